@@ -10,12 +10,11 @@ from sklearn.datasets import load_diabetes
 
 from lpbench.experiments import catalogue
 from lpbench.files import write_text
-from lpbench.papers.comparison.advice import HEADS
 from lpbench.paths import ROOT
 from lpbench.planning import need
-from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.figures import style
-from lpbench.reporting.pages.site import choices_of
+from lpbench.reporting.pages.advice import HEADS, choices
+from lpbench.reporting.standings import read_standings
 from scripts.need_calibration import FILE, HELD_OUT, summary
 
 PAGE, RESULTS = ROOT / "docs" / "need.md", ROOT / "results" / "reproduced"
@@ -23,13 +22,14 @@ PAGE, RESULTS = ROOT / "docs" / "need.md", ROOT / "results" / "reproduced"
 
 def advice() -> str:
     """Return the tables: what is public and the budget; method, second choice, loss, command."""
-    asking = (ReportEntry(e, RESULTS) for e in catalogue.experiments().values() if e.settings.get("advice"))
     return "\n\n".join(
         "\n".join(
             [f"### {title}\n", f"| {' | '.join(HEADS)} |", "|---|---|---:|---|---|---|---|"]
             + [f"| {' | '.join(row[:-1])} | `{row[-1]}` |" for row in rows]
         )
-        for title, rows in choices_of(asking).items()
+        for title, rows in choices(
+            catalogue.experiments().values(), read_standings(RESULTS), catalogue.methods()
+        ).items()
     )
 
 

@@ -3,7 +3,6 @@
 The package reads tables and returns tables; it knows nothing of how the scores were computed.
 """
 
-from lpbench.analysis.critical import CriticalDifference, critical_difference
 from lpbench.analysis.ranks import rank_sums, ranks, wins
 from lpbench.analysis.rates import (
     Interval,
@@ -32,7 +31,6 @@ __all__ = [
     "ALPHA",
     "COMPARISON",
     "SUMMARY_COLUMNS",
-    "CriticalDifference",
     "Interval",
     "Marks",
     "Selected",
@@ -45,7 +43,6 @@ __all__ = [
     "bootstrap_means",
     "check_scores",
     "competitors",
-    "critical_difference",
     "distinct_selections",
     "from_text",
     "holm",

@@ -238,4 +238,6 @@ def from_text(frame: pd.DataFrame) -> pd.DataFrame:
 _NUMBERS = {
     *("epsilon", "x", "mean", "std", "se", "n", "ratio", "rank", "p_best_is_better"),
     *("published", "reproduced", "difference", "relative_difference"),
+    *("loss", "replications", "seed", "over_constant", "over_constant_se", "p_constant", "over_free", "over_free_se"),
+    *("bits", "seconds"),
 }

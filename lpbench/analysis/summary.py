@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,10 +31,6 @@ NON_PRIVATE_PANEL = "without privacy"
 CONSTANTS = ("private_mean", "private_majority", "private_constant")
 
 
-#: (panel, data set, mask, method, epsilon) -> replications.
-Samples = Mapping[tuple[str, str, str, str, float], np.ndarray]
-
-
 @dataclass(frozen=True)
 class Summary:
     """Summary of an experiment.
@@ -59,19 +54,8 @@ class Summary:
     reasons: pd.DataFrame
     marked_holm: pd.Series
 
-    def samples(self, selection: str) -> dict[tuple[str, str, str, str, float], np.ndarray]:
-        """Replications of the chosen points in order: (panel, data set, mask, method, epsilon) -> shape (R,).
 
-        ``fair``: at settings that a user can have, fixed without test rows or chosen by reports.
-        """
-        if selection == "fair":
-            return {**self.samples("tuning_free"), **self.samples("private")}
-        chosen = self.chosen[self.chosen["selection"] == selection]
-        keys = ["panel", "dataset", "mask", "method", "epsilon"]
-        return {key: values for key, (values, _) in _split(chosen, keys).items()}
-
-
-def _split(chosen: pd.DataFrame, keys: list[str]) -> dict[tuple[Any, ...], tuple[np.ndarray, np.ndarray]]:
+def split_replications(chosen: pd.DataFrame, keys: list[str]) -> dict[tuple[Any, ...], tuple[np.ndarray, np.ndarray]]:
     """Values and replications of each group in the order of the replications."""
     if chosen.empty:
         return {}
@@ -121,18 +105,6 @@ def distinct_selections(table: pd.DataFrame) -> list[str]:
     return [s for s in sorted(points) if s == "oracle" or not points[s].equals(points.get("oracle"))]
 
 
-def best_without_privacy(samples: Samples, larger: bool = False) -> dict[str, np.ndarray]:
-    """Return the replications of each data set's best reference by the mean: learners without privacy, and trees."""
-    found: dict[str, np.ndarray] = {}
-    for (panel, dataset, _, method, _), values in samples.items():
-        if panel != NON_PRIVATE_PANEL and parse_selector(method)[0] not in REFERENCES:
-            continue
-        known = found.get(dataset)
-        if known is None or (values.mean() > known.mean() if larger else values.mean() < known.mean()):
-            found[dataset] = values
-    return found
-
-
 def is_ranked(method: str) -> bool:
     """Whether a method takes part in ranks and tests."""
     return parse_selector(method)[0] not in REFERENCES
@@ -162,7 +134,7 @@ def _compare(table: pd.DataFrame, marked_holm: pd.Series, selected: Selected, ru
     competes = [m in competing[g] for g, m in zip(ranked["group"], ranked["method"], strict=True)]
     ranked = ranked[np.array(competes, dtype=bool)]
     chosen = selected.chosen.merge(ranked[[*CELL, "selection", "group"]], on=[*CELL, "selection"])
-    scores = _split(chosen, ["group", "method"])
+    scores = split_replications(chosen, ["group", "method"])
     found = {name: table[name].to_numpy(copy=True) for name in ("rank", "best", "marked", "p_best_is_better")}
     holm = marked_holm.to_numpy(copy=True)
     for group, rows in ranked.groupby("group"):

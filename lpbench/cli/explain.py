@@ -7,6 +7,7 @@ import math
 import operator
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -96,7 +97,7 @@ def _print_cell(row: Row) -> None:
     print(f"  selection {row['selection']}: {row['params']}")
     numbers = f"  {row['metric']} mean {row['mean']:.6g}, se {row['se']:.3g}, n {row['n']:g}"
     numbers += "" if math.isnan(row["ratio"]) else f", ratio {row['ratio']:.4g}"
-    numbers += "".join(f", printed {printed}" for printed in _printed(row))
+    numbers += "".join(f", printed {printed}" for printed in _printed(row)) + _beside(row)
     if math.isnan(row["rank"]):
         print(f"{numbers}; no rank: {_why_no_rank(row)}")
     else:
@@ -119,6 +120,26 @@ def _printed(row: dict[str, Any]) -> list[str]:
     for key in ("epsilon", "x"):
         cells = cells[cells[key].isna() | (cells[key] == row[key])]
     return [f"{value:.6g}" for value in cells["published"].dropna()]
+
+
+def _beside(row: Row) -> str:
+    """The cell's loss over those of the references, from the report's table of standings; empty without."""
+    table = _standings(row["folder"].parents[row["experiment"].count("/")])
+    keys = ["experiment", "panel", "mask", "dataset", "method", "epsilon"]
+    same = (table[keys] == [row[key] for key in keys]).all(axis=1) & (table["setting"] == row["params"])
+    said = []
+    for found in table[same].to_dict("records")[:1]:
+        for name, words in (("constant", "the best private constant's"), ("free", "the best without privacy's")):
+            ratio, error = found[f"over_{name}"], found[f"over_{name}_se"]
+            said += [f"loss {ratio:.4g} +- {error:.2g} times {words}"] if ratio == ratio else []
+    return "".join(f", {words}" for words in said)
+
+
+@cache
+def _standings(folder: Path) -> pd.DataFrame:
+    from lpbench.reporting.standings import read_standings
+
+    return read_standings(folder)
 
 
 def _why_no_rank(row: Row) -> str:

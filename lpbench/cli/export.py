@@ -106,7 +106,7 @@ def export(
         else:
             found = parts(experiment, summary, methods, selection)
             written = draw_budgets(found, folder, leaf + BUDGETS, selection)
-            written += draw_ranks(found, folder, leaf + RANKS, selection)
+            written += draw_ranks(found, folder, leaf + RANKS, selection, experiment, methods)
     if experiment.kind != "figure":
         grids = build(experiment.name, summary, methods, selection)
         text = to_latex(

@@ -76,10 +76,10 @@ def command(
         if predicted:
             mine = _predicted(Path(method), found, experiment)
         elif found.name in set(others.summary["method"]):
-            mine = _committed(found.name, others.summary, budgets)
+            mine = None
         else:
             mine = _run(found, experiment, budgets, selection == "fair", Runner(workers=workers), results)
-        _write(found, experiment, mine, selection, results)
+        _write(found, experiment, mine, budgets, selection, results)
     return 0
 
 
@@ -107,21 +107,6 @@ def _run(
     if run.failed or not scores["value"].notna().any():
         raise ConfigurationError("; ".join(o.line() for o in run.failed) or "nothing can be run without these data")
     return summarise_experiment(job.experiment, scores, job.methods)
-
-
-def _committed(method: str, table: pd.DataFrame, budgets: Sequence[float]) -> Summary:
-    """The committed rows of a method that is there already."""
-    import pandas as pd
-
-    from lpbench.analysis import SUMMARY_COLUMNS, Summary
-    from lpbench.analysis.scores import CELL
-
-    rows = table[(table["method"] == method) & (table["panel"].fillna("") == "")]
-    rows = rows[rows["epsilon"].isin(budgets)] if budgets else rows
-    # without a row, but with the types of the table's columns
-    chosen = rows.iloc[:0].reindex(columns=[*CELL, "metric", "selection", "params", "replication", "value"])
-    none = rows.iloc[:0].reindex(columns=[*CELL, "selection", "reason"])
-    return Summary(rows[SUMMARY_COLUMNS].reset_index(drop=True), chosen, none, pd.Series(False, index=range(len(rows))))
 
 
 def _predicted(path: Path, method: Method, experiment: Experiment) -> Summary:
@@ -185,48 +170,71 @@ def _check_predictions(path: Path, table: pd.DataFrame, experiment: Experiment, 
         print(f"{path} predicts {', '.join(lacking)}; the other methods are ranked by all of theirs")
 
 
-def _write(method: Method, experiment: Experiment, mine: Summary, selection: str, results: Path) -> None:
-    """Rank, write page and artefact, and print."""
+def _write(
+    method: Method,
+    experiment: Experiment,
+    mine: Summary | None,
+    budgets: Sequence[float],
+    selection: str,
+    results: Path,
+) -> None:
+    """Rank, write page and artefact, and print; a method without scores of its own is among the committed ones."""
     import pandas as pd
 
-    from lpbench.analysis.scores import LARGER_IS_BETTER
+    from lpbench.analysis import selected_of, summary_of
+    from lpbench.analysis.standings import NONE, over_sets, view
     from lpbench.audit.table import bits_of
     from lpbench.experiments.plan import by_name, registered_methods
     from lpbench.experiments.results import RECORD, Results, keep_summary
     from lpbench.experiments.single_method import at_one_setting, seconds_of_a_fit
-    from lpbench.experiments.timing import fit_seconds
-    from lpbench.papers.comparison.standing import joined, standing, where_it_wins
+    from lpbench.reporting.printed_names import method_title
+    from lpbench.reporting.standings import run_of, standings_of_runs
 
     others = Results(COMMITTED).artefact(experiment.name)
-    table = others.summary
-    assert table is not None
     compared = replace(experiment, groups=tuple(group for group in experiment.groups if not group.panel))
     cards = {method.name: method} | by_name(registered_methods(compared.methods))
-    own = set(mine.table["selection"])
-    if not own & ({"tuning_free", "private"} if selection == "fair" else {"oracle"}):
-        raise ConfigurationError(f"{method.name} has no {selection} score, only {', '.join(sorted(own))}: --selection")
-    costs = fit_seconds()
-    ranking = pd.read_csv(others.folder / "field.csv")
-    bits = {(r.method, r.epsilon): r.bits for r in ranking.itertuples()}
-    if method.estimator and method.name not in set(table["method"]):
-        costs[method.name] = seconds_of_a_fit(method, compared)
+    run = run_of(others, cards)
+    own = run.chosen if mine is None else mine.chosen.assign(experiment=experiment.name)
+    own = own[(own["method"] == method.name) & (own["panel"] == "")]
+    own = own[own["epsilon"].isin(budgets)] if budgets else own
+    kept = {*own["epsilon"]}
+    rest = run.chosen[run.chosen["method"] != method.name]
+    chosen = pd.concat([rest[rest["epsilon"].isin(kept) | (rest["panel"] != "")], own], ignore_index=True)
+    table = standings_of_runs([replace(run, chosen=chosen)])
+    if method.estimator and mine is not None:
         model = at_one_setting(replace(method, tuning_free=method.tuning_free or {})).build()
-        bits |= {(method.name, e): bits_of(model, e) for e in sorted(set(mine.table["epsilon"]))}
-    ranks = standing(table, mine.table, selection, cards, costs, bits)
-    if method.name in set(table["method"]):  # its ranks are there already, by more digits than the summary keeps
-        there = ranking[(ranking["kind"] == "all") & (ranking["selection"] == selection)]
-        known = there.set_index(["mask", "epsilon", "method"])["rank_sum"]
-        ranks["rank_sum"] = known[list(zip(ranks["mask"], ranks["epsilon"], ranks["method"], strict=True))].to_numpy()
-        ranks["rank"] = ranks["rank_sum"] / ranks["datasets"].max()
-    places = where_it_wins(table, mine.table, selection)
+        bits = {e: bits_of(model, e) for e in kept}
+        here = table["method"] == method.name
+        table.loc[here, "bits"] = table.loc[here, "epsilon"].map(bits)
+        table.loc[here, "seconds"] = seconds_of_a_fit(method, compared)
+    rows = view(table[(table["panel"] == "") & (table["privacy"] != NONE)], selection)
+    if method.name not in set(rows["method"]):
+        known = ", ".join(sorted(set(own["selection"])))
+        raise ConfigurationError(f"{method.name} has no {selection} score, only {known}: --selection")
+    ranks = []
+    for (mask, epsilon), part in rows.groupby(["mask", "epsilon"]):
+        sets = set(part["dataset"][part["method"] == method.name])
+        part = part[part["dataset"].isin(sets)]
+        if sets:
+            found = over_sets(part, method.name, ("constant", "free"))
+            cost = part.drop_duplicates("method").set_index("method")[["bits", "seconds"]]
+            found = found.join(cost, on="method").assign(mask=mask, epsilon=epsilon, of=len(found))
+            ranks.append(found.assign(own=found["method"] == method.name))
+    board = pd.concat(ranks, ignore_index=True)
+    board.insert(0, "title", [method_title(m, cards) for m in board["method"]])
     name = _folder(method, experiment)
     groups = (*compared.groups, replace(compared.groups[0], method=(method.name,)))
-    shown = replace(compared, name=name, paper="rank", groups=groups, title=f"{method.title} in {experiment.name}")
+    settings = {**compared.settings, "compared": method.name}
+    shown = replace(compared, name=name, paper="rank", groups=groups, settings=settings,
+                    title=f"{method.title} in {experiment.name}")  # fmt: skip
     folder = results / name
     folder.mkdir(parents=True, exist_ok=True)
-    summary = joined(table, others.chosen, mine, selection, name)
+    keys = ["dataset", "mask", "method", "epsilon", "params"]
+    joined = chosen[chosen["panel"] == ""].merge(rows.rename(columns={"setting": "params"})[keys], on=keys)
+    joined = joined.drop_duplicates([*keys, "replication"]).assign(experiment=name, selections=selection, reason="")
+    summary = summary_of(selected_of(joined))
     keep_summary(summary, folder)
-    ranks.to_csv(folder / "rank.csv", index=False, lineterminator="\n")
+    board.to_csv(folder / "rank.csv", index=False, lineterminator="\n")
     record = {
         "name": name,
         "config": {"experiment": asdict(shown)},
@@ -234,12 +242,12 @@ def _write(method: Method, experiment: Experiment, mine: Summary, selection: str
         "methods": {method.name: asdict(method)},
     }
     (folder / RECORD).write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    page = write_rank(shown, summary, method, ranks, places, selection, cards, folder)
-    _print(method, experiment, ranks, selection, LARGER_IS_BETTER[str(mine.table["metric"].iloc[0])])
+    page = write_rank(shown, summary, method, board, rows, selection, cards, folder)
+    _print(method, experiment, board, selection)
     print(f"page: {page}\nexport: lpbench export {name} --selection {selection}")
 
 
-def _print(method: Method, experiment: Experiment, ranks: pd.DataFrame, selection: str, larger: bool) -> None:
+def _print(method: Method, experiment: Experiment, ranks: pd.DataFrame, selection: str) -> None:
     """A line for each mask and budget."""
     own = ranks[ranks["own"]]
     what = (
@@ -250,46 +258,53 @@ def _print(method: Method, experiment: Experiment, ranks: pd.DataFrame, selectio
     print(f"{method.title} in {experiment.name}, {int(own['datasets'].min())} data sets, {what}")
     if method.privacy == "label_ldp":
         print("it protects the label alone; most others here protect features, too, and are at a disadvantage")
-    beside = "points above" if larger else "error over"
-    print(f"epsilon  rank [95 %] of n         won:lost  {beside} constant, best non-private  bits  s a fit  first")
+    print("epsilon  rank [95 %] of n         won:lost  loss over constant, best non-private  bits  s a fit  first")
     for row in own.itertuples():
         here = ranks[(ranks["mask"] == row.mask) & (ranks["epsilon"] == row.epsilon)]
         others = here[~here["own"]]
-        place = f"{row.rank:.1f} [{row.low:.1f}, {row.high:.1f}] of {row.of}"
-        against = f"{row.constant:.3g}, {row.non_private:.3g}"
+        place = f"{row.rank:.1f} [{row.rank_low:.1f}, {row.rank_high:.1f}] of {row.of}"
+        against = f"{row.constant:.3g}, {row.free:.3g}"
         print(
             f"{row.epsilon:<8g} {place:<25}{others['wins'].sum()}:{others['losses'].sum():<8}"
-            f"{against:<38}{row.bits:<5g} {row.seconds:<8.2g} {here['title'].iloc[0]}"
+            f"{against:<37}{row.bits:<5g} {row.seconds:<8.2g} {here['title'].iloc[0]}"
         )
 
 
 def write_rank(
-    experiment: Experiment, summary: Summary, method: Method, ranks: pd.DataFrame, places: pd.DataFrame,
+    experiment: Experiment, summary: Summary, method: Method, ranks: pd.DataFrame, rows: pd.DataFrame,
     selection: str, cards: Mapping[str, Method], folder: Path,
 ) -> Path:  # fmt: skip
-    """Write ``index.html`` and the diagram of critical differences, of all methods under one selection."""
-    from lpbench.analysis.scores import LARGER_IS_BETTER
+    """Write ``index.html`` and the figure of ranks, of all methods under one selection."""
     from lpbench.files import write_text
     from lpbench.reporting.figures.comparisons import parts
     from lpbench.reporting.figures.ranks import draw_ranks
     from lpbench.reporting.printed_names import CHOSEN, dataset_title, mask_name, method_title
     from lpbench.reporting.render import render
 
-    drawn = draw_ranks(parts(experiment, summary, cards, selection), folder, "ranks", selection)
+    drawn = draw_ranks(parts(experiment, summary, cards, selection), folder, "ranks", selection, experiment, cards)
     boards = [
-        {"mask": mask_name(mask), "epsilon": epsilon, "rows": rows.to_dict("records")}
-        for (mask, epsilon), rows in ranks.groupby(["mask", "epsilon"], sort=True)
+        {"mask": mask_name(mask), "epsilon": epsilon, "rows": part.to_dict("records")}
+        for (mask, epsilon), part in ranks.groupby(["mask", "epsilon"], sort=True)
     ]
-    wide = [
-        {"dataset": dataset_title(dataset), "mask": mask_name(mask),
-         "cells": {r.epsilon: (r.rank, r.of, r.ratio, method_title(r.best, cards)) for r in rows.itertuples()}}
-        for (mask, dataset), rows in places.groupby(["mask", "dataset"], sort=True)
-    ]  # fmt: skip
+    wide: dict[tuple[str, str], dict] = {}
+    for (mask, dataset, epsilon), part in rows.groupby(["mask", "dataset", "epsilon"], sort=True):
+        losses = part.set_index("method")["loss"]
+        if method.name in losses and len(losses) > 1:
+            own, others = losses[method.name], losses.drop(method.name)
+            place = wide.setdefault(
+                (mask, dataset), {"dataset": dataset_title(dataset), "mask": mask_name(mask), "cells": {}}
+            )
+            best = others.idxmin()
+            place["cells"][epsilon] = (
+                int((others < own).sum()) + 1,
+                len(losses),
+                own / others[best],
+                method_title(best, cards),
+            )
     text = render(
         "rank.html.j2", title=experiment.title, here="index.html", pages=[("index.html", "Where it stands")],
-        stored=False, method=method, boards=boards, wide=wide, budgets=sorted(set(places["epsilon"])),
-        larger=LARGER_IS_BETTER[str(summary.table["metric"].iloc[0])], chosen=CHOSEN[selection],
-        selection=selection, pictures=[path.name for path in drawn],
+        stored=False, method=method, boards=boards, wide=list(wide.values()), budgets=sorted(set(ranks["epsilon"])),
+        chosen=CHOSEN[selection], selection=selection, pictures=[path.name for path in drawn],
     )  # fmt: skip
     write_text(text, folder / "index.html")
     return folder / "index.html"

@@ -19,11 +19,9 @@ from lpbench.experiments.results import forget_summary, keep_summary
 from lpbench.experiments.timing import COMPARED_SECONDS, SECONDS, SECONDS_TABLE, is_measured
 from lpbench.files import write_text
 from lpbench.reporting.comparison import compare
-from lpbench.reporting.development_sets import FILE as DEVELOPMENT_SETS
-from lpbench.reporting.development_sets import compare_by_kind
 from lpbench.reporting.figures.lines import draw_lines
 from lpbench.reporting.figures.ranks import draw_standard
-from lpbench.reporting.paper import hook_for, mark_words, paper_of, papers, trial_experiments
+from lpbench.reporting.paper import mark_words, paper_of, papers, trial_experiments
 from lpbench.reporting.printed_names import card_of
 from lpbench.reporting.tables.grid import build
 from lpbench.reporting.tables.latex import to_latex
@@ -64,7 +62,7 @@ def render_artefact(
     for table, file in zip((summary.table, compare(name, summary)), files, strict=True):
         write_csv(table, folder / file)
     leaf = name.rpartition("/")[2]
-    further = hook_for("outputs", experiment)
+    further = paper_of(name).outputs.get(name)
     replaced = further is not None and further.replaces
     for selection in [] if replaced else distinct_selections(summary.table):
         stem = leaf if selection == "oracle" else f"{leaf}_{selection}"
@@ -75,9 +73,6 @@ def render_artefact(
             _write_tables(experiment, summary, methods, folder / file, selection)
         if experiment.kind == "table" and name not in trial_experiments():
             draw_standard(experiment, summary, methods, folder, stem, selection)
-    by_kind = compare_by_kind(experiment, summary, methods)
-    if len(by_kind):
-        write_csv(by_kind, folder / DEVELOPMENT_SETS)
     if name in catalogue.own_names("experiment") and not measured:
         write_csv(pairwise(summary), folder / PAIRWISE)
     if name in paper_of(name).drawings:

@@ -1,31 +1,23 @@
-"""Median distance of our numbers from the printed ones by paper and unit, and gains over the best other method."""
+"""Median distance of our numbers from the printed ones by paper and unit."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from lpbench.analysis.rates import student_half_width
-from lpbench.analysis.scores import LARGER_IS_BETTER
-from lpbench.analysis.summary import CONSTANTS, REFERENCES
 from lpbench.analysis.variants import bare_name
 from lpbench.analysis.verdicts import claims_of
 from lpbench.analysis.verdicts import in_words as claims_in_words
 from lpbench.experiments import catalogue
-from lpbench.experiments.experiment import Experiment
-from lpbench.experiments.method import Method
 from lpbench.reporting.comparison import one_row_each
-from lpbench.reporting.development_sets import sets_by_kind
 from lpbench.reporting.entries import ReportEntry
-from lpbench.reporting.figures.comparisons import gain, printed_gain
 from lpbench.reporting.paper import paper_of, papers
-from lpbench.reporting.printed_names import card_of, in_print, method_title
+from lpbench.reporting.printed_names import in_print, method_title
 
 #: Unit of a distance -> what half of the printed numbers are within (sizes: how many differ), to be filled in.
 UNITS = {
@@ -37,8 +29,8 @@ UNITS = {
 KINDS = {"table": "tables", "figure": "curves", "timing": "times", "drawing": "sizes"}
 #: How many methods that have no number are named for a data set that has others.
 NAMED = 4
-#: Draws of the bootstrap over data sets.
-DRAWS = 1000
+#: Draws of the bootstrap over data sets, and how many are held at once.
+DRAWS, AT_ONCE = 100_000, 2000
 
 
 @dataclass(frozen=True)
@@ -109,21 +101,23 @@ def _headline(paper: str, kind: str, unit: str, parts: Sequence[tuple[str, pd.Da
     # whole data sets first
     found = sorted(dict.fromkeys(pair for table in tables for pair in _absent(table)), key=itemgetter(0))
     absent = tuple(text for _, text in found)
-    low, high = _over_sets(apart, met["dataset"].map(bare_name)) if kind == "tables" else (np.nan, np.nan)
+    low, high = over_sets(apart, met["dataset"].map(bare_name)) if kind == "tables" else (np.nan, np.nan)
     return Headline(paper, kind, unit, names, len(rows), len(met), distance, absent, low, high)
 
 
-def _over_sets(apart: pd.Series, datasets: pd.Series) -> tuple[float, float]:
+def over_sets(apart: pd.Series, datasets: pd.Series) -> tuple[float, float]:
     """Percentile bootstrap interval of the median distance: data sets are drawn with all their cells."""
     codes, names = pd.factorize(datasets, sort=True)
     if len(names) < 2:
         return np.nan, np.nan
-    drawn = np.random.default_rng(0).integers(len(names), size=(DRAWS, len(names)))
-    times, order = (drawn[..., None] == np.arange(len(names))).sum(axis=1), np.argsort(apart.to_numpy(), kind="stable")
-    # up to each distance, in their order: how many of a draw
-    upto = times[:, codes[order]].cumsum(axis=1)
-    middle = [(upto <= place[:, None]).sum(axis=1) for place in ((upto[:, -1] - 1) // 2, upto[:, -1] // 2)]
-    low, high = np.quantile(apart.to_numpy()[order][np.stack(middle)].mean(axis=0), [0.025, 0.975])
+    rng, order, medians = np.random.default_rng(0), np.argsort(apart.to_numpy(), kind="stable"), []
+    for _ in range(DRAWS // AT_ONCE):
+        times = rng.multinomial(len(names), np.full(len(names), 1 / len(names)), size=AT_ONCE)
+        # up to each distance, in their order: how many of a draw
+        upto = times[:, codes[order]].cumsum(axis=1)
+        middle = [(upto <= place[:, None]).sum(axis=1) for place in ((upto[:, -1] - 1) // 2, upto[:, -1] // 2)]
+        medians.append(apart.to_numpy()[order][np.stack(middle)].mean(axis=0))
+    low, high = np.quantile(np.concatenate(medians), [0.025, 0.975])
     return float(low), float(high)
 
 
@@ -149,88 +143,6 @@ def _absent(rows: pd.DataFrame) -> list[tuple[bool, str]]:
             where = in_print(dataset)
             found.append((True, f"{shown} on {where}" if where and shown else shown or f"a part of {where}"))
     return found
-
-
-GAIN_COLUMNS = [
-    *("method", "experiment", "kind", "panel", "mask", "epsilon", "sets", "rival", "unit", "gain", "low", "high"),
-]
-
-
-def headline_gains(entries: Sequence[ReportEntry], cards: Mapping[str, Method]) -> pd.DataFrame:
-    """Gain of every compared method over the best other column by oracle selection, ``headline_gains.csv``.
-
-    A method is compared in the experiment that has the most published methods, all on their papers' full grids. The
-    constant and other baselines are compared too; methods without privacy are not. ``gain`` is in percentage points, or
-    per cent of the error that are saved (geometric mean over data sets), with Student's 95 % interval over data sets.
-    """
-    found: dict[str, tuple[int, ReportEntry]] = {}
-    for entry in entries:
-        compared = entry.experiment.settings.get("compared")
-        if compared and entry.kind == "table" and entry.was_run:
-            rivals = published_methods(entry)
-            if len(rivals) > found.get(compared, (0, entry))[0] and not cut_grids(entry.experiment, rivals, cards):
-                found[compared] = (len(rivals), entry)
-    rows = [
-        {"method": compared, "experiment": entry.name} | row
-        for compared, (_, entry) in sorted(found.items(), reverse=True)
-        for row in gains(entry, compared)
-    ]
-    return pd.DataFrame(rows, columns=GAIN_COLUMNS)
-
-
-def published_methods(entry: ReportEntry) -> list[str]:
-    """Columns of an experiment that are methods of the papers."""
-    published = {m for p in papers() if p.claims for m in p.methods} - {*CONSTANTS, *REFERENCES}
-    methods = [] if entry.summary is None else sorted(set(entry.summary["method"]))
-    return [m for m in methods if bare_name(m) in published]
-
-
-def cut_grids(experiment: Experiment, methods: Sequence[str], cards: Mapping[str, Method]) -> list[str]:
-    """Those of some methods that an experiment searches over less than their own grid."""
-    return [
-        method
-        for group in experiment.groups
-        for method in methods
-        if method in group.method and (card := card_of(method, cards)) is not None
-        if any({*map(str, card.grid.get(name, ()))} - {*map(str, values)} for name, values in group.grid.items())
-    ]
-
-
-def gains(entry: ReportEntry, compared: str) -> list[dict[str, Any]]:
-    """Gain over the best of the other methods on the same data sets, by kind of data sets, panel, mask and budget."""
-    if entry.summary is None:
-        return []
-    table = entry.summary.dropna(subset=["mean"])
-    rivals = [m for m in sorted(set(table["method"])) if bare_name(m) not in (compared, *REFERENCES)]
-    keys = ["panel", "dataset", "mask", "method", "epsilon"]
-    means = {s: part.set_index(keys)["mean"].to_dict() for s, part in table.groupby("selection")}
-    oracle = means.get("oracle", {})
-    own = oracle | means.get("tuning_free", {})
-    kinds = sets_by_kind(entry.experiment) or {"all": []}
-    rows = []
-    for (panel, mask, epsilon), part in table[table["method"] == compared].groupby(["panel", "mask", "epsilon"]):
-        metric = part["metric"].iloc[0]
-        for kind, names in kinds.items():
-            sets = sorted(d for d in set(part["dataset"]) if not names or bare_name(d) in names)
-            best: tuple[float, str, np.ndarray] | None = None
-            for rival in rivals:
-                pairs = [(own[panel, d, mask, compared, epsilon], oracle.get((panel, d, mask, rival, epsilon)))
-                         for d in sets]  # fmt: skip
-                if not pairs or any(b is None for _, b in pairs):
-                    continue
-                mine, theirs = np.array(pairs, dtype=float).T
-                won = gain(mine, theirs, metric)
-                if best is None or won.mean() < best[0]:
-                    best = float(won.mean()), rival, won
-            if best is None:
-                continue
-            mean, rival, won = best
-            half = student_half_width(won)
-            ends = [printed_gain(v, metric) for v in (mean, mean - half, mean + half)]
-            unit = "points" if LARGER_IS_BETTER[metric] else "per cent"
-            rows.append({"kind": kind, "panel": panel, "mask": mask, "epsilon": epsilon, "sets": won.size,
-                         "rival": rival, "unit": unit, "gain": ends[0], "low": ends[1], "high": ends[2]})  # fmt: skip
-    return rows
 
 
 def table_of(found: Sequence[Headline]) -> pd.DataFrame:

@@ -20,7 +20,6 @@ from lpbench.analysis.claims import Claim
 from lpbench.analysis.significance import RULE_WORDS
 from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalogue
-from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import import_object
 from lpbench.paths import own_folders
 from lpbench.reporting.interpretations import Bound, Interpretations, Total
@@ -142,19 +141,13 @@ class Paper:
     counted: Mapping[str, Callable[[str, str], float]] = field(default_factory=dict)
     #: Experiment -> function(experiment, folder, seed) that draws it and returns the files written.
     drawings: Mapping[str, Callable[..., list[Path]]] = field(default_factory=dict)
-    #: Experiment -> its further tables and figures. Here and in ``advice`` and ``choices`` a name
-    #: ``settings.KEY`` stands for all experiments that have the setting (:func:`hook_for`).
+    #: Experiment -> its further tables and figures.
     outputs: Mapping[str, Output] = field(default_factory=dict)
     #: Experiment -> function(folder) that reads what was written there as a table of texts, or returns None; for
     #: experiments that are no tables of scores.
     text_tables: Mapping[str, Callable[[Path], PlainTable | None]] = field(default_factory=dict)
-    #: Experiment -> function(folder) that lays out what follows from it for a user, shown above its tables; None
-    #: where nothing does.
-    advice: Mapping[str, Callable[[Path], PlainTable | None]] = field(default_factory=dict)
-    #: Experiment -> function(folder) that lays the same out for the page "What should I use?": what is public,
-    #: number of users, budget, method, loss, command; its legend heads the table.
-    choices: Mapping[str, Callable[[Path], PlainTable | None]] = field(default_factory=dict)
-    baselines: tuple[str, ...] = ()  # experiments that ran the feature-free baselines beside everything else
+    #: Experiment -> function(its rows of the standings, cards) that lays out what its methods are compared by.
+    compared: Mapping[str, Callable[..., PlainTable | None]] = field(default_factory=dict)
     leaderboard: tuple[str, ...] = ()  # whose scores enter it: the first that has one counts, and the later paper
     #: Experiment -> function(folder) that lays its result out as a
     #: :class:`lpbench.reporting.plain_table.RateGrid`, or returns None.
@@ -203,17 +196,6 @@ def paper_of(experiment: str) -> Paper:
     """Return the paper of an experiment's name; one without any knowledge where none is registered."""
     name = experiment.partition("/")[0]
     return next((p for p in papers() if p.name == name), Paper(name, name))
-
-
-def hook_for(what: str, experiment: Experiment) -> Any:
-    """The entry for an experiment in one of the papers' mappings, None without one.
-
-    It stands under the experiment's name, or in any paper's mapping under ``settings.KEY`` where the experiment has
-    that setting.
-    """
-    own = getattr(paper_of(experiment.name), what).get(experiment.name)
-    by_setting = (getattr(paper, what).get(f"settings.{key}") for paper in papers() for key in experiment.settings)
-    return own or next(filter(None, by_setting), None)
 
 
 def mark_words(experiment: str) -> str:

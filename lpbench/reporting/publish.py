@@ -14,8 +14,9 @@ from typing import Any
 
 import pandas as pd
 
-from lpbench.analysis import Summary
-from lpbench.audit.table import export_bits, import_bits
+from lpbench.analysis import Summary, is_ranked
+from lpbench.analysis.summary import NON_PRIVATE_PANEL
+from lpbench.audit.table import export_bits, import_bits, report_bits
 from lpbench.errors import NotRunError
 from lpbench.experiments import catalogue
 from lpbench.experiments.committed import commit, remember
@@ -205,6 +206,11 @@ def _render_one(
 
             place.mkdir(parents=True, exist_ok=True)
             render_artefact(experiment, summary, cards, place, seed)
+            if name in {n for paper in papers() for n in paper.leaderboard}:
+                private = summary.table[summary.table["panel"] != NON_PRIVATE_PANEL]
+                for method, epsilon in private[["method", "epsilon"]].drop_duplicates().itertuples(index=False):
+                    if is_ranked(method):
+                        report_bits(method, epsilon)
             found = [[method, epsilon, n] for (method, epsilon), n in export_bits().items() if method in cards]
             write_text(json.dumps({"stamp": stamp, "files": _files(place), "bits": found}), path)
         else:

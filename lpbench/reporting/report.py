@@ -20,7 +20,7 @@ from lpbench.reporting.claims import TOO_FEW, decide_about, decide_all
 from lpbench.reporting.comparison import met_numbers, one_row_each
 from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.evidence import Evidence
-from lpbench.reporting.headlines import headline_gains, headlines, table_of
+from lpbench.reporting.headlines import headlines, table_of
 from lpbench.reporting.paper import paper_of, papers
 from lpbench.reporting.printed_names import in_print, mask_name, method_title
 from lpbench.reporting.published import explain
@@ -63,8 +63,6 @@ def write_report(
     decided = read_claims(folder)
     found = headline(decided, entries)
     write_csv(table_of(found["near"]), folder / "headlines.csv")
-    if not alone:
-        write_csv(headline_gains(entries, catalogue.methods()), folder / "headline_gains.csv")
     content = {
         "headline": found,
         "papers": _papers(decided, entries, "index.html" if alone else ""),

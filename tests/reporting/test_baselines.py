@@ -3,22 +3,27 @@
 import numpy as np
 import pytest
 
-from lpbench.reporting.artefact import summarise_experiment, write_artefact
-from lpbench.reporting.baselines import Baseline, baseline_of, baselines_within, by_selection, published_wins
+from lpbench.analysis.standings import NONE, standings
+from lpbench.reporting.artefact import write_artefact
+from lpbench.reporting.baselines import Constant, best_constants, by_selection, published_wins
+from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.published import published_cells
+from lpbench.reporting.standings import standings_of
+from tests.analysis.test_standings import rows, run
 from tests.reporting.fake import CARDS, card, experiment, scores_of, typed
+from tests.reporting.store import put
 
 NAME = "histoftree/table1"
 
 
 def _floor(ratio):
-    return Baseline("private_mean", "mse", "aligned", ratio, 0.1, ratio, 0.1, 3, np.full(3, ratio))
+    return Constant("private_mean", "mse", "aligned", ratio, 0.1, ratio, 0.1, 3)
 
 
 @pytest.mark.parametrize("ratio, share", [(1e-6, 1.0), (1e12, 0.0)])
 def test_all_or_no_win_lies_below_an_extreme_floor(ratio, share):
     cells = published_cells(NAME)
-    floor = {(d, "aligned", 2.0): _floor(ratio) for d in cells["dataset"].unique()}
+    floor = {(d, 2.0): _floor(ratio) for d in cells["dataset"].unique()}
     rows = published_wins(NAME, floor)
     assert [r["mask"] for r in rows] == ["aligned", "personalized"]
     for row in rows:
@@ -29,7 +34,7 @@ def test_all_or_no_win_lies_below_an_extreme_floor(ratio, share):
 def test_one_data_set_between_two_published_values():
     cells = published_cells(NAME)
     values = np.sort(cells[(cells["dataset"] == "abalone") & (cells["mask"] == "aligned")]["published"])
-    floor = {("abalone", "aligned", 2.0): _floor((values[0] + values[1]) / 2)}
+    floor = {("abalone", 2.0): _floor((values[0] + values[1]) / 2)}
     row = published_wins(NAME, floor)[0]
     assert (row["datasets"], row["wins"], row["wins_below"]) == (1, 1, 0)
     assert row["cells_below"] == row["cells"] - 1 == len(values) - 1
@@ -38,20 +43,27 @@ def test_one_data_set_between_two_published_values():
 
 def test_a_method_without_private_data_is_no_win():
     cells = published_cells("lpct/table2").query("dataset == 'rice' and epsilon == 0.5")
-    found = Baseline("private_majority", "accuracy", "", 0.0, 0.1, np.nan, 0.1, 3, np.zeros(3))
-    [row] = published_wins("lpct/table2", {("rice", "all_private", 0.5): found})
+    found = Constant("private_majority", "accuracy", "", 0.0, 0.1, np.nan, 0.1, 3)
+    [row] = published_wins("lpct/table2", {("rice", 0.5): found})
     # neither CT-W nor CT-Q
     assert row["cells"] == cells["published"].notna().sum() - 2 and row["wins_below"] == 0
     assert published_wins("lpct/figure4a", {}) == []  # figures have no wins
 
 
-def test_a_floor_stands_for_another_mask_but_not_for_another_budget():
-    floor = {("abalone", "aligned", 2.0): _floor(1.0)}
-    assert baseline_of(floor, "abalone", "personalized", 2.0) is floor["abalone", "aligned", 2.0]
-    assert baseline_of(floor, "abalone", "aligned", 1.0) is None
+def test_the_better_constant_counts_beside_the_tree_of_its_replications():
+    table = standings([run(
+        rows("private_mean", "abalone", [4.0, 8.0]), rows("private_constant", "abalone", [3.0, 5.0], mask="other"),
+        rows("dt", "abalone", [1.0, 3.0, 500.0]),
+    )])  # fmt: skip
+    assert table[table["method"] == "dt"]["privacy"].tolist() == [NONE]
+    [(place, found)] = best_constants(table).items()
+    assert place == ("abalone", 1.0) and found.method == "private_constant" and (found.mean, found.n) == (4.0, 2)
+    # a constant looks at no feature, and stands for every mask; the tree has a replication more
+    assert found.ratio == pytest.approx(2.0) and found.ratio_se == pytest.approx(0.5)
+    assert found.beats(4.0) and not found.beats(3.9)
 
 
-def test_selections_count_what_beats_the_constant():
+def test_selections_count_what_beats_the_constant(tmp_path):
     table = experiment("extensions/floor")
     table = table | {"groups": [table["groups"][0] | {"epsilon": [1]}]}
     cards = CARDS | {"private_mean": card("PrivateMean", "regression", {})}
@@ -62,15 +74,22 @@ def test_selections_count_what_beats_the_constant():
             return 0.5 if key["point"] == {"depth": 1} else 1.5
         return 1.0 if key["method"] == "private_mean" else 2.0
 
-    scores = scores_of(table, mean, replications=8)
-    summary = summarise_experiment(typed(table), scores, cards)
-    floor = baselines_within(summary)
-    assert len(floor) == 20
-    found = {(r["method"], r["mask"]): r for r in by_selection(summary, floor, cards)}
+    put(tmp_path, table, scores_of(table, mean, replications=8), cards=cards)
+    rows = standings_of([ReportEntry(typed(table), tmp_path)], cards)
+    found = {(r["method"], r["mask"]): r for r in by_selection(rows, cards)}
     row = found["histoftree_max_edge", "aligned"]
     assert (row["datasets"], row["oracle"], row["oracle_significant"], row["tuning_free"]) == (10, 10, 10, 0)
     assert row["cost"] == pytest.approx(3.0)
     assert found["histoftree_cart", "aligned"]["oracle"] == 0
+
+
+def test_counts_of_significant_wins_rest_on_the_common_replications():
+    """Fifty replications of a table beside twenty of the constant: compared on twenty, not on none."""
+    losses = 1.0 + 0.1 * np.arange(50)
+    both = [rows("krr", "abalone", losses, selection=s) for s in ("oracle", "tuning_free")]
+    table = standings([run(*both), run(rows("private_mean", "abalone", losses[:20] + 0.05), name="test/floor")])
+    [row] = by_selection(table[table["experiment"] == "test/table"], {})
+    assert (row["oracle"], row["oracle_significant"], row["tuning_free_significant"]) == (1, 1, 1)
 
 
 def test_sample_size_equivalence_is_drawn(tmp_path):

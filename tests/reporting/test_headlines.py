@@ -5,14 +5,19 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
 
-from lpbench.analysis.summary import REFERENCES
-from lpbench.experiments import catalogue
-from lpbench.experiments.results import Results
-from lpbench.paths import COMMITTED, PUBLISHED
+from lpbench.paths import COMMITTED
 from lpbench.reporting.entries import ReportEntry
-from lpbench.reporting.headlines import Headline, cut_grids, distances, headlines, in_words, one_row_each, table_of
+from lpbench.reporting.headlines import (
+    DRAWS,
+    Headline,
+    distances,
+    headlines,
+    in_words,
+    one_row_each,
+    over_sets,
+    table_of,
+)
 from tests.reporting.fake import experiment, scores_of, typed
 from tests.reporting.store import put
 
@@ -86,28 +91,6 @@ def test_sizes_are_equal_or_not_and_a_paper_without_counterparts_says_so():
     assert str(Headline("p", "tables", "ratio", ("p/t",), 3, 0, float("nan"), ("all",))).startswith("none of 3 printed")
 
 
-def test_headline_gains_follow_from_the_committed_scores():
-    """Twenty lines of numpy on the committed summaries."""
-    for row in pd.read_csv(COMMITTED / "headline_gains.csv", keep_default_na=False).itertuples():
-        table = Results(COMMITTED).artefact(row.experiment).summary
-        table = table[(table["mask"] == row.mask) & (table["epsilon"] == row.epsilon) & (table["panel"] == row.panel)]
-        wide = table.pivot_table(index="dataset", columns=["method", "selection"], values="mean")
-        free = (row.method, "tuning_free")
-        own = wide[free if free in wide else (row.method, "oracle")].dropna()
-        kept = experiment(row.experiment)["settings"].get("data_sets", {})
-        if row.kind != "all":
-            own = own[[d.partition("[")[0] in kept[row.kind] for d in own.index]]
-        rivals = wide.xs("oracle", axis=1, level=1).loc[own.index].dropna(axis=1)
-        rivals = rivals[[m for m in rivals if m.partition("[")[0] not in {row.method, *REFERENCES}]]
-        gain = rivals.rsub(own, axis=0) * 100 if row.unit == "points" else np.log(rivals.div(own, axis=0))
-        assert gain.mean().idxmin() == row.rival
-        gain = gain[row.rival].to_numpy()
-        half = stats.t.ppf(0.975, len(gain) - 1) * gain.std(ddof=1) / np.sqrt(len(gain))
-        ends = gain.mean() + np.array([0, -half, half])
-        ends = ends if row.unit == "points" else 100 * (1 - np.exp(-ends))
-        np.testing.assert_allclose([row.gain, row.low, row.high], ends, rtol=1e-5, atol=1e-6)
-
-
 def committed_means(paper) -> pd.Series:
     """Mean scores of the best grid points, straight from the file."""
     scores = pd.read_parquet(COMMITTED / "scores" / f"{paper}.parquet")
@@ -136,36 +119,10 @@ def test_distances_follow_from_the_committed_scores():
         assert np.isnan(row.low) if row.kind == "curves" else row.low < row.distance < row.high
 
 
-def test_the_constant_against_published_scores_follows_from_the_committed_scores():
-    names = pd.read_csv(PUBLISHED / "names.csv").query("kind == 'dataset'").set_index("published")["ours"]
-    means = committed_means("extensions").reset_index()
-    means = means[means["experiment"].isin(["extensions/floor", "extensions/floor_classification"])]
-    means = means.assign(set=means["dataset"].str.partition("[")[0], kind=means["mask"].str.partition("[")[0])
-    means = means.set_index(["method", "kind", "epsilon", "set"])["value"]
-    means = means.groupby(level=[0, 1, 2, 3]).mean()
-    ratio = means["private_mean", "aligned", 1.0] / means["dt", "aligned", 1.0]
-    trees = pd.read_csv(PUBLISHED / "histoftree_tables.csv").query("epsilon == 1 and dataset != 'BUI'")
-    classes = pd.read_csv(PUBLISHED / "lpct_table2.csv").query("epsilon == 0.5 and method not in ('CT-W', 'CT-Q')")
-    classes = classes.dropna(subset=["accuracy"])
-    majority = classes["dataset"].map(names).map(means["private_majority", "all_private", 0.5])
-    cells, wins = np.zeros(2, dtype=int), np.zeros(2, dtype=int)
-    for value, constant, group in (
-        (trees["mse_ratio"], trees["dataset"].map(names).map(ratio), trees["paradigm"] + trees["dataset"]),
-        (-classes["accuracy"], -majority, classes["dataset"]),
-    ):
-        below = pd.DataFrame({"below": value >= constant, "best": value == value.groupby(group).transform("min")})
-        below = below[constant.notna()]
-        cells += [below["below"].sum(), len(below)]
-        best = below[below["best"]].groupby(group)["below"].max()
-        wins += [best.sum(), len(best)]
-    text = (COMMITTED / "index.html").read_text(encoding="utf-8")
-    assert f"{cells[0]} of {cells[1]} published scores" in text and f"{wins[0]} of {wins[1]} published wins" in text
-
-
-def test_no_rival_of_a_headline_has_less_than_its_papers_grid():
-    cards = catalogue.methods()
-    table = pd.read_csv(COMMITTED / "headline_gains.csv")
-    for name, rows in table.groupby("experiment"):
-        assert cut_grids(catalogue.experiment(name), sorted(set(rows["rival"])), cards) == []
-    # LPCT's depth ends at 8 there, and at 16 in its paper
-    assert "lpct_cart" in cut_grids(catalogue.experiment("field/classification"), ["lpct_cart"], cards)
+def test_the_interval_over_data_sets_has_draws_enough():
+    rng = np.random.default_rng(1)
+    apart, sets = pd.Series(rng.exponential(size=60)), pd.Series(np.repeat([f"d{k}" for k in range(10)], 6))
+    ends = over_sets(apart, sets)
+    blocks = apart.to_numpy().reshape(10, 6)
+    drawn = np.median(blocks[rng.integers(10, size=(100_000, 10))].reshape(100_000, 60), axis=1)
+    assert DRAWS >= 100_000 and list(ends) == pytest.approx(np.quantile(drawn, [0.025, 0.975]), rel=0.02)

@@ -3,18 +3,21 @@
 import json
 import re
 import xml.etree.ElementTree as ET
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 
+from lpbench.audit import table as audit_table
 from lpbench.experiments import catalogue
 from lpbench.experiments.submissions import REPEATS, Submission
 from lpbench.experiments.timing import fit_seconds
 from lpbench.paths import ROOT
+from lpbench.reporting import standings
 from lpbench.reporting.entries import ReportEntry
-from lpbench.reporting.headlines import gains
-from lpbench.reporting.pages.findings import as_picture, below_the_constant, without_tuning
-from lpbench.reporting.pages.leaderboard import ALL, PACKAGE, as_script, board, default_view, in_view
+from lpbench.reporting.pages.findings import as_picture, below_the_constant, cut_grids, gains, without_tuning
+from lpbench.reporting.pages.leaderboard import ALL, PACKAGE, as_script, default_view, in_view
+from lpbench.reporting.pages.leaderboard import board as board_of
 from lpbench.reporting.paper import papers
 from tests.reporting.fake import CARDS, card, experiment, scores_of, typed
 from tests.reporting.store import put
@@ -41,6 +44,15 @@ def entry(folder, level=LEVEL):
     return ReportEntry(typed(body), folder)
 
 
+def table_of(entries, cards, bits=lambda method, epsilon: np.nan, work=(), submitted=()):
+    with patch.object(audit_table, "report_bits", bits), patch.object(standings, "fit_seconds", lambda: dict(work)):
+        return standings.standings_of(entries, cards, submitted)
+
+
+def board(entries, cards, bits, work, submitted=()):
+    return board_of(table_of(entries, cards, bits, work, submitted), cards, submitted)
+
+
 def unknown(method, epsilon):
     return np.nan
 
@@ -60,7 +72,8 @@ def test_ranks_and_changes_by_hand(tmp_path):
         ("krr", 4.0, 4.0, 4.0),
     ]
     assert [round(r.score) for r in shown] == [2, 4, 5, 8]  # multiples of the non-private tree's error
-    assert [r.constant for r in shown] == pytest.approx([60, 20, 0, -60], abs=2)  # per cent of 2.5
+    assert [r.constant for r in shown] == pytest.approx([0.4, 0.8, 1.0, 1.6], abs=0.02)  # multiples of 2.5
+    assert [r.best for r in shown] == [r.score for r in shown]
     assert shown[3].bits == 130.0 and shown[3].work == 0.5 and np.isnan(shown[0].work)
     assert {r.badge for r in shown} == {PACKAGE}
     assert shown[0].command == "lpbench reproduce extensions/tuning_free_regression"
@@ -111,7 +124,7 @@ def test_the_script_has_every_row_and_says_once_what_rows_share(tmp_path):
     assert len(rows) == len(lines) > 20
     shared = "task mask_key mask epsilon selection dataset_key dataset method title protects".split()
     forms = (
-        "work:.5g badge: paper: experiment: sets: score:.4g se:.2g constant:.2f best:.2f rank:.3f low:.1f high:.1f "
+        "work:.5g badge: paper: experiment: sets: score:.4g se:.2g constant:.4g best:.4g rank:.3f low:.1f high:.1f "
         "bits:.5g"
     )
     shown = dict(v.split(":") for v in forms.split())
@@ -129,29 +142,33 @@ def test_the_script_has_every_row_and_says_once_what_rows_share(tmp_path):
 
 
 def test_gains_are_against_the_best_rival(tmp_path):
-    found = gains(entry(tmp_path / "a"), "residual_gp")
-    assert [(r["kind"], r["epsilon"], r["sets"]) for r in found] == [
-        ("all", 1.0, 2), ("development", 1.0, 1), ("conclusions", 1.0, 1),
-        ("all", 2.0, 2), ("development", 2.0, 1), ("conclusions", 2.0, 1),
+    found = gains(table_of([entry(tmp_path / "a")], cards()), "residual_gp")
+    assert found[["role", "epsilon", "sets"]].values.tolist() == [
+        ["", 1.0, 2], ["held out", 1.0, 1], ["", 2.0, 2], ["held out", 2.0, 1]
     ]  # fmt: skip
-    for row in found:
-        assert row["gain"] == pytest.approx(50, abs=2) and row["rival"] == "histoftree_cart"
-        assert row["sets"] == 1 or row["low"] <= row["gain"] <= row["high"]
+    assert set(found["rival"]) == {"histoftree_cart"} and found["ratio"].tolist() == pytest.approx([0.5] * 4, abs=0.02)
+    # so few data sets have no interval
+    assert found[["low", "high"]].isna().all(axis=None)
     # a constant that is better than the published methods is the rival, a method without privacy never is
-    found = gains(entry(tmp_path / "b", LEVEL | {"private_mean": 1.25}), "residual_gp")
-    assert {(r["rival"], round(r["gain"] / 5)) for r in found} == {("private_mean", 4)}
+    found = gains(table_of([entry(tmp_path / "b", LEVEL | {"private_mean": 1.25})], cards()), "residual_gp")
+    assert set(found["rival"]) == {"private_mean"} and found["ratio"].tolist() == pytest.approx([0.8] * 4, abs=0.02)
 
 
-def test_a_sentence_follows_the_summary(tmp_path):
-    sentences = []
+def test_a_sentence_about_held_out_sets_follows_the_summary_and_names_the_few(tmp_path):
+    found = []
     for k, level in enumerate((LEVEL, LEVEL | {"residual_gp": 1.5})):
         made = entry(tmp_path / str(k), level)
-        sentences.append(without_tuning([made], cards()).sentence)
-    shares = [re.findall(r"\d+", re.search(r"saves (\d+(?: to \d+)?) % of the error", s)[1]) for s in sentences]
-    assert [all(abs(int(v) - want) <= 2 for v in found) for found, want in zip(shares, (50, 25), strict=True)] == [
-        True,
-        True,
-    ]
+        sentence = without_tuning(table_of([made], cards()), [made], cards()).sentence
+        assert sentence.endswith("times the loss on the held-out data sets Abalone.")
+        found.append(float(re.search(r"has ([\d.]+) times", sentence)[1]))
+    assert found == pytest.approx([0.5, 0.75], abs=0.02)
+
+
+def test_no_rival_of_a_finding_has_less_than_its_papers_grid():
+    known = catalogue.methods()
+    # LPCT's depth ends at 8 there, and at 16 in its paper
+    assert "lpct_cart" in cut_grids(catalogue.experiment("field/classification"), ["lpct_cart"], known)
+    assert cut_grids(catalogue.experiment("extensions/tuning_free_classification"), ["lpct_cart"], known) == []
 
 
 WINS = {"artefact": "histoftree/table2", "mask": "aligned", "wins": 10, "wins_below": 3, "cells": 50,

@@ -6,10 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lpbench.analysis import critical_difference
+from lpbench.analysis.standings import least_p
 from lpbench.reporting.artefact import summarise_experiment, write_artefact
 from lpbench.reporting.figures.budgets import draw_budgets
 from lpbench.reporting.figures.comparisons import competing, parts, slug
+from lpbench.reporting.figures.ranks import control_of
 from tests.reporting.fake import CARDS, card, experiment, scores_of, typed
 
 FLOOR = CARDS | {"private_mean": card("PrivateMean", "regression", {})}
@@ -35,7 +36,8 @@ def test_files_of_a_table_at_two_budgets(table, scores, tmp_path):
     # ten data sets and seven methods are too many for a plot of the scores: the explorer has them
     assert not any("differences" in n for n in names) and not list(tmp_path.glob("*.png"))
     text = (tmp_path / "floor_ranks.svg").read_text(encoding="utf-8")
-    assert "PrivateMean (constant)" in text and "10 sets" in text and "Nemenyi" in text
+    assert "PrivateMean (constant)" in text and "10 sets" in text and "Wilcoxon" in text
+    assert f"p ≥ {least_p(10, 6):.2g}" in text and "Nemenyi" not in text
 
 
 def test_parts_hold_what_the_summary_says(table, scores):
@@ -44,15 +46,20 @@ def test_parts_hold_what_the_summary_says(table, scores):
     assert [(p.group, p.epsilon) for p in found] == [(m, e) for e in (1, 2) for m in ("aligned", "personalized")]
     part = found[0]
     assert len(part.datasets) == 10 and part.means.shape == part.errors.shape == (10, len(part.columns))
-    for (d, c), values in part.samples.items():
-        assert part.means[d, c] == pytest.approx(values.mean())
     kept = competing(part)
-    cd = critical_difference(part.means[:, kept], larger_is_better=False)
-    assert [part.columns[kept[k]].method for k in np.argsort(cd.mean_ranks)[:3]] == [
+    assert [part.columns[kept[k]].method for k in np.argsort(part.means[:, kept].mean(axis=0))[:3]] == [
         "histoftree_max_edge",
         "histoftree_cart",
         "par_dt",
     ]
+
+
+def test_the_control_is_named_before_the_scores_are_known():
+    compared = typed(experiment("extensions/tuning_free_regression"))
+    assert control_of(compared, ["krr", "residual_gp"]) == "residual_gp"
+    table1 = typed(experiment("histoftree/table1"))
+    assert control_of(table1, ["krr", "histoftree_cart", "par_dt"]) == "histoftree_cart"
+    assert control_of(table1, ["krr", "par_dt"]) == "krr"
 
 
 def test_few_data_sets_or_variants_of_one_get_no_ranks(tmp_path):

@@ -1,6 +1,6 @@
 """Our own experiments: constant baselines, tuning-free methods, ablations and sensitivity."""
 
-from lpbench.papers.extensions.corrupted_data import MOST, MOST_ON_AVERAGE, read_corrupted, write_corrupted
+from lpbench.papers.extensions.corrupted_data import MOST, MOST_ON_AVERAGE, corrupted_table
 from lpbench.papers.extensions.equivalence import draw_equivalence
 from lpbench.reporting.paper import Output, Page, Paper
 
@@ -34,13 +34,11 @@ PAPER = Paper(
         *("extensions/tuning_free_regression", "extensions/tuning_free_classification"),
         *("field/regression", "field/classification", "extensions/floor", "extensions/floor_classification"),
     ),
-    baselines=("extensions/floor", "extensions/floor_classification"),
     outputs={
         f"extensions/tuning_free_{name}": Output(draw_equivalence)
         for name in ("figure4", "figure5", "figure6", "simulation")
-    }
-    | {f"extensions/attack_{task}": Output(write_corrupted) for task in ("regression", "classification")},
-    text_tables={f"extensions/attack_{task}": read_corrupted for task in ("regression", "classification")},
+    },
+    compared={f"extensions/attack_{task}": corrupted_table for task in ("regression", "classification")},
     pages=(
         Page(
             name="tuning_free",

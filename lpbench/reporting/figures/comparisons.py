@@ -10,7 +10,7 @@ import numpy as np
 
 from lpbench.analysis import Summary
 from lpbench.analysis.ranks import ranks
-from lpbench.analysis.scores import LARGER_IS_BETTER, costs
+from lpbench.analysis.scores import costs
 from lpbench.analysis.summary import CONSTANTS, REFERENCES
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
@@ -37,7 +37,6 @@ class Part:
     metric: str
     means: np.ndarray  # mean scores, shape (datasets, columns); NaN where there is none
     errors: np.ndarray  # their standard errors
-    samples: Mapping[tuple[int, int], np.ndarray]  # (data set, column) -> the replications
 
     @property
     def costs(self) -> np.ndarray:
@@ -46,11 +45,9 @@ class Part:
 
     def only(self, kept: Sequence[int]) -> Part:
         """Keep some columns, in the order given."""
-        samples = {(d, k): self.samples[d, c] for d in range(len(self.datasets)) for k, c in enumerate(kept)
-                   if (d, c) in self.samples}  # fmt: skip
         columns = tuple(self.columns[c] for c in kept)
         return Part(self.title, self.epsilon, self.group, self.panel, self.datasets, columns, self.metric,
-                    self.means[:, kept], self.errors[:, kept], samples)  # fmt: skip
+                    self.means[:, kept], self.errors[:, kept])  # fmt: skip
 
 
 def parts(experiment: Experiment, summary: Summary, cards: Mapping[str, Method], selection: str) -> list[Part]:
@@ -58,11 +55,10 @@ def parts(experiment: Experiment, summary: Summary, cards: Mapping[str, Method],
     name = experiment.name
     table = summary.table[summary.table["selection"] == selection]
     rows = {(r["panel"], r["dataset"], r["mask"], r["method"], r["epsilon"]): r for r in table.to_dict("records")}
-    samples = summary.samples(selection)
-    return [part for grid in build(name, summary, cards, selection) for part in _parts(grid, rows, samples)]
+    return [part for grid in build(name, summary, cards, selection) for part in _parts(grid, rows)]
 
 
-def _parts(grid: Grid, rows: Mapping, samples: Mapping) -> Iterator[Part]:
+def _parts(grid: Grid, rows: Mapping) -> Iterator[Part]:
     layout = grid.layout
     for group in dict.fromkeys(c.group for c in layout.columns):
         columns = tuple(c for c in layout.columns if c.group == group)
@@ -83,7 +79,6 @@ def _parts(grid: Grid, rows: Mapping, samples: Mapping) -> Iterator[Part]:
             metric=metrics.pop(),
             means=np.array([[r.get("mean", math.nan) for r in line] for line in found], dtype=float),
             errors=np.array([[r.get("se", math.nan) for r in line] for line in found], dtype=float),
-            samples={(i, c): samples[k] for i, d in enumerate(ran) for c, k in enumerate(keys[d]) if k in samples},
         )
 
 
@@ -126,16 +121,6 @@ def leading(found: Sequence[Part]) -> dict[str, dict[str, str]]:
     names = {m: base if place_of(base := parse_selector(m)[0]) is not None else m for m in shown}
     looks = looks_of(names.values())
     return {m: looks[name] for m, name in names.items()}
-
-
-def gain(mine: np.ndarray, theirs: np.ndarray, metric: str) -> np.ndarray:
-    """Gain of scores over others: difference of accuracies, logarithm of the ratio of errors."""
-    return mine - theirs if LARGER_IS_BETTER[metric] else np.log(theirs / mine)
-
-
-def printed_gain(value: float, metric: str) -> float:
-    """A gain in percentage points of accuracy, or the per cent of the error that are saved."""
-    return 100 * value if LARGER_IS_BETTER[metric] else 100 * (1 - float(np.exp(-value)))
 
 
 def slug(text: str) -> str:

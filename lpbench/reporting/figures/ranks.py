@@ -1,30 +1,36 @@
-"""Average ranks as dots, with the interval of Nemenyi's test; standard plots of a table experiment."""
+"""Average ranks as dots, with tests against one method named beforehand; standard plots of a table experiment."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
+import pandas as pd
 
-from lpbench.analysis import Summary
-from lpbench.analysis.critical import LEAST_DATASETS, LEAST_METHODS, CriticalDifference, critical_difference
+from lpbench.analysis import ALPHA, Summary
+from lpbench.analysis.scores import LARGER_IS_BETTER
+from lpbench.analysis.standings import FEWEST, compare_losses, least_p
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
 from lpbench.reporting.figures import style
 from lpbench.reporting.figures.budgets import ACROSS, draw_budgets
-from lpbench.reporting.figures.comparisons import Part, competing, is_constant, leading, parts, printed
-from lpbench.reporting.printed_names import CHOSEN
+from lpbench.reporting.figures.comparisons import Part, competing, leading, parts, printed
+from lpbench.reporting.paper import paper_of
+from lpbench.reporting.printed_names import CHOSEN, method_title
 from lpbench.selectors import parse_selector
 
 #: Height of a line of names, what title and axis of a row of panels take, and width of a panel, in inches.
 _LINE, _AROUND, _PANEL = 0.165, 0.85, 2.2
 _WIDTH = 8.4
+#: Fewer methods say nothing in a diagram of average ranks.
+LEAST_METHODS = 3
 #: Ends of the names of the standard plots, in the order in which a page shows them.
 RANKS, BUDGETS = "_ranks", "_budgets"
 
 
-def draw_ranks(parts: Sequence[Part], folder: Path, name: str, selection: str) -> list[Path]:
+def draw_ranks(
+    parts: Sequence[Part], folder: Path, name: str, selection: str, experiment: Experiment, cards: Mapping[str, Method]
+) -> list[Path]:
     """Draw a panel for each part with enough data sets and methods: one row a mask, its budgets side by side."""
     rows: dict[tuple[str, str], list[Part]] = {}
     for part in parts:
@@ -32,10 +38,9 @@ def draw_ranks(parts: Sequence[Part], folder: Path, name: str, selection: str) -
             rows.setdefault((part.panel, part.group), []).append(part.only(competing(part)))
     if not rows:
         return []
-    found = {
-        key: [critical_difference(part.costs, larger_is_better=False) for part in mine] for key, mine in rows.items()
-    }
-    orders = {key: _order(rows[key], found[key]) for key in rows}
+    control = control_of(experiment, [c.method for part in rows[next(iter(rows))] for c in part.columns])
+    found = {key: [_compared(part, control) for part in mine] for key, mine in rows.items()}
+    orders = {key: _order(found[key]) for key in rows}
     beside = max(map(len, rows.values()))
     heights = [_AROUND + _LINE * len(orders[key]) for key in rows]
     looks = leading([part for mine in rows.values() for part in mine])
@@ -43,58 +48,71 @@ def draw_ranks(parts: Sequence[Part], folder: Path, name: str, selection: str) -
         paper = style.printed_width()
         width = style.WIDTHS["text"] if paper else min(_WIDTH, 4.0 + _PANEL * (beside - 1))
         figure, axes = style.pyplot().subplots(
-            len(rows), beside, figsize=(width, sum(heights) + 0.35), squeeze=False, height_ratios=heights
+            len(rows), beside, figsize=(width, sum(heights) + 0.5), squeeze=False, height_ratios=heights
         )
         for line, key in zip(axes, rows, strict=True):
             for ax in line[len(rows[key]) :]:
                 ax.set_axis_off()
-            for place, (ax, part, cd) in enumerate(zip(line, rows[key], found[key], strict=False)):
-                _panel(ax, part, cd, orders[key], looks, named=place == 0)
+            for place, (ax, part, table) in enumerate(zip(line, rows[key], found[key], strict=False)):
+                _panel(ax, part, table, orders[key], looks, named=place == 0)
         if paper is None:
             text = (
                 f"Average ranks, 1 is best ({CHOSEN[selection]}).\n"
-                "Methods whose bars do not overlap differ significantly (Nemenyi's test, 5 %); p: Friedman's test."
+                f"Filled: differs from {method_title(control, cards)} (Wilcoxon over data sets, 5 % after Holm).\n"
+                "p: the least that so many data sets and methods can give."
             )
             style.heading(figure, text)
         return style.save(figure, folder, name)
 
 
+def control_of(experiment: Experiment, methods: Sequence[str]) -> str:
+    """The method that all others are compared with: named by the experiment, else the first that its paper proposes."""
+    named, proposed = experiment.settings.get("compared", ""), paper_of(experiment.name).proposed
+    same = (m for m in methods if named and parse_selector(m) == parse_selector(named))
+    return next(same, next((m for m in methods if proposed and m.startswith(proposed)), methods[0]))
+
+
+def _compared(part: Part, control: str) -> pd.DataFrame:
+    losses = 1 - part.means if LARGER_IS_BETTER[part.metric] else part.means
+    names = [dataset for _, dataset in part.datasets]
+    return compare_losses(pd.DataFrame(losses, index=names, columns=[c.method for c in part.columns]), control)
+
+
 def _is_enough(part: Part) -> bool:
     """Enough methods, and enough data sets that are not variants of one another."""
     bases = {parse_selector(d)[0] for _, d in part.datasets}
-    return len(competing(part)) >= LEAST_METHODS and len(bases) == len(part.datasets) >= LEAST_DATASETS
+    return len(competing(part)) >= LEAST_METHODS and len(bases) == len(part.datasets) >= FEWEST
 
 
-def _order(row: Sequence[Part], found: Sequence[CriticalDifference]) -> list[str]:
+def _order(found: Sequence[pd.DataFrame]) -> list[str]:
     """Methods of a row of panels by their mean rank, as a share of the methods of each panel."""
-    places: dict[str, list[float]] = {}
-    for part, cd in zip(row, found, strict=True):
-        for column, rank in zip(part.columns, cd.mean_ranks, strict=True):
-            places.setdefault(column.method, []).append(rank / len(part.columns))
-    return sorted(places, key=lambda method: float(np.mean(places[method])))
+    shares = pd.concat([table.set_index("method")["rank"] / len(table) for table in found])
+    return list(shares.groupby(level=0, sort=False).mean().sort_values(kind="stable").index)
 
 
 def _panel(
     ax: style.Axes,
     part: Part,
-    cd: CriticalDifference,
+    table: pd.DataFrame,
     order: Sequence[str],
     looks: dict[str, dict[str, str]],
     named: bool,
 ) -> None:
-    names = {c.method: printed(c) for c in part.columns}
-    for column, rank in zip(part.columns, cd.mean_ranks, strict=True):
-        y, colour = order.index(column.method), looks.get(column.method, {}).get("color", style.GREY)
-        ax.plot([rank - cd.width / 2, rank + cd.width / 2], [y, y], color=colour, alpha=0.45, linewidth=2)
-        ax.plot(rank, y, "o", color=colour, markerfacecolor="white" if is_constant(column) else colour)
-        ax.text(1.02, y, f"{rank:.1f}", transform=ax.get_yaxis_transform(), va="center", fontsize=7)
-    ax.set(xlim=(1 - cd.width / 2 - 0.2, len(cd.mean_ranks) + cd.width / 2 + 0.2), ylim=(len(order) - 0.4, -0.6))
-    ax.set_yticks(range(len(order)), [names.get(m, "") if named else "" for m in order], fontsize=7.5)
+    columns = {c.method: c for c in part.columns}
+    for row in table.itertuples():
+        y, colour = order.index(row.method), looks.get(row.method, {}).get("color", style.GREY)
+        ax.plot([row.rank_low, row.rank_high], [y, y], color=colour, alpha=0.45, linewidth=2)
+        ax.plot(row.rank, y, "o", color=colour, markerfacecolor=colour if row.p < ALPHA else "white")
+        ax.text(1.02, y, f"{row.rank:.1f}", transform=ax.get_yaxis_transform(), va="center", fontsize=7)
+    ax.set(xlim=(0.6, len(table) + 0.4), ylim=(len(order) - 0.4, -0.6))
+    ax.set_yticks(
+        range(len(order)), [printed(columns[m]) if named and m in columns else "" for m in order], fontsize=7.5
+    )
     ax.tick_params(axis="y", length=0)
     ax.tick_params(axis="x", labelsize=7)
-    ax.set_xticks(range(1, len(cd.mean_ranks) + 1, max(1, round(len(cd.mean_ranks) / 4))))
-    p = "< 0.001" if cd.p_value < 0.001 else f"= {cd.p_value:.3f}"
-    ax.set_title(f"{part.title}\n{cd.n_datasets} sets, p {p}".lstrip("\n"), loc="left", fontsize=8)
+    ax.set_xticks(range(1, len(table) + 1, max(1, round(len(table) / 4))))
+    p = least_p(len(part.datasets), len(table))
+    ax.set_title(f"{part.title}\n{len(part.datasets)} sets, p ≥ {p:.2g}".lstrip("\n"), loc="left", fontsize=8)
 
 
 def draw_standard(
@@ -102,7 +120,7 @@ def draw_standard(
 ) -> list[Path]:
     """Draw ``<stem>_ranks.svg`` and ``_budgets``; many methods on many data sets are left to the explorer."""
     found = parts(experiment, summary, cards, selection)
-    written = draw_ranks(found, folder, stem + RANKS, selection)
+    written = draw_ranks(found, folder, stem + RANKS, selection, experiment, cards)
     sets = {dataset for part in found for dataset in part.datasets}
     methods = {column.method for part in found for column in part.columns}
     if min(len(sets), len(methods)) <= ACROSS:

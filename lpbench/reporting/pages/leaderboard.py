@@ -10,23 +10,23 @@ import json
 import math
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from lpbench.analysis import competitors
-from lpbench.analysis.ranks import rank_intervals, ranks
-from lpbench.analysis.scores import LARGER_IS_BETTER, costs
-from lpbench.analysis.summary import CONSTANTS, NON_PRIVATE_PANEL, REFERENCES, best_without_privacy
+from lpbench.analysis.significance import DIGITS
+from lpbench.analysis.standings import NONE, over_sets, view
+from lpbench.analysis.summary import CONSTANTS
+from lpbench.analysis.variants import bare_name
 from lpbench.experiments.method import Method
 from lpbench.experiments.submissions import Submission
-from lpbench.reporting.entries import ReportEntry
-from lpbench.reporting.figures.comparisons import gain, printed_gain
 from lpbench.reporting.numbers import for_script, print_value
 from lpbench.reporting.paper import papers
 from lpbench.reporting.printed_names import card_of, dataset_title, in_words, method_title
-from lpbench.selectors import parse_selector
+from lpbench.reporting.standings import SUBMITTED
 
 #: Privacy model of a method -> what it protects, in the words of the badges.
 PROTECTS = {
@@ -53,8 +53,6 @@ COMPARED_SELECTIONS = ("fair", "oracle")
 PACKAGE = "in the package"
 #: The row of all data sets together.
 ALL = "all data sets"
-#: Draws of the bootstrap over replications, and its seed.
-DRAWS, SEED = 400, 20_250
 #: Name of the script beside the page.
 SCRIPT = "leaderboard.js"
 
@@ -75,12 +73,11 @@ class Line:
     #: relative to the non-private best, or the mean accuracy.
     score: float
     se: float
-    #: Change against the best private constant and against the data set's best method without
-    #: privacy at its best setting: per cent of the error, or points of accuracy; positive is better.
+    #: Loss over that of the best private constant, and of the best without privacy; geometric means over data sets.
     constant: float
     best: float
-    #: Average rank among the methods of the same privacy model, with its 95 % interval: over
-    #: replications on one data set, over data sets where there are several.
+    #: Average rank among the methods of the same privacy model, with its 95 % interval over data sets where there
+    #: are several.
     rank: float
     low: float
     high: float
@@ -108,133 +105,79 @@ class Line:
         return shlex.join(["lpbench", "explain", *words, "--experiment", self.experiment])
 
 
-@dataclass
-class _Cell:
-    """One method on one data set: its replications and where they come from."""
-
-    values: np.ndarray
-    experiment: str
-    metric: str
-
-    @property
-    def costs(self) -> np.ndarray:
-        """The replications with the sign that makes smaller ones better."""
-        return costs(self.values, self.metric)
-
-
-def board(
-    entries: Sequence[ReportEntry],
-    cards: Mapping[str, Method],
-    bits: Callable[[str, float], float],
-    work: Mapping[str, float],
-    submitted: Sequence[Submission] = (),
-) -> list[Line]:
-    """Collect all rows; ``bits`` are known by method and budget, ``work`` by method."""
-    groups: dict[tuple, dict[tuple[str, str], _Cell]] = {}
-    best: dict[tuple[str, str], np.ndarray] = {}
-    by_name = {e.name: e for e in entries}
-    for name in (name for paper in papers() for name in reversed(paper.leaderboard)):
-        table = by_name[name].summary if name in by_name else None
-        if table is None:
-            continue
-        competing = competitors(set(table["method"])) | {*CONSTANTS, *REFERENCES}
-        metrics = table.set_index(["method", "dataset"])["metric"].to_dict()
-        for selection in COMPARED_SELECTIONS:
-            for (panel, dataset, mask, method, epsilon), values in _samples(by_name[name], selection).items():
-                metric = metrics.get((method, dataset), "")
-                scored = metric in LARGER_IS_BETTER and metric != "seconds"
-                if panel != NON_PRIVATE_PANEL and method in competing and scored:
-                    task = "classification" if LARGER_IS_BETTER[metric] else "regression"
-                    group = groups.setdefault((task, mask, epsilon, selection), {})
-                    # later papers are our own experiments, which hold the columns of the papers' tables too
-                    group[dataset, method] = _Cell(values, name, metric)
-        larger = any(LARGER_IS_BETTER[m] for m in set(metrics.values()) - {""})
-        found = best_without_privacy(_samples(by_name[name], "oracle"), larger)
-        best |= {(name, dataset): values for dataset, values in found.items()}
-    badges: dict[str, str] = {}
-    sent: dict[tuple[str, float], float] = {}
-    for one in submitted:
-        experiment = str(one.about["experiment"])
-        if experiment in by_name and by_name[experiment].summary is not None:
-            badges[one.name], cards = one.words, {**cards, one.name: one.method}
-            seconds, of_budgets = one.cost
-            work = {**work, one.name: seconds}
-            sent |= {(one.name, epsilon): value for epsilon, value in of_budgets.items()}
-            for (dataset, mask, epsilon), rows in one.claimed.groupby(["dataset", "mask", "epsilon"]):
-                cell = _Cell(rows.sort_values("replication")["value"].to_numpy(), experiment, rows["metric"].iloc[0])
-                groups.setdefault((one.method.task, mask, epsilon, "fair"), {})[dataset, one.name] = cell
-
-    def bits_of(method: str, epsilon: float) -> float:
-        return sent.get((method, epsilon), math.nan) if method in badges else bits(method, epsilon)
-
+def board(table: pd.DataFrame, cards: Mapping[str, Method], submitted: Sequence[Submission] = ()) -> list[Line]:
+    """Collect all rows from the standings of some experiments and submissions."""
+    # later papers are our own experiments, which hold the columns of the papers' tables too
+    order = {name: k for k, name in enumerate(name for paper in papers() for name in reversed(paper.leaderboard))}
+    sent = {f"{SUBMITTED}/{one.name}": one for one in submitted if one.name in set(table["method"])}
+    rows = table[table["experiment"].isin([*order, *sent]) & (table["privacy"] != NONE)]
+    competing = {name: competitors(set(part)) for name, part in rows.groupby("experiment")["method"]}
+    kept = [
+        m in competing[e] or bare_name(m) in CONSTANTS for e, m in zip(rows["experiment"], rows["method"], strict=True)
+    ]
+    rows = rows[np.array(kept, dtype=bool)]
+    rows = rows.assign(
+        order=[order.get(name, len(order)) for name in rows["experiment"]],
+        experiment=[sent[e].about["experiment"] if e in sent else e for e in rows["experiment"]],
+    )
+    badges = {one.name: one.words for one in sent.values()}
+    cards = {**cards, **{one.name: one.method for one in sent.values()}}
     lines: list[Line] = []
-    for key, cells in sorted(groups.items()):
-        lines += _lines(key, cells, cards, bits_of, work, best, badges)
-    return lines
+    for selection in COMPARED_SELECTIONS:
+        found = view(rows, selection).sort_values("order", kind="stable")
+        found = found.drop_duplicates(["task", "mask", "epsilon", "dataset", "method"], keep="last")
+        for key, part in found.groupby(["task", "mask", "epsilon"]):
+            lines += _lines((*key, selection), part, cards, badges)
+    return sorted(lines, key=lambda line: (line.task, line.mask_key, line.epsilon, line.selection))
 
 
-def _samples(entry: ReportEntry, selection: str) -> dict[tuple[str, str, str, str, float], np.ndarray]:
-    """Replications as :meth:`lpbench.analysis.Summary.samples` gives them; where none are kept, their mean alone."""
-    if entry.full is not None:
-        return entry.full.samples(selection)
-    if entry.summary is None:
-        return {}
-    rows = entry.summary.dropna(subset=["mean"])
-    rows = rows[rows["selection"].isin(["tuning_free", "private"] if selection == "fair" else [selection])]
-    keys = rows[["panel", "dataset", "mask", "method", "epsilon"]].itertuples(index=False, name=None)
-    return {key: np.array([mean]) for key, mean in zip(keys, rows["mean"], strict=True)}
-
-
-def _lines(
-    key: tuple,
-    cells: Mapping[tuple[str, str], _Cell],
-    cards: Mapping[str, Method],
-    bits: Callable[[str, float], float],
-    work: Mapping[str, float],
-    best: Mapping[tuple[str, str], np.ndarray],
-    badges: Mapping[str, str],
-) -> Iterable[Line]:
+def _lines(key: tuple, part: pd.DataFrame, cards: Mapping[str, Method], badges: Mapping[str, str]) -> Iterator[Line]:
     task, mask, epsilon, selection = key
-    larger = task == "classification"
-    datasets = sorted({d for d, _ in cells})
-    methods = sorted({m for _, m in cells if m not in REFERENCES})
-    constants = {d: _best_constant(cells, d) for d in datasets}
+    shared = (task, in_words(bare_name(mask)) if mask else "–", epsilon, selection)
     # data sets of the experiment with the most cells are taken together: others may have them under another selector
-    whole = Counter(cell.experiment for cell in cells.values()).most_common(1)[0][0]
-    models = _models(methods, cards)
-    refuted = {m for m, words in badges.items() if words.startswith("refuted")}
-    for model, members in models.items():
-        places = _places(cells, [m for m in members if m not in refuted], datasets, whole)
+    whole = Counter(part["experiment"]).most_common(1)[0][0]
+    refuted = [m for m, words in badges.items() if words.startswith("refuted")]
+    for model, members in _models(sorted(set(part["method"])), cards).items():
+        mine = part[part["method"].isin(members)]
+        ranked = mine[~mine["method"].isin(refuted)]
+        ranks = ranked.assign(loss=ranked["loss"].round(DIGITS)).groupby("dataset")["loss"].rank()
+        ranks = ranks.where(ranked.groupby("dataset")["loss"].transform("size") > 1)
+        together = mine[mine["experiment"] == whole]
+        # a method without a loss on one of the data sets has no rank over all of them
+        sets = together.groupby("method")["dataset"].nunique()
+        complete = [m for m in sets.index[sets == together["dataset"].nunique()] if m not in refuted]
+        over = over_sets(together).set_index("method").to_dict("index")
+        placed = over_sets(together[together["method"].isin(complete)]).set_index("method").to_dict("index")
+        by_method = {m: rows.sort_values("dataset") for m, rows in mine.assign(place=ranks).groupby("method")}
         for method in members:
-            card = card_of(method, cards)
-            mine = {d: cells[d, method] for d in datasets if (d, method) in cells}
-            references = {d: best.get((cell.experiment, d)) for d, cell in mine.items()}
-            shared = (task, in_words(parse_selector(mask)[0]) if mask else "–", epsilon, selection)
-            cost = (work.get(method, math.nan), bits(method, epsilon))
-            rows = [(d, [d]) for d in mine]
-            together = [d for d in mine if mine[d].experiment == whole]
-            if len(together) > 1:
-                rows.append((ALL, together))
-            for name, among in rows:
-                score, se = _score(among, mine, references, larger)
-                beside = [
-                    [(mine[d].values, o) for d in among if (o := other[d]) is not None]
-                    for other in (constants, references)
-                ]
-                low, high = (_change(pairs, mine[among[0]].metric) for pairs in beside)
-                rank = places.get((method, name), (math.nan,) * 3)
-                title = ALL if name == ALL else dataset_title(name)
+            card, badge = card_of(method, cards), badges.get(method, PACKAGE)
+            about = (method, method_title(method, cards), PROTECTS.get(model, model))
+            rows, end = by_method[method].to_dict("records"), (badge, card.reference if card else "")
+            for row in rows:
+                score, scale = (100 * (1 - row["loss"]), 100) if task == "classification" else (row["loss"], 1)
                 yield Line(
-                    *shared, title, method, method_title(method, cards), PROTECTS.get(model, model), score, se, low,
-                    high, rank[0], rank[1], rank[2], cost[0], cost[1], len(among), mine[among[0]].experiment, mask,
-                    "" if name == ALL else name, badges.get(method, PACKAGE), card.reference if card else "",
+                    *shared, dataset_title(row["dataset"]), *about, score, scale * row["se"], row["over_constant"],
+                    row["over_free"], row["place"], math.nan, math.nan, row["seconds"], row["bits"], 1,
+                    row["experiment"], mask, row["dataset"], *end,
+                )  # fmt: skip
+            inside = [row for row in rows if row["experiment"] == whole]
+            if len(inside) > 1:
+                found, rank = (
+                    over[method],
+                    placed.get(method, dict.fromkeys(("rank", "rank_low", "rank_high"), math.nan)),
+                )
+                accuracy = 100 * (1 - float(np.mean([row["loss"] for row in inside])))
+                yield Line(
+                    *shared, ALL, *about, accuracy if task == "classification" else found["free"], math.nan,
+                    found["constant"], found["free"], rank["rank"], rank["rank_low"], rank["rank_high"],
+                    inside[-1]["seconds"], inside[-1]["bits"], len(inside), whole, mask, "", *end,
                 )  # fmt: skip
 
 
 def _models(methods: Sequence[str], cards: Mapping[str, Method]) -> dict[str, list[str]]:
     """Privacy model -> the methods that keep it; a constant, which shows no feature, is a row of every one of them."""
     found: dict[str, list[str]] = {}
-    constants = [m for m in methods if parse_selector(m)[0] in CONSTANTS]
+    constants = [m for m in methods if bare_name(m) in CONSTANTS]
     for method in methods:
         card = card_of(method, cards)
         if method not in constants:
@@ -242,74 +185,6 @@ def _models(methods: Sequence[str], cards: Mapping[str, Method]) -> dict[str, li
     if not found and constants:
         found["label_ldp"] = []
     return {model: sorted([*members, *constants]) for model, members in found.items()}
-
-
-def _best_constant(cells: Mapping[tuple[str, str], _Cell], dataset: str) -> np.ndarray | None:
-    """Replications of the best private constant of a data set."""
-    found = [cell for (d, m), cell in cells.items() if d == dataset and parse_selector(m)[0] in CONSTANTS]
-    return min(found, key=lambda cell: cell.costs.mean()).values if found else None
-
-
-def _score(among: Sequence[str], mine: Mapping[str, _Cell], references: Mapping, larger: bool) -> tuple[float, float]:
-    """Score of one data set with its standard error, or of several together."""
-    if len(among) == 1:
-        values = mine[among[0]].values * (100 if larger else 1)
-        return float(values.mean()), float(values.std(ddof=1) / values.size**0.5) if values.size > 1 else math.nan
-    if larger:
-        return 100 * float(np.mean([mine[d].values.mean() for d in among])), math.nan
-    known = [d for d in among if references[d] is not None]
-    if not known:
-        return math.nan, math.nan
-    return float(np.exp(np.mean([np.log(mine[d].values.mean() / references[d].mean()) for d in known]))), math.nan
-
-
-def _change(pairs: Sequence[tuple[np.ndarray, np.ndarray]], metric: str) -> float:
-    """How much better the first of each pair is: points of accuracy, or per cent of the error; the mean over pairs."""
-    if not pairs:
-        return math.nan
-    mine, theirs = np.array([(a.mean(), b.mean()) for a, b in pairs]).T
-    with np.errstate(divide="ignore"):
-        return printed_gain(float(gain(mine, theirs, metric).mean()), metric)
-
-
-def _places(
-    cells: Mapping[tuple[str, str], _Cell], members: Sequence[str], datasets: Sequence[str], whole: str
-) -> dict[tuple[str, str], tuple[float, float, float]]:
-    """Rank of each method on each data set, and on average over all those of an experiment, with its interval.
-
-    A method without a score on one of these is not ranked over all of them.
-    """
-    found: dict[tuple[str, str], tuple[float, float, float]] = {}
-    for dataset in datasets:
-        here = {m: cells[dataset, m].costs for m in members if (dataset, m) in cells}
-        if len(here) > 1:
-            drawn = _drawn_ranks(list(here.values()))
-            found |= {(method, dataset): _interval(drawn[:, k]) for k, method in enumerate(here)}
-    inside = {key: cell.costs.mean() for key, cell in cells.items() if cell.experiment == whole}
-    sets = sorted({d for d, _ in inside})
-    together = [m for m in members if all((d, m) in inside for d in sets)]
-    if len(together) > 1 and len(sets) > 1:
-        means = np.array([[inside[d, m] for m in together] for d in sets])
-        rows = zip(*rank_intervals(means, larger_is_better=False), strict=True)
-        found |= {
-            (m, ALL): (float(v), float(low), float(high)) for m, (v, low, high) in zip(together, rows, strict=True)
-        }
-    return found
-
-
-def _drawn_ranks(values: Sequence[np.ndarray]) -> np.ndarray:
-    """Ranks in the sample (first row) and in draws over replications, if all methods have the same number of them."""
-    means = np.array([[v.mean() for v in values]])
-    size = values[0].size
-    if size > 1 and all(v.size == size for v in values):
-        draws = np.random.default_rng(SEED).integers(size, size=(DRAWS, size))
-        means = np.vstack([means, np.array(values)[:, draws].mean(axis=2).T])
-    return ranks(means, larger_is_better=False)
-
-
-def _interval(drawn: np.ndarray) -> tuple[float, float, float]:
-    low, high = np.quantile(drawn[1:], [0.025, 0.975]) if len(drawn) > 1 else (math.nan, math.nan)
-    return float(drawn[0]), float(low), float(high)
 
 
 def default_view(lines: Sequence[Line]) -> dict[str, str]:
@@ -359,7 +234,7 @@ def as_script(lines: Sequence[Line], view: Mapping[str, str]) -> str:
                 line.sets,
                 for_script(line.score, ".4g"),
                 for_script(line.se, ".2g"),
-                *(for_script(v, ".2f") for v in (line.constant, line.best)),
+                *(for_script(v, ".4g") for v in (line.constant, line.best)),
                 for_script(line.rank, ".3f"),
                 *(for_script(v, ".1f") for v in (line.low, line.high)),
                 for_script(line.bits, ".5g"),

@@ -5,25 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
-from lpbench.analysis import write_csv
-from lpbench.analysis.rates import student_half_width
-from lpbench.analysis.scores import LARGER_IS_BETTER
-from lpbench.analysis.summary import CONSTANTS, NON_PRIVATE_PANEL
+from lpbench.analysis.standings import FAIR, NONE, over_sets, view
+from lpbench.analysis.summary import CONSTANTS
 from lpbench.analysis.variants import bare_name
+from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
 from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.figures import style
-from lpbench.reporting.headlines import published_methods
+from lpbench.reporting.pages.leaderboard import PROTECTS
 from lpbench.reporting.paper import papers
-from lpbench.reporting.printed_names import method_title
-from lpbench.selectors import parse_selector
+from lpbench.reporting.printed_names import card_of, method_title
+from lpbench.selectors import format_selector, parse_selector
 
-#: Name of the table and of the figure, in the folder of the report.
+#: Name of the figure, in the folder of the report.
 FILE = "over_constant"
-COLUMNS = ["task", "contender", "epsilon", "method", "mean", "low", "high", "worst", "sets"]
+COLUMNS = ["task", "contender", "epsilon", "method", "protects", "mean", "low", "high", "worst", "sets",
+           "over_published", "over_published_low", "over_published_high"]  # fmt: skip
 #: Contenders, with the words of the legend and their colours.
 PUBLISHED, NOISY, OURS = "published", "noisy labels", "ours"
 _LOOKS = {
@@ -33,101 +32,89 @@ _LOOKS = {
 }
 
 
-def over_constant(entries: Sequence[ReportEntry]) -> pd.DataFrame:
-    """Errors over the constant's by contender and budget, geometric means over data sets.
+def published_methods(methods: Iterable[str]) -> list[str]:
+    """Those of some methods that the papers compare, private ones; public samples alone count, as in the papers."""
+    published = {m for p in papers() if p.claims for m in p.methods} - {*CONSTANTS}
+    return sorted(m for m in set(methods) if bare_name(m) in published)
 
-    Of the published methods, and of the Gaussian processes, the best by this mean at each budget stands for all;
-    published ones at the grid point that is best on the test rows, ours at one setting fixed without them. Accuracies
-    are compared as error rates. ``low``, ``high`` are Student's 95 % interval over data sets, of the logarithms.
+
+def over_constant(table: pd.DataFrame, entries: Sequence[ReportEntry], cards: Mapping[str, Method]) -> pd.DataFrame:
+    """Losses over the constant's by contender and budget, geometric means over data sets with their intervals.
+
+    Of the published methods the best by this mean at each budget stands for all, at the grid points that are best on
+    the test rows. The Gaussian process has the randomiser that its experiment names first, and ours one setting fixed
+    beforehand. ``over_published`` is the contender's loss over that of the best published method.
     """
     rows: list[dict] = []
     for task in ("regression", "classification"):
-        entry = _entry(entries, task)
-        if entry is None:
+        experiment = _experiment(table[(table["task"] == task) & (table["privacy"] != NONE)], entries)
+        if experiment is None:
             continue
-        ours = str(entry.experiment.settings["compared"])
-        ratios = _ratios(entry, ours)
-        uncounted = {name for paper in papers() for name in paper.uncounted}
-        published = [m for m in published_methods(entry) if bare_name(m) not in uncounted]
-        groups = {PUBLISHED: published, NOISY: _gaussian(ratios.columns), OURS: [ours]}
-        for epsilon, found in ratios.groupby(level="epsilon"):
-            for contender, methods in groups.items():
-                logs = found.reindex(columns=methods).dropna(axis="columns")
-                if logs.empty or len(logs) < 2:
-                    continue
-                best = logs.mean().idxmin()
-                values = logs[best].to_numpy()
-                half = student_half_width(values)
-                ends = np.exp([values.mean(), values.mean() - half, values.mean() + half, values.max()])
-                rows.append(dict(zip(COLUMNS, [task, contender, epsilon, best, *ends, values.size], strict=True)))
+        here = table[(table["experiment"] == experiment.name) & (table["privacy"] != NONE)]
+        ours, noisy = str(experiment.settings["compared"]), _gaussian(experiment.methods)
+        scored = pd.concat([view(here, "oracle").query("method != @ours"), view(here, FAIR).query("method == @ours")])
+        for epsilon, part in scored.groupby("epsilon"):
+            sets = part["dataset"].nunique()
+            part = part[part.groupby("method")["dataset"].transform("size") == sets]
+            published = published_methods(part["method"])
+            if not published:
+                continue
+            best = over_sets(part[part["method"].isin(published)]).set_index("method")["constant"].idxmin()
+            contenders = {PUBLISHED: best, NOISY: noisy[0] if noisy else "", OURS: ours}
+            shown = part[part["method"].isin(contenders.values())]
+            found = over_sets(shown, best, ("constant", "control")).set_index("method")
+            for contender, method in contenders.items():
+                if method in found.index:
+                    row, card = found.loc[method], card_of(method, cards)
+                    protects = PROTECTS.get(card.privacy, card.privacy) if card else ""
+                    numbers = row[["constant", "constant_low", "constant_high", "worst", "datasets", "control",
+                                   "control_low", "control_high"]]  # fmt: skip
+                    rows.append(dict(zip(COLUMNS, [task, contender, epsilon, method, protects, *numbers], strict=True)))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _entry(entries: Sequence[ReportEntry], task: str) -> ReportEntry | None:
+def _experiment(table: pd.DataFrame, entries: Sequence[ReportEntry]) -> Experiment | None:
     """The experiment in which a method of ours stands beside learners on privatised labels and most published ones."""
-    found = [
-        e
-        for e in entries
-        if e.kind == "table" and e.was_run and e.summary is not None and e.experiment.settings.get("compared")
-        if _task(e) == task and {*CONSTANTS} & {*_table(e)["method"]} and _gaussian(_table(e)["method"])
-    ]
-    return max(found, key=lambda e: (len(published_methods(e)), _table(e)["dataset"].nunique()), default=None)
-
-
-def _task(entry: ReportEntry) -> str:
-    return "classification" if LARGER_IS_BETTER[str(_table(entry)["metric"].iloc[0])] else "regression"
-
-
-def _table(entry: ReportEntry) -> pd.DataFrame:
-    return pd.DataFrame(entry.summary)
-
-
-def _ratios(entry: ReportEntry, ours: str) -> pd.DataFrame:
-    """Logarithms of errors over the best private constant's: a row a data set, mask and budget; a column a method."""
-    table = _table(entry).dropna(subset=["mean"])
-    table = table[table["panel"] != NON_PRIVATE_PANEL]
-    table = table.assign(error=1 - table["mean"] if _task(entry) == "classification" else table["mean"])
-    wide = {
-        selection: part.pivot_table(index=["epsilon", "dataset", "mask"], columns="method", values="error")
-        for selection, part in table.groupby("selection")
-    }
-    errors = wide["oracle"]
-    if ours in wide.get("tuning_free", ()):
-        errors = errors.assign(**{ours: wide["tuning_free"][ours]})
-    with np.errstate(divide="ignore"):
-        return np.log(errors.div(errors[errors.columns.intersection(CONSTANTS)].min(axis="columns"), axis="index"))
+    found = []
+    for entry in entries:
+        mine = table[table["experiment"] == entry.name]
+        if (
+            entry.experiment.settings.get("compared")
+            and _gaussian(mine["method"])
+            and mine["over_constant"].notna().any()
+        ):
+            found.append((len(published_methods(mine["method"])), mine["dataset"].nunique(), entry.experiment))
+    return max(found, key=lambda one: one[:2], default=(0, 0, None))[2]
 
 
 def _gaussian(methods: Iterable[str]) -> list[str]:
-    return [m for m in methods if parse_selector(m)[1].get("learner") == "gaussian_process"]
+    """Gaussian processes on noisy labels, as tables spell their selectors."""
+    parsed = map(parse_selector, methods)
+    return [format_selector(*found) for found in parsed if found[1].get("learner") == "gaussian_process"]
 
 
-def sentence(table: pd.DataFrame) -> str:
-    """Where the Gaussian process on noisy labels beats the best published method of each task; empty without both."""
+def sentence(table: pd.DataFrame, cards: Mapping[str, Method]) -> str:
+    """Where the Gaussian process has a smaller loss than the best published method; empty without both."""
     parts: list[str] = []
-    for _, rows in table.groupby("task", sort=False):
-        mean = rows.pivot(index="epsilon", columns="contender", values="mean")
-        if not {PUBLISHED, NOISY} <= set(mean.columns):
-            continue
-        mean, methods = mean.dropna(subset=[PUBLISHED, NOISY]), set(rows[rows["contender"] == PUBLISHED]["method"])
-        short = next(p.short for p in papers() if p.claims and {bare_name(m) for m in methods} <= set(p.methods))
-        better = mean.index[mean[NOISY] < mean[PUBLISHED]]
-        where = (
-            "at no budget"
-            if better.empty
-            else "at every budget"
-            if len(better) == len(mean)
-            else f"from ε = {better[0]:g} on"
-            if list(better) == list(mean.index[-len(better) :])
-            else "at ε = " + ", ".join(f"{e:g}" for e in better)
-        )
-        parts.append(f"{short}'s{'' if parts else ' tuned methods'} {where}")
-    return f"On average, a Gaussian process on noisy labels beats {' and '.join(parts)}." if parts else ""
+    noisy = table[(table["contender"] == NOISY) & table["over_published"].notna()]
+    for task, rows in noisy.groupby("task", sort=False):
+        published = table[(table["task"] == task) & (table["contender"] == PUBLISHED)]
+        models = " or ".join(dict.fromkeys(published["protects"]))
+        rivals = " or ".join(dict.fromkeys(method_title(m, cards) for m in published["method"]))
+        clear = rows[rows["over_published_high"] < 1]
+        where = "at no budget" if clear.empty else "at ε = " + ", ".join(f"{e:g}" for e in clear["epsilon"])
+        parts.append(f"in {task} {where}, beside {rivals} ({models})")
+    protects = " or ".join(dict.fromkeys(noisy["protects"]))
+    return (
+        f"A Gaussian process on noisy labels ({protects}) has a clearly smaller loss than the best published method "
+        f"{'; '.join(parts)}."
+        if parts
+        else ""
+    )
 
 
 def draw_over_constant(table: pd.DataFrame, cards: Mapping[str, Method], folder: Path) -> list[Path]:
-    """Draw a panel a task, as wide as a small screen; write the numbers beside it."""
-    write_csv(table, folder / f"{FILE}.csv")
+    """Draw a panel a task, as wide as a small screen."""
     tasks = list(dict.fromkeys(table["task"]))
     ours = dict.fromkeys(method_title(m, cards) for m in table[table["contender"] == OURS]["method"])
     with style.look():
@@ -135,7 +122,7 @@ def draw_over_constant(table: pd.DataFrame, cards: Mapping[str, Method], folder:
         for ax, task in zip(axes[:, 0], tasks, strict=True):
             rows = table[table["task"] == task]
             _panel(ax, rows, " or ".join(ours))
-            ax.set_title(f"{task.capitalize()}, {rows['sets'].max()} data sets", loc="left")
+            ax.set_title(f"{task.capitalize()}, {rows['sets'].max():g} data sets", loc="left")
         axes[-1, 0].set_xlabel("privacy budget ε")
         handles, labels = axes[0, 0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower left", frameon=False)
@@ -151,9 +138,9 @@ def _panel(ax: style.Axes, table: pd.DataFrame, ours: str) -> None:
         ax.fill_between(x, rows["low"], rows["high"], color=colour, alpha=0.13, linewidth=0)
         ax.plot(x, rows["mean"], color=colour, marker=marker, label=words.format(ours))
         if contender == OURS:
-            ax.plot(x, rows["worst"], color=colour, linestyle=":", linewidth=1, label="the latter's worst data set")
+            ax.plot(x, rows["worst"], color=colour, linestyle=":", linewidth=1, label=f"{ours}: worst data set")
     ax.set_xscale("log", base=2)
     ax.set_xticks(budgets, [f"{e:g}" for e in budgets])
     ax.minorticks_off()
     style.log_scale(ax, "y")
-    ax.set_ylabel("error over the constant's")
+    ax.set_ylabel("loss over the constant's")

@@ -12,17 +12,16 @@ from tempfile import TemporaryDirectory
 import pandas as pd
 
 from lpbench.analysis.verdicts import cross_table
-from lpbench.audit.table import report_bits
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
 from lpbench.experiments.submissions import submissions
-from lpbench.experiments.timing import fit_seconds
 from lpbench.files import write_text
-from lpbench.reporting.baselines import collect_baselines, published_wins
+from lpbench.reporting.baselines import best_constants, published_wins
 from lpbench.reporting.claim_files import tabulate
 from lpbench.reporting.claims import decide_about
 from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.other_seed import changes_in_words
+from lpbench.reporting.pages.advice import choices
 from lpbench.reporting.pages.audit import audit_page, audit_verdict
 from lpbench.reporting.pages.causes import TITLE as CAUSES
 from lpbench.reporting.pages.causes import causes_page, explained
@@ -43,10 +42,11 @@ from lpbench.reporting.pages.over_constant import FILE as OVER_CONSTANT
 from lpbench.reporting.pages.over_constant import draw_over_constant, over_constant
 from lpbench.reporting.pages.tables import AGREE, CLOSE, SELECTION_WORDS
 from lpbench.reporting.pages.units import PageFolder, defer_long_tables, links, unit
-from lpbench.reporting.paper import Page, Paper, errata, hook_for, page_of, papers, trial_experiments
+from lpbench.reporting.paper import Page, Paper, errata, page_of, papers, trial_experiments
 from lpbench.reporting.printed_names import mask_name
 from lpbench.reporting.render import render
 from lpbench.reporting.report import banner, headline, in_order, not_run, not_run_in_short
+from lpbench.reporting.standings import read_standings, write_standings
 
 #: Title of the page with the advice of all experiments.
 USE = "What should I use?"
@@ -106,23 +106,26 @@ class Site:
         further = {page.name: page for paper in papers() for page in paper.pages}
         self.papers = page_names(e.name for e in entries)
         self.about = {p: further.get(p, Page(p, self._paper(p).title, ())) for p in self.papers}
-        baselines = collect_baselines(entries)
-        self.wins = [r for e in entries if e.was_run for r in published_wins(e.name, baselines)]
-        self.units = {e.name: self._unit(e, baselines) for e in entries if e.was_run}
-        self.lines = board(entries, cards, report_bits, fit_seconds(), [] if study else submissions())
+        sent = [] if study else submissions()
+        write_standings(entries, cards, report, sent)
+        table = read_standings(report)
+        constants = best_constants(table)
+        self.wins = [r for e in entries if e.was_run for r in published_wins(e.name, constants)]
+        self.units = {e.name: self._unit(e, constants, table) for e in entries if e.was_run}
+        self.lines = board(table, cards, sent)
         self.view = default_view(self.lines)
         self.explored = write_explorer(entries, cards, report)
-        self.over = over_constant([] if study else entries)
-        self.findings = [] if study else findings(self.wins, self.over, entries, cards)
-        self.choices = {} if study else choices_of(entries)
+        self.over = over_constant(table, [] if study else entries, cards)
+        self.findings = [] if study else findings(self.wins, table, self.over, entries, cards)
+        self.choices = {} if study else choices([e.experiment for e in entries if e.was_run], table, cards)
 
     def _paper(self, name: str) -> Paper:
         return self.known.get(name, Paper(name, name))
 
-    def _unit(self, entry: ReportEntry, baselines: Mapping) -> dict:
+    def _unit(self, entry: ReportEntry, constants: Mapping, table: pd.DataFrame) -> dict:
         letter = self._paper(entry.paper).letter
         mine = [[row for row in rows if row["paper"] == letter] for rows in (self.claims, self.errata)]
-        shown = unit(entry, self.cards, baselines, *mine)
+        shown = unit(entry, self.cards, constants, table[table["experiment"] == entry.name], *mine)
         shown["explained"] = self.explained.get(entry.name, "")
         return shown | defer_long_tables(shown)
 
@@ -294,17 +297,6 @@ def _outcomes(claims: Sequence[Mapping]) -> list[list]:
     table = cross_table(pd.DataFrame([{key: c[key] for key in ("ours", "print", "counted_apart")} for c in claims]))
     table = table.loc[table.any(axis=1), table.any()]
     return [["here", *table.columns], *([word, *row] for word, row in zip(table.index, table.to_numpy(), strict=True))]
-
-
-def choices_of(entries: Iterable[ReportEntry]) -> dict[str, list[tuple[str, ...]]]:
-    """Answers to "What should I use?", by the headings of their tables; empty where no experiment gives any."""
-    found: dict[str, list[tuple[str, ...]]] = {}
-    for entry in entries:
-        read = hook_for("choices", entry.experiment)
-        table = read(entry.folder) if read and entry.was_run else None
-        if table is not None:
-            found.setdefault(table.legend, []).extend(table.rows)
-    return found
 
 
 def alone(experiment: str) -> str:

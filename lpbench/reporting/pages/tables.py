@@ -11,19 +11,21 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from lpbench.analysis import distinct_selections, read_csv
+from lpbench.analysis.significance import DIGITS
+from lpbench.analysis.standings import view
 from lpbench.analysis.summary import CONSTANTS, REFERENCES
+from lpbench.analysis.variants import bare_name
 from lpbench.experiments import catalogue
 from lpbench.experiments.method import Method
-from lpbench.reporting.baselines import Baseline, Baselines, baseline_of, baselines_within
+from lpbench.reporting.baselines import Constant, Constants
 from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.figures.comparisons import is_constant
 from lpbench.reporting.numbers import print_number, print_value
-from lpbench.reporting.paper import hook_for, mark_words
+from lpbench.reporting.paper import mark_words, paper_of
 from lpbench.reporting.render import in_symbols
 from lpbench.reporting.report import in_errors
 from lpbench.reporting.tables.grid import Cell, Grid, build
 from lpbench.reporting.tables.layouts import Layout, TableColumn
-from lpbench.selectors import parse_selector
 
 #: Standard errors up to which two numbers agree, and up to which they are close.
 AGREE, CLOSE = 1.0, 3.0
@@ -76,26 +78,40 @@ class ShownTable:
     marked: str
 
 
-def shown_tables(entry: ReportEntry, cards: Mapping[str, Method], baselines: Baselines) -> list[ShownTable]:
-    """Lay out an experiment's tables from its summary, oracle first; empty if it has none."""
-    further, summary = hook_for("outputs", entry.experiment), entry.shown
+def shown_tables(
+    entry: ReportEntry, cards: Mapping[str, Method], constants: Constants, standings: pd.DataFrame | None = None
+) -> list[ShownTable]:
+    """Lay out an experiment's tables from its summary and standings, oracle first; empty if it has none."""
+    further, summary = paper_of(entry.name).outputs.get(entry.name), entry.shown
     if entry.kind not in ("table", "timing") or summary is None or (further is not None and further.replaces):
         return []
     apart = differences(entry.comparison)
-    baselines = baselines_within(summary) or baselines
     found = []
     distinct = distinct_selections(summary.table)
     for selection in SELECTION_WORDS:
         if selection in distinct:
             rows = summary.table[summary.table["selection"] == selection].to_dict("records")
             ours = {(r["panel"], r["dataset"], r["mask"], r["method"], r["epsilon"]): r for r in rows}
+            below = {} if standings is None else _below(view(standings, selection))
             for grid in build(entry.name, summary, cards, selection):
                 found.append(
                     _shown(
-                        grid, mark_words(entry.name), selection, ours, apart if selection == "oracle" else {}, baselines
+                        grid,
+                        mark_words(entry.name),
+                        selection,
+                        ours,
+                        apart if selection == "oracle" else {},
+                        below,
+                        constants,
                     )
                 )
     return found
+
+
+def _below(rows: pd.DataFrame) -> dict[tuple, bool]:
+    """Whether each score is no better than the constant, by its place."""
+    keys = zip(*(rows[k] for k in ("panel", "dataset", "mask", "method", "epsilon")), strict=True)
+    return dict(zip(keys, rows["over_constant"].round(DIGITS) >= 1, strict=True))
 
 
 def differences(comparison: pd.DataFrame | None) -> dict[tuple, float]:
@@ -119,16 +135,18 @@ def distance(z: float) -> tuple[str, str]:
     return f"{'close' if size <= CLOSE else 'far'} {side}", f"{sign} {number} se"
 
 
-def _shown(grid: Grid, marks: str, selection: str, ours: Mapping, apart: Mapping, baselines: Baselines) -> ShownTable:
+def _shown(
+    grid: Grid, marks: str, selection: str, ours: Mapping, apart: Mapping, below: Mapping, constants: Constants
+) -> ShownTable:
     layout = grid.layout
     cells = [
-        [_cell(cell, ours, apart, (layout.panel, dataset, c.mask, c.method, layout.epsilon), baselines)
+        [_cell(cell, ours, apart, below, (layout.panel, dataset, c.mask, c.method, layout.epsilon))
          for cell, c in zip(row, layout.columns, strict=True)]
         for (_, dataset), row in zip(layout.datasets, grid.cells, strict=True)
     ]  # fmt: skip
     heads = [Head(c.label, method=c.method, mask=c.mask) for c in layout.columns]
     groups, footer = list(_groups(layout.columns)), grid.footer
-    beside = _baseline_column(layout, baselines)
+    beside = _baseline_column(layout, constants)
     if beside:
         heads.append(beside[0])
         groups += [("constant", 1)] if groups else []
@@ -165,12 +183,11 @@ def _rank_line(footer: Sequence[tuple[str, tuple[str, ...]]]) -> tuple[tuple, tu
     return ((label, values),), tuple((label, *row) for label, row in footer)
 
 
-def _baseline_column(layout: Layout, baselines: Baselines) -> tuple[Head, list[ShownCell]] | tuple[()]:
+def _baseline_column(layout: Layout, constants: Constants) -> tuple[Head, list[ShownCell]] | tuple[()]:
     """The constant baseline beside a table that does not have it among its own columns."""
     if layout.value == "seconds" or any(is_constant(c) for c in layout.columns):
         return ()
-    mask = layout.columns[0].mask if layout.columns else ""
-    found = [baseline_of(baselines, dataset, mask, layout.epsilon) for _, dataset in layout.datasets]
+    found = [constants.get((dataset, layout.epsilon)) for _, dataset in layout.datasets]
     known = [f for f in found if f is not None]
     if not known or (layout.value == "ratio" and math.isnan(known[0].ratio)):
         return ()
@@ -178,7 +195,7 @@ def _baseline_column(layout: Layout, baselines: Baselines) -> tuple[Head, list[S
     return head, [_baseline_cell(layout, f) for f in found]
 
 
-def _baseline_cell(layout: Layout, found: Baseline | None) -> ShownCell:
+def _baseline_cell(layout: Layout, found: Constant | None) -> ShownCell:
     if found is None:
         return ShownCell(Cell(reproduced="-"))
     value, error = (found.ratio, found.ratio_se) if layout.value == "ratio" else (found.mean, found.se)
@@ -199,17 +216,14 @@ def _groups(columns: Sequence[TableColumn]) -> tuple[tuple[str, int], ...]:
     return tuple(found)
 
 
-def _cell(cell: Cell, ours: Mapping, apart: Mapping, key: tuple, baselines: Baselines) -> ShownCell:
+def _cell(cell: Cell, ours: Mapping, apart: Mapping, below: Mapping, key: tuple) -> ShownCell:
     row = ours.get(key)
     if row is None or math.isnan(row["mean"]):
         return ShownCell(cell)
     level, cue = distance(apart.get(key, math.nan))
-    _, dataset, mask, method, epsilon = key
-    known = baseline_of(baselines, dataset, mask, epsilon)
-    ranked = parse_selector(method)[0] not in (*CONSTANTS, *REFERENCES)
-    below = ranked and known is not None and known.metric == row["metric"] and known.beats(row["mean"])
+    ranked = bare_name(row["method"]) not in (*CONSTANTS, *REFERENCES)
     info = _info(row["metric"], row["mean"], row["se"], row["n"], row["params"])
-    return ShownCell(cell, level, cue, info, below)
+    return ShownCell(cell, level, cue, info, ranked and below.get(key, False))
 
 
 def _info(metric: str, mean: float, se: float, n: float, params: str) -> str:

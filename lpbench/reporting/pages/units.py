@@ -9,17 +9,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from lpbench.analysis import Summary
 from lpbench.experiments.method import Method
 from lpbench.files import write_text
-from lpbench.reporting.baselines import Baselines, baselines_within, by_selection, print_cost
-from lpbench.reporting.development_sets import shown_by_kind
+from lpbench.reporting.baselines import Constants, by_selection
 from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.figures.ranks import BUDGETS, RANKS
+from lpbench.reporting.pages.advice import advice_table
 from lpbench.reporting.pages.audit import FILE as AUDIT
 from lpbench.reporting.pages.names import anchor_of, concerned, group_of, is_numbered, label_of
+from lpbench.reporting.pages.roles import shown_by_role
 from lpbench.reporting.pages.tables import SELECTION_WORDS, points, shown_tables
-from lpbench.reporting.paper import hook_for, paper_of
+from lpbench.reporting.paper import paper_of
 from lpbench.reporting.printed_names import in_words, mask_name
 from lpbench.reporting.render import render
 from lpbench.reporting.report import compared, verdict
@@ -55,16 +58,16 @@ class PageFolder:
 
 
 def unit(
-    entry: ReportEntry, cards: Mapping[str, Method], baselines: Baselines, claims: Sequence[Mapping], errata: Sequence
-) -> dict:
-    """Collect what the page shows of one experiment."""
+    entry: ReportEntry, cards: Mapping[str, Method], constants: Constants, standings: pd.DataFrame,
+    claims: Sequence[Mapping], errata: Sequence,
+) -> dict:  # fmt: skip
+    """Collect what the page shows of one experiment; ``standings`` are its own rows."""
     # seconds differ from run to run: they stand on the checks page
-    shown = shown_tables(entry, cards, baselines) if entry.kind != "timing" else []
+    shown = shown_tables(entry, cards, constants, standings) if entry.kind != "timing" else []
     paper = paper_of(entry.name)
-    plain, grid = paper.text_tables.get(entry.name), paper.grids.get(entry.name)
-    advice = hook_for("advice", entry.experiment)
+    read, compare, grid = paper.text_tables.get(entry.name), paper.compared.get(entry.name), paper.grids.get(entry.name)
+    plain = read(entry.folder) if read else compare(standings, cards) if compare else None
     oracle, without = entry.pictures(), [entry.pictures(s) for s in SELECTIONS if s != "oracle"]
-    summary = entry.full if shown else None
     tables = [t for t in shown if t.selection == "oracle"]
     about = [c for c in claims if c["concerns"](entry.leaf)]
     main = [_picture(entry, f) for f in oracle["main"]]
@@ -94,11 +97,11 @@ def unit(
         "tables": tables,
         # a table of a paper stands open; of ours, whose columns are many, what sums it up, if there is anything
         "first_table": bool(tables) and (entry.name in paper.tables or not (oracle[RANKS] or plain)),
-        "development_sets": shown_by_kind(entry) if shown else {},
+        "roles": shown_by_role(entry, standings, cards) if shown else {},
         "free_tables": [t for t in shown if t.selection != "oracle"],
-        "selections": _selections(summary, cards, baselines) if summary is not None else [],
-        "plain": plain(entry.folder) if plain else None,
-        "advice": advice(entry.folder) if advice else None,
+        "selections": _selections(standings, cards),
+        "plain": plain,
+        "advice": advice_table(entry.experiment, standings, cards),
         "grid": grid(entry.folder) if grid else None,
         "compared": compared(entry) if entry.kind != "timing" else (MEASURED_ELSEWHERE, []),
         "points": points(entry),
@@ -179,12 +182,14 @@ def _picture(entry: ReportEntry, file: str) -> dict:
     return {"href": f"{entry.address}/{file}", "alt": alt, "width": width, "height": height, "broad": broad}
 
 
-def _selections(summary: Summary, cards: Mapping[str, Method], baselines: Baselines) -> list[list[str]]:
+def _selections(standings: pd.DataFrame, cards: Mapping[str, Method]) -> list[list[str]]:
     rows = []
-    for row in by_selection(summary, baselines_within(summary) or baselines, cards):
+    for row in by_selection(standings, cards):
         where = ", ".join(filter(None, [in_words(row["panel"]), mask_name(row["mask"])]))
         wins = [f"{row[s]} ({row[f'{s}_significant']})" for s in ("oracle", "tuning_free")]
-        rows.append([row["title"], where, f"{row['epsilon']:g}", str(row["datasets"]), *wins, print_cost(row)])
+        rows.append(
+            [row["title"], where, f"{row['epsilon']:g}", str(row["datasets"]), *wins, f"loss × {row['cost']:.2f}"]
+        )
     return rows
 
 

@@ -16,16 +16,16 @@
   };
   const span = (cls, words, tag = "span") => { const made = document.createElement(tag); made.className = cls; made.textContent = words; return made; };
   const given = (v, print) => v === null ? "–" : print(v);
-  const against = (r, v) => r.task === "classification" ? `${v > 0 ? "+" : ""}${v.toFixed(1)} pp` : `× ${(1 - v / 100).toFixed(2)}`;
+  const against = (v) => `× ${v.toFixed(2)}`;
   const command = (r) => r.badge !== "in the package" ? `lpbench verify submission results/submissions/${r.method}`
     : !r.dataset_key ? `lpbench reproduce ${r.experiment}`
     : `lpbench explain ${[r.dataset_key, r.method, r.epsilon, "--mask", r.mask_key, "--experiment", r.experiment].map(String).map(quoted).join(" ")}`;
   const line = (r) => {
     const made = document.createElement("tr");
-    const change = (v) => cell(v === null ? "–" : span(v > 0 ? "good" : v < 0 ? "bad" : "none", against(r, v)), v === null || r.task === "classification" ? v : 1 - v / 100);
+    const change = (v) => cell(v === null ? "–" : span(v < 1 ? "good" : v > 1 ? "bad" : "none", against(v)), v);
     const score = `${given(r.score, (v) => String(Number(v.toPrecision(4))))}`;
     made.append(cell(r.title, undefined, "th"),
-      cell(r.rank === null ? "–" : [`${r.rank.toFixed(1)} `, span("", `[${r.low.toFixed(1)}, ${r.high.toFixed(1)}]`, "small")], r.rank),
+      cell(r.rank === null ? "–" : [`${r.rank.toFixed(1)} `, span("", r.low === null ? "" : `[${r.low.toFixed(1)}, ${r.high.toFixed(1)}]`, "small")], r.rank),
       cell(r.se ? [score, span("", ` ±${Number(r.se.toPrecision(2))}`, "small")] : score, r.score),
       change(r.floor), change(r.best), cell(span("badge", r.protects)), cell(String(r.sets)),
       cell(given(r.work, (v) => String(Number(v.toPrecision(2)))), r.work), cell(given(r.bits, String), r.bits),
@@ -48,19 +48,18 @@
       found = found.filter((r) => matches(r, key, box.value));
     }
     for (const o of changed ? form.elements[changed].options : []) o.disabled = false;
-    // ranks of different privacy models are not compared: all models together are sorted by what they gain on the constant
-    const ranked = form.elements.protects.value !== "any", gain = (a, b) => (b.floor ?? -1e9) - (a.floor ?? -1e9);
-    found.sort((a, b) => (ranked ? (a.rank ?? 1e9) - (b.rank ?? 1e9) : 0) || gain(a, b));
+    // ranks of different privacy models are not compared: all models together are sorted by their loss over the constant's
+    const ranked = form.elements.protects.value !== "any", ratio = (a, b) => (a.floor ?? 1e9) - (b.floor ?? 1e9);
+    found.sort((a, b) => (ranked ? (a.rank ?? 1e9) - (b.rank ?? 1e9) : 0) || ratio(a, b));
     heads.forEach((head) => head.removeAttribute("aria-sort"));
-    heads[ranked ? 1 : 3].setAttribute("aria-sort", ranked || found[0]?.task !== "classification" ? "ascending" : "descending");
+    heads[ranked ? 1 : 3].setAttribute("aria-sort", "ascending");
     shown = found;
     body.replaceChildren(...found.map(line));
     const sought = find.value && found.find((r) => r.title === find.value), best = sought || found[0];
     if (sought) body.rows[found.indexOf(sought)].className = "sought";
     const place = sought && ranked && sought.rank !== null ? `, rank ${sought.rank.toFixed(1)} of ${found.filter((r) => r.rank !== null).length}` : "";
     told.textContent = !best ? "No method was run like this."
-      : `${sought ? "" : "First: "}${best.title}${place}` + (best.floor === null ? "." : `, ${best.floor > 0 ? "better" : "no better"} than a constant (${
-        best.task === "classification" ? against(best, best.floor) + " of accuracy" : "error " + against(best, best.floor)}).`);
+      : `${sought ? "" : "First: "}${best.title}${place}` + (best.floor === null ? "." : `, ${best.floor < 1 ? "better" : "no better"} than a constant (loss ${against(best.floor)}).`);
     const state = new URLSearchParams(keys.map((k) => [k, form.elements[k].value]));
     history.replaceState(null, "", `#${state}`);
   };

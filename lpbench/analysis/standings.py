@@ -1,0 +1,248 @@
+"""The table of standings: each method on each data set, over the best private constant and the best without privacy.
+
+A *loss* is a mean squared error, or one minus a score of which larger values are better. Two losses are compared on the
+replications that both have; where there are none, the ratio is missing. Both references are found once, here:
+
+- the *best private constant* of a data set and budget is the private constant with the smaller mean loss;
+- the *best without privacy* of a data set is chosen among all methods without privacy that ran on it (trees, learners
+  on exact labels, methods at an infinite budget) on one half of the replications and scored on the other, both ways
+  round: the smallest of several test means would be too good.
+
+References of several experiments stand together where data set and seed are the same, so that their splits are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lpbench.analysis.ranks import rank_intervals
+from lpbench.analysis.rates import Interval, bootstrap_means, ratio_of_means
+from lpbench.analysis.scores import LARGER_IS_BETTER
+from lpbench.analysis.significance import DIGITS, holm, signed_ranks, two_sided
+from lpbench.analysis.summary import CONSTANTS, NON_PRIVATE_PANEL, REFERENCES, split_replications
+from lpbench.analysis.variants import bare_name
+
+#: Privacy model of a method that protects nothing.
+NONE = "none"
+#: A way of selection that a user without test rows can have: chosen by reports, else fixed beforehand.
+FAIR = "fair"
+#: Draws of the bootstrap over data sets; data sets below which there is no interval over them.
+DRAWS, FEWEST = 100_000, 5
+_POINT = ["panel", "mask", "epsilon", "dataset", "method", "metric", "params"]
+COLUMNS = [
+    *("task", "experiment", "panel", "mask", "epsilon", "dataset", "role", "method", "selection", "setting", "privacy"),
+    *("metric", "loss", "se", "replications", "seed", "commit", "over_constant", "over_constant_se", "p_constant"),
+    *("over_free", "over_free_se"),
+]
+
+#: Replications and losses, in the order of the replications.
+Losses = tuple[np.ndarray, np.ndarray]
+#: Data set, metric, seed, and of a constant the budget.
+Place = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Run:
+    """Scores of one experiment at its chosen settings, and what else its rows say."""
+
+    experiment: str
+    chosen: pd.DataFrame  # as in :class:`lpbench.analysis.Summary`
+    privacy: Mapping[str, str]  # method -> privacy model
+    roles: Mapping[str, str]  # data set without its parameters -> development, held out, sealed
+    seed: int = 0
+    commit: str = ""
+
+
+def standings(runs: Iterable[Run]) -> pd.DataFrame:
+    """One row a method at one setting on one data set: columns :data:`COLUMNS`.
+
+    ``selection`` names every selection that chose the setting, separated by spaces; :func:`view` has the rows of one.
+    ``over_constant`` and ``over_free`` are ratios of losses with standard errors over replications, ``p_constant`` is
+    the one-sided Wilcoxon test over replications that the loss is below the constant's.
+    """
+    rows: list[dict[str, Any]] = []
+    losses: list[Losses] = []
+    for run in runs:
+        scored = run.chosen[run.chosen["x"].isna() & (run.chosen["metric"] != "seconds")]
+        chose: dict[tuple[Any, ...], list[str]] = {}
+        for *point, selection in scored[[*_POINT, "selection"]].drop_duplicates().itertuples(index=False):
+            chose.setdefault(tuple(point), []).append(selection)
+        for key, (values, replications) in split_replications(
+            scored.drop_duplicates([*_POINT, "replication"]), _POINT
+        ).items():
+            row = dict(zip(_POINT, key, strict=True))
+            larger, free = (
+                LARGER_IS_BETTER[row["metric"]],
+                row["panel"] == NON_PRIVATE_PANEL or np.isinf(row["epsilon"]),
+            )
+            losses.append((replications, 1 - values if larger else values))
+            model = run.privacy.get(row["method"], "")
+            rows.append({
+                **row, "task": "classification" if larger else "regression", "experiment": run.experiment,
+                "role": run.roles.get(bare_name(row["dataset"]), ""), "selection": " ".join(sorted(chose[key])),
+                "setting": row["params"], "privacy": NONE if free or bare_name(row["method"]) in REFERENCES else model,
+                "seed": run.seed, "commit": run.commit,
+            })  # fmt: skip
+    constants, free = _best_constants(rows, losses), _best_without_privacy(rows, losses)
+    gains: dict[int, list[tuple[dict[str, Any], np.ndarray]]] = {}
+    for row, own in zip(rows, losses, strict=True):
+        place = (row["dataset"], row["metric"], row["seed"])
+        values = own[1]
+        row |= {"loss": values.mean(), "replications": values.size, "p_constant": np.nan,
+                "se": values.std(ddof=1) / values.size**0.5 if values.size > 1 else np.nan}  # fmt: skip
+        for name, reference in (("constant", constants.get((*place, row["epsilon"]))), ("free", free.get(place))):
+            mine, theirs = paired(own, reference)
+            known = mine.size > 0 and theirs.mean() > 0
+            ratio, error = ratio_of_means(mine, theirs) if known else (np.nan, np.nan)
+            row |= {f"over_{name}": ratio, f"over_{name}_se": error}
+            if name == "constant" and mine.size > 1:
+                gains.setdefault(mine.size, []).append((row, theirs - mine))
+    for found in gains.values():
+        for (row, _), p in zip(found, signed_ranks(np.column_stack([gain for _, gain in found])), strict=True):
+            row["p_constant"] = p
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def paired(one: Losses, other: Losses | None) -> tuple[np.ndarray, np.ndarray]:
+    """The losses of both on their common replications."""
+    if other is None:
+        return np.empty(0), np.empty(0)
+    if np.array_equal(one[0], other[0]):
+        return one[1], other[1]
+    _, mine, theirs = np.intersect1d(one[0], other[0], assume_unique=True, return_indices=True)
+    return one[1][mine], other[1][theirs]
+
+
+def _best_constants(rows: Sequence[Mapping[str, Any]], losses: Sequence[Losses]) -> dict[Place, Losses]:
+    """(data set, metric, seed, budget) -> the constant with the smaller mean loss; it depends on no experiment."""
+    found: dict[Place, Losses] = {}
+    for row, own in zip(rows, losses, strict=True):
+        if bare_name(row["method"]) in CONSTANTS and row["privacy"] != NONE:
+            key = (row["dataset"], row["metric"], row["seed"], row["epsilon"])
+            known = found.get(key)
+            mine, theirs = paired(own, known)
+            # the same constant in another experiment, with more replications, stands for both
+            if known is None or (mine.mean(), -own[0].size) < (theirs.mean(), -known[0].size):
+                found[key] = own
+    return found
+
+
+def _best_without_privacy(rows: Sequence[Mapping[str, Any]], losses: Sequence[Losses]) -> dict[Place, Losses]:
+    """(data set, metric, seed) -> losses of the method that is best on the other half of the replications."""
+    candidates: dict[Place, dict[str, tuple[Place, Losses]]] = {}
+    for row, own in zip(rows, losses, strict=True):
+        if row["privacy"] == NONE:
+            by_method = candidates.setdefault((row["dataset"], row["metric"], row["seed"]), {})
+            # its best setting; of several experiments the one with most replications
+            order = ("oracle" not in row["selection"], -own[0].size, row["experiment"], row["setting"], row["epsilon"])
+            if row["method"] not in by_method or order < by_method[row["method"]][0]:
+                by_method[row["method"]] = order, own
+    return {
+        place: crossed
+        for place, by_method in candidates.items()
+        if (crossed := best_of_other_half([own for _, (_, own) in sorted(by_method.items())])) is not None
+    }
+
+
+def best_of_other_half(candidates: Sequence[Losses]) -> Losses | None:
+    """In each replication the loss of the candidate that is best on the other half of the common replications."""
+    common = candidates[0][0]
+    for replications, _ in candidates[1:]:
+        common = np.intersect1d(common, replications)
+    if common.size < 2:
+        return None
+    table = np.array([losses[np.isin(replications, common)] for replications, losses in candidates])
+    halves = np.arange(common.size) % 2
+    best = [int(np.round(table[:, halves != half].mean(axis=1), DIGITS).argmin()) for half in (0, 1)]
+    return common, table[np.where(halves == 0, *best), np.arange(common.size)]
+
+
+def view(table: pd.DataFrame, selection: str) -> pd.DataFrame:
+    """Rows of one selection, a cell each; ``fair``: the setting chosen by reports, else the one fixed beforehand."""
+    wanted = ["private", "tuning_free"] if selection == FAIR else [selection]
+    words = table["selection"].str.split()
+    order = np.array([next((k for k, name in enumerate(wanted) if name in found), len(wanted)) for found in words])
+    rows = table.assign(_order=order)[order < len(wanted)].sort_values("_order", kind="stable")
+    cell = ["experiment", "panel", "mask", "epsilon", "dataset", "method", "metric"]
+    return rows.drop_duplicates(cell).drop(columns="_order").sort_index()
+
+
+def over_sets(rows: pd.DataFrame, control: str = "", intervals: Collection[str] = ()) -> pd.DataFrame:
+    """Summarise one comparison (one selection, mask, budget) over data sets: a row a method, the best rank first.
+
+    Beside the columns of :func:`compare_losses`: ``constant`` and ``free`` are geometric means of the ratios to the
+    references, ``worst`` the largest ratio to the constant. Those of the three means that are in ``intervals`` have
+    theirs, ``_low`` and ``_high``.
+    """
+    wide = {name: rows.pivot(index="dataset", columns="method", values=name)
+            for name in ("loss", "over_constant", "over_free")}  # fmt: skip
+    found = compare_losses(wide["loss"], control, interval="control" in intervals).set_index("method")
+    for name in ("constant", "free"):
+        ratios = wide[f"over_{name}"][found.index]
+        means = geometric_means(ratios.to_numpy(), interval=name in intervals)
+        found[[name, f"{name}_low", f"{name}_high"]] = means
+    return found.assign(worst=wide["over_constant"].max()).reset_index()
+
+
+def compare_losses(losses: pd.DataFrame, control: str = "", *, interval: bool = False) -> pd.DataFrame:
+    """Compare methods (columns) over data sets (rows) by their losses: a row a method, the best rank first.
+
+    ``rank`` is the mean rank with Student's interval, ``rank_sum`` the sum; a method without a loss ranks last.
+    ``control`` is the geometric mean of the loss over that of one method named beforehand, ``wins`` and ``losses``
+    count the data sets on which *the control* does better and worse, ``p`` is the two-sided Wilcoxon test of the two
+    over data sets, after Holm over all methods but the control. Variants of one data set are no independent evidence:
+    there is no test where a data set appears twice.
+    """
+    rank, low, high = rank_intervals(losses.round(DIGITS).to_numpy(), larger_is_better=False)
+    beside = losses[control] if control in losses else pd.Series(np.nan, index=losses.index)
+    ratios, ahead = losses.div(beside, axis=0), losses.sub(beside, axis=0).round(DIGITS).to_numpy()
+    means, p = geometric_means(ratios.to_numpy(), interval=interval), np.full(losses.shape[1], np.nan)
+    tested = ratios.notna().all().to_numpy() & (losses.columns != control)
+    if tested.any() and len({bare_name(name) for name in losses.index}) == len(losses):
+        p[tested] = holm(two_sided(_logarithms(ratios.loc[:, tested].to_numpy())))
+    found = {
+        "method": list(losses.columns), "datasets": losses.notna().sum().to_numpy(), "rank": rank, "rank_low": low,
+        "rank_high": high, "rank_sum": rank * len(losses), "control": means[:, 0], "control_low": means[:, 1],
+        "control_high": means[:, 2], "wins": (ahead > 0).sum(axis=0), "losses": (ahead < 0).sum(axis=0), "p": p,
+    }  # fmt: skip
+    return pd.DataFrame(found).sort_values("rank", kind="stable", ignore_index=True)
+
+
+def _logarithms(ratios: np.ndarray) -> np.ndarray:
+    """Logarithms of ratios; a loss of 0 has none, and counts as one far below any other."""
+    with np.errstate(divide="ignore"):
+        return np.clip(np.log(ratios), -50.0, 50.0)
+
+
+def geometric_means(ratios: np.ndarray, *, interval: bool = True) -> np.ndarray:
+    """Geometric means over the data sets (rows) that each method (column) has, with 95 % bootstrap intervals over them.
+
+    Shape (methods, 3): estimate and ends; no interval below :data:`FEWEST` data sets.
+    """
+    found = np.full((ratios.shape[1], 3), np.nan)
+    known = ~np.isnan(ratios)
+    logs = _logarithms(ratios)
+    for pattern in np.unique(known, axis=1).T:
+        columns, n = (known == pattern[:, None]).all(axis=0), int(pattern.sum())
+        part = logs[pattern][:, columns]
+        if n:
+            found[columns, 0] = np.exp(part.mean(axis=0))
+        if n >= FEWEST and interval:
+            means = np.ascontiguousarray(bootstrap_means(part, draws=DRAWS).T)
+            found[columns, 1:] = np.exp(np.quantile(means, [0.025, 0.975], axis=1)).T
+    return found
+
+
+def geometric_mean(ratios: Iterable[float]) -> Interval:
+    """:func:`geometric_means` of one method."""
+    return Interval(*map(float, geometric_means(np.fromiter(ratios, dtype=float)[:, None])[0]))
+
+
+def least_p(datasets: int, methods: int) -> float:
+    """The least p-value that :func:`compare_losses` can give: one method wins every data set, before all others."""
+    return min(1.0, (methods - 1) * 2.0 ** (1 - datasets))

@@ -1,0 +1,49 @@
+"""Where a method stands: the ranks are the committed ones, and nobody else's blocks are run."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lpbench.analysis.standings import NONE, over_sets, view
+from lpbench.cli import rank
+from lpbench.cli.main import main
+from lpbench.experiments import catalogue, run
+from lpbench.experiments.single_method import alone, at_one_setting
+from lpbench.reporting.standings import read_standings
+
+
+def test_nobody_elses_blocks_are_planned():
+    job = alone(catalogue.method("par_dt"), catalogue.experiment("field/regression"), "rank/par_dt/regression")
+    assert job.experiment.methods == ["par_dt"]
+    assert {group.panel for group in job.experiment.groups} == {""}
+    assert {entry.method for entry in job.plan.entries} == {"par_dt"}
+    registered = catalogue.experiment("field/regression")
+    assert {e.dataset for e in job.plan.entries} == {d for g in registered.groups for d in g.dataset}
+    assert job.experiment.replications == registered.replications
+    one = at_one_setting(catalogue.method("par_dt"))
+    assert one.params == {"max_depth": 4, "min_samples_leaf": 10} and one.grid == {}
+
+
+@pytest.mark.slow
+def test_a_method_that_is_there_is_ranked_without_a_run(tmp_path, monkeypatch, capsys):
+    def refuse(*_, **__):
+        raise AssertionError("a block was run")
+
+    monkeypatch.setattr(run, "run_blocks", refuse)
+    assert main(["rank", "par_dt", "--epsilon", "1", "--results", str(tmp_path)]) == 0
+    assert "ParDT in field/regression, 14 data sets" in capsys.readouterr().out
+    folder = tmp_path / "rank" / "par_dt" / "regression"
+    table = read_standings(rank.COMMITTED)
+    rows = table[(table["experiment"] == "field/regression") & (table["epsilon"] == 1) & (table["privacy"] != NONE)]
+    known = over_sets(view(rows, "fair"), "par_dt").set_index("method")
+    found = pd.read_csv(folder / "rank.csv").set_index("method")
+    for column in ("rank_sum", "constant", "free", "control"):
+        np.testing.assert_allclose(found.loc[known.index, column], known[column], rtol=1e-4)
+    bits = rows.drop_duplicates("method").set_index("method")["bits"]
+    np.testing.assert_allclose(found["bits"], bits[found.index], rtol=1e-4)
+    page = (folder / "index.html").read_text(encoding="utf-8")
+    assert "▸ ParDT" in page and "Where it wins" in page and (folder / "ranks.svg").is_file()
+    export = ["export", "rank/par_dt/regression", "--selection", "fair", "--folder", str(tmp_path / "export")]
+    assert main([*export, "--results", str(tmp_path)]) == 0
+    written = {p.suffix for p in (tmp_path / "export").rglob("*") if p.is_file()}
+    assert {".tex", ".pdf", ".csv"} <= written
