@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtrit
 
 from lpbench.seeds import Streams
 
@@ -92,12 +91,6 @@ def bootstrap(
     values = statistic(bootstrap_means(samples, draws=draws, seed=seed))
     low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
     return Interval(float(statistic(np.mean(samples, axis=0))), float(low), float(high))
-
-
-def student_half_width(values: np.ndarray) -> float:
-    """Half the width of Student's 95 % interval of a mean; NaN for a single value."""
-    count = values.size
-    return float(stdtrit(count - 1, 0.975) * values.std(ddof=1) / count**0.5) if count > 1 else float("nan")
 
 
 def ratio_of_means(a: np.ndarray, b: np.ndarray) -> tuple[float, float]:

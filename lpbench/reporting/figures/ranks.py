@@ -104,7 +104,7 @@ def _panel(
         ax.plot([row.rank_low, row.rank_high], [y, y], color=colour, alpha=0.45, linewidth=2)
         ax.plot(row.rank, y, "o", color=colour, markerfacecolor=colour if row.p < ALPHA else "white")
         ax.text(1.02, y, f"{row.rank:.1f}", transform=ax.get_yaxis_transform(), va="center", fontsize=7)
-    ax.set(xlim=(0.6, len(table) + 0.4), ylim=(len(order) - 0.4, -0.6))
+    ax.set(xlim=(1 - 0.05 * len(table), 1.03 * len(table)), ylim=(len(order) - 0.4, -0.6))
     ax.set_yticks(
         range(len(order)), [printed(columns[m]) if named and m in columns else "" for m in order], fontsize=7.5
     )
