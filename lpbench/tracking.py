@@ -37,7 +37,7 @@ from lpbench.experiments.progress import Progress
 from lpbench.experiments.results import Artefact
 from lpbench.files import atomic_write, locked, refusal
 from lpbench.paths import cache_folder
-from lpbench.reporting.comparison import met_numbers
+from lpbench.reporting.number_table import met_numbers
 from lpbench.reporting.paper import paper_of
 from lpbench.reporting.plain_table import PlainTable
 from lpbench.reporting.tables.text import tables_of
@@ -316,7 +316,7 @@ class _Runs:
         self.summary = pd.DataFrame(columns=[*_CELL, "selection", "rank"]) if found.summary is None else found.summary
         self.cells = sorted(_by(self.summary, _CELL).items())
         self.alone = "group" in record and len(self.cells) == 1
-        published = met_numbers(found.name, found.comparison)
+        published = met_numbers(found)
         self.published, self.printed = published.to_dict("records"), _by(published, _CELL[:4])
         # MLflow shows the newest 100 runs first: parents are of now, in their order, children older than any parent
         self.start, file = start, found.summary_file

@@ -9,41 +9,34 @@ import re
 import sys
 from pathlib import Path
 
-import pandas as pd
-
+from lpbench.analysis.numbers import by_configuration
 from lpbench.files import write_text
 from lpbench.paths import COMMITTED, ROOT
-from lpbench.reporting.causes import FILE, best_interpretations, totals
-from lpbench.reporting.interpretations import SUPPORT
+from lpbench.reporting.number_table import read_numbers
 from lpbench.reporting.other_seed import changes_in_words, write_other_seed
+from lpbench.reporting.pages.causes import steps_of
 from lpbench.reporting.paper import papers
 
 PAGE = ROOT / "docs" / "reproduction.md"
 
 
 def interpretations(folder: Path) -> str:
-    """Return the tables: numbers met under each configuration, then every interpretation of ``causes.csv``."""
-    table = pd.read_csv(folder / FILE, keep_default_na=False)
-    lines = ["| printed numbers | configuration | met | ruled out by our data | not run |", "|---|---|---|---:|---:|"]
-    for row in totals(papers(), folder):
-        met = f"{row['met']} of {row['cells']}"
-        left = row["cells"] - row["compared"]
-        lines.append(f"| {row['what']} | {row['configuration']} | {met} | {row['excluded']} | {left} |")
-    for row in best_interpretations(table):
-        where = ", ".join(name.rpartition("/")[2] for name in row["artefact"].split())
-        met = f"{row['met']} of {row['cells']}"
-        lines.append(
-            f"| {where} | the interpretation of each method that meets most, chosen by its distance | {met} | | |"
-        )
+    """Return the tables: numbers met under each configuration, then every interpretation that was run."""
+    numbers = read_numbers(folder)
+    heads = ("compared", "met", "same", "impossible", "explained", "found", "chance", "unexplained")
+    lines = [f"| printed numbers | configuration | {' | '.join(heads)} |", "|---|---|" + "---:|" * len(heads)]
+    titles = {paper.name: paper.short for paper in papers()}
+    for row in by_configuration(numbers):
+        counted = " | ".join(str(row[head]) for head in heads)
+        judges = " (judges)" if row["judges"] else ""
+        lines.append(f"| {titles[row['paper']]}, {row['what']} | {row['configuration']}{judges} | {counted} |")
     lines += ["", "| printed numbers | interpretation | rests on | met | median distance |", "|---|---|---|---|---:|"]
-    for row in table.to_dict("records"):
-        size = (
-            f"{100 * row['median_size']:.1f} %"
-            if row["relative"] in (True, "True", "true")
-            else f"{row['median_size']:.4f}"
-        )
-        met = f"{round(row['within'] * row['cells'])} of {row['cells']}"
-        lines.append(f"| {row['what']} | {row['reading']} | {SUPPORT[row['support']]} | {met} | {size} |")
+    for paper in papers():
+        for candidates in paper.interpretations:
+            shown = steps_of(candidates, numbers[numbers["paper"] == paper.name])
+            for step in shown["steps"] if shown else ():
+                met = f"{step['met']} of {step['cells']}"
+                lines.append(f"| {shown['what']} | {step['reading']} | {step['support']} | {met} | {step['size']} |")
     return "\n".join(lines)
 
 

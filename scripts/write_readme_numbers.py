@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from lpbench.analysis.numbers import in_words as numbers_in_words
+from lpbench.analysis.numbers import judged_numbers
 from lpbench.analysis.standings import NONE, view
 from lpbench.analysis.verdicts import claims_of
 from lpbench.analysis.verdicts import in_words as claims_in_words
@@ -16,7 +18,7 @@ from lpbench.experiments import catalogue
 from lpbench.experiments.plan import by_name, registered_methods
 from lpbench.files import write_text
 from lpbench.paths import ROOT
-from lpbench.reporting.headlines import in_words
+from lpbench.reporting.number_table import lines_by_configuration, read_numbers
 from lpbench.reporting.printed_names import in_print, method_title
 from lpbench.reporting.standings import FILE, read_standings
 
@@ -35,8 +37,6 @@ RIVAL = "private_labels_regressor[learner=gaussian_process,randomizer=laplace]"
 def proof(folder: Path) -> str:
     """Four rows: published numbers, claims, the method without tuning, the audit."""
     found = (ROOT / "docs" / "released_code.md").read_text(encoding="utf-8").count("\n## ")
-    near = pd.read_csv(folder / "headlines.csv").set_index(["paper", "kind"])
-    far, compared, printed = (near[column] for column in ("distance", "compared", "cells"))
     claims = claims_of(pd.read_csv(folder / "verdicts.csv", keep_default_na=False))
     error = _ratios(folder, EXPERIMENT).xs(2.0, level="epsilon")
     beside = _ratios(folder, "field/regression").xs(2.0, level="epsilon").iloc[0]
@@ -44,11 +44,8 @@ def proof(folder: Path) -> str:
     caught = pd.read_csv(folder / "audit_mutants.csv", keep_default_na=False)["caught_by"]
     applied = caught[~caught.str.startswith("does not apply")]
     rows = {
-        "Published numbers": f"half of HistOfTree's {compared['histoftree', 'tables']} table entries are met within "
-        f"{far['histoftree', 'tables']:.1f} %; of LPCT's {printed['lpct', 'tables']} table entries "
-        f"{compared['lpct', 'tables']} could be compared, half of them met within "
-        f"{far['lpct', 'tables']:.1f} percentage points, and half of its "
-        f"{compared['lpct', 'curves']} points of curves within {far['lpct', 'curves']:.1f}",
+        "Published numbers": f"{numbers_in_words(judged_numbers(read_numbers(folder)))}; "
+        "[why](results/reproduced/causes.html)",
         "Claims": f"{claims_in_words(claims)}; [each with its evidence](results/reproduced/index.html#claims)",
         "Without tuning": "error over that of the best method without privacy at ε = 2: ResidualGP "
         f"{_span(error[COLUMNS[0]])}; HistOfTree, tuned on the test rows, {_span(error[default])} "
@@ -149,6 +146,13 @@ def library_example(folder: Path) -> str:
         f"Median over {len(table)} seeds: mean squared error {table[ours].median():.3f}, {constant} "
         f"{table[constant].median():.3f}\n(`python scripts/measure_readme_example.py`)."
     )
+
+
+def in_words(folder: Path) -> str:
+    """Claims by outcome, and numbers met under each configuration."""
+    claims = claims_of(pd.read_csv(folder / "verdicts.csv", keep_default_na=False))
+    lines = [f"- {line}." for line in lines_by_configuration(read_numbers(folder))]
+    return "\n".join([f"{claims_in_words(claims)}.", "", *lines])
 
 
 #: Name of a mark -> what stands between it and its end.

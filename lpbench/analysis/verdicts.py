@@ -67,8 +67,9 @@ def in_words(claims: pd.DataFrame) -> str:
         "printed number)",
         f"{here[UNDECIDED]} are undecided",
         f"{here[FAILS]} fail",
-        *([f"{here[NO_VERDICT]} have no verdict"] if here[NO_VERDICT] else []),
+        *([f"{here[NO_VERDICT]} without a verdict"] if here[NO_VERDICT] else []),
     ]
     text = f"Of {len(first)} claims in words {', '.join(parts)}; {depend} depend on how an open point is interpreted"
     text += f" (not known for {unknown})" if unknown else ""
-    return text + (f"; {len(claims) - len(first)} sentences more are counted apart" if len(claims) > len(first) else "")
+    apart = len(claims) - len(first)
+    return text + (f"; counted apart: {apart} more sentence{'s' if apart > 1 else ''}" if apart else "")

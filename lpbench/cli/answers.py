@@ -61,6 +61,16 @@ def _checks(decision: Decision) -> str:
     return "; ".join([*found, *filter(None, [decision.reason])])
 
 
+def print_beside_print(artefact: Artefact, report: Path) -> None:
+    """Print how many of an artefact's published numbers are met, and what stands behind the others."""
+    from lpbench.reporting.number_table import numbers_about
+    from lpbench.reporting.pages.causes import said
+
+    for line in said(numbers_about(artefact, report)):
+        if line:
+            print(f"{artefact.name}: {line}")
+
+
 def print_sweep(cells: Mapping[str, Mapping[str, str]], results_dir: Path, path: Path) -> None:
     """Print one table of all cells of a multirun, with both selections and the baseline, and save it as CSV.
 

@@ -97,11 +97,13 @@ def _print_cell(row: Row) -> None:
     print(f"  selection {row['selection']}: {row['params']}")
     numbers = f"  {row['metric']} mean {row['mean']:.6g}, se {row['se']:.3g}, n {row['n']:g}"
     numbers += "" if math.isnan(row["ratio"]) else f", ratio {row['ratio']:.4g}"
-    numbers += "".join(f", printed {printed}" for printed in _printed(row)) + _beside(row)
+    numbers += _beside(row)
     if math.isnan(row["rank"]):
         print(f"{numbers}; no rank: {_why_no_rank(row)}")
     else:
         print(f"{numbers}, rank {row['rank']:g}")
+    for line in _beside_print(row) if row["selection"] == "oracle" else ():
+        print(f"  {line}")
     values = _replications(row)
     if values is None:
         print(f"  replications are not at hand; to make them: lpbench experiment={row['experiment']}")
@@ -110,16 +112,20 @@ def _print_cell(row: Row) -> None:
         print(f"  replications {' '.join(f'{v:.6g}' for v in values[:_VALUES])}{more}")
 
 
-def _printed(row: dict[str, Any]) -> list[str]:
-    """The cell's number in the paper, if it has one."""
-    from lpbench.reporting.published import published_cells
+def _beside_print(row: Row) -> list[str]:
+    """The cell's number in the paper, whether it is met under each configuration, and what is known of a miss."""
+    from lpbench.experiments.results import Artefact
+    from lpbench.reporting.number_table import cell_name, numbers_about
 
-    cells = published_cells(row["experiment"])
-    for key in ("panel", "dataset", "mask", "method"):
-        cells = cells[cells[key].isin(["", row[key]])]
-    for key in ("epsilon", "x"):
-        cells = cells[cells[key].isna() | (cells[key] == row[key])]
-    return [f"{value:.6g}" for value in cells["published"].dropna()]
+    artefact = Artefact(row["folder"], row["experiment"])
+    report = artefact.results if REPRODUCED in artefact.results.parts else artefact.results / REPRODUCED
+    numbers = numbers_about(artefact, report)
+    found = []
+    for number in numbers[numbers["cell"] == cell_name(row)].to_dict("records"):
+        why = ": ".join(filter(None, [number["standing"], number["reason"]]))
+        apart = f"ours {number['ours']:.6g}, {number['met'] or 'not judged'} under {number['configuration']}"
+        found.append(f"printed {number['published']:.6g}; {apart}" + (f"; {why}" if why else ""))
+    return found
 
 
 def _beside(row: Row) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from lpbench.cli.answers import print_tables
+from lpbench.cli.answers import print_beside_print, print_tables
 from lpbench.cli.options import counted
 from lpbench.datasets.masks import mask_header
 from lpbench.datasets.problems import mask_names
@@ -76,6 +76,7 @@ def _print_state(job: Job, results_dir: Path, store: Store, runner: str) -> None
             for deviation in artefacts[0].deviations:
                 print(f"  its results are not of the registered experiment: {deviation}")
         print_tables(next(filter(None, map(tables_of, artefacts)), []))
+        print_beside_print(artefacts[-1], results_dir / REPRODUCED)
     print(
         f"{job.name}: {job.experiment.replications} replications, seed {job.seed}; {runner}, "
         f"at most {job.experiment.work_limit:g} s a cell; results in {results_dir / job.folder}"

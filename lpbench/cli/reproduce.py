@@ -101,6 +101,8 @@ def command(
 def print_reports(reports: Sequence[Report]) -> None:
     """Say where reports are and, where the committed one was not replaced, why."""
     for report in reports:
+        if report.uncommitted:
+            print(f"not committed: {', '.join(report.uncommitted)}, which ran from a work tree with changes")
         if report.kept and (there := report.folder / REPRODUCED / "report.md").is_file():
             more = f" and {len(report.kept) - 1} more" if len(report.kept) > 1 else ""
             print(f"kept: {there}, which shows more of {report.kept[0]}{more} (--overwrite replaces it)")

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pandas as pd
 
-from lpbench.analysis import Summary, is_preset, ratio_of_means, representatives
+from lpbench.analysis import Summary, is_preset, ratio_of_means
 from lpbench.analysis.scores import CELL
 from lpbench.analysis.summary import BASELINE
 from lpbench.analysis.variants import bare_name
@@ -39,34 +39,6 @@ def compare(experiment: str, summary: Summary) -> pd.DataFrame:
     frame["relative_difference"] = frame["difference"] / frame["published"].abs()
     keys = ["panel", "dataset", "mask", "method", "epsilon", "x"]
     return frame.sort_values(keys, kind="stable", ignore_index=True)
-
-
-def one_row_each(comparison: pd.DataFrame) -> pd.DataFrame:
-    """Keep one row a printed cell: that of the selector that stands for the method."""
-    rows = comparison[comparison["published"].notna()]
-    bare = {column: rows[column].map(bare_name) for column in ("dataset", "mask", "method")}
-    stands = representatives(m for m in rows["method"] if m)
-    rows = rows.assign(
-        **{f"_{column}": values for column, values in bare.items()},
-        _second=[bool(m) and stands[bare_name(m)] != m for m in rows["method"]],
-    )
-    keys = ["panel", "_dataset", "_mask", "_method", "epsilon", "x", "published"]
-    first = rows.sort_values("_second", kind="stable").drop_duplicates(keys)
-    return first.sort_index().drop(columns=["_dataset", "_mask", "_method", "_second"])
-
-
-def met_numbers(experiment: str, comparison: pd.DataFrame | None) -> pd.DataFrame:
-    """A row each published number that was run, with its distance, and with 1 or 0 whether it is compared, and met.
-
-    Met is what is within the tolerance that the paper's totals state; without one nothing is compared.
-    """
-    if comparison is None or comparison.empty:
-        return pd.DataFrame(columns=[*COMPARISON_COLUMNS, "distance", "met", "compared"])
-    rows = one_row_each(comparison).dropna(subset=["reproduced"])
-    totals = [t for t in paper_of(experiment).totals if experiment in t.artefacts]
-    distance = rows["difference" if totals and not totals[0].relative else "relative_difference"]
-    met = distance.abs() <= (totals[0].tolerance + 1e-11 if totals else -1)
-    return rows.assign(distance=distance, met=met.astype(int), compared=int(bool(totals)))
 
 
 def _reproduced(experiment: str, summary: Summary) -> pd.DataFrame:

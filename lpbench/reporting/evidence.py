@@ -40,7 +40,7 @@ class CellTable:
 
 
 class Evidence:
-    """Ours: what a results folder holds; all numbers use oracle selection, as in the papers.
+    """Ours: what a results folder holds; numbers use oracle selection, as in the papers, if no other is asked for.
 
     ``variants`` stand for a method wherever it was run in one of them. What was not run is a NotRunError.
     """
@@ -60,10 +60,10 @@ class Evidence:
         other.results = self.results
         return other
 
-    def summary(self, name: str) -> pd.DataFrame:
+    def summary(self, name: str, selection: str = "oracle") -> pd.DataFrame:
         """Summary rows of an experiment, with the column ``base`` (bare method name)."""
         self.consulted[name] = None
-        rows = self.results.artefact(name).rows()
+        rows = self.results.artefact(name).rows(selection)
         return rows.assign(base=rows["method"].map(bare_name))
 
     def curves(self, name: str, *bases: str, panel: str | None = None) -> list[Curve]:
@@ -102,19 +102,21 @@ class Evidence:
             chosen = chosen.assign(value=[count(dataset, method) for dataset, method in cells])
         return chosen
 
-    def table(self, name: str, epsilon: float, mask: str, methods: Sequence[str]) -> CellTable:
+    def table(
+        self, name: str, epsilon: float, mask: str, methods: Sequence[str], selection: str = "oracle"
+    ) -> CellTable:
         """Cells of a table at one budget; data sets without any result are left out.
 
         ``mask`` is a bare name, empty where the table has one; ``methods`` are bare names, or selectors that were run.
         """
         self.consulted[name] = None
-        key = (name, epsilon, mask, tuple(methods))
+        key = (name, epsilon, mask, tuple(methods), selection)
         if key not in self._tables:
             self._tables[key] = self._table(*key)
         return self._tables[key]
 
-    def _table(self, name: str, epsilon: float, mask: str, methods: tuple[str, ...]) -> CellTable:
-        rows = self.summary(name)
+    def _table(self, name: str, epsilon: float, mask: str, methods: tuple[str, ...], selection: str) -> CellTable:
+        rows = self.summary(name, selection)
         rows = rows[np.isclose(rows["epsilon"], epsilon) & (rows["mask"].map(bare_name) == mask if mask else True)]
         stands, known = representatives(rows["method"], self.variants), set(rows["method"])
         stands |= {method: method for method in methods if method != bare_name(method) and method in known}
@@ -126,7 +128,7 @@ class Evidence:
         if not datasets:
             raise NotRunError(f"{name} has no result at epsilon {epsilon:g}")
         chosen = self._chosen(name)
-        chosen = chosen[(chosen["selection"] == "oracle") & np.isclose(chosen["epsilon"], epsilon)]
+        chosen = chosen[(chosen["selection"] == selection) & np.isclose(chosen["epsilon"], epsilon)]
         wide = chosen.pivot_table(index="replication", columns=["dataset", "mask", "method"], values="value")
         ran = set(zip(*(rows.dropna(subset=["mean"])[k] for k in ("dataset", "method")), strict=True))
         masks = dict(zip(zip(rows["dataset"], rows["method"], strict=True), rows["mask"], strict=True))
@@ -173,8 +175,8 @@ class Published(Evidence):
             self._curves[name] = tuple(curve for curve in shown if curve is not None)
         return self._curves[name]
 
-    def _table(self, name: str, epsilon: float, mask: str, methods: tuple[str, ...]) -> CellTable:
-        table = self._ours.table(name, epsilon, mask, methods)
+    def _table(self, name: str, epsilon: float, mask: str, methods: tuple[str, ...], selection: str) -> CellTable:
+        table = self._ours.table(name, epsilon, mask, methods, selection)
         return replace(table, cells=_printed(table.cells, _Print(name)))
 
 

@@ -33,6 +33,7 @@ class Step:
     experiment: str = ""  # where it was run; empty: in the artefacts themselves
     panel: str = ""  # of that experiment
     budget: float = 1.0  # published budget over the one that was run
+    mask: str = ""  # under which it was run, if not that of the numbers
 
 
 @dataclass(frozen=True)
@@ -56,17 +57,15 @@ class Bound:
     where: str
     why: str
     compute: Callable[[Results], str]  # the evidence as a sentence; NotRunError where what it needs was not run
-    #: Values of ``experiment``, ``data`` (set), ``base`` (method), ``epsilon`` by which the numbers are known.
+    #: Values of columns of ``numbers.csv`` by which the numbers are known.
     cells: tuple[Mapping[str, object], ...] = ()
 
 
 @dataclass(frozen=True)
 class Total:
-    """Share of some published numbers that is met, under one configuration for all of them."""
+    """Published numbers that are compared, and the distance within which one counts as met."""
 
     what: str
     artefacts: tuple[str, ...]
     tolerance: float
-    #: Name -> variants that stand for a method where it was run in one of them; else its default does.
-    configurations: Mapping[str, tuple[str, ...]]
     relative: bool = False  # whether the tolerance is relative to the published number

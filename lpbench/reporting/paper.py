@@ -115,6 +115,7 @@ class Paper:
     configurations: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: {"text": ()})
     #: Start of an artefact's name -> another configuration that judges it, named before anything was run.
     judges: Mapping[str, str] = field(default_factory=dict)
+    rests_on: tuple[str, ...] = ()  # experiments of other papers that its claims read
     judge: str = ""  # which configuration judges, and why, in words
     errata: tuple[Erratum, ...] = ()
     repository: str = ""  # public repository of the released code, ``owner/name``

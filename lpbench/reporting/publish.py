@@ -30,7 +30,7 @@ from lpbench.experiments.results import RECORD, Artefact, Results
 from lpbench.experiments.store import lock_of
 from lpbench.experiments.timing import is_measured, timing_table
 from lpbench.files import inside, locked, write_text
-from lpbench.paths import PUBLISHED, REPRODUCED
+from lpbench.paths import COMMITTED, PUBLISHED, REPRODUCED
 from lpbench.reporting.paper import paper_of, papers, sources
 
 #: Beside tables and figures: what they were drawn from; not committed.
@@ -44,6 +44,7 @@ class Report:
     folder: Path
     names: list[str]  # experiments with results that it shows
     kept: list[str] = field(default_factory=list)  # experiments of which the committed report shows more
+    uncommitted: list[str] = field(default_factory=list)  # whose scores come from no commit of the history
 
 
 def publish(
@@ -71,7 +72,9 @@ def publish(
         if asked and not set(asked) & set(names):
             return found
         less = {} if within else _less_than_committed(results, names)
-        kept = [n for n in names if n in run and (within or (less[n.partition("/")[0]] and not overwrite))]
+        dirty = _of_no_commit(results, run)
+        kept = [n for n in names
+                if n in run and (within or n in dirty or (less[n.partition("/")[0]] and not overwrite))]  # fmt: skip
         whole = [n for n in names if n in run and n not in kept]
         changed = _commit(results, whole)
         as_it_is = kept and asked and not changed
@@ -81,7 +84,7 @@ def publish(
             kept = [n for n in names if n in run]
         if kept:
             report = _publish_study(results, kept, "Results of this run", "", judged)
-            found.append(replace(report, kept=[n for paper in less.values() for n in paper]))
+            found.append(replace(report, kept=[n for paper in less.values() for n in paper], uncommitted=dirty))
         return found
 
 
@@ -98,6 +101,14 @@ def _less_than_committed(results: Results, run: Sequence[str]) -> dict[str, list
         if short:
             found[name.partition("/")[0]].append(name)
     return found
+
+
+def _of_no_commit(results: Results, run: Sequence[str]) -> list[str]:
+    """Experiments whose scores would enter the checkout's committed results and come from no commit of its history."""
+    if (results.folder / REPRODUCED).resolve() != COMMITTED.resolve():
+        return []
+    commits = {name: str(results.artefact(name).record.get("environment", {}).get("commit", "")) for name in run}
+    return [name for name, commit in commits.items() if commit.endswith("+changes")]
 
 
 def _publish_study(results: Results, names: Sequence[str], title: str, paper: str, judged: bool) -> Report:
@@ -124,7 +135,6 @@ def _commit(results: Results, run: Sequence[str]) -> set[str]:
 
 
 def _publish_all(results: Results, run: Sequence[str], changed: Container[str], own: Container[str]) -> Report:
-    from lpbench.reporting.causes import write_causes, write_cells
     from lpbench.reporting.pages.site import write_pages
     from lpbench.reporting.report import write_report
 
@@ -136,8 +146,6 @@ def _publish_all(results: Results, run: Sequence[str], changed: Container[str], 
     # what runs on request alone is missed by nobody
     artefacts = [a for a in map(committed.artefact, names) if a.was_run or not registered[a.name]["on_request"]]
     content = _content(committed, artefacts, target)
-    write_causes(papers(), committed, target)
-    write_cells(papers(), committed, target)
     write_report(*content)
     write_pages(*content, _cards(artefacts))
     shutil.copyfile(target / "verdicts.csv", results.folder / "verdicts.csv")
@@ -153,7 +161,8 @@ def _render(artefacts: Sequence[Artefact], target: Path, drawn: Sequence[str]) -
 
     known, judged = catalogue.export_cache(), {p.name for p in papers() if p.claims}
     scored = {a.name: a for a in artefacts if a.experiment.kind != "drawing"}
-    waited = {name for name in scored if name.partition("/")[0] in judged}
+    read = {name for p in papers() for name in p.rests_on}
+    waited = {name for name in scored if name.partition("/")[0] in judged or name in read}
     # claims are decided while the rest is drawn, of which the longest comes first
     order = sorted(scored, key=lambda name: (name not in waited, -len(scored[name].experiment.methods)))
     code = _code(scored)

@@ -60,9 +60,3 @@ def wide_table(cells: pd.DataFrame) -> pd.DataFrame:
     """
     order = list(dict.fromkeys(cells["method"]))
     return cells.pivot(index="dataset", columns="method", values="published")[order]
-
-
-def explain(row: dict) -> str:
-    """Return what is known about a difference: the cell's erratum and the paper's known causes, else nothing."""
-    causes = [cause.text for cause in paper_of(row["experiment"]).causes if cause.applies(row)]
-    return "; ".join([*([row["note"]] if row["note"] else []), *causes])

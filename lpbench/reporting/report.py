@@ -9,29 +9,23 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from lpbench.analysis import write_csv
 from lpbench.analysis.claims import NO_VERDICT
+from lpbench.analysis.numbers import in_words as numbers_in_words
+from lpbench.analysis.numbers import judged_numbers
 from lpbench.analysis.verdicts import OUTCOMES
 from lpbench.analysis.verdicts import in_words as claims_in_words
 from lpbench.experiments import catalogue
+from lpbench.experiments.results import Results
 from lpbench.files import write_text
 from lpbench.reporting.claim_files import read_claims, tabulate
 from lpbench.reporting.claims import TOO_FEW, decide_about, decide_all
-from lpbench.reporting.comparison import met_numbers, one_row_each
 from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.evidence import Evidence
-from lpbench.reporting.headlines import headlines, table_of
-from lpbench.reporting.paper import paper_of, papers
-from lpbench.reporting.printed_names import in_print, mask_name, method_title
-from lpbench.reporting.published import explain
+from lpbench.reporting.number_table import lines_by_configuration, read_numbers, write_numbers
+from lpbench.reporting.paper import papers
+from lpbench.reporting.printed_names import in_print, method_title
 from lpbench.reporting.render import render
 
-#: Relative difference beyond which a cell is listed.
-LISTED = 0.1
-#: How many groups of differences of an artefact are listed, the largest first.
-LARGEST = 8
-#: Ratio to the printed number beyond which a difference is called a factor.
-FACTOR = 2.0
 #: How many methods that did not run are named; more are counted.
 NAMED = 3
 _STATUS = {
@@ -52,7 +46,7 @@ def write_report(
     alone: bool = False,
     within: str = "",
 ) -> Path:
-    """Write ``headlines.csv`` and ``report.md`` into a folder where :func:`write_claims` has been.
+    """Write ``numbers.csv`` and ``report.md`` into a folder where :func:`write_claims` has been.
 
     Links in the report are relative to the folder, so it must have the artefacts under the same names. ``judged``: the
     run was large enough for claims to be decided; ``alone``: the report is about these experiments and nothing else;
@@ -61,8 +55,8 @@ def write_report(
     results_dir, folder = Path(results_dir), Path(folder or results_dir)
     entries = sorted((ReportEntry(e, results_dir, within) for e in experiments), key=in_order)
     decided = read_claims(folder)
-    found = headline(decided, entries)
-    write_csv(table_of(found["near"]), folder / "headlines.csv")
+    write_numbers(papers(), Results(results_dir), folder, {e.name for e in entries} if alone else None)
+    found = headline(decided, entries, read_numbers(folder))
     content = {
         "headline": found,
         "papers": _papers(decided, entries, "index.html" if alone else ""),
@@ -88,8 +82,9 @@ def in_order(entry: ReportEntry) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", entry.name)]
 
 
-def headline(claims: Sequence[Mapping], entries: Sequence[ReportEntry]) -> dict:
-    """Count claims by outcome and experiments that were run, and say how far our numbers are from the printed ones."""
+def headline(claims: Sequence[Mapping], entries: Sequence[ReportEntry], numbers: pd.DataFrame) -> dict:
+    """Count claims by outcome, experiments that were run, and numbers that are met: a sentence and a line each."""
+    judged = judged_numbers(numbers)
     return {
         "claims": claims_in_words(pd.DataFrame(claims)) if claims else "",
         "banner": banner(claims),
@@ -97,8 +92,8 @@ def headline(claims: Sequence[Mapping], entries: Sequence[ReportEntry]) -> dict:
         "run": sum(e.was_run for e in entries),
         "in_part": sum(e.was_run and len(e.reasons()) > 0 for e in entries),
         "deviating": [e.name for e in entries if e.deviations],
-        # seconds differ from run to run
-        "near": headlines([e for e in entries if e.kind != "timing"]),
+        "numbers": numbers_in_words(judged) if len(judged) else "",
+        "near": lines_by_configuration(numbers),
     }
 
 
@@ -143,77 +138,6 @@ def in_errors(difference: float, se: float) -> float:
         return np.nan
     with np.errstate(divide="ignore", invalid="ignore"):
         return float(np.nan_to_num(np.float64(difference) / (np.sqrt(2) * se), nan=0.0, posinf=99.0, neginf=-99.0))
-
-
-def compared(entry: ReportEntry) -> tuple[str, list[str]] | None:
-    """Describe how far an artefact's numbers are from the published ones: a sentence, and the largest differences."""
-    if entry.comparison is None or entry.comparison.empty:
-        return None
-    printed = one_row_each(entry.comparison)
-    rows, total = printed.dropna(subset=["reproduced"]), len(printed)
-    if rows.empty:
-        return f"None of the {total} published cells was reproduced.", []
-    apart = rows["relative_difference"].abs()
-    # the papers give no standard errors: theirs are taken to be ours
-    noise = rows["difference"].abs() <= 3 * np.sqrt(2) * rows["se"]
-    [near] = headlines([entry])
-    text = f"{str(near)[:1].upper()}{str(near)[1:]}. {int(noise.sum())} are within 3 standard errors."
-    return text, _largest(rows.assign(apart=apart))
-
-
-def verdict(entry: ReportEntry, claims: Sequence[Mapping]) -> str:
-    """Say how many printed numbers are met, the largest miss, and which claims about the artefact fail.
-
-    Met is what is within the tolerance that the paper's totals state; empty without one.
-    """
-    totals = [t for t in paper_of(entry.name).totals if entry.name in t.artefacts]
-    if not totals or entry.comparison is None or entry.comparison.empty:
-        return ""
-    rows = met_numbers(entry.name, entry.comparison)
-    if rows.empty:
-        return ""
-    total, unit = totals[0], "%" if totals[0].relative else "percentage points"
-    apart = 100 * rows["distance"].abs()
-    met, noun = int(rows["met"].sum()), "points" if entry.kind == "figure" else "numbers"
-    parts = [f"{met} of {len(rows)} {noun} met within {100 * total.tolerance:g} {unit}"]
-    if met < len(rows):
-        parts.append(f"largest miss {_miss(rows, apart, total.relative)}")
-    return "; ".join(parts) + "."
-
-
-def _miss(rows: pd.DataFrame, apart: pd.Series, relative: bool) -> str:
-    """The largest difference in percentage points or per cent, or the factor where it is large."""
-    if not relative:
-        return f"{apart.max():.2g} percentage points"
-    factor = float(np.exp(np.log(rows["reproduced"] / rows["published"]).abs().max()))
-    return f"by a factor of {factor:,.0f}" if factor > FACTOR else f"{apart.max():.0f} %"
-
-
-def _largest(rows: pd.DataFrame) -> list[str]:
-    """Differences over 10 %: one line for the cells of a data set that share an explanation, the largest shown."""
-    rows = rows[rows["apart"] > LISTED].sort_values("apart", ascending=False, kind="stable")
-    groups: dict[tuple[str, str], list[dict]] = {}
-    for row in rows.to_dict("records"):
-        groups.setdefault((row["dataset"], explain(row) or "no explanation known"), []).append(row)
-    lines = []
-    for (dataset, reason), cells in list(groups.items())[:LARGEST]:
-        first = cells[0]
-        method = first["method"] and method_title(first["method"], catalogue.methods())
-        place = " ".join(filter(None, [mask_name(first["mask"]), method]))
-        axes = ((k, first[c]) for k, c in (("ε", "epsilon"), ("x", "x")))
-        place = " ".join(filter(None, [place, *(f"{k} = {v:g}" for k, v in axes if not np.isnan(v))]))
-        se = "" if np.isnan(first["se"]) else f" (se {first['se']:.2g})"
-        count = f"{len(cells)} cells" if len(cells) > 1 else "1 cell"
-        most = (", most of all " if len(cells) > 1 else ", that is ") if place else ""
-        lines.append(
-            f"{in_print(dataset)}: {count} off by more than 10 %{most}{place}, "
-            f"published {first['published']:g}, reproduced {first['reproduced']:.4g}{se}: {reason}"
-        )
-    if len(groups) > LARGEST:
-        rest = list(groups.values())[LARGEST:]
-        total = sum(len(cells) for cells in rest)
-        lines.append(f"and {total} smaller differences in {len(rest)} such groups, see comparison.csv")
-    return lines
 
 
 def not_run_in_short(entries: Sequence[ReportEntry], missing: Sequence[tuple[str, str]]) -> list[str]:

@@ -43,7 +43,7 @@ kind: table
 title: Errors of a toy
 groups:
   - {dataset: ["sine_sum[n=60]"], mask: [all_private], method: [private_mean], epsilon: [1]}
-replications: 10
+replications: 15
 """
 
 

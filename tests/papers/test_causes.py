@@ -10,7 +10,7 @@ from lpbench.papers.lpct.causes import needed_share
 from lpbench.paths import ROOT
 from lpbench.problem import Problem
 from lpbench.reporting.paper import papers
-from lpbench.reporting.published import explain, published_cells
+from lpbench.reporting.published import published_cells
 from lpbench.seeds import Streams
 
 TABLES = [published_cells(f"histoftree/table{k}") for k in (1, 2, 3)]
@@ -211,9 +211,3 @@ def test_every_method_of_a_ladder_is_registered_and_published():
             assert all(
                 step.method.partition(" or ")[0].partition("[")[0] == candidates.method for step in candidates.steps
             )
-
-
-def test_a_cell_is_explained_by_what_concerns_its_method():
-    row = {"experiment": "histoftree/table2", "dataset": "abalone", "mask": "aligned", "method": "hist", "note": ""}
-    assert explain(row) == ""
-    assert "uncut tree" in explain(row | {"method": "histoftree_cart"})

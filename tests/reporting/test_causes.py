@@ -1,28 +1,18 @@
-"""Distances of readings and totals, from fake scores."""
+"""The table of numbers from fake scores: configurations, causes, what was tried, and the pages that filter it."""
 
 import dataclasses
 import json
-from types import SimpleNamespace
+import re
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from lpbench.errors import NotRunError
+from lpbench.analysis.numbers import DIFFERENT, by_configuration, counts, judged_numbers
 from lpbench.experiments.results import RECORD, Results
 from lpbench.papers.histoftree import PAPER
-from lpbench.reporting.causes import (
-    COLUMNS,
-    best_interpretations,
-    bounds,
-    distances,
-    interpretations_tried,
-    totals,
-    write_causes,
-    write_cells,
-)
-from lpbench.reporting.interpretations import SUPPORT, Bound, Interpretations, Step
-from lpbench.reporting.pages import causes as pages_causes
+from lpbench.reporting.interpretations import Bound, Interpretations, Step
+from lpbench.reporting.number_table import met_numbers, read_numbers, write_numbers
+from lpbench.reporting.pages import causes as page
 from lpbench.reporting.published import published_cells
 from lpbench.reporting.render import render
 from tests.reporting.fake import CARDS, bare, experiment, scores_of
@@ -33,16 +23,16 @@ PRINTED = published_cells(NAME).set_index(["dataset", "mask", "method"])["publis
 CANDIDATES = Interpretations(
     "KRR", (NAME,), "krr", 0.15,
     (
-        Step("equal parts", "krr[variant=text]", "silent"),
+        Step("equal parts", "krr[variant=text]", "text"),
         Step("halves", "krr[variant=inferred]", "inferred"),
-        Step("the whole budget", "krr[variant=per_attribute]", "tried", TRIED, "per_attribute"),
+        Step("the whole budget", "krr[variant=per_attribute]", "refuted", TRIED, "per_attribute"),
     ),
     "aligned", relative=True,
 )  # fmt: skip
 
 
 def score(key):
-    """The printed ratio with the tree at 2: default twice as bad, the inferred variant met, the tried one half."""
+    """The printed ratio with the tree at 2: the text twice as bad, the inferred variant met, the tried one half."""
     if bare(key["method"]) == "dt":
         return 2.0
     printed = PRINTED.get((bare(key["dataset"]), bare(key["mask"]), bare(key["method"])), 1.0)
@@ -60,132 +50,86 @@ def results(tmp_path_factory):
     return folder
 
 
-def test_steps_are_compared_on_the_same_cells_and_replications(results):
-    table = distances(CANDIDATES, Results(results))
-    # music and building were not run for the third step; the table has epsilon = 2
-    assert table["cells"].tolist() == [8, 8, 8] and table["replications"].tolist() == [4, 4, 4]
-    assert table["within"].tolist() == [0, 1, 0]
-    np.testing.assert_allclose(table["median"], [1.0, 0.0, -0.5], atol=1e-9)
+def table(results, folder, *candidates, bounds=()):
+    paper = dataclasses.replace(PAPER, interpretations=candidates, bounds=bounds, causes=())
+    write_numbers([paper], Results(results), folder)
+    return read_numbers(folder)
 
 
-def test_a_budget_that_was_divided_is_compared_with_the_whole(results):
-    halved = Step("half of the budget", "par_dt[variant=text]", "tried", TRIED, "half_budget", budget=2.0)
-    candidates = Interpretations(
-        "ParDT",
-        (NAME,),
-        "par_dt",
-        0.15,
-        (Step("all", "par_dt[variant=text]", "silent"), halved),
-        "aligned",
-        relative=True,
-    )
-    assert distances(candidates, Results(results))["cells"].tolist() == [8, 8]
-
-
-def test_what_was_not_run_is_left_out(results, tmp_path):
-    missing = dataclasses.replace(CANDIDATES, steps=(CANDIDATES.steps[0], Step("none", "krr[bins=9]", "tried")))
-    with pytest.raises(NotRunError, match="bins=9"):
-        distances(missing, Results(results))
-    never = Bound("x", "y", lambda results: results.artefact("extensions/floor").rows().to_string())
-    paper = dataclasses.replace(PAPER, interpretations=(CANDIDATES, missing), bounds=(never,))
-    table = write_causes([paper], Results(results), tmp_path)
-    assert list(table.columns) == COLUMNS and len(table) == 3
-    assert pd.read_csv(tmp_path / "causes.csv")["what"].tolist() == ["KRR"] * 3
-    assert bounds([paper], results) == [] and interpretations_tried([paper]) == {"histoftree": 3}
-    assert set(table["support"]) <= set(SUPPORT)
-
-
-def test_totals_count_each_published_number_once(results):
-    paper = dataclasses.replace(PAPER, totals=(dataclasses.replace(PAPER.totals[0], artefacts=(NAME,)),))
-    default, inferred = totals([paper], results)
-    assert default["cells"] == inferred["cells"] == 120
-    assert default["met"] == 0
+def test_every_number_has_a_row_a_configuration_and_one_that_judges(results, tmp_path):
+    rows = table(results, tmp_path, CANDIDATES)
+    assert rows.groupby("configuration").size().to_dict() == {"text": 120, "inferred": 120, "tried": 10 + 10 + 8}
+    assert (rows[rows["judges"]]["configuration"] == "text").all() and rows["judges"].sum() == 120
+    text, inferred = by_configuration(rows)
     # histoftree and krr in both halves, adhistoftree in one
-    assert inferred["met"] == 10 * (3 + 5)
-    outside = {part["method"]: part for part in inferred["outside"]}
-    assert {m: (p["outside"], p["compared"]) for m, p in outside.items() if p["outside"]} == {
-        "hist": (20, 20), "par_dt": (20, 20)
-    }  # fmt: skip
-    assert sum(part["compared"] for part in inferred["outside"]) == 120
-    assert outside["hist"]["place"] == "data" and ("red_wine", 2) in outside["hist"]["where"]
-    assert sum(part["outside"] for part in default["outside"]) == 120
+    assert (text["met"], inferred["met"], text["judges"]) == (0, 10 * (3 + 5), True)
+    # what was run in no other than the text is the same there
+    krr = rows[(rows["method"] == "krr") & (rows["mask"] == "aligned") & (rows["dataset"] == "abalone")]
+    assert krr.set_index("configuration")["cell"]["text"].startswith("abalone|krr[variant=text]|aligned")
 
 
-def test_a_configuration_borrows_no_number_from_another(results):
-    """KRR has a variant mostly_label, in which it was not run."""
-    total = dataclasses.replace(PAPER.totals[0], artefacts=(NAME,), configurations={"one": ("mostly_label",)})
-    (one,) = totals([dataclasses.replace(PAPER, totals=(total,))], results)
-    assert (one["cells"], one["compared"]) == (120, 100)
+def test_a_miss_is_met_by_the_best_supported_interpretation_or_by_none(results, tmp_path):
+    never = Bound("x", "cannot be", lambda results: "", ({"dataset": "building", "method": "hist"},))
+    rows = judged_numbers(table(results, tmp_path, CANDIDATES, bounds=(never,)))
+    standing = rows.groupby(["method", "mask", "dataset"])["standing"].first()
+    assert standing["krr", "aligned", "abalone"] == "met by inferred"
+    assert standing["krr", "personalized", "abalone"] == "unexplained"
+    assert standing["hist", "aligned", "building"] == "impossible in print"
+    assert (rows["met"] == DIFFERENT).all() and counts(rows)["explained"] == 10
 
 
-def test_what_was_found_after_the_fact_is_counted_beside_the_last_configuration(results):
-    """Of the aligned cells of KRR eight were run in every step; those of Building are ruled out."""
-    total = dataclasses.replace(PAPER.totals[0], artefacts=(NAME,), configurations={"default": ()})
-    steps = (CANDIDATES.steps[0], dataclasses.replace(CANDIDATES.steps[1], support="found"), *CANDIDATES.steps[2:])
-    paper = dataclasses.replace(
-        PAPER, totals=(total,), interpretations=(dataclasses.replace(CANDIDATES, steps=steps),), bounds=PAPER.bounds[:1]
-    )
-    default, found = totals([paper], results)
-    assert (default["met"], found["met"]) == (0, 8) and found["configuration"].startswith(
-        "default, with what was found"
-    )
-    assert default["excluded"] == found["excluded"] == 12
+def test_what_was_found_stands_apart_with_a_configuration_and_its_chance(results, tmp_path):
+    found = dataclasses.replace(CANDIDATES.steps[1], support="found")
+    rows = table(results, tmp_path, dataclasses.replace(CANDIDATES, steps=(CANDIDATES.steps[0], found)))
+    judged = judged_numbers(rows)
+    assert counts(judged)["found"] == 10
+    # every number of the column is off by the same factor: the wrong data set is as good
+    assert counts(judged)["chance"] == 10
+    by = {n["configuration"]: n["met"] for n in by_configuration(rows)}
+    assert by["found"] == by["inferred"] == 80
 
 
-def test_each_number_outside_has_the_best_supported_cause_or_none(results, tmp_path):
-    """Hist meets nothing; ParDT would be met at half of its error, which a reading that was found gives."""
-    total = dataclasses.replace(PAPER.totals[0], artefacts=(NAME,), configurations={"default": ()})
-    never = Bound("x", "cannot be", lambda results: "", ({"data": "building", "base": "hist"},))
-    found = dataclasses.replace(
-        CANDIDATES, steps=(*CANDIDATES.steps[:1], dataclasses.replace(CANDIDATES.steps[1], support="found"))
-    )
-    paper = dataclasses.replace(PAPER, totals=(total,), interpretations=(found,), bounds=(never,))
-    table = write_cells([paper], Results(results), tmp_path)
-    assert len(table) == len(pd.read_csv(tmp_path / "causes_cells.csv")) == 120
-    table = table.assign(method=table["method"].map(bare), mask=table["mask"].map(bare))
-    causes = table.groupby(["method", "mask", "dataset"])["cause"].first()
-    assert causes["hist", "aligned", "building"] == "cannot be"
-    assert causes["hist", "aligned", "abalone"] == "none found"
-    assert set(table[(table["method"] == "krr") & (table["mask"] == "aligned")]["cause"]) == {"halves"}
-    assert set(table[(table["method"] == "krr") & (table["mask"] != "aligned")]["cause"]) == {"none found"}
+def test_hist_is_explained_under_both_masks_by_what_was_run_under_one(results, tmp_path):
+    hist = next(c for c in PAPER.interpretations if c.method == "hist" and c.mask == "personalized")
+    assert {step.mask for step in hist.steps[1:]} == {"aligned"}
+    rows = table(results, tmp_path, dataclasses.replace(hist, artefacts=(NAME,)))
+    assert len(rows[(rows["configuration"] == "tried") & (rows["mask"] == "personalized")])
 
 
-def test_the_best_reading_of_each_method_is_counted_once():
-    rows = [("a", "", 10, 0.5), ("a[k=1]", "", 10, 0.8), ("b", "", 4, 0.25), ("c", "m", 3, 1.0)]
-    table = pd.DataFrame(rows, columns=["method", "mask", "cells", "within"]).assign(paper="p", artefact="p/t")
-    assert best_interpretations(table) == [{"paper": "p", "artefact": "p/t", "methods": 3, "cells": 17, "met": 12}]
+def test_an_artefact_alone_says_which_of_its_numbers_are_met(results):
+    rows = met_numbers(Results(results).artefact(NAME))
+    assert len(rows) == rows["compared"].sum() == 120 and rows["met"].sum() == 0
+    assert {"dataset", "mask", "method", "epsilon", "published", "reproduced", "distance"} <= set(rows)
 
 
-def test_the_best_of_several_methods_is_taken_in_each_replication(results):
-    one = "krr[variant=text]"
-    steps = (Step("one", one, "silent"), Step("either", f"{one} or krr[variant=inferred]", "found"))
-    table = distances(dataclasses.replace(CANDIDATES, steps=steps), Results(results))
-    assert table["within"].tolist() == [0, 1]
+def test_pages_are_filters(results, tmp_path):
+    rows = table(results, tmp_path, CANDIDATES)
+    said, explained = page.said(rows[rows["artefact"] == NAME])
+    assert said.startswith("0 of 120 numbers met under the text") and "under inferred: 80 of 120" in said
+    assert re.fullmatch(r"120 missed: 10 met by inferred, \d+ suspected, \d+ unexplained\.", explained)
+    [badge] = page.badges(rows, [])
+    assert badge == ("numbers", "0 of 120 met", "bad")
+    drawn = page.dots(rows)
+    assert sum(len(row.dots) for row in drawn["rows"]) == 120
+    assert all(address.startswith("histoftree.html#") for row in drawn["rows"] for *_, address in row.dots)
+    assert render("numbers_svg.html.j2", dots=drawn, links=True).count("<a href") == 120
+    assert [line["numbers"] for line in page.misses(rows, CARDS) if line["standing"] == "met by inferred"] == [10]
 
 
-def test_a_place_is_a_data_set_an_experiment_or_a_budget(results, monkeypatch):
-    total = dataclasses.replace(PAPER.totals[0], artefacts=(NAME,))
-    rows = Results(results).artefact(NAME).comparison
-    one_set = rows[rows["dataset"].str.startswith("abalone")]
-    monkeypatch.setattr(Results, "artefact", lambda *_: SimpleNamespace(comparison=one_set))
-    paper = dataclasses.replace(PAPER, totals=(total,))
-    default, _ = totals([paper], results)
-    assert default["outside"][0]["place"] == "epsilon" and default["outside"][0]["where"] == [(2.0, 2)]
-    page = pages_causes._total(default, CARDS)
-    assert {"method": "AdHistOfTree (CART)", "numbers": "1 of 1", "where": "ε = 2 (1)"} in page["outside"]
+def test_interpretations_are_compared_on_the_numbers_that_all_have(results, tmp_path):
+    shown = page.steps_of(CANDIDATES, table(results, tmp_path, CANDIDATES))
+    assert [(step["cells"], step["met"]) for step in shown["steps"]] == [(8, 0), (8, 8), (8, 0)]
+    np.testing.assert_allclose([float(step["median"].split()[0]) for step in shown["steps"]], [100, 0, -50], atol=0.1)
+
+
+def test_an_impossible_number_is_not_the_largest_miss(results, tmp_path):
+    never = Bound("x", "cannot be", lambda results: "", ({"method": "hist"}, {"method": "par_dt"}))
+    rows = table(results, tmp_path, bounds=(never,))
+    rows.loc[rows["method"] == "hist", "ours"] *= 1e6
+    assert "largest miss 100 %" in page.said(rows)[0]
 
 
 def test_without_results_there_is_no_page(tmp_path):
-    assert pages_causes.causes_page(tmp_path, tmp_path, CARDS) is None
-
-
-def test_steps_of_a_page_name_what_they_rest_on(results, tmp_path, monkeypatch):
-    paper = dataclasses.replace(
-        PAPER, interpretations=(CANDIDATES,), bounds=(Bound("Table 9", "why", lambda results: "evidence"),)
+    assert (
+        page.causes_page(read_numbers(tmp_path), tmp_path, CARDS) is None and page.dots(read_numbers(tmp_path)) is None
     )
-    monkeypatch.setattr(pages_causes, "papers", lambda: (paper,))
-    write_causes([paper], Results(results), tmp_path)
-    text = render("causes.html.j2", **pages_causes.causes_page(results, tmp_path, CARDS), here="causes.html", pages=[],
-                  selections={}, stored=False)  # fmt: skip
-    for part in ("halves", "our choice where the text is silent", "tried, no nearer", "+100.0 %", "evidence"):
-        assert part in text

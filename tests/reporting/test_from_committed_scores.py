@@ -15,6 +15,7 @@ from lpbench.experiments.results import Artefact, Results
 from lpbench.experiments.timing import is_measured
 from lpbench.paths import COMMITTED, REPRODUCED, ROOT
 from lpbench.reporting.publish import _render_one
+from scripts import recompute
 
 NAMES = ("histoftree/figure2c", "label_dp/classes", "lpct/figure4a", "lpct/figure10")
 
@@ -92,3 +93,11 @@ def test_the_report_of_a_fresh_clone_is_the_committed_one(tmp_path):
     assert main(["report", "--results", str(tmp_path)]) == 0
     differing = [p for p in files if (tmp_path / REPRODUCED / p).read_bytes() != (COMMITTED / p).read_bytes()]
     assert [str(p) for p in differing if not is_measured(p)] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", ["0", "1"])
+def test_rows_of_the_tables_are_computed_again_without_the_package(seed, capsys):
+    source = (ROOT / "scripts/recompute.py").read_text(encoding="utf-8")
+    assert "lpbench" not in source.partition("ROOT =")[0] and len(source.splitlines()) <= 150
+    assert recompute.main(str(COMMITTED), seed) == 0, capsys.readouterr().out

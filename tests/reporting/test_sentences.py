@@ -45,7 +45,7 @@ def turned(values):
 PLANTED = {
     COMPARED: ("over_free", turned),
     "bench.csv": ("value", lambda values: values * 2),
-    "headlines.csv": ("sentence", turned),
+    "numbers.csv": ("met", turned),
     "timing.csv": ("seconds", turned),
     "verdicts.csv": ("ours_outcome", turned),
     "audit_mutants.csv": ("caught_by", lambda values: ""),

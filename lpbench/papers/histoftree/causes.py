@@ -91,15 +91,17 @@ def _interpretations() -> Iterator[Interpretations]:
                  "refuted", TRIED, "per_attribute"),
             unexplained="Building, and what the division of the budget decides",
         )  # fmt: skip
-    yield _candidates(
-        "aligned", "hist", "Hist",
-        Step("t = 1, 2, 3, 4", "hist", "text"),
-        Step("the private mean, which counts nobody, in place of t = 1", "hist or private_mean", "found", TRIED,
-             "no_single_bin"),
-        Step("a grid without t = 1", "hist", "refuted", TRIED, "no_single_bin"),
-        unexplained="what is printed for Building, Music and Pyrimidines (see the bounds): neither grid gives it; "
-        "without a single cell the sets with few features are far off as well",
-    )  # fmt: skip
+    for mask in MASKS:
+        # Hist protects everything whatever the mask: ours is the same in both halves, and what was tried was run in one
+        yield _candidates(
+            mask, "hist", "Hist",
+            Step("t = 1, 2, 3, 4", "hist", "text"),
+            Step("the private mean, which counts nobody, in place of t = 1", "hist or private_mean", "found", TRIED,
+                 "no_single_bin", mask="aligned"),
+            Step("a grid without t = 1", "hist", "refuted", TRIED, "no_single_bin", mask="aligned"),
+            unexplained="what is printed for Building, Music and Pyrimidines (see the bounds): neither grid gives it; "
+            "without a single cell the sets with few features are far off as well",
+        )  # fmt: skip
     for mask in MASKS:
         yield _candidates(
             mask, "par_dt", "ParDT",
@@ -151,10 +153,8 @@ def _printed(dataset: str, *methods: str) -> pd.DataFrame:
 INTERPRETATIONS = tuple(_interpretations())
 BOUNDS = (
     Bound("Tables 1-3, Building", "the rows at ε = 1 are those of an uncut tree, which predicts a mean: with V-9 as "
-          "the label no mean comes near the printed numbers", building_is_no_mean, ({"data": "building"},)),
+          "the label no mean comes near the printed numbers", building_is_no_mean, ({"dataset": "building"},)),
     Bound("Tables 1-3, Hist", "t = 1 is in the grid that the paper states, and predicts a privatised mean",
-          one_cell_is_in_the_grid, tuple({"data": name, "base": "hist"} for name in IMPOSSIBLE)),
+          one_cell_is_in_the_grid, tuple({"dataset": name, "method": "hist"} for name in IMPOSSIBLE)),
 )  # fmt: skip
-TOTALS = (
-    Total("cells of Tables 1-3", ARTEFACTS, CELL_WITHIN, {"default": (), "inferred": ("inferred",)}, relative=True),
-)  # fmt: skip
+TOTALS = (Total("cells of Tables 1-3", ARTEFACTS, CELL_WITHIN, relative=True),)

@@ -164,14 +164,11 @@ INTERPRETATIONS = (*_tables(), *_figures())
 BOUNDS = (
     Bound("Figure 7(b), ε = 1000", "the constants of the released code let private votes speak only in cells with at "
           "least twice their share of the users, so that nearly all leaves answer from public rows alone",
-          private_votes_stay_out, ({"experiment": "lpct/figure7b", "epsilon": 1000.0},)),
+          private_votes_stay_out, ({"artefact": "lpct/figure7b", "epsilon": 1000.0},)),
     Bound("Table 2, CT-Q", "CT-Q reads public rows alone and draws nothing, and the authors' saved log has what is "
-          "found here", printed_public_tree, ({"experiment": TABLE, "base": "ct_q"},)),
+          "found here", printed_public_tree, ({"artefact": TABLE, "method": "ct_q"},)),
 )  # fmt: skip
 TOTALS = (
-    Total("points of Figures 4 to 10", FIGURES, POINT_WITHIN, {"text": ("text",), "default, the authors' code": ()}),
-    Total("points of Figure 7(a)", ("lpct/figure7a",), POINT_WITHIN, {"default, the authors' code": ()}),
-    Total("points of Figure 7(b)", ("lpct/figure7b",), POINT_WITHIN, {"default, the authors' code": ()}),
-    Total("cells of Table 2", (TABLE,), CELL_WITHIN,
-          {"default, the text": (), "the authors' code": ("released",)}),
-)  # fmt: skip
+    Total("points of Figures 4 to 10", FIGURES, POINT_WITHIN),
+    Total("cells of Table 2", (TABLE,), CELL_WITHIN),
+)

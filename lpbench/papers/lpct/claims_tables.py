@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from lpbench.analysis.instances import CellScores, Instance, difference, join, l
 from lpbench.analysis.variants import bare_name
 from lpbench.datasets import describe
 from lpbench.errors import NotRunError
+from lpbench.experiments.catalogue import experiment
 from lpbench.reporting.evidence import CellTable, Evidence
 from lpbench.reporting.published import published_cells
 
@@ -80,6 +81,46 @@ def some_are_unaffected(results: Evidence) -> Iterator[Instance]:
                 cells = join([table.cell(dataset, method) for table in tables])
                 if not np.isnan(cells.samples).any():
                     yield Instance(f"{dataset}, {title}", cells, "spread")
+
+
+#: Where methods choose their setting by privatised reports of some users, and those that have one to choose.
+SELECTED = "field/classification"
+TUNED = {"lpct_max_edge": "LPCT (max-edge)", "lpct_cart": "LPCT (CART)", "lpdt": "LPDT", "phist": "PHIST"}
+
+
+def _held_out(results: Evidence, epsilon: float, methods: Sequence[str], selection: str) -> dict[str, CellScores]:
+    """Cells of each method on the data sets on which no choice was made."""
+    held = experiment(SELECTED).settings["data_sets"]["conclusions"]
+    table = results.table(SELECTED, epsilon, "", methods, selection)
+    kept = [d for d in table.datasets if bare_name(d) in held]
+    return {m: join([table.cell(d, m) for d in kept]) for m in methods}
+
+
+def _selected(method: str) -> str:
+    return f"private_selection_classifier[estimator={method}]"
+
+
+@checks("L20", "drop", above())
+def tuned_methods_drop(results: Evidence) -> Iterator[Instance]:
+    """At ε 0.5, 1, 2 a tuned method loses accuracy on held-out sets where its setting is chosen by private reports."""
+    for epsilon in (0.5, 1.0, 2.0):
+        best = _held_out(results, epsilon, tuple(TUNED), "oracle")
+        private = _held_out(results, epsilon, tuple(map(_selected, TUNED)), "private")
+        for method, title in TUNED.items():
+            yield difference(f"{title}, ε = {epsilon:g}", best[method], private[_selected(method)])
+
+
+@checks("L20", "rank sums", above(), quantifier="every")
+def pruned_is_first_where_settings_are_private(results: Evidence) -> Iterator[Instance]:
+    """At ε 0.5, 1, 2 LPCT-prune has a smaller rank sum on held-out sets than methods whose setting private reports
+    choose."""
+    methods = ("lpct_prune_max_edge", *map(_selected, TUNED))
+    for epsilon in (0.5, 1.0, 2.0):
+        columns = _held_out(results, epsilon, methods, "private")
+        sets = len(next(iter(columns.values())).keys)
+        cells = join([columns[method][[k]] for k in range(sets) for method in methods])
+        arguments = {"columns": len(methods), "proposed": 1, "ties": "average", "sign": -1}
+        yield Instance(f"ε = {epsilon:g}", cells, "rank_sum_gap", arguments)
 
 
 def counted_work(dataset: str, method: str) -> float:

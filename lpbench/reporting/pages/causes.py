@@ -1,158 +1,241 @@
-"""Content of the page "Why the numbers differ": numbers met, interpretations of what the papers leave open, bounds."""
+"""What pages say of published numbers: badges, misses and their causes, the page of all causes, a dot a number.
+
+Everything is a filter of ``numbers.csv``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import quote
 
+import numpy as np
 import pandas as pd
 
-from lpbench.analysis.variants import bare_name
+from lpbench.analysis.numbers import (
+    DIFFERENT,
+    FOUND,
+    IMPOSSIBLE,
+    NEAR,
+    SAME,
+    UNEXPLAINED,
+    by_configuration,
+    counts,
+    in_words,
+    judged_numbers,
+)
+from lpbench.errors import NotRunError
 from lpbench.experiments.method import Method
-from lpbench.reporting.causes import CELLS, FILE, best_interpretations, bounds, interpretations_tried, totals
-from lpbench.reporting.interpretations import SUPPORT
+from lpbench.experiments.results import Results
+from lpbench.reporting.interpretations import SUPPORT, Interpretations
+from lpbench.reporting.number_table import FILE, TRIED
 from lpbench.reporting.numbers import per_cent
-from lpbench.reporting.pages.names import label_of
-from lpbench.reporting.paper import papers
+from lpbench.reporting.pages.names import anchor_of, label_of
+from lpbench.reporting.paper import Paper, page_of, papers
 from lpbench.reporting.printed_names import dataset_title, method_title
 
 TITLE = "Why the numbers differ"
+#: The picture of all numbers: file, width, room for labels, radius of a dot.
+PICTURE, WIDTH, LEFT, RADIUS = "numbers.svg", 760, 150, 1.6
+#: Places on the axis, ours over print, of ratios of errors and of accuracies; beyond the last a dot stands at the end.
+RATIOS, ACCURACIES = (0.5, 0.7, 0.85, 1, 1.2, 1.4, 2), (1 / 1.1, 0.95, 1, 1.05, 1.1)
+#: Ratio beyond which the largest miss is called a factor.
+FACTOR = 2.0
 
 
-def causes_page(results_dir: Path, report: Path, cards: Mapping[str, Method]) -> dict[str, Any] | None:
-    """Collect the page's content from ``causes.csv`` in the folder of the report; None without anything to show."""
-    known = papers()
-    table = pd.read_csv(report / FILE, keep_default_na=False) if (report / FILE).is_file() else None
-    met, excluded, tried = totals(known, results_dir), bounds(known, results_dir), interpretations_tried(known)
-    if not met and (table is None or table.empty):
-        return None
-    rows = [] if table is None else table.to_dict("records")
-    outside = pd.read_csv(report / CELLS, keep_default_na=False) if (report / CELLS).is_file() else pd.DataFrame()
-    best = [] if table is None or table.empty else best_interpretations(table)
-    unexplained = {(p.name, candidates.what): candidates.unexplained for p in known for candidates in p.interpretations}
-    found = []
-    for paper in known:
-        names = dict.fromkeys(r["what"] for r in rows if r["paper"] == paper.name)
-        interpretations = [
-            {
-                "what": what,
-                "steps": [_step(r) for r in rows if (r["paper"], r["what"]) == (paper.name, what)],
-                "unexplained": unexplained.get((paper.name, what), ""),
-            }
-            for what in names
-        ]
-        totals_of = [_total(t, cards) for t in met if t["paper"] == paper.name]
-        bounds_of = [b for b in excluded if b["paper"] == paper.name]
-        if interpretations or totals_of or bounds_of:
-            count = tried.get(paper.name, 0)
-            found.append({"name": paper.name, "title": paper.title, "tried": count, "totals": totals_of,
-                          "best": [_best(b) for b in best if b["paper"] == paper.name],
-                          "cells": _cells(outside[outside["paper"] == paper.name], cards) if len(outside) else [],
-                          "interpretations": interpretations, "bounds": bounds_of})  # fmt: skip
-    return {"title": TITLE, "found": found, "file": FILE}
+class Badge(NamedTuple):
+    """What is said of an artefact in a word: its numbers, or its sentences."""
+
+    name: str
+    text: str
+    tone: str  # class of the colour
 
 
-#: What explains a missed number, by the support of its cause.
-_EXPLAINED = {
-    "": "unexplained",
-    "bound": "ruled out by our data",
-    "print": "known to be errors in print",
-}
-_OTHERWISE = "met by another interpretation"
-
-
-def explained(report: Path) -> dict[str, str]:
-    """How many of an experiment's missed numbers are explained by what, and how many are not; a sentence each."""
-    if not (report / CELLS).is_file():
-        return {}
-    table = pd.read_csv(report / CELLS, keep_default_na=False)
-    table["why"] = [_EXPLAINED.get(support, _OTHERWISE) for support in table["support"]]
-    found = {}
-    for (experiment, configuration), part in table.groupby(["experiment", "configuration"], sort=False):
-        counted = part["why"].value_counts()
-        shares = [f"{counted[why]} {why}" for why in (*_EXPLAINED.values(), _OTHERWISE) if why in counted]
-        # the default is what the numbers before this sentence count
-        where = "" if configuration.startswith("default") else f" with the {configuration} configuration"
-        found[experiment] = f"{len(part)} missed{where}: {', '.join(shares)}."
+def badges(rows: pd.DataFrame, claims: Sequence[Mapping[str, Any]]) -> list[Badge]:
+    """The two badges of an artefact, as far as there are numbers with a tolerance, and claims."""
+    found, judged = [], judged_numbers(rows)
+    if len(judged):
+        n = counts(judged)
+        tone = "good" if n["met"] == n["compared"] else "bad" if n["found"] + n["unexplained"] else "open"
+        found.append(Badge("numbers", f"{n['met']} of {n['compared']} met", tone))
+    for claim in claims:
+        found.append(Badge(f"sentence {claim['claim']}", claim["words"], claim["status"].tone))
     return found
 
 
-def _best(row: dict[str, Any]) -> dict[str, str]:
-    places = ", ".join(map(label_of, row["artefact"].split()))
-    share = per_cent(row["met"] / row["cells"])
-    return {"where": places, "numbers": f"{row['met']} of {row['cells']} ({share})"}
+def said(rows: pd.DataFrame) -> tuple[str, str]:
+    """How many numbers of an artefact are met, and what stands behind those that are not; empty without a tolerance."""
+    judged = judged_numbers(rows)
+    if judged.empty:
+        return "", ""
+    n, unit = counts(judged), "%" if judged["unit"].iloc[0] == "ratio" else "percentage points"
+    [configuration] = judged["configuration"].mode()
+    text = (
+        f"{n['met']} of {n['compared']} numbers met under the {_of(configuration)}: {n['same']} the same within noise, "
+        f"{n['met'] - n['same']} different but within {100 * judged['tolerance'].iloc[0]:g} {unit}"
+    )
+    missed = judged[judged["met"] == DIFFERENT]
+    if len(possible := missed[missed["standing"] != IMPOSSIBLE]):
+        text += f"; largest miss {_largest(possible, unit)}"
+    for other, part in rows[~rows["judges"].astype(bool) & (rows["configuration"] != TRIED)].groupby("configuration"):
+        m = counts(part[part["met"] != ""])
+        text += f"; under {other}: {m['met']} of {m['compared']}"
+    shares = [f"{len(part)} {standing}" for standing, part in missed.groupby("standing", sort=True)]
+    return f"{text}.", f"{len(missed)} missed: {', '.join(shares)}." if shares else ""
 
 
-def _cells(table: pd.DataFrame, cards: Mapping[str, Method]) -> list[dict[str, Any]]:
-    """Numbers outside, cell by cell, by experiment, method and cause."""
-    groups = table.groupby(["experiment", "configuration", "method", "cause"], sort=False)
+def _of(configuration: str) -> str:
+    return {"code": "authors' code"}.get(configuration, configuration)
+
+
+def _largest(missed: pd.DataFrame, unit: str) -> str:
+    """The largest difference in percentage points or per cent, or the factor where it is large."""
+    if unit != "%":
+        return f"{100 * missed['distance'].abs().max():.2g} percentage points"
+    factor = float(np.exp(np.log(missed["ours"] / missed["published"]).abs().max()))
+    return f"by a factor of {factor:,.0f}" if factor > FACTOR else f"{100 * missed['distance'].abs().max():.0f} %"
+
+
+def misses(rows: pd.DataFrame, cards: Mapping[str, Method]) -> list[dict[str, Any]]:
+    """Numbers that are not met, by configuration, method, standing and cause, cell by cell."""
+    missed = rows[(rows["met"] == DIFFERENT) & (rows["configuration"] != TRIED)]
+    groups = missed.groupby(["configuration", "method", "standing", "reason"], sort=False)
     return [
         {
-            "experiment": label_of(experiment),
             "configuration": configuration,
-            "method": method_title(method, cards),
-            "cause": cause,
+            "method": method_title(method, cards) if method else "",
+            "standing": standing,
+            "cause": reason,
             "numbers": len(part),
             "where": "; ".join(_printed(row) for row in part.to_dict("records")),
         }
-        for (experiment, configuration, method, cause), part in groups
+        for (configuration, method, standing, reason), part in groups
     ]
 
 
 def _printed(row: dict[str, Any]) -> str:
     """One number: where it is, print and ours."""
-    mask = bare_name(row["mask"])
-    place = [dataset_title(row["dataset"]) if row["dataset"] else "", "" if mask == "all_private" else mask]
-    place += [f"ε = {row['epsilon']:g}" if row["epsilon"] != "" else "", f"x = {row['x']}" if row["x"] != "" else ""]
-    return f"{', '.join(filter(None, place))}: {row['published']:g}, ours {row['reproduced']:.3g}"
+    place = [
+        dataset_title(row["dataset"]) if row["dataset"] else "",
+        "" if row["mask"] == "all_private" else row["mask"],
+    ]
+    place += [f"{axis} = {row[key]:g}" for axis, key in (("ε", "epsilon"), ("x", "x")) if row[key] == row[key]]
+    return f"{', '.join(filter(None, place))}: {row['published']:g}, ours {row['ours']:.3g}"
 
 
-def _step(row: dict[str, Any]) -> dict[str, Any]:
-    relative = bool(row["relative"])
-    return {
-        "reading": row["reading"],
-        "support": SUPPORT[row["support"]],
-        "adopted": row["support"] not in ("found", "tried", "refuted"),
-        "cells": f"{row['cells']:g}",
-        "replications": f"{row['replications']:g}",
-        "share": row["within"],
-        "within": per_cent(row["within"]),
-        "median": f"{100 * row['median']:+.1f} %" if relative else f"{100 * row['median']:+.2f} pp",
-        "size": f"{100 * row['median_size']:.1f} %" if relative else f"{100 * row['median_size']:.2f} pp",
-        "tolerance": _tolerance(row["tolerance"], relative),
-    }
+def causes_page(numbers: pd.DataFrame, results_dir: Path, cards: Mapping[str, Method]) -> dict[str, Any] | None:
+    """Content of the page; None without anything to show."""
+    found = []
+    for paper in papers():
+        rows = numbers[numbers["paper"] == paper.name]
+        evidence = bounds(paper, Results(results_dir))
+        if judged_numbers(rows).empty and not evidence:
+            continue
+        tried = {(s.reading, s.method.partition("[")[2]) for i in paper.interpretations for s in i.steps[1:]}
+        found.append({
+            "name": paper.name, "title": paper.title, "tried": len(tried), "judge": paper.judge,
+            "totals": by_configuration(rows), "bounds": evidence,
+            "cells": [{"experiment": label_of(name)} | line for name, part in rows.groupby("artefact", sort=False)
+                      for line in misses(part, cards)],
+            "interpretations": [shown for candidates in paper.interpretations if (shown := steps_of(candidates, rows))],
+        })  # fmt: skip
+    return {"title": TITLE, "found": found, "file": FILE, "said": in_words(judged_numbers(numbers))} if found else None
 
 
-def _total(row: dict[str, Any], cards: Mapping[str, Method]) -> dict[str, Any]:
-    share = row["met"] / row["cells"] if row["cells"] else 0.0
-    return {
-        "what": row["what"],
-        "configuration": row["configuration"],
-        "numbers": f"{row['met']} of {row['cells']}",
-        "absent": row["cells"] - row["compared"],
-        "excluded": row["excluded"],
-        "share": share,
-        "within": per_cent(share),
-        "tolerance": _tolerance(row["tolerance"], row["relative"]),
-        "outside": [
-            {
-                "method": method_title(part["method"], cards),
-                "numbers": f"{part['outside']} of {part['compared']}",
-                "where": ", ".join(f"{_place(part['place'], key)} ({n})" for key, n in part["where"]),
-            }
-            for part in row["outside"]
-            if part["outside"]
-        ],
-    }
+def bounds(paper: Paper, results: Results) -> list[dict[str, str]]:
+    """Evidence of a paper's bounds that can be computed."""
+    found = []
+    for bound in paper.bounds:
+        try:
+            found.append({"where": bound.where, "why": bound.why, "evidence": bound.compute(results)})
+        except NotRunError:
+            continue
+    return found
 
 
-def _place(place: str, key: Any) -> str:
-    """A data set, an experiment or a budget in print."""
-    if place == "epsilon":
-        return f"ε = {key:g}"
-    return dataset_title(key) if place == "data" else label_of(key)
+def steps_of(candidates: Interpretations, rows: pd.DataFrame) -> dict[str, Any] | None:
+    """Each interpretation's distance from the numbers that all of them have; None where none was run."""
+    mine = rows[(rows["configuration"] == TRIED) & rows["artefact"].isin(candidates.artefacts)]
+    mine = mine[(mine["method"] == candidates.method) & mine["mask"].isin([candidates.mask or m for m in mine["mask"]])]
+    mine = mine[mine["reading"].isin([step.reading for step in candidates.steps])]
+    keys = ["artefact", "panel", "dataset", "mask", "epsilon", "x"]
+    have = mine.groupby(keys, dropna=False)["reading"].transform("nunique")
+    mine = mine[have == mine["reading"].nunique()]
+    if mine.empty:
+        return None
+    steps = []
+    for step in candidates.steps:
+        part = mine[mine["reading"] == step.reading]
+        if len(part):
+            apart, unit = part["distance"], "%" if candidates.relative else "pp"
+            steps.append({
+                "reading": step.reading, "support": SUPPORT[step.support],
+                "adopted": step.support not in ("found", "tried", "refuted"), "cells": len(part),
+                "met": int(part["met"].isin([SAME, NEAR]).sum()), "replications": int(part["replications"].min()),
+                "within": per_cent(part["met"].isin([SAME, NEAR]).mean()),
+                "median": f"{100 * apart.median():+.1f} {unit}",
+                "size": f"{100 * apart.abs().median():.1f} {unit}",
+            })  # fmt: skip
+    tolerance = f"{100 * candidates.tolerance:g} {'%' if candidates.relative else 'pp'}"
+    return {"what": candidates.what, "steps": steps, "unexplained": candidates.unexplained, "tolerance": tolerance}
 
 
-def _tolerance(value: float, relative: bool) -> str:
-    return f"{100 * value:g} {'%' if relative else 'pp'}"
+#: What a dot says: its class and words.
+KINDS = {"met": "met", "explained": "missed with a reason", "open": "unexplained", "impossible": "impossible in print"}
+
+
+class Row(NamedTuple):
+    """A line of the picture: its label, the height of its axis, and its dots (kind, x, y, title, address)."""
+
+    label: str
+    y: float
+    dots: list[tuple[str, float, float, str, str]]
+
+
+def dots(numbers: pd.DataFrame) -> dict[str, Any] | None:
+    """Lay out one dot a judged number, ours over print, a line a table or figure; None without any."""
+    judged = judged_numbers(numbers)
+    if judged.empty:
+        return None
+    titles = {paper.name: paper.short for paper in papers()}
+    rows: list[Row] = []
+    ticks: list[tuple[float, float, float, str]] = []
+    y = 30.0
+    figure = judged["artefact"].str.replace(r"(figure\d+)[a-z]$", r"\1", regex=True)
+    for unit, whole in judged.groupby("unit", sort=False):
+        places, top = RATIOS if unit == "ratio" else ACCURACIES, y
+        end, half = math.log(places[-1]), (WIDTH - LEFT) / 2
+        for name, part in whole.groupby(figure, sort=False):
+            at = half * (1 + np.log(part["ours"] / part["published"]) / end)
+            columns = (np.clip(at, 4, 2 * half - 4) / (2 * RADIUS)).round().astype(int)
+            heights = part.groupby(columns).cumcount()
+            y += 2 * RADIUS * (int(heights.max()) + 1) + 8
+            placed = [
+                (_kind(row), round(LEFT + column * 2 * RADIUS, 1), round(y - 2 * RADIUS * height - 4, 1),
+                 f"{method_title(row['method'], {}) if row['method'] else ''} {_printed(row)}".strip(), _address(row))
+                for row, column, height in zip(part.to_dict("records"), columns, heights, strict=True)
+            ]  # fmt: skip
+            rows.append(Row(f"{titles[part['paper'].iloc[0]]}, {label_of(name)}", y, placed))
+        ticks += [(LEFT + half * (1 + math.log(v) / end), top, y + 2, f"× {v:.3g}") for v in places]
+        y += 30
+    count = {kind: sum(kind == dot[0] for row in rows for dot in row.dots) for kind in KINDS}
+    key = [(kind, f"{count[kind]:,} {words}") for kind, words in KINDS.items()]
+    return {"rows": rows, "ticks": ticks, "width": WIDTH, "height": y, "radius": RADIUS, "key": key,
+            "sentence": in_words(judged)}  # fmt: skip
+
+
+def _kind(row: Mapping[str, Any]) -> str:
+    if row["met"] != DIFFERENT:
+        return "met"
+    if row["standing"] == IMPOSSIBLE:
+        return "impossible"
+    return "open" if row["standing"] in (FOUND, UNEXPLAINED, "suspected") else "explained"
+
+
+def _address(row: Mapping[str, Any]) -> str:
+    """Link to the cell of a table or point: its page and what ``page.js`` calls its entry."""
+    page = page_of(row["artefact"])
+    entry = f"entry|{row['artefact']}|{row['cell']}" if row["cell"] else anchor_of(row["artefact"])
+    return f"{page}.html#{quote(entry)}"

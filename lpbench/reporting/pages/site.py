@@ -14,17 +14,20 @@ import pandas as pd
 from lpbench.analysis.verdicts import cross_table
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
+from lpbench.experiments.results import Results
 from lpbench.experiments.submissions import submissions
 from lpbench.files import write_text
 from lpbench.reporting.baselines import best_constants, published_wins
 from lpbench.reporting.claim_files import tabulate
 from lpbench.reporting.claims import decide_about
 from lpbench.reporting.entries import ReportEntry
+from lpbench.reporting.number_table import read_numbers, write_numbers
 from lpbench.reporting.other_seed import changes_in_words
 from lpbench.reporting.pages.advice import choices
 from lpbench.reporting.pages.audit import audit_page, audit_verdict
+from lpbench.reporting.pages.causes import PICTURE as NUMBERS
 from lpbench.reporting.pages.causes import TITLE as CAUSES
-from lpbench.reporting.pages.causes import causes_page, explained
+from lpbench.reporting.pages.causes import causes_page, dots
 from lpbench.reporting.pages.checks import checks
 from lpbench.reporting.pages.claims import counts, shown_claims
 from lpbench.reporting.pages.explorer import LIBRARIES, write_explorer
@@ -70,7 +73,7 @@ def write_pages(
     """
     results_dir, folder = Path(results_dir), Path(folder)
     entries = sorted((ReportEntry(e, results_dir, within) for e in experiments), key=in_order)
-    causes = None if study else causes_page(results_dir, folder, cards)
+    causes = None if study else causes_page(read_numbers(folder), results_dir, cards)
     site = Site(entries, folder, missing, environment, cards, causes, study)
     return site.write(PageFolder(folder, stored=bool(study)))
 
@@ -81,6 +84,7 @@ def write_experiment_page(
     """Write the page of one experiment alone, ``<results>/<paper>-<leaf>.html``, with the claims about it."""
     with TemporaryDirectory() as folder:
         tabulate(decide_about([experiment.name], results_dir)).write(Path(folder))
+        write_numbers(papers(), Results(results_dir), Path(folder), {experiment.name})
         site = Site([ReportEntry(experiment, results_dir)], Path(folder), [], environment, cards)
         return site.write_alone(PageFolder(results_dir, stored=True))
 
@@ -100,7 +104,7 @@ class Site:
     ):
         self.causes, self.study = causes, study
         self.entries, self.missing, self.environment, self.cards = entries, missing, environment, cards
-        self.claims, self.explained = shown_claims(report), explained(report)
+        self.claims, self.numbers = shown_claims(report), read_numbers(report)
         self.errata = errata()
         self.known = {p.name: p for p in papers()}
         further = {page.name: page for paper in papers() for page in paper.pages}
@@ -124,9 +128,9 @@ class Site:
 
     def _unit(self, entry: ReportEntry, constants: Mapping, table: pd.DataFrame) -> dict:
         letter = self._paper(entry.paper).letter
-        mine = [[row for row in rows if row["paper"] == letter] for rows in (self.claims, self.errata)]
-        shown = unit(entry, self.cards, constants, table[table["experiment"] == entry.name], *mine)
-        shown["explained"] = self.explained.get(entry.name, "")
+        claims, errata = ([row for row in rows if row["paper"] == letter] for rows in (self.claims, self.errata))
+        mine = [t[t[key] == entry.name] for t, key in ((table, "experiment"), (self.numbers, "artefact"))]
+        shown = unit(entry, self.cards, constants, mine[0], mine[1], claims, errata)
         return shown | defer_long_tables(shown)
 
     def write(self, place: PageFolder) -> list[Path]:
@@ -160,6 +164,8 @@ class Site:
             draw_over_constant(self.over, self.cards, place.folder)
         if pictured is not None:
             write_text(as_picture(pictured), place.folder / "finding-floor.svg")
+        if not (place.stored or self.study) and (drawn := dots(self.numbers)):
+            write_text(render("numbers_svg.html.j2", dots=drawn, links=False), place.folder / NUMBERS)
         if self.lines:
             write_text(as_script(self.lines, self.view), place.folder / SCRIPT)
             choices = {key: list(dict.fromkeys(getattr(line, key) for line in self.lines)) for key in FILTERS}
@@ -234,7 +240,7 @@ class Site:
             "counts": counts(claims),
             "changed": list(dict.fromkeys((c["claim"], was) for c in claims for was in c["changed"])),
             "banner": banner(claims),
-            "headline": headline([], mine),
+            "headline": self._headline(mine),
             "groups": _grouped(shown),
             "tried": paper.name if self.causes and paper.name in {p["name"] for p in self.causes["found"]} else "",
             "compared": any(u["points"] or any(t.compared for t in u["tables"]) for u in shown),
@@ -252,6 +258,9 @@ class Site:
             "facts": paper.deviations,
         }
 
+    def _headline(self, entries: Sequence[ReportEntry]) -> dict:
+        return headline([], entries, self.numbers[self.numbers["artefact"].isin([e.name for e in entries])])
+
     def _index(self, place: PageFolder) -> dict:
         return {
             "title": self.study or "Results",
@@ -260,11 +269,12 @@ class Site:
             "findings": self.findings,
             "over_constant": OVER_CONSTANT,
             "chosen": bool(self.choices),
-            "headline": headline([], self.entries),
+            "headline": self._headline(self.entries),
+            "dots": dots(self.numbers),
             "banner": banner(self.claims),
             "deviating": [f"{e.name} ({'; '.join(e.deviations)})" for e in self.entries if e.deviations],
             "claims": self.claims,
-            "said": headline(self.claims, [])["claims"],
+            "said": headline(self.claims, [], self.numbers)["claims"],
             "outcomes": _outcomes(self.claims),
             "counts": counts(self.claims),
             "other_seed": None if self.study else changes_in_words(place.folder),
@@ -285,7 +295,7 @@ class Site:
             "title": paper.full_title or self.about[page].title,
             "paper": paper,
             "counts": counts(claims),
-            "headline": headline([], mine),
+            "headline": self._headline(mine),
             "artefacts": dict(self.units[e.name]["group"] for e in mine if e.was_run and is_numbered(e.name)),
         }
 

@@ -19,13 +19,13 @@ from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.figures.ranks import BUDGETS, RANKS
 from lpbench.reporting.pages.advice import advice_table
 from lpbench.reporting.pages.audit import FILE as AUDIT
+from lpbench.reporting.pages.causes import badges, misses, said
 from lpbench.reporting.pages.names import anchor_of, concerned, group_of, is_numbered, label_of
 from lpbench.reporting.pages.roles import shown_by_role
 from lpbench.reporting.pages.tables import SELECTION_WORDS, points, shown_tables
 from lpbench.reporting.paper import paper_of
 from lpbench.reporting.printed_names import in_words, mask_name
 from lpbench.reporting.render import render
-from lpbench.reporting.report import compared, verdict
 from lpbench.selectors import SELECTIONS
 
 #: Plots that every table gets, and what a page calls them.
@@ -58,10 +58,10 @@ class PageFolder:
 
 
 def unit(
-    entry: ReportEntry, cards: Mapping[str, Method], constants: Constants, standings: pd.DataFrame,
-    claims: Sequence[Mapping], errata: Sequence,
+    entry: ReportEntry, cards: Mapping[str, Method], constants: Constants,
+    standings: pd.DataFrame, numbers: pd.DataFrame, claims: Sequence[Mapping], errata: Sequence,
 ) -> dict:  # fmt: skip
-    """Collect what the page shows of one experiment; ``standings`` are its own rows."""
+    """Collect what the page shows of one experiment; ``standings`` and ``numbers`` are its own rows."""
     # seconds differ from run to run: they stand on the checks page
     shown = shown_tables(entry, cards, constants, standings) if entry.kind != "timing" else []
     paper = paper_of(entry.name)
@@ -70,6 +70,7 @@ def unit(
     oracle, without = entry.pictures(), [entry.pictures(s) for s in SELECTIONS if s != "oracle"]
     tables = [t for t in shown if t.selection == "oracle"]
     about = [c for c in claims if c["concerns"](entry.leaf)]
+    met, explained = said(numbers)
     main = [_picture(entry, f) for f in oracle["main"]]
     views = [(title, [_picture(entry, f) for f in oracle[kind]]) for kind, title in VIEWS.items()]
     views = [(title, pictures) for title, pictures in views if pictures]
@@ -86,7 +87,9 @@ def unit(
         "title": entry.title,
         **_heads(entry, _finding(entry, about)),
         "claims": about,
-        "verdict": verdict(entry, about) if entry.kind != "timing" else "",
+        "badges": badges(numbers, about),
+        "verdict": met,
+        "explained": explained,
         "errata": [e for e in errata if concerned(e["where"], entry.name)],
         "wide": not narrow,
         "long": bool(shown or plain or grid),
@@ -103,7 +106,8 @@ def unit(
         "plain": plain,
         "advice": advice_table(entry.experiment, standings, cards),
         "grid": grid(entry.folder) if grid else None,
-        "compared": compared(entry) if entry.kind != "timing" else (MEASURED_ELSEWHERE, []),
+        "measured": MEASURED_ELSEWHERE if entry.kind == "timing" else "",
+        "misses": misses(numbers, cards),
         "points": points(entry),
         "notes": entry.notes,
         "made": _made(entry),

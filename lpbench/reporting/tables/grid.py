@@ -90,7 +90,7 @@ def _cell(layout: Layout, column: TableColumn, dataset: str, found: Mapping, pub
     text = print_number(value, layout.style)
     scored = layout.value != "seconds"
     mark = "**" if row["holm"] else "*" if row["marked"] else ""
-    spread = print_number(error, layout.style) if error else ""
+    spread = print_number(error, layout.style) if error and scored else ""
     best = bool(row["best"]) and scored
     return Cell(printed, text, spread, mark if scored else "", best, float(text or "nan"))
 

@@ -1,0 +1,403 @@
+"""The table ``numbers.csv``: every published number under each configuration, from papers and a results folder."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lpbench.analysis import write_csv
+from lpbench.analysis.numbers import (
+    COLUMNS,
+    DIFFERENT,
+    FOUND,
+    IMPOSSIBLE,
+    MET_BY,
+    NEAR,
+    NUMBER,
+    SAME,
+    SUSPECTED,
+    UNEXPLAINED,
+    Interpretation,
+    Sample,
+    by_configuration,
+    cause_of,
+    distance_of,
+    met_by_chance,
+    met_class,
+)
+from lpbench.analysis.summary import BASELINE
+from lpbench.analysis.variants import bare_name
+from lpbench.errors import NotRunError
+from lpbench.experiments import catalogue
+from lpbench.experiments.results import Artefact, Results
+from lpbench.reporting.interpretations import SUPPORT, Interpretations, Step, Total
+from lpbench.reporting.paper import Paper, paper_of, papers
+from lpbench.selectors import parse_selector
+
+FILE = "numbers.csv"
+#: Configurations beside those of a paper: its last one with what was found after the fact, what was tried, and what was
+#: run in none of them.
+WITH_FOUND, TRIED, AS_RUN = "found", "tried", "as run"
+_AXES = ["panel", "dataset", "mask", "epsilon", "x"]
+
+
+def write_numbers(
+    about: Sequence[Paper], results: Results, folder: Path, artefacts: Collection[str] | None = None
+) -> pd.DataFrame:
+    """Write ``numbers.csv``, of some artefacts or all."""
+    parts = [_PaperNumbers(paper, results).rows(artefacts) for paper in about]
+    parts = [part for part in parts if len(part)]
+    table = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=COLUMNS)
+    write_csv(table, folder / FILE)
+    return table
+
+
+def read_numbers(folder: Path) -> pd.DataFrame:
+    """Read ``numbers.csv`` of a report's folder; empty without it."""
+    path = folder / FILE
+    if not path.is_file():
+        return pd.DataFrame(columns=COLUMNS)
+    table = pd.read_csv(path)
+    texts = [c for c in COLUMNS if c not in _NUMERIC]
+    return table.assign(**{c: table[c].astype(object).fillna("") for c in texts})
+
+
+_NUMERIC = {*("epsilon", "x", "judges", "published", "ours", "se", "replications", "distance", "tolerance", "chance")}
+
+
+def numbers_about(artefact: Artefact, report: Path) -> pd.DataFrame:
+    """Rows of one artefact: those of a report's table if it has any, else what the artefact's own files say."""
+    rows = read_numbers(report)
+    rows = rows[rows["artefact"] == artefact.name]
+    return (
+        rows if len(rows) else _PaperNumbers(paper_of(artefact.name), Results(artefact.results)).configured([artefact])
+    )
+
+
+def met_numbers(artefact: Artefact) -> pd.DataFrame:
+    """A row a published number of one artefact that was run, with 1 or 0 whether it is compared, and met."""
+    paper = paper_of(artefact.name)
+    rows = _PaperNumbers(paper, Results(artefact.results)).configured([artefact])
+    rows = rows[rows["judges"].astype(bool)].rename(columns={"ours": "reproduced"})
+    parts = rows["cell"].str.split("|", expand=True).reindex(columns=range(3))
+    compared = (rows["met"] != "").astype(int)
+    met = rows["met"].isin([SAME, NEAR]).astype(int)
+    return rows.assign(dataset=parts[0], method=parts[1], mask=parts[2], met=met, compared=compared)
+
+
+def lines_by_configuration(rows: pd.DataFrame) -> list[str]:
+    """Numbers met under each configuration of each paper, its tables and its curves apart, a sentence each."""
+    titles = {paper.name: paper.short for paper in papers()}
+    words = {"code": "authors' code"}
+    return [
+        f"{titles.get(n['paper'], n['paper'])}, {n['what']}, {words.get(n['configuration'], n['configuration'])}: "
+        f"{n['met']} of {n['compared']} met ({n['same']} the same within noise), {n['impossible']} impossible in "
+        f"print, {n['explained']} met by another interpretation, {n['found']} by what was found afterwards, "
+        f"{n['unexplained']} unexplained"
+        for n in by_configuration(rows)
+    ]
+
+
+class _PaperNumbers:
+    """Rows of one paper."""
+
+    def __init__(self, paper: Paper, results: Results):
+        self.paper, self.results = paper, results
+        self._known: dict[tuple, dict[tuple, Sample]] = {}
+        self._bases: dict[str, dict[str, pd.Series]] = {}
+
+    def rows(self, artefacts: Collection[str] | None = None) -> pd.DataFrame:
+        """All rows: configurations with causes of what they miss, then what was tried."""
+        names = [n for n in self.paper.published if artefacts is None or n in artefacts]
+        table = self.configured([self.results.artefact(name) for name in names])
+        if table.empty:
+            return table
+        table = self._explained(pd.concat([table, self._with_found(table)], ignore_index=True))
+        numbers = table.drop_duplicates(NUMBER).to_dict("records")
+        tried = [self._tried(row, step, sample) for row in numbers for step, sample in self._steps(row)]
+        return pd.concat([table, pd.DataFrame(tried, columns=COLUMNS)], ignore_index=True)[COLUMNS]
+
+    def configured(self, artefacts: Sequence[Artefact]) -> pd.DataFrame:
+        """A row a published number and configuration that has one, judged by the first of its judge and the others."""
+        rows = []
+        for artefact in artefacts:
+            if artefact.comparison is None or artefact.comparison.empty:
+                continue
+            judge = self.paper.judge_of(artefact.leaf)
+            order = [judge, *(c for c in self.paper.configurations if c != judge), AS_RUN]
+            held: set[tuple] = set()
+            for configuration in order:
+                part = self._configured(artefact, configuration)
+                keys = [_key(row) for row in part.to_dict("records")]
+                known = part["ours"].notna()
+                judges = known & np.array([key not in held for key in keys], dtype=bool)
+                held |= {key for key, there in zip(keys, known, strict=True) if there}
+                kept = judges if configuration == AS_RUN else known | (configuration == judge)
+                rows.append(part.assign(judges=judges)[kept])
+        if not rows:
+            return pd.DataFrame(columns=[*COLUMNS, "note"])
+        table = pd.concat(rows, ignore_index=True)
+        return table.assign(paper=self.paper.name, reading="", standing="", reason="", chance=np.nan)
+
+    def _configured(self, artefact: Artefact, configuration: str) -> pd.DataFrame:
+        """The row that stands for each published number of an artefact under a configuration.
+
+        A method that has a variant of the configuration, and was not run in it, has no number there.
+        """
+        variants, comparison = self.paper.configurations.get(configuration, ()), artefact.comparison
+        assert comparison is not None
+        name = artefact.name
+        table = comparison[comparison["published"].notna()]
+        table = table.assign(
+            artefact=name, selector=table["method"], configuration=configuration,
+            **{c: table[c].map(bare_name) for c in ("dataset", "mask", "method")},
+            _order=[_preference(m, variants) for m in table["method"]],
+        ).sort_values("_order", kind="stable").drop_duplicates(NUMBER)  # fmt: skip
+        borrowed = np.array([_borrowed(m, variants) for m in table["selector"]], dtype=bool)
+        total = self._total(name)
+        scores = artefact.chosen
+        count = {} if scores is None else scores.groupby(["dataset", "method"])["replication"].nunique().to_dict()
+        places = zip(comparison.loc[table.index, "dataset"], table["selector"], strict=True)
+        table = table.assign(
+            ours=table["reproduced"].mask(borrowed),
+            replications=[count.get(place, 0) for place in places],
+            unit=self._unit(name),
+            tolerance=total.tolerance,
+        )
+        cells = comparison.loc[table.index].to_dict("records")
+        table = table.assign(cell=[cell_name(cell) if cell["method"] else "" for cell in cells])
+        ours, published, se = (table[c].to_numpy(dtype=float) for c in ("ours", "published", "se"))
+        distance = distance_of(ours, published, total.relative)
+        met = met_class(ours, published, se, total.tolerance, total.relative)
+        return table.assign(distance=distance, met=met)
+
+    def _total(self, artefact: str) -> Total:
+        """Tolerance of an artefact's numbers; NaN where none is stated."""
+        return next((t for t in self.paper.totals if artefact in t.artefacts), Total("", (), np.nan, relative=True))
+
+    def _unit(self, artefact: str) -> str:
+        layout = self.paper.tables.get(artefact)
+        if layout is not None and layout.value != "mean":
+            return layout.value
+        return "size" if artefact in self.paper.text_tables else "score"
+
+    # -- causes ----------------------------------------------------------------------------------------------------
+
+    def _explained(self, table: pd.DataFrame) -> pd.DataFrame:
+        """Standing, reason and chance of every number that a configuration does not meet."""
+        order = list(SUPPORT)
+        table = table.astype({"standing": object, "reason": object})
+        for place, row in table[table["met"] == DIFFERENT].iterrows():
+            total, judged = self._total(row["artefact"]), self._sample(row)
+            found = None
+            if judged:
+                others = [Interpretation(step.reading, step.support, sample) for step, sample in self._steps(row)
+                          if step.support not in ("tried", "refuted") and not _is_itself(step, row)]  # fmt: skip
+                others.sort(key=lambda one: order.index(one.support))
+                found = cause_of(row["published"], judged, others, total.tolerance, total.relative)
+            cell = row.to_dict() | {"experiment": row["artefact"]}
+            hints = "; ".join(filter(None, [row["note"], *(c.text for c in self.paper.causes if c.applies(cell))]))
+            if why := self._bound(row):
+                standing, reason = IMPOSSIBLE, why
+            elif found:
+                standing = FOUND if found.support == "found" else f"{MET_BY} {found.support}"
+                reason = found.reading
+            else:
+                standing, reason = (SUSPECTED, hints) if hints else (UNEXPLAINED, "")
+            table.loc[place, ["standing", "reason"]] = [standing, reason]
+        return table.assign(chance=self._chances(table))
+
+    def _chances(self, table: pd.DataFrame) -> np.ndarray:
+        """Chance with which each unexplained number would be met by what was found after the fact, if permuted."""
+        changed: dict[tuple, list[tuple]] = {}  # interpretation and column -> number of the row, print, ours, changed
+        for place, row in enumerate(table.to_dict("records")):
+            judged = None if row["configuration"] == WITH_FOUND else self._sample(row)
+            for step, sample in self._steps(row):
+                if judged and step.support == "found" and not _is_itself(step, row):
+                    shared = np.intersect1d(judged.replications, sample.replications)
+                    column = (step.reading, row["method"], row["configuration"], row["artefact"], row["mask"])
+                    values = (row["published"], judged.mean(shared), sample.mean(shared))
+                    changed.setdefault(column, []).append((place, *values))
+        chance = np.full(len(table), np.nan)
+        for column, rows in changed.items():
+            places, published, ours, found = np.array(rows).T
+            total = self._total(column[3])
+            drawn = met_by_chance(published, ours, found, [""] * len(rows), total.tolerance, total.relative)
+            chance[places.astype(int)] = np.fmax(chance[places.astype(int)], drawn)
+        return np.where(table["standing"].isin([FOUND, SUSPECTED, UNEXPLAINED]), chance, np.nan)
+
+    def _bound(self, row: Mapping[str, Any]) -> str:
+        """Why our data rule a number out; empty where they do not."""
+        bounds = (b.why for b in self.paper.bounds if any(all(row[k] == v for k, v in c.items()) for c in b.cells))
+        return next(bounds, "")
+
+    def _with_found(self, table: pd.DataFrame) -> pd.DataFrame:
+        """The last configuration again, with the last interpretation of each method that was found after the fact."""
+        rows, any_found = [], False
+        for row in table[table["configuration"] == [*self.paper.configurations][-1]].to_dict("records"):
+            found = [(step, sample) for step, sample in self._steps(row) if step.support == "found"]
+            rows.append(
+                (self._tried(row, *found[-1]) if found else row) | {"configuration": WITH_FOUND, "judges": False}
+            )
+            any_found |= bool(found)
+        return pd.DataFrame(rows, columns=table.columns) if any_found else table.iloc[:0]
+
+    def _tried(self, row: dict[str, Any], step: Step, sample: Sample) -> dict[str, Any]:
+        """The row of a number under one interpretation."""
+        total = self._total(row["artefact"])
+        ours, se, published = (np.array([v], dtype=float) for v in (sample.mean(), sample.se, row["published"]))
+        return row | {
+            "configuration": TRIED, "reading": step.reading, "cell": "", "judges": False,
+            "ours": ours[0], "se": se[0], "replications": len(sample.replications),
+            "distance": float(distance_of(ours, published, total.relative)[0]),
+            "met": str(met_class(ours, published, se, total.tolerance, total.relative)[0]),
+            "standing": step.support, "reason": "", "chance": np.nan,
+        }  # fmt: skip
+
+    def _steps(self, row: Mapping[str, Any]) -> list[tuple[Step, Sample]]:
+        """Interpretations of a number that were run, with their scores."""
+        return [
+            (step, sample)
+            for candidates, steps in self._runs
+            if row["artefact"] in candidates.artefacts and row["method"] == candidates.method
+            if candidates.mask in ("", row["mask"])
+            for step, cells in steps
+            if (sample := _find(cells, row)) is not None
+        ]
+
+    # -- scores by replication ---------------------------------------------------------------------------------------
+
+    def _sample(self, row: Mapping[str, Any]) -> Sample | None:
+        """Scores behind a row of a configuration; None where they are not at hand."""
+        if row["configuration"] == WITH_FOUND and row["reading"]:
+            return None
+        relative = self._total(row["artefact"]).relative
+        return _find(self._scores(row["artefact"], (row["selector"],), "", relative, row["mask"]), row)
+
+    @cached_property
+    def _runs(self) -> list[tuple[Interpretations, list[tuple[Step, dict[tuple, Sample]]]]]:
+        """Interpretations with their steps, each with the samples of its cells."""
+        found = []
+        for candidates in self.paper.interpretations:
+            steps = []
+            for step in candidates.steps:
+                cells: dict[tuple, Sample] = {}
+                for name in (step.experiment,) if step.experiment else candidates.artefacts:
+                    methods = tuple(step.method.split(" or "))
+                    cells |= self._scores(name, methods, step.panel, candidates.relative, step.mask or candidates.mask,
+                                          candidates.mask, step.budget, candidates.artefacts)  # fmt: skip
+                steps.append((step, cells))
+            found.append((candidates, steps))
+        return found
+
+    def _scores(
+        self, name: str, methods: tuple[str, ...], panel: str, relative: bool, mask: str, shown: str = "",
+        budget: float = 1.0, beside: Sequence[str] = (),
+    ) -> dict[tuple, Sample]:  # fmt: skip
+        """Samples of an experiment's cells by panel (or ``*``), data set, mask, published budget and place."""
+        key = (name, methods, panel, relative, mask, shown, budget)
+        if key not in self._known:
+            self._known[key] = self._read(*key, beside=beside)
+        return self._known[key]
+
+    def _read(
+        self, name: str, methods: tuple[str, ...], panel: str, relative: bool, mask: str, shown: str, budget: float,
+        *, beside: Sequence[str],
+    ) -> dict[tuple, Sample]:  # fmt: skip
+        try:
+            rows = self.results.artefact(name).chosen
+        except NotRunError:
+            rows = None
+        if rows is None:
+            return {}
+        rows = rows[(rows["selection"] == "oracle") & rows["method"].isin(methods)]
+        rows = rows[rows["panel"] == panel] if panel else rows
+        rows = rows[[mask in ("", bare_name(m)) for m in rows["mask"]]]
+        base = self._base([*beside, name]) if relative else {}
+        found: dict[tuple, Sample] = {}
+        # of errors the least is the best of several methods
+        rows = rows.groupby([*_AXES, "replication"], dropna=False, sort=False)["value"].min().reset_index()
+        for (place, dataset, by, epsilon, x), part in rows.groupby(_AXES, dropna=False, sort=False):
+            numbers, values = part["replication"].to_numpy(), part["value"].to_numpy()
+            if relative and dataset not in base:
+                continue
+            reference = base[dataset].reindex(numbers).to_numpy() if relative else None
+            there = np.isfinite(values if reference is None else reference)
+            if not there.any():
+                continue
+            sample = Sample(numbers[there], values[there], None if reference is None else reference[there])
+            axes = _place(epsilon * budget), _place(x)
+            for where in (place, "*"):
+                for data in (bare_name(dataset), ""):
+                    for masked in (shown or bare_name(by), ""):
+                        found.setdefault((where, data, masked, *axes), sample)
+        return found
+
+    def _base(self, names: Sequence[str]) -> dict[str, pd.Series]:
+        """Scores of the non-private tree by data set: the artefacts', and an interpretation's own where it was run."""
+        found: dict[str, pd.Series] = {}
+        for name in names:
+            if name not in self._bases:
+                rows = self.results.artefact(name).chosen
+                rows = pd.DataFrame(columns=["method", "selection", "dataset"]) if rows is None else rows
+                rows = rows[(rows["method"] == BASELINE) & (rows["selection"] == "oracle")]
+                self._bases[name] = {d: part.drop_duplicates("replication").set_index("replication")["value"]
+                                     for d, part in rows.groupby("dataset")}  # fmt: skip
+            found |= self._bases[name]
+        return found
+
+
+def cell_name(row: Mapping[str, Any]) -> str:
+    """What was run for a number, as the column ``cell`` has it and pages' links do."""
+    axes = {key: "" if row[key] != row[key] else f"{row[key]:g}" for key in ("epsilon", "x")}
+    return "|".join([row["dataset"], row["method"], row["mask"], axes["epsilon"], row["panel"], axes["x"]])
+
+
+def _find(cells: Mapping[tuple, Sample], row: Mapping[str, Any]) -> Sample | None:
+    axes = row["dataset"], row["mask"], _place(row["epsilon"]), _place(row["x"])
+    return next((cells[key] for panel in (row["panel"], "*") if (key := (panel, *axes)) in cells), None)
+
+
+def _place(value: float) -> float | None:
+    return None if value != value else float(f"{value:.9g}")
+
+
+def _key(row: Mapping[str, Any]) -> tuple:
+    return (*(row[k] for k in NUMBER[:5]), _place(row["epsilon"]), _place(row["x"]))
+
+
+@cache
+def _variant(selector: str) -> tuple[str, dict[str, Any]]:
+    """Variant of a selector, or of its bare name the one that changes nothing, and the variants that its method has."""
+    name, params = parse_selector(selector)
+    known = dict(catalogue.method(name).variants)
+    bare = next((v for v, changed in known.items() if not changed), "")
+    return str(params.get("variant", bare)), known
+
+
+def _borrowed(selector: str, variants: tuple[str, ...]) -> bool:
+    """Whether a method has a variant of a configuration and was run in another."""
+    if not selector:
+        return False
+    variant, known = _variant(selector)
+    return bool(set(variants) & set(known)) and variant not in variants
+
+
+def _preference(selector: str, variants: tuple[str, ...]) -> tuple:
+    """Sort key of the selectors that stand for one published number under a configuration."""
+    if not selector:
+        return (False,)
+    params = parse_selector(selector)[1]
+    variant = _variant(selector)[0]
+    ordered = variants.index(variant) if variant in variants else len(variants)
+    return not set(params) <= {"variant"}, ordered, params != {}, variant != "text", selector
+
+
+def _is_itself(step: Step, row: Mapping[str, Any]) -> bool:
+    """Whether an interpretation is what was run for a row."""
+    return not step.experiment and step.method == row["selector"]

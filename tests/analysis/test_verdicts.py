@@ -1,0 +1,49 @@
+"""Claims from the table of verdicts: three claims by three checks, by hand."""
+
+import pandas as pd
+import pytest
+
+from lpbench.analysis.verdicts import claims_of, cross_table, in_words
+
+
+@pytest.fixture
+def verdicts():
+    shared = {"paper": "L", "configuration": "text", "judges": True, "counts": True, "artefact": "table2"}
+    shared |= {"sentence": "s", "reason": "", "cause": "", "counted_apart": False}
+    outcomes = [
+        *(("L1", "a", "holds", "mostly"), ("L1", "b", "not printed", "holds"), ("L1", "c", "fails", "fails")),
+        *(("L2", k, "not printed", ours) for k, ours in zip("abc", ("holds", "undecided", "holds"), strict=True)),
+        *(("L3", "a", "holds", "fails"), ("L3", "b", "holds", "holds"), ("L3", "c", "mostly", "holds")),
+    ]
+    rows = [shared | {"claim": c, "check": k, "published_outcome": p, "ours_outcome": o} for c, k, p, o in outcomes]
+    rows[2] |= {"counts": False, "reason": "shown beside"}
+    rows[6] |= {"cause": "the grid"}
+    rows.append(rows[6] | {"configuration": "code", "judges": False, "ours_outcome": "holds"})
+    rows.append(rows[0] | {"claim": "L4", "counted_apart": True})
+    return pd.DataFrame(rows)
+
+
+def test_a_claim_is_as_weak_as_its_weakest_check_that_counts(verdicts):
+    found = claims_of(verdicts).set_index("claim")
+    assert found["print"].tolist() == ["holds", "not printed", "holds", "holds"]
+    assert found["ours"].tolist() == ["holds", "undecided", "fails", "holds"]
+    # the authors' code comes to another outcome in a check that counts; a claim that fails against print has a cause
+    assert found["depends"].tolist() == ["no", "no", "yes", "no"]
+    assert found["cause"].tolist() == ["", "", "the grid", ""]
+    assert claims_of(verdicts.assign(cause=""))["cause"].tolist() == ["", "", "no cause was found", ""]
+
+
+def test_a_claim_without_a_check_that_counts_has_no_verdict_but_a_reason(verdicts):
+    [claim] = claims_of(verdicts.iloc[[2]]).to_dict("records")
+    assert (claim["ours"], claim["reason"]) == ("no verdict", "shown beside")
+
+
+def test_claims_are_counted_by_both_outcomes(verdicts):
+    claims = claims_of(verdicts)
+    table = cross_table(claims)
+    assert table.loc["holds", "holds"] == table.loc["undecided", "not printed"] == table.loc["fails", "holds"] == 1
+    assert table.to_numpy().sum() == 3
+    assert in_words(claims) == (
+        "Of 3 claims in words 1 hold here (1 of them in the printed numbers too, 0 have no printed number), 1 are "
+        "undecided, 1 fail; 1 depend on how an open point is interpreted; counted apart: 1 more sentence"
+    )
