@@ -317,7 +317,7 @@ class _PaperNumbers:
             return {}
         rows = rows[(rows["selection"] == "oracle") & rows["method"].isin(methods)]
         rows = rows[rows["panel"] == panel] if panel else rows
-        rows = rows[[mask in ("", bare_name(m)) for m in rows["mask"]]]
+        rows = rows[np.array([mask in ("", bare_name(m)) for m in rows["mask"]], dtype=bool)]
         base = self._base([*beside, name]) if relative else {}
         found: dict[tuple, Sample] = {}
         # of errors the least is the best of several methods
