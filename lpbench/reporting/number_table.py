@@ -118,8 +118,10 @@ class _PaperNumbers:
         if table.empty:
             return table
         table = self._explained(pd.concat([table, self._with_found(table)], ignore_index=True))
-        numbers = table.drop_duplicates(NUMBER).to_dict("records")
-        tried = [self._tried(row, step, sample) for row in numbers for step, sample in self._steps(row)]
+        there = {(_key(row), row["selector"]) for row in table.to_dict("records")}
+        tried = [self._tried(row, step, sample) for row in table.drop_duplicates(NUMBER).to_dict("records")
+                 for step, sample in self._steps(row)
+                 if step.experiment or (_key(row), step.method) not in there]  # fmt: skip
         return pd.concat([table, pd.DataFrame(tried, columns=COLUMNS)], ignore_index=True)[COLUMNS]
 
     def configured(self, artefacts: Sequence[Artefact]) -> pd.DataFrame:

@@ -19,6 +19,7 @@ from lpbench.analysis.numbers import (
     FOUND,
     IMPOSSIBLE,
     NEAR,
+    NUMBER,
     SAME,
     UNEXPLAINED,
     by_configuration,
@@ -157,27 +158,27 @@ def bounds(paper: Paper, results: Results) -> list[dict[str, str]]:
 
 def steps_of(candidates: Interpretations, rows: pd.DataFrame) -> dict[str, Any] | None:
     """Each interpretation's distance from the numbers that all of them have; None where none was run."""
-    mine = rows[(rows["configuration"] == TRIED) & rows["artefact"].isin(candidates.artefacts)]
-    mine = mine[(mine["method"] == candidates.method) & mine["mask"].isin([candidates.mask or m for m in mine["mask"]])]
-    mine = mine[mine["reading"].isin([step.reading for step in candidates.steps])]
-    keys = ["artefact", "panel", "dataset", "mask", "epsilon", "x"]
-    have = mine.groupby(keys, dropna=False)["reading"].transform("nunique")
-    mine = mine[have == mine["reading"].nunique()]
-    if mine.empty:
-        return None
-    steps = []
-    for step in candidates.steps:
-        part = mine[mine["reading"] == step.reading]
+    mine = rows[rows["artefact"].isin(candidates.artefacts) & (rows["method"] == candidates.method)]
+    mine = mine[mine["mask"] == candidates.mask] if candidates.mask else mine
+    ran = mine["cell"].str.split("|").str[1]
+    parts = {}
+    for step in candidates.steps:  # in a row of its own, or what stands for a configuration
+        part = mine[(mine["reading"] == step.reading) & (mine["configuration"] == TRIED)]
+        part = part if len(part) or step.experiment else mine[ran == step.method].drop_duplicates(NUMBER)
         if len(part):
-            apart, unit = part["distance"], "%" if candidates.relative else "pp"
-            steps.append({
-                "reading": step.reading, "support": SUPPORT[step.support],
-                "adopted": step.support not in ("found", "tried", "refuted"), "cells": len(part),
-                "met": int(part["met"].isin([SAME, NEAR]).sum()), "replications": int(part["replications"].min()),
-                "within": per_cent(part["met"].isin([SAME, NEAR]).mean()),
-                "median": f"{100 * apart.median():+.1f} {unit}",
-                "size": f"{100 * apart.abs().median():.1f} {unit}",
-            })  # fmt: skip
+            parts[step] = part.dropna(subset=["ours"]).set_index(NUMBER)
+    if not parts:
+        return None
+    shared = [k for k in next(iter(parts.values())).index if all(k in part.index for part in parts.values())]
+    steps = []
+    for step, part in parts.items():
+        part, unit = part.loc[shared], "%" if candidates.relative else "pp"
+        apart, met = part["distance"], part["met"].isin([SAME, NEAR])
+        steps.append({
+            "reading": step.reading, "support": SUPPORT[step.support], "cells": len(part), "met": int(met.sum()),
+            "adopted": step.support not in ("found", "tried", "refuted"), "within": per_cent(met.mean()),
+            "median": f"{100 * apart.median():+.1f} {unit}", "size": f"{100 * apart.abs().median():.1f} {unit}",
+        })  # fmt: skip
     tolerance = f"{100 * candidates.tolerance:g} {'%' if candidates.relative else 'pp'}"
     return {"what": candidates.what, "steps": steps, "unexplained": candidates.unexplained, "tolerance": tolerance}
 
