@@ -12,6 +12,7 @@ from lpbench.estimators.lpct.algorithm2 import Pruning, private_depth, query_dep
 from lpbench.estimators.lpct.statistics import NodeVotes, Query, judge
 from lpbench.estimators.lpct.tables import Tables
 from lpbench.estimators.lpct.votes import VoteMechanism, noisy_votes
+from lpbench.experiments.catalogue import method
 from lpbench.seeds import Streams
 from tests.estimators.loops import loop_of_fits
 
@@ -108,11 +109,17 @@ def tight_node(s, a, p0, n_p, n_q, epsilon):
 
 
 def algorithm_2(tree, table, p0, least, constants, n_p, n_q, epsilon, flag_at=None):
-    """Loop over leaves and k = p0, ..., least; returns the estimate of each leaf and the flag."""
+    """Loop over leaves and k = p0, ..., least; returns the estimate of each leaf and the flag.
+
+    In print k is the depth of a leaf's ancestor; in the authors' code it falls from p0 by one with each level climbed.
+    """
     flag, answers = False, {}
     for leaf in table:
         node, best = leaf, (None, -1.0)
-        for k in range(p0, least - 1, -1):
+        first = tree.depth[leaf] if constants == "paper" else p0
+        if first < least:  # no ancestor is deep enough: the leaf answers for itself
+            best = (paper_node(Sums(tree, leaf, table), p0 - first, n_p, n_q, epsilon)[0], 0.0)
+        for k in range(first, least - 1, -1):
             if node < 0:
                 break
             s = Sums(tree, node, table)
@@ -179,7 +186,7 @@ def test_pruning_is_algorithm_2(constants, n_public, n_private, rule, size):
             if not flag:
                 assert np.array_equal(answer.leaves, leaves)
                 np.testing.assert_allclose(answer.eta, [expected[v] for v in leaves], rtol=1e-9, atol=1e-9)
-    if constants == "paper" and rule == "max_edge":
+    if constants == "paper" and rule == "max_edge" and n_public >= 2 * size:  # else the root alone, of depth 0 < k
         assert True in flags
 
 
@@ -207,6 +214,26 @@ def test_closed_form_weight_maximises_the_statistic(constants):
     weight = math.exp(found.x)
     assert result.statistic == pytest.approx(-found.fun, rel=1e-9)
     assert result.eta == pytest.approx((ones + weight * public_ones) / (users + weight * public), rel=1e-5)
+
+
+def test_printed_constants_go_by_a_nodes_depth_and_the_authors_by_the_levels_climbed():
+    """A leaf of depth 1 in a query of depth 4: 2^(4 - 1 + 3) is in its noise term in print."""
+    problem, streams = drift(12, 3000), Streams(3)
+    early = {}
+    for constants in ("paper", "tight"):
+        model = LPCTPrune(2.0, 6, constants=constants, random_state=streams)
+        model._meet(users := model.task(problem, streams).users)
+        pruning = Pruning(Tables(model, users.public, streams, 6, 1), users)
+        table, leaves, _, levels = pruning._judge(model, VoteMechanism(2.0), 6)
+        early[constants] = levels[0] - (6 - table.tree.tree.depth[leaves])
+    assert (early["paper"] == 0).all() and (early["tight"] < 0).any()
+
+
+def test_the_variant_text_is_algorithm_2_with_its_flag():
+    for name in ("lpct_prune_max_edge", "lpct_prune_cart"):
+        text, tight = (method(f"{name}[variant={v}]").build() for v in ("text", "tight_no_flag"))
+        assert (text.constants, text.terminate, text.criterion, text.outside) == ("paper", True, "gini", "route")
+        assert (tight.constants, tight.terminate, tight.criterion, tight.outside) == ("tight", False, "gini", "route")
 
 
 def test_statistic_by_hand():

@@ -30,7 +30,7 @@ PAPER = Paper(
     claims=stated_claims("L", claims_figures4_5.checks, claims_figures6_10.checks, claims_tables.checks),
     configurations={
         "as registered": (),
-        "text": ("text",),
+        "text": ("text", "tight_no_flag"),
         "authors' code": ("released",),
     },
     judge="as registered: the text for the tables; for the figures, whose text and settings contradict each other, the "
