@@ -1,11 +1,13 @@
 """Whether our methods are ever worse than the best private constant, or get worse with more users or a larger budget.
 
     python scripts/check_harm.py OUT.csv [--splits 40] [--users 100,300,1000,3000,0] [--budgets ...] [--only ...]
+    python scripts/check_harm.py OUT.csv --coverage [--splits 40] [--only ...]
 
 Every development set and every kind of corrupted labels, users drawn from the training rows (0: all of them), budgets
 from 0.25 to 16. Scores are appended to OUT.csv as they come, and what is there already is not run again. Prints the
 cells whose error exceeds 1.05 of the better constant (one-sided t-tests over splits, Holm over cells), the geometric
-mean of the ratios, and the neighbours in users or budget between which the error rises.
+mean of the ratios, and the neighbours in users or budget between which the error rises. With --coverage: coverage of
+private intervals and sets at several levels, all asked in one fit, and the cells that are significantly short.
 """
 
 from __future__ import annotations
@@ -17,11 +19,12 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from scipy.stats import ttest_1samp
+from scipy.stats import t, ttest_1samp
 
 from lpbench.analysis import holm
 from lpbench.datasets import make_problem
 from lpbench.estimators import PrivateConstant, PrivateMajority, PrivateMean, ResidualGP, ResidualScore
+from lpbench.papers.comparison.intervals import MEASURED, measured
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
 from lpbench.selectors import parse_selector
@@ -40,6 +43,8 @@ CLASSES = (
     "diabetes", "election", "employee", "landcover[private_fraction=0.56]", "german", "titanic",
     *(f"{name}[labels=permuted]" for name in ("diabetes", "german", "titanic")), "diabetes[repeat]",
 )  # fmt: skip
+#: Budgets and levels of intervals.
+INTERVAL_BUDGETS, LEVELS = (1.0, 2.0, 4.0, 8.0), (0.5, 0.8, 0.9, 0.95)
 #: Public features alone, a public sample alone, both: whether the mask and the public sample are kept.
 GIVEN = {"features": (True, False), "sample": (False, True), "both": (True, True)}
 
@@ -83,6 +88,33 @@ def runs(selector: str, users: list[int], split: int, budgets: tuple[float, ...]
             for epsilon, value in zip(budgets, values, strict=True):
                 error = float(value) if problem.metric == "mse" else 1.0 - float(value)
                 yield {**row, "epsilon": epsilon, "method": method, "error": error}
+
+
+def intervals(selector: str, split: int) -> Iterator[dict[str, object]]:
+    """Coverage and width of every level and budget in one split, all users, beside those of exact labels."""
+    ((_, problem),) = problems(selector, [0], split)
+    for epsilon in INTERVAL_BUDGETS:
+        streams = Streams(SEED).child("run", dataset=selector, split=split)
+        for level, cells in zip(LEVELS, measured(problem, epsilon, streams, LEVELS), strict=True):
+            row = {"dataset": selector, "split": split, "epsilon": epsilon, "level": level}
+            yield {**row, **dict(zip(MEASURED, cells, strict=True))}
+
+
+def report_intervals(table: pd.DataFrame) -> None:
+    """Print mean coverage of every level with its lower bound, its width over the exact one's, and short cells."""
+    cells = table.groupby(["dataset", "epsilon", "level"])
+    found = cells["coverage"].agg(["mean", "sem"]).reset_index()
+    found["p"] = [_p(level - part["coverage"].to_numpy()) for (_, _, level), part in cells]
+    found["p_holm"] = holm(found["p"].to_numpy())
+    for level, part in table.groupby("level"):
+        by_split = part.groupby("split")["coverage"].mean()
+        bound = by_split.mean() - t.ppf(0.95, len(by_split) - 1) * by_split.sem()
+        width = part.groupby(["dataset", "epsilon"])[["width", "exact_width"]].mean()
+        ratio = np.exp(np.log(width["width"] / width["exact_width"]).mean())
+        print(f"level {level}: coverage {by_split.mean():.4f}, at least {bound:.4f}; width {ratio:.2f} exact ones")
+    print(table.pivot_table(index="epsilon", columns="level", values="coverage").round(4).to_string())
+    print(f"{len(found)} cells, {(found['p_holm'] < ALPHA).sum()} significantly short")
+    print(found[(found["p"] < 0.001) | (found["p_holm"] < ALPHA)].to_string())
 
 
 def harm(table: pd.DataFrame) -> pd.DataFrame:
@@ -140,6 +172,7 @@ def main() -> None:
     parser.add_argument("--users", default=",".join(map(str, USERS)))
     parser.add_argument("--budgets", default=",".join(map(str, BUDGETS)))
     parser.add_argument("--only", default="", help="data sets, separated by semicolons")
+    parser.add_argument("--coverage", action="store_true", help="intervals instead of errors")
     parser.add_argument("--task", choices=["regression", "classification"])
     options = parser.parse_args()
     of_task = {"regression": REGRESSION, "classification": CLASSES, None: (*REGRESSION, *CLASSES)}
@@ -154,9 +187,10 @@ def main() -> None:
     for split in range(options.splits):
         for name in names:
             if (name, split) not in done:
-                found = pd.DataFrame(runs(name, users, split, budgets))
+                ran = intervals(name, split) if options.coverage else runs(name, users, split, budgets)
+                found = pd.DataFrame(ran)
                 found.to_csv(options.out, mode="a", header=not options.out.exists(), index=False)
-    report(pd.read_csv(options.out))
+    (report_intervals if options.coverage else report)(pd.read_csv(options.out))
 
 
 if __name__ == "__main__":
