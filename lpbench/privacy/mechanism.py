@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from lpbench.checks import check_number, check_whole
 from lpbench.errors import ConfigurationError, DataError
-from lpbench.privacy.exact import draw_whole, log_law, whole_rows
+from lpbench.privacy.exact import draw_whole, log_law, whole_epsilon, whole_rows
 from lpbench.privacy.payload import Field, Integers, Reals
 
 #: Budgets beyond which doubles cannot tell a report's law from that of no budget, or of no noise.
@@ -145,7 +145,7 @@ class Channel(FiniteMechanism):
     @property
     def epsilon(self) -> float:
         """Exact epsilon of one report."""
-        return exact_epsilon(self.log_channel())
+        return whole_epsilon(self._units)
 
     @property
     def bits(self) -> float:

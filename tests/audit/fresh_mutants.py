@@ -33,6 +33,7 @@ from lpbench.estimators.tuning_free.residual_gp import LabelResidual
 from lpbench.estimators.tuning_free.rounds import ResidualDevice
 from lpbench.partitions import grid_digits
 from lpbench.privacy import Laplace, cell_noise, grr_reports, prior_reports
+from lpbench.privacy.exact import below, words
 
 #: Name of a mutant -> selector of a method, and what makes a context manager under which the method has the flaw.
 MUTANTS: dict[str, tuple[str, Callable[[], Any]]] = {}
@@ -147,7 +148,7 @@ def _cell_report(device, records, question, draws, keep_choices, leaf):
     if question.budget == 0:
         return own
     hidden = cell_device._mask(records)[:, question.grid_columns]
-    blind = np.where(hidden, grid_digits(draws.bins, question.bins), own[:, :-1])
+    blind = np.where(hidden, below(draws.bins, question.bins), own[:, :-1])
     told = reports_truth(keep_choices(cells), question.budget, draws.keep)
     return np.where(told[:, None], own, np.column_stack([blind, leaf(own, cells)]))
 
@@ -309,7 +310,7 @@ def keep_and_other_share_uniforms(self, streams, n, question):
     """The uniforms that decide on the truth and those that choose another category start at the same place of a stream;
     from three categories on some other ones are never chosen, and a report of those is certainly true."""
     others = streams.generator("report", categories=question.mechanism.n_categories)
-    return copy.deepcopy(others).random(n), others
+    return words(copy.deepcopy(others), n), others
 
 
 @mutant("private_labels_classifier[randomizer=rr_with_prior]", private_classes, "prior_reports")

@@ -16,6 +16,7 @@ from lpbench.estimators.histoftree.rounds import ask_cells
 from lpbench.estimators.histoftree.user_cells import UserGrid
 from lpbench.partitions import cell_keys, grid_digits, grow_max_edge
 from lpbench.privacy import Records, SimulatedUsers, exact_epsilon, payload
+from lpbench.privacy.exact import UNITS
 from lpbench.seeds import Streams
 
 N, S, BINS, DEPTH = 60, 2, 3, 3
@@ -91,24 +92,24 @@ def channel(X, mask, tree, i, budget):
         x[S:] = np.where(mask[i, S:], (lower + upper) / 2, x[S:])
         truths.append(x)
     k = len(draws)
-    uniforms = np.zeros((k * k, S))
+    bin_words = np.zeros((k * k, S), dtype=np.int64)
     for l, column in enumerate(hidden_bins):
-        uniforms[:, column] = np.tile((np.array([d[l] for d in draws]) + 0.5) / BINS, k)
-    leaf_uniforms = np.tile((np.array([d[-1] for d in draws]) + 0.5) / leaves.size, k)
+        bin_words[:, column] = np.tile((2 * np.array([d[l] for d in draws]) + 1) * (UNITS // (2 * BINS)), k)
+    leaf_words = np.tile((2 * np.array([d[-1] for d in draws]) + 1) * (UNITS // (2 * leaves.size)), k)
     records = records_of(np.repeat(np.array(truths), k, axis=0), np.repeat(mask[[i]], k * k, axis=0))
     question = question_of(tree, budget)
     truth = numbers(TREE_CELL.inputs(records, question), tree)
 
-    def report(u):
-        given = ReportDraws(np.full(k * k, u), leaf_uniforms, uniforms, 0, np.arange(k * k))
+    def report(word):
+        given = ReportDraws(np.full(k * k, word), leaf_words, bin_words, 0, np.arange(k * k))
         return numbers(TREE_CELL.report(records, question, given), tree)
 
-    low, high = 0.0, 1.0
-    while high - low > 1e-15:  # the report is the truth iff the uniform is below one threshold
-        middle = (low + high) / 2
-        low, high = (middle, high) if (report(middle) == truth).all() else (low, middle)
-    law = (report(1.0).reshape(k, k)[:, :, None] == truth.reshape(k, k)[:, 0]).mean(axis=1)
-    return low * np.eye(k) + (1 - low) * law
+    low, high = 0, UNITS
+    while low < high:  # the report is the truth iff the word is below one threshold
+        middle = (low + high) // 2
+        low, high = (middle + 1, high) if (report(middle) == truth).all() else (low, middle)
+    law = (report(UNITS - 1).reshape(k, k)[:, :, None] == truth.reshape(k, k)[:, 0]).mean(axis=1)
+    return low / UNITS * np.eye(k) + (UNITS - low) / UNITS * law
 
 
 @pytest.mark.parametrize("budget", [0.1, 1.0, 4.0])
@@ -277,7 +278,7 @@ def test_blind_reports_are_even_over_the_compatible_cells(users):
     X, mask, tree = users
     n, question = 60_000, question_of(tree)
     everywhere = records_of(np.repeat(X[[1]], n, axis=0), np.repeat(mask[[1]], n, axis=0))
-    blind = replace(TREE_CELL.draws(Streams(3), n, question), keep=np.ones(n))
+    blind = replace(TREE_CELL.draws(Streams(3), n, question), keep=np.full(n, UNITS - 1))
     counts = np.bincount(numbers(TREE_CELL.report(everywhere, question, blind), tree))
     m = int(cells_of(X[[1]], mask[[1]], tree).choices[0])
     assert counts.size == m
@@ -287,7 +288,7 @@ def test_blind_reports_are_even_over_the_compatible_cells(users):
 def test_a_public_cell_is_never_randomised(users):
     X, mask, tree = users
     records, question = records_of(X, mask), question_of(tree, 0.01)
-    blind = replace(TREE_CELL.draws(Streams(0), N, question), keep=np.ones(N))
+    blind = replace(TREE_CELL.draws(Streams(0), N, question), keep=np.full(N, UNITS - 1))
     public = cells_of(X, mask, tree).choices == 1
     assert public.any()
     reports, own = TREE_CELL.report(records, question, blind), TREE_CELL.inputs(records, question)

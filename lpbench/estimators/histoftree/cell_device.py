@@ -14,6 +14,7 @@ from lpbench.estimators.histoftree.cell_shortcut import CellFamily, answer_famil
 from lpbench.estimators.histoftree.user_cells import UserCells, UserGrid, UserLeaves
 from lpbench.partitions import GridCells, SampleGroups, TreePartition, cell_keys, grid_digits
 from lpbench.privacy import GRR, BitVector, Device, RandomizedResponse, Records
+from lpbench.privacy.exact import below, words
 from lpbench.privacy.payload import Field, Integers
 from lpbench.seeds import Streams
 
@@ -60,9 +61,9 @@ class CellQuestion:
 class ReportDraws:
     """Randomness of n users' reports, shared by all budgets."""
 
-    keep: np.ndarray  # uniforms (n,): whether a report is the truth
-    leaf: np.ndarray  # uniforms (n,): the leaf reported if not
-    bins: np.ndarray  # uniforms (n, s): the bin reported of each grid feature if not
+    keep: np.ndarray  # whole numbers below 2^62 (n,): whether a report is the truth
+    leaf: np.ndarray  # (n,): the leaf reported if not
+    bins: np.ndarray  # (n, s): the bin reported of each grid feature if not
     seed: int  # of the bits of randomised response
     users: np.ndarray  # numbers within the seed (n,)
 
@@ -81,12 +82,12 @@ class CellDevice(Device[CellQuestion]):
     draws_for_all = True
 
     def draws(self, streams: Streams, n: int, question: CellQuestion) -> ReportDraws:
-        """The users' uniforms."""
-        uniforms = [streams.generator("report", draw="bin", feature=int(c)).random(n) for c in question.grid_columns]
+        """The users' whole numbers."""
+        drawn = [words(streams.generator("report", draw="bin", feature=int(c)), n) for c in question.grid_columns]
         return ReportDraws(
-            streams.generator("report", draw="keep").random(n),
-            streams.generator("report", draw="leaf").random(n),
-            np.array(uniforms).reshape(len(uniforms), n).T,
+            words(streams.generator("report", draw="keep"), n),
+            words(streams.generator("report", draw="leaf"), n),
+            np.array(drawn, dtype=np.int64).reshape(len(drawn), n).T,
             streams.child("report", draw="bits").seed,
             np.arange(n),
         )
@@ -110,7 +111,7 @@ class CellDevice(Device[CellQuestion]):
         if question.budget == 0:
             return own
         hidden = _mask(records)[:, question.grid_columns]
-        blind = np.where(hidden, grid_digits(draws.bins, question.bins), own[:, :-1])
+        blind = np.where(hidden, below(draws.bins, question.bins), own[:, :-1])
         told = reports_truth(cells.choices, question.budget, draws.keep)
         return np.where(told[:, None], own, np.column_stack([blind, cells.leaves.choose(draws.leaf)]))
 

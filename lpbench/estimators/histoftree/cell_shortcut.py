@@ -18,6 +18,7 @@ from lpbench.estimators.histoftree.cell_reports import CategorySums, bit_indicat
 from lpbench.estimators.histoftree.user_cells import CellQuery, UserCells, UserGrid, UserLeaves
 from lpbench.partitions import KeyIndex, SampleGroups, TreePartition, cell_keys, grid_digits
 from lpbench.privacy import Records
+from lpbench.privacy.exact import below, words
 from lpbench.seeds import Streams
 
 T = TypeVar("T")
@@ -46,8 +47,8 @@ class CellFamily:
 def answer_family(records: Records, family: CellFamily, streams: Streams) -> list[tuple[np.ndarray, np.ndarray]]:
     """Estimated counts and label sums at the test rows, for each grid of the family."""
     leaves, budget, labels = family.leaves, family.budget, family.labels
-    truth, keep = _true_leaves(records, family), _uniforms(records, streams, draw="keep")
-    blind = truth if leaves.certain else leaves.choose(_uniforms(records, streams, draw="leaf"))
+    truth, keep = _true_leaves(records, family), _words(records, streams, draw="keep")
+    blind = truth if leaves.certain else leaves.choose(_words(records, streams, draw="leaf"))
     answers = []
     for grid, query, mechanism in family.grids:
         cells, columns = UserCells(grid, leaves), family.grid_columns
@@ -68,10 +69,10 @@ def answer_family(records: Records, family: CellFamily, streams: Streams) -> lis
     return answers
 
 
-def _uniforms(records: Records, streams: Streams, **axes: str | int) -> np.ndarray:
-    """The users' uniforms of one name, as :meth:`.cell_device.CellDevice.draws` draws them."""
+def _words(records: Records, streams: Streams, **axes: str | int) -> np.ndarray:
+    """The users' whole numbers of one name, as :meth:`.cell_device.CellDevice.draws` draws them."""
     key = ("report", streams.seed, *axes.values())
-    return records.remembered(key, lambda: streams.generator("report", **axes).random(len(records)))
+    return records.remembered(key, lambda: words(streams.generator("report", **axes), len(records)))
 
 
 def _true_leaves(records: Records, family: CellFamily) -> np.ndarray:
@@ -102,8 +103,8 @@ class _TrueBins:
     """The users' own grid cells and cells drawn evenly from the compatible ones, numbered among themselves."""
 
     def __init__(self, records: Records, columns: np.ndarray, bins: int, streams: Streams) -> None:
-        uniforms = [_uniforms(records, streams, draw="bin", feature=int(column)) for column in columns]
-        blind = grid_digits(np.array(uniforms).reshape(len(columns), len(records)).T, bins)
+        drawn = [_words(records, streams, draw="bin", feature=int(column)) for column in columns]
+        blind = below(np.array(drawn, dtype=np.int64).reshape(len(columns), len(records)).T, bins)
         digits = grid_digits(records.X[:, columns], bins)
         if records.mask is not None:
             blind = np.where(records.mask[:, columns], blind, digits)

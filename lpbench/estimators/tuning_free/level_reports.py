@@ -24,6 +24,7 @@ from scipy.special import ndtr
 
 from lpbench.checks import check_whole
 from lpbench.privacy import GRR, Channel, Mechanism, check_epsilon, grr_reports, grr_weights
+from lpbench.privacy.exact import UNITS, words
 from lpbench.privacy.payload import Field
 
 #: Numbers of levels that are considered.
@@ -92,17 +93,17 @@ class LevelReport(Mechanism):
 
     def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return reports of users who hold (residual, bin), ndarray of shape (n, 2); see :meth:`randomize_by`."""
-        return self.randomize_by(values, rng.random((3, len(values))))
+        return self.randomize_by(values, words(rng, (3, len(values))))
 
     def randomize_by(self, values: np.ndarray, draws: np.ndarray) -> np.ndarray:
-        """Client: categories ``bin * levels + level`` of n users from three uniforms each, (3, n).
+        """Client: categories ``bin * levels + level`` of n users from three even numbers below 2^62 each, (3, n).
 
         ``values`` (n, 2) are the residual in units of the half-width and the bin of the protected feature.
         """
         residuals, bins = values.T
         position = (np.clip(residuals, -1.0, 1.0) + 1.0) / 2.0 * (self.levels - 1)
         below = np.minimum(np.floor(position).astype(np.int64), self.levels - 2)
-        level = below + (draws[0] < position - below)
+        level = below + (draws[0] < (position - below) * UNITS)
         truth = bins.astype(np.int64) * self.levels + level
         return grr_reports(truth, self.levels * self.bins, self.budget, draws[1], draws[2])
 

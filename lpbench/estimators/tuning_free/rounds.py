@@ -18,6 +18,7 @@ from lpbench.estimators.tuning_free.gaussian_average import GaussianAverage, Mom
 from lpbench.estimators.tuning_free.kernel_features import KernelFeatures, ShownFeatures
 from lpbench.estimators.tuning_free.level_reports import LevelReport, Placed
 from lpbench.privacy import Channel, Device, Records, Users
+from lpbench.privacy.exact import words
 from lpbench.privacy.users import REAL_BITS
 from lpbench.seeds import Streams
 
@@ -113,8 +114,8 @@ class ResidualDevice(Device[Question]):
         return np.column_stack([residuals, bin_of(column, question.bins)])
 
     def draws(self, streams: Streams, n: int, question: Question) -> np.ndarray:
-        """Three uniforms of each user, (3, n), whatever is asked."""
-        return streams.generator("report").random((3, n))
+        """Three whole numbers of each user, (3, n), whatever is asked."""
+        return words(streams.generator("report"), (3, n))
 
     def report(self, records: Records, question: Question, draws: np.ndarray) -> np.ndarray:
         """Categories, shape (n,); the question names these users."""
