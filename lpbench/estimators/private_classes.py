@@ -9,7 +9,17 @@ from typing import Any
 import numpy as np
 
 from lpbench.errors import ConfigurationError
-from lpbench.privacy import GRR, Device, Laplace, Mechanism, PriorResponse, Records, prior_reports, ranked_classes
+from lpbench.privacy import (
+    GRR,
+    Device,
+    HadamardResponse,
+    Laplace,
+    Mechanism,
+    PriorResponse,
+    Records,
+    prior_reports,
+    ranked_classes,
+)
 from lpbench.privacy.payload import Field
 from lpbench.seeds import Streams
 
@@ -73,9 +83,9 @@ class ClassDevice(Device[ClassQuestion]):
         return question.mechanism.fields(self.columns(question))
 
     def addends(self, reports: np.ndarray, question: ClassQuestion) -> np.ndarray:
-        """Indicators of the reported categories, or the bits: shape (n, n_classes)."""
-        if isinstance(question.mechanism, GRR):
-            return np.eye(question.n_classes)[reports]
+        """Indicators of what is reported, or the bits: shape (n, n_classes), or the number of reports for n_classes."""
+        if isinstance(question.mechanism, (GRR, HadamardResponse)):
+            return np.eye(getattr(question.mechanism, "n_reports", question.n_classes))[reports]
         return super().addends(reports, question)
 
     def estimate(self, sums: np.ndarray, question: ClassQuestion, n: Any) -> np.ndarray:

@@ -19,7 +19,7 @@ from lpbench.errors import DataError
 BITS = 62
 UNITS = 1 << BITS
 #: Factor that brings a probability computed in doubles below the exact one.
-_DOWN = 1.0 - 2.0**-40
+_DOWN = 1.0 - 2.0**-46
 #: Bits of a word that are drawn first; the others are drawn where these do not decide.
 _FIRST = 16
 
