@@ -125,7 +125,7 @@ class RelabelledUsers(Users):
     ) -> None:
         self._users, self._relabelling, self.range = users, relabelling, y_range
         self.n, self.n_features = users.n, users.n_features
-        self.y_range, self.classes, self.public = y_range, None, public
+        self.y_range, self.classes, self.public, self.groups = y_range, None, public, users.groups
 
     @property
     def mask(self) -> np.ndarray:

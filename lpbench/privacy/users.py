@@ -55,6 +55,8 @@ class Users(ABC):
     y_range: tuple[float, float] | None
     classes: np.ndarray | None
     public: PublicSample | None
+    #: Number of the categorical feature that each column stands for a level of, (d,), -1: none; None: no column does.
+    groups: np.ndarray | None = None
 
     @property
     @abstractmethod

@@ -176,6 +176,15 @@ def total_variance(budget: float, width: float, bins: int = 1) -> float:
     return 1.0 + width**2 * report.noise_variance(width) / float(slope_of_clipping(width)) ** 2
 
 
+@lru_cache(maxsize=4096)
+def doubt_of_shares(budget: float, width: float, bins: int) -> float:
+    """Standard deviation of what one report says of the share of a bin where nobody is."""
+    n_levels = best_levels(budget, width, bins)
+    slope, _ = grr_weights(n_levels * bins, budget)
+    other = n_levels * float(GRR(budget, n_levels * bins).channel()[0, -1])
+    return float(slope) * math.sqrt(other * (1.0 - other))
+
+
 def _cost(budget: float, n: int, width: float, bins: int) -> float:
     """Error of the mean of a group at a half-width, in variances of the residual.
 

@@ -14,7 +14,7 @@ from lpbench.estimators.stable import settled
 from lpbench.estimators.tuning_free.gaussian_average import GaussianAverage
 from lpbench.estimators.tuning_free.half_forest import HalfForest
 from lpbench.estimators.tuning_free.kernel_features import KernelFeatures, ShownFeatures
-from lpbench.estimators.tuning_free.rounds import BLOCK, Enrolled, effects_at
+from lpbench.estimators.tuning_free.rounds import BLOCK, Effect, Enrolled, effects_at
 
 #: Steps of a weight on [0, 1].
 _STEPS = 20
@@ -35,7 +35,7 @@ class Fitted:
     model: GaussianAverage
     forest: HalfForest | None
     weights: np.ndarray  # of constant, processes, forest and the constant without the public model; they sum to one
-    effects: Mapping[int, np.ndarray]
+    effects: Mapping[int, Effect]
     alone: float = 0.0  # the constant that is predicted without the public model
 
     @classmethod
@@ -46,7 +46,7 @@ class Fitted:
         targets: np.ndarray,
         noise: np.ndarray,
         seen: np.ndarray,
-        effects: Mapping[int, np.ndarray],
+        effects: Mapping[int, Effect],
         parts: Sequence[str] = ("gp", "forest"),
         known: np.ndarray | None = None,  # part of a public score that is subtracted from the targets
     ) -> Fitted:
