@@ -36,11 +36,6 @@ class HadamardResponse(CategoryMechanism):
         Number of categories m, at most 2^60.
     """
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.n_categories > 2**60:
-            raise ConfigurationError(f"n_categories={self.n_categories!r} must be at most 2^60; merge categories")
-
     @cached_property
     def blocks(self) -> int:
         """Number B of blocks: the power of two of least variance, near (e^epsilon - 1) / 2."""

@@ -164,7 +164,8 @@ def rr_on_bins(epsilon: float, prior: ArrayLike) -> NumberChannel:
         edges.append(int(cuts[d][edges[-1]]))
     edges.reverse()
     owner = np.repeat(np.arange(len(edges) - 1), np.diff(edges))
-    table = GRR(epsilon, len(edges) - 1).log_channel()
+    # The logarithms of the table are off by less than this.
+    table = GRR(max(epsilon / 2.0, epsilon - 1e-15), len(edges) - 1).log_channel()
     return NumberChannel.of(points, reading[edges[:-1], edges[1:]], table[owner], "nearest")
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from lpbench.errors import ConfigurationError
-from lpbench.privacy import BitVector, HadamardResponse, exact_epsilon, payload
+from lpbench.privacy import GRR, BitVector, HadamardResponse, exact_epsilon, payload
 from lpbench.privacy.exact import UNITS
 from tests.privacy.laws import assert_frequencies, assert_mean, assert_same_law
 from tests.privacy.test_exact_maps import EPSILONS, assert_loss, count
@@ -85,8 +85,9 @@ def test_payload_and_budgets_shared():
 
 
 def test_refusals():
-    with pytest.raises(ConfigurationError, match="n_categories="):
-        HadamardResponse(1.0, 2**61)
+    for kind in (HadamardResponse, GRR):
+        with pytest.raises(ConfigurationError, match=r"n_categories=.* at most 2\^60; merge"):
+            kind(1.0, 2**61).randomize(np.array([4]), np.random.default_rng(0))
     with pytest.raises(ConfigurationError, match="sample it instead"):
         HadamardResponse(1.0, 4096).log_channel()
     with pytest.raises(ValueError, match="values must be integers"):
