@@ -9,6 +9,7 @@ share words.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,9 +20,11 @@ from lpbench.errors import DataError
 BITS = 62
 UNITS = 1 << BITS
 #: Factor that brings a probability computed in doubles below the exact one.
-_DOWN = 1.0 - 2.0**-46
+_DOWN = 1.0 - 2.0**-44
 #: Bits of a word that are drawn first; the others are drawn where these do not decide.
 _FIRST = 16
+#: Entries drawn at once.
+BLOCK = 1 << 16
 
 
 def whole_rows(log_rows: np.ndarray) -> np.ndarray:
@@ -70,6 +73,21 @@ def words(rng: np.random.Generator, size: int | tuple[int, ...]) -> np.ndarray:
     """Draw whole numbers evenly from 0, ..., 2^62 - 1: int64 ndarray."""
     whole = np.asarray(rng.integers(2**64 - 1, size=size, dtype=np.uint64, endpoint=True))  # the fastest draw
     return (whole >> np.uint64(64 - BITS)).view(np.int64)
+
+
+def blocks(shape: tuple[int, ...]) -> Iterator[slice]:
+    """Rows by rows that fit the cache of a processor."""
+    rows = max(1, BLOCK // max(1, math.prod(shape[1:])))
+    return (slice(start, start + rows) for start in range(0, shape[0], rows))
+
+
+def in_blocks(report: Callable[..., np.ndarray], values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Reports, each of a value and two words, block by block."""
+    reports = np.empty(values.shape, dtype=np.int64)
+    for block in blocks(values.shape):
+        part = values[block]
+        reports[block] = report(part, words(rng, part.shape), words(rng, part.shape))
+    return reports
 
 
 def check_words(drawn: np.ndarray) -> np.ndarray:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from lpbench.errors import ConfigurationError
-from lpbench.privacy.exact import UNITS, check_words, told_units, words
+from lpbench.privacy.exact import UNITS, check_words, in_blocks, told_units
 from lpbench.privacy.mechanism import CategoryMechanism
 from lpbench.privacy.payload import Field, Integers
 
@@ -76,8 +76,7 @@ class HadamardResponse(CategoryMechanism):
 
     def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return reports, 0, ..., n_reports - 1, in the shape of ``values``."""
-        values = self.check_values(values)
-        return self.reports(values, words(rng, values.shape), words(rng, values.shape))
+        return in_blocks(self.reports, self.check_values(values), rng)
 
     def reports(self, values: np.ndarray, keep: np.ndarray, other: np.ndarray) -> np.ndarray:
         """Client: reports of users whose randomness is two even whole numbers below 2^62 each; budgets may share it."""

@@ -8,7 +8,6 @@ the indicator of the truth.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,12 +17,19 @@ from scipy.special import expit
 
 from lpbench.checks import check_whole
 from lpbench.errors import ConfigurationError, DataError
-from lpbench.privacy.exact import UNITS, below, check_words, draw_below, kept_units, log_law, told_units, words
+from lpbench.privacy.exact import (
+    UNITS,
+    below,
+    blocks,
+    check_words,
+    draw_below,
+    in_blocks,
+    kept_units,
+    log_law,
+    told_units,
+)
 from lpbench.privacy.mechanism import CategoryMechanism, FiniteMechanism, check_epsilon
 from lpbench.privacy.payload import Field, Integers
-
-#: Entries drawn at once: they fit the cache of a processor.
-_BLOCK = 2**16
 
 
 def rr_reports(bits: np.ndarray, epsilon: Any, keep: np.ndarray) -> np.ndarray:
@@ -155,7 +161,7 @@ class RandomizedResponse(FiniteMechanism):
         values = np.asarray(values)
         users = np.atleast_1d(values)
         reports = np.empty(users.shape, dtype=bool)
-        for block in _blocks(users.shape):
+        for block in blocks(users.shape):
             bits = users[block]
             if bits.dtype != bool and not ((bits == 0) | (bits == 1)).all():
                 raise DataError("values must be bits (0/1 or False/True)")
@@ -183,12 +189,6 @@ class RandomizedResponse(FiniteMechanism):
     def log_channel(self) -> np.ndarray:
         """Channel of one bit, shape (2, 2), that of :meth:`randomize` to the last unit."""
         return log_law(np.array([[self.kept, UNITS - self.kept], [UNITS - self.kept, self.kept]]))
-
-
-def _blocks(shape: tuple[int, ...]) -> Iterator[slice]:
-    """Rows by rows that fit the cache."""
-    rows = max(1, _BLOCK // max(1, math.prod(shape[1:])))
-    return (slice(start, start + rows) for start in range(0, shape[0], rows))
 
 
 @dataclass(frozen=True)
@@ -223,7 +223,7 @@ class BitVector(CategoryMechanism):
         """Return boolean reports of shape (n, n_categories) for categories of shape (n,)."""
         values = self.check_values(values)
         reports, kept = np.empty((values.size, self.n_categories), dtype=bool), self.response.kept
-        for block in _blocks(reports.shape):
+        for block in blocks(reports.shape):
             np.logical_not(draw_below(kept, reports[block].shape, rng), out=reports[block])
         reports[np.arange(values.size), values] ^= True
         return reports
@@ -271,7 +271,7 @@ class GRR(CategoryMechanism):
     def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return reported categories, shape of ``values``."""
         values = self.check_values(values)
-        return grr_reports(values, self.n_categories, self.budget, words(rng, values.shape), words(rng, values.shape))
+        return in_blocks(lambda *part: grr_reports(part[0], self.n_categories, self.budget, *part[1:]), values, rng)
 
     def estimate(self, counts: np.ndarray, n: Any = 1) -> np.ndarray:
         """Unbiased counts of ``n`` users from how many reported each category (n = 1: indicators from a one-hot)."""

@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lpbench.errors import ConfigurationError
-from lpbench.privacy.exact import UNITS, check_words, told_units, words
+from lpbench.privacy.exact import UNITS, blocks, check_words, told_units, words
 from lpbench.privacy.mechanism import CategoryMechanism, check_epsilon
 from lpbench.privacy.payload import Field, Integers
 from lpbench.privacy.randomized_response import grr_reports, grr_told
 
-#: Random numbers held at once: they fit the cache of a processor. Categories whose keys have 16 bits.
-_BLOCK, _FEW = 2**16, 2**13
+#: Categories whose keys have 16 bits.
+_FEW = 2**13
 
 
 def subset_probabilities(m: ArrayLike, size: ArrayLike, epsilon: float) -> tuple[np.ndarray, np.ndarray]:
@@ -65,14 +65,14 @@ def subset_reports(
     truth, keep = np.asarray(truth, dtype=np.int64), check_words(keep)
     if size == 1:
         return grr_reports(truth, m, epsilon, keep, words(rng, truth.size))[:, None]
-    told, rows = keep < subset_told(m, size, epsilon), max(1, _BLOCK // m)
+    told = keep < subset_told(m, size, epsilon)
     kind = np.uint16 if m <= _FEW else np.uint32  # the shortest keys that are seldom tied
     members = np.empty((truth.size, size), dtype=np.int64)
     left: np.ndarray = np.arange(truth.size)
     while left.size:  # a tie at the size leaves open which category is a member: such users draw anew, at the end
         tied = []
-        for start in range(0, left.size, rows):
-            some = left[start : start + rows]
+        for block in blocks((left.size, m)):
+            some = left[block]
             keys = rng.integers(np.iinfo(kind).max, size=(some.size, m), dtype=kind, endpoint=True)
             keys[told[some], truth[some][told[some]]] = 0
             inside = keys <= np.partition(keys, size - 1, axis=1)[:, size - 1 : size]
