@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from itertools import count
 from threading import Lock
 from typing import Any, Self
 
@@ -43,8 +44,9 @@ class PrivacyLedger:
 
     The users of a DataFrame are known by its index. The rows of an array have no names, so that its fits count for
     every user; rows that are the same are taken for one, unless a table has so few categories that users are alike.
-    What a fit may spend is reserved before it begins, so that the limit holds in threads. Grid searches run in threads
-    inside the block: other processes could not be entered.
+    Every fit draws randomness of its own, by its seed and its number in the ledger: noise that two fits at two budgets
+    shared could be subtracted. What a fit may spend is reserved before it begins, so that the limit holds in threads.
+    Grid searches run in threads inside the block: other processes could not be entered.
 
     Parameters
     ----------
@@ -68,6 +70,7 @@ class PrivacyLedger:
     _everyone: float = field(default=0.0, init=False, repr=False)
     _named: dict[Any, float] = field(default_factory=lambda: defaultdict(float), init=False, repr=False)
     _reserved: dict[_Owners, np.ndarray] = field(default_factory=dict, init=False, repr=False)
+    _begun: Iterator[int] = field(default_factory=count, init=False, repr=False)
     _lock: Any = field(default_factory=Lock, init=False, repr=False)
     _threads: Any = field(default=None, init=False, repr=False)
 
@@ -214,6 +217,11 @@ def _contents(table: Any, y: Any) -> list[tuple[Any, Any]]:
     X = np.asarray(table)
     rows = map(repr, X.tolist()) if X.dtype == object else (row.tobytes() for row in np.ascontiguousarray(X))
     return list(zip(rows, np.asarray(y).tolist(), strict=True))
+
+
+def numbers_of_fit() -> tuple[int, ...]:
+    """Number of a fit that begins, in each of the open ledgers."""
+    return tuple(next(ledger._begun) for ledger in tuple(_OPEN))
 
 
 @contextmanager

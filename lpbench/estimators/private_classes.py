@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,8 +28,6 @@ class ClassQuestion:
     """What the curator asks of a class."""
 
     mechanism: Mechanism  # of the class code; Laplace noise goes to the one-hot vector
-    purpose: str = "class report"  # stream of the users' randomness, and its axes
-    axes: Mapping[str, int] = field(default_factory=dict)
     n_classes: int = 0  # where the mechanism does not say
     # Public prior of each asked user, (n, n_classes): the answer is among the user's most probable classes.
     prior: np.ndarray | None = None
@@ -59,9 +56,6 @@ class ClassDevice(Device[ClassQuestion]):
     def columns(self, question: ClassQuestion) -> int:
         """One number a class for Laplace noise."""
         return question.n_classes if isinstance(question.mechanism, Laplace) else 1
-
-    def draws(self, streams: Streams, n: int, question: ClassQuestion) -> np.random.Generator:
-        return streams.generator(question.purpose, **question.axes)
 
     def report(self, records: Records, question: ClassQuestion, draws: np.random.Generator) -> np.ndarray:
         """Classes (n,), members of subsets (n, w), bits or noisy numbers (n, n_classes)."""

@@ -13,7 +13,7 @@ from tests.audit.fresh_leaks import BASES, LEAKS
 #: What one process leaves for another is not there, and no complaint is due: the method learns as its twin, or less.
 NOTHING_TO_FIND = {
     "label_written_into_features", "stack_walk", "garbage_collector", "backdoor_rows", "patched_library",
-    "order_by_label", "question_of_labels", "mask_overwritten",
+    "order_by_label", "question_of_labels", "mask_overwritten", "taken_again", "raw_labels_at_the_seal",
 }  # fmt: skip
 #: Held by the contract (YAML), submissions (no sweep), ledgers (fits), and scoring (what sleeps in an audit).
 HELD_ELSEWHERE = {"protects_less", "sweep_reads_test_labels", "fits_add_up", "only_at_one_setting", "only_unwatched"}

@@ -8,15 +8,17 @@ import numpy as np
 import pytest
 
 from lpbench.errors import ConfigurationError
-from lpbench.estimators.histoftree import cell_shortcut, rounds
+from lpbench.estimators.histoftree import cell_shortcut
 from lpbench.estimators.histoftree.cell_device import TREE_CELL, CellQuestion, ReportDraws
 from lpbench.estimators.histoftree.cell_reports import CategorySums, bit_reports
 from lpbench.estimators.histoftree.cell_shortcut import CellFamily
 from lpbench.estimators.histoftree.rounds import ask_cells
 from lpbench.estimators.histoftree.user_cells import UserGrid
+from lpbench.estimators.private_labels import LABEL, LabelQuestion
 from lpbench.partitions import cell_keys, grid_digits, grow_max_edge
 from lpbench.privacy import Records, SimulatedUsers, exact_epsilon, payload
 from lpbench.privacy.exact import UNITS
+from lpbench.privacy.users import Simulation, answer_streams
 from lpbench.seeds import Streams
 
 N, S, BINS, DEPTH = 60, 2, 3, 3
@@ -149,7 +151,14 @@ def test_category_reports_are_unbiased_for_the_true_cell(users, budget):
 
 
 def sealed(X, mask, seed=1):
-    return SimulatedUsers(records_of(X, mask), Streams(seed))
+    """Users who have answered for their label, which is public here."""
+    users = SimulatedUsers(records_of(X, mask), Streams(seed))
+    users.ask(LABEL, LabelQuestion((0.0, 0.0), 1.0))
+    return users
+
+
+def simulation(X, mask):
+    return Simulation(records_of(X, mask), Streams(1))
 
 
 @pytest.mark.parametrize("budget", [0.5, 3.0, 1000.0, math.inf])
@@ -182,7 +191,8 @@ def test_bit_sums_equal_the_definition(users, budget):
     possible = compatible_cells(X, mask, tree, query, query_leaves)
     question = question_of(tree, budget, "rr")
     truth = numbers(TREE_CELL.inputs(records_of(X, mask), question), tree)[:, None] == np.arange(query_leaves.size)
-    names, seed = np.column_stack([query_leaves, query.digits]), Streams(1).child("report", draw="bits").seed
+    names = np.column_stack([query_leaves, query.digits])
+    seed = answer_streams(Streams(1), "ask", 1).child("report", draw="bits").seed
     bits = np.array([bit_reports(t, budget, seed, np.full(len(t), i), names) for i, t in enumerate(truth)])
     alone = possible.sum(axis=1)[:, None] == 1
     bits = np.where(alone, truth, bits & possible)
@@ -209,7 +219,7 @@ def test_the_shortcut_of_sweeps_counts_what_users_report(users, budget):
     X, mask, tree = users
     labels, cells = np.random.default_rng(1).normal(size=N), cells_of(X, mask, tree)
     query, leaves = all_cells(cells.grid, tree)
-    swept = sealed(X, mask).sums_of_many(TREE_CELL, family_of(cells, tree, budget, labels, query, leaves, "grr", "rr"))
+    swept = simulation(X, mask)(TREE_CELL, family_of(cells, tree, budget, labels, query, leaves, "grr", "rr"))
     for mechanism, sums in zip(("grr", "rr"), swept, strict=True):
         asked, _, _ = ask_cells(sealed(X, mask), question_of(tree, budget, mechanism), cells, labels)
         assert np.allclose(sums, asked.estimate(query, leaves), rtol=1e-12, atol=1e-12)
@@ -220,13 +230,14 @@ def test_bits_are_summed_in_chunks_without_seams(users, monkeypatch):
     cells, labels, question = cells_of(X, mask, tree), np.arange(N) / N, question_of(tree, 1.0, "rr")
     query, leaves = all_cells(cells.grid, tree)
     family = family_of(cells, tree, 1.0, labels, query, leaves, "rr")
-    whole = ask_cells(sealed(X, mask), question, cells, labels)[0].estimate(query, leaves)
-    monkeypatch.setattr(cell_shortcut, "_CHUNK", 40)
-    monkeypatch.setattr(rounds, "_CHUNK", 10 * question.n_cells)
-    assert np.allclose(sealed(X, mask).sums_of_many(TREE_CELL, family)[0], whole, atol=1e-12)
-    asked = sealed(X, mask)
-    assert np.allclose(ask_cells(asked, question, cells, labels)[0].estimate(query, leaves), whole, atol=1e-12)
-    assert asked.spent.epsilon == 1.0, "every user answers once"
+    for at_once in (1 << 22, 10 * question.n_cells, 7 * question.n_cells):
+        monkeypatch.setattr(cell_shortcut, "_ASKED", at_once)
+        asked = sealed(X, mask)
+        sums = ask_cells(asked, question, cells, labels)[0].estimate(query, leaves)
+        assert asked.spent.epsilon == 1.0, "every user answers once"
+        for simulated in (1 << 21, 40):
+            monkeypatch.setattr(cell_shortcut, "_CHUNK", simulated)
+            assert np.allclose(simulation(X, mask)(TREE_CELL, family)[0], sums, atol=1e-12)
 
 
 @pytest.mark.parametrize("mechanism", ["grr", "rr"])

@@ -18,11 +18,8 @@ class Scores:
     def __init__(self, scores, rng):
         self.scores, self.rng = scores, rng
 
-    def take(self, who, *_, **__):
-        return Scores(self.scores[who], self.rng)
-
-    def ask(self, device, question):
-        return question.mechanism.randomize(self.scores <= question.threshold, self.rng)
+    def ask(self, device, question, who):
+        return question.mechanism.randomize(self.scores[who] <= question.threshold, self.rng)
 
 
 #: Quantile functions of scores, with reach 1, on which no shape of the search's laws lies exactly.

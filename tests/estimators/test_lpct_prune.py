@@ -13,6 +13,7 @@ from lpbench.estimators.lpct.statistics import NodeVotes, Query, judge
 from lpbench.estimators.lpct.tables import Tables
 from lpbench.estimators.lpct.votes import VoteMechanism, noisy_votes
 from lpbench.experiments.catalogue import method
+from lpbench.privacy.users import answer_streams
 from lpbench.seeds import Streams
 from tests.estimators.loops import loop_of_fits
 
@@ -32,6 +33,11 @@ def answered(model, problem, streams, deepest, size):
     model._meet(users)
     tables = Tables(model, users.public, streams, deepest, size)
     return tables, Pruning(tables, users).answer(model)
+
+
+def answer(streams, number=0):
+    """The randomness of one of the users' answers."""
+    return answer_streams(streams.party("users"), "sums", number)
 
 
 def votes_of(problem, tree, leaves):
@@ -147,14 +153,14 @@ def test_from_depth_1_the_authors_code_climbs_to_the_root_and_the_printed_loop_d
     for seed in range(20):
         problem, streams = drift(40, 3000, seed=seed), Streams(seed)
         model = LPCTPrune(2.0, 1, constants=constants, random_state=streams)
-        _, answer = answered(model, problem, streams, 1, 1)
-        true = votes_of(problem, answer.table.tree, answer.leaves)
-        noisy = noisy_votes(true, 3000, VoteMechanism(2.0), streams, depth=1)
-        public = answer.table.public[:, answer.leaves]
-        votes = {v: (*noisy[:, i], *public[:, i]) for i, v in enumerate(answer.leaves)}
-        expected, _ = algorithm_2(answer.table.tree.tree, votes, 1, least, constants, 3000, 40, 2.0)
-        np.testing.assert_allclose(answer.eta, [expected[v] for v in answer.leaves], rtol=1e-9, atol=1e-9)
-        climbed += list(answer.climbed)
+        _, found = answered(model, problem, streams, 1, 1)
+        true = votes_of(problem, found.table.tree, found.leaves)
+        noisy = noisy_votes(true, 3000, VoteMechanism(2.0), answer(streams), depth=1, query=1)
+        public = found.table.public[:, found.leaves]
+        votes = {v: (*noisy[:, i], *public[:, i]) for i, v in enumerate(found.leaves)}
+        expected, _ = algorithm_2(found.table.tree.tree, votes, 1, least, constants, 3000, 40, 2.0)
+        np.testing.assert_allclose(found.eta, [expected[v] for v in found.leaves], rtol=1e-9, atol=1e-9)
+        climbed += list(found.climbed)
     assert set(climbed) == set(range(2 - least))
 
 
@@ -169,23 +175,23 @@ def test_pruning_is_algorithm_2(constants, n_public, n_private, rule, size):
             settings = {"depth": 5, "min_depth": least, "min_samples_leaf": size, "terminate": terminate}
             model = LPCTPrune(epsilon, constants=constants, rule=rule, random_state=streams, **settings)
             deepest = max(5, private_depth(n_private, 2, epsilon))
-            tables, answer = answered(model, problem, streams, deepest, size)
+            tables, found = answered(model, problem, streams, deepest, size)
 
             budget = epsilon / 2 if terminate else epsilon
             table = tables.at(5, size)
             leaves = table.tree.leaves(5, size)
             true = votes_of(problem, table.tree, leaves)
-            noisy = noisy_votes(true, n_private, VoteMechanism(budget), streams, depth=5)
+            noisy = noisy_votes(true, n_private, VoteMechanism(budget), answer(streams), depth=5, query=1)
             votes = {v: (*noisy[:, i], *table.public[:, v]) for i, v in enumerate(leaves)}
             flag_at = private_depth(n_private, 2, epsilon) if terminate else None
             expected, flag = algorithm_2(
                 table.tree.tree, votes, 5, least, constants, n_private, n_public, budget, flag_at
             )
-            assert answer.flagged == flag
+            assert found.flagged == flag
             flags.add(flag)
             if not flag:
-                assert np.array_equal(answer.leaves, leaves)
-                np.testing.assert_allclose(answer.eta, [expected[v] for v in leaves], rtol=1e-9, atol=1e-9)
+                assert np.array_equal(found.leaves, leaves)
+                np.testing.assert_allclose(found.eta, [expected[v] for v in leaves], rtol=1e-9, atol=1e-9)
     if constants == "paper" and rule == "max_edge" and n_public >= 2 * size:  # else the root alone, of depth 0 < k
         assert True in flags
 
@@ -280,14 +286,14 @@ def test_second_query_is_a_plain_private_tree():
     problem = drift(n_public=2000, n_private=500)
     model = LPCTPrune(epsilon=1.0, constants="paper", terminate=True, random_state=1)
     streams = Streams(1)
-    _, answer = answered(model, problem, streams, 9, 1)
-    assert answer.flagged
+    _, found = answered(model, problem, streams, 9, 1)
+    assert found.flagged
     depth = private_depth(500, 2, 1.0)
-    leaves = answer.table.tree.leaves(depth, 1)
-    true = votes_of(problem, answer.table.tree, leaves)
-    noisy = noisy_votes(true, 500, VoteMechanism(0.5), streams, depth=depth, query=2)
-    np.testing.assert_allclose(answer.eta, noisy[1] / noisy[0])
-    first = noisy_votes(true, 500, VoteMechanism(0.5), streams, depth=depth)
+    leaves = found.table.tree.leaves(depth, 1)
+    true = votes_of(problem, found.table.tree, leaves)
+    noisy = noisy_votes(true, 500, VoteMechanism(0.5), answer(streams, 1), depth=depth, query=2)
+    np.testing.assert_allclose(found.eta, noisy[1] / noisy[0])
+    first = noisy_votes(true, 500, VoteMechanism(0.5), answer(streams), depth=depth, query=1)
     assert not np.allclose(noisy, first)
 
 

@@ -10,17 +10,16 @@ import numpy as np
 from lpbench.checks import check_choice, check_number, check_whole
 from lpbench.errors import ConfigurationError
 from lpbench.estimators.histoftree.cell_reports import bit_reports, reports_truth
-from lpbench.estimators.histoftree.cell_shortcut import CellFamily, answer_family, kept_last
+from lpbench.estimators.histoftree.cell_shortcut import MOST_BITS, CellFamily, answer_family, kept_last
 from lpbench.estimators.histoftree.user_cells import UserCells, UserGrid, UserLeaves
 from lpbench.partitions import GridCells, SampleGroups, TreePartition, cell_keys, grid_digits
 from lpbench.privacy import GRR, BitVector, Device, RandomizedResponse, Records
+from lpbench.privacy.device import Answers
 from lpbench.privacy.exact import below, words
 from lpbench.privacy.payload import Field, Integers
 from lpbench.seeds import Streams
 
 MECHANISMS = ("grr", "rr")
-#: Most bits of a report, one for each cell.
-MOST_BITS = 1 << 16
 #: Most bins of a feature that a report may name, and log2 of the cells whose number is still a float.
 MOST_BINS, MAX_LOG2_CELLS = 1 << 31, 1000
 
@@ -78,8 +77,6 @@ class CellDevice(Device[CellQuestion]):
     A report names a cell by the bin of each grid feature and the leaf, shape (n, s + 1), or has one bit for each cell,
     in the order of (grid cell, leaf), shape (n, cells).
     """
-
-    draws_for_all = True
 
     def draws(self, streams: Streams, n: int, question: CellQuestion) -> ReportDraws:
         """The users' whole numbers."""
@@ -185,9 +182,9 @@ class CellDevice(Device[CellQuestion]):
                 "may name; use fewer bins, a smaller n_grid_features or depth, or mechanism='grr'"
             )
 
-    def draw_many(self, records: Records, family: CellFamily, streams: Streams) -> list[tuple[np.ndarray, np.ndarray]]:
+    def draw_many(self, records: Records, family: CellFamily, answers: Answers) -> list[tuple[np.ndarray, np.ndarray]]:
         """Noisy sums in the cells that test rows look up, for each grid of a sweep, from the same bits as reports."""
-        return answer_family(records, family, streams)
+        return answer_family(records, family, answers)
 
 
 TREE_CELL = CellDevice()

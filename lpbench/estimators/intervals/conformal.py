@@ -61,9 +61,8 @@ class Calibrated(LocalEstimator):
             raise DataError(f"n_samples = {users.n}: a training and a calibrating user need more; pass more users")
         given = {**known, "epsilon": epsilon, "random_state": streams.child("estimator")}
         estimator.set_params(**{k: v for k, v in given.items() if k in estimator.get_params()})
-        estimator.learn_from(users.take(np.sort(order[n_calibrating:]), "training"))
-        # The seed of the users' noise does not stay in a model.
-        estimator.set_params(random_state=None)
+        estimator.learn_from(users.take(np.sort(order[n_calibrating:])))
+        estimator.set_params(random_state=None)  # no seed stays in a model
         mechanism = RandomizedResponse.for_budget(epsilon)
         self.curves_ = {level: CoverageCurve(reach, mechanism, level) for level in levels}
         question = ThresholdQuestion(estimator, score, 0.0, mechanism)

@@ -49,8 +49,6 @@ class ThresholdQuestion:
 class ThresholdDevice(Device[ThresholdQuestion]):
     """Answer whether the own score is at most the threshold."""
 
-    purpose = "calibration report"
-
     def mechanism(self, question: ThresholdQuestion) -> RandomizedResponse:
         return question.mechanism
 
@@ -120,5 +118,4 @@ def calibrate(users: Users, order: np.ndarray, curve: CoverageCurve, question: T
         for part, threshold in enumerate(thresholds):
             group = some[part :: thresholds.size]
             asked = ThresholdQuestion(question.model, question.score, float(threshold), question.mechanism)
-            answering = users.take(group, "calibration", coverage=curve.coverage, round=number, part=part)
-            curve.add(float(threshold), answering.ask(THRESHOLD, asked))
+            curve.add(float(threshold), users.ask(THRESHOLD, asked, group))

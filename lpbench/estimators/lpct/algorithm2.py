@@ -15,6 +15,7 @@ from lpbench.estimators.lpct.tables import NodeTable, Tables, n_rows
 from lpbench.estimators.lpct.votes import VOTE, VoteMechanism, VoteQuestion, regression_function
 from lpbench.partitions import TreeCells
 from lpbench.privacy import Users
+from lpbench.privacy.users import Simulation
 
 
 def private_depth(n_private: int, n_features: int, epsilon: float) -> int:
@@ -70,10 +71,9 @@ def select(judgement: Judgement, exists: np.ndarray, raises: np.ndarray | None) 
 class Pruning:
     """Runs Algorithm 2 for any setting on one sample; nodes judged once serve all least depths."""
 
-    def __init__(self, tables: Tables, users: Users, swept: bool = False) -> None:
-        # Swept: several settings meet the same users; their questions are simulated and enter no account. Otherwise the
-        # tables are of a single leaf size.
-        self.tables, self.users, self.swept = tables, users, swept
+    def __init__(self, tables: Tables, users: Users, simulate: Simulation | None = None) -> None:
+        # Of a sweep, where several settings meet the same users; otherwise the tables are of a single leaf size.
+        self.tables, self.users, self.simulate = tables, users, simulate
         self._judged: dict[tuple, tuple] = {}
 
     def answer(self, model: Any) -> Answer:
@@ -91,18 +91,19 @@ class Pruning:
             return Answer(table, depth, leaves, eta, climbed, flag)
         table = self.tables.at(handover, model.min_samples_leaf)
         leaves = table.tree.leaves(handover, model.min_samples_leaf)
-        noisy = self._noisy(table.tree, leaves, mechanism, {"depth": handover, "query": 2})
+        noisy = self._noisy(table.tree, leaves, mechanism, handover, 2)
         eta = regression_function(noisy, np.zeros_like(noisy), 0.0)[0]
         return Answer(table, handover, leaves, eta, np.zeros_like(leaves), flag)
 
     def _noisy(
-        self, tree: PublicTree, leaves: np.ndarray, mechanism: VoteMechanism, axes: dict[str, int]
+        self, tree: PublicTree, leaves: np.ndarray, mechanism: VoteMechanism, depth: int, query: int = 1
     ) -> np.ndarray:
         """Estimated votes of leaves, shape (2, n_leaves)."""
-        if self.swept:
-            family = VoteFamily([(tree, leaves)], np.array([0, leaves.size]), [axes], [mechanism], 2)
-            return self.users.sums_of_many(VOTE, family)[0]
-        question = VoteQuestion(TreeCells(tree.tree, axes["depth"]), 2, mechanism, axes)
+        axes = {"depth": depth, "query": query}  # a second query at the first one's depth is no replay
+        if self.simulate is not None:
+            family = VoteFamily([(tree, leaves)], np.array([0, leaves.size]), [axes], [mechanism], 2, query - 1)
+            return np.asarray(self.simulate(VOTE, family)[0])
+        question = VoteQuestion(TreeCells(tree.tree, depth), 2, mechanism, axes)
         return self.users.sums(VOTE, question).reshape(2, leaves.size)
 
     def _judge(
@@ -118,7 +119,7 @@ class Pruning:
             table = self.tables.at(depth, model.min_samples_leaf)
             leaves = table.tree.leaves(depth, model.min_samples_leaf)
             sums = np.zeros((5, table.tree.tree.n_nodes))
-            sums[:2, leaves] = self._noisy(table.tree, leaves, mechanism, {"depth": depth})
+            sums[:2, leaves] = self._noisy(table.tree, leaves, mechanism, depth)
             sums[2:4, leaves] = table.public[:, leaves]
             sums[4, leaves] = 1
             above = table.tree.ancestors(leaves, max(1, depth - 1))

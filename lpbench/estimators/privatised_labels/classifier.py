@@ -185,7 +185,7 @@ class PrivateLabelsClassifier(LocalClassifier):
         first, rest = np.split(order, [max(1, round(share * users.n))])
         early = users.ask(CLASS, question, first)
         prior = self._prior(shown, question, early, first, rest, streams)
-        asked = replace(question, prior=prior, purpose="class report with prior")
+        asked = replace(question, prior=prior)
         late = users.ask(CLASS, asked, rest)
         everybody = np.empty(users.n, dtype=np.int64)
         everybody[first], everybody[rest] = early, late

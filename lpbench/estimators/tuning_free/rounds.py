@@ -114,8 +114,6 @@ def effects_at(X: np.ndarray, effects: Mapping[int, Effect]) -> np.ndarray:
 class ResidualDevice(Device[Question]):
     """Clip the error of the current model to the interval that was broadcast, and send it with a bin or alone."""
 
-    draws_for_all = True
-
     def mechanism(self, question: Question) -> LevelReport:
         return question.report
 
