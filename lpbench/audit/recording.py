@@ -74,6 +74,7 @@ class SealedUsers(Users):
     ) -> None:
         self.n, self.n_features = users.n, users.n_features
         self.y_range, self.classes, self.public = users.y_range, users.classes, users.public
+        self.groups, self.units = users.groups, users.units
         _BEHIND[self] = users, records, np.arange(users.n) if index is None else index, recording
 
     def __getattr__(self, name: str) -> Any:

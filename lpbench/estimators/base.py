@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from lpbench.checks import check_dense, check_domain, check_range
 from lpbench.errors import ClippingWarning, ConfigurationError, DataError, NoMaskWarning, PrivacyLeakWarning
 from lpbench.ledger import accounted, numbers_of_fit, unaccounted
-from lpbench.masks import as_mask
+from lpbench.masks import as_groups, as_mask
 from lpbench.privacy import PublicSample, Records, SimulatedUsers, Users
 from lpbench.privacy.mechanism import check_epsilon as check_epsilon
 from lpbench.privacy.users import Simulation
@@ -151,8 +151,9 @@ class LocalEstimator(BaseEstimator):
     random_state: Seed | Streams  # within ``learn`` the curator's
 
     def fit(
-        self, X: np.ndarray, y: np.ndarray, *, mask: Any = None, X_public: Rows = None, y_public: Rows = None
-    ) -> Self:
+        self, X: np.ndarray, y: np.ndarray, *, mask: Any = None, X_public: Rows = None, y_public: Rows = None,
+        groups: Any = None, units: Any = None,
+    ) -> Self:  # fmt: skip
         """Simulate the users of a sample and learn from them.
 
         Parameters
@@ -168,6 +169,12 @@ class LocalEstimator(BaseEstimator):
         X_public : array-like of shape (q, d), optional
         y_public : array-like of shape (q,), optional
             Public labelled rows, for methods that use them.
+        groups : list of lists, optional
+            Names or numbers of the columns that are the levels of one feature (one-hot), for each such feature; a
+            column alone in a list has two values. Public.
+        units : array-like of shape (n,), optional
+            Whose each row is, where one person has several: a label or number. Public. ``guarantee_`` is then what a
+            person has spent, who answers once a row.
 
         Returns
         -------
@@ -187,9 +194,10 @@ class LocalEstimator(BaseEstimator):
             streams = streams.child("fit", numbers=numbers)
         records, known = sealed(self, X, y, mask, X_public, y_public)
         users = SimulatedUsers(records, streams.party("users"), **known)
+        users.tell(None if groups is None else as_groups(groups, X), units)
         try:
             self.random_state = streams.party("curator")
-            with accounted(self, users, X, y):
+            with accounted(self, users, X, y, units):
                 return self.learn_from(users)
         finally:
             self.random_state = given
@@ -246,6 +254,7 @@ class LocalEstimator(BaseEstimator):
         )
         root = streams.party("users")
         users, simulate = SimulatedUsers(records, root, **known), Simulation(records, root)
+        users.tell(None if problem.groups is None else as_groups(problem.groups, problem.X_train), problem.units)
         X_test = np.asarray(problem.X_test, dtype=np.float64)
         counts = partial(_test_counts, np.asarray(problem.y_test), users.classes)
         return Task(users, X_test, streams.party("curator"), problem.score, counts, problem.metric, simulate)

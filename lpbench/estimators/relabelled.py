@@ -121,7 +121,8 @@ class RelabelledUsers(Users):
     ) -> None:
         self._users, self._relabelling, self.range = users, relabelling, y_range
         self.n, self.n_features = users.n, users.n_features
-        self.y_range, self.classes, self.public, self.groups = y_range, None, public, users.groups
+        self.y_range, self.classes, self.public = y_range, None, public
+        self.groups, self.units = users.groups, users.units
 
     @property
     def mask(self) -> np.ndarray:

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from lpbench.errors import PrivacyError
+from lpbench.errors import DataError, PrivacyError
 from lpbench.privacy.device import Device, Release, question_of
 from lpbench.privacy.guarantee import Guarantee
 from lpbench.privacy.payload import payload_bits
@@ -59,6 +59,8 @@ class Users(ABC):
     public: PublicSample | None
     #: Number of the categorical feature that each column stands for a level of, (d,), -1: none; None: no column does.
     groups: np.ndarray | None = None
+    #: Number of the person whose each row is, (n,), where one has several; None: everybody has one.
+    units: np.ndarray | None = None
 
     @property
     @abstractmethod
@@ -233,10 +235,20 @@ class SimulatedUsers(Users):
         """Accounts of the whole sample before anything was asked."""
         return _Accounts(Spending(n, notes=list(self._notes)), mask, self.n_features, np.zeros(n, dtype=np.intp))
 
+    def tell(self, groups: np.ndarray | None, units: Any) -> None:
+        """State which columns are levels of one feature, and which rows are one person's; both are public."""
+        self.groups = groups
+        if units is not None:
+            labels = np.asarray(units)
+            if labels.shape != (self.n,):
+                raise DataError(f"units has shape {labels.shape}, expected ({self.n},), whose each row is")
+            self.units = self._accounts.spending.units = np.unique(labels, return_inverse=True)[1]
+
     def fresh(self) -> SimulatedUsers:
         """Return the same users before anything was asked, with the same randomness: another run of the simulation."""
         twin = self._twin()
         twin._accounts = self._opened(self._accounts.mask, self._accounts.spending.n)
+        twin._accounts.spending.units = self._accounts.spending.units
         return twin
 
     def _twin(self) -> Self:
@@ -328,7 +340,7 @@ class SimulatedUsers(Users):
     def _part(self, who: np.ndarray) -> Self:
         twin = self._twin()
         twin._records, twin._index = self._records.take(who), who if self._index is None else self._index[who]
-        twin.n = len(who)
+        twin.n, twin.units = len(who), None if self.units is None else self.units[who]
         return twin
 
     @property

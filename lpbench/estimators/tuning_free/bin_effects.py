@@ -82,17 +82,23 @@ class Binning:
 
 
 def estimate_effects(
-    products: np.ndarray, indicators: np.ndarray, residual_variance: float, floor: float = 0.0, linear: float = LINEAR
+    products: np.ndarray,
+    indicators: np.ndarray,
+    residual_variance: float,
+    floor: float = 0.0,
+    linear: float = LINEAR,
+    units: np.ndarray | None = None,
 ) -> Effects:
     """Estimate the mean residual of each bin, relative to all users, from randomised reports.
 
     The posterior mean of :func:`_posterior`, times the weight that reports give it which it has not seen. ``products``
     (n, K) are unbiased for residual times one-hot bin, ``indicators`` (n, K) for the bin; ``floor`` is the known
-    variance of a product in a bin where nobody is.
+    variance of a product in a bin where nobody is. Reports of one of the ``units`` are in one half.
     """
     known = residual_variance, floor, linear
     values, probability = _posterior(products, indicators, *known)
-    weight = _weight(products, indicators, *known) if probability > 0.0 else 0.0
+    even = (np.arange(len(products)) if units is None else units) % 2 == 0
+    weight = _weight(products, indicators, even, *known) if probability > 0.0 else 0.0
     return Effects(weight * values, weight * probability)
 
 
@@ -135,18 +141,20 @@ def _posterior(
     return result, float(1.0 - weights[0])
 
 
-def _weight(products: np.ndarray, indicators: np.ndarray, *known: float) -> float:
+def _weight(products: np.ndarray, indicators: np.ndarray, even: np.ndarray, *known: float) -> float:
     """Posterior mean, under a uniform prior on [0, 1], of the weight that effects deserve.
 
     Each half of the users' reports is predicted with the effects that the other half gives: the sum of residual times
     effect is unbiased for the weight times the sum of squared effects, with a variance that the users' contributions
     show.
     """
+    if even.all() or not even.any():
+        return 0.5
     n = len(products)
     level = products.sum() / n
     deviations = products - level * indicators
     gain, information, spread = 0.0, 0.0, 0.0
-    for seen, other in ((slice(0, None, 2), slice(1, None, 2)), (slice(1, None, 2), slice(0, None, 2))):
+    for seen, other in ((even, ~even), (~even, even)):
         effects, _ = _posterior(products[seen], indicators[seen], *known)
         contributions = deviations[other] @ effects
         gain += float(contributions.sum())

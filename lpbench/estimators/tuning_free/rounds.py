@@ -57,6 +57,7 @@ class Enrolled:
     kernels: KernelFeatures
     order: np.ndarray  # random order of the users
     streams: Streams  # the curator's randomness
+    units: np.ndarray | None = None  # person of each user's row, numbered at random; None: everybody has one
 
     @classmethod
     def of(cls, users: Users, streams: Streams) -> Enrolled:
@@ -68,7 +69,10 @@ class Enrolled:
         whole = [tuple(shown.hidden[group[shown.hidden] == group[k]]) if group[k] >= 0 else (k,) for k in shown.hidden]
         hidden = list(dict.fromkeys(whole))
         levels = [bool(group[columns[0]] >= 0) for columns in hidden]
-        return cls(shown, hidden, levels, Z, KernelFeatures(Z, streams.generator("landmarks")), order, streams)
+        units = None
+        if users.units is not None:
+            units = streams.generator("units").permutation(users.units.max() + 1)[users.units]
+        return cls(shown, hidden, levels, Z, KernelFeatures(Z, streams.generator("landmarks")), order, streams, units)
 
     def blocks(self, users: np.ndarray) -> Iterator[tuple[np.ndarray, list[np.ndarray]]]:
         """Users, some at a time, and their features under each kernel."""
@@ -243,14 +247,14 @@ class Curator:
 
     def _join(self, feature: int, bins: int) -> None:
         """Join the cells of which the first stage was asked to bins; its reports are read in these from now on."""
-        binning, (products, indicators, floors) = self._binning[feature], self._joint[feature]
+        binning, (products, indicators, *others) = self._binning[feature], self._joint[feature]
         place, by_label = binning.joined(products[0], indicators[0], bins)
         self._binning[feature] = replace(binning, bin_of_cell=place[binning.bin_of_cell])
         if by_label:  # these reports would find again what they have chosen
             self._joint.pop(feature)
             return
         member = np.eye(place.max() + 1)[place]
-        self._joint[feature] = [products[0] @ member], [indicators[0] @ member], floors
+        self._joint[feature] = [products[0] @ member], [indicators[0] @ member], *others
         self._estimate(feature)
 
     def question(self, users: np.ndarray, feature: int = -1) -> Question:
@@ -301,18 +305,19 @@ class Curator:
         # What is expected of the residual without the feature is no effect of it.
         products = scale[:, None] * report.products(reports) - middle[:, None] * indicators
         floors = scale**2 * report.empty_variance
-        parts = self._joint.setdefault(feature, ([], [], []))
-        for part, found in zip(parts, (products, indicators, floors), strict=True):
+        parts = self._joint.setdefault(feature, ([], [], [], []))
+        for part, found in zip(parts, (products, indicators, floors, question.users), strict=True):
             part.append(found)
         # The public features are fitted to the residuals of the protected one.
         self.targets[question.users] -= indicators @ self._estimate(feature)
 
     def _estimate(self, feature: int) -> np.ndarray:
         """Estimate the effects of a feature's bins from all joint reports."""
-        products, indicators, floors = (np.concatenate(part) for part in self._joint[feature])
+        products, indicators, floors, users = (np.concatenate(part) for part in self._joint[feature])
+        units = None if self.enrolled.units is None else self.enrolled.units[users]
         binning, variance = self._binning[feature], self.result().residual_variance
         linear = 0.0 if binning.levels else LINEAR
-        found = estimate_effects(products, indicators, variance, float(floors.mean()), linear)
+        found = estimate_effects(products, indicators, variance, float(floors.mean()), linear, units)
         self.effects[feature], self._probability[feature] = (binning, found.values), found.probability
         return found.values
 
