@@ -431,7 +431,7 @@ def test_people_who_show_the_same_lose_nothing_by_it(signal, monkeypatch):
 
 
 def persons(n, rows, seed):
-    """People with several rows each: a label of their own that no feature explains, and features that tell who it is."""
+    """People with several rows each: a label of their own that no feature explains, and features that tell who."""
     rng = np.random.default_rng(seed)
     X = np.repeat(rng.random((n, 5)), rows, axis=0) + 0.02 * rng.standard_normal((n * rows, 5))
     y = np.repeat(rng.standard_normal(n), rows) + 0.3 * rng.standard_normal(n * rows)
