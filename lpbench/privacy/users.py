@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import math
+import pickle
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from functools import cached_property, partial
-from types import FunctionType
+from functools import cache, cached_property, partial
+from io import BytesIO
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -175,8 +175,15 @@ def answer_streams(root: Streams, verb: str, number: int, users: Any = None, by:
     questions to the same users have the same. Neither budgets nor the question's content are part of the key: fits of
     one seed that ask alike are compared on common random numbers.
     """
-    told = [None if part is None else content_hash(part).hex() for part in (users, by)]
+    told = [None if part is None else _digest_of_numbers(part) for part in (users, by)]
     return root.child(verb, users=told[0], by=told[1], question=number)
+
+
+def _digest_of_numbers(numbers: Any) -> str:
+    """Digest of whole numbers, the same under any version of numpy."""
+    whole = np.asarray(numbers, dtype="<i8")
+    told = f"ndarray[('', '<i8')]{whole.shape}:".encode() + whole.tobytes()
+    return hashlib.blake2b(told, digest_size=16).hexdigest()
 
 
 @dataclass(frozen=True, eq=False)
@@ -366,49 +373,31 @@ class SimulatedUsers(Users):
         raise PrivacyError("users hold private records and cannot be pickled; keep what they reported")
 
 
-def content_hash(value: Any, within: tuple[int, ...] = ()) -> bytes:
-    """Digest of everything that a value holds, field by field: equal for a value built anew, or pickled and back.
-
-    What a cached property holds follows from the rest. ``within`` are the objects that the value is a part of.
-    """
-    parts: list[bytes] = []
-    _tell(value, parts, within)
-    return hashlib.blake2b(b"".join(parts), digest_size=16).digest()
+@cache
+def _cached_properties(kind: type) -> frozenset[str]:
+    return frozenset(
+        name for own in kind.__mro__ for name, value in vars(own).items() if type(value) is cached_property
+    )
 
 
-def _tell(value: Any, parts: list[bytes], within: tuple[int, ...]) -> None:
-    """Append what tells a value from all others."""
-    kind = type(value)
-    if kind is str or kind is bytes:
-        told = value.encode() if kind is str else value
-        parts.append(f"{kind.__name__}{len(told)}:".encode() + told)
-    elif value is None or kind in (bool, int, float, complex):
-        parts.append(f"{kind.__name__}{value.hex() if kind is float else value!r};".encode())
-    elif isinstance(value, np.ndarray | np.generic) and value.dtype != object:
-        parts.append(f"{kind.__name__}{value.dtype.descr}{value.shape}:".encode() + value.tobytes())
-    elif isinstance(value, np.ndarray) or kind in (list, tuple):
-        parts.append(f"{kind.__name__}{np.shape(value) if kind is np.ndarray else len(value)}:".encode())
-        for part in value.flat if isinstance(value, np.ndarray) else value:
-            _tell(part, parts, within)
-    elif isinstance(value, Mapping | AbstractSet):
-        several = value.items() if isinstance(value, Mapping) else value
-        digests = sorted(content_hash(part, within) for part in several)
-        parts.append(f"{kind.__name__}{len(digests)}:".encode() + b"".join(digests))
-    elif isinstance(value, type | FunctionType):
-        parts.append(f"name{value.__module__}:{value.__qualname__};".encode())
-        if isinstance(value, FunctionType):
-            cells = [cell.cell_contents for cell in value.__closure__ or ()]
-            _tell((value.__code__.co_code, value.__defaults__, value.__kwdefaults__, cells), parts, within)
-    elif id(value) in within:
-        parts.append(f"part{within.index(id(value))};".encode())
-    else:
-        reduced = value.__reduce_ex__(4)
-        if isinstance(reduced, tuple):
-            made, arguments, state, *more = (*reduced, None)[:5]
-            if isinstance(state, dict):
-                state = {k: v for k, v in state.items() if not isinstance(getattr(kind, k, None), cached_property)}
-            reduced = (made, arguments, state, *(list(part) for part in more if part is not None))
-        _tell(reduced, parts, (*within, id(value)))
+class _Content(pickle.Pickler):
+    """Pickles without what is cached; in fast mode objects are told by content, however often they occur."""
+
+    def reducer_override(self, value: Any) -> Any:
+        cached = _cached_properties(type(value)) if hasattr(value, "__dict__") else ()
+        if not cached or cached.isdisjoint(vars(value)):
+            return NotImplemented
+        made, arguments, state, *more = value.__reduce_ex__(4)
+        return made, arguments, {name: part for name, part in state.items() if name not in cached}, *more
+
+
+def content_hash(value: Any) -> bytes:
+    """Digest of everything that a value holds, field by field: equal for a value built anew, or pickled and back."""
+    told = BytesIO()
+    pickler = _Content(told, 4)
+    pickler.fast = True
+    pickler.dump(value)
+    return hashlib.blake2b(told.getbuffer(), digest_size=16).digest()
 
 
 def numbered(who: Any, n: int) -> np.ndarray:
