@@ -106,10 +106,16 @@ def told_units(epsilon: ArrayLike, least: ArrayLike) -> np.ndarray:
     """
     with np.errstate(over="ignore"):
         odds = np.expm1(epsilon) * np.asarray(least, dtype=np.float64) * _DOWN
-    few = np.floor(UNITS * (np.minimum(odds, 1.0) / (1.0 + np.minimum(odds, 1.0))))
-    rest = np.maximum(np.ceil(UNITS / (1.0 + odds)), 1.0)
-    told = np.where(odds < 1.0, few.astype(np.int64), UNITS - rest.astype(np.int64))
-    return np.where(np.isinf(epsilon), UNITS, told)
+    low = odds < 1.0
+    if np.all(low):
+        return _few(odds)
+    told = UNITS - np.maximum(np.ceil(UNITS / (1.0 + odds)), 1.0).astype(np.int64)
+    return np.where(np.isinf(epsilon), UNITS, np.where(low, _few(np.minimum(odds, 1.0)), told))
+
+
+def _few(odds: np.ndarray) -> np.ndarray:
+    """Of the 2^62 words, the share odds / (1 + odds), which is at most a half."""
+    return np.floor(UNITS * (odds / (1.0 + odds))).astype(np.int64)
 
 
 def kept_units(epsilon: ArrayLike) -> np.ndarray:

@@ -14,7 +14,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from io import BytesIO
 from typing import Any, NamedTuple, Self
 
@@ -195,6 +195,16 @@ class Simulation:
 
     _records: Records
     _root: Streams
+    _known: dict[tuple[str, int], Streams] = field(
+        init=False, default_factory=dict
+    )  # of all users, whom families ask again
+
+    def _answers(self, verb: str, number: int, users: Any = None, by: Any = None) -> Streams:
+        if users is not None or by is not None:
+            return answer_streams(self._root, verb, number, users, by)
+        if (verb, number) not in self._known:
+            self._known[verb, number] = answer_streams(self._root, verb, number)
+        return self._known[verb, number]
 
     def __call__(self, device: Device[Any], family: Any) -> Any:
         """Answer a family of questions as fits would be answered that ask one of them each."""
@@ -203,7 +213,7 @@ class Simulation:
     def together(self, others: Sequence[Simulation], device: Device[Any], family: Any) -> Any:
         """Answer a family of questions for these users and those of other replications at once."""
         several = [self, *others]
-        answers = [partial(answer_streams, own._root) for own in several]
+        answers = [own._answers for own in several]
         return device.draw_together([own._records for own in several], family, answers)
 
 
