@@ -384,7 +384,7 @@ class SimulatedUsers(Users):
 
 
 @cache
-def _cached_properties(kind: type) -> frozenset[str]:
+def _cached_properties(kind: Any) -> frozenset[str]:
     return frozenset(
         name for own in kind.__mro__ for name, value in vars(own).items() if type(value) is cached_property
     )
