@@ -1,15 +1,22 @@
-"""Generalised randomised response, the laws of sums, and the look-up of noisy cells."""
+"""Randomizers against numpy, generalised randomised response, the laws of sums, and the look-up of noisy cells."""
 
 from __future__ import annotations
 
+import itertools
+import tracemalloc
+
 import numpy as np
+import pytest
 from conftest import cpu_seconds, timed
 
 from lpbench.estimators import PHIST
 from lpbench.estimators.lpct.votes import VOTE, VoteMechanism, VoteQuestion, count_votes, noisy_votes
 from lpbench.partitions import GridCells
-from lpbench.privacy import GRR, Records
+from lpbench.privacy import GRR, BitVector, HadamardResponse, Records, SubsetSelection, grr_weights
 from lpbench.seeds import Streams
+
+#: Entries of numpy's largest array.
+MOST_ENTRIES = 5 * 10**7
 
 
 def test_grr(benchmark, record):
@@ -26,6 +33,64 @@ def test_grr(benchmark, record):
     categories = [4, 64, 1024, 16384]
     times = [cpu_seconds(lambda m=m: GRR(1.0, m).randomize(values % m, np.random.default_rng(1))) for m in categories]
     record.exponent("GRR", "cells", categories, times)
+
+
+def numpy_bits(values, k, rng):
+    """Whole arrays of uniforms and of one-hot vectors."""
+    return (values[:, None] == np.arange(k)) == (rng.random((values.size, k)) < BitVector(1.0, k).response.keep)
+
+
+def numpy_subsets(values, k, rng):
+    """Whole arrays of uniforms, the truth's before or behind all others."""
+    mechanism, keys = SubsetSelection.least_variance(1.0, k), rng.random((values.size, k))
+    keys[np.arange(values.size), values] = np.where(rng.random(values.size) < mechanism.probabilities[0], -1.0, 2.0)
+    return np.sort(np.argpartition(keys, mechanism.size - 1, axis=1)[:, : mechanism.size], axis=1)
+
+
+def numpy_categories(values, k, rng):
+    """The truth, or any category."""
+    told = rng.random(values.size) < 1.0 / grr_weights(k, 1.0)[0]
+    return np.where(told, values, rng.integers(k, size=values.size))
+
+
+def peak(function) -> float:
+    """Megabytes beside what the function returns, at most."""
+    tracemalloc.start()
+    kept = function()
+    most = tracemalloc.get_traced_memory()[1] - kept.nbytes
+    tracemalloc.stop()
+    return most / 1e6
+
+
+RANDOMIZERS = {
+    "bit vector": (BitVector, numpy_bits),
+    "subset selection": (SubsetSelection.least_variance, numpy_subsets),
+    "GRR": (GRR, numpy_categories),
+    "Hadamard response": (HadamardResponse, numpy_categories),
+}
+
+
+@pytest.mark.parametrize("name", RANDOMIZERS)
+def test_randomizers_against_numpy(benchmark, record, name):
+    """Reports at k = 16, 256 and 4,096 of 10^4 to 10^6 users, as far as numpy's whole arrays fit."""
+    make, by_numpy = RANDOMIZERS[name]
+    benchmark.pedantic(lambda: None)
+    for k, n in itertools.product((16, 256, 4096), (10**4, 10**5, 10**6)):
+        if n * k > MOST_ENTRIES:
+            continue
+        values, mechanism = np.random.default_rng(0).integers(k, size=n), make(1.0, k)
+        setting = f"k = {k}, {n:g} users"
+
+        def ours(values=values, mechanism=mechanism):
+            return mechanism.randomize(values, np.random.default_rng(1))
+
+        def theirs(values=values, k=k):
+            return by_numpy(values, k, np.random.default_rng(1))
+
+        ratio = cpu_seconds(ours) / cpu_seconds(theirs)
+        bound = 2.0 if name in ("bit vector", "subset selection") else None
+        record.add(name, setting, "time", ratio, against="numpy's whole arrays", at_most=bound)
+        record.add(name, setting, "peak MB beside the reports", peak(ours), against=f"numpy: {peak(theirs):.3g} MB")
 
 
 def test_sum_laws(benchmark, record):

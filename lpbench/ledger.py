@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from itertools import count
 from threading import Lock
 from typing import Any, Self
 
@@ -41,10 +42,12 @@ class Payment:
 class PrivacyLedger:
     """Add up what every fit inside a ``with`` block costs each user, and every ``learn_from``.
 
-    The users of a DataFrame are known by its index. The rows of an array have no names, so that its fits count for
-    every user; rows that are the same are taken for one, unless a table has so few categories that users are alike.
-    What a fit may spend is reserved before it begins, so that the limit holds in threads. Grid searches run in threads
-    inside the block: other processes could not be entered.
+    The users of a DataFrame are known by its index, or by ``units`` where ``fit`` was given them. The rows of an array
+    have no names, so that its fits count for every user; rows that are the same are taken for one, unless a table has
+    so few categories that users are alike. Every fit draws randomness of its own, by its seed and its number in the
+    ledger: noise that two fits at two budgets shared could be subtracted. What a fit may spend is reserved before it
+    begins, so that the limit holds in threads. Grid searches run in threads inside the block: other processes could not
+    be entered.
 
     Parameters
     ----------
@@ -68,6 +71,7 @@ class PrivacyLedger:
     _everyone: float = field(default=0.0, init=False, repr=False)
     _named: dict[Any, float] = field(default_factory=lambda: defaultdict(float), init=False, repr=False)
     _reserved: dict[_Owners, np.ndarray] = field(default_factory=dict, init=False, repr=False)
+    _begun: Iterator[int] = field(default_factory=count, init=False, repr=False)
     _lock: Any = field(default_factory=Lock, init=False, repr=False)
     _threads: Any = field(default=None, init=False, repr=False)
 
@@ -199,6 +203,12 @@ class _Owners:
             users, labels if named else None, len(labels), said if len(contents) > n / _COARSE or not named else ""
         )
 
+    @classmethod
+    def named(cls, units: Any) -> _Owners:
+        """Users who are named by their rows."""
+        users, labels = _numbered(np.asarray(units).tolist())
+        return cls(users, labels, len(labels))
+
     def by_user(self, values: np.ndarray) -> np.ndarray:
         """Sum over each user's rows."""
         return np.bincount(self.user, weights=values, minlength=self.n_users)
@@ -216,14 +226,19 @@ def _contents(table: Any, y: Any) -> list[tuple[Any, Any]]:
     return list(zip(rows, np.asarray(y).tolist(), strict=True))
 
 
+def numbers_of_fit() -> tuple[int, ...]:
+    """Number of a fit that begins, in each of the open ledgers."""
+    return tuple(next(ledger._begun) for ledger in tuple(_OPEN))
+
+
 @contextmanager
-def accounted(model: Any, users: Any, table: Any = None, y: Any = None) -> Iterator[None]:
+def accounted(model: Any, users: Any, table: Any = None, y: Any = None, units: Any = None) -> Iterator[None]:
     """Enter what users spend on learning into the open ledgers, also if it fails half-way; once for nested methods."""
     if not _OPEN or _ENTERED.get():
         yield
         return
     before, delta, begun, asked = users.spent_by_user, users.spent.delta, False, list[PrivacyLedger]()
-    rows = _Owners.of(table, y, before.size)
+    rows = _Owners.of(table, y, before.size) if units is None else _Owners.named(units)
     try:
         for ledger in tuple(_OPEN):
             ledger._reserve(model, rows)

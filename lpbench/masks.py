@@ -43,6 +43,22 @@ def as_mask(mask: Any, X: Any) -> np.ndarray:
     return stated
 
 
+def as_groups(groups: Any, X: Any) -> np.ndarray:
+    """Return the number of the categorical feature of which each column is a level, -1 where of none, shape (d,).
+
+    ``groups`` lists the columns of each feature by names or numbers; a name is all columns of that name.
+    """
+    d, names = np.shape(X)[1], _names(X)
+    found = np.full(d, -1)
+    for number, columns in enumerate(groups):
+        for column in [columns] if isinstance(columns, (str, int, np.integer)) else columns:
+            places = _positions(int(column) if isinstance(column, np.integer) else column, d, names)
+            if (found[places] >= 0).any():
+                raise DataError(f"groups names column {column!r} twice; list the levels of each feature once")
+            found[places] = number
+    return found
+
+
 def through(transformer: Any, mask: Any, X: Any = None) -> np.ndarray:
     """Return the mask of what a fitted transformer makes of a table.
 

@@ -63,8 +63,24 @@ class Problem:
 
     @property
     def fit_arguments(self) -> dict[str, Any]:
-        """Keyword arguments for ``fit`` (mask and public sample)."""
-        return {"mask": self.mask, "X_public": self.X_public, "y_public": self.y_public}
+        """Keyword arguments for ``fit`` (mask, public sample, and which columns or rows belong together)."""
+        together = {"groups": self.groups, "units": self.units}
+        given = {name: value for name, value in together.items() if value is not None}
+        return {"mask": self.mask, "X_public": self.X_public, "y_public": self.y_public, **given}
+
+    @property
+    def groups(self) -> list[list[int]] | None:
+        """Columns that are the levels of one feature, for each such feature: ``levels`` of the context."""
+        levels = self.context.get("levels")
+        if levels is None or levels.max(initial=-1) < 0:
+            return None
+        return [np.flatnonzero(levels == k).tolist() for k in range(levels.max() + 1)]
+
+    @property
+    def units(self) -> np.ndarray | None:
+        """Number of the person of each training row, shape (n,), where one has several: ``units`` of the context."""
+        units = self.context.get("units")
+        return None if units is None else np.asarray(units)
 
     def score(self, predictions: np.ndarray) -> np.ndarray:
         """Score predictions of the test rows; leading axes (a grid, budgets) are kept.

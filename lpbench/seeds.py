@@ -102,6 +102,11 @@ class Streams:
         words = self._sequence(purpose, axes).generate_state(4, np.uint32)
         return Streams(sum(int(w) << (32 * k) for k, w in enumerate(words)))
 
+    def party(self, name: str) -> Streams:
+        """Return the root of one party to a protocol, from which neither this seed nor another party's can be told."""
+        digest = hashlib.blake2b(str(self.seed).encode(), digest_size=16, person=name.encode()).digest()
+        return Streams(int.from_bytes(digest, "little"))
+
     def _sequence(self, purpose: str, axes: dict[str, Any]) -> np.random.SeedSequence:
         return np.random.SeedSequence([self.seed, stable_hash(purpose=purpose, axes=tuple(sorted(axes.items())))])
 

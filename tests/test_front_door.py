@@ -34,9 +34,11 @@ from lpbench.estimators import (
     ResidualGP,
     base,
 )
+from lpbench.estimators.base import sealed
 from lpbench.estimators.public_table import PublicTable
 from lpbench.ledger import PrivacyLedger
 from lpbench.masks import as_mask, through
+from lpbench.privacy import SimulatedUsers
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
 from lpbench.testing import METHOD_CHECKS
@@ -204,7 +206,8 @@ def test_users_of_a_frame_are_known_by_its_index():
 
 
 def test_learning_from_users_is_entered_once_and_by_what_it_adds():
-    users = Hist(1.0, y_range=(0, 1))._users(NUMBERS.to_numpy(), Y, None, None, None, Streams(0))
+    records, known = sealed(Hist(1.0, y_range=(0, 1)), NUMBERS.to_numpy(), Y)
+    users = SimulatedUsers(records, Streams(0), **known)
     nested = PrivateIntervals(Hist(1.0), y_range=(0, 1), random_state=0)
     with PrivacyLedger() as ledger:
         nested.learn_from(users)

@@ -14,7 +14,7 @@ import signal
 import struct
 import sys
 import warnings
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -31,12 +31,12 @@ from lpbench.privacy.device import question_of
 #: Longest frame, in bytes.
 LONGEST = 1 << 29
 #: What a device may define beside ``mechanism`` and ``inputs``; law, report, budget and draws are the harness's.
-OF_A_DEVICE = {"mechanism", "inputs", "columns", "purpose", "estimate", "addends", "check", "possible"}
+OF_A_DEVICE = {"mechanism", "inputs", "columns", "estimate", "addends", "check", "possible"}
 #: Names of the base class that a method may define: none of them meets raw rows.
 OF_A_METHOD = {
     "learn", "predict", "predict_proba", "learn_grid", "learn_grids", "resolve_grid", "replications_per_batch",
     "fit_epsilon", "_decide", "uses_mask", "uses_epsilon", "uses_public", "exceeds_budget", "protects", "costs",
-    "rounding", "clip", "y_range", "domain", "classes", "random_state",
+    "rounding", "bounded", "clip", "y_range", "domain", "classes", "random_state",
 }  # fmt: skip
 
 
@@ -118,9 +118,8 @@ class PipeUsers(Users):
     def release(self, release: Release[Any], question: Any) -> np.ndarray:
         return self._call("release", **_asked(release, question))  # type: ignore[no-any-return]
 
-    def take(self, who: np.ndarray, purpose: str | None = None, /, **axes: Any) -> Users:
-        who = np.arange(self.n)[who]
-        handle = self._call("take", who=who, purpose=purpose, axes=axes)
+    def _part(self, who: np.ndarray) -> Self:
+        handle = self._call("take", who=who)
         taken = {**vars(self), "handle": handle, "mask": self._mask[who], "n": len(who)}
         return type(self)(self._pipe, taken)
 
@@ -190,7 +189,7 @@ def device(asked: dict[str, Any], pipe: Pipe) -> dict[str, Any]:
     names = {name for kind in kinds for name in vars(kind) if hasattr(Device, name) and not name.startswith("_")}
     device.check(question)
     return {
-        "name": type(device).__name__, "replaced": sorted(names - OF_A_DEVICE), "purpose": device.purpose,
+        "name": type(device).__name__, "replaced": sorted(names - OF_A_DEVICE),
         "mechanism": encode(device.mechanism(question)), "columns": device.columns(question),
         "takes": hasattr(question, "take"),
     }  # fmt: skip

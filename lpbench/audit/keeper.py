@@ -144,12 +144,7 @@ class OwnDevice(Device[OwnQuestion]):
     """A device of the author's own: its inputs come from its place, everything else is the harness's."""
 
     content: bytes
-    stream: str  # name of the users' randomness
     place: Place = field(compare=False, repr=False)
-
-    @property
-    def purpose(self) -> str:  # type: ignore[override]
-        return self.stream
 
     def told(self, question: OwnQuestion) -> dict[str, Any]:
         """Name, mechanism and length of a report, which depend on the question alone; each question is told once."""
@@ -232,15 +227,11 @@ class Serving:
     def _note(self, users: Users, text: str) -> None:
         users.note(text)
 
-    def _take(self, users: Users, who: np.ndarray, purpose: str | None, axes: dict[str, Any]) -> int:
-        if np.unique(who).size != who.size:
-            raise PrivacyError("take: a user is named twice")
-        self._taken.append(users.take(who, purpose, **axes))
+    def _take(self, users: Users, who: np.ndarray) -> int:
+        self._taken.append(users.take(who))
         return len(self._taken) - 1
 
     def _ask(self, users: Users, device: bytes, question: bytes, who: np.ndarray | None) -> np.ndarray:
-        if who is not None and np.unique(np.arange(users.n)[who]).size != np.size(np.arange(users.n)[who]):
-            raise PrivacyError("ask: a user is named twice")
         return users.ask(*self._understood(device, question), who)
 
     def _sums(self, users: Users, device: bytes, question: bytes, by: np.ndarray | None) -> np.ndarray | None:
@@ -274,7 +265,7 @@ class Serving:
                 "the inputs of a record, and the harness draws, reports and charges"
             )
         own = OwnQuestionInParts if told["takes"] else OwnQuestion
-        return _own_device(told["name"])(device, told["purpose"], self.devices), own(question)
+        return _own_device(told["name"])(device, self.devices), own(question)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from sklearn.base import clone, is_classifier
 
 from lpbench.audit import laws
 from lpbench.audit.accounting import wrong_account
-from lpbench.audit.recording import Asked, Recording, SealedUsers
+from lpbench.audit.recording import Asked, RecordedSimulation, Recording, SealedUsers
 from lpbench.audit.rows import broken_rows
 from lpbench.audit.samples import CHANGES, Y_RANGE, AuditSample, audit_sample
 from lpbench.errors import LpbenchError, PrivacyError
@@ -160,7 +160,7 @@ def _learned(
 
 def _overridden(model: LocalEstimator) -> Iterator[Complaint]:
     """The ways in are the base class's: a method that replaces one could read the arrays."""
-    for name in ("fit", "learn_from", "_users", "task", "sweep", "sweep_many", "refitted"):
+    for name in ("fit", "learn_from", "task", "sweep", "sweep_many", "refitted"):
         if any(name in vars(kind) for kind in type(model).__mro__ if not kind.__module__ == LocalEstimator.__module__):
             yield Complaint("sealed", f"{type(model).__name__}.{name} replaces the way in that seals the records")
 
@@ -210,7 +210,9 @@ def _sealed_sweep(model: LocalEstimator, sample: AuditSample, make_users: MakeUs
     results = []
     for recording, own in ((first, sample), (second, sample.changed("permuted"))):
         second.replayed = first
-        task = Task(make_users(own, USERS_SEED, recording), own.X_test, streams, score, counts, metric)  # type: ignore[arg-type]
+        users = make_users(own, USERS_SEED, recording)
+        simulate = RecordedSimulation(own.records, Streams(USERS_SEED), recording)
+        task = Task(users, own.X_test, streams, score, counts, metric, simulate)  # type: ignore[arg-type]
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")

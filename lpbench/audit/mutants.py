@@ -19,7 +19,6 @@ from lpbench.audit.samples import AuditSample
 from lpbench.estimators.base import LocalEstimator
 from lpbench.privacy import CategoryMechanism, Device, Guarantee, NumberChannel, Records, Release, Users
 from lpbench.privacy.device import question_of
-from lpbench.privacy.users import taken
 from lpbench.seeds import Streams
 
 
@@ -59,6 +58,13 @@ for _name in ("law", "to_law", "columns", "fields", "budget", "delta", "budgets"
         return getattr(self.inner, _name)(*args)
 
     setattr(Corrupted, _name, _delegate)
+
+
+def taken(draws: Any, who: Any) -> Any:
+    """Some users' part of the randomness of all: arrays whose last axis is the users, or tuples of them."""
+    if isinstance(draws, tuple):
+        return tuple(taken(part, who) for part in draws)
+    return draws[..., who] if isinstance(draws, np.ndarray) else draws.take(who)
 
 
 def _distance(device: Any, reports: np.ndarray, records: Records, question: Any) -> np.ndarray:
@@ -142,7 +148,6 @@ class _Repeated(Corrupted):
     """The same randomness in every call."""
 
     def draws(self, streams: Streams, n: int, question: Any) -> Any:
-        streams.generator(self.inner.purpose)
         return self.inner.draws(Streams(11), n, question)
 
 
@@ -280,11 +285,9 @@ class _Door(SealedUsers):
         first = send(self, device, *asked)
         if self.mutant == "asked_again":
             for more in range(3):  # a method may leave half of its budget, so that a second time would keep its promise
-                send(self.take(np.arange(self.n), f"again {more}"), device, *asked)
+                send(self, _Again(inner=device, kept=more), *asked)
         if self.mutant == "records_revealed":
             self.reveal()
-        if self.mutant == "randomness_used_twice":
-            send(self, _Nudged(inner=device), *asked)
         return first
 
     @property
@@ -295,14 +298,12 @@ class _Door(SealedUsers):
         return spent
 
 
-class _Nudged(Corrupted):
-    """Another device on the same randomness."""
-
-    purpose = property(lambda self: self.inner.purpose)  # type: ignore[assignment]
+class _Again(Corrupted):
+    """The same device; which time it is tells its answers apart."""
 
 
 #: Everything that goes wrong in the users themselves.
-BY_USERS = ("asked_again", "records_revealed", "randomness_used_twice", "guarantee_lowered")
+BY_USERS = ("asked_again", "records_revealed", "guarantee_lowered")
 MUTANTS = (*DEVICES, *BY_USERS)
 
 

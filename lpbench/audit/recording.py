@@ -5,14 +5,14 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from lpbench.errors import PrivacyError
 from lpbench.privacy import Device, Guarantee, Records, Release, SimulatedUsers, Users
-from lpbench.privacy.users import content_hash
+from lpbench.privacy.users import Simulation, content_hash
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +74,7 @@ class SealedUsers(Users):
     ) -> None:
         self.n, self.n_features = users.n, users.n_features
         self.y_range, self.classes, self.public = users.y_range, users.classes, users.public
+        self.groups, self.units = users.groups, users.units
         _BEHIND[self] = users, records, np.arange(users.n) if index is None else index, recording
 
     def __getattr__(self, name: str) -> Any:
@@ -112,25 +113,14 @@ class SealedUsers(Users):
         answer = users.release(release, question)
         return recording.enter(Asked("release", release, question, index, records, answer))  # type: ignore[no-any-return]
 
-    def sums_of_many(self, device: Device, family: Any) -> Any:
-        users, records, index, recording = _BEHIND[self]
-        answer = users.sums_of_many(device, family)
-        return recording.enter(Asked("simulated", device, family, index, records, answer))
-
-    def together(self, others: Sequence[Users], device: Device, family: Any) -> Any:
-        users, records, index, recording = _BEHIND[self]
-        behind = [_BEHIND[other][0] if isinstance(other, SealedUsers) else other for other in others]
-        answer = users.together(behind, device, family)
-        return recording.enter(Asked("simulated", device, family, index, records, answer))
-
     def reveal(self) -> Records:
         users, _, _, recording = _BEHIND[self]
         recording.revealed = True
         return users.reveal()
 
-    def take(self, who: np.ndarray, purpose: str | None = None, /, **axes: Any) -> SealedUsers:
+    def _part(self, who: np.ndarray) -> Self:
         users, records, index, recording = _BEHIND[self]
-        return type(self)(users.take(who, purpose, **axes), records.take(who), recording, index[who])
+        return type(self)(users.take(who), records.take(who), recording, index[who])
 
     def fresh(self) -> SealedUsers:
         """The same users before anything was asked, as sweeps simulate them again."""
@@ -149,3 +139,14 @@ class SealedUsers(Users):
 
     def __deepcopy__(self, memo: Any) -> Any:
         raise PrivacyError("users cannot be copied: a fitted model must keep reports only, not its users")
+
+
+@dataclass(frozen=True, eq=False)
+class RecordedSimulation(Simulation):
+    """What a sweep asks of sealed users."""
+
+    _recording: Recording
+
+    def together(self, others: Sequence[Simulation], device: Device, family: Any) -> Any:
+        answer, index = super().together(others, device, family), np.arange(len(self._records))
+        return self._recording.enter(Asked("simulated", device, family, index, self._records, answer))

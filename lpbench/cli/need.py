@@ -189,21 +189,27 @@ Method      {model}, nothing to tune; {len(answer.runs.losses["method"])} splits
         print(f"  {row.users:>9} users: {_least('ε', row.epsilon, row.low, row.high, lo, hi)}{note}")
     for row in answer.least_users(error=goal).itertuples():
         print(f"  ε = {row.epsilon:<7g}: {_least('users', row.users, row.low, row.high, answer.runs.users[0], None)}")
-    epsilon = answer.least_epsilon(error=goal)["epsilon"].iloc[-1]
+    n, epsilon = answer.least_epsilon(error=goal)[["users", "epsilon"]].iloc[-1]
     epsilon = hi if math.isinf(epsilon) else epsilon
     public = "" if pilot.y_range is None else f", y_range=({pilot.y_range[0]:g}, {pilot.y_range[1]:g})"
     print(f"""
-Run it: lpbench.estimators.{model}(epsilon={epsilon:.3g}{public}).fit(X, y, mask=mask)
+Run it: with {n:.0f} users and ε = {epsilon:.3g}
+        lpbench.estimators.{model}(epsilon={epsilon:.3g}{public}).fit(X, y, mask=mask)
         lpbench dataset=NAME method={"residual_gp" if pilot.y_range else "residual_score"} epsilon={epsilon:.3g}""")
 
 
 def _grid(table: pd.DataFrame) -> str:
     """Errors, a line for each number of users and a column for each budget."""
     budgets = list(dict.fromkeys(table["epsilon"]))
-    lines = [f"{'users':>9}" + "".join(f"{f'ε = {e:g}':>26}" for e in budgets) + f"{'without privacy':>18}"]
-    for n, part in table.groupby("users"):
-        cells = [f"{r.error:.4g} [{r.low:.4g}, {r.high:.4g}]{' ' if r.better else '*'}" for r in part.itertuples()]
-        lines.append(f"{n:>9}" + "".join(f"{c:>26}" for c in cells) + f"{part['without_privacy'].iloc[0]:>18.4g}")
+    rows = {
+        n: [f"{r.error:.4g} [{r.low:.4g}, {r.high:.4g}]{' ' if r.better else '*'}" for r in part.itertuples()]
+        for n, part in table.groupby("users")
+    }
+    width = max(26, 2 + max(len(cell) for cells in rows.values() for cell in cells))
+    lines = [f"{'users':>9}" + "".join(f"{f'ε = {e:g}':>{width}}" for e in budgets) + f"{'without privacy':>18}"]
+    for n, cells in rows.items():
+        without = table.loc[table["users"] == n, "without_privacy"].iloc[0]
+        lines.append(f"{n:>9}" + "".join(f"{c:>{width}}" for c in cells) + f"{without:>18.4g}")
     return "\n".join(lines)
 
 

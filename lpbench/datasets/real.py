@@ -82,6 +82,7 @@ def draw_real(manifest: Manifest, params: Mapping, streams: Streams, replication
         replication=replication,
         context={
             "columns": tuple(np.array(table.columns)[order].tolist()),
+            "levels": level_numbers(manifest, np.array(table.columns)[order].tolist()),
             "groups": group_numbers(np.array(group_names(manifest, table.columns))[order].tolist()),
             "rows": train,
             "scaling": scaling,
@@ -128,13 +129,24 @@ def sensitivity_order(manifest: Manifest, table: Table, choice: str, streams: St
     return columns[::-1] if choice == "reversed" else columns
 
 
+def _source(manifest: Manifest) -> dict[str, str]:
+    """The categorical feature of each column that is one of its levels."""
+    items = [] if isinstance(manifest.features, Mapping) else manifest.features
+    coded = [item for item in items if isinstance(item, Mapping) and "one_hot" in item]
+    return {f"{item['column']}={level}": item["column"] for item in coded for level in item["one_hot"]}
+
+
+def level_numbers(manifest: Manifest, columns: Sequence[str]) -> np.ndarray:
+    """Number the categorical features of which columns are levels: int ndarray, one entry a column, -1: of none."""
+    source = _source(manifest)
+    owners = [source.get(column, "") for column in columns]
+    number = {name: k for k, name in enumerate(dict.fromkeys(filter(None, owners)))}
+    return np.array([number.get(name, -1) for name in owners], dtype=np.int64)
+
+
 def group_names(manifest: Manifest, columns: Sequence[str]) -> list[str]:
     """Return the name of the group of every column: its own name where it is alone."""
-    source = dict(zip(columns, columns, strict=True))
-    if not isinstance(manifest.features, Mapping):
-        for item in manifest.features:
-            if isinstance(item, Mapping) and "one_hot" in item:
-                source.update({f"{item['column']}={level}": item["column"] for level in item["one_hot"]})
+    source = dict(zip(columns, columns, strict=True)) | _source(manifest)
     owner: dict[str, str] = {}
     known = set(source.values())
     for group, members in manifest.groups.items():

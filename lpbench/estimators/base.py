@@ -20,10 +20,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lpbench.checks import check_dense, check_domain, check_range
 from lpbench.errors import ClippingWarning, ConfigurationError, DataError, NoMaskWarning, PrivacyLeakWarning
-from lpbench.ledger import accounted, unaccounted
-from lpbench.masks import as_mask
+from lpbench.ledger import accounted, numbers_of_fit, unaccounted
+from lpbench.masks import as_groups, as_mask
 from lpbench.privacy import PublicSample, Records, SimulatedUsers, Users
 from lpbench.privacy.mechanism import check_epsilon as check_epsilon
+from lpbench.privacy.users import Simulation
 from lpbench.problem import BY_PROBABILITY, Problem
 from lpbench.seeds import Seed, Streams
 
@@ -87,12 +88,14 @@ class Task:
     X_test : ndarray of shape (m, d)
         Test rows, complete.
     streams : Streams
-        The curator's randomness; a fit takes it as ``random_state``.
+        The curator's randomness; a method that learns from the users takes it as ``random_state``.
     score : callable
         Scores predictions (..., m) of the test rows, see :meth:`lpbench.problem.Problem.score`.
     counts : callable
         ``counts(cells, n_cells)``: test rows of each class in each cell, ndarray of shape (n_classes, n_cells); cell -1
         leaves a row out, and so does a class that is not in the public list.
+    simulate : Simulation
+        ``simulate(device, family)``: what users would answer to each of a family of questions, outside of accounts.
     """
 
     users: SimulatedUsers
@@ -101,6 +104,7 @@ class Task:
     score: Callable[[np.ndarray], np.ndarray]
     counts: Callable[[np.ndarray, int], np.ndarray]
     metric: str
+    simulate: Simulation
 
 
 def _test_counts(y_test: np.ndarray, classes: np.ndarray | None, cells: np.ndarray, n_cells: int) -> np.ndarray:
@@ -137,12 +141,19 @@ class LocalEstimator(BaseEstimator):
     #: What the method's users protect: "mask" (the features that the mask names), "label" (every feature is public,
     #: whatever the mask), or the whole "record".
     protects = "mask"
+    #: Whether the label has a range; otherwise ``y_range`` is not read, nor taken from labels.
+    bounded = True
+    #: Whether features outside the domain are clipped to it.
+    _clips = True
     #: Why scores may differ between processors, by rounding alone; empty: the same bits are promised.
     rounding = ""
 
+    random_state: Seed | Streams  # within ``learn`` the curator's
+
     def fit(
-        self, X: np.ndarray, y: np.ndarray, *, mask: Any = None, X_public: Rows = None, y_public: Rows = None
-    ) -> Self:
+        self, X: np.ndarray, y: np.ndarray, *, mask: Any = None, X_public: Rows = None, y_public: Rows = None,
+        groups: Any = None, units: Any = None,
+    ) -> Self:  # fmt: skip
         """Simulate the users of a sample and learn from them.
 
         Parameters
@@ -158,6 +169,12 @@ class LocalEstimator(BaseEstimator):
         X_public : array-like of shape (q, d), optional
         y_public : array-like of shape (q,), optional
             Public labelled rows, for methods that use them.
+        groups : list of lists, optional
+            Names or numbers of the columns that are the levels of one feature (one-hot), for each such feature; a
+            column alone in a list has two values. Public.
+        units : array-like of shape (n,), optional
+            Whose each row is, where one person has several: a label or number. Public. ``guarantee_`` is then what a
+            person has spent, who answers once a row.
 
         Returns
         -------
@@ -172,9 +189,18 @@ class LocalEstimator(BaseEstimator):
         """
         if mask is None and self.uses_mask and self.protects == "mask":
             _warn_no_mask(type(self).__name__)
-        users = self._users(X, y, mask, X_public, y_public, self._streams())
-        with accounted(self, users, X, y):
-            return self.learn_from(users)
+        streams, given = self._streams(), self.random_state
+        if numbers := numbers_of_fit():
+            streams = streams.child("fit", numbers=numbers)
+        records, known = sealed(self, X, y, mask, X_public, y_public)
+        users = SimulatedUsers(records, streams.party("users"), **known)
+        users.tell(None if groups is None else as_groups(groups, X), units)
+        try:
+            self.random_state = streams.party("curator")
+            with accounted(self, users, X, y, units):
+                return self.learn_from(users)
+        finally:
+            self.random_state = given
 
     @property
     def fit_epsilon(self) -> float:
@@ -198,57 +224,16 @@ class LocalEstimator(BaseEstimator):
         """Take over what is public about users before anything is asked."""
         self.n_features_in_ = users.n_features
 
-    def _users(
-        self, X: np.ndarray, y: np.ndarray, mask: Rows, X_public: Rows, y_public: Rows, streams: Streams
-    ) -> SimulatedUsers:
-        """Check arrays and seal them."""
-        raise NotImplementedError
-
-    def _validated(self, X: Any, y: Any = "no_validation", **options: Any) -> Any:
-        """scikit-learn's checks, with the way out of sparse tables and of missing values."""
-        check_dense(X)
-        try:
-            return validate_data(self, X, y, **options)
-        except ValueError as error:
-            found = re.match(r"Input (X|y) contains (NaN|infinity)", str(error))
-            if found is None:
-                raise
-            name, value = found.groups()
-            ways = {
-                "X": "say what a missing cell means by lpbench.estimators.public_table.PublicTable, or fill it by a "
-                "public value",
-                "y": "leave out the users who have no label",
-            }
-            raise DataError(f"{name} contains {value}; {ways[name]}") from error
-
-    def _sealed_mask(self, mask: Any, table: Any, shape: tuple[int, int]) -> np.ndarray | None:
-        """The mask of the records that a table became; None: everything is protected."""
-        if mask is not None:
-            mask = as_mask(mask, table)
-        if self.protects == "label":
-            return np.zeros(shape, dtype=bool)
-        return None if self.protects == "record" else mask
-
     def _streams(self) -> Streams:
         return Streams.from_random_state(self.random_state)
 
     def _to_unit_cube(self, X: np.ndarray) -> np.ndarray:
-        """Clip features to the declared public domain and map it to [0, 1]."""
-        lo, hi = check_domain(self.domain, X.shape[1])
-        return (np.clip(X, lo, hi) - lo) / (hi - lo)
+        """Rows of features as records have them."""
+        return in_unit_cube(X, self.domain, self._clips)
 
-    def _warn_of_clipping(self, X: np.ndarray) -> None:
-        """Warn if training features lie outside the domain by more than rounding errors."""
-        lo, hi = check_domain(self.domain, X.shape[1])
-        slack = 1e-9 * (hi - lo)
-        if ((X < lo - slack) | (X > hi + slack)).any():
-            warnings.warn(
-                f"values of X lie outside domain={self.domain!r} and were clipped to it; pass the public range of the "
-                "features as domain=(lo, hi), or one pair for each feature, or scale X first by "
-                "lpbench.estimators.public_scaler.PublicScaler",
-                ClippingWarning,
-                stacklevel=5,
-            )
+    def _check_predict(self, X: np.ndarray) -> np.ndarray:
+        check_is_fitted(self)
+        return self._to_unit_cube(validated(self, X, reset=False, dtype=np.float64))
 
     def resolve_grid(self, grid: Mapping[str, Sequence], problem: Problem) -> dict:
         """Replace grid entries that depend on the problem's shape (such as ``"all"``); the default changes nothing.
@@ -264,12 +249,15 @@ class LocalEstimator(BaseEstimator):
     def task(self, problem: Problem, streams: Streams) -> Task:
         """Seal a replication: its users behind their interface, its test labels behind the score."""
         model = _told(copy(self), problem)  # a clone takes as long as sealing a small sample
-        users = model._users(
-            problem.X_train, problem.y_train, problem.mask, problem.X_public, problem.y_public, streams
+        records, known = sealed(
+            model, problem.X_train, problem.y_train, problem.mask, problem.X_public, problem.y_public
         )
+        root = streams.party("users")
+        users, simulate = SimulatedUsers(records, root, **known), Simulation(records, root)
+        users.tell(None if problem.groups is None else as_groups(problem.groups, problem.X_train), problem.units)
         X_test = np.asarray(problem.X_test, dtype=np.float64)
         counts = partial(_test_counts, np.asarray(problem.y_test), users.classes)
-        return Task(users, X_test, streams, problem.score, counts, problem.metric)
+        return Task(users, X_test, streams.party("curator"), problem.score, counts, problem.metric, simulate)
 
     def sweep(self, problem: Problem, budgets: Sequence[float], grid: Grid, streams: Streams) -> SweepResult:
         """Score every budget and grid point (in the order of :func:`expand_grid`); equals the loop of single fits.
@@ -285,16 +273,16 @@ class LocalEstimator(BaseEstimator):
 
         A grid pass scores predictions; a metric of probabilities is scored by single fits.
         """
-        sealed, members = [], []
+        parts, members = [], []
         for parameters, numbers, part in _sealed_alike(grid):
             model = clone(self).set_params(**parameters) if parameters else self
-            sealed.append((model, [model.task(*pair) for pair in zip(problems, streams, strict=True)], part))
+            parts.append((model, [model.task(*pair) for pair in zip(problems, streams, strict=True)], part))
             members.append(numbers)
         with unaccounted():
             if problems[0].metric in BY_PROBABILITY:
-                scored = [[model.refitted(task, budgets, part) for task in tasks] for model, tasks, part in sealed]
+                scored = [[model.refitted(task, budgets, part) for task in tasks] for model, tasks, part in parts]
             else:
-                scored = self.learn_grids(sealed, budgets)
+                scored = self.learn_grids(parts, budgets)
         return scored[0] if len(scored) == 1 else [_joined(own, members) for own in zip(*scored, strict=True)]
 
     def learn_grids(
@@ -331,6 +319,133 @@ class LocalEstimator(BaseEstimator):
     def for_problem(self, problem: Problem) -> Self:
         """Return a clone that knows the problem's public range of the label or classes, where these were left open."""
         return _told(clone(self), problem)
+
+
+def sealed(
+    model: Any, X: Any, y: Any, mask: Any = None, X_public: Any = None, y_public: Any = None
+) -> tuple[Records, dict[str, Any]]:
+    """Check arrays and seal them: records, and what is public about their users.
+
+    No code of a method's own meets the rows. What it declares decides how they are sealed: ``domain``, ``y_range``,
+    ``bounded``, ``classes``, ``protects``, and whether it uses a public sample or a budget.
+    """
+    table, classifies = X, isinstance(model, LocalClassifier)
+    X, y = validated(model, X, y, dtype=np.float64, y_numeric=not classifies)
+    if mask is not None:
+        mask = as_mask(mask, table)
+    if model.protects != "mask":
+        mask = np.zeros(X.shape, dtype=bool) if model.protects == "label" else None
+    if (X_public is None) != (y_public is None):
+        raise ConfigurationError("X_public and y_public must be given together")
+    if X_public is None or not (classifies or model.uses_public):
+        X_public = y_public = None
+    else:
+        X_public = validated(model, X_public, reset=False, dtype=np.float64)
+        if not classifies:
+            y_public = check_array(y_public, ensure_2d=False, dtype=np.float64, input_name="y_public")
+        if np.shape(y_public) != (len(X_public),):
+            raise DataError(
+                f"y_public has shape {np.shape(y_public)}, expected ({len(X_public)},), one label a row of X_public"
+            )
+    known: dict[str, Any] = {}
+    if classifies:
+        known["classes"], y, y_public, known["notes"] = _listed_classes(model, y, y_public)
+    else:
+        y = np.asarray(y, dtype=np.float64)
+        known["y_range"], known["notes"] = _range_of(model, y)
+    if model.domain is not None and model._clips:
+        _warn_of_clipping(X, model.domain)
+    domain = model.domain, model._clips
+    known["public"] = None if X_public is None else PublicSample(in_unit_cube(X_public, *domain), y_public)
+    return Records(in_unit_cube(X, *domain), y, mask), known
+
+
+def validated(model: Any, X: Any, y: Any = "no_validation", **options: Any) -> Any:
+    """scikit-learn's checks, with the way out of sparse tables and of missing values."""
+    check_dense(X)
+    try:
+        return validate_data(model, X, y, **options)
+    except ValueError as error:
+        found = re.match(r"Input (X|y) contains (NaN|infinity)", str(error))
+        if found is None:
+            raise
+        name, value = found.groups()
+        ways = {
+            "X": "say what a missing cell means by lpbench.estimators.public_table.PublicTable, or fill it by a "
+            "public value",
+            "y": "leave out the users who have no label",
+        }
+        raise DataError(f"{name} contains {value}; {ways[name]}") from error
+
+
+def in_unit_cube(X: np.ndarray, domain: Any, clips: bool) -> np.ndarray:
+    """Clip features to a declared public domain and map it to [0, 1]; without one they stay as they are."""
+    if domain is None:
+        return X
+    lo, hi = check_domain(domain, X.shape[1])
+    return ((np.clip(X, lo, hi) if clips else X) - lo) / (hi - lo)
+
+
+def _warn_of_clipping(X: np.ndarray, domain: Any) -> None:
+    """Warn if training features lie outside the domain by more than rounding errors."""
+    lo, hi = check_domain(domain, X.shape[1])
+    slack = 1e-9 * (hi - lo)
+    if ((X < lo - slack) | (X > hi + slack)).any():
+        warnings.warn(
+            f"values of X lie outside domain={domain!r} and were clipped to it; pass the public range of the "
+            "features as domain=(lo, hi), or one pair for each feature, or scale X first by "
+            "lpbench.estimators.public_scaler.PublicScaler",
+            ClippingWarning,
+            stacklevel=4,
+        )
+
+
+def _range_of(model: Any, y: np.ndarray) -> tuple[tuple[float, float], list[str]]:
+    """The range of the labels, and a note if it is not public."""
+    if not model.bounded:
+        return (-np.inf, np.inf), []
+    if model.y_range is None:
+        lo, hi = float(y.min()), float(y.max())
+        if not model.uses_epsilon:
+            return (lo, hi), []  # nothing is protected, so that nothing leaks
+        warnings.warn(
+            "y_range was not given: it is taken from the protected labels, which leaks their minimum and maximum; "
+            "pass y_range=(lo, hi) from public knowledge",
+            PrivacyLeakWarning,
+            stacklevel=4,
+        )
+        return (lo, hi), ["y_range taken from protected labels"]
+    lo, hi = check_range("y_range", model.y_range)
+    if y.min() < lo or y.max() > hi:
+        raise DataError(
+            f"y has values outside y_range=({lo:g}, {hi:g}); clip the labels or declare a wider public range"
+        )
+    return (lo, hi), []
+
+
+def _listed_classes(
+    model: Any, y: np.ndarray, y_public: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, list[str]]:
+    """The list of classes, the number of each label in it, and a note if the list is not public."""
+    if y.dtype.kind != "i":  # the check takes longer than all others
+        check_classification_targets(y)
+    labels, notes = y if y_public is None else np.concatenate([y, y_public]), []
+    if model.classes is not None:
+        known = np.unique(model.classes)
+        codes = np.minimum(np.searchsorted(known, labels), known.size - 1)
+        if known.size == 0 or (known[codes] != labels).any():
+            raise DataError("y has a class that is not in `classes`; list every class that may occur")
+    else:
+        known, codes = np.unique(labels, return_inverse=True)
+        if model.uses_epsilon:
+            warnings.warn(
+                "classes was not given: the list is taken from the protected labels, which leaks the classes that "
+                "occur; pass classes=[...] from public knowledge",
+                PrivacyLeakWarning,
+                stacklevel=4,
+            )
+            notes = ["list of classes taken from protected labels"]
+    return known, codes[: y.size], None if y_public is None else codes[y.size :], notes
 
 
 def _told(model: Any, problem: Problem) -> Any:
@@ -398,20 +513,6 @@ class LocalRegressor(RegressorMixin, LocalEstimator):
     domain: Any = field(default=(0.0, 1.0), kw_only=True)
     random_state: Seed | Streams = field(default=None, kw_only=True)
 
-    def _users(
-        self, X: np.ndarray, y: np.ndarray, mask: Rows, X_public: Rows, y_public: Rows, streams: Streams
-    ) -> SimulatedUsers:
-        table = X
-        X, y = self._validated(X, y, dtype=np.float64, y_numeric=True)
-        y = np.asarray(y, dtype=np.float64)
-        mask = self._sealed_mask(mask, table, X.shape)
-        y_range, notes = self._public_range(y)
-        self._warn_of_clipping(X)
-        public = self._public_sample(X_public, y_public)
-        return SimulatedUsers(
-            Records(self._to_unit_cube(X), y, mask), streams, y_range=y_range, public=public, notes=notes
-        )
-
     def _meet(self, users: Users) -> None:
         super()._meet(users)
         if users.y_range is None:
@@ -419,42 +520,6 @@ class LocalRegressor(RegressorMixin, LocalEstimator):
                 "y_range=None: the users' range of the label must be public; pass y_range=(lo, hi)"
             )
         self.y_range_ = users.y_range
-
-    def _public_sample(self, X_public: Rows, y_public: Rows) -> PublicSample | None:
-        if (X_public is None) != (y_public is None):
-            raise ConfigurationError("X_public and y_public must be given together")
-        if X_public is None or not self.uses_public:
-            return None
-        X_public = self._validated(X_public, reset=False, dtype=np.float64)
-        y_public = check_array(y_public, ensure_2d=False, dtype=np.float64, input_name="y_public")
-        if y_public.shape != (X_public.shape[0],):
-            raise DataError(
-                f"y_public has shape {y_public.shape}, expected ({X_public.shape[0]},), one label a row of X_public"
-            )
-        return PublicSample(self._to_unit_cube(X_public), y_public)
-
-    def _public_range(self, y: np.ndarray) -> tuple[tuple[float, float], list[str]]:
-        if self.y_range is None:
-            lo, hi = float(y.min()), float(y.max())
-            if not self.uses_epsilon:
-                return (lo, hi), []  # nothing is protected, so that nothing leaks
-            warnings.warn(
-                "y_range was not given: it is taken from the protected labels, which leaks their minimum and maximum; "
-                "pass y_range=(lo, hi) from public knowledge",
-                PrivacyLeakWarning,
-                stacklevel=5,
-            )
-            return (lo, hi), ["y_range taken from protected labels"]
-        lo, hi = check_range("y_range", self.y_range)
-        if y.min() < lo or y.max() > hi:
-            raise DataError(
-                f"y has values outside y_range=({lo:g}, {hi:g}); clip the labels or declare a wider public range"
-            )
-        return (lo, hi), []
-
-    def _check_predict(self, X: np.ndarray) -> np.ndarray:
-        check_is_fitted(self)
-        return self._to_unit_cube(self._validated(X, reset=False, dtype=np.float64))
 
     def _finish(self, predictions: np.ndarray) -> np.ndarray:
         """Post-process predictions: clip to the public range unless ``clip=False`` (costs no privacy)."""
@@ -488,68 +553,11 @@ class LocalClassifier(ClassifierMixin, LocalEstimator):
     classes: Any = field(default=None, kw_only=True)
     random_state: Seed | Streams = field(default=None, kw_only=True)
 
-    #: Whether features outside the domain are clipped to it.
-    _clips = True
-
-    def _users(
-        self, X: np.ndarray, y: np.ndarray, mask: Rows, X_public: Rows, y_public: Rows, streams: Streams
-    ) -> SimulatedUsers:
-        table = X
-        X, y = self._validated(X, y, dtype=np.float64)
-        if y.dtype.kind != "i":  # the check takes longer than all others
-            check_classification_targets(y)
-        mask = self._sealed_mask(mask, table, X.shape)
-        if (X_public is None) != (y_public is None):
-            raise ConfigurationError("X_public and y_public must be given together")
-        if X_public is not None:
-            X_public = self._validated(X_public, reset=False, dtype=np.float64)
-            y_public = np.asarray(y_public)
-            if y_public.shape != (X_public.shape[0],):
-                raise DataError(f"y_public has shape {y_public.shape}, expected ({X_public.shape[0]},)")
-        classes, codes, public_codes, notes = self._public_classes(y, y_public)
-        if self.domain is not None and self._clips:
-            self._warn_of_clipping(X)
-        public = None
-        if X_public is not None and public_codes is not None:
-            public = PublicSample(self._prepare(X_public), public_codes)
-        return SimulatedUsers(
-            Records(self._prepare(X), codes, mask), streams, classes=classes, public=public, notes=notes
-        )
-
     def _meet(self, users: Users) -> None:
         super()._meet(users)
         if users.classes is None:
             raise ConfigurationError("classes=None: the users' list of classes must be public; pass classes=[...]")
         self.classes_ = users.classes
-
-    def _public_classes(
-        self, y: np.ndarray, y_public: np.ndarray | None
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, list[str]]:
-        """The list of classes, the number of each label in it, and a note if the list is not public."""
-        labels, notes = y if y_public is None else np.concatenate([y, y_public]), []
-        if self.classes is not None:
-            known = np.unique(self.classes)
-            codes = np.minimum(np.searchsorted(known, labels), known.size - 1)
-            if known.size == 0 or (known[codes] != labels).any():
-                raise DataError("y has a class that is not in `classes`; list every class that may occur")
-        else:
-            known, codes = np.unique(labels, return_inverse=True)
-            if self.uses_epsilon:
-                warnings.warn(
-                    "classes was not given: the list is taken from the protected labels, which leaks the classes that "
-                    "occur; pass classes=[...] from public knowledge",
-                    PrivacyLeakWarning,
-                    stacklevel=5,
-                )
-                notes = ["list of classes taken from protected labels"]
-        return known, codes[: y.size], None if y_public is None else codes[y.size :], notes
-
-    def _prepare(self, X: np.ndarray) -> np.ndarray:
-        return X if self.domain is None else self._to_unit_cube(X)
-
-    def _check_predict(self, X: np.ndarray) -> np.ndarray:
-        check_is_fitted(self)
-        return self._prepare(self._validated(X, reset=False, dtype=np.float64))
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Predict class labels for X of shape (m, d)."""

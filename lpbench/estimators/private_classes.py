@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from lpbench.errors import ConfigurationError
-from lpbench.privacy import GRR, Device, Laplace, Mechanism, PriorResponse, Records, prior_reports, ranked_classes
+from lpbench.privacy import (
+    GRR,
+    Device,
+    HadamardResponse,
+    Laplace,
+    Mechanism,
+    PriorResponse,
+    Records,
+    prior_reports,
+    ranked_classes,
+)
 from lpbench.privacy.payload import Field
 from lpbench.seeds import Streams
 
@@ -19,8 +28,6 @@ class ClassQuestion:
     """What the curator asks of a class."""
 
     mechanism: Mechanism  # of the class code; Laplace noise goes to the one-hot vector
-    purpose: str = "class report"  # stream of the users' randomness, and its axes
-    axes: Mapping[str, int] = field(default_factory=dict)
     n_classes: int = 0  # where the mechanism does not say
     # Public prior of each asked user, (n, n_classes): the answer is among the user's most probable classes.
     prior: np.ndarray | None = None
@@ -50,9 +57,6 @@ class ClassDevice(Device[ClassQuestion]):
         """One number a class for Laplace noise."""
         return question.n_classes if isinstance(question.mechanism, Laplace) else 1
 
-    def draws(self, streams: Streams, n: int, question: ClassQuestion) -> np.random.Generator:
-        return streams.generator(question.purpose, **question.axes)
-
     def report(self, records: Records, question: ClassQuestion, draws: np.random.Generator) -> np.ndarray:
         """Classes (n,), members of subsets (n, w), bits or noisy numbers (n, n_classes)."""
         if question.prior is None:
@@ -73,9 +77,9 @@ class ClassDevice(Device[ClassQuestion]):
         return question.mechanism.fields(self.columns(question))
 
     def addends(self, reports: np.ndarray, question: ClassQuestion) -> np.ndarray:
-        """Indicators of the reported categories, or the bits: shape (n, n_classes)."""
-        if isinstance(question.mechanism, GRR):
-            return np.eye(question.n_classes)[reports]
+        """Indicators of what is reported, or the bits: shape (n, n_classes), or the number of reports for n_classes."""
+        if isinstance(question.mechanism, (GRR, HadamardResponse)):
+            return np.eye(getattr(question.mechanism, "n_reports", question.n_classes))[reports]
         return super().addends(reports, question)
 
     def estimate(self, sums: np.ndarray, question: ClassQuestion, n: Any) -> np.ndarray:

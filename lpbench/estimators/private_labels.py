@@ -11,6 +11,7 @@ import numpy as np
 
 from lpbench.checks import check_choice
 from lpbench.privacy import Device, DiscreteLaplace, Laplace, Records, check_epsilon
+from lpbench.privacy.device import Answers
 from lpbench.privacy.payload import Field, Reals
 from lpbench.seeds import Streams
 
@@ -55,11 +56,8 @@ class LabelQuestion:
 class LabelDevice(Device[LabelQuestion]):
     """Clip the label to the public range and add Laplace noise.
 
-    The unit noise comes from the stream "label" and depends on neither budget nor method, so that methods and budgets
-    are compared on the same draws.
+    The unit noise does not depend on the budget, so that budgets are compared on the same draws.
     """
-
-    draws_for_all = True
 
     def draws(self, streams: Streams, n: int, question: LabelQuestion) -> np.ndarray:
         """Standard Laplace noise of the users, shape (n,)."""
@@ -101,9 +99,9 @@ class LabelDevice(Device[LabelQuestion]):
         """The budget must be a number > 0, also where the label is public."""
         check_epsilon(question.epsilon)
 
-    def draw_many(self, records: Records, family: Sequence[LabelQuestion], streams: Streams) -> list[np.ndarray]:
-        """Noisy labels by several questions, all with the same unit noise."""
-        draws = self.draws(streams, len(records), family[0])
+    def draw_many(self, records: Records, family: Sequence[LabelQuestion], answers: Answers) -> list[np.ndarray]:
+        """Noisy labels by several questions, each the first that users are asked, all with the same unit noise."""
+        draws = self.draws(answers("ask", 0), len(records), family[0])
         return [self.report(records, question, draws) for question in family]
 
     @staticmethod

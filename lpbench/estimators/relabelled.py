@@ -7,7 +7,7 @@ the device evaluates at its own complete record before it answers.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 
@@ -52,10 +52,6 @@ class RelabelledDevice(Device[RelabelledQuestion]):
     """Relabel the own record, and answer as another device does."""
 
     device: Device[Any] = field(kw_only=True)
-
-    @property
-    def draws_for_all(self) -> bool:  # type: ignore[override]
-        return self.device.draws_for_all
 
     def mechanism(self, question: RelabelledQuestion) -> Mechanism:
         return self.device.mechanism(question.question)
@@ -126,6 +122,7 @@ class RelabelledUsers(Users):
         self._users, self._relabelling, self.range = users, relabelling, y_range
         self.n, self.n_features = users.n, users.n_features
         self.y_range, self.classes, self.public = y_range, None, public
+        self.groups, self.units = users.groups, users.units
 
     @property
     def mask(self) -> np.ndarray:
@@ -141,8 +138,8 @@ class RelabelledUsers(Users):
     def sums(self, device: Device[Any], question: Any, by: np.ndarray | None = None) -> np.ndarray:
         return self._users.sums(RelabelledDevice(device=device), RelabelledQuestion(question, self._relabelling), by)
 
-    def take(self, who: np.ndarray, purpose: str | None = None, /, **axes: Any) -> RelabelledUsers:
-        return RelabelledUsers(self._users.take(who, purpose, **axes), self._relabelling, self.range, self.public)
+    def _part(self, who: np.ndarray) -> Self:
+        return type(self)(self._users.take(who), self._relabelling, self.range, self.public)
 
     @property
     def spent(self) -> Guarantee:

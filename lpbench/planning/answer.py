@@ -64,18 +64,23 @@ class Need:
         _check_users(users, len(self.pilot.y))
         return self._surfaces["method"].at(users, epsilon)
 
+    def constant(self, users: Any, epsilon: Any) -> np.ndarray:
+        """Error of the better private constant, shape (m,), at m pairs of users and budget."""
+        found = [surface.at(users, epsilon)[0] for name, surface in self._surfaces.items() if name != "method"]
+        return np.asarray(np.min(found, axis=0))
+
     def table(self) -> pd.DataFrame:
         """Return one row for each number of users and budget.
 
         ``error`` has a 90 % interval from ``low`` to ``high``, ``better`` says whether all of it is below the error of
-        the private ``constant``; ``bits`` are those that a user sends; ``extrapolated`` rows have more users than the
-        pilot trained on.
+        the better private ``constant``; ``bits`` are those that a user sends; ``extrapolated`` rows have more users
+        than the pilot trained on.
         """
         import pandas as pd
 
         n, epsilon = (grid.ravel() for grid in np.meshgrid(self.users, self.budgets, indexing="ij"))
         error, low, high = self.error(n, epsilon)
-        constant = self._surfaces["constant"].at(n, epsilon)[0]
+        constant = self.constant(n, epsilon)
         return pd.DataFrame(
             {
                 "users": n, "epsilon": epsilon, "error": error, "low": low, "high": high, "constant": constant,
@@ -111,7 +116,7 @@ class Need:
         grid = np.geomspace(self.budgets.min(), self.budgets.max(), _STEPS)
         found = []
         for n in self.users:
-            constant = self._surfaces["constant"].at(np.full(grid.size, n), grid)[0]
+            constant = self.constant(np.full(grid.size, n), grid)
             found.append(_first(grid, self.error(n, grid)[2] < constant))
         return pd.DataFrame({"users": self.users, "epsilon": found})
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from lpbench.checks import check_dense, check_range
 from lpbench.errors import ConfigurationError, DataError
-from lpbench.estimators import PrivateMajority, PrivateMean, ResidualGP, ResidualScore
+from lpbench.estimators import PrivateConstant, PrivateMajority, PrivateMean, ResidualGP, ResidualScore
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
 
@@ -41,9 +41,10 @@ class Pilot:
         return "mse" if self.y_range is not None else "accuracy"
 
     def models(self) -> dict[str, Any]:
-        """The tuning-free method and the private constant."""
+        """The tuning-free method and private constants, of which the better one counts."""
         if self.y_range is not None:
-            return {"method": ResidualGP(y_range=self.y_range), "constant": PrivateMean(y_range=self.y_range)}
+            kinds = {"method": ResidualGP, "constant": PrivateMean, "shrunk constant": PrivateConstant}
+            return {name: kind(y_range=self.y_range) for name, kind in kinds.items()}
         known = np.arange(self.classes.size)
         return {"method": ResidualScore(classes=known), "constant": PrivateMajority(classes=known)}
 
@@ -99,7 +100,7 @@ class PilotRuns:
 
     users: np.ndarray  # (a,), numbers of training users
     budgets: np.ndarray  # (b,), the last is inf: no privacy
-    #: Of "method" and "constant", (splits, a, b): squared errors, or shares of wrong classes.
+    #: By name of :meth:`Pilot.models`, (splits, a, b): squared errors, or shares of wrong classes.
     losses: dict[str, np.ndarray]
 
 

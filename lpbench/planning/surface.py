@@ -101,10 +101,17 @@ class Surface:
     def at(self, users: np.ndarray, epsilon: np.ndarray) -> np.ndarray:
         """Error and its interval at pairs of users and budgets: ndarray of shape (3, m), error, low, high.
 
-        All three decrease in users and budget.
+        All three decrease in users and budget. The upper end counts on half of what the error falls beyond the
+        pilot's users and information, in logarithms: no pilot shows that it goes on falling.
         """
         n = np.asarray(users, dtype=float).ravel()
         s = n * np.array([information(e) for e in np.asarray(epsilon, dtype=float).ravel()])
+        error, low, high = self._within(n, s)
+        edge = self._within(np.minimum(n, self._n.max()), np.minimum(s, self._s.max()))[2]
+        return np.array([error, low, np.maximum(high, np.sqrt(high * edge))])
+
+    def _within(self, n: np.ndarray, s: np.ndarray) -> np.ndarray:
+        """Error, low and high as draws of the law have them."""
         draws = np.array([law.at(s, n) for law in self._draws]) * self._factors[:, None]
         low, high = np.quantile(draws, [0.5 - COVERAGE / 2, 0.5 + COVERAGE / 2], axis=0)
         error = np.mean([law.at(s, n) for law in self._central], axis=0)

@@ -5,6 +5,7 @@ from lpbench.privacy.device import Device, Release
 from lpbench.privacy.exponential import Exponential, exponential_choices
 from lpbench.privacy.gaussian import Gaussian, gaussian_delta, gaussian_epsilon, gaussian_sigma
 from lpbench.privacy.guarantee import MODELS, Guarantee
+from lpbench.privacy.hadamard import HadamardResponse
 from lpbench.privacy.laplace import DiscreteLaplace, Laplace, cell_noise, discrete_cell_noise, sum_of_laplace
 from lpbench.privacy.mechanism import (
     CategoryMechanism,
@@ -46,6 +47,7 @@ __all__ = [
     "FiniteMechanism",
     "Gaussian",
     "Guarantee",
+    "HadamardResponse",
     "Hybrid",
     "Laplace",
     "Mechanism",

@@ -42,6 +42,17 @@ def hashed_uniforms(seed: int, keys: np.ndarray, n_draws: int = 1) -> np.ndarray
     -------
     ndarray of shape (n_draws, n)
     """
+    # 52 bits and a half: 53 bits and a half would round up to 1.0.
+    return ((_hashed(seed, keys, n_draws) >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
+
+
+def hashed_words(seed: int, keys: np.ndarray) -> np.ndarray:
+    """Whole numbers below 2^62 that depend on (seed, key) alone: int64 ndarray of shape (n,)."""
+    return (_hashed(seed, keys, 1)[0] >> np.uint64(2)).astype(np.int64)
+
+
+def _hashed(seed: int, keys: np.ndarray, n_draws: int) -> np.ndarray:
+    """Numbers of 64 bits, shape (n_draws, n)."""
     keys = np.asarray(keys)
     if not np.issubdtype(keys.dtype, np.integer):
         raise DataError(f"keys must be integers, got dtype {keys.dtype}")
@@ -54,8 +65,7 @@ def hashed_uniforms(seed: int, keys: np.ndarray, n_draws: int = 1) -> np.ndarray
         hashed += _GOLDEN
         hashed = _mix(hashed)
     steps = np.arange(1, n_draws + 1, dtype=np.uint64)[:, None] * _GOLDEN
-    # 52 bits and a half: 53 bits and a half would round up to 1.0.
-    return ((_mix(hashed + steps) >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
+    return _mix(hashed + steps)
 
 
 def _mixed_columns(keys: np.ndarray) -> Iterator[np.ndarray]:

@@ -7,9 +7,9 @@ values: the client's code exists once.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from lpbench.privacy.records import Records
 from lpbench.seeds import Streams
 
 Q = TypeVar("Q")
+
+#: The randomness of an answer in a simulation: ``answers(verb, questions answered before, who=None)``.
+Answers = Callable[..., Streams]
 
 #: Entries of reports that are drawn at once where reports are added up.
 _CHUNK = 1 << 20
@@ -44,12 +47,6 @@ class Device(ABC, Generic[Q]):
     and other users' values, which the audit tests.
     """
 
-    #: Stream of the users' randomness. Rounds, and questions to different groups, need streams of their own.
-    purpose: ClassVar[str] = "report"
-    #: Whether randomness is drawn for all users, of which those asked take theirs: it does not depend on who is asked
-    #: then, and several groups may be asked from one stream.
-    draws_for_all: ClassVar[bool] = False
-
     @abstractmethod
     def mechanism(self, question: Q) -> Mechanism:
         """Return the mechanism that randomises what :meth:`inputs` returns."""
@@ -59,8 +56,11 @@ class Device(ABC, Generic[Q]):
         """Return what each record puts into the mechanism, one row a record."""
 
     def draws(self, streams: Streams, n: int, question: Q) -> Any:
-        """Return the randomness of ``n`` users: a Generator, or arrays whose last axis is the users."""
-        return streams.generator(self.purpose)
+        """Return the randomness of ``n`` users: a Generator, or arrays whose last axis is the users.
+
+        ``streams`` are the answer's own, so that names need to tell the parts of one report apart and nothing else.
+        """
+        return streams.generator("report")
 
     def report(self, records: Records, question: Q, draws: Any) -> np.ndarray:
         """Return the reports of all users: ndarray of shape (n,) or (n, k). This is what leaves the devices."""
@@ -141,13 +141,13 @@ class Device(ABC, Generic[Q]):
         """Draw the question after the reports of all users in ``question.order``, see :meth:`.users.Users.chain`."""
         raise ConfigurationError(f"{type(self).__name__} has no shortcut for a sequence; ask the users one by one")
 
-    def draw_many(self, records: Records, family: Any, streams: Streams) -> Any:
-        """Answer a family of questions with common random numbers, for a sweep; None of it is ever sent."""
+    def draw_many(self, records: Records, family: Any, answers: Answers) -> Any:
+        """Answer a family of questions, for a sweep, as users would answer each of them; none of it is ever sent."""
         raise ConfigurationError(f"{type(self).__name__} has no shortcut for many questions; ask them one by one")
 
-    def draw_together(self, several: Sequence[Records], family: Any, streams: Sequence[Streams]) -> Any:
+    def draw_together(self, several: Sequence[Records], family: Any, answers: Sequence[Answers]) -> Any:
         """Answer a family of questions in several replications at once; by default one after the other."""
-        return [self.draw_many(records, family, own) for records, own in zip(several, streams, strict=True)]
+        return [self.draw_many(records, family, own) for records, own in zip(several, answers, strict=True)]
 
     def added_up(self, records: Records, question: Q, draws: Any) -> np.ndarray:
         """Return the sums of all users' reports, shape (k,), a chunk of users at a time; ``draws`` is a Generator."""
@@ -168,9 +168,6 @@ class Release(ABC, Generic[Q]):
 
     :meth:`statistic` is computed from the records, whose neighbours move it by no more than the mechanism hides.
     """
-
-    #: Name of the stream of the curator's noise.
-    purpose: ClassVar[str] = "release"
 
     @abstractmethod
     def mechanism(self, question: Q) -> Mechanism:
@@ -194,7 +191,7 @@ class Release(ABC, Generic[Q]):
 
     def draws(self, streams: Streams, n: int, question: Q) -> Any:
         """Return the curator's randomness."""
-        return streams.generator(self.purpose)
+        return streams.generator("release")
 
     def release(self, records: Records, question: Q, draws: Any) -> np.ndarray:
         """Return what is released."""

@@ -1,23 +1,30 @@
 """Finite laws in integers: probabilities that are met to the last unit, so that the stated loss is the exact one.
 
 A floating-point sum such as ``uniform + row`` rounds the uniform to the grid of the sum, which moves small
-probabilities and loses the smallest. Here a row of a law is whole numbers that add up to 2^62, and a report is found by
-comparing a whole number below 2^62 with their sums; nothing is rounded after the row is fixed. Uniforms that budgets
-share stay doubles, multiples of 2^-53: their thresholds lie on that grid.
+probabilities and loses the smallest. Here every decision compares a *word*, a whole number drawn evenly below 2^62,
+with a whole number; nothing is rounded after that number is fixed, and it is rounded towards more privacy. Budgets may
+share words.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from lpbench.errors import DataError
+
 #: Bits of the whole numbers that decide.
 BITS = 62
 UNITS = 1 << BITS
-#: Steps of a double uniform on [0, 1).
-_STEPS = 2.0**53
+#: Factor that brings a probability computed in doubles below the exact one.
+_DOWN = 1.0 - 2.0**-44
+#: Bits of a word that are drawn first; the others are drawn where these do not decide.
+_FIRST = 16
+#: Entries drawn at once.
+BLOCK = 1 << 16
 
 
 def whole_rows(log_rows: np.ndarray) -> np.ndarray:
@@ -42,6 +49,14 @@ def log_law(units: np.ndarray) -> np.ndarray:
         return np.log(units / float(UNITS))
 
 
+def whole_epsilon(units: np.ndarray) -> float:
+    """Exact loss of laws in whole numbers (inputs, reports), rounded up to a double."""
+    least, most = units.min(axis=0), units.max(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        losses = np.log1p((most - least) / least)
+    return float(losses[most > 0].max(initial=0.0) * (1.0 + 2.0**-50))
+
+
 def draw_whole(units: np.ndarray, rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Draw one report a user by the law of the user's row: int64 ndarray of the shape of ``rows``."""
     where, deciding = np.ravel(rows), rng.integers(UNITS, size=np.size(rows))
@@ -54,14 +69,78 @@ def draw_whole(units: np.ndarray, rows: np.ndarray, rng: np.random.Generator) ->
     return found.reshape(np.shape(rows))
 
 
-def grid_keep(away: ArrayLike) -> np.ndarray:
-    """Threshold below which a double uniform keeps the truth; all else has probability ``away`` at least, or 0 like it.
+def words(rng: np.random.Generator, size: int | tuple[int, ...]) -> np.ndarray:
+    """Draw whole numbers evenly from 0, ..., 2^62 - 1: int64 ndarray."""
+    whole = np.asarray(rng.integers(2**64 - 1, size=size, dtype=np.uint64, endpoint=True))  # the fastest draw
+    return (whole >> np.uint64(64 - BITS)).view(np.int64)
 
-    Rounded to the nearest multiple of 2^-53, the loss would exceed its budget, and from a budget of 37 nothing but the
-    truth would be left.
+
+def blocks(shape: tuple[int, ...]) -> Iterator[slice]:
+    """Rows by rows that fit the cache of a processor."""
+    rows = max(1, BLOCK // max(1, math.prod(shape[1:])))
+    return (slice(start, start + rows) for start in range(0, shape[0], rows))
+
+
+def in_blocks(report: Callable[..., np.ndarray], values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Reports, each of a value and two words, block by block."""
+    reports = np.empty(values.shape, dtype=np.int64)
+    for block in blocks(values.shape):
+        part = values[block]
+        reports[block] = report(part, words(rng, part.shape), words(rng, part.shape))
+    return reports
+
+
+def check_words(drawn: np.ndarray) -> np.ndarray:
+    """Return words as they are; uniforms of [0, 1), which would all tell the truth, are refused."""
+    drawn = np.asarray(drawn)
+    if drawn.dtype.kind not in "iu":
+        raise DataError(f"draws are {drawn.dtype}, but must be whole numbers below 2^62: rng.integers(2**62, size=n)")
+    return drawn
+
+
+def told_units(epsilon: ArrayLike, least: ArrayLike) -> np.ndarray:
+    """Of the 2^62 words, how many tell the truth where all others lead to a report that is drawn without it.
+
+    If the latter gives every report probability ``least`` at least, the loss is log(1 + told / (rest least)), which
+    stays below ``epsilon`` whatever the budget. One word lies at every finite budget, and none without a limit.
     """
-    steps: np.ndarray = np.ceil(np.asarray(away, dtype=np.float64) * _STEPS)
-    return 1.0 - steps / _STEPS
+    with np.errstate(over="ignore"):
+        odds = np.expm1(epsilon) * np.asarray(least, dtype=np.float64) * _DOWN
+    low = odds < 1.0
+    if np.all(low):
+        return _few(odds)
+    told = UNITS - np.maximum(np.ceil(UNITS / (1.0 + odds)), 1.0).astype(np.int64)
+    return np.where(np.isinf(epsilon), UNITS, np.where(low, _few(np.minimum(odds, 1.0)), told))
+
+
+def _few(odds: np.ndarray) -> np.ndarray:
+    """Of the 2^62 words, the share odds / (1 + odds), which is at most a half."""
+    return np.floor(UNITS * (odds / (1.0 + odds))).astype(np.int64)
+
+
+def kept_units(epsilon: ArrayLike) -> np.ndarray:
+    """Of the 2^62 words, how many keep a bit: those that tell it, and half of the others."""
+    told: np.ndarray = UNITS // 2 + told_units(epsilon, 0.5) // 2
+    return told
+
+
+def below(drawn: np.ndarray, m: ArrayLike) -> np.ndarray:
+    """Turn words into numbers 0, ..., m - 1, each of which has 2^62 / m of the words, rounded down or up."""
+    m = np.asarray(m, dtype=np.int64)
+    if m.max(initial=1) > 1 << 31:
+        return drawn % m
+    return ((drawn >> 31) * m + ((drawn & (2**31 - 1)) * m >> 31)) >> 31  # floor(word * m / 2^62)
+
+
+def draw_below(units: int, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+    """Draw whether words lie below ``units``: boolean ndarray. Few words need more than their first 16 bits."""
+    first, rest = divmod(units, 1 << (BITS - _FIRST))
+    drawn = rng.integers(1 << _FIRST, size=shape, dtype=np.uint16)
+    found: np.ndarray = drawn < first
+    if rest:
+        open_ = np.flatnonzero(drawn == first)
+        found.reshape(-1)[open_] = rng.integers(1 << (BITS - _FIRST), size=open_.size) < rest
+    return found
 
 
 def weight_pair(log_ratio: float, near: int, far: int) -> tuple[int, int]:
@@ -72,7 +151,6 @@ def weight_pair(log_ratio: float, near: int, far: int) -> tuple[int, int]:
     """
     if log_ratio > BITS * math.log(2.0) - math.log(near):
         return (UNITS - far) // near, 1
-    ratio = math.exp(log_ratio)
-    small = max(int(UNITS / (near * ratio + far) * (1.0 - 2.0**-40)), 1)
-    large = int(small * ratio * (1.0 - 2.0**-51))
+    small = max(int(UNITS / (near * math.exp(log_ratio) + far) * _DOWN), 1)
+    large = small + int(small * math.expm1(log_ratio) * _DOWN)
     return max(min(large, (UNITS - far * small) // near), small), small

@@ -60,7 +60,7 @@ class Laplace(AdditiveMechanism):
     @property
     def variance(self) -> float:
         """Variance of one entry's noise, 2 scale^2."""
-        return 2.0 * self.scale**2
+        return 2.0 * self.scale * self.scale
 
     def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return values + Laplace(scale) noise, entry by entry; shape of ``values``."""
@@ -205,7 +205,8 @@ class DiscreteLaplace(AdditiveMechanism):
     @property
     def variance(self) -> float:
         """Variance of one entry's noise, 2 q step^2 / (1 - q)^2 with q = exp(-step / scale)."""
-        return self.step**2 / (2.0 * math.sinh(self.step / self.scale / 2.0) ** 2) if self.scale > 0 else 0.0
+        rate = self.step / self.scale if self.scale > 0 else math.inf
+        return 2.0 * math.exp(-rate) * (self.step / math.expm1(-rate)) ** 2
 
     def round(self, values: ArrayLike) -> np.ndarray:
         """Index of the nearest grid point, halves upwards, without rounding error."""

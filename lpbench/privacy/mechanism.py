@@ -17,11 +17,13 @@ from numpy.typing import ArrayLike
 
 from lpbench.checks import check_number, check_whole
 from lpbench.errors import ConfigurationError, DataError
-from lpbench.privacy.exact import draw_whole, log_law, whole_rows
+from lpbench.privacy.exact import draw_whole, log_law, whole_epsilon, whole_rows
 from lpbench.privacy.payload import Field, Integers, Reals
 
 #: Budgets beyond which doubles cannot tell a report's law from that of no budget, or of no noise.
 LEAST_EPSILON, MOST_EPSILON = 1e-15, 1e15
+#: Categories beyond which a whole number below 2^62 draws one of them too unevenly.
+MOST_CATEGORIES = 1 << 60
 
 
 def check_epsilon(epsilon: Any, name: str = "epsilon", most: float = MOST_EPSILON) -> float:
@@ -145,7 +147,7 @@ class Channel(FiniteMechanism):
     @property
     def epsilon(self) -> float:
         """Exact epsilon of one report."""
-        return exact_epsilon(self.log_channel())
+        return whole_epsilon(self._units)
 
     @property
     def bits(self) -> float:
@@ -188,6 +190,8 @@ class CategoryMechanism(FiniteMechanism):
     def check_values(self, values: ArrayLike) -> np.ndarray:
         """Return categories as an int64 array; all must lie in 0, ..., n_categories - 1."""
         values = np.asarray(values)
+        if self.n_categories > MOST_CATEGORIES:
+            raise ConfigurationError(f"n_categories={self.n_categories!r} must be at most 2^60; merge categories")
         if values.size and (
             not np.issubdtype(values.dtype, np.integer) or values.min() < 0 or values.max() >= self.n_categories
         ):

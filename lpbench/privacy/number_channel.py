@@ -18,8 +18,8 @@ from scipy.sparse import csr_matrix, eye_array, hstack, kron, vstack
 
 from lpbench.checks import check_choice
 from lpbench.errors import ConfigurationError
-from lpbench.privacy.exact import draw_whole, log_law, whole_rows
-from lpbench.privacy.mechanism import FiniteMechanism, check_epsilon, exact_epsilon
+from lpbench.privacy.exact import draw_whole, log_law, whole_epsilon, whole_rows
+from lpbench.privacy.mechanism import FiniteMechanism, check_epsilon
 from lpbench.privacy.payload import Field, Integers
 from lpbench.privacy.piecewise import check_unit
 from lpbench.privacy.randomized_response import GRR
@@ -75,7 +75,7 @@ class NumberChannel(FiniteMechanism):
     @cached_property
     def epsilon(self) -> float:
         """Exact epsilon between any two users."""
-        return exact_epsilon(self.log_channel())
+        return whole_epsilon(self._units)
 
     def fields(self, columns: int = 1) -> tuple[Field, ...]:
         """The number of an output."""
@@ -164,7 +164,8 @@ def rr_on_bins(epsilon: float, prior: ArrayLike) -> NumberChannel:
         edges.append(int(cuts[d][edges[-1]]))
     edges.reverse()
     owner = np.repeat(np.arange(len(edges) - 1), np.diff(edges))
-    table = GRR(epsilon, len(edges) - 1).log_channel()
+    # The logarithms of the table are off by less than this.
+    table = GRR(max(epsilon / 2.0, epsilon - 1e-15), len(edges) - 1).log_channel()
     return NumberChannel.of(points, reading[edges[:-1], edges[1:]], table[owner], "nearest")
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lpbench.errors import DataError
-from lpbench.privacy.exact import UNITS, weight_pair
+from lpbench.privacy.exact import UNITS, weight_pair, whole_epsilon
 from lpbench.privacy.mechanism import ContinuousMechanism, check_epsilon
 
 #: Budget up to which the two-point mechanism alone has the least worst-case variance.
@@ -106,8 +106,7 @@ class Piecewise(_UnitMechanism):
         """Exact epsilon between any two numbers of different windows."""
         if math.isinf(self.budget):
             return math.inf
-        near, far = self.weights
-        return math.log(near / far)
+        return whole_epsilon(np.array([self.weights, self.weights[::-1]]))
 
     @property
     def bits(self) -> float:
@@ -220,8 +219,7 @@ class Hybrid(_UnitMechanism):
         """Exact epsilon between -1 and 1."""
         if math.isinf(self.budget):
             return math.inf
-        true, false = self.weights
-        two = math.log(true / false)
+        two = whole_epsilon(np.array([self.weights, self.weights[::-1]]))
         return max(two, self.piecewise.epsilon) if self.share > 0 else two
 
     @property

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lpbench.errors import ConfigurationError
+from lpbench.privacy.exact import UNITS, below, words
 from lpbench.privacy.mechanism import CategoryMechanism
-from lpbench.privacy.randomized_response import grr_probabilities, grr_reports
+from lpbench.privacy.randomized_response import grr_probabilities, grr_told
 
 
 def ranked_classes(prior: ArrayLike, epsilon: float) -> tuple[np.ndarray, np.ndarray]:
@@ -56,9 +57,8 @@ def prior_reports(
     """
     truth = np.asarray(truth, dtype=np.int64)
     rank = np.argmax(order == truth[:, None], axis=1)
-    anything = np.floor(rng.random(truth.size) * size).astype(np.int64)
-    answer = grr_reports(np.minimum(rank, size - 1), size, epsilon, rng.random(truth.size), rng.random(truth.size))
-    shown = np.where(rank < size, answer, anything)
+    told = (words(rng, truth.size) < grr_told(size, epsilon)) & (rank < size)
+    shown = np.where(told, rank, below(words(rng, truth.size), size))
     return np.take_along_axis(order, shown[:, None], axis=1)[:, 0].astype(np.int64)
 
 
@@ -110,10 +110,10 @@ class PriorResponse(CategoryMechanism):
     def log_channel(self) -> np.ndarray:
         """Channel of shape (K, K), -inf for categories that are not reported."""
         k, listed = len(self.shown), list(self.shown)
-        table = np.full((self.n_categories,) * 2, -math.inf)
-        table[:, listed] = -math.log(k)
-        log_keep = -math.log1p((k - 1) * math.exp(-self.budget))
-        for own in listed:
-            table[own, listed] = log_keep - (self.budget if k > 1 else 0.0)
-            table[own, own] = log_keep
-        return table
+        told = int(grr_told(k, self.budget))
+        table = np.zeros((self.n_categories,) * 2)
+        table[:, listed] = 1.0 / k
+        table[listed] *= (UNITS - told) / UNITS
+        table[listed, listed] += told / UNITS
+        with np.errstate(divide="ignore"):
+            return np.log(table)

@@ -1,4 +1,4 @@
-"""Randomised response on bits, bit vectors and categories, driven by uniforms that budgets may share.
+"""Randomised response on bits, bit vectors and categories, driven by whole numbers that budgets may share.
 
 Sources: Warner (1965); HistOfTree eqs. (5), (8) (bits), (16), (17) (categories); label-DP eq. (13) (bit vectors).
 With q < p the probabilities that a report shows a false and the true value, (1{shown} - q) / (p - q) is unbiased for
@@ -13,21 +13,26 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit, log_expit
+from scipy.special import expit
 
 from lpbench.checks import check_whole
 from lpbench.errors import ConfigurationError, DataError
-from lpbench.privacy.exact import grid_keep
+from lpbench.privacy.exact import (
+    UNITS,
+    below,
+    blocks,
+    check_words,
+    draw_below,
+    in_blocks,
+    kept_units,
+    log_law,
+    told_units,
+)
 from lpbench.privacy.mechanism import CategoryMechanism, FiniteMechanism, check_epsilon
 from lpbench.privacy.payload import Field, Integers
 
-#: Uniforms drawn at once: they fit the cache of a processor.
-_BLOCK = 2**15
-#: Odds of a false report below which doubles end.
-_LEAST = 1e-300
 
-
-def rr_reports(bits: np.ndarray, epsilon: Any, u_keep: np.ndarray) -> np.ndarray:
+def rr_reports(bits: np.ndarray, epsilon: Any, keep: np.ndarray) -> np.ndarray:
     """Flip bits by Warner's rule at ``epsilon`` per bit.
 
     Parameters
@@ -35,23 +40,16 @@ def rr_reports(bits: np.ndarray, epsilon: Any, u_keep: np.ndarray) -> np.ndarray
     bits : 0/1 or boolean ndarray
     epsilon : float or ndarray
         Budget per bit; broadcasts against ``bits``.
-    u_keep : ndarray
-        Uniforms on [0, 1), one per bit: a bit is kept iff u < e^eps / (1 + e^eps), rounded down to a multiple of 2^-53
-        (:func:`lpbench.privacy.exact.grid_keep`). Sharing them across budgets keeps at a larger budget every bit that a
-        smaller one kept.
+    keep : integer ndarray
+        Even whole numbers below 2^62, one per bit: a bit is kept iff its number is below 2^62 e^eps / (1 + e^eps),
+        rounded towards more privacy. Sharing them across budgets keeps at a larger budget every bit that a smaller one
+        kept.
 
     Returns
     -------
     boolean ndarray, the broadcast shape
     """
-    return np.asarray(bits, dtype=bool) ^ (np.asarray(u_keep) >= grid_keep(_away(2, epsilon)))
-
-
-def _away(m: ArrayLike, epsilon: ArrayLike) -> np.ndarray:
-    """Probability of all m - 1 other reports; more than 0 at any finite budget, however large."""
-    m, epsilon = np.asarray(m), np.asarray(epsilon, dtype=np.float64)
-    odds = (m - 1) * np.maximum(np.exp(-epsilon), _LEAST)
-    return np.where(np.isfinite(epsilon), odds / (1.0 + odds), 0.0)
+    return np.asarray(bits, dtype=bool) ^ (check_words(keep) >= kept_units(epsilon))
 
 
 def grr_probabilities(m: ArrayLike, epsilon: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
@@ -75,9 +73,7 @@ def grr_weights(m: ArrayLike, epsilon: ArrayLike) -> tuple[np.ndarray, np.ndarra
     return 1.0 + np.asarray(m) * offset, offset
 
 
-def grr_reports(
-    truth: np.ndarray, m: ArrayLike, epsilon: ArrayLike, u_keep: np.ndarray, u_other: np.ndarray
-) -> np.ndarray:
+def grr_reports(truth: np.ndarray, m: ArrayLike, epsilon: ArrayLike, keep: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Generalised randomised response of a batch of users, each with a category count of its own.
 
     Parameters
@@ -85,13 +81,13 @@ def grr_reports(
     truth : integer ndarray of shape (n,)
         True category, 0, ..., m_i - 1.
     m : int or integer ndarray of shape (n,)
-        Number of categories of each user (public), below 2^53.
+        Number of categories of each user (public), at most 2^62.
     epsilon : float or ndarray
         Budget of the report; broadcasts.
-    u_keep, u_other : ndarray of shape (n,)
-        Uniforms on [0, 1): the truth is reported iff u_keep < p, rounded down to a multiple of 2^-53, else u_other
-        chooses evenly among the others. Sharing them across budgets keeps at a larger budget every truth that a smaller
-        one kept.
+    keep, other : integer ndarray of shape (n,)
+        Even whole numbers below 2^62. A share p - q of the former tells the truth, rounded towards more privacy; else
+        the latter chooses among *all* categories (HistOfTree eq. (17)). Sharing them across budgets keeps at a larger
+        budget every truth that a smaller one kept.
 
     Returns
     -------
@@ -100,9 +96,12 @@ def grr_reports(
     truth, m = np.asarray(truth, dtype=np.int64), np.asarray(m, dtype=np.int64)
     if ((truth < 0) | (truth >= m)).any():
         raise DataError("truth must lie in 0, ..., m - 1 for every user")
-    keep = grid_keep(_away(m, epsilon))
-    other = np.floor(u_other * (m - 1)).astype(np.int64)
-    return np.where(u_keep < keep, truth, other + (other >= truth))
+    return np.where(check_words(keep) < grr_told(m, epsilon), truth, below(check_words(other), m))
+
+
+def grr_told(m: ArrayLike, epsilon: ArrayLike) -> np.ndarray:
+    """Of 2^62 words, those that tell the truth; the others choose evenly among m categories."""
+    return told_units(epsilon, UNITS // np.asarray(m, dtype=np.int64) / UNITS)
 
 
 @dataclass(frozen=True)
@@ -160,14 +159,19 @@ class RandomizedResponse(FiniteMechanism):
     def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return boolean reports of the shape of ``values`` (bits, one-hot rows, ...)."""
         values = np.asarray(values)
-        if values.dtype != bool and not ((values == 0) | (values == 1)).all():
-            raise DataError("values must be bits (0/1 or False/True)")
         users = np.atleast_1d(values)
-        reports, rows = np.empty(users.shape, dtype=bool), max(1, _BLOCK // max(1, math.prod(users.shape[1:])))
-        for start in range(0, len(users), rows):
-            some = users[start : start + rows]
-            reports[start : start + rows] = rr_reports(some, self.bit_epsilon, rng.random(some.shape))
+        reports = np.empty(users.shape, dtype=bool)
+        for block in blocks(users.shape):
+            bits = users[block]
+            if bits.dtype != bool and not ((bits == 0) | (bits == 1)).all():
+                raise DataError("values must be bits (0/1 or False/True)")
+            np.equal(bits, draw_below(self.kept, bits.shape, rng), out=reports[block])
         return reports.reshape(values.shape)
+
+    @property
+    def kept(self) -> int:
+        """Of 2^62 whole numbers, how many keep a bit."""
+        return int(kept_units(self.bit_epsilon))
 
     def estimate(self, reports: np.ndarray, n: Any = 1) -> np.ndarray:
         """Unbiased estimate of the bits, or of the number of ones among ``n`` users from the number reported."""
@@ -183,9 +187,8 @@ class RandomizedResponse(FiniteMechanism):
         return rng.binomial(ones, self.keep) + rng.binomial(n - ones, self.flip)
 
     def log_channel(self) -> np.ndarray:
-        """Channel of one bit, shape (2, 2)."""
-        kept, flipped = log_expit(self.bit_epsilon), log_expit(-self.bit_epsilon)
-        return np.array([[kept, flipped], [flipped, kept]])
+        """Channel of one bit, shape (2, 2), that of :meth:`randomize` to the last unit."""
+        return log_law(np.array([[self.kept, UNITS - self.kept], [UNITS - self.kept, self.kept]]))
 
 
 @dataclass(frozen=True)
@@ -219,7 +222,11 @@ class BitVector(CategoryMechanism):
     def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return boolean reports of shape (n, n_categories) for categories of shape (n,)."""
         values = self.check_values(values)
-        return self.response.randomize(values[:, None] == np.arange(self.n_categories), rng)
+        reports, kept = np.empty((values.size, self.n_categories), dtype=bool), self.response.kept
+        for block in blocks(reports.shape):
+            np.logical_not(draw_below(kept, reports[block].shape, rng), out=reports[block])
+        reports[np.arange(values.size), values] ^= True
+        return reports
 
     def estimate(self, reports: np.ndarray, n: Any = 1) -> np.ndarray:
         """Unbiased indicators from reports, or unbiased counts of ``n`` users from sums of their reports."""
@@ -264,7 +271,7 @@ class GRR(CategoryMechanism):
     def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return reported categories, shape of ``values``."""
         values = self.check_values(values)
-        return grr_reports(values, self.n_categories, self.budget, rng.random(values.shape), rng.random(values.shape))
+        return in_blocks(lambda *part: grr_reports(part[0], self.n_categories, self.budget, *part[1:]), values, rng)
 
     def estimate(self, counts: np.ndarray, n: Any = 1) -> np.ndarray:
         """Unbiased counts of ``n`` users from how many reported each category (n = 1: indicators from a one-hot)."""
@@ -284,7 +291,8 @@ class GRR(CategoryMechanism):
         return truthful + rng.multinomial(blind, np.full(self.n_categories, 1.0 / self.n_categories))
 
     def log_channel(self) -> np.ndarray:
-        """Channel of shape (m, m)."""
-        m = self.n_categories
-        log_keep = -np.log1p((m - 1) * np.exp(-self.budget))
-        return np.where(np.eye(m, dtype=bool), log_keep, log_keep - self.budget)
+        """Channel of shape (m, m), that of :meth:`randomize` to the last unit."""
+        told = int(grr_told(self.n_categories, self.budget))
+        other = (UNITS - told) / UNITS / self.n_categories
+        with np.errstate(divide="ignore"):
+            return np.log(told / UNITS * np.eye(self.n_categories) + other)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from typing import Any
 
@@ -61,6 +61,7 @@ class Spending:
     central: bool = False
     shown_read: bool = False
     notes: list[str] = field(default_factory=list)
+    units: np.ndarray | None = None  # person of each user's row, numbered from zero: a person spends on all of them
     _accounts: list[Account] = field(default_factory=lambda: [Account()])
     _of_user: np.ndarray | None = None
 
@@ -98,6 +99,19 @@ class Spending:
             return list(self._accounts)
         return [self._accounts[i] for i in np.unique(self._of_user)]
 
+    @property
+    def _of_persons(self) -> list[Account]:
+        """Distinct accounts of persons, who spend on each of their rows."""
+        if self.units is None:
+            return self.accounts
+        of_user = np.zeros(self.n, dtype=np.intp) if self._of_user is None else self._of_user
+        kinds, kind = np.unique(of_user, return_inverse=True)
+        counts = np.zeros((self.units.max() + 1, kinds.size), dtype=np.int64)
+        np.add.at(counts, (self.units, kind), 1)
+        rows = [[(self._accounts[k], int(m)) for k, m in zip(kinds, row, strict=True) if m] for row in
+                np.unique(counts, axis=0)]  # fmt: skip
+        return [Account(*(sum(m * getattr(a, f.name) for a, m in row) for f in fields(Account))) for row in rows]
+
     def of_users(self) -> np.ndarray:
         """Epsilon of every user, shape (n,)."""
         totals = np.array([account.total for account in self._accounts])
@@ -117,7 +131,7 @@ class Spending:
         """Return the guarantee of the user who spends most; ``shown_bits`` is the size of what the users show."""
         if self.revealed:
             return Guarantee("none", math.inf, bits_up=shown_bits, note=self._note())
-        accounts = self.accounts
+        accounts = self._of_persons
         public = shown_bits if self.shown_read else 0.0
         return Guarantee(
             self.model(mask),
@@ -130,7 +144,9 @@ class Spending:
         )
 
     def _note(self) -> str:
-        return "; ".join(dict.fromkeys(filter(None, self.notes)))
+        most = 1 if self.units is None else int(np.bincount(self.units).max(initial=1))
+        several = f"sums over the rows of a person, who has at most {most}" if most > 1 else ""
+        return "; ".join(dict.fromkeys(filter(None, [*self.notes, several])))
 
 
 def numeric_bits(content: Any) -> float:

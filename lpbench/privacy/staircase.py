@@ -59,7 +59,9 @@ class Staircase(AdditiveMechanism):
     @property
     def variance(self) -> float:
         """Variance of the noise."""
-        return self.sensitivity**2 * noise_variance(self.budget, self.high_share)
+        if math.isinf(self.budget):
+            return 0.0
+        return self.sensitivity * self.sensitivity * noise_variance(self.budget, self.high_share)
 
     def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return values + noise; shape of ``values``."""

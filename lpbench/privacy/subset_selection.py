@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lpbench.errors import ConfigurationError
-from lpbench.privacy.exact import grid_keep
+from lpbench.privacy.exact import UNITS, blocks, check_words, told_units, words
 from lpbench.privacy.mechanism import CategoryMechanism, check_epsilon
 from lpbench.privacy.payload import Field, Integers
-from lpbench.privacy.randomized_response import grr_reports
+from lpbench.privacy.randomized_response import grr_reports, grr_told
 
-#: Random numbers held at once: they fit the cache of a processor.
-_BLOCK = 2**15
+#: Categories whose keys have 16 bits.
+_FEW = 2**13
 
 
 def subset_probabilities(m: ArrayLike, size: ArrayLike, epsilon: float) -> tuple[np.ndarray, np.ndarray]:
@@ -44,16 +44,16 @@ def best_size(m: int, epsilon: float) -> int:
 
 
 def subset_reports(
-    truth: np.ndarray, m: int, size: int, epsilon: float, u_keep: np.ndarray, rng: np.random.Generator
+    truth: np.ndarray, m: int, size: int, epsilon: float, keep: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
     """Client: a subset of ``size`` of the ``m`` categories for each user.
 
     Parameters
     ----------
     truth : int ndarray of shape (n,)
-    u_keep : ndarray of shape (n,)
-        Uniforms on [0, 1); the subset contains the truth iff u < p, rounded down to a multiple of 2^-53. Budgets may
-        share them.
+    keep : int ndarray of shape (n,)
+        Even whole numbers below 2^62: a share of them puts the truth into the subset, rounded towards more privacy, the
+        others draw one from all subsets. Budgets may share them.
     rng : numpy.random.Generator
         Chooses the other members.
 
@@ -62,20 +62,31 @@ def subset_reports(
     int64 ndarray of shape (n, size)
         The members, in increasing order.
     """
-    truth = np.asarray(truth, dtype=np.int64)
+    truth, keep = np.asarray(truth, dtype=np.int64), check_words(keep)
     if size == 1:
-        return grr_reports(truth, m, epsilon, u_keep, rng.random(truth.size))[:, None]
-    odds = (m - size) / size * max(math.exp(-epsilon), 1e-300)
-    keep = grid_keep(odds / (1.0 + odds) if math.isfinite(epsilon) else 0.0)
-    # The truth comes first or last; the order of the others is random.
-    rank = np.where(u_keep < keep, -1.0, 2.0)
+        return grr_reports(truth, m, epsilon, keep, words(rng, truth.size))[:, None]
+    told = keep < subset_told(m, size, epsilon)
+    kind = np.uint16 if m <= _FEW else np.uint32  # the shortest keys that are seldom tied
     members = np.empty((truth.size, size), dtype=np.int64)
-    for rows in np.array_split(np.arange(truth.size), math.ceil(truth.size * m / _BLOCK)):
-        keys = rng.random((rows.size, m))
-        np.put_along_axis(keys, truth[rows, None], rank[rows, None], axis=1)
-        members[rows] = np.argpartition(keys, size - 1, axis=1)[:, :size]
-    # The order must not tell which member came first.
-    return np.sort(members, axis=1)
+    left: np.ndarray = np.arange(truth.size)
+    while left.size:  # a tie at the size leaves open which category is a member: such users draw anew, at the end
+        tied = []
+        for block in blocks((left.size, m)):
+            some = left[block]
+            keys = rng.integers(np.iinfo(kind).max, size=(some.size, m), dtype=kind, endpoint=True)
+            keys[told[some], truth[some][told[some]]] = 0
+            inside = keys <= np.partition(keys, size - 1, axis=1)[:, size - 1 : size]
+            fits = np.count_nonzero(inside, axis=1) == size
+            found = np.flatnonzero(inside[fits]).reshape(-1, size)
+            members[some[fits]] = found - m * np.arange(len(found))[:, None]
+            tied.append(some[~fits])
+        left = np.concatenate(tied)
+    return members
+
+
+def subset_told(m: int, size: int, epsilon: float) -> int:
+    """Of 2^62 words, those that put the truth into the subset; the others draw from all subsets."""
+    return int(told_units(epsilon, size / m))
 
 
 @dataclass(frozen=True)
@@ -130,7 +141,7 @@ class SubsetSelection(CategoryMechanism):
     def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return the members of the subsets, shape (n, size), for categories of shape (n,)."""
         values = self.check_values(values)
-        return subset_reports(values, self.n_categories, self.size, self.budget, rng.random(values.shape), rng)
+        return subset_reports(values, self.n_categories, self.size, self.budget, words(rng, values.shape), rng)
 
     def estimate(self, counts: np.ndarray, n: int = 1) -> np.ndarray:
         """Unbiased counts of ``n`` users from how many subsets contain each category."""
@@ -147,6 +158,7 @@ class SubsetSelection(CategoryMechanism):
         subsets = list(itertools.combinations(range(m), size))
         inside = np.zeros((m, len(subsets)), dtype=bool)
         inside[np.array(subsets).T, np.arange(len(subsets))] = True
-        keep, _ = self.probabilities
-        log_with = math.log(keep) - math.log(math.comb(m - 1, size - 1))
-        return np.where(inside, log_with, log_with - self.budget)
+        told = subset_told(m, size, self.budget) if size > 1 else int(grr_told(m, self.budget))
+        any_subset = (UNITS - told) / UNITS / math.comb(m, size)
+        with np.errstate(divide="ignore"):
+            return np.log(told / UNITS / math.comb(m - 1, size - 1) * inside + any_subset)

@@ -12,13 +12,15 @@ import math
 import pickle
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from functools import cache, cached_property
+from io import BytesIO
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from lpbench.errors import ConfigurationError, PrivacyError
+from lpbench.errors import DataError, PrivacyError
 from lpbench.privacy.device import Device, Release, question_of
 from lpbench.privacy.guarantee import Guarantee
 from lpbench.privacy.payload import payload_bits
@@ -55,6 +57,10 @@ class Users(ABC):
     y_range: tuple[float, float] | None
     classes: np.ndarray | None
     public: PublicSample | None
+    #: Number of the categorical feature that each column stands for a level of, (d,), -1: none; None: no column does.
+    groups: np.ndarray | None = None
+    #: Number of the person whose each row is, (n,), where one has several; None: everybody has one.
+    units: np.ndarray | None = None
 
     @property
     @abstractmethod
@@ -87,10 +93,10 @@ class Users(ABC):
         -------
         ndarray of shape (m,) or (m, k), one report a user
 
-        Raises
-        ------
-        PrivacyError
-            The same randomness has answered another question.
+        Notes
+        -----
+        The same device, question and users again give the same reports and cost nothing. Anything else is drawn anew
+        and charged.
         """
 
     def ask_present(
@@ -123,9 +129,15 @@ class Users(ABC):
             question = question.after(report)
         return question
 
+    def take(self, who: np.ndarray, *former: Any, **former_axes: Any) -> Self:
+        """Return some users, who spend from the same budgets."""
+        if former or former_axes:
+            warnings.warn("take(who) needs no purpose: every answer is drawn anew", DeprecationWarning, stacklevel=2)
+        return self._part(numbered(who, self.n))
+
     @abstractmethod
-    def take(self, who: np.ndarray, purpose: str | None = None, /, **axes: Any) -> Users:
-        """Return some users, who spend from the same budgets; ``purpose`` and ``axes`` name their randomness."""
+    def _part(self, who: np.ndarray) -> Self:
+        """The users of some numbers."""
 
     @property
     @abstractmethod
@@ -135,14 +147,6 @@ class Users(ABC):
     @abstractmethod
     def note(self, text: str) -> None:
         """Add a caveat to the guarantee; public facts only are at hand to write it."""
-
-    def sums_of_many(self, device: Device[Any], family: Any) -> Any:
-        """Answer a family of questions for a sweep, with common random numbers (simulation only, nothing is sent)."""
-        raise PrivacyError("many questions on the same randomness can be simulated only; real users answer one")
-
-    def together(self, others: Sequence[Users], device: Device[Any], family: Any) -> Any:
-        """Answer a family of questions for these users and those of other replications at once (simulation only)."""
-        raise PrivacyError("replications can be simulated only; real users answer once")
 
     def release(self, release: Release[Any], question: Any) -> np.ndarray:
         """Let a trusted curator release a statistic of all records."""
@@ -155,32 +159,62 @@ class Users(ABC):
 
 @dataclass(eq=False)
 class _Accounts:
-    """What users taken from one another share: accounts, and which randomness has answered what."""
+    """What users taken from one another share: what they have spent and answered."""
 
     spending: Spending
     mask: np.ndarray | None  # of the whole sample
     n_features: int
-    #: Stream -> list of (device, digest of the question, users or None) that it has answered.
-    used: dict[tuple[Any, ...], list[tuple[Any, bytes, np.ndarray | None]]] = field(default_factory=dict)
+    questions: np.ndarray  # (n,), how many different questions each user has answered
+    answered: dict[tuple[Any, ...], int] = field(default_factory=dict)  # question -> greatest number among its users'
 
-    def is_replay(self, keys: Iterable[tuple[Any, ...]], device: Any, question: Any, users: np.ndarray | None) -> bool:
-        """Enter a question under the streams that its answer draws from; True if it is answered already."""
-        replay, digest = False, content_hash(question)
-        for key in keys:
-            entries = self.used.setdefault(key, [])
-            for device_before, digest_before, users_before in entries:
-                if not _overlap(users, users_before, device.draws_for_all if isinstance(device, Device) else False):
-                    continue
-                same = device_before == device and _same_users(users, users_before)
-                if not same or digest_before != digest:
-                    raise PrivacyError(
-                        f"the randomness {key[1]!r} of {type(device).__name__} has answered another question or other "
-                        "users; an answer needs randomness of its own: name another `purpose`"
-                    )
-                replay = True
-            if not replay:
-                entries.append((device, digest, users))
-        return replay
+
+def answer_streams(root: Streams, verb: str, number: int, users: Any = None, by: Any = None) -> Streams:
+    """Return the randomness of one answer; None: all users, or no groups.
+
+    ``number`` is how many different questions the users had answered before, the greatest among them, so that no two
+    questions to the same users have the same. Neither budgets nor the question's content are part of the key: fits of
+    one seed that ask alike are compared on common random numbers.
+    """
+    told = [None if part is None else _digest_of_numbers(part) for part in (users, by)]
+    return root.child(verb, users=told[0], by=told[1], question=number)
+
+
+def _digest_of_numbers(numbers: Any) -> str:
+    """Digest of whole numbers, the same under any version of numpy."""
+    whole = np.asarray(numbers, dtype="<i8")
+    told = f"ndarray[('', '<i8')]{whole.shape}:".encode() + whole.tobytes()
+    return hashlib.blake2b(told, digest_size=16).hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
+class Simulation:
+    """What a sweep asks of a replication's users, outside of their accounts; nothing of it is ever sent.
+
+    It is the harness's own, and no method that learns from users can reach it.
+    """
+
+    _records: Records
+    _root: Streams
+    _known: dict[tuple[str, int], Streams] = field(
+        init=False, default_factory=dict
+    )  # of all users, whom families ask again
+
+    def _answers(self, verb: str, number: int, users: Any = None, by: Any = None) -> Streams:
+        if users is not None or by is not None:
+            return answer_streams(self._root, verb, number, users, by)
+        if (verb, number) not in self._known:
+            self._known[verb, number] = answer_streams(self._root, verb, number)
+        return self._known[verb, number]
+
+    def __call__(self, device: Device[Any], family: Any) -> Any:
+        """Answer a family of questions as fits would be answered that ask one of them each."""
+        return self.together([], device, family)[0]
+
+    def together(self, others: Sequence[Simulation], device: Device[Any], family: Any) -> Any:
+        """Answer a family of questions for these users and those of other replications at once."""
+        several = [self, *others]
+        answers = [own._answers for own in several]
+        return device.draw_together([own._records for own in several], family, answers)
 
 
 class SimulatedUsers(Users):
@@ -188,8 +222,9 @@ class SimulatedUsers(Users):
 
     Parameters
     ----------
-    streams : Streams
-        The users' randomness.
+    root : Streams
+        The users' randomness. A draw's key is this root, the verb, the set of users asked, how many different questions
+        they have answered before, and its name within the answer.
     y_range, classes, public
         See :class:`Users`.
     notes : sequence of str
@@ -199,26 +234,43 @@ class SimulatedUsers(Users):
     def __init__(
         self,
         records: Records,
-        streams: Streams,
+        root: Streams,
         *,
         y_range: tuple[float, float] | None = None,
         classes: np.ndarray | None = None,
         public: PublicSample | None = None,
         notes: Sequence[str] = (),
     ) -> None:
-        self._records, self._streams = records, streams
+        self._records, self._root = records, root
         self.y_range, self.classes, self.public = y_range, classes, public
         self.n, self.n_features = len(records), records.X.shape[1]
-        self._accounts = _Accounts(Spending(self.n, notes=list(notes)), records.mask, self.n_features)
-        self._index: np.ndarray | None = None
+        self._index: np.ndarray | None = None  # numbers in the whole sample; None: all of it
         self._notes = tuple(notes)
+        self._accounts = self._opened(records.mask, self.n)
+
+    def _opened(self, mask: np.ndarray | None, n: int) -> _Accounts:
+        """Accounts of the whole sample before anything was asked."""
+        return _Accounts(Spending(n, notes=list(self._notes)), mask, self.n_features, np.zeros(n, dtype=np.intp))
+
+    def tell(self, groups: np.ndarray | None, units: Any) -> None:
+        """State which columns are levels of one feature, and which rows are one person's; both are public."""
+        self.groups = groups
+        if units is not None:
+            labels = np.asarray(units)
+            if labels.shape != (self.n,):
+                raise DataError(f"units has shape {labels.shape}, expected ({self.n},), whose each row is")
+            self.units = self._accounts.spending.units = np.unique(labels, return_inverse=True)[1]
 
     def fresh(self) -> SimulatedUsers:
         """Return the same users before anything was asked, with the same randomness: another run of the simulation."""
+        twin = self._twin()
+        twin._accounts = self._opened(self._accounts.mask, self._accounts.spending.n)
+        twin._accounts.spending.units = self._accounts.spending.units
+        return twin
+
+    def _twin(self) -> Self:
         twin = object.__new__(type(self))
         vars(twin).update(vars(self))
-        old = self._accounts
-        twin._accounts = _Accounts(Spending(old.spending.n, notes=list(self._notes)), old.mask, old.n_features)
         return twin
 
     @property
@@ -235,81 +287,77 @@ class SimulatedUsers(Users):
 
     def ask(self, device: Device[Any], question: Any, who: np.ndarray | None = None) -> np.ndarray:
         device.check(question)
-        who = None if who is None else numbered(who, self.n)
-        records = self._records if who is None else self._records.take(who)
-        streams = _LoggedStreams(self._streams)
-        if who is not None and device.draws_for_all:
-            draws = taken(device.draws(streams, self.n, question), who)
-        else:
-            draws = device.draws(streams, len(records), question)
-        self._enter(device, question, streams.log, who, records)
-        return device.report(records, question, draws)
+        index, order, records, question = self._in_order(question, None if who is None else numbered(who, self.n))
+        streams = self._entered("ask", device, question, index, records)
+        reports = device.report(records, question, device.draws(streams, len(records), question))
+        if order is None:
+            return reports
+        result = np.empty_like(reports)
+        result[order] = reports
+        return result
 
     def sums(self, device: Device[Any], question: Any, by: np.ndarray | None = None) -> np.ndarray:
         device.check(question)
-        streams = _LoggedStreams(self._streams)
-        result = device.draw_sums(self._records, question, streams, by)
-        self._enter(device, question, streams.log, None, self._records)
-        return result
+        index, order, records, question = self._in_order(question)
+        by = by if by is None or order is None else np.asarray(by)[order]
+        streams = self._entered("sums", device, question, index, records, by)
+        return device.draw_sums(records, question, streams, by)
 
     def chain(self, device: Device[Any], question: Any) -> Any:
         device.check(question)
-        streams = _LoggedStreams(self._streams)
-        last = device.draw_chain(self._records, question, streams)
-        self._enter(device, question, streams.log, question.order, self._records.take(question.order))
-        return last
-
-    def _enter(
-        self, device: Device[Any], question: Any, log: Sequence[tuple[Any, ...]], who: Any, records: Records
-    ) -> None:
-        """Enter an answer into the accounts, unless it is a replay."""
-        users = self._users(who)
-        if self._accounts.is_replay(log, device, question, users):
-            return
-        of_one = question_of(question, np.arange(min(1, len(records))))
-        bits_up, bits_down = _payload_bits(device, question), numeric_bits(of_one)
-        budgets = device.budgets(records, question)
-        self._accounts.spending.charge(users, budgets, device.delta(question), bits_up, bits_down)
-
-    def _users(self, who: np.ndarray | None) -> np.ndarray | None:
-        """Numbers of users among those of the whole sample; None: all of it."""
-        if who is None:
-            return self._index
-        who = numbered(who, self.n)
-        return who if self._index is None else self._index[who]
-
-    def sums_of_many(self, device: Device[Any], family: Any) -> Any:
-        return device.draw_many(self._records, family, self._streams)
-
-    def together(self, others: Sequence[Users], device: Device[Any], family: Any) -> Any:
-        several = [self, *others]
-        records = [users._records for users in several if isinstance(users, SimulatedUsers)]
-        streams = [users._streams for users in several if isinstance(users, SimulatedUsers)]
-        return device.draw_together(records, family, streams)
+        order = numbered(question.order, self.n)
+        index = order if self._index is None else self._index[order]
+        streams = self._entered("chain", device, question, index, self._records.take(order), self._index)
+        return device.draw_chain(self._records, question, streams)
 
     def release(self, release: Release[Any], question: Any) -> np.ndarray:
-        streams = _LoggedStreams(self._streams)
-        draws = release.draws(streams, self.n, question)
-        result = release.release(self._records, question, draws)
+        streams = self._entered("release", release, question, self._index, self._records, self._index)
         self._accounts.spending.central = True
-        if not self._accounts.is_replay(streams.log, release, question, self._index):
-            self._accounts.spending.charge(self._index, release.budget(question), release.mechanism(question).delta)
-        return result
+        return release.release(self._records, question, release.draws(streams, self.n, question))
+
+    def _in_order(
+        self, question: Any, who: np.ndarray | None = None
+    ) -> tuple[np.ndarray | None, np.ndarray | None, Records, Any]:
+        """Users in the order of their numbers, in which they draw, however they were named.
+
+        Their numbers (None: the whole sample), their places among those asked (None: as asked), records and question.
+        """
+        index = self._index if who is None else who if self._index is None else self._index[who]
+        if index is None or (np.diff(index) > 0).all():
+            return index, None, self._records if who is None else self._records.take(who), question
+        order = np.argsort(index)
+        records = self._records.take(order if who is None else who[order])
+        return index[order], order, records, question_of(question, order)
+
+    def _entered(
+        self, verb: str, device: Any, question: Any, index: np.ndarray | None, records: Records, by: Any = None
+    ) -> Streams:
+        """Enter an answer of users into the accounts, unless it is a replay, and return its randomness."""
+        accounts = self._accounts
+        everybody = index is None or index.size == accounts.questions.size
+        users = None if everybody else np.sort(index)  # type: ignore[arg-type]
+        own = [(f.name, getattr(device, f.name)) for f in fields(device) if f.compare]
+        asked = (verb, type(device), content_hash((own, question, users, by)))
+        if asked not in accounts.answered:
+            number = int(accounts.questions[... if users is None else users].max(initial=0))
+            if isinstance(device, Release):
+                accounts.spending.charge(index, device.budget(question), device.mechanism(question).delta)
+            else:
+                of_one = question_of(question, np.arange(min(1, len(records))))
+                bits = _payload_bits(device, question), numeric_bits(of_one)
+                accounts.spending.charge(index, device.budgets(records, question), device.delta(question), *bits)
+            accounts.questions[... if users is None else users] += 1
+            accounts.answered[asked] = number
+        return answer_streams(self._root, verb, accounts.answered[asked], users, by)
 
     def reveal(self) -> Records:
         self._accounts.spending.revealed = True
         return self._records
 
-    def take(self, who: np.ndarray, purpose: str | None = None, /, **axes: Any) -> SimulatedUsers:
-        who = numbered(who, self.n)
-        twin = object.__new__(type(self))
-        vars(twin).update(vars(self))
-        twin._records, twin._index = self._records.take(who), self._users(who)
-        if twin._index is None:  # pragma: no cover - take always names users
-            raise ConfigurationError("who=None: name the users")
-        twin.n = len(twin._records)
-        if purpose is not None:
-            twin._streams = self._streams.child(purpose, **axes)
+    def _part(self, who: np.ndarray) -> Self:
+        twin = self._twin()
+        twin._records, twin._index = self._records.take(who), who if self._index is None else self._index[who]
+        twin.n, twin.units = len(who), None if self.units is None else self.units[who]
         return twin
 
     @property
@@ -335,41 +383,31 @@ class SimulatedUsers(Users):
         raise PrivacyError("users hold private records and cannot be pickled; keep what they reported")
 
 
-class _LoggedStreams(Streams):
-    """Streams that note the names of what is drawn."""
-
-    __slots__ = ("log",)
-
-    def __init__(self, streams: Streams, log: list[tuple[Any, ...]] | None = None) -> None:
-        super().__init__(streams.seed)
-        self.log: list[tuple[Any, ...]] = [] if log is None else log
-
-    def generator(self, purpose: str, /, **axes: Any) -> np.random.Generator:
-        self.log.append((self.seed, purpose, tuple(sorted(axes.items()))))
-        return super().generator(purpose, **axes)
-
-    def integer(self, purpose: str, /, **axes: Any) -> int:
-        self.log.append((self.seed, purpose, tuple(sorted(axes.items()))))
-        return super().integer(purpose, **axes)
-
-    def child(self, purpose: str, /, **axes: Any) -> Streams:
-        return _LoggedStreams(super().child(purpose, **axes), self.log)
+@cache
+def _cached_properties(kind: Any) -> frozenset[str]:
+    return frozenset(
+        name for own in kind.__mro__ for name, value in vars(own).items() if type(value) is cached_property
+    )
 
 
-def taken(draws: Any, who: Any) -> Any:
-    """Take some users' part of the randomness of all: arrays whose last axis is the users, or tuples of them."""
-    if isinstance(draws, tuple):
-        return tuple(taken(part, who) for part in draws)
-    if isinstance(draws, np.ndarray):
-        return draws[..., who]
-    if hasattr(draws, "take"):
-        return draws.take(who)
-    raise ConfigurationError(f"the randomness {type(draws).__name__} of all users cannot be divided among them")
+class _Content(pickle.Pickler):
+    """Pickles without what is cached; in fast mode objects are told by content, however often they occur."""
+
+    def reducer_override(self, value: Any) -> Any:
+        cached = _cached_properties(type(value)) if hasattr(value, "__dict__") else ()
+        if not cached or cached.isdisjoint(vars(value)):
+            return NotImplemented
+        made, arguments, state, *more = value.__reduce_ex__(4)
+        return made, arguments, {name: part for name, part in state.items() if name not in cached}, *more
 
 
-def content_hash(question: Any) -> bytes:
-    """Digest of everything that a question holds."""
-    return hashlib.blake2b(pickle.dumps(question), digest_size=16).digest()
+def content_hash(value: Any) -> bytes:
+    """Digest of everything that a value holds, field by field: equal for a value built anew, or pickled and back."""
+    told = BytesIO()
+    pickler = _Content(told, 4)
+    pickler.fast = True
+    pickler.dump(value)
+    return hashlib.blake2b(told.getbuffer(), digest_size=16).digest()
 
 
 def numbered(who: Any, n: int) -> np.ndarray:
@@ -390,16 +428,3 @@ def _payload_bits(device: Device[Any], question: Any) -> float:
         return float(payload_bits(device.fields(question)))
     except OverflowError:
         return math.inf
-
-
-def _same_users(users: np.ndarray | None, others: np.ndarray | None) -> bool:
-    if users is None or others is None:
-        return users is others
-    return np.array_equal(users, others)
-
-
-def _overlap(users: np.ndarray | None, others: np.ndarray | None, own_draws: bool) -> bool:
-    """Whether a stream cannot serve both: unless every user has draws of her own in it, it serves one answer."""
-    if not own_draws or users is None or others is None:
-        return True
-    return bool(np.isin(users, others).any())

@@ -49,6 +49,7 @@ RANDOMIZERS = {
     "alibi": "ALIBI",
     "vector_approximation": "vector approximation",
     "subset_selection": "subset selection",
+    "hadamard": "Hadamard response",
 }
 #: Parameters and their values in words, where a name and an equals sign would say little.
 PHRASES = {

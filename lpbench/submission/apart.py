@@ -46,7 +46,7 @@ class _Apart:
         if self.secret is None:
             return super().task(problem, streams)  # type: ignore[misc]
         users = Streams(stable_hash(secret=self.secret, seed=streams.seed))
-        return replace(super().task(problem, users), streams=streams)  # type: ignore[misc]
+        return replace(super().task(problem, users), streams=streams.party("curator"))  # type: ignore[misc]
 
     def learn_from(self, users: Users) -> Self:
         model = self.model.with_params(epsilon=self.epsilon, y_range=users.y_range, classes=users.classes)

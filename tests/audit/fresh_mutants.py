@@ -15,7 +15,7 @@ from unittest import mock
 import numpy as np
 
 from lpbench.estimators import private_classes
-from lpbench.estimators.baselines import grid_sums, hist, krr, pglm
+from lpbench.estimators.baselines import grid_sums, krr, pglm
 from lpbench.estimators.histoftree import cell_device
 from lpbench.estimators.histoftree.cell_reports import bit_reports, reports_truth
 from lpbench.estimators.label_dp.full import LDPMean
@@ -33,6 +33,8 @@ from lpbench.estimators.tuning_free.residual_gp import LabelResidual
 from lpbench.estimators.tuning_free.rounds import ResidualDevice
 from lpbench.partitions import grid_digits
 from lpbench.privacy import Laplace, cell_noise, grr_reports, prior_reports
+from lpbench.privacy.exact import below, words
+from lpbench.seeds import Streams
 
 #: Name of a mutant -> selector of a method, and what makes a context manager under which the method has the flaw.
 MUTANTS: dict[str, tuple[str, Callable[[], Any]]] = {}
@@ -147,7 +149,7 @@ def _cell_report(device, records, question, draws, keep_choices, leaf):
     if question.budget == 0:
         return own
     hidden = cell_device._mask(records)[:, question.grid_columns]
-    blind = np.where(hidden, grid_digits(draws.bins, question.bins), own[:, :-1])
+    blind = np.where(hidden, below(draws.bins, question.bins), own[:, :-1])
     told = reports_truth(keep_choices(cells), question.budget, draws.keep)
     return np.where(told[:, None], own, np.column_stack([blind, leaf(own, cells)]))
 
@@ -191,24 +193,24 @@ def cell_budget_by_leaves(self, records, question):
 # Histograms
 
 
-@mutant("hist", hist.GridCellDevice, "statistics")
-def counts_and_sums_share_noise(self, question):
-    """Counts and label sums of a cell draw noise under the same number; the right combination of the two is without
+@mutant("hist", grid_sums._GridSums, "__init__")
+def counts_and_sums_share_noise(honest, self, device, records, question, streams):
+    """Counts and label sums of a cell draw noise from the same stream; the right combination of the two is without
     any noise."""
-    return 0, [question.mechanism]
+    honest(self, device, records, question, Streams(11))
 
 
-@mutant("phist", grid_sums, "_noisy")
-def noise_of_those_present(honest, parts, named, budgets):
+@mutant("phist", grid_sums._GridSums, "noisy")
+def noise_of_those_present(honest, self, named, budgets):
     """The shortcut adds the noise of the users who lie in a cell and not of all users; the noise shrinks with the
     private count, and in empty cells hardly any is left."""
     if not hasattr(budgets[0][0], "step"):
-        keyed = [part.keyed(named) for part in parts]
-        sums, keys = np.concatenate([true for true, _ in keyed]), [own for _, of in keyed for own in of]
-        present = np.tile(np.maximum(keyed[0][0][0], 1.0), len(keys))
-        unit = cell_noise(parts[0].seed, np.concatenate(keys), present, 1.0).reshape(sums.shape)
+        sums = self._sums[:, named.codes]
+        keys = [np.column_stack([np.full(len(named.cells), j), named.cells]) for j in range(len(sums))]
+        present = np.tile(np.maximum(sums[0], 1.0), len(keys))
+        unit = cell_noise(self.seed, np.concatenate(keys), present, 1.0).reshape(sums.shape)
         return sums + np.array([[m.scale for m in mechanisms] for mechanisms in budgets])[..., None] * unit
-    return honest(parts, named, budgets)
+    return honest(self, named, budgets)
 
 
 @mutant("ldp_mean", LDPMean, "learn")
@@ -309,7 +311,7 @@ def keep_and_other_share_uniforms(self, streams, n, question):
     """The uniforms that decide on the truth and those that choose another category start at the same place of a stream;
     from three categories on some other ones are never chosen, and a report of those is certainly true."""
     others = streams.generator("report", categories=question.mechanism.n_categories)
-    return copy.deepcopy(others).random(n), others
+    return words(copy.deepcopy(others), n), others
 
 
 @mutant("private_labels_classifier[randomizer=rr_with_prior]", private_classes, "prior_reports")

@@ -9,11 +9,12 @@ import pytest
 from lpbench.audit.foreign import foreign_complaints
 from lpbench.audit.keeper import Places
 from tests.audit.fresh_leaks import BASES, LEAKS
+from tests.audit.unusual import UNUSUAL
 
 #: What one process leaves for another is not there, and no complaint is due: the method learns as its twin, or less.
 NOTHING_TO_FIND = {
     "label_written_into_features", "stack_walk", "garbage_collector", "backdoor_rows", "patched_library",
-    "order_by_label", "question_of_labels", "mask_overwritten",
+    "order_by_label", "question_of_labels", "mask_overwritten", "taken_again", "raw_labels_at_the_seal",
 }  # fmt: skip
 #: Held by the contract (YAML), submissions (no sweep), ledgers (fits), and scoring (what sleeps in an audit).
 HELD_ELSEWHERE = {"protects_less", "sweep_reads_test_labels", "fits_add_up", "only_at_one_setting", "only_unwatched"}
@@ -39,6 +40,11 @@ def complaints_of(tmp_path_factory):
 def test_an_honest_twin_has_no_complaint(name, complaints_of):
     found = list(complaints_of(BASES[name].source))
     assert found == [] or (name in REFUSED_TWINS and all("statistics" in what for what in found))
+
+
+@pytest.mark.parametrize("name", UNUSUAL)
+def test_an_honest_method_of_unusual_build_has_no_complaint(name, complaints_of):
+    assert list(complaints_of(UNUSUAL[name])) == []
 
 
 @pytest.mark.parametrize("name", LEAKS)

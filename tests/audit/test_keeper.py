@@ -30,10 +30,6 @@ class Question:
 class Label(Device[Question]):
     group: int = 0
 
-    @property
-    def purpose(self):
-        return f"label {self.group}"
-
     def mechanism(self, question):
         return Laplace.for_budget(question.epsilon, 3.0)
 
@@ -92,7 +88,7 @@ LEAKS = {
     ),
     "a way in": (
         "    def learn(self",
-        "    def _public_range(self, y):\n        return (-1.0, 2.0)\n\n    def learn(self",
+        "    def learn_from(self, users):\n        return super().learn_from(users)\n\n    def learn(self",
         "way in",
     ),
     "records": ("users.ask(Label(), Question(self.epsilon)).mean()", "users.reveal().y.mean()", "sealed"),

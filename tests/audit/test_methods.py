@@ -134,11 +134,11 @@ class Reveals(Honest):
 
 class SpendsTwice(Honest):
     def learn(self, users):
-        users.take(np.arange(users.n), "again").ask(LABEL, LabelQuestion(self.y_range_, self.epsilon))
+        users.ask(LABEL, LabelQuestion(self.y_range_, self.epsilon, centre=0.1))
         return super().learn(users)
 
 
-class AsksTwiceOnTheSameNoise(Honest):
+class AsksAtTwoBudgets(Honest):
     def learn(self, users):
         users.ask(LABEL, LabelQuestion(self.y_range_, self.epsilon / 2))
         return super().learn(users)
@@ -169,8 +169,6 @@ class Rounded(LabelDevice):
 
 
 class TooWide(Device[LabelQuestion]):
-    purpose = "label"
-
     def mechanism(self, question):
         return Laplace.for_budget(question.epsilon, (question.y_range[1] - question.y_range[0]) / 2)
 
@@ -195,7 +193,7 @@ LEAKS = {
     "keeps its users": (KeepsUsers, "sealed"),
     "reveals": (Reveals, "account"),
     "spends twice": (SpendsTwice, "account"),
-    "two questions on one noise": (AsksTwiceOnTheSameNoise, "sealed"),
+    "asks at half the budget first": (AsksAtTwoBudgets, "account"),
     "a device hands a mean around its users": (asking(Stashing, lambda: STASH[-1]), "sealed"),
     "winsorised at private quantiles": (asking(Winsorised), "rows"),
     "three quarters of the noise": (asking(Weak), "law"),

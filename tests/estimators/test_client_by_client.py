@@ -19,6 +19,7 @@ from lpbench.estimators import (
     ResidualGP,
     ResidualScore,
 )
+from lpbench.estimators.base import sealed
 from lpbench.estimators.relabelled import Indicator, RelabelledDevice, RelabelledQuestion, RelabelledUsers
 from lpbench.estimators.tuning_free.ablations import LabelsAlone, OneLeafSize, RandomisedResponse, RecordScore
 from lpbench.estimators.tuning_free.level_reports import LevelReport
@@ -131,10 +132,9 @@ METHODS = {
 
 def users_of(model, X, y, mask=None, X_public=None, y_public=None):
     """Simulated users, as ``fit`` seals them, and the same users apart from one another."""
-    together = model._users(X, y, mask, X_public, y_public, model._streams())
-    known = {name: getattr(together, name) for name in ("public", "y_range", "classes")}
-    together.__class__ = ReportByReport
-    return together, ClientByClient(together._records, together._streams, **known)
+    records, known = sealed(model, X, y, mask, X_public, y_public)
+    root = Streams(11).party("users")
+    return ReportByReport(records, root, **known), ClientByClient(records, root, **known)
 
 
 def predicted(model, d=3):
@@ -158,9 +158,9 @@ def test_bits_of_users_apart_give_the_model_of_the_simulation_to_the_last_bit(na
 def test_fit_with_reports_per_user_is_what_their_bits_add_up_to():
     """``noise="per_user"`` and users apart, from the same randomised responses: the same bits."""
     model, make = METHODS["LPCT, per user"]
-    model, data = model.set_params(random_state=Streams(9)), make()
-    received = type(model)(**model.get_params(deep=False)).learn_from(users_of(model, **data)[1])
-    np.testing.assert_array_equal(predicted(received), predicted(model.fit(**data)))
+    received = model.set_params(random_state=Streams(11).party("curator")).learn_from(users_of(model, **make())[1])
+    expected = type(model)(**model.get_params(deep=False)).set_params(random_state=Streams(11)).fit(**make())
+    np.testing.assert_array_equal(predicted(received), predicted(expected))
 
 
 def test_reports_have_the_length_that_the_paper_counts():
@@ -237,7 +237,7 @@ def test_a_relabelled_device_answers_as_if_the_record_had_the_new_label():
 def test_relabelled_users_spend_from_the_users_accounts():
     records, public = sample(classes=3)
     users = SimulatedUsers(records, Streams(2), classes=np.arange(3), public=public)
-    some = RelabelledUsers(users.take(np.arange(30), "class", number=1), Indicator(1), (0.0, 1.0))
+    some = RelabelledUsers(users.take(np.arange(30)), Indicator(1), (0.0, 1.0))
     assert (some.y_range, some.classes, some.public) == ((0.0, 1.0), None, None)
     some.ask(RESIDUAL, question(10), np.arange(10, 20))
     assert users.spent.epsilon == some.spent.epsilon == 2.0

@@ -43,12 +43,12 @@ def test_the_model_is_that_of_all_groups_of_users():
 
 
 def test_candidates_said_to_share_reports_must_ask_the_same():
-    """KRR with another number of bins asks another question: on the same randomness its loss would be infinite."""
+    """KRR with another number of bins asks another question: who shares its users would answer twice."""
     problem = regression_problem(300)
     model = PrivateSelectionRegressor(
         1.0, KRR(), [{"bins": 2}, {"bins": 3}], shared=["bins"], y_range=(-1.0, 1.0), random_state=0
     )
-    with pytest.raises(PrivacyError, match="another question"):
+    with pytest.raises(PrivacyError, match="asks another question"):
         model.fit(problem.X_train, problem.y_train, mask=problem.mask)
 
 

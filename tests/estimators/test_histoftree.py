@@ -14,6 +14,7 @@ from lpbench.estimators.base import expand_grid
 from lpbench.estimators.private_labels import LABEL, LabelQuestion
 from lpbench.partitions import grid_digits
 from lpbench.privacy import Records, SimulatedUsers
+from lpbench.privacy.users import answer_streams
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
 
@@ -70,8 +71,9 @@ def test_the_aligned_case_is_equation_6(rule):
     epsilon, share, bins = 2.0, 0.6, 2
     model = HistOfTree(epsilon, bins=bins, depth=3, label_share=share, rule=rule, y_range=RANGE, random_state=4)
     model.fit(X, y, mask=mask)
-    streams, n, m = Streams(4), len(y), bins**2
-    labels = y + (RANGE[1] - RANGE[0]) / (share * epsilon) * streams.generator("label").laplace(size=n)
+    first, streams = (answer_streams(Streams(4).party("users"), "ask", number) for number in (0, 1))
+    n, m = len(y), bins**2
+    labels = y + (RANGE[1] - RANGE[0]) / (share * epsilon) * first.generator("label").laplace(size=n)
     grown = math.exp((1 - share) * epsilon)
     p, q = grown / (grown + m - 1), 1 / (grown + m - 1)
     digits = grid_digits(X[:, :2], bins)
@@ -258,7 +260,7 @@ def test_tight_constants_are_swept():
 def test_labels_carry_laplace_noise_of_their_share_of_the_budget():
     """One cell: the prediction is the mean privatised label, and all budgets share the unit noise."""
     X, y, _ = sample()
-    unit = Streams(3).generator("label").laplace(size=len(y)).mean()
+    unit = answer_streams(Streams(3).party("users"), "ask", 0).generator("label").laplace(size=len(y)).mean()
     for epsilon, share in ((1.0, 0.5), (4.0, 0.9)):
         model = HistOfTree(
             epsilon, n_grid_features=5, bins=1, label_share=share, clip=False, random_state=3, y_range=RANGE

@@ -8,14 +8,17 @@ import numpy as np
 import pytest
 
 from lpbench.errors import ConfigurationError
-from lpbench.estimators.histoftree import cell_shortcut, rounds
+from lpbench.estimators.histoftree import cell_shortcut
 from lpbench.estimators.histoftree.cell_device import TREE_CELL, CellQuestion, ReportDraws
 from lpbench.estimators.histoftree.cell_reports import CategorySums, bit_reports
 from lpbench.estimators.histoftree.cell_shortcut import CellFamily
 from lpbench.estimators.histoftree.rounds import ask_cells
 from lpbench.estimators.histoftree.user_cells import UserGrid
+from lpbench.estimators.private_labels import LABEL, LabelQuestion
 from lpbench.partitions import cell_keys, grid_digits, grow_max_edge
 from lpbench.privacy import Records, SimulatedUsers, exact_epsilon, payload
+from lpbench.privacy.exact import UNITS
+from lpbench.privacy.users import Simulation, answer_streams
 from lpbench.seeds import Streams
 
 N, S, BINS, DEPTH = 60, 2, 3, 3
@@ -91,24 +94,24 @@ def channel(X, mask, tree, i, budget):
         x[S:] = np.where(mask[i, S:], (lower + upper) / 2, x[S:])
         truths.append(x)
     k = len(draws)
-    uniforms = np.zeros((k * k, S))
+    bin_words = np.zeros((k * k, S), dtype=np.int64)
     for l, column in enumerate(hidden_bins):
-        uniforms[:, column] = np.tile((np.array([d[l] for d in draws]) + 0.5) / BINS, k)
-    leaf_uniforms = np.tile((np.array([d[-1] for d in draws]) + 0.5) / leaves.size, k)
+        bin_words[:, column] = np.tile((2 * np.array([d[l] for d in draws]) + 1) * (UNITS // (2 * BINS)), k)
+    leaf_words = np.tile((2 * np.array([d[-1] for d in draws]) + 1) * (UNITS // (2 * leaves.size)), k)
     records = records_of(np.repeat(np.array(truths), k, axis=0), np.repeat(mask[[i]], k * k, axis=0))
     question = question_of(tree, budget)
     truth = numbers(TREE_CELL.inputs(records, question), tree)
 
-    def report(u):
-        given = ReportDraws(np.full(k * k, u), leaf_uniforms, uniforms, 0, np.arange(k * k))
+    def report(word):
+        given = ReportDraws(np.full(k * k, word), leaf_words, bin_words, 0, np.arange(k * k))
         return numbers(TREE_CELL.report(records, question, given), tree)
 
-    low, high = 0.0, 1.0
-    while high - low > 1e-15:  # the report is the truth iff the uniform is below one threshold
-        middle = (low + high) / 2
-        low, high = (middle, high) if (report(middle) == truth).all() else (low, middle)
-    law = (report(1.0).reshape(k, k)[:, :, None] == truth.reshape(k, k)[:, 0]).mean(axis=1)
-    return low * np.eye(k) + (1 - low) * law
+    low, high = 0, UNITS
+    while low < high:  # the report is the truth iff the word is below one threshold
+        middle = (low + high) // 2
+        low, high = (middle + 1, high) if (report(middle) == truth).all() else (low, middle)
+    law = (report(UNITS - 1).reshape(k, k)[:, :, None] == truth.reshape(k, k)[:, 0]).mean(axis=1)
+    return low / UNITS * np.eye(k) + (UNITS - low) / UNITS * law
 
 
 @pytest.mark.parametrize("budget", [0.1, 1.0, 4.0])
@@ -148,7 +151,14 @@ def test_category_reports_are_unbiased_for_the_true_cell(users, budget):
 
 
 def sealed(X, mask, seed=1):
-    return SimulatedUsers(records_of(X, mask), Streams(seed))
+    """Users who have answered for their label, which is public here."""
+    users = SimulatedUsers(records_of(X, mask), Streams(seed))
+    users.ask(LABEL, LabelQuestion((0.0, 0.0), 1.0))
+    return users
+
+
+def simulation(X, mask):
+    return Simulation(records_of(X, mask), Streams(1))
 
 
 @pytest.mark.parametrize("budget", [0.5, 3.0, 1000.0, math.inf])
@@ -181,7 +191,8 @@ def test_bit_sums_equal_the_definition(users, budget):
     possible = compatible_cells(X, mask, tree, query, query_leaves)
     question = question_of(tree, budget, "rr")
     truth = numbers(TREE_CELL.inputs(records_of(X, mask), question), tree)[:, None] == np.arange(query_leaves.size)
-    names, seed = np.column_stack([query_leaves, query.digits]), Streams(1).child("report", draw="bits").seed
+    names = np.column_stack([query_leaves, query.digits])
+    seed = answer_streams(Streams(1), "ask", 1).child("report", draw="bits").seed
     bits = np.array([bit_reports(t, budget, seed, np.full(len(t), i), names) for i, t in enumerate(truth)])
     alone = possible.sum(axis=1)[:, None] == 1
     bits = np.where(alone, truth, bits & possible)
@@ -208,7 +219,7 @@ def test_the_shortcut_of_sweeps_counts_what_users_report(users, budget):
     X, mask, tree = users
     labels, cells = np.random.default_rng(1).normal(size=N), cells_of(X, mask, tree)
     query, leaves = all_cells(cells.grid, tree)
-    swept = sealed(X, mask).sums_of_many(TREE_CELL, family_of(cells, tree, budget, labels, query, leaves, "grr", "rr"))
+    swept = simulation(X, mask)(TREE_CELL, family_of(cells, tree, budget, labels, query, leaves, "grr", "rr"))
     for mechanism, sums in zip(("grr", "rr"), swept, strict=True):
         asked, _, _ = ask_cells(sealed(X, mask), question_of(tree, budget, mechanism), cells, labels)
         assert np.allclose(sums, asked.estimate(query, leaves), rtol=1e-12, atol=1e-12)
@@ -219,13 +230,14 @@ def test_bits_are_summed_in_chunks_without_seams(users, monkeypatch):
     cells, labels, question = cells_of(X, mask, tree), np.arange(N) / N, question_of(tree, 1.0, "rr")
     query, leaves = all_cells(cells.grid, tree)
     family = family_of(cells, tree, 1.0, labels, query, leaves, "rr")
-    whole = ask_cells(sealed(X, mask), question, cells, labels)[0].estimate(query, leaves)
-    monkeypatch.setattr(cell_shortcut, "_CHUNK", 40)
-    monkeypatch.setattr(rounds, "_CHUNK", 10 * question.n_cells)
-    assert np.allclose(sealed(X, mask).sums_of_many(TREE_CELL, family)[0], whole, atol=1e-12)
-    asked = sealed(X, mask)
-    assert np.allclose(ask_cells(asked, question, cells, labels)[0].estimate(query, leaves), whole, atol=1e-12)
-    assert asked.spent.epsilon == 1.0, "every user answers once"
+    for at_once in (1 << 22, 10 * question.n_cells, 7 * question.n_cells):
+        monkeypatch.setattr(cell_shortcut, "_ASKED", at_once)
+        asked = sealed(X, mask)
+        sums = ask_cells(asked, question, cells, labels)[0].estimate(query, leaves)
+        assert asked.spent.epsilon == 1.0, "every user answers once"
+        for simulated in (1 << 21, 40):
+            monkeypatch.setattr(cell_shortcut, "_CHUNK", simulated)
+            assert np.allclose(simulation(X, mask)(TREE_CELL, family)[0], sums, atol=1e-12)
 
 
 @pytest.mark.parametrize("mechanism", ["grr", "rr"])
@@ -277,7 +289,7 @@ def test_blind_reports_are_even_over_the_compatible_cells(users):
     X, mask, tree = users
     n, question = 60_000, question_of(tree)
     everywhere = records_of(np.repeat(X[[1]], n, axis=0), np.repeat(mask[[1]], n, axis=0))
-    blind = replace(TREE_CELL.draws(Streams(3), n, question), keep=np.ones(n))
+    blind = replace(TREE_CELL.draws(Streams(3), n, question), keep=np.full(n, UNITS - 1))
     counts = np.bincount(numbers(TREE_CELL.report(everywhere, question, blind), tree))
     m = int(cells_of(X[[1]], mask[[1]], tree).choices[0])
     assert counts.size == m
@@ -287,7 +299,7 @@ def test_blind_reports_are_even_over_the_compatible_cells(users):
 def test_a_public_cell_is_never_randomised(users):
     X, mask, tree = users
     records, question = records_of(X, mask), question_of(tree, 0.01)
-    blind = replace(TREE_CELL.draws(Streams(0), N, question), keep=np.ones(N))
+    blind = replace(TREE_CELL.draws(Streams(0), N, question), keep=np.full(N, UNITS - 1))
     public = cells_of(X, mask, tree).choices == 1
     assert public.any()
     reports, own = TREE_CELL.report(records, question, blind), TREE_CELL.inputs(records, question)

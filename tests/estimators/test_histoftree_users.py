@@ -41,8 +41,9 @@ def sample(mask="power_law"):
 def test_it_learns_from_users_who_answer_one_by_one(model, mask):
     X, y, mask = sample(mask)
     model = clone(model).set_params(y_range=RANGE, random_state=5)
-    apart = ClientByClient(Records(X, y, mask), Streams(5), y_range=RANGE)
-    fitted, learned = model.fit(X, y, mask=mask), clone(model).learn_from(apart)
+    apart = ClientByClient(Records(X, y, mask), Streams(5).party("users"), y_range=RANGE)
+    fitted = model.fit(X, y, mask=mask)
+    learned = clone(model).set_params(random_state=Streams(5).party("curator")).learn_from(apart)
     np.testing.assert_array_equal(learned.predict(X), fitted.predict(X))
     np.testing.assert_array_equal(learned.tree_.threshold, fitted.tree_.threshold)
 

@@ -16,7 +16,8 @@ from lpbench.estimators.baselines.hist import GRID_CELL, GridCellQuestion, cell_
 from lpbench.estimators.baselines.phist import VOTE
 from lpbench.estimators.lpct.votes import VoteMechanism, VoteQuestion
 from lpbench.partitions import GridCells
-from lpbench.privacy import Laplace, Records, SimulatedUsers
+from lpbench.privacy import Laplace, Records
+from lpbench.privacy.users import Simulation
 from lpbench.seeds import Streams
 from tests.estimators.contents import arrays
 from tests.privacy.laws import assert_same_law
@@ -53,12 +54,12 @@ def test_queries_may_come_in_any_order_and_number():
 def test_summed_noise_has_the_law_of_the_sum_over_users():
     """Two-sample Kolmogorov-Smirnov test at level 1e-6, and the variance 2 n of a sum of n unit Laplace draws."""
     n = 5
-    users, cells = SimulatedUsers(Records(RNG.random((n, 2)), np.zeros(n)), Streams(1)), GridCells(100, 2)
+    simulate, cells = Simulation(Records(RNG.random((n, 2)), np.zeros(n)), Streams(1)), GridCells(100, 2)
     asked = [
         (GridCellQuestion(cells, mechanism), GridCellQuestion(cells, mechanism, (-1.0, 1.0)))
         for mechanism in (Laplace(1.0), Laplace(0.0))
     ]
-    noisy, true = users.sums_of_many(GRID_CELL, NamedCells(asked, cells.centres()))
+    noisy, true = simulate(GRID_CELL, NamedCells(asked, cells.centres()))
     noise = noisy - true
     per_user = np.random.default_rng(3).laplace(size=(n, 20000)).sum(axis=0)
     assert ks_2samp(noise.ravel(), per_user).pvalue > 1e-6

@@ -12,6 +12,8 @@ from lpbench.estimators.lpct.algorithm2 import Pruning, private_depth, query_dep
 from lpbench.estimators.lpct.statistics import NodeVotes, Query, judge
 from lpbench.estimators.lpct.tables import Tables
 from lpbench.estimators.lpct.votes import VoteMechanism, noisy_votes
+from lpbench.experiments.catalogue import method
+from lpbench.privacy.users import answer_streams
 from lpbench.seeds import Streams
 from tests.estimators.loops import loop_of_fits
 
@@ -31,6 +33,11 @@ def answered(model, problem, streams, deepest, size):
     model._meet(users)
     tables = Tables(model, users.public, streams, deepest, size)
     return tables, Pruning(tables, users).answer(model)
+
+
+def answer(streams, number=0):
+    """The randomness of one of the users' answers."""
+    return answer_streams(streams.party("users"), "sums", number)
 
 
 def votes_of(problem, tree, leaves):
@@ -108,11 +115,17 @@ def tight_node(s, a, p0, n_p, n_q, epsilon):
 
 
 def algorithm_2(tree, table, p0, least, constants, n_p, n_q, epsilon, flag_at=None):
-    """Loop over leaves and k = p0, ..., least; returns the estimate of each leaf and the flag."""
+    """Loop over leaves and k = p0, ..., least; returns the estimate of each leaf and the flag.
+
+    In print k is the depth of a leaf's ancestor; in the authors' code it falls from p0 by one with each level climbed.
+    """
     flag, answers = False, {}
     for leaf in table:
         node, best = leaf, (None, -1.0)
-        for k in range(p0, least - 1, -1):
+        first = tree.depth[leaf] if constants == "paper" else p0
+        if first < least:  # no ancestor is deep enough: the leaf answers for itself
+            best = (paper_node(Sums(tree, leaf, table), p0 - first, n_p, n_q, epsilon)[0], 0.0)
+        for k in range(first, least - 1, -1):
             if node < 0:
                 break
             s = Sums(tree, node, table)
@@ -140,14 +153,14 @@ def test_from_depth_1_the_authors_code_climbs_to_the_root_and_the_printed_loop_d
     for seed in range(20):
         problem, streams = drift(40, 3000, seed=seed), Streams(seed)
         model = LPCTPrune(2.0, 1, constants=constants, random_state=streams)
-        _, answer = answered(model, problem, streams, 1, 1)
-        true = votes_of(problem, answer.table.tree, answer.leaves)
-        noisy = noisy_votes(true, 3000, VoteMechanism(2.0), streams, depth=1)
-        public = answer.table.public[:, answer.leaves]
-        votes = {v: (*noisy[:, i], *public[:, i]) for i, v in enumerate(answer.leaves)}
-        expected, _ = algorithm_2(answer.table.tree.tree, votes, 1, least, constants, 3000, 40, 2.0)
-        np.testing.assert_allclose(answer.eta, [expected[v] for v in answer.leaves], rtol=1e-9, atol=1e-9)
-        climbed += list(answer.climbed)
+        _, found = answered(model, problem, streams, 1, 1)
+        true = votes_of(problem, found.table.tree, found.leaves)
+        noisy = noisy_votes(true, 3000, VoteMechanism(2.0), answer(streams), depth=1, query=1)
+        public = found.table.public[:, found.leaves]
+        votes = {v: (*noisy[:, i], *public[:, i]) for i, v in enumerate(found.leaves)}
+        expected, _ = algorithm_2(found.table.tree.tree, votes, 1, least, constants, 3000, 40, 2.0)
+        np.testing.assert_allclose(found.eta, [expected[v] for v in found.leaves], rtol=1e-9, atol=1e-9)
+        climbed += list(found.climbed)
     assert set(climbed) == set(range(2 - least))
 
 
@@ -162,24 +175,24 @@ def test_pruning_is_algorithm_2(constants, n_public, n_private, rule, size):
             settings = {"depth": 5, "min_depth": least, "min_samples_leaf": size, "terminate": terminate}
             model = LPCTPrune(epsilon, constants=constants, rule=rule, random_state=streams, **settings)
             deepest = max(5, private_depth(n_private, 2, epsilon))
-            tables, answer = answered(model, problem, streams, deepest, size)
+            tables, found = answered(model, problem, streams, deepest, size)
 
             budget = epsilon / 2 if terminate else epsilon
             table = tables.at(5, size)
             leaves = table.tree.leaves(5, size)
             true = votes_of(problem, table.tree, leaves)
-            noisy = noisy_votes(true, n_private, VoteMechanism(budget), streams, depth=5)
+            noisy = noisy_votes(true, n_private, VoteMechanism(budget), answer(streams), depth=5, query=1)
             votes = {v: (*noisy[:, i], *table.public[:, v]) for i, v in enumerate(leaves)}
             flag_at = private_depth(n_private, 2, epsilon) if terminate else None
             expected, flag = algorithm_2(
                 table.tree.tree, votes, 5, least, constants, n_private, n_public, budget, flag_at
             )
-            assert answer.flagged == flag
+            assert found.flagged == flag
             flags.add(flag)
             if not flag:
-                assert np.array_equal(answer.leaves, leaves)
-                np.testing.assert_allclose(answer.eta, [expected[v] for v in leaves], rtol=1e-9, atol=1e-9)
-    if constants == "paper" and rule == "max_edge":
+                assert np.array_equal(found.leaves, leaves)
+                np.testing.assert_allclose(found.eta, [expected[v] for v in leaves], rtol=1e-9, atol=1e-9)
+    if constants == "paper" and rule == "max_edge" and n_public >= 2 * size:  # else the root alone, of depth 0 < k
         assert True in flags
 
 
@@ -207,6 +220,26 @@ def test_closed_form_weight_maximises_the_statistic(constants):
     weight = math.exp(found.x)
     assert result.statistic == pytest.approx(-found.fun, rel=1e-9)
     assert result.eta == pytest.approx((ones + weight * public_ones) / (users + weight * public), rel=1e-5)
+
+
+def test_printed_constants_go_by_a_nodes_depth_and_the_authors_by_the_levels_climbed():
+    """A leaf of depth 1 in a query of depth 4: 2^(4 - 1 + 3) is in its noise term in print."""
+    problem, streams = drift(12, 3000), Streams(3)
+    early = {}
+    for constants in ("paper", "tight"):
+        model = LPCTPrune(2.0, 6, constants=constants, random_state=streams)
+        model._meet(users := model.task(problem, streams).users)
+        pruning = Pruning(Tables(model, users.public, streams, 6, 1), users)
+        table, leaves, _, levels = pruning._judge(model, VoteMechanism(2.0), 6)
+        early[constants] = levels[0] - (6 - table.tree.tree.depth[leaves])
+    assert (early["paper"] == 0).all() and (early["tight"] < 0).any()
+
+
+def test_the_variant_text_is_algorithm_2_with_its_flag():
+    for name in ("lpct_prune_max_edge", "lpct_prune_cart"):
+        text, tight = (method(f"{name}[variant={v}]").build() for v in ("text", "tight_no_flag"))
+        assert (text.constants, text.terminate, text.criterion, text.outside) == ("paper", True, "gini", "route")
+        assert (tight.constants, tight.terminate, tight.criterion, tight.outside) == ("tight", False, "gini", "route")
 
 
 def test_statistic_by_hand():
@@ -253,14 +286,14 @@ def test_second_query_is_a_plain_private_tree():
     problem = drift(n_public=2000, n_private=500)
     model = LPCTPrune(epsilon=1.0, constants="paper", terminate=True, random_state=1)
     streams = Streams(1)
-    _, answer = answered(model, problem, streams, 9, 1)
-    assert answer.flagged
+    _, found = answered(model, problem, streams, 9, 1)
+    assert found.flagged
     depth = private_depth(500, 2, 1.0)
-    leaves = answer.table.tree.leaves(depth, 1)
-    true = votes_of(problem, answer.table.tree, leaves)
-    noisy = noisy_votes(true, 500, VoteMechanism(0.5), streams, depth=depth, query=2)
-    np.testing.assert_allclose(answer.eta, noisy[1] / noisy[0])
-    first = noisy_votes(true, 500, VoteMechanism(0.5), streams, depth=depth)
+    leaves = found.table.tree.leaves(depth, 1)
+    true = votes_of(problem, found.table.tree, leaves)
+    noisy = noisy_votes(true, 500, VoteMechanism(0.5), answer(streams, 1), depth=depth, query=2)
+    np.testing.assert_allclose(found.eta, noisy[1] / noisy[0])
+    first = noisy_votes(true, 500, VoteMechanism(0.5), answer(streams), depth=depth, query=1)
     assert not np.allclose(noisy, first)
 
 

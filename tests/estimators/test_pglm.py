@@ -23,6 +23,7 @@ from lpbench.estimators.baselines.pglm import (
 )
 from lpbench.estimators.baselines.released import released_scale
 from lpbench.privacy import Gaussian, Records
+from lpbench.privacy.users import answer_streams
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
 
@@ -68,7 +69,7 @@ def test_summed_noise_is_that_of_n_users_made_symmetric():
     drawn = MOMENTS.draw_sums(records, question, Streams(1)).reshape(4, 3)
     true = np.zeros((4, 3))
     true[2, 2] = n
-    unit = unit_noise(3, Streams(1).generator("moments"))
+    unit = unit_noise(3, Streams(1).generator("report"))
     np.testing.assert_allclose(drawn - true, math.sqrt(n) * sigma * unit, rtol=1e-9, atol=1e-9)
 
 
@@ -101,7 +102,8 @@ def test_without_noise_it_is_least_squares():
 def test_the_ridge_is_just_large_enough():
     mechanism = PGLM(epsilon=0.5)._mechanism(500)
     deviation = math.sqrt(500) * mechanism.sigma
-    noisy = MOMENTS.draw_sums(Records(X, Y), MomentQuestion(mechanism, 4), Streams(2)).reshape(6, 5)
+    streams = answer_streams(Streams(2).party("users"), "sums", 0)
+    noisy = MOMENTS.draw_sums(Records(X, Y), MomentQuestion(mechanism, 4), streams).reshape(6, 5)
     coef, ridge = solve(noisy[:-1].copy(), noisy[-1], deviation, 500)
     noisy[:-1] += ridge * np.eye(5)
     assert ridge > 0
@@ -180,7 +182,7 @@ def test_the_released_version_follows_the_public_code():
     """Rows as they are, classes 0 and 1, the cut at 1/2, noise of the sums by the formula of the code."""
     draws = Streams(5)
     model = PGLM(epsilon=2.0, version="released", random_state=draws).fit(X, Y, X_public=X[:50], y_public=Y[:50])
-    rows, rng = np.column_stack([X, np.ones(500)]), draws.generator("moments")
+    rows, rng = np.column_stack([X, np.ones(500)]), draws.party("curator").generator("moments")
     square, deviation = rng.standard_normal((5, 5)), math.sqrt(32 * 5**4 * math.log(2.5 * 500**2) / 4 * math.sqrt(500))
     gram = rows.T @ rows + deviation * (square + square.T) / math.sqrt(2)
     beta = np.linalg.solve(gram, rows.T @ Y + deviation * rng.standard_normal(5))

@@ -135,7 +135,7 @@ def test_without_noise_the_best_on_the_validating_users_is_chosen():
         return model.set_params(random_state=2).fit(problem.X_train, problem.y_train, mask=np.zeros(4, dtype=bool))
 
     model, trees = chosen(SIZES), [chosen([size]) for size in SIZES]
-    users = divide(400, 1, 0.2, Streams(2)).validating
+    users = divide(400, 1, 0.2, Streams(2).party("curator")).validating
     errors = [((t.predict(problem.X_train[users]) - problem.y_train[users]) ** 2).mean() for t in trees]
     np.testing.assert_allclose(model.differences_, np.subtract(errors, errors[0]), rtol=0, atol=1e-12)
     assert model.point_ == SIZES[int(np.argmin(errors))]

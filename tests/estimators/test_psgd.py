@@ -294,7 +294,7 @@ def test_a_pass_and_users_asked_one_by_one_spend_the_same():
     spent = []
     for chain in (SimulatedUsers.chain, Users.chain):
         users = SimulatedUsers(Records(X[:4, :2], Y[:4]), Streams(0))
-        assert chain(users, GRADIENT, question).step == 4
+        chain(users, GRADIENT, question)
         spent.append(users.spent)
     assert spent[0] == spent[1]
     assert (spent[0].epsilon, spent[0].rounds, spent[0].bits_up) == (1.5, 1, 192.0)

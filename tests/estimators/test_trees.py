@@ -71,7 +71,7 @@ def test_par_dt_drops_what_everybody_protects():
 
 def test_par_dt_without_public_features_is_the_private_mean():
     model = fit(ParDT, mask=None, epsilon=2.0, max_depth=4)
-    mean = noisy_labels(Y, LabelQuestion(Y_RANGE, 2.0), Streams(4)).mean()
+    mean = noisy_labels(Y, LabelQuestion(Y_RANGE, 2.0), Streams(4).party("users")).mean()
     np.testing.assert_allclose(model.predict(TEST), mean)
 
 
@@ -101,7 +101,7 @@ def test_trees_of_large_samples_are_those_of_scikit_learn(min_samples_leaf):
     for depth in (2, 5):
         model = LabelDT(2.0, depth, min_samples_leaf, y_range=Y_RANGE, clip=False, random_state=4).fit(inputs, y)
         alone = DecisionTreeRegressor(max_depth=depth, min_samples_leaf=min_samples_leaf)
-        alone.fit(inputs, noisy_labels(y, LabelQuestion(Y_RANGE, 2.0), Streams(4)))
+        alone.fit(inputs, noisy_labels(y, LabelQuestion(Y_RANGE, 2.0), Streams(4).party("users")))
         np.testing.assert_allclose(model.predict(test), alone.predict(test), rtol=1e-9)
 
 

@@ -40,8 +40,15 @@ def test_the_answer_comes_last(run):
     assert "Protected   income, age: of each household" in out and "semi_feature_ldp" in out
     last = out[out.index("An error of") :]
     assert "240 users" in last and "2400 users" in last and "ε = 4" in last
-    assert "ResidualGP(epsilon=" in last and "y_range=(0, 150)" in last
+    assert "ResidualGP(epsilon=" in last and "y_range=(0, 150)" in last and "Run it: with 2400 users and ε = " in last
     assert "leaks" not in out
+
+
+def test_columns_stay_apart_where_errors_have_exponents(run):
+    rows = people()
+    _, out, _ = run(rows.assign(income=rows["income"] * 1e5), "--range", "0", "15e6", "--epsilon", "1,4")
+    line = next(line for line in out.splitlines() if line.strip().startswith("240 "))
+    assert "e+" in line and line.replace("]*", "] ").count("]   ") == 2
 
 
 def test_an_interrupt_answers_from_the_finished_splits(run, monkeypatch):

@@ -12,7 +12,7 @@ from lpbench.errors import ConfigurationError, DataError
 from lpbench.planning import answer as answer_module
 from lpbench.planning import need
 from lpbench.planning.pilot import FEWEST_SPLITS
-from lpbench.planning.surface import Surface
+from lpbench.planning.surface import Surface, information
 from lpbench.seeds import Streams
 from scripts.write_need import PAGE, with_numbers
 
@@ -56,7 +56,6 @@ def test_the_interval_widens_beyond_the_pilot(answer):
 
 def test_the_law_is_found_where_it_holds():
     """Errors 1 + 300 / (n v) with small noise: the extrapolation to 20 times the users holds the truth."""
-    from lpbench.planning.surface import information
 
     users, budgets = np.array([100, 200, 400, 800]), np.array([0.5, 1.0, 2.0, 4.0, np.inf])
     s = np.outer(users, [information(e) for e in budgets])
@@ -122,3 +121,18 @@ def test_the_documented_example_runs():
 def test_the_page_shows_the_committed_numbers():
     text = PAGE.read_text(encoding="utf-8")
     assert with_numbers(text) == text, "run scripts/write_need.py"
+
+
+def test_the_better_constant_counts(answer):
+    shrunk, mean = (answer._surfaces[name].at(442, 1.0)[0] for name in ("shrunk constant", "constant"))
+    assert answer.constant(442, 1.0) == min(shrunk, mean)
+
+
+def test_beyond_the_pilot_the_upper_end_counts_on_half_of_what_the_error_falls(answer):
+    surface, largest = answer._surfaces["method"], answer.runs.users[-1]
+    told, most = 40 * largest * information(4.0), surface._s.max()
+    pairs = ((40.0 * largest, told), (float(largest), most))
+    optimistic, at_pilot = (surface._within(np.array([n]), np.array([s]))[2][0] for n, s in pairs)
+    assert optimistic <= surface.at(40 * largest, 4.0)[2][0] == pytest.approx(np.sqrt(optimistic * at_pilot))
+    inside = surface._within(np.array([float(largest)]), np.array([largest * information(4.0)]))
+    np.testing.assert_array_equal(surface.at(largest, 4.0), inside)

@@ -2,9 +2,12 @@
 
 import math
 import pickle
+import re
 
 import numpy as np
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 from scipy.special import log_expit
 
 from lpbench.errors import ConfigurationError
@@ -16,6 +19,7 @@ from lpbench.privacy import (
     Exponential,
     FiniteMechanism,
     Gaussian,
+    HadamardResponse,
     Hybrid,
     Laplace,
     Mechanism,
@@ -24,8 +28,10 @@ from lpbench.privacy import (
     PrivUnitG,
     RandomizedResponse,
     Staircase,
+    SubsetSelection,
     check_epsilon,
     exact_epsilon,
+    rr_on_bins,
 )
 from lpbench.privacy.exact import BITS
 from lpbench.privacy.number_channel import typical_unbiased
@@ -83,6 +89,42 @@ def test_no_unbiased_channel_and_no_grid_is_one_of_our_errors(epsilon):
     for make in (typical_unbiased, lambda e: DiscreteLaplace.for_budget(e * 1e-5, 2.0**-10).fields()):
         with pytest.raises(ConfigurationError):
             make(epsilon)
+
+
+#: Mechanisms of a budget and a number of categories or coordinates, with their largest and smallest input.
+SIZED = {
+    GRR: lambda k: np.array([0, k - 1]),
+    HadamardResponse: lambda k: np.array([0, k - 1]),
+    BitVector: lambda k: np.array([0, k - 1]),
+    SubsetSelection.least_variance: lambda k: np.array([0, k - 1]),
+    PrivUnitG: lambda k: np.eye(1, k),
+}
+
+
+@given(
+    st.floats(-20, 20).map(lambda power: 10.0**power) | st.floats(min_value=0),
+    st.integers(1, 300) | st.integers(1, 2**63 - 1),
+)
+@example(6e-8, 2)
+@example(1e-17, 2)
+@example(1e-15, 300)
+@settings(max_examples=60, deadline=None)
+def test_extreme_budgets_and_sizes_work_or_end_in_one_of_our_errors(epsilon, k):
+    made = [(lambda make=make: make(epsilon), values) for make, values, _ in CASES.values()]
+    made += [(lambda: typical_unbiased(epsilon), np.array([-1.0, 0.3, 1.0]))] if epsilon in (6e-8, 1e-17) else []
+    made += [(lambda: rr_on_bins(epsilon, np.ones(5)), np.array([-1.0, 0.3, 1.0]))]
+    made += [(lambda kind=kind: kind(epsilon, k), values(k)) for kind, values in SIZED.items() if k <= 300]
+    made += [(lambda kind=kind: kind(epsilon, k), np.array([0, k - 1])) for kind in (GRR, HadamardResponse)]
+    for make, values in made:
+        try:
+            mechanism = make()
+            reports = mechanism.randomize(values, np.random.default_rng(0))
+        except ConfigurationError as error:
+            assert re.search(r"\w=.* (must be|is too small|at most)", str(error)), error
+            continue
+        assert np.isfinite(reports).all() and mechanism.bits >= 0
+        assert mechanism.epsilon <= epsilon * (1 + 1e-12) + (0.0 if mechanism.discrete else 1e-14)
+        assert not math.isnan(getattr(mechanism, "variance", 0.0))
 
 
 @pytest.mark.parametrize("name", CASES)

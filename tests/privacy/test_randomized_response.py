@@ -19,6 +19,7 @@ from lpbench.privacy import (
     grr_weights,
     rr_reports,
 )
+from lpbench.privacy.exact import BITS, UNITS, words
 from tests.privacy.laws import BUDGETS, assert_frequencies, assert_mean, assert_same_law
 
 CHANNELS = [BitVector, GRR]
@@ -30,7 +31,8 @@ CHANNELS = [BitVector, GRR]
 def test_stated_epsilon_is_exact(kind, n_categories, epsilon):
     mechanism = kind(epsilon, n_categories)
     loss = exact_epsilon(mechanism.log_channel())
-    assert mechanism.epsilon * (1 - 1e-3) < loss <= mechanism.epsilon * (1 + 1e-9)
+    # the smallest probability is 2^-62, which no budget beyond 43 can use
+    assert min(mechanism.epsilon, BITS * math.log(2.0)) * (1 - 1e-3) < loss <= mechanism.epsilon * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("kind", CHANNELS)
@@ -48,7 +50,7 @@ def test_epsilon_of_bit_vectors_by_enumeration(changed, epsilon):
     vectors = np.array(list(product([0, 1], repeat=changed)))
     log_channel = bit[vectors[:, None, :], vectors[None, :, :]].sum(axis=-1)
     loss = exact_epsilon(log_channel)
-    assert epsilon * (1 - 1e-3) < loss <= epsilon * (1 + 1e-9)
+    assert min(epsilon, BITS * math.log(2.0)) * (1 - 1e-3) < loss <= epsilon * (1 + 1e-9)
 
 
 def test_one_hot_vector_costs_two_bits():
@@ -99,7 +101,7 @@ def test_batch_of_users_with_their_own_numbers_of_categories():
     m = np.repeat([1, 2, 3, 8], 40000)
     truth = (np.arange(m.size) * 7) % m
     rng = np.random.default_rng(0)
-    reports = grr_reports(truth, m, 1.2, rng.random(m.size), rng.random(m.size))
+    reports = grr_reports(truth, m, 1.2, words(rng, m.size), words(rng, m.size))
     for count in (1, 2, 3, 8):
         channel = GRR(1.2, count).channel()
         for category in range(count):
@@ -108,18 +110,18 @@ def test_batch_of_users_with_their_own_numbers_of_categories():
 
 
 @pytest.mark.parametrize("m", [2, 3, 7, 64])
-def test_lies_are_even_over_the_other_categories_exactly(m):
-    # A lattice of u_other that meets every other category equally often; u_keep = 1 - 2^-53 always lies.
-    u_other = (np.arange(5 * (m - 1)) + 0.5) / (5 * (m - 1))
+def test_untold_reports_are_even_over_all_categories_exactly(m):
+    # A lattice of words that meets every category equally often; the largest word never tells the truth.
+    other = (2 * np.arange(5 * m) + 1) * (UNITS // (10 * m))
     for truth in range(m):
-        reports = grr_reports(np.full(u_other.size, truth), m, 1.0, np.full(u_other.size, 1 - 2**-53), u_other)
-        assert np.array_equal(np.bincount(reports, minlength=m), 5 * (np.arange(m) != truth))
+        reports = grr_reports(np.full(other.size, truth), m, 1.0, np.full(other.size, UNITS - 1), other)
+        assert np.array_equal(np.bincount(reports, minlength=m), np.full(m, 5))
 
 
-@pytest.mark.parametrize("m", [2, 3, 1000, 2**31 + 1, 2**53 - 1])
-def test_largest_uniform_stays_in_range(m):
-    top = np.array([1 - 2**-53])
-    assert max(grr_reports(np.array([truth]), m, 1e-9, top, top)[0] for truth in (0, m - 1)) <= m - 1
+@pytest.mark.parametrize("m", [2, 3, 1000, 2**31 + 1, 2**53 - 1, 2**60, 2**62])
+def test_largest_words_stay_in_range(m):
+    top = UNITS - 1 - np.arange(4)
+    assert all(0 <= report < m for truth in (0, m - 1) for report in grr_reports([truth] * 4, m, 1e-9, top, top))
 
 
 @given(st.integers(0, 2**32 - 1), st.floats(0.01, 20), st.floats(0.01, 20))
@@ -128,12 +130,12 @@ def test_larger_budget_keeps_what_a_smaller_one_kept(seed, first, second):
     rng = np.random.default_rng(seed)
     m = rng.integers(1, 9, 60)
     truth = rng.integers(0, m)
-    u_keep, u_other = rng.random((2, 60))
-    low, high = (grr_reports(truth, m, e, u_keep, u_other) for e in (small, large))
+    keep, other = words(rng, (2, 60))
+    low, high = (grr_reports(truth, m, e, keep, other) for e in (small, large))
     assert ((low != truth) | (high == truth)).all()
     assert ((high == truth) | (high == low)).all()  # and the lies are the same
     bits = rng.random(60) < 0.5
-    low, high = (rr_reports(bits, e, u_keep) for e in (small, large))
+    low, high = (rr_reports(bits, e, keep) for e in (small, large))
     assert ((low != bits) | (high == bits)).all()
 
 
@@ -215,7 +217,9 @@ def test_other_refusals():
     with pytest.raises(ValueError, match="values must be bits"):
         RandomizedResponse(1.0).randomize(np.array([2]), np.random.default_rng(0))
     with pytest.raises(ValueError, match="truth must lie in"):
-        grr_reports(np.array([0, 2]), np.array([1, 2]), 1.0, np.zeros(2), np.zeros(2))
+        grr_reports(np.array([0, 2]), np.array([1, 2]), 1.0, np.zeros(2, int), np.zeros(2, int))
+    with pytest.raises(ValueError, match="whole numbers below 2\\^62"):
+        rr_reports(np.array([True]), 1.0, np.array([0.5]))
     for bad in (0, 2.5):
         with pytest.raises(ValueError, match="n_categories="):
             GRR(1.0, bad)

@@ -1,4 +1,4 @@
-"""The only interface to records: what is asked is spent, exactly; randomness answers one question; records stay."""
+"""The only interface to records: what is asked is spent, exactly; no two answers share randomness; records stay."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from lpbench.errors import PrivacyError
 from lpbench.estimators.private_labels import LABEL, LabelQuestion
-from lpbench.privacy import GRR, Device, Gaussian, Laplace, Records, Release, SimulatedUsers
+from lpbench.privacy import GRR, Device, Gaussian, Laplace, Records, Release, SimulatedUsers, Users
 from lpbench.privacy.spending import Spending, rounded_up
 from lpbench.seeds import Streams
 
@@ -20,7 +20,6 @@ from lpbench.seeds import Streams
 @dataclass(frozen=True)
 class Category:
     epsilon: float
-    purpose: str = "category"
 
 
 class CategoryDevice(Device[Category]):
@@ -29,9 +28,6 @@ class CategoryDevice(Device[Category]):
 
     def inputs(self, records, question):
         return records.y.astype(int) % 3
-
-    def draws(self, streams, n, question):
-        return streams.generator(question.purpose)
 
 
 class MeanRelease(Release[float]):
@@ -71,8 +67,8 @@ def test_rounds_add_up_from_nothing_as_rational_numbers_and_are_rounded_up():
 )
 def test_groups_of_users_spend_in_parallel_where_they_do_not_overlap(first, second, budget, spent, rounds):
     users = sealed()
-    users.ask(CATEGORY, Category(0.5, "a"), first)
-    users.ask(CATEGORY, Category(budget, "b"), second)
+    users.ask(CATEGORY, Category(0.5), first)
+    users.ask(CATEGORY, Category(budget), second)
     np.testing.assert_array_equal(users.spent_by_user, spent)
     assert (users.spent.epsilon, users.spent.rounds) == (max(spent), rounds)
 
@@ -85,30 +81,48 @@ def test_budgets_may_differ_by_user():
     np.testing.assert_array_equal(users.spent_by_user, [2.0] * 5 + [1.5] * 15)
 
 
-def test_a_question_again_is_a_replay_and_free_and_another_on_the_same_randomness_is_refused():
-    users = sealed()
-    first = users.ask(LABEL, LabelQuestion((0.0, 1.0), 1.0))
-    np.testing.assert_array_equal(users.ask(LABEL, LabelQuestion((0.0, 1.0), 1.0)), first)
-    with pytest.raises(PrivacyError, match="another question"):
-        users.ask(LABEL, LabelQuestion((0.0, 1.0), 2.0))
-    assert users.spent.epsilon == 1.0
-
-
-def test_two_groups_share_a_stream_where_members_have_draws_of_their_own_and_no_generator():
+def test_an_equal_question_is_a_replay_and_free_and_any_other_is_drawn_anew_and_charged():
     users, question = sealed(), LabelQuestion((0.0, 1.0), 1.0)
-    parts = [users.ask(LABEL, question, part) for part in (np.arange(10), np.arange(10, 20))]
-    np.testing.assert_array_equal(np.concatenate(parts), sealed().ask(LABEL, question))
+    first = users.ask(LABEL, question)
+    for again in (LabelQuestion((0.0, 1.0), 1.0), pickle.loads(pickle.dumps(question))):
+        np.testing.assert_array_equal(users.ask(LABEL, again), first)
     assert users.spent.epsilon == 1.0
-    users.ask(CATEGORY, Category(1.0), np.arange(10))
-    with pytest.raises(PrivacyError):
-        users.ask(CATEGORY, Category(1.0), np.arange(10, 20))
+    for k, other in enumerate([LabelQuestion((0.0, 1.0), 2.0), LabelQuestion((0.0, 1.0), 1.0, centre=0.5)], 1):
+        noise = (users.ask(LABEL, other) - LABEL.inputs(users.reveal(), other)) * other.epsilon
+        assert not np.isclose(noise, first - users.reveal().y).any()
+        assert users._accounts.questions.tolist() == [k + 1] * 20
+
+
+def test_the_order_in_which_users_are_named_changes_nothing():
+    """Asked again in another order, users of one generator drew each other's noise, for free."""
+    users, question, order = sealed(), Category(1.0), np.random.default_rng(4).permutation(20)[:12]
+    first = users.ask(CATEGORY, question, np.sort(order))
+    np.testing.assert_array_equal(users.ask(CATEGORY, question, order), first[np.argsort(np.argsort(order))])
+    apart = users.take(order)
+    np.testing.assert_array_equal(apart.ask(CATEGORY, question), first[np.argsort(np.argsort(order))])
+    assert users.spent.epsilon == 1.0
+    total = users.take(np.sort(order)).sums(CATEGORY, question)
+    np.testing.assert_array_equal(apart.sums(CATEGORY, question), total)
+    assert users.spent.epsilon == 2.0, "reports and sums are two answers"
+
+
+def test_no_two_answers_share_noise_whoever_is_asked():
+    """Taken groups without a purpose of their own had the same noise, and overlapping ones that of their places."""
+    users, question, parts = sealed(40), LabelQuestion((0.0, 1.0), 1.0), []
+    for who in (None, np.arange(20), np.arange(20, 40), np.arange(10, 30), np.arange(39), np.array([7])):
+        reports = users.ask(LABEL, question, who)
+        labels = users.reveal().y if who is None else users.reveal().y[who]
+        parts.append(reports - labels)
+    noise = np.concatenate(parts)
+    assert np.unique(noise.round(12)).size == noise.size
+    np.testing.assert_array_equal(users._accounts.questions[[0, 7, 15, 25, 39]], [3, 4, 4, 4, 2])
 
 
 def test_users_taken_from_others_spend_from_their_accounts():
     users = sealed()
-    some = users.take(np.arange(5, 15), "training", candidate=1)
+    some = users.take(np.arange(5, 15))
     some.ask(CATEGORY, Category(1.0))
-    some.take(np.arange(2)).ask(CATEGORY, Category(0.25, "more"))
+    some.take(np.arange(2)).ask(CATEGORY, Category(0.25))
     expected = np.zeros(20)
     expected[5:15] = 1.0
     expected[5:7] = 1.25
@@ -116,12 +130,17 @@ def test_users_taken_from_others_spend_from_their_accounts():
     assert users.spent.epsilon == some.spent.epsilon == 1.25
 
 
-def test_a_purpose_gives_taken_users_randomness_of_their_own():
-    users, question = sealed(), LabelQuestion((0.0, 1.0), 1.0)
-    everybody = np.arange(20)
-    apart = [users.take(everybody, "part", k=k).ask(LABEL, question) for k in (0, 1)]
-    assert not np.array_equal(*apart)
-    assert users.spent.epsilon == 2.0
+def test_the_former_purposes_of_taken_users_warn_and_change_nothing():
+    users, everybody = sealed(), np.arange(20)
+    with pytest.warns(DeprecationWarning, match="drawn anew"):
+        apart = [users.take(everybody, "part", k=k).ask(LABEL, LabelQuestion((0.0, 1.0), 1.0)) for k in (0, 1)]
+    np.testing.assert_array_equal(*apart)
+    assert users.spent.epsilon == 1.0
+
+
+def test_what_is_public_of_users_has_no_verb_of_a_simulation():
+    """``sums_of_many`` and ``together`` answered any number of questions, and nothing was charged."""
+    assert not {"sums_of_many", "together", "view"} & {name for kind in (Users, SimulatedUsers) for name in dir(kind)}
 
 
 def test_what_is_shown_decides_the_model():
@@ -205,12 +224,11 @@ def test_what_is_changed_after_it_was_asked_is_asked_anew():
     users, question, who = sealed(), Category(0.5), np.arange(5)
     users.ask(CATEGORY, question, who)
     object.__setattr__(question, "epsilon", 3.0)
-    with pytest.raises(PrivacyError, match="another question"):
-        users.ask(CATEGORY, question, who)
+    users.ask(CATEGORY, question, who)
     object.__setattr__(question, "epsilon", 0.5)
     who += 5
-    with pytest.raises(PrivacyError, match="other users"):
-        users.ask(CATEGORY, question, who)
+    users.ask(CATEGORY, question, who)
+    np.testing.assert_array_equal(users.spent_by_user, [3.5] * 5 + [0.5] * 5 + [0.0] * 10)
 
 
 def test_a_release_spends_its_delta():

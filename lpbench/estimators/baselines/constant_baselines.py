@@ -116,7 +116,7 @@ class PrivateMajority(LocalClassifier):
     def learn(self, users: Users) -> Self:
         """Count the randomised labels."""
         mechanism = GRR(check_epsilon(self.epsilon), self.classes_.size)
-        reports = users.ask(CLASS, ClassQuestion(mechanism, "report"))
+        reports = users.ask(CLASS, ClassQuestion(mechanism))
         counts = np.bincount(reports, minlength=self.classes_.size)
         self.shares_ = mechanism.estimate(counts, users.n) / users.n
         return self

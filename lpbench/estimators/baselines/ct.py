@@ -85,7 +85,7 @@ class CT(LocalClassifier):
         for shared, members in grouped(points, ["max_depth"]):
             model = clone(self).set_params(random_state=task.streams, **shared)
             model._meet(task.users)
-            test = np.ascontiguousarray(model._prepare(task.X_test), dtype=np.float32)
+            test = np.ascontiguousarray(model._to_unit_cube(task.X_test), dtype=np.float32)
             depths = [points[g].get("max_depth", self.max_depth) for g in members]
             trees = model._grow(task.users.fresh(), depths)
             # ties go to the smaller class

@@ -16,6 +16,7 @@ import numpy as np
 
 from lpbench.partitions import GridCells, KeyIndex, cell_keys, grid_digits
 from lpbench.privacy import Device, DiscreteLaplace, Laplace, Records, cell_noise, discrete_cell_noise
+from lpbench.privacy.device import Answers
 from lpbench.seeds import Streams
 
 NOISES = ("laplace", "discrete")
@@ -29,7 +30,8 @@ MOST_CELLS = 2**20
 class NamedCells:
     """What a sweep asks of the users: questions at several budgets, in the cells of some rows."""
 
-    #: For each budget the questions whose statistics stand one below the other; all about one grid.
+    #: For each budget the questions that users are asked one after the other, whose statistics stand one below the
+    #: other; all about one grid.
     questions: Sequence[Sequence[Any]]
     X: np.ndarray  # rows (m, d) whose cells are looked up
 
@@ -41,8 +43,8 @@ class GridDevice(Device[Any]):
     """
 
     @abstractmethod
-    def statistics(self, question: Any) -> tuple[int, list[Laplace | DiscreteLaplace]]:
-        """Return the first statistic's number among those of its cells, and the noise of one user in each statistic."""
+    def statistics(self, question: Any) -> list[Laplace | DiscreteLaplace]:
+        """Return the noise of one user in each statistic of a cell."""
 
     @abstractmethod
     def numbers(self, records: Records, question: Any) -> np.ndarray:
@@ -55,12 +57,13 @@ class GridDevice(Device[Any]):
         sums = _GridSums(self, records, question, streams)
         return HiddenSums(sums) if question.cells.size > TABLE_CELLS else sums.at(question.cells.centres()).ravel()
 
-    def draw_many(self, records: Records, family: Any, streams: Streams) -> np.ndarray:
+    def draw_many(self, records: Records, family: Any, answers: Answers) -> np.ndarray:
         """Draw noisy sums in the NamedCells of the family: ndarray of shape (budgets, k, m)."""
-        sums = [_GridSums(self, records, question, streams) for question in family.questions[0]]
+        asked = list(zip(*family.questions, strict=True))
+        sums = [_GridSums(self, records, own[0], answers("sums", number)) for number, own in enumerate(asked)]
         named = sums[0].named(family.X)
-        budgets = [[m for question in asked for m in self.statistics(question)[1]] for asked in family.questions]
-        return _noisy(sums, named, budgets)[..., named.inverse]
+        noisy = [part.noisy(named, list(map(self.statistics, own))) for part, own in zip(sums, asked, strict=True)]
+        return np.concatenate(noisy, axis=1)[..., named.inverse]
 
 
 class _Named(NamedTuple):
@@ -79,12 +82,12 @@ def _digits(X: np.ndarray, bins: int) -> np.ndarray:
 class _GridSums:
     """True sums of users' numbers over a grid, and the summed noise of all users in the cells looked up.
 
-    The noise depends on the stream "counts", on the number of bins, on the statistic and on the cell.
+    The noise depends on the answer, on the number of bins, on the statistic and on the cell.
     """
 
     def __init__(self, device: GridDevice, records: Records, question: Any, streams: Streams) -> None:
         self._bins = bins = int(question.cells.bins)
-        self.n, (self._first, self._mechanisms) = len(records), device.statistics(question)
+        self.n, self._mechanisms = len(records), device.statistics(question)
 
         def occupied() -> tuple[KeyIndex, np.ndarray]:
             keys = cell_keys(_digits(records.X, bins), bins)
@@ -94,8 +97,6 @@ class _GridSums:
         self._occupied, codes = records.remembered(("cells of the grid", bins), occupied)
         size = self._occupied.size + 1
         self._sums = np.array([np.bincount(codes, own, size) for own in device.numbers(records, question)])
-        # The users' stream is entered as used; its draws are functions of the cell.
-        device.draws(streams, self.n, question)
         self.seed = streams.child("counts", bins=bins).seed
 
     def named(self, X: np.ndarray) -> _Named:
@@ -107,33 +108,23 @@ class _GridSums:
     def at(self, X: np.ndarray) -> np.ndarray:
         """Return the noisy sums in the cells of X (m, d), shape (k, m)."""
         named = self.named(X)
-        return _noisy([self], named, [self._mechanisms])[0][:, named.inverse]
+        return self.noisy(named, [self._mechanisms])[0][:, named.inverse]
 
-    def keyed(self, named: _Named) -> tuple[np.ndarray, list[np.ndarray]]:
-        """Return the true sums of cells, shape (k, cells), and the keys of each statistic's noise."""
-        sums = self._sums[:, named.codes]
+    def noisy(self, named: _Named, budgets: Sequence[Sequence[Laplace | DiscreteLaplace]]) -> np.ndarray:
+        """Return the noisy sums of cells under several noises of one user: ndarray of shape (len(budgets), k, cells).
+
+        Continuous noises have common random numbers.
+        """
+        sums, seed, n = self._sums[:, named.codes], self.seed, self.n
         # The first column tells the statistics of one cell apart.
-        kind = np.promote_types(named.cells.dtype, np.min_scalar_type(self._first + len(sums)))
-        numbers = [np.full(len(named.cells), self._first + j, dtype=kind) for j in range(len(sums))]
-        return sums, [np.column_stack([number, named.cells]) for number in numbers]
-
-
-def _noisy(
-    parts: Sequence[_GridSums], named: _Named, budgets: Sequence[Sequence[Laplace | DiscreteLaplace]]
-) -> np.ndarray:
-    """Return the noisy sums of cells under several noises of one user: ndarray of shape (len(budgets), k, cells).
-
-    The statistics of all parts, which are sums over one grid, stand one below the other. Continuous noises have common
-    random numbers.
-    """
-    seed, n, keyed = parts[0].seed, parts[0].n, [part.keyed(named) for part in parts]
-    sums, keys = np.concatenate([true for true, _ in keyed]), [own for _, of_part in keyed for own in of_part]
-    on_grid = [[m for m in mechanisms if isinstance(m, DiscreteLaplace)] for mechanisms in budgets]
-    if on_grid[0]:
-        noise = [[discrete_cell_noise(seed, own, n, m) for own, m in zip(keys, same, strict=True)] for same in on_grid]
-        return sums + np.array(noise)
-    unit = cell_noise(seed, np.concatenate(keys), n, 1.0).reshape(sums.shape)
-    return sums + np.array([[m.scale for m in mechanisms] for mechanisms in budgets])[..., None] * unit
+        kind = np.promote_types(named.cells.dtype, np.min_scalar_type(len(sums)))
+        numbers = [np.full(len(named.cells), j, dtype=kind) for j in range(len(sums))]
+        keys = [np.column_stack([number, named.cells]) for number in numbers]
+        if any(isinstance(mechanism, DiscreteLaplace) for mechanism in budgets[0]):
+            noise = [[discrete_cell_noise(seed, k, n, m) for k, m in zip(keys, same, strict=True)] for same in budgets]  # type: ignore[arg-type]
+            return sums + np.array(noise)
+        unit = cell_noise(seed, np.concatenate(keys), n, 1.0).reshape(sums.shape)
+        return np.asarray(sums + np.array([[m.scale for m in noises] for noises in budgets])[..., None] * unit)
 
 
 class HiddenSums:

@@ -17,7 +17,6 @@ from lpbench.estimators.lpct.votes import DISCRETE_STEP
 from lpbench.partitions import GridCells
 from lpbench.privacy import DiscreteLaplace, Laplace, Records, Users
 from lpbench.privacy.payload import Field
-from lpbench.seeds import Streams
 
 
 @dataclass(frozen=True)
@@ -56,11 +55,6 @@ class GridCellDevice(GridDevice):
         vectors[np.arange(len(records)), question.cells.locate(records.X)] = question.values(records)
         return vectors
 
-    def draws(self, streams: Streams, n: int, question: GridCellQuestion) -> np.random.Generator:
-        """The generator of the users' noise, which is one draw for each cell."""
-        statistic = "marginal" if question.y_range is None else "joint"
-        return streams.generator("counts", bins=int(question.cells.bins), statistic=statistic)
-
     def columns(self, question: GridCellQuestion) -> int:
         return question.cells.size
 
@@ -75,9 +69,9 @@ class GridCellDevice(GridDevice):
     def budget(self, question: GridCellQuestion) -> float:
         return 0.0 if question.is_constant else question.mechanism.epsilon
 
-    def statistics(self, question: GridCellQuestion) -> tuple[int, list[Laplace | DiscreteLaplace]]:
-        """The counts come first, the label sums second."""
-        return int(question.y_range is not None), [question.mechanism]
+    def statistics(self, question: GridCellQuestion) -> list[Laplace | DiscreteLaplace]:
+        """A count, or a label sum."""
+        return [question.mechanism]
 
     def numbers(self, records: Records, question: GridCellQuestion) -> np.ndarray:
         """1 or the centred label, on the grid of discrete noise."""
@@ -200,7 +194,7 @@ class Hist(LocalRegressor):
             for epsilon in budgets:
                 model.epsilon = epsilon
                 asked.append(model._questions(task.users.n_features))
-            noisy = task.users.sums_of_many(GRID_CELL, NamedCells(asked, test))
+            noisy = task.simulate(GRID_CELL, NamedCells(asked, test))
             for g in members:
                 model.threshold = points[g].get("threshold", self.threshold)
                 model._check()

@@ -14,6 +14,7 @@ from lpbench.estimators.baselines.trees import TreeRegressor
 from lpbench.estimators.private_labels import LABEL, LabelQuestion
 from lpbench.partitions import grid_digits
 from lpbench.privacy import GRR, Device, Mechanism, Records, Users, grr_reports
+from lpbench.privacy.exact import words
 from lpbench.privacy.payload import Field, Integers
 from lpbench.seeds import Streams
 
@@ -87,16 +88,16 @@ class FeatureDevice(Device[FeatureQuestion]):
         return self._response(question, protected[0]), self.inputs(records, question)
 
     def draws(self, streams: Streams, n: int, question: FeatureQuestion) -> np.ndarray:
-        """Uniforms of all features, shape (2, n, d); they depend on neither k nor the budget."""
-        return streams.generator("features").random((2, n, question.n_features))
+        """Whole numbers of all features, shape (2, n, d); they depend on neither k nor the budget."""
+        return words(streams.generator("features"), (2, n, question.n_features))
 
     def report(self, records: Records, question: FeatureQuestion, draws: np.ndarray) -> np.ndarray:
         """Reported bins, shape (n, d)."""
         protected, truth = self._protected(records), self.inputs(records, question)
         shares = np.broadcast_to(question.share, len(records))[np.nonzero(protected)[0]]
-        u_keep, u_other = draws[:, protected]
+        keep, other = draws[:, protected]
         reports = np.zeros_like(truth)
-        reports[protected] = grr_reports(truth[protected], question.bins, shares, u_keep, u_other)
+        reports[protected] = grr_reports(truth[protected], question.bins, shares, keep, other)
         return reports
 
     def columns(self, question: FeatureQuestion) -> int:

@@ -21,6 +21,7 @@ from lpbench.estimators.base import Grid, SweepResult, Task, check_epsilon, expa
 from lpbench.estimators.baselines.released import ReleasedMoments
 from lpbench.estimators.binary import BinaryClassifier, with_constant
 from lpbench.privacy import Device, Gaussian, Records, Users
+from lpbench.privacy.device import Answers
 from lpbench.seeds import Streams
 
 #: Largest L2 distance between the vectors (x x^T, x y) of two users with |x| = 1, y = +-1. With c = <x, x'> its square
@@ -82,8 +83,6 @@ class MomentDevice(Device[MomentQuestion]):
     The symmetric matrix is sent on and above the diagonal, in units in which the noise of all entries is the same.
     """
 
-    purpose = "moments"
-
     def mechanism(self, question: MomentQuestion) -> Gaussian:
         return question.mechanism
 
@@ -121,9 +120,9 @@ class MomentDevice(Device[MomentQuestion]):
         moments += records.remembered("moments", lambda: true_moments(records))
         return moments.ravel()
 
-    def draw_many(self, records: Records, family: MomentQuestion, streams: Streams) -> np.ndarray:
+    def draw_many(self, records: Records, family: MomentQuestion, answers: Answers) -> np.ndarray:
         """Answer the question of one budget; budgets share the unit noise."""
-        return self.draw_sums(records, family, streams)
+        return self.draw_sums(records, family, answers("sums", 0))
 
 
 def _signs(records: Records) -> np.ndarray:
@@ -289,10 +288,10 @@ class PGLM(BinaryClassifier):
     def _scores(self, task: Task, budgets: Sequence[float], points: Sequence[dict]) -> np.ndarray:
         model = clone(self).set_params(random_state=task.streams)
         model._meet(task.users)
-        test, values = unit_rows(model._prepare(task.X_test)), np.full((len(budgets), len(points)), np.nan)
+        test, values = unit_rows(model._to_unit_cube(task.X_test)), np.full((len(budgets), len(points)), np.nan)
         for g, point in enumerate(points):
             for b, epsilon in enumerate(budgets):
                 model.set_params(epsilon=epsilon, **point)
-                coef, _ = model._solve(task.users, task.users.sums_of_many)
+                coef, _ = model._solve(task.users, task.simulate)
                 values[b, g] = task.score(model.classes_[(test @ coef > 0).astype(int)])
         return values

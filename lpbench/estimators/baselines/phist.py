@@ -29,11 +29,11 @@ from lpbench.privacy import DiscreteLaplace, Laplace, Records, Users
 class GridVoteDevice(GridDevice, VoteDevice):
     """LPCT's votes in the cells of an equal grid, whose sums are drawn cell by cell."""
 
-    def statistics(self, question: VoteQuestion) -> tuple[int, list[Laplace | DiscreteLaplace]]:
+    def statistics(self, question: VoteQuestion) -> list[Laplace | DiscreteLaplace]:
         """Users in the cell, and those of each class but the first."""
         half = question.mechanism.half
         assert isinstance(half, (Laplace, DiscreteLaplace))
-        return 0, [half] * question.n_classes
+        return [half] * question.n_classes
 
     def numbers(self, records: Records, question: VoteQuestion) -> np.ndarray:
         """1 for the cell, and 1 for the own class."""
@@ -131,7 +131,7 @@ class PHIST(LocalClassifier):
         """Score the grid; budgets share the look-ups."""
         results = []
         for task in tasks:
-            test, values = self._prepare(task.X_test), []
+            test, values = self._to_unit_cube(task.X_test), []
             for point in expand_grid(grid):
                 model = clone(self).set_params(**point)
                 model._meet(task.users)
@@ -143,7 +143,7 @@ class PHIST(LocalClassifier):
                     values.append(scores)
                     continue
                 asked = [[model.set_params(epsilon=epsilon)._question(task.users.n_features)] for epsilon in budgets]
-                votes = task.users.sums_of_many(VOTE, NamedCells(asked, test))
+                votes = task.simulate(VOTE, NamedCells(asked, test))
                 values.append(task.score(model.classes_[decide(_shares(votes))]))
             results.append(SweepResult(np.column_stack(values)))
         return results

@@ -10,16 +10,16 @@ import numpy as np
 from lpbench.checks import check_choice, check_number, check_whole
 from lpbench.errors import ConfigurationError
 from lpbench.estimators.histoftree.cell_reports import bit_reports, reports_truth
-from lpbench.estimators.histoftree.cell_shortcut import CellFamily, answer_family, kept_last
+from lpbench.estimators.histoftree.cell_shortcut import MOST_BITS, CellFamily, answer_family, kept_last
 from lpbench.estimators.histoftree.user_cells import UserCells, UserGrid, UserLeaves
 from lpbench.partitions import GridCells, SampleGroups, TreePartition, cell_keys, grid_digits
 from lpbench.privacy import GRR, BitVector, Device, RandomizedResponse, Records
+from lpbench.privacy.device import Answers
+from lpbench.privacy.exact import below, words
 from lpbench.privacy.payload import Field, Integers
 from lpbench.seeds import Streams
 
 MECHANISMS = ("grr", "rr")
-#: Most bits of a report, one for each cell.
-MOST_BITS = 1 << 16
 #: Most bins of a feature that a report may name, and log2 of the cells whose number is still a float.
 MOST_BINS, MAX_LOG2_CELLS = 1 << 31, 1000
 
@@ -60,9 +60,9 @@ class CellQuestion:
 class ReportDraws:
     """Randomness of n users' reports, shared by all budgets."""
 
-    keep: np.ndarray  # uniforms (n,): whether a report is the truth
-    leaf: np.ndarray  # uniforms (n,): the leaf reported if not
-    bins: np.ndarray  # uniforms (n, s): the bin reported of each grid feature if not
+    keep: np.ndarray  # whole numbers below 2^62 (n,): whether a report is the truth
+    leaf: np.ndarray  # (n,): the leaf reported if not
+    bins: np.ndarray  # (n, s): the bin reported of each grid feature if not
     seed: int  # of the bits of randomised response
     users: np.ndarray  # numbers within the seed (n,)
 
@@ -78,15 +78,13 @@ class CellDevice(Device[CellQuestion]):
     in the order of (grid cell, leaf), shape (n, cells).
     """
 
-    draws_for_all = True
-
     def draws(self, streams: Streams, n: int, question: CellQuestion) -> ReportDraws:
-        """The users' uniforms."""
-        uniforms = [streams.generator("report", draw="bin", feature=int(c)).random(n) for c in question.grid_columns]
+        """The users' whole numbers."""
+        drawn = [words(streams.generator("report", draw="bin", feature=int(c)), n) for c in question.grid_columns]
         return ReportDraws(
-            streams.generator("report", draw="keep").random(n),
-            streams.generator("report", draw="leaf").random(n),
-            np.array(uniforms).reshape(len(uniforms), n).T,
+            words(streams.generator("report", draw="keep"), n),
+            words(streams.generator("report", draw="leaf"), n),
+            np.array(drawn, dtype=np.int64).reshape(len(drawn), n).T,
             streams.child("report", draw="bits").seed,
             np.arange(n),
         )
@@ -110,7 +108,7 @@ class CellDevice(Device[CellQuestion]):
         if question.budget == 0:
             return own
         hidden = _mask(records)[:, question.grid_columns]
-        blind = np.where(hidden, grid_digits(draws.bins, question.bins), own[:, :-1])
+        blind = np.where(hidden, below(draws.bins, question.bins), own[:, :-1])
         told = reports_truth(cells.choices, question.budget, draws.keep)
         return np.where(told[:, None], own, np.column_stack([blind, cells.leaves.choose(draws.leaf)]))
 
@@ -184,9 +182,9 @@ class CellDevice(Device[CellQuestion]):
                 "may name; use fewer bins, a smaller n_grid_features or depth, or mechanism='grr'"
             )
 
-    def draw_many(self, records: Records, family: CellFamily, streams: Streams) -> list[tuple[np.ndarray, np.ndarray]]:
+    def draw_many(self, records: Records, family: CellFamily, answers: Answers) -> list[tuple[np.ndarray, np.ndarray]]:
         """Noisy sums in the cells that test rows look up, for each grid of a sweep, from the same bits as reports."""
-        return answer_family(records, family, streams)
+        return answer_family(records, family, answers)
 
 
 TREE_CELL = CellDevice()

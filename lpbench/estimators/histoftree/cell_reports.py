@@ -12,17 +12,22 @@ import numpy as np
 
 from lpbench.estimators.histoftree.user_cells import CellQuery, UserCells
 from lpbench.partitions import CellSums, KeyIndex, cell_keys
-from lpbench.privacy import RandomizedResponse, grr_weights, hashed_uniforms, rr_reports
+from lpbench.privacy import RandomizedResponse, grr_weights, rr_reports
+from lpbench.privacy.counter import hashed_words
+from lpbench.privacy.exact import UNITS, check_words, told_units
 
 
 def reports_truth(choices: np.ndarray, budget: float, keep: np.ndarray) -> np.ndarray:
     """Whether users report the truth, or else a cell drawn evenly from V, the truth included: boolean (n,).
 
     The former with probability p - q, this is the law of generalised randomised response (HistOfTree eq. (17)); it
-    needs one draw for each factor of V. ``choices`` is |V| and ``keep`` a uniform, of shape (n,); ``budget`` > 0.
+    needs one draw for each factor of V. ``choices`` is |V| and ``keep`` even whole numbers below 2^62, of shape (n,);
+    ``budget`` > 0.
     """
-    slope, _ = grr_weights(choices, budget)
-    return keep * slope < 1  # p - q = 1 / slope
+    # Of 2^62 words, a number below b has at least 2^62 / b - 1: each factor b of V is uneven by b in 2^62 at most. The
+    # factors add up to at most 2 |V|, and to less than 2^41 of whatever features and leaves.
+    uneven = np.minimum(2.0 * choices, 2.0**41) / UNITS
+    return check_words(keep) < told_units(budget, (1.0 - uneven) / choices)
 
 
 def bit_reports(truth: np.ndarray, budget: float, seed: int, users: np.ndarray, cells: np.ndarray) -> np.ndarray:
@@ -32,7 +37,7 @@ def bit_reports(truth: np.ndarray, budget: float, seed: int, users: np.ndarray, 
     The noise is a function of (seed, user, cell), so that a bit is the same in every query. ``truth`` and ``users``
     have shape (k,), ``cells`` (k, c).
     """
-    return rr_reports(truth, budget / 2, hashed_uniforms(seed, np.column_stack([users, cells]))[0])
+    return rr_reports(truth, budget / 2, hashed_words(seed, np.column_stack([users, cells])))
 
 
 class CategorySums:

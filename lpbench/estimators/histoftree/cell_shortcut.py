@@ -18,12 +18,23 @@ from lpbench.estimators.histoftree.cell_reports import CategorySums, bit_indicat
 from lpbench.estimators.histoftree.user_cells import CellQuery, UserCells, UserGrid, UserLeaves
 from lpbench.partitions import KeyIndex, SampleGroups, TreePartition, cell_keys, grid_digits
 from lpbench.privacy import Records
+from lpbench.privacy.device import Answers
+from lpbench.privacy.exact import below, words
 from lpbench.seeds import Streams
 
 T = TypeVar("T")
 
-#: (user, cell) pairs whose bits are simulated at once.
-_CHUNK = 1 << 21
+#: Most bits of a report, one for each cell.
+MOST_BITS = 1 << 16
+#: (user, cell) pairs whose bits are asked for, and simulated, at once.
+_ASKED, _CHUNK = 1 << 22, 1 << 21
+
+
+def asked_at_once(n: int, n_cells: int) -> list[slice]:
+    """Divide n users into those who are asked for their bits at once."""
+    # of more cells nobody is asked: a sweep simulates those that are looked up
+    step = n if n_cells > MOST_BITS else max(1, _ASKED // n_cells)
+    return [slice(start, min(start + step, n)) for start in range(0, n, step)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,12 +54,15 @@ class CellFamily:
     grids: Sequence[tuple[UserGrid, CellQuery, str]]  # with the cells that the test rows look up, and the mechanism
 
 
-def answer_family(records: Records, family: CellFamily, streams: Streams) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Estimated counts and label sums at the test rows, for each grid of the family."""
-    leaves, budget, labels = family.leaves, family.budget, family.labels
-    truth, keep = _true_leaves(records, family), _uniforms(records, streams, draw="keep")
-    blind = truth if leaves.certain else leaves.choose(_uniforms(records, streams, draw="leaf"))
-    answers = []
+def answer_family(records: Records, family: CellFamily, answers: Answers) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Estimated counts and label sums at the test rows, for each grid of the family.
+
+    Users have answered for their label before.
+    """
+    leaves, budget, labels, streams = family.leaves, family.budget, family.labels, answers("ask", 1)
+    truth, keep = _true_leaves(records, family), _words(records, streams, draw="keep")
+    blind = truth if leaves.certain else leaves.choose(_words(records, streams, draw="leaf"))
+    found = []
     for grid, query, mechanism in family.grids:
         cells, columns = UserCells(grid, leaves), family.grid_columns
         key = ("bins", streams.seed, columns.tobytes(), grid.bins)
@@ -56,22 +70,25 @@ def answer_family(records: Records, family: CellFamily, streams: Streams) -> lis
         cells.check_budget(budget)
         asked = replace(query, codes=own.index.find(query.codes))
         if mechanism == "rr":
-            seed = streams.child("report", draw="bits").seed
-            answers.append(_BitSums(seed, cells, own.truth, truth, labels, budget).estimate(asked, family.query_leaves))
+            parts = asked_at_once(len(records), grid.size * leaves.n_leaves)
+            who = [None if len(parts) == 1 else np.arange(part.start, part.stop) for part in parts]
+            seeds = [answers("ask", 1, users).child("report", draw="bits").seed for users in who]
+            bits = _BitSums(parts, seeds, cells, own.truth, truth, labels, budget)
+            found.append(bits.estimate(asked, family.query_leaves))
             continue
         codes, leaf = own.truth, truth
         if budget > 0:
             told = reports_truth(cells.choices, budget, keep)
             codes, leaf = np.where(told, codes, own.blind), leaf if leaf is blind else np.where(told, leaf, blind)
         sums = CategorySums(codes, leaf, own.index.size, cells, labels, budget)
-        answers.append(sums.estimate(asked, family.query_leaves))
-    return answers
+        found.append(sums.estimate(asked, family.query_leaves))
+    return found
 
 
-def _uniforms(records: Records, streams: Streams, **axes: str | int) -> np.ndarray:
-    """The users' uniforms of one name, as :meth:`.cell_device.CellDevice.draws` draws them."""
+def _words(records: Records, streams: Streams, **axes: str | int) -> np.ndarray:
+    """The users' whole numbers of one name, as :meth:`.cell_device.CellDevice.draws` draws them."""
     key = ("report", streams.seed, *axes.values())
-    return records.remembered(key, lambda: streams.generator("report", **axes).random(len(records)))
+    return records.remembered(key, lambda: words(streams.generator("report", **axes), len(records)))
 
 
 def _true_leaves(records: Records, family: CellFamily) -> np.ndarray:
@@ -102,8 +119,8 @@ class _TrueBins:
     """The users' own grid cells and cells drawn evenly from the compatible ones, numbered among themselves."""
 
     def __init__(self, records: Records, columns: np.ndarray, bins: int, streams: Streams) -> None:
-        uniforms = [_uniforms(records, streams, draw="bin", feature=int(column)) for column in columns]
-        blind = grid_digits(np.array(uniforms).reshape(len(columns), len(records)).T, bins)
+        drawn = [_words(records, streams, draw="bin", feature=int(column)) for column in columns]
+        blind = below(np.array(drawn, dtype=np.int64).reshape(len(columns), len(records)).T, bins)
         digits = grid_digits(records.X[:, columns], bins)
         if records.mask is not None:
             blind = np.where(records.mask[:, columns], blind, digits)
@@ -116,9 +133,17 @@ class _BitSums:
     """Sums of the reported bits in the cells that are asked for."""
 
     def __init__(
-        self, seed: int, cells: UserCells, code: np.ndarray, leaf: np.ndarray, labels: np.ndarray, budget: float
+        self,
+        parts: Sequence[slice],  # users asked at once, and the seed of each part
+        seeds: Sequence[int],
+        cells: UserCells,
+        code: np.ndarray,
+        leaf: np.ndarray,
+        labels: np.ndarray,
+        budget: float,
     ) -> None:
-        self._seed, self._cells, self._labels, self._budget = seed, cells, labels, budget
+        self._seeds, self._cells, self._labels, self._budget = seeds, cells, labels, budget
+        self._step = parts[0].stop
         self._code, self._leaf = code, leaf
 
     def estimate(self, query: CellQuery, leaves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -164,5 +189,9 @@ class _BitSums:
         choices = self._cells.choices[user]
         if self._budget > 0:
             names = np.concatenate([leaves[cell][:, None], query.digits[cell]], axis=1)
-            bits = np.where(choices == 1, bits, bit_reports(bits, self._budget, self._seed, user, names))
+            asked, own = np.divmod(user, self._step)
+            for part in np.unique(asked):  # users are in order
+                some = slice(*np.searchsorted(asked, [part, part + 1]))
+                sent = bit_reports(bits[some], self._budget, self._seeds[part], own[some], names[some])
+                bits[some] = np.where(choices[some] == 1, bits[some], sent)
         return bit_indicators(bits, choices, self._budget)

@@ -8,6 +8,7 @@ import numpy as np
 
 from lpbench.estimators.histoftree.cell_device import TREE_CELL, CellQuestion
 from lpbench.estimators.histoftree.cell_reports import CategorySums, WrittenSums, bit_indicators
+from lpbench.estimators.histoftree.cell_shortcut import asked_at_once
 from lpbench.estimators.histoftree.user_cells import UserCells, UserGrid, UserLeaves
 from lpbench.partitions import (
     SampleGroups,
@@ -22,8 +23,6 @@ from lpbench.seeds import Streams
 
 #: Depth of the deepest tree of the paper's grid (C.1), to which scikit-learn's trees are grown at least.
 DEEPEST = 6
-#: (user, cell) pairs whose bits are asked for at once.
-_CHUNK = 1 << 22
 
 
 def public_features(users: Users) -> np.ndarray:
@@ -126,13 +125,11 @@ def _ask_bits(users: Users, question: CellQuestion, cells: UserCells, labels: np
     """Ask for one bit a cell, some users at a time where all bits would be too many to hold."""
     TREE_CELL.check(question)
     n_cells, sums = question.n_cells, np.zeros((2, question.n_cells))
-    step = max(1, _CHUNK // n_cells)
-    for start in range(0, users.n, step):
-        part = slice(start, min(start + step, users.n))
-        who = None if step >= users.n else np.arange(part.start, part.stop)
+    for part in asked_at_once(users.n, n_cells):
+        who = np.arange(part.start, part.stop)
         here, bits = users.ask_present(TREE_CELL, question, who)
         user, cell = np.nonzero(cells.possible(part)[here])
-        of_all = start + here[user]
+        of_all = part.start + here[user]
         value = bit_indicators(bits[user, cell] > 0, cells.choices[of_all], question.budget)
         sums[0] += np.bincount(cell, weights=value, minlength=n_cells)
         sums[1] += np.bincount(cell, weights=value * labels[of_all], minlength=n_cells)

@@ -18,7 +18,7 @@ from lpbench.estimators.histoftree.setting import PublicMask, TreeSetting
 from lpbench.estimators.histoftree.user_cells import CellQuery, UserGrid
 from lpbench.estimators.private_labels import LABEL, LabelQuestion
 from lpbench.partitions import TreePartition, grow_personalized_carts
-from lpbench.privacy import SimulatedUsers
+from lpbench.privacy.users import Simulation
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -49,13 +49,13 @@ def sweep_cells(
         return
     X = public_features(task.users)
     shares = {(j.budget, j.setting.label_share): j.setting.budgets(budgets[j.budget]) for j in jobs}
-    privatised = task.users.sums_of_many(LABEL, [ask_label(label_budget) for label_budget, _ in shares.values()])
+    privatised = task.simulate(LABEL, [ask_label(label_budget) for label_budget, _ in shares.values()])
     labels = dict(zip(shares, privatised, strict=True))
 
     carts = _personalized_carts(X, mask, jobs, labels)
     for n_grid_features, in_split in _group(jobs, lambda j: j.setting.n_grid_features):
         split = Split(X, mask.array, mask.order, n_grid_features, task.streams)
-        second_rounds = _SecondRounds(task.users, split, X_test)
+        second_rounds = _SecondRounds(task.simulate, split, X_test)
         for (rule, score, least), in_forest in _group(
             in_split, lambda j: (j.setting.rule, j.setting.split_score, j.setting.min_samples_leaf)
         ):
@@ -96,8 +96,8 @@ def _personalized_carts(
 class _SecondRounds:
     """Second rounds and predictions for one division of the features into grid and tree."""
 
-    def __init__(self, users: SimulatedUsers, split: Split, X_test: np.ndarray) -> None:
-        self._users, self._split = users, split
+    def __init__(self, simulate: Simulation, split: Split, X_test: np.ndarray) -> None:
+        self._simulate, self._split = simulate, split
         self._X_tree = X_test[:, split.tree_columns]
 
         @cache
@@ -125,7 +125,7 @@ class _SecondRounds:
             test_leaves, means = leaves.index.take(nodes[depth]), leaves.means(labels)
             levels = depth, depths[-1], rule != "cart"
             family = CellFamily(tree, *levels, *columns, budget, labels, leaves, test_leaves, grids)
-            for (_, same), sums in zip(alike, self._users.sums_of_many(TREE_CELL, family), strict=True):
+            for (_, same), sums in zip(alike, self._simulate(TREE_CELL, family), strict=True):
                 yield same, predict_cells(sums, test_leaves, means)
 
 

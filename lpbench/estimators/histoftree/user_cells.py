@@ -18,6 +18,7 @@ import numpy as np
 
 from lpbench.errors import ConfigurationError
 from lpbench.partitions import CellSums, GridCells, KeyIndex, SampleGroups, TreePartition, cell_keys, grid_digits
+from lpbench.privacy.exact import below
 
 
 class UserGrid:
@@ -111,9 +112,9 @@ class UserLeaves:
         """Whether public features tell every user's leaf."""
         return bool(self._n_leaves.max(initial=1) == 1)
 
-    def choose(self, uniforms: np.ndarray) -> np.ndarray:
-        """Choose one of each user's compatible leaves by a uniform number: int ndarray of shape (n,)."""
-        return self._leaf[self.views.to_samples(self._first) + (uniforms * self.choices).astype(np.intp)]
+    def choose(self, drawn: np.ndarray) -> np.ndarray:
+        """Choose one of each user's compatible leaves by a whole number below 2^62: int ndarray of shape (n,)."""
+        return self._leaf[self.views.to_samples(self._first) + below(drawn, self.choices)]
 
     def spread(self, views: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """List the leaves that groups of users are compatible with: pairs (position in ``views``, index of a leaf)."""

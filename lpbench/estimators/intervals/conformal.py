@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
@@ -29,7 +29,7 @@ class Calibrated(LocalEstimator):
     estimator: Any = None
     share: float = 0.2
     epsilon: float | None = None
-    coverage: float = 0.9
+    coverage: float | Sequence[float] = 0.9
 
     #: Makes the estimator where none is given.
     _default: ClassVar[type[LocalEstimator]]
@@ -43,7 +43,7 @@ class Calibrated(LocalEstimator):
         return check_epsilon(self._inner().epsilon if self.epsilon is None else self.epsilon)
 
     def _calibrated(self, users: Users, known: Mapping[str, Any], score: str, reach: float) -> LocalEstimator:
-        """Train on a random part of the users and search the coverage curve on the rest; nobody is asked twice."""
+        """Train on a random part of the users and divide the rest among the levels; nobody is asked twice."""
         estimator = self._inner()
         unit = (None, (0.0, 1.0), self.__dict__["domain"])
         if estimator.get_params().get("domain") not in unit:
@@ -52,21 +52,24 @@ class Calibrated(LocalEstimator):
             )
         epsilon, streams = self.fit_epsilon, self._streams()
         share = check_number("share", self.share, above=0, below=1)
-        level = check_number("coverage", self.coverage, above=0, below=1)
+        levels = [check_number("coverage", level, above=0, below=1) for level in np.unique(np.asarray(self.coverage))]
+        if not levels:
+            raise ConfigurationError("coverage=[] is empty: ask about one or more levels, such as [0.8, 0.95]")
         order = streams.generator("calibrating users").permutation(users.n)
         n_calibrating = max(1, round(share * users.n))
         if users.n <= n_calibrating:
             raise DataError(f"n_samples = {users.n}: a training and a calibrating user need more; pass more users")
         given = {**known, "epsilon": epsilon, "random_state": streams.child("estimator")}
         estimator.set_params(**{k: v for k, v in given.items() if k in estimator.get_params()})
-        estimator.learn_from(users.take(np.sort(order[n_calibrating:]), "training"))
-        # The seed of the users' noise does not stay in a model.
-        estimator.set_params(random_state=None)
+        estimator.learn_from(users.take(np.sort(order[n_calibrating:])))
+        estimator.set_params(random_state=None)  # no seed stays in a model
         mechanism = RandomizedResponse.for_budget(epsilon)
-        self.curve_ = CoverageCurve(reach, mechanism, level)
+        self.curves_ = {level: CoverageCurve(reach, mechanism, level) for level in levels}
         question = ThresholdQuestion(estimator, score, 0.0, mechanism)
-        calibrate(users, order[:n_calibrating], self.curve_, question)
         self.calibrating_ = order[:n_calibrating]
+        parts = np.array_split(self.calibrating_, len(levels))
+        for curve, part in zip(self.curves_.values(), parts, strict=True):
+            calibrate(users, part, curve, question)
         users.note(f"{n_calibrating} users calibrate")
         return estimator
 
@@ -75,10 +78,24 @@ class Calibrated(LocalEstimator):
         """Return the interval or set of all labels whose score is at most a threshold."""
         raise NotImplementedError
 
+    def threshold(self, coverage: float | None = None) -> float:
+        """Return the least threshold that covers enough; it is no smaller than that of a lower level."""
+        levels = list(self.curves_)
+        wanted = levels[-1] if coverage is None else check_number("coverage", coverage, above=0, below=1)
+        if wanted > levels[-1]:
+            raise ConfigurationError(
+                f"coverage={wanted:g} is above every level that users were asked about, "
+                f"{', '.join(f'{level:g}' for level in levels)}: fit with it among coverage=[...]"
+            )
+        asked = min(level for level in levels if level >= wanted)
+        return max(curve.threshold() for level, curve in self.curves_.items() if level <= asked)
+
     def predict_interval(self, X: np.ndarray, coverage: float | None = None) -> np.ndarray:
-        """Return what :meth:`within` does at the least threshold that covers enough."""
-        level = self.coverage if coverage is None else check_number("coverage", coverage, above=0, below=1)
-        return self.within(X, self.curve_.threshold(level))
+        """Return what :meth:`within` does at the threshold of a coverage.
+
+        A level that was not asked about is answered by the nearest one above that was; None: the highest.
+        """
+        return self.within(X, self.threshold(coverage))
 
 
 @dataclass(eq=False, repr=False)
@@ -98,9 +115,9 @@ class PrivateIntervals(Calibrated, LocalRegressor):
         Share of the users who calibrate, in (0, 1).
     epsilon : float, optional
         Budget of one user; None: the estimator's.
-    coverage : float
-        Share of labels inside, about which the calibrating users are asked; others can be read off afterwards, from
-        fewer answers near them.
+    coverage : float or sequence of float
+        Share of labels inside, or several: the calibrating users are divided evenly among them, and each is asked about
+        one. Another level is answered by the nearest one above among these, or refused.
     y_range, domain, random_state
         See :class:`~lpbench.estimators.base.LocalRegressor`; they take the place of the estimator's.
 
@@ -108,8 +125,8 @@ class PrivateIntervals(Calibrated, LocalRegressor):
     ----------
     estimator_ : LocalRegressor
         Fitted to the users who train.
-    curve_ : CoverageCurve
-        What the calibrating users answered.
+    curves_ : dict of float to CoverageCurve
+        What the users answered who were asked about each level, in increasing order.
     calibrating_ : int ndarray
         Who calibrated, in rows of the sample.
     guarantee_ : Guarantee
@@ -169,7 +186,7 @@ class PrivateSets(Calibrated, LocalClassifier):
     classes_ : ndarray of shape (n_classes,)
     estimator_ : LocalClassifier
         Fitted to class numbers.
-    curve_, calibrating_
+    curves_, calibrating_
         See :class:`PrivateIntervals`.
     guarantee_ : Guarantee
 

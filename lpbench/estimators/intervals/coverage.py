@@ -49,8 +49,6 @@ class ThresholdQuestion:
 class ThresholdDevice(Device[ThresholdQuestion]):
     """Answer whether the own score is at most the threshold."""
 
-    purpose = "calibration report"
-
     def mechanism(self, question: ThresholdQuestion) -> RandomizedResponse:
         return question.mechanism
 
@@ -63,25 +61,25 @@ THRESHOLD = ThresholdDevice()
 
 
 class CoverageCurve:
-    """What is known of the share of users whose score is at most a threshold: a posterior over laws of scores.
+    """What is known of the share of users whose score is at most a threshold, about one coverage: a posterior.
 
-    A law has a mass at zero and a Weibull tail, F(t) = 1 - (1 - a) exp(-c (t / q)^k), with its wanted quantile q as a
-    parameter. Before anybody has answered, the density of q grows as its square root up to the reach: where answers
-    tell little the threshold is large rather than too small. Later rounds ask near q, where the law has to fit. No
-    score is larger than ``reach``.
+    Near its wanted quantile q a law of scores is F(t) = 1 - (1 - a) exp(-c (t / q)^k), with a mass a at zero. Before
+    anybody has answered, the density of q grows as its square root up to the reach: where answers tell little the
+    threshold is large rather than too small. Later rounds ask near q, where the law has to fit; elsewhere it says
+    nothing, and another coverage needs a curve of its own. No score is larger than ``reach``.
     """
 
     told: float  # users asked so far, as the number of users without noise that would tell as much
 
     def __init__(self, reach: float, mechanism: RandomizedResponse, coverage: float) -> None:
-        self.reach, self._mechanism, self._coverage, self.told = reach, mechanism, coverage, 0.0
+        self.reach, self._mechanism, self.coverage, self.told = reach, mechanism, coverage, 0.0
         grid = np.meshgrid(_QUANTILES, _EXPONENTS, coverage * np.array(_AT_ZERO), indexing="ij")
         self._quantile, self._exponent, self._zero = (part.ravel() for part in grid)
         self._log_weight = 1.5 * np.log(self._quantile)  # one power is the grid's, of equal factors
 
     def _law(self, threshold: np.ndarray) -> np.ndarray:
         """Coverage of thresholds (a column, in reaches) under every law."""
-        scale = np.log((1.0 - self._coverage) / (1.0 - self._zero))
+        scale = np.log((1.0 - self.coverage) / (1.0 - self._zero))
         inside = 1.0 - (1.0 - self._zero) * np.exp(scale * (threshold / self._quantile) ** self._exponent)
         return np.clip(np.where(threshold >= 1.0, 1.0, inside), _DOUBT, 1.0 - _DOUBT)
 
@@ -103,12 +101,12 @@ class CoverageCurve:
         shares = (np.arange(number) + 0.5) / number
         return np.asarray(self.reach * np.exp(np.interp(shares, known, np.log(_QUANTILES))))
 
-    def threshold(self, coverage: float) -> float:
+    def threshold(self) -> float:
         """Least threshold that covers enough in expectation over all that is known; the reach if none does.
 
         As in split conformal prediction one more user is reckoned with, here one of those who would tell as much.
         """
-        level = coverage * (1.0 + 1.0 / self.told) if self.told else 1.0
+        level = self.coverage * (1.0 + 1.0 / self.told) if self.told else 1.0
         covered = self._law(_THRESHOLDS[:, None]) @ self._weights()
         return self.reach * float(np.interp(level, covered, _THRESHOLDS))
 
@@ -120,5 +118,4 @@ def calibrate(users: Users, order: np.ndarray, curve: CoverageCurve, question: T
         for part, threshold in enumerate(thresholds):
             group = some[part :: thresholds.size]
             asked = ThresholdQuestion(question.model, question.score, float(threshold), question.mechanism)
-            answering = users.take(group, "calibration", round=number, part=part)
-            curve.add(float(threshold), answering.ask(THRESHOLD, asked))
+            curve.add(float(threshold), users.ask(THRESHOLD, asked, group))

@@ -68,17 +68,16 @@ class BoundedRegressor(SmoothRule, LocalRegressor):
     moment: float | None = field(default=None, kw_only=True)  # p >= 2
     label_bound: float = field(default=1.0, kw_only=True)  # in units of the label; read only if ``moment`` is given
 
-    def _public_range(self, y: np.ndarray) -> tuple[tuple[float, float], list[str]]:
-        if self.moment is None:
-            return super()._public_range(y)
-        check_number("moment", self.moment, least=2, hint="None: bounded labels")
-        check_number("label_bound", self.label_bound, above=0)
-        return (-math.inf, math.inf), []
+    @property
+    def bounded(self) -> bool:  # type: ignore[override]
+        """Labels with a bounded moment have no range."""
+        return self.moment is None
 
     def _centre_and_bound(self) -> tuple[float, float]:
         """Centre of the labels, and T (bounded labels) or the bound of the p-th moment's p-th root."""
         if self.moment is not None:
-            return 0.0, float(self.label_bound)
+            check_number("moment", self.moment, least=2, hint="None: bounded labels")
+            return 0.0, check_number("label_bound", self.label_bound, above=0)
         lo, hi = self.y_range_
         # A constant sample without a declared range has nothing to hide and needs some positive scale.
         return (lo + hi) / 2, (hi - lo) / 2 or 1.0

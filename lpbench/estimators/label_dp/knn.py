@@ -16,6 +16,9 @@ from lpbench.estimators.label_dp.rules import knn_noise, knn_size, truncation
 from lpbench.estimators.private_labels import LABEL, LabelQuestion
 from lpbench.privacy import Users
 
+#: Features from which no tree of the rows saves time.
+_MANY = 16
+
 
 @dataclass(eq=False, repr=False)
 class KNNMean(BoundedRegressor):
@@ -64,8 +67,11 @@ class KNNMean(BoundedRegressor):
             order = np.argsort(X[:, 0])
             self._places, self.reports_ = X[order, 0], reports[order]
         else:
-            # Distances by a product of matrices would decide by rounding errors among neighbours at one distance.
-            self._tree, self.reports_ = NearestNeighbors(n_neighbors=self.k_, algorithm="kd_tree").fit(X), reports
+            # Distances by a product of matrices would decide by rounding errors among neighbours at one distance; those
+            # of scikit-learn's standardised metric are those of its trees, which in many dimensions visit all rows.
+            plain = {"metric": "seuclidean", "metric_params": {"V": np.ones(X.shape[1])}, "algorithm": "brute"}
+            how = {"algorithm": "kd_tree"} if X.shape[1] < _MANY else plain
+            self._tree, self.reports_ = NearestNeighbors(n_neighbors=self.k_, **how).fit(X), reports
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Mean of the k nearest reports, shape (m,)."""

@@ -96,7 +96,7 @@ class LabelLDPVote(CubeVote):
 
     def _counted(self, users: Users) -> tuple[np.ndarray, np.ndarray]:
         cells = self.cubes_.locate(users.public_features)
-        question = ClassQuestion(self._randomizer(), "label", {"bins": int(self.cubes_.bins)})
+        question = ClassQuestion(self._randomizer())
         counts, occupied = np.zeros((self.cubes_.size, self.classes_.size)), users.sums(CLASS, question, by=cells)
         counts[: len(occupied)] = occupied
         return counts, np.bincount(cells, minlength=self.cubes_.size)

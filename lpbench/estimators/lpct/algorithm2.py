@@ -15,6 +15,7 @@ from lpbench.estimators.lpct.tables import NodeTable, Tables, n_rows
 from lpbench.estimators.lpct.votes import VOTE, VoteMechanism, VoteQuestion, regression_function
 from lpbench.partitions import TreeCells
 from lpbench.privacy import Users
+from lpbench.privacy.users import Simulation
 
 
 def private_depth(n_private: int, n_features: int, epsilon: float) -> int:
@@ -49,21 +50,19 @@ class Answer:
     flagged: bool  # whether there was a second query
 
 
-def select(judgement: Judgement, exists: np.ndarray, flag_from: int | None) -> tuple[np.ndarray, np.ndarray, bool]:
+def select(judgement: Judgement, exists: np.ndarray, raises: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, bool]:
     """Walk up from every leaf: the first node with statistic >= 1, else the best one (Algorithm 2, section 5.1).
 
-    Arrays have shape (n_climbs, n_leaves), from the leaf upwards; ``exists`` is False beyond the root. A noisy node
-    where P wins raises the flag from ``flag_from`` levels climbed (None: never). Returned are eta, the levels climbed
-    and the flag.
+    Arrays have shape (n_climbs, n_leaves), from the leaf upwards; ``exists`` is False beyond the last node to climb to.
+    ``raises`` says which nodes raise the flag (None: no node does). Returned are eta, the levels climbed and the flag.
     """
     statistic = np.where(exists, judgement.statistic, -np.inf)
     good = statistic >= 1
     chosen = np.where(good.any(axis=0), good.argmax(axis=0), statistic.argmax(axis=0))
     eta = np.take_along_axis(judgement.eta, chosen[None], axis=0)[0]
-    if flag_from is None:
+    if raises is None:
         return eta, chosen, False
     climbed = np.arange(statistic.shape[0])[:, None]
-    raises = judgement.private_wins & exists & (climbed >= flag_from)
     # A leaf stops at its first good node, unless the same node raises the flag, which Algorithm 2 looks at first.
     first_good = np.where(good.any(axis=0), good.argmax(axis=0), statistic.shape[0])
     return eta, chosen, bool((raises & (climbed <= first_good)).any())
@@ -72,10 +71,9 @@ def select(judgement: Judgement, exists: np.ndarray, flag_from: int | None) -> t
 class Pruning:
     """Runs Algorithm 2 for any setting on one sample; nodes judged once serve all least depths."""
 
-    def __init__(self, tables: Tables, users: Users, swept: bool = False) -> None:
-        # Swept: several settings meet the same users; their questions are simulated and enter no account. Otherwise the
-        # tables are of a single leaf size.
-        self.tables, self.users, self.swept = tables, users, swept
+    def __init__(self, tables: Tables, users: Users, simulate: Simulation | None = None) -> None:
+        # Of a sweep, where several settings meet the same users; otherwise the tables are of a single leaf size.
+        self.tables, self.users, self.simulate = tables, users, simulate
         self._judged: dict[tuple, tuple] = {}
 
     def answer(self, model: Any) -> Answer:
@@ -84,44 +82,52 @@ class Pruning:
         least = max(1, min(depth - 1, handover if model.min_depth is None else model.min_depth))
         # with the flag, either of two queries spends half of the budget
         mechanism = VoteMechanism(model.epsilon / 2 if model.terminate else model.epsilon)
-        table, leaves, judgement, exists = self._judge(model, mechanism, depth)
+        table, leaves, judgement, levels = self._judge(model, mechanism, depth)
         # the authors' code climbs from a leaf of depth 1 to the root, where the printed loop ends
-        climbs = slice(0, 1 + max(depth - least, model.constants == "tight"))
-        part = Judgement(judgement.eta[climbs], judgement.statistic[climbs], judgement.private_wins[climbs])
-        eta, climbed, flag = select(part, exists[climbs], depth - handover if model.terminate else None)
+        exists = levels <= max(depth - least, model.constants == "tight")
+        raises = judgement.private_wins & exists & (levels >= depth - handover) if model.terminate else None
+        eta, climbed, flag = select(judgement, exists, raises)
         if not flag:
             return Answer(table, depth, leaves, eta, climbed, flag)
         table = self.tables.at(handover, model.min_samples_leaf)
         leaves = table.tree.leaves(handover, model.min_samples_leaf)
-        noisy = self._noisy(table.tree, leaves, mechanism, {"depth": handover, "query": 2})
+        noisy = self._noisy(table.tree, leaves, mechanism, handover, 2)
         eta = regression_function(noisy, np.zeros_like(noisy), 0.0)[0]
         return Answer(table, handover, leaves, eta, np.zeros_like(leaves), flag)
 
     def _noisy(
-        self, tree: PublicTree, leaves: np.ndarray, mechanism: VoteMechanism, axes: dict[str, int]
+        self, tree: PublicTree, leaves: np.ndarray, mechanism: VoteMechanism, depth: int, query: int = 1
     ) -> np.ndarray:
         """Estimated votes of leaves, shape (2, n_leaves)."""
-        if self.swept:
-            family = VoteFamily([(tree, leaves)], np.array([0, leaves.size]), [axes], [mechanism], 2)
-            return self.users.sums_of_many(VOTE, family)[0]
-        question = VoteQuestion(TreeCells(tree.tree, axes["depth"]), 2, mechanism, axes)
+        axes = {"depth": depth, "query": query}  # a second query at the first one's depth is no replay
+        if self.simulate is not None:
+            family = VoteFamily([(tree, leaves)], np.array([0, leaves.size]), [axes], [mechanism], 2, query - 1)
+            return np.asarray(self.simulate(VOTE, family)[0])
+        question = VoteQuestion(TreeCells(tree.tree, depth), 2, mechanism, axes)
         return self.users.sums(VOTE, question).reshape(2, leaves.size)
 
     def _judge(
         self, model: Any, mechanism: VoteMechanism, depth: int
     ) -> tuple[NodeTable, np.ndarray, Judgement, np.ndarray]:
-        """Judge all ancestors of all leaves from depth 1, of a tree of depth 1 the root too: (n_climbs, n_leaves)."""
+        """Judge all ancestors of all leaves from depth 1, of a tree of depth 1 the root too: (n_climbs, n_leaves).
+
+        The last array has the levels p0 - k of each node, inf beyond the root. Algorithm 2's k is the depth of the
+        ancestor; the authors' code counts from the leaf, also where the tree stopped above p0.
+        """
         key = (mechanism.budget, depth, model.min_samples_leaf, model.constants)
         if key not in self._judged:
             table = self.tables.at(depth, model.min_samples_leaf)
             leaves = table.tree.leaves(depth, model.min_samples_leaf)
             sums = np.zeros((5, table.tree.tree.n_nodes))
-            sums[:2, leaves] = self._noisy(table.tree, leaves, mechanism, {"depth": depth})
+            sums[:2, leaves] = self._noisy(table.tree, leaves, mechanism, depth)
             sums[2:4, leaves] = table.public[:, leaves]
             sums[4, leaves] = 1
             above = table.tree.ancestors(leaves, max(1, depth - 1))
             users, ones, public, public_ones, below = table.tree.sum_upwards(sums)[:, above]
-            votes = NodeVotes(users, ones, public, public_ones, np.arange(len(above))[:, None], below)
+            climbed = np.broadcast_to(np.arange(len(above))[:, None], above.shape)
+            levels = depth - table.tree.tree.depth[above] if model.constants == "paper" else climbed
+            votes = NodeVotes(users, ones, public, public_ones, levels, below)
             query = Query(mechanism.budget, depth, self.users.n, n_rows(self.users.public))
-            self._judged[key] = (table, leaves, judge(votes, query, model.constants), above >= 0)
+            judgement = judge(votes, query, model.constants)
+            self._judged[key] = (table, leaves, judgement, np.where(above >= 0, levels, np.inf))
         return self._judged[key]

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from lpbench.checks import check_choice, check_domain
+from lpbench.checks import check_choice
 from lpbench.errors import ConfigurationError
 from lpbench.estimators.base import Grid, LocalClassifier, SweepResult, Task, expand_grid
 from lpbench.estimators.lpct.partition import CRITERIA, RULES, SEARCHES
@@ -35,19 +35,12 @@ class LPCTBase(LocalClassifier):
     """Base of LPCT and LPCT-prune: features, partition, the curator's table of leaves, prediction."""
 
     uses_public = True
-    _clips = False
+    _clips = False  # points outside stay outside and are routed by comparison
 
     rule: str
     criterion: str
     search: str
     outside: str
-
-    def _prepare(self, X: np.ndarray) -> np.ndarray:
-        """Map the declared domain to the unit cube; points outside stay outside and are routed by comparison."""
-        if self.domain is None:
-            return X
-        lo, hi = check_domain(self.domain, X.shape[1])
-        return (X - lo) / (hi - lo)
 
     def _check_partition(self) -> None:
         check_choice("rule", self.rule, RULES)

@@ -21,10 +21,11 @@ class VoteFamily:
 
     leaves: Sequence[tuple[PublicTree, np.ndarray]]  # nodes that are the cells of partitions, end to end
     start: np.ndarray  # partition t owns the leaves start[t], ..., start[t + 1] - 1 of all; (n_partitions + 1,)
-    #: Axes of each partition's stream "counts". Partitions with equal ones share draws: each takes the first cells'.
+    #: Axes of each partition's draws "counts". Partitions with equal ones share draws: each takes the first cells'.
     axes: Sequence[Mapping[str, int]]
     mechanisms: Sequence[VoteMechanism]
     n_classes: int
+    number: int = 0  # how many questions users have answered before
 
     @cached_property
     def partitions(self) -> list[tuple[tuple[tuple[str, int], ...], slice]]:

@@ -145,7 +145,7 @@ class _Sweep:
     def scores(self) -> np.ndarray:
         """Accuracies of all estimators, shape (n_budgets, n_points)."""
         rows = self.tables.rows = ScoredRows(self.model, self.task)
-        pruning = Pruning(self.tables, self.task.users, swept=True)
+        pruning = Pruning(self.tables, self.task.users, self.task.simulate)
 
         def accuracy(model: LPCTPrune) -> float:
             answer = pruning.answer(model)

@@ -1,8 +1,8 @@
 """LPCT-prune's statistic |eta - 1/2| / r of a node, its estimate and weight (LPCT Algorithm 2, Proposition 6, A.2).
 
-Everything works on arrays of votes summed over the leaves below a node and broadcasts over nodes. "Levels climbed" a
-counts from the leaf that is being pruned, so a leaf of the full tree of depth p0 has its depth-k ancestor at
-a = p0 - k, and 2^a leaves lie below that. Where the tree stopped early, a and k = p0 - a still count from the leaf.
+Everything works on arrays of votes summed over the leaves below a node and broadcasts over nodes. A node of depth k in
+the full tree of depth p0 has ``levels`` a = p0 - k, and 2^a leaves below it. Where the tree stopped early, the printed
+constants go by the node's own depth k; the authors' code counts a from the leaf that is being pruned.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class NodeVotes:
     ones: np.ndarray  # V_P
     public: np.ndarray  # U_Q
     public_ones: np.ndarray  # V_Q
-    climbed: np.ndarray  # levels a above the leaf
+    levels: np.ndarray  # a = p0 - k
     n_leaves: np.ndarray  # below the node; each carries its own noise
 
 
@@ -73,7 +73,7 @@ def _paper(votes: NodeVotes, query: Query) -> Judgement:
     With u = 8 U_P the lambda that maximises the algorithm's own statistic is 8 (eta_Q - 1/2) / (eta_P - 1/2); the
     closed form of A.2 belongs to the r of (14).
     """
-    noise = 2.0 ** (votes.climbed + 3) * query.n_private / query.epsilon**2
+    noise = 2.0 ** (votes.levels + 3) * query.n_private / query.epsilon**2
     eta_p, eta_q = _ratio(votes.ones, votes.users), _ratio(votes.public_ones, votes.public)
     excess_p, excess_q = votes.ones - votes.users / 2, votes.public_ones - votes.public / 2
     statistic_q = _ratio(np.abs(excess_q), np.sqrt(4 * query.log_n * votes.public))
@@ -118,11 +118,11 @@ def _tight(votes: NodeVotes, query: Query) -> Judgement:
     """
     if query.n_public == 0:
         return _exact(votes, query)
-    k = query.depth - votes.climbed
+    k = query.depth - votes.levels
     c2 = query.log_n + k + 1
     c2_q = math.log(query.n_public) + k + 1
     root = 2 * math.log(2 * query.n_private) / query.epsilon + 2.0 ** (-k / 2) * np.sqrt(c2)
-    noise = 2.0 ** (votes.climbed + 1) * root**2 * query.n_private / c2
+    noise = 2.0 ** (votes.levels + 1) * root**2 * query.n_private / c2
     eta_q = _ratio(votes.public_ones, votes.public, empty=np.nextafter(0.5, 1.0))
     statistic_q = np.abs(eta_q - 0.5) * np.sqrt(votes.public / c2_q)
 

@@ -81,7 +81,7 @@ class Sweep:
         if self.model.source == "public":
             private = np.zeros((len(self.budgets), *public.shape))
         else:
-            private = self.task.users.sums_of_many(VOTE, family)
+            private = self.task.simulate(VOTE, family)
         return decide(regression_function(private[:, None], public, np.repeat(weights, sizes, axis=-1)))
 
 

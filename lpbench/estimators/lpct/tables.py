@@ -42,7 +42,7 @@ class ScoredRows:
     """
 
     def __init__(self, model: Any, task: Task) -> None:
-        self._X, self._counts = model._prepare(task.X_test), task.counts
+        self._X, self._counts = model._to_unit_cube(task.X_test), task.counts
         self._outside = model._outside(self._X)
         self.n = len(self._X)
         #: Rows outside the unit cube that are right because class 0 is predicted there.

@@ -19,6 +19,7 @@ import numpy as np
 from lpbench.checks import check_choice, check_whole
 from lpbench.partitions import Cells
 from lpbench.privacy import Device, DiscreteLaplace, Laplace, Mechanism, RandomizedResponse, Records, check_epsilon
+from lpbench.privacy.device import Answers
 from lpbench.privacy.spending import numeric_bits
 from lpbench.seeds import Streams
 
@@ -106,7 +107,7 @@ class VoteQuestion:
     cells: Cells  # the public partition
     n_classes: int  # length of the public list of classes
     mechanism: VoteMechanism
-    axes: Mapping[str, int] = field(default_factory=dict)  # of the stream "counts" of the users' randomness
+    axes: Mapping[str, int] = field(default_factory=dict)  # public, part of the name "counts" of the draws
 
     @property
     def broadcast_bits(self) -> float:
@@ -152,13 +153,13 @@ class VoteDevice(Device[VoteQuestion]):
         votes = count_votes(question.cells.locate(records.X), records.y, question.cells.size, question.n_classes)
         return noisy_votes(votes, len(records), question.mechanism, streams, **question.axes).ravel()
 
-    def draw_many(self, records: Records, family: Any, streams: Streams) -> np.ndarray:
+    def draw_many(self, records: Records, family: Any, answers: Answers) -> np.ndarray:
         """Draw the estimated votes in all partitions of a :class:`.family.VoteFamily`.
 
         The shape is (n_mechanisms, n_classes, n_leaves).
         """
         votes = [self._of_nodes(records, tree, family.n_classes)[:, nodes] for tree, nodes in family.leaves]
-        return family.noisy(np.concatenate(votes, axis=1), len(records), streams)
+        return family.noisy(np.concatenate(votes, axis=1), len(records), answers("sums", family.number))
 
     @staticmethod
     def _of_nodes(records: Records, tree: Any, n_classes: int) -> np.ndarray:

@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from lpbench.checks import check_number
-from lpbench.errors import ConfigurationError, DataError
+from lpbench.errors import ConfigurationError, DataError, PrivacyError
 from lpbench.estimators.base import LocalClassifier, LocalEstimator, LocalRegressor, check_epsilon
 from lpbench.estimators.private_selection.candidates import Candidates, candidates_of
 from lpbench.estimators.privatised_labels.numbers import NUMBER, NumberQuestion
@@ -52,8 +52,6 @@ class DifferenceQuestion:
 class DifferenceDevice(Device[DifferenceQuestion]):
     """Send how much larger the loss of one model is than that of another on the own record, clipped and randomised."""
 
-    purpose = "validation report"
-
     def mechanism(self, question: DifferenceQuestion) -> Any:
         return question.number.mechanism
 
@@ -85,14 +83,13 @@ def fit_candidates(
 ) -> list[Any]:
     """Return the fitted candidates in the order of their settings.
 
-    Candidates of one group learn from the same users and the same reports: another question on them is refused.
+    Candidates of one group learn from the same users and, since they ask the same, from the same reports.
     """
 
     def learned(point: Mapping[str, Any], some: Users, group: int) -> Any:
         model, given = candidates.build(), {**known, "random_state": streams.child("candidates", group=group)}
         model.set_params(**{k: v for k, v in given.items() if k in model.get_params()}, **point)
-        # The seed of the users' noise does not stay in a model.
-        model.learn_from(some).set_params(random_state=None)
+        model.learn_from(some).set_params(random_state=None)  # no seed stays in a model
         if "classes" in known:
             # Devices compare predictions with class numbers, whatever the classes are called.
             model.classes_ = known["classes"]
@@ -100,9 +97,14 @@ def fit_candidates(
 
     fitted: list[Any] = [None] * len(candidates.points)
     for number, (members, some) in enumerate(zip(candidates.groups(), division.training, strict=True)):
-        group = users.take(some, "candidates", group=number)
+        group = users.take(some)
         for k in members:
             fitted[k] = learned(candidates.points[k], group, number)
+            if fitted[k].guarantee_.epsilon > fitted[members[0]].guarantee_.epsilon:
+                raise PrivacyError(
+                    f"candidate {k} asks another question than candidate {members[0]}, whose users it shares; leave "
+                    "out of `shared` what decides what is asked"
+                )
     if not division.training:
         fitted = [learned(point, users, k) for k, point in enumerate(candidates.points)]
     return fitted
@@ -118,7 +120,7 @@ def compare_by_labels(
     """
     if validating.size == 0:
         return np.zeros(len(fitted))
-    question = NumberQuestion(y_range, Hybrid(epsilon), "validation report")
+    question = NumberQuestion(y_range, Hybrid(epsilon))
     readings = question.readings(users.ask(NUMBER, question, validating))
     known = np.nan_to_num(users.public_features[validating], nan=0.0)
     predictions = np.array([model.predict(known) for model in fitted])
@@ -141,10 +143,9 @@ def compare_by_differences(
         if some.size == 0:
             continue
         width = reach(fitted[k], fitted[0])
-        number = NumberQuestion((-width, width), Hybrid(epsilon), "validation report")
+        number = NumberQuestion((-width, width), Hybrid(epsilon))
         question = DifferenceQuestion(fitted[k], fitted[0], loss, number)
-        reports = users.take(some, "validation", candidate=k).ask(DIFFERENCE, question)
-        found[k] = number.readings(reports).mean()
+        found[k] = number.readings(users.ask(DIFFERENCE, question, some)).mean()
     return found
 
 

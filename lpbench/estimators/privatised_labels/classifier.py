@@ -19,7 +19,7 @@ from lpbench.estimators.privatised_labels.learners import (
     shown_features,
 )
 from lpbench.estimators.privatised_labels.numbers import on_simplex
-from lpbench.privacy import GRR, BitVector, Laplace, Mechanism, SubsetSelection, Users
+from lpbench.privacy import GRR, BitVector, HadamardResponse, Laplace, Mechanism, SubsetSelection, Users
 from lpbench.seeds import Streams
 
 #: Share of the users who report without a prior: for the prior of all, and in the first of two stages.
@@ -29,6 +29,7 @@ MECHANISMS: Mapping[str, Callable[[float, int], Mechanism]] = {
     "rr": GRR,
     "subset_selection": SubsetSelection.least_variance,
     "vector_approximation": BitVector,
+    "hadamard": HadamardResponse,
     "alibi": lambda epsilon, n_classes: Laplace.for_budget(epsilon, 2.0),
     "rr_with_prior": GRR,
     "two_stages": GRR,
@@ -119,17 +120,17 @@ class PrivateLabelsClassifier(LocalClassifier):
     ----------
     epsilon : float
         Budget of one user; inf: no noise.
-    randomizer : {"rr", "subset_selection", "vector_approximation", "alibi", "rr_with_prior", "two_stages"}
-        ``rr``: randomised response on all classes. ``subset_selection``: a random set of classes. Both correct the
-        learned probabilities by the known channel. ``vector_approximation`` (Zhao et al. 2025): a bit for each class,
-        and a regression on each unbiased bit. ``alibi`` (Malek et al. 2021): a noisy one-hot vector, read as posterior
-        probabilities. ``rr_with_prior`` (Ghazi et al. 2021): a share of the users gives the prior of the classes, the
-        others answer among the probable ones. ``two_stages``: the prior of each user in the second stage is what a
-        learner of the first predicts.
+    randomizer : str
+        ``"rr"``: randomised response on all classes. ``"subset_selection"``: a random set of classes. Both correct the
+        learned probabilities by the known channel. ``"vector_approximation"`` (Zhao et al. 2025): a bit for each class,
+        and a regression on each unbiased bit. ``"hadamard"`` (Acharya et al. 2019): the same, from one short number.
+        ``"alibi"`` (Malek et al. 2021): a noisy one-hot vector, read as posterior probabilities. ``"rr_with_prior"``
+        (Ghazi et al. 2021): a share of the users gives the prior of the classes, the others answer among the probable
+        ones. ``"two_stages"``: the prior of each user in the second stage is what a learner of the first predicts.
     learner : str or estimator
         ``"ridge"`` (logistic regression with a ridge penalty), ``"extra_trees"``, ``"hist_gradient_boosting"``,
         ``"gaussian_process"``, or any classifier with ``predict_proba``, which is cloned; ``vector_approximation``
-        takes a regressor.
+        and ``hadamard`` take a regressor.
     prior_share : float or None
         Share of the users asked first by ``rr_with_prior`` (None: 0.1) and ``two_stages`` (None: 0.5), in (0, 1).
     domain, classes, random_state
@@ -184,7 +185,7 @@ class PrivateLabelsClassifier(LocalClassifier):
         first, rest = np.split(order, [max(1, round(share * users.n))])
         early = users.ask(CLASS, question, first)
         prior = self._prior(shown, question, early, first, rest, streams)
-        asked = replace(question, prior=prior, purpose="class report with prior")
+        asked = replace(question, prior=prior)
         late = users.ask(CLASS, asked, rest)
         everybody = np.empty(users.n, dtype=np.int64)
         everybody[first], everybody[rest] = early, late
@@ -209,9 +210,9 @@ class PrivateLabelsClassifier(LocalClassifier):
     def _learn(self, X: np.ndarray, question: ClassQuestion, reports: np.ndarray, streams: Streams) -> Model:
         """Fit the learner to the reports of users who show the given features."""
         n_classes = question.n_classes
-        if isinstance(question.mechanism, BitVector):
+        if isinstance(question.mechanism, (BitVector, HadamardResponse)):
             learner = build_learner(self.learner, REGRESSORS, streams, len(X))
-            bits = question.mechanism.estimate(reports)
+            bits = question.mechanism.estimate(CLASS.addends(reports, question))
             several = range(n_classes) if n_classes > 1 else ()
             fitted = [fit_learner(build_learner(learner, {}, streams, len(X)), X, bits[:, k], None) for k in several]
             return Model(fitted, np.arange(n_classes), None)

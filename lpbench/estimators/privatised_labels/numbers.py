@@ -24,7 +24,6 @@ from lpbench.privacy import (
     rr_on_bins,
 )
 from lpbench.privacy.number_channel import N_INPUTS, typical_prior, typical_unbiased
-from lpbench.seeds import Streams
 
 #: Points of the label's grid, on which priors are known and RR-on-bins divides.
 GRID = 64
@@ -38,7 +37,6 @@ class NumberQuestion:
 
     y_range: tuple[float, float]  # public, to which the device clips and which it maps to [-1, 1]
     mechanism: Mechanism  # of numbers in [-1, 1]
-    purpose: str = "label report"  # stream of the users' randomness
 
     @property
     def half(self) -> float:
@@ -58,9 +56,6 @@ class NumberQuestion:
 
 class NumberDevice(Device[NumberQuestion]):
     """Clip the label to the public range, map it to [-1, 1] and randomise it."""
-
-    def draws(self, streams: Streams, n: int, question: NumberQuestion) -> np.random.Generator:
-        return streams.generator(question.purpose)
 
     def mechanism(self, question: NumberQuestion) -> Mechanism:
         return question.mechanism
@@ -109,7 +104,7 @@ NUMBER_RANDOMIZERS = tuple(dict.fromkeys([*UNBIASED, *WITH_PRIOR]))
 
 def prior_question(y_range: tuple[float, float], epsilon: float) -> NumberQuestion:
     """Levels under randomised response at the whole budget: the mean for small budgets, the shape for large ones."""
-    return NumberQuestion(y_range, levels_channel(epsilon), "prior report")
+    return NumberQuestion(y_range, levels_channel(epsilon))
 
 
 def bell(mean: float = 0.0) -> np.ndarray:

@@ -17,6 +17,7 @@ from lpbench.estimators.binary import with_constant
 from lpbench.estimators.psgd.neural import Layers, NeuralPass
 from lpbench.estimators.psgd.passes import Linear, LinearPass, Runs, Visits
 from lpbench.privacy import Device, Records, SignedPrivUnitG
+from lpbench.privacy.device import Answers
 from lpbench.seeds import Streams
 
 Model = Linear | Layers
@@ -30,7 +31,6 @@ class GradientQuestion:
     mechanism: SignedPrivUnitG  # on the whole gradient
     rate: float  # step length of the curator
     order: np.ndarray  # the users in the order in which they are asked
-    step: int = 0  # number of reports before this question, which names the randomness of its answer
 
     @property
     def broadcast_bits(self) -> float:
@@ -56,7 +56,7 @@ class GradientQuestion:
             hidden = self.model.hidden
             steps = move[: hidden.size].reshape(hidden.shape), move[hidden.size :]
             model = Layers(hidden - steps[0], self.model.output - steps[1])
-        return replace(self, model=model, step=self.step + 1)
+        return replace(self, model=model)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,10 +111,6 @@ class GradientDevice(Device[GradientQuestion]):
         """Gradients at the broadcast weights, shape (n, D)."""
         return question.gradients(with_constant(records.X), records.y)
 
-    def draws(self, streams: Streams, n: int, question: GradientQuestion) -> np.random.Generator:
-        """A generator of this step's own."""
-        return streams.generator("report", step=question.step)
-
     def columns(self, question: GradientQuestion) -> int:
         return question.mechanism.dimension
 
@@ -123,13 +119,13 @@ class GradientDevice(Device[GradientQuestion]):
         rates = np.array([question.rate], dtype=np.float64)
         family = GradientFamily([question.mechanism], rates, [question.order], [[question.model]])
         last = family.run([records], [streams]).final(0, 0)
-        return replace(question, model=last, step=question.step + question.order.size)
+        return replace(question, model=last)
 
     def draw_together(
-        self, several: Sequence[Records], family: GradientFamily, streams: Sequence[Streams]
+        self, several: Sequence[Records], family: GradientFamily, answers: Sequence[Answers]
     ) -> list[np.ndarray]:
         """Scores of all last models at the rows of the family, shape (n_runs, m) for each replication."""
-        done = family.run(several, streams)
+        done = family.run(several, [own("chain", 0) for own in answers])
         return [done.scores(r, rows) for r, rows in enumerate(family.rows)]
 
 

@@ -165,9 +165,9 @@ class PSGD(BinaryClassifier):
             classes.append(self.classes_)
             orders.append(self._order(task.users))
             starts.append(self._starts(task.users, rates))
-            rows.append(with_constant(self._prepare(task.X_test)))
+            rows.append(with_constant(self._to_unit_cube(task.X_test)))
         family = GradientFamily(mechanisms, np.asarray(rates, dtype=np.float64), orders, starts, rows)
-        together = tasks[0].users.together([task.users for task in tasks[1:]], GRADIENT, family)
+        together = tasks[0].simulate.together([task.simulate for task in tasks[1:]], GRADIENT, family)
         result = np.empty((len(tasks), len(budgets) * len(rates)))
         for r, (task, known, scores) in enumerate(zip(tasks, classes, together, strict=True)):
             result[r] = task.score(known[(scores > 0).astype(int)])

@@ -116,12 +116,12 @@ class LPDTRegressor(CellRegressor):
             [leaves] = split.leaves(tree, [setting.depth], setting.rule)
             model._leaf_means, rows = model._public_means(users, tree), tree.leaf_index()[tree.apply(X_test)]
             shares = [setting.budgets(check_epsilon(epsilon)) for epsilon in budgets]
-            labels = users.sums_of_many(LABEL, [model._label_question(budget) for budget, _ in shares])
+            labels = task.simulate(LABEL, [model._label_question(budget) for budget, _ in shares])
             levels = setting.depth, setting.depth, setting.rule != "cart"
             for b, (y, (_, budget)) in enumerate(zip(labels, shares, strict=True)):
                 asked = [(grid, query, setting.mechanism)]
                 family = CellFamily(tree, *levels, *columns, budget, y, leaves, rows, asked)
-                [sums] = users.sums_of_many(TREE_CELL, family)
+                [sums] = task.simulate(TREE_CELL, family)
                 result.values[b, g] = task.score(model._filled(sums, rows))
         return result
 

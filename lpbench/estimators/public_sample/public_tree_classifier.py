@@ -60,8 +60,7 @@ class PublicTreeClassifier(IndicatorClassifier):
         order = streams.generator("class groups").permutation(users.n)
         groups = np.array_split(order, n_classes) if n_classes > 2 else []
         self.models_ = [
-            self._regress(users.take(group, "class", number=k), k, streams.child("class", number=k))
-            for k, group in enumerate(groups)
+            self._regress(users.take(group), k, streams.child("class", number=k)) for k, group in enumerate(groups)
         ]
         return self
 
@@ -71,8 +70,7 @@ class PublicTreeClassifier(IndicatorClassifier):
         rows = users.public
         labels = None if rows is None else PublicSample(rows.X, (rows.y == k).astype(float))
         model.learn_from(RelabelledUsers(users, Indicator(k), (0.0, 1.0), labels))
-        # The seed of the curator's choices is that of the users' noise in a simulation.
-        return model.set_params(random_state=None)
+        return model.set_params(random_state=None)  # no seed stays in a model
 
     def _estimate(self, k: int, X: np.ndarray, model: LPDTRegressor, public: None) -> np.ndarray:
         return model.predict(X)

@@ -11,12 +11,15 @@ from scipy.special import logsumexp
 EFFECT_SHARES = (0.0, 0.02, 0.05, 0.1, 0.25, 0.5, 0.8)
 #: Prior probability that a feature has no effect.
 _NO_EFFECT = 0.8
-#: Part of an effect's prior variance that is linear in the bin's position; the rest is independent between bins.
-_LINEAR = 0.7
+#: Part of an effect's prior variance that is linear in the bin's position (of levels 0); the rest is independent
+#: between bins.
+LINEAR = 0.7
 #: Prior variance of the common level of the bins, in variances of the residual: in effect flat.
 _FLAT = 1e4
 #: Fewest users of a bin that has an effect, and how many standard errors their estimated number is above zero.
 _FEWEST, _ERRORS = 10.0, 3.0
+#: Levels of a smaller share of the users go together.
+_RARE = 0.02
 #: Weights of the effects that are averaged.
 _WEIGHTS = np.linspace(0.0, 1.0, 101)
 
@@ -34,22 +37,73 @@ def bin_of(values: np.ndarray, bins: int) -> np.ndarray:
     return np.minimum((np.asarray(values) * bins).astype(np.int64), bins - 1)
 
 
+@dataclass(frozen=True, eq=False)
+class Binning:
+    """Bins of a protected feature: unions of equal cells of [0, 1], or of the levels that one-hot columns stand for."""
+
+    columns: tuple[int, ...]
+    bin_of_cell: np.ndarray  # of levels the last cell is none of the columns
+    levels: bool = False
+
+    @property
+    def bins(self) -> int:
+        return int(self.bin_of_cell.max()) + 1
+
+    def of(self, X: np.ndarray) -> np.ndarray:
+        """Bins of rows X (m, d) in [0, 1], shape (m,)."""
+        values, cells = X[:, list(self.columns)], self.bin_of_cell.size
+        if not self.levels:
+            return np.asarray(self.bin_of_cell[bin_of(values[:, 0], cells)])
+        return np.asarray(self.bin_of_cell[np.where(values.max(axis=1) > 0.5, values.argmax(axis=1), cells - 1)])
+
+    def joined(self, products: np.ndarray, indicators: np.ndarray, bins: int) -> tuple[np.ndarray, bool]:
+        """Which of at most so many bins every one of these is to join, shape (K,), and whether labels decided it.
+
+        Users are spread evenly over neighbouring bins; levels that are too many are neighbours by their effects. Where
+        few users are is no bin of its own. ``products`` and ``indicators`` are those of :func:`estimate_effects`;
+        shares are shrunk to equal ones by their known noise.
+        """
+        shares, cells, m = indicators.mean(axis=0), self.bins, len(indicators)
+        excess, doubt = shares - 1.0 / cells, float(indicators.var(axis=0).mean()) / m
+        shares = np.maximum(1.0 / cells + excess * max(0.0, 1.0 - doubt / max(float((excess**2).mean()), 1e-12)), 0.0)
+        shares /= shares.sum()
+        n_levels = int((shares > _RARE).sum())
+        by_effect = self.levels and n_levels > bins
+        if self.levels and not by_effect:
+            place = np.minimum(np.argsort(np.argsort(-shares, kind="stable")), n_levels - 1)
+        else:
+            mean = products.sum(axis=0) / np.maximum(m * shares, _FEWEST) if by_effect else np.arange(cells)
+            order, place = np.argsort(mean, kind="stable"), np.empty(cells, dtype=np.int64)
+            parts = np.minimum(bins * (np.cumsum(shares[order]) - shares[order] / 2.0), bins - 1).astype(np.int64)
+            held = shares[order] > _RARE
+            place[order] = np.maximum.accumulate(np.where(held, parts, parts[held].min(initial=bins - 1)))
+        found = np.unique(place, return_inverse=True)[1]
+        return (np.asarray(found), by_effect) if found.any() else (np.arange(cells), False)
+
+
 def estimate_effects(
-    products: np.ndarray, indicators: np.ndarray, residual_variance: float, floor: float = 0.0
+    products: np.ndarray,
+    indicators: np.ndarray,
+    residual_variance: float,
+    floor: float = 0.0,
+    linear: float = LINEAR,
+    units: np.ndarray | None = None,
 ) -> Effects:
     """Estimate the mean residual of each bin, relative to all users, from randomised reports.
 
     The posterior mean of :func:`_posterior`, times the weight that reports give it which it has not seen. ``products``
     (n, K) are unbiased for residual times one-hot bin, ``indicators`` (n, K) for the bin; ``floor`` is the known
-    variance of a product in a bin where nobody is.
+    variance of a product in a bin where nobody is. Reports of one of the ``units`` are in one half.
     """
-    values, probability = _posterior(products, indicators, residual_variance, floor)
-    weight = _weight(products, indicators, residual_variance, floor) if probability > 0.0 else 0.0
+    known = residual_variance, floor, linear
+    values, probability = _posterior(products, indicators, *known)
+    even = (np.arange(len(products)) if units is None else units) % 2 == 0
+    weight = _weight(products, indicators, even, *known) if probability > 0.0 else 0.0
     return Effects(weight * values, weight * probability)
 
 
 def _posterior(
-    products: np.ndarray, indicators: np.ndarray, residual_variance: float, floor: float
+    products: np.ndarray, indicators: np.ndarray, residual_variance: float, floor: float, linear: float
 ) -> tuple[np.ndarray, float]:
     """Posterior means of the effects, and the probability that there are any.
 
@@ -71,7 +125,7 @@ def _posterior(
     noise = centred.T @ centred
     least = n * floor + users * residual_variance
     noise[np.diag_indices(bins)] = np.maximum(np.diag(noise), least)
-    kernel = _effect_kernel(users)
+    kernel = _effect_kernel(users, linear)
     prior = np.diag(users) @ kernel @ np.diag(users)
     level = _FLAT * residual_variance * np.outer(users, users)
     evidence, effects = [], []
@@ -87,19 +141,21 @@ def _posterior(
     return result, float(1.0 - weights[0])
 
 
-def _weight(products: np.ndarray, indicators: np.ndarray, residual_variance: float, floor: float) -> float:
+def _weight(products: np.ndarray, indicators: np.ndarray, even: np.ndarray, *known: float) -> float:
     """Posterior mean, under a uniform prior on [0, 1], of the weight that effects deserve.
 
     Each half of the users' reports is predicted with the effects that the other half gives: the sum of residual times
     effect is unbiased for the weight times the sum of squared effects, with a variance that the users' contributions
     show.
     """
+    if even.all() or not even.any():
+        return 0.5
     n = len(products)
     level = products.sum() / n
     deviations = products - level * indicators
     gain, information, spread = 0.0, 0.0, 0.0
-    for seen, other in ((slice(0, None, 2), slice(1, None, 2)), (slice(1, None, 2), slice(0, None, 2))):
-        effects, _ = _posterior(products[seen], indicators[seen], residual_variance, floor)
+    for seen, other in ((even, ~even), (~even, even)):
+        effects, _ = _posterior(products[seen], indicators[seen], *known)
         contributions = deviations[other] @ effects
         gain += float(contributions.sum())
         information += float(np.maximum(indicators[other].sum(axis=0), 0.0) @ effects**2)
@@ -111,9 +167,9 @@ def _weight(products: np.ndarray, indicators: np.ndarray, residual_variance: flo
     return float(density @ _WEIGHTS / density.sum())
 
 
-def _effect_kernel(users: np.ndarray) -> np.ndarray:
+def _effect_kernel(users: np.ndarray, linear: float) -> np.ndarray:
     """Prior covariance of the effects at unit variance: linear in the bin's position plus independent."""
     bins = users.size
     position = np.arange(bins) - users @ np.arange(bins) / users.sum()
     position /= np.sqrt(users @ position**2 / users.sum()) + 1e-12
-    return _LINEAR * np.outer(position, position) + (1.0 - _LINEAR) * bins / max(bins - 1, 1) * np.eye(bins)
+    return linear * np.outer(position, position) + (1.0 - linear) * bins / max(bins - 1, 1) * np.eye(bins)

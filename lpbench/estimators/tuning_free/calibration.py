@@ -18,6 +18,7 @@ from lpbench.estimators.tuning_free.drift_posterior import (
 from lpbench.estimators.tuning_free.public_score import LEAF_SIZES, PublicScore
 from lpbench.estimators.tuning_free.score_cells import SPREAD, ScoreCells, affordable_cells
 from lpbench.privacy import Device, PublicSample, Records, SubsetSelection, Users, check_epsilon, subset_reports
+from lpbench.privacy.exact import words
 from lpbench.seeds import Streams
 
 
@@ -47,17 +48,17 @@ class SubsetDevice(Device[SubsetQuestion]):
         return question.cells.locate(probabilities, records.X) * question.n_classes + records.y
 
     def draws(self, streams: Streams, n: int, question: SubsetQuestion) -> tuple[np.ndarray, np.random.Generator]:
-        """Uniforms that decide whether the truth is sent, shared by budgets, and the generator of the other members."""
+        """Words that decide whether the truth is sent, shared by budgets, and the generator of the other members."""
         others = streams.generator("report", categories=question.mechanism.n_categories)
-        return streams.generator("report").random(n), others
+        return words(streams.generator("report"), n), others
 
     def report(
         self, records: Records, question: SubsetQuestion, draws: tuple[np.ndarray, np.random.Generator]
     ) -> np.ndarray:
         """Members of each user's subset in increasing order, shape (n, size)."""
-        mechanism, (u_keep, rng) = question.mechanism, draws
+        mechanism, (keep, rng) = question.mechanism, draws
         truth = self.inputs(records, question)
-        return subset_reports(truth, mechanism.n_categories, mechanism.size, mechanism.budget, u_keep, rng)
+        return subset_reports(truth, mechanism.n_categories, mechanism.size, mechanism.budget, keep, rng)
 
     def check(self, question: SubsetQuestion) -> None:
         """The budget must be a number > 0, also where there is nothing to hide."""

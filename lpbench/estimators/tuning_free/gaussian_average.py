@@ -10,7 +10,7 @@ predictions fall back to the mean of the reports where there is no signal.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,6 +70,15 @@ class Moments:
         if self.kernels:
             parts = [[a + b for a, b in zip(*pair, strict=True)] for pair in zip(self.kernels, parts, strict=True)]
         self.kernels = parts
+
+    def without(self, part: Moments) -> Moments:
+        """The sums of all reports but those of a part."""
+        left = Moments(self.y_range, self.spreads)
+        for name in ("n", "weight", "first", "second"):
+            setattr(left, name, getattr(self, name) - getattr(part, name))
+        pairs = zip(self.kernels, part.kernels or self.kernels, strict=True)
+        left.kernels = [[a - b * bool(part.kernels) for a, b in zip(*pair, strict=True)] for pair in pairs]
+        return left
 
 
 @dataclass(frozen=True)
@@ -169,6 +178,30 @@ class GaussianAverage:
             second += (G**2) @ (shrinkage @ (weights * noise)) + weights @ noise / self._total
             second += ((G @ (shrinkage * models.response[:, None])) ** 2) @ weights
         return np.maximum(second - mean**2, 0.0)
+
+    def leave_fold_out(
+        self,
+        blocks: Callable[[], Iterable[tuple[Sequence[np.ndarray], np.ndarray, np.ndarray, np.ndarray]]],
+        n_folds: int,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Predict each report by a fit to those of other folds: by their mean, and by all models.
+
+        ``blocks`` yields (features, reports, noise variances, folds) of some users at a time.
+        """
+        parts = [Moments(self._moments.y_range, self._moments.spreads) for _ in range(n_folds)]
+        for features, reports, noise, fold in blocks():
+            for k in np.unique(fold):
+                here = fold == k
+                parts[k].add([F[here] for F in features], reports[here], noise[here])
+        fits = [GaussianAverage(self._moments.without(part)) for part in parts]
+        means, predictions = [], []
+        for features, reports, _, fold in blocks():
+            found = np.empty(reports.size)
+            for k in np.unique(fold):
+                found[fold == k] = fits[k].predict([F[fold == k] for F in features])
+            means.append(np.array([fit.mean for fit in fits])[fold])
+            predictions.append(found)
+        return np.concatenate(means), np.concatenate(predictions)
 
     def leave_one_out(
         self, features: Sequence[np.ndarray], reports: np.ndarray, noise: np.ndarray

@@ -30,6 +30,7 @@ class HalfForest:
         leaf: int,
         rng: np.random.Generator,
         read: np.ndarray | slice = slice(None),
+        units: np.ndarray | None = None,  # person of each row: all rows of one are left out together
     ) -> None:
         X = X.astype(np.float32)
         n = y.size
@@ -42,15 +43,16 @@ class HalfForest:
         y, weight = on_grid(y, step) - self._centre, on_grid(weight, grid_step(weight, bits))
         self.trees: list = []
         total, count = np.zeros(n), np.zeros(n)
-        order, is_read = np.arange(n), np.zeros(n, dtype=bool)
+        order, is_read = np.arange(n) if units is None else np.unique(units), np.zeros(n, dtype=bool)
         is_read[read] = True
         # For a small sample scikit-learn's checks of every tree would take as long as its growth.
         with config_context(skip_parameter_validation=True):
             for _ in range(N_TREES // 2):
                 rng.shuffle(order)
                 # Both halves of a split, so that every row is left out equally often.
-                for half in (order[: n // 2], order[n // 2 :]):
-                    seen = half[:MOST_ROWS]
+                for half in (order[: order.size // 2], order[order.size // 2 :]):
+                    rows = half if units is None else rng.permutation(np.flatnonzero(np.isin(units, half)))
+                    seen = rows[:MOST_ROWS]
                     unseen = is_read.copy()
                     unseen[seen] = False
                     other = np.flatnonzero(unseen)

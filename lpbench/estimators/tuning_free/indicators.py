@@ -76,7 +76,7 @@ class IndicatorClassifier(LocalClassifier):
             model = clone(self).set_params(random_state=task.streams, **common)
             model._meet(task.users)
             model.public_ = model._learn_public(task.users, task.streams)
-            X = model._prepare(task.X_test)
+            X = model._to_unit_cube(task.X_test)
             at_test = model._public_at(X)
             for b, epsilon in enumerate(budgets):
                 for g in members:

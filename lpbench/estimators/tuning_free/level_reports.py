@@ -24,6 +24,7 @@ from scipy.special import ndtr
 
 from lpbench.checks import check_whole
 from lpbench.privacy import GRR, Channel, Mechanism, check_epsilon, grr_reports, grr_weights
+from lpbench.privacy.exact import UNITS, words
 from lpbench.privacy.payload import Field
 
 #: Numbers of levels that are considered.
@@ -92,17 +93,17 @@ class LevelReport(Mechanism):
 
     def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return reports of users who hold (residual, bin), ndarray of shape (n, 2); see :meth:`randomize_by`."""
-        return self.randomize_by(values, rng.random((3, len(values))))
+        return self.randomize_by(values, words(rng, (3, len(values))))
 
     def randomize_by(self, values: np.ndarray, draws: np.ndarray) -> np.ndarray:
-        """Client: categories ``bin * levels + level`` of n users from three uniforms each, (3, n).
+        """Client: categories ``bin * levels + level`` of n users from three even numbers below 2^62 each, (3, n).
 
         ``values`` (n, 2) are the residual in units of the half-width and the bin of the protected feature.
         """
         residuals, bins = values.T
         position = (np.clip(residuals, -1.0, 1.0) + 1.0) / 2.0 * (self.levels - 1)
         below = np.minimum(np.floor(position).astype(np.int64), self.levels - 2)
-        level = below + (draws[0] < position - below)
+        level = below + (draws[0] < (position - below) * UNITS)
         truth = bins.astype(np.int64) * self.levels + level
         return grr_reports(truth, self.levels * self.bins, self.budget, draws[1], draws[2])
 
@@ -173,6 +174,15 @@ def total_variance(budget: float, width: float, bins: int = 1) -> float:
     """Variance of an unclipped residual's estimate, in variances of the residual, at the best number of levels."""
     report = LevelReport(budget, best_levels(budget, width, bins), bins)
     return 1.0 + width**2 * report.noise_variance(width) / float(slope_of_clipping(width)) ** 2
+
+
+@lru_cache(maxsize=4096)
+def doubt_of_shares(budget: float, width: float, bins: int) -> float:
+    """Standard deviation of what one report says of the share of a bin where nobody is."""
+    n_levels = best_levels(budget, width, bins)
+    slope, _ = grr_weights(n_levels * bins, budget)
+    other = n_levels * float(GRR(budget, n_levels * bins).channel()[0, -1])
+    return float(slope) * math.sqrt(other * (1.0 - other))
 
 
 def _cost(budget: float, n: int, width: float, bins: int) -> float:

@@ -87,9 +87,10 @@ class PublicForestRegressor(LocalRegressor):
         users.note("reads the public sample alone")
         return self
 
-    def _public_range(self, y: np.ndarray) -> tuple[tuple[float, float], list[str]]:
-        # Private labels are not read: without a public range nothing is clipped.
-        return ((-np.inf, np.inf), []) if self.y_range is None else super()._public_range(y)
+    @property
+    def bounded(self) -> bool:  # type: ignore[override]
+        """Private labels are not read: without a public range nothing is clipped."""
+        return self.y_range is not None
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Predict labels for X of shape (m, d): ndarray of shape (m,)."""

@@ -6,32 +6,39 @@ the intervals, which protected feature goes along) depends on public data and on
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
 from lpbench.errors import ConfigurationError
 from lpbench.estimators.tuning_free import level_reports as levels
-from lpbench.estimators.tuning_free.bin_effects import bin_of, estimate_effects
+from lpbench.estimators.tuning_free.bin_effects import LINEAR, Binning, estimate_effects
 from lpbench.estimators.tuning_free.gaussian_average import GaussianAverage, Moments
 from lpbench.estimators.tuning_free.kernel_features import KernelFeatures, ShownFeatures
 from lpbench.estimators.tuning_free.level_reports import LevelReport, Placed
 from lpbench.privacy import Channel, Device, Records, Users
+from lpbench.privacy.exact import words
 from lpbench.privacy.users import REAL_BITS
 from lpbench.seeds import Streams
 
-#: Shares of the users in the first groups, and of those who are asked for protected features before it is known
-#: whether that pays; the rest are asked last.
-SHARES, PILOT = (0.25, 0.25), 0.25
+#: Bins of a protected feature, and what each adds to the label.
+Effect = tuple[Binning, np.ndarray]
+
+#: Shares of the users in the first groups; the rest are asked last, in :data:`STAGES` where there are protected
+#: features that can be asked for.
+SHARES, STAGES = (0.25, 0.25), 4
 #: Fewer users than this are asked all at once.
 _FEWEST_IN_ROUNDS = 12
 #: Smallest group that is asked about a protected feature, and its smallest number of users per bin.
 _FEWEST_PER_FEATURE, _FEWEST_PER_BIN = 60, 20
-#: Least probability of an effect at which more users are asked for the feature.
-_PAYS = 0.5
-#: Numbers of bins of a protected feature.
-BINS = (2, 3, 4, 6, 8)
+#: Least probabilities of an effect at which the users of the last two stages are asked for the feature.
+_MAY_PAY, _PAYS = 0.1, 0.5
+#: Numbers of bins of a protected feature, and of the cells that may become its bins; largest standard error of a
+#: cell's share, and factor by which cells may raise the variance of a report.
+BINS, _CELLS, _MOST_DOUBT, _DEARER = (2, 3, 4, 6, 8), (16, 8, 4), 0.1, 2.5
 #: Rows whose kernel features are held at a time.
 BLOCK = 8192
 #: Users who show the same are pooled from so many places on, where more than this share of them are not alone and the
@@ -44,10 +51,13 @@ class Enrolled:
     """What the curator makes of the features that users show, whatever the budget."""
 
     shown: ShownFeatures
+    hidden: list[tuple[int, ...]]  # protected features; the columns of a group that is asked about as one are together
+    levels: list[bool]  # whether they are a group's
     Z: np.ndarray  # (n, k), standardised features
     kernels: KernelFeatures
     order: np.ndarray  # random order of the users
     streams: Streams  # the curator's randomness
+    units: np.ndarray | None = None  # person of each user's row, numbered at random; None: everybody has one
 
     @classmethod
     def of(cls, users: Users, streams: Streams) -> Enrolled:
@@ -55,7 +65,14 @@ class Enrolled:
         shown = ShownFeatures(users.public_features)
         Z = shown.transform(users.public_features)
         order = streams.generator("order").permutation(users.n)
-        return cls(shown, Z, KernelFeatures(Z, streams.generator("landmarks")), order, streams)
+        group = np.full(users.n_features, -1) if users.groups is None else users.groups
+        whole = [tuple(shown.hidden[group[shown.hidden] == group[k]]) if group[k] >= 0 else (k,) for k in shown.hidden]
+        hidden = list(dict.fromkeys(whole))
+        levels = [bool(group[columns[0]] >= 0) for columns in hidden]
+        units = None
+        if users.units is not None:
+            units = streams.generator("units").permutation(users.units.max() + 1)[users.units]
+        return cls(shown, hidden, levels, Z, KernelFeatures(Z, streams.generator("landmarks")), order, streams, units)
 
     def blocks(self, users: np.ndarray) -> Iterator[tuple[np.ndarray, list[np.ndarray]]]:
         """Users, some at a time, and their features under each kernel."""
@@ -73,8 +90,9 @@ class Question:
     half_width: np.ndarray
     report: LevelReport
     width: float  # half-width in standard deviations that the curator expects
-    column: int = -1  # protected feature whose bin goes along; -1: none
-    effects: Mapping[int, np.ndarray] = field(default_factory=dict)  # which the device adds to its own centre
+    feature: int = -1  # number of the protected feature whose bin goes along; -1: none
+    binning: Binning | None = None
+    effects: Mapping[int, Effect] = field(default_factory=dict)  # which the device adds to its own centre
 
     @property
     def bins(self) -> int:
@@ -83,24 +101,22 @@ class Question:
 
     @property
     def broadcast_bits(self) -> float:
-        """Bits that one user is told: the interval and the effects."""
-        return REAL_BITS * (2 + sum(effect.size for effect in self.effects.values()))
+        """Bits that one user is told: the interval, the effects, and where bins end."""
+        asked = 0 if self.binning is None else self.binning.bins
+        return REAL_BITS * (2 + asked + sum(2 * effect.size for _, effect in self.effects.values()))
 
     def take(self, places: np.ndarray) -> Question:
         """The question to some of the users, by their places in ``users``."""
         return replace(self, users=self.users[places], centre=self.centre[places], half_width=self.half_width[places])
 
 
-def effects_at(X: np.ndarray, effects: Mapping[int, np.ndarray]) -> np.ndarray:
+def effects_at(X: np.ndarray, effects: Mapping[int, Effect]) -> np.ndarray:
     """Sum of the effects of protected features at rows X (m, d) in [0, 1], shape (m,)."""
-    parts = (effect[bin_of(X[:, column], effect.size)] for column, effect in effects.items())
-    return sum(parts, np.zeros(len(X)))
+    return sum((effect[binning.of(X)] for binning, effect in effects.values()), np.zeros(len(X)))
 
 
 class ResidualDevice(Device[Question]):
     """Clip the error of the current model to the interval that was broadcast, and send it with a bin or alone."""
-
-    draws_for_all = True
 
     def mechanism(self, question: Question) -> LevelReport:
         return question.report
@@ -109,12 +125,12 @@ class ResidualDevice(Device[Question]):
         """Clipped residuals in units of the half-width, and bins: shape (n, 2)."""
         residuals = (records.y - question.centre - effects_at(records.X, question.effects)) / question.half_width
         residuals = np.clip(residuals, -1.0, 1.0)
-        column = records.X[:, question.column] if question.bins > 1 else np.zeros(len(records))
-        return np.column_stack([residuals, bin_of(column, question.bins)])
+        bins = np.zeros(len(records)) if question.binning is None else question.binning.of(records.X)
+        return np.column_stack([residuals, bins])
 
     def draws(self, streams: Streams, n: int, question: Question) -> np.ndarray:
-        """Three uniforms of each user, (3, n), whatever is asked."""
-        return streams.generator("report").random((3, n))
+        """Three whole numbers of each user, (3, n), whatever is asked."""
+        return words(streams.generator("report"), (3, n))
 
     def report(self, records: Records, question: Question, draws: np.ndarray) -> np.ndarray:
         """Categories, shape (n,); the question names these users."""
@@ -127,7 +143,9 @@ class ResidualDevice(Device[Question]):
     def check(self, question: Question) -> None:
         """Intervals must be finite and have a width: 0 / 0 would tell a label at the centre from all others."""
         super().check(question)
-        finite = all(np.isfinite(part).all() for part in (question.centre, *question.effects.values()))
+        finite = all(
+            np.isfinite(part).all() for part in (question.centre, *(effect for _, effect in question.effects.values()))
+        )
         if not finite or not ((question.half_width > 0) & np.isfinite(question.half_width)).all():
             raise ConfigurationError(
                 f"half_width={question.half_width!r} must be finite and > 0, and centre={question.centre!r} and the "
@@ -141,8 +159,10 @@ RESIDUAL = ResidualDevice()
 class Curator:
     """The curator: asks questions chosen from public data and earlier reports, and fits the reports.
 
-    The last groups are asked for protected features where a joint report costs little. Users of a pilot group are
-    asked first; the rest are asked for the features alone whose effects the pilot's reports support.
+    Where a joint report costs little, the last half of the users is asked for protected features, by successive
+    halving: the first quarter of them for all features, in fine cells that are joined to bins with about as many users
+    each; the second for the more probable half; the third for those that may have an effect; the last for those that
+    have one as far as reports tell, or for the most probable one.
     """
 
     targets: np.ndarray  # (n,), estimates of the labels from the reports, without the effects of protected features
@@ -159,13 +179,14 @@ class Curator:
     ) -> None:
         self.enrolled, self.y_range, self.epsilon = enrolled, y_range, epsilon
         n = enrolled.order.size
-        self.effects: dict[int, np.ndarray] = {}
+        self.effects: dict[int, Effect] = {}
         self.targets, self.noise, self._expected, self._deviation = np.empty((4, n))
         self.seen = np.empty(0, dtype=np.int64)
         self._moments = Moments(y_range)
         self._model: GaussianAverage | None = None
-        self._joint: dict[int, list[list[np.ndarray]]] = {}
-        self._pays: dict[int, int] = {}
+        self._joint: dict[int, tuple[list[np.ndarray], ...]] = {}
+        self._binning: dict[int, Binning] = {}
+        self._probability: dict[int, float] = {}
         self._in_rounds, self._ask_protected = in_rounds and n >= _FEWEST_IN_ROUNDS, ask_protected
 
     def questions(self) -> Iterator[Question]:
@@ -178,27 +199,68 @@ class Curator:
         first, second = np.ceil(np.cumsum(SHARES) * n).astype(int)
         yield self.question(order[:first])
         yield self.question(order[first:second])
-        last = order[second:]
-        columns: list[tuple[int, int]] = list(self._affordable(int(PILOT * n)).items())
-        if columns:
-            pilot = np.array_split(last[: int(PILOT * n)], len(columns))
-            for users, (column, bins) in zip(pilot, columns, strict=True):
-                yield self.question(users, column, bins)
-            last, columns = last[int(PILOT * n) :], list(self._pays.items())
-        columns = columns or [(-1, 1)]
-        for users, (column, bins) in zip(np.array_split(last, len(columns)), columns, strict=True):
-            yield self.question(users, column, bins)
+        last, bins = order[second:], self._affordable(n // STAGES)
+        if not bins:
+            yield self.question(last)
+            return
+        for stage, group in enumerate(np.array_split(last, STAGES)):
+            asked = self._asked(stage) or [-1]
+            for users, feature in zip(np.array_split(group, len(asked)), asked, strict=True):
+                yield self.question(users, feature)
+            if stage == 0:
+                for feature in asked:
+                    self._join(feature, bins)
 
-    def _affordable(self, pilot: int) -> dict[int, int]:
-        """Protected features of which the pilot is asked, and their numbers of bins."""
-        columns = self.enrolled.shown.hidden[: pilot // _FEWEST_PER_FEATURE * self._ask_protected]
-        bins = levels.most_bins(self.epsilon, self.targets.size, BINS) if columns.size else 1
+    def _affordable(self, pilot: int) -> int:
+        """Number of bins of which users are asked; 0: none can be afforded. Cells are those of the first stage."""
+        features = self.enrolled.hidden[: pilot // _FEWEST_PER_FEATURE * self._ask_protected]
+        bins = levels.most_bins(self.epsilon, self.targets.size, BINS) if features else 1
         if bins == 1:
-            return {}
-        return {int(k): max(2, min(bins, pilot // columns.size // _FEWEST_PER_BIN)) for k in columns}
+            return 0
+        users = pilot // len(features)
+        bins = max(2, min(bins, users // _FEWEST_PER_BIN))
+        for k, columns in enumerate(features):
+            several = self.enrolled.levels[k]
+            cells = len(columns) + 1 if several else max(filter(partial(self._bearable, bins, users), (*_CELLS, bins)))
+            most = min(cells, max(bins, BINS[-1])) if several else cells
+            self._binning[k] = Binning(columns, np.arange(cells) * most // cells, several)
+        return bins
 
-    def question(self, users: np.ndarray, column: int = -1, bins: int = 1) -> Question:
-        """Return the question to users, given the reports so far; ``column`` and ``bins`` go with a joint report."""
+    def _bearable(self, bins: int, users: int, cells: int) -> bool:
+        """Whether half of so many users can be asked for cells instead of bins."""
+        if cells <= bins:
+            return cells == bins
+        width = levels.best_width(self.epsilon, self.targets.size, cells)
+        doubt = levels.doubt_of_shares(self.epsilon, width, cells) / math.sqrt(max(users // 2, 1))
+        dearer = levels.total_variance(self.epsilon, width, cells) > _DEARER * levels.total_variance(
+            self.epsilon, width, bins
+        )
+        return doubt <= _MOST_DOUBT and not dearer
+
+    def _asked(self, stage: int) -> list[int]:
+        """Features of which a stage is asked, the more probable first."""
+        ranked = sorted(self._binning, key=lambda k: -self._probability.get(k, 0.0))
+        if stage < 2:
+            return ranked[: -(-len(ranked) // (stage + 1))]
+        enough = [k for k in ranked if self._probability[k] >= (_MAY_PAY if stage == 2 else _PAYS)]
+        return enough or ranked[: stage - 2]
+
+    def _join(self, feature: int, bins: int) -> None:
+        """Join the cells of which the first stage was asked to bins; its reports are read in these from now on."""
+        binning, (products, indicators, *others) = self._binning[feature], self._joint[feature]
+        place, by_label = binning.joined(products[0], indicators[0], bins)
+        self._binning[feature] = replace(binning, bin_of_cell=place[binning.bin_of_cell])
+        if by_label:  # these reports would find again what they have chosen
+            self._joint.pop(feature)
+            return
+        member = np.eye(place.max() + 1)[place]
+        self._joint[feature] = [products[0] @ member], [indicators[0] @ member], *others
+        self._estimate(feature)
+
+    def question(self, users: np.ndarray, feature: int = -1) -> Question:
+        """Return the question to users, given the reports so far, for a protected feature or none."""
+        binning = self._binning.get(feature)
+        bins = 1 if binning is None else binning.bins
         (lo, hi), m = self.y_range, users.size
         centre, half, width = np.full(m, (lo + hi) / 2), np.full(m, (hi - lo) / 2), levels.RANGE_WIDTH
         if self._model is not None:
@@ -209,8 +271,8 @@ class Curator:
             half = np.minimum(width * self._deviation[users], half)
             centre = np.clip(self._expected[users], lo + half, hi - half)
         report = LevelReport(self.epsilon, levels.best_levels(self.epsilon, width, bins), bins)
-        effects = {k: effect for k, effect in self.effects.items() if k != column}
-        return Question(users, centre, half, report, width, column, effects)
+        effects = {k: effect for k, effect in self.effects.items() if k != feature}
+        return Question(users, centre, half, report, width, feature, binning, effects)
 
     def learn(self, question: Question, reports: np.ndarray) -> None:
         """Read the reports of a group and refit."""
@@ -226,7 +288,7 @@ class Curator:
         scale = half / placed.slope
         self.targets[users] = question.centre + half * placed.expected + scale * (unit - placed.clipped)
         self.noise[users] = scale**2 * placed.noise
-        if question.column >= 0:
+        if question.feature >= 0:
             self._learn_effect(question, reports, scale, scale * placed.clipped)
         self.seen = np.concatenate([self.seen, users])
         self._refit(users)
@@ -238,22 +300,26 @@ class Curator:
         self._model = GaussianAverage(self._moments)
 
     def _learn_effect(self, question: Question, reports: np.ndarray, scale: np.ndarray, middle: np.ndarray) -> None:
-        report, column = question.report, question.column
+        report, feature = question.report, question.feature
         indicators = report.indicators(reports)
         # What is expected of the residual without the feature is no effect of it.
         products = scale[:, None] * report.products(reports) - middle[:, None] * indicators
-        parts = self._joint.setdefault(column, [[], [], []])
-        for part, found in zip(parts, (products, indicators, scale**2), strict=True):
+        floors = scale**2 * report.empty_variance
+        parts = self._joint.setdefault(feature, ([], [], [], []))
+        for part, found in zip(parts, (products, indicators, floors, question.users), strict=True):
             part.append(found)
-        products, indicators, squares = (np.concatenate(part) for part in parts)
-        floor = float(squares.mean()) * report.empty_variance
-        found = estimate_effects(products, indicators, self.result().residual_variance, floor)
-        self.effects[column] = found.values
-        self._pays.pop(column, None)
-        if found.probability >= _PAYS:
-            self._pays[column] = report.bins
         # The public features are fitted to the residuals of the protected one.
-        self.targets[question.users] -= indicators[-reports.size :] @ found.values
+        self.targets[question.users] -= indicators @ self._estimate(feature)
+
+    def _estimate(self, feature: int) -> np.ndarray:
+        """Estimate the effects of a feature's bins from all joint reports."""
+        products, indicators, floors, users = (np.concatenate(part) for part in self._joint[feature])
+        units = None if self.enrolled.units is None else self.enrolled.units[users]
+        binning, variance = self._binning[feature], self.result().residual_variance
+        linear = 0.0 if binning.levels else LINEAR
+        found = estimate_effects(products, indicators, variance, float(floors.mean()), linear, units)
+        self.effects[feature], self._probability[feature] = (binning, found.values), found.probability
+        return found.values
 
     def pool_repeats(self) -> None:
         """Take users who show the same features for one, where most do and their labels agree.

@@ -1,0 +1,120 @@
+"""Hadamard response: a category reported as one number of about log2(m) bits, however many there are.
+
+Source: Acharya, Sun and Zhang (2019), Hadamard response: estimating distributions privately, efficiently, and with
+little communication. Reports are divided into B blocks of b; a category has a block and a row j >= 1 of the Hadamard
+matrix of order b, (-1)^popcount(j & y), and shows rather those b / 2 reports y of its block where the row is 1. It
+costs what randomised response costs, and its variance does not grow with the number of categories.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from lpbench.errors import ConfigurationError
+from lpbench.privacy.exact import UNITS, check_words, in_blocks, told_units
+from lpbench.privacy.mechanism import CategoryMechanism
+from lpbench.privacy.payload import Field, Integers
+
+#: Entries of the largest channel that is written out.
+_MOST_ENTRIES = 2**22
+
+
+@dataclass(frozen=True)
+class HadamardResponse(CategoryMechanism):
+    """Report a number that lies where the category's row of a Hadamard matrix is 1, or any number at random.
+
+    Parameters
+    ----------
+    budget : float
+        Epsilon of the report; inf tells the category.
+    n_categories : int
+        Number of categories m, at most 2^60.
+    """
+
+    @cached_property
+    def blocks(self) -> int:
+        """Number B of blocks: the power of two of least variance, near (e^epsilon - 1) / 2."""
+        most = (self.n_categories - 1).bit_length()
+        return 1 << max(0, min(most, round(math.log2(math.expm1(min(self.budget, 100.0)) / 2.0))))
+
+    @cached_property
+    def length(self) -> int:
+        """Reports b of a block, the least power of two above the number of its categories."""
+        return 1 << (-(-self.n_categories // self.blocks)).bit_length()
+
+    @property
+    def n_reports(self) -> int:
+        """Number of different reports, B b."""
+        return self.blocks * self.length
+
+    @cached_property
+    def told(self) -> int:
+        """Of 2^62 whole numbers, how many show the category; all others lead to any report."""
+        return int(told_units(self.budget, 0.5 / self.blocks))
+
+    @property
+    def bits(self) -> float:
+        """log2 of the number of reports."""
+        return math.log2(self.n_reports)
+
+    @property
+    def noise_variance(self) -> float:
+        """Variance that one user adds to the estimate of the count of another category, on average over categories."""
+        share, m = self.told / UNITS, self.n_categories
+        full, others = divmod(m, self.length - 1)
+        alike = full * (self.length - 1) * (self.length - 2) + others * (others - 1)  # pairs within a block
+        return (share * alike / max(m * (m - 1), 1) + (1.0 - share) / self.blocks) / share**2
+
+    def fields(self, columns: int = 1) -> tuple[Field, ...]:
+        """The number of a report."""
+        return (Integers(self.n_reports, columns),)
+
+    def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Return reports, 0, ..., n_reports - 1, in the shape of ``values``."""
+        return in_blocks(self.reports, self.check_values(values), rng)
+
+    def reports(self, values: np.ndarray, keep: np.ndarray, other: np.ndarray) -> np.ndarray:
+        """Client: reports of users whose randomness is two even whole numbers below 2^62 each; budgets may share it."""
+        block, row = values // (self.length - 1), 1 + values % (self.length - 1)
+        place = other & (self.length - 1)
+        # Where the row is -1, another place differs in the lowest bit of the row: each place is shown by two of them.
+        place = np.where(np.bitwise_count(place & row) & 1, place ^ (row & -row), place)
+        return np.where(check_words(keep) < self.told, block * self.length + place, other & (self.n_reports - 1))
+
+    def estimate(self, counts: np.ndarray, n: Any = 1) -> np.ndarray:
+        """Unbiased counts of the categories from how many users sent each report, (..., n_reports): fast transform."""
+        shape = np.shape(counts)[:-1]
+        sums = np.asarray(counts, dtype=np.float64).reshape(-1, self.blocks, self.length)
+        half = 1
+        while half < self.length:
+            pairs = sums.reshape(len(sums), self.blocks, -1, 2, half)
+            sums = np.stack([pairs[..., 0, :] + pairs[..., 1, :], pairs[..., 0, :] - pairs[..., 1, :]], axis=-2)
+            half *= 2
+        rows = sums.reshape(*shape, self.blocks, self.length)[..., 1:]
+        return rows.reshape(*shape, -1)[..., : self.n_categories] * (UNITS / self.told)
+
+    def sum_of_reports(self, counts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Draw how many users send each report, (..., n_reports), given their true counts (..., n_categories)."""
+        counts = np.asarray(counts)
+        flat = counts.reshape(-1, self.n_categories)
+        row, category = np.divmod(np.repeat(np.arange(flat.size), flat.ravel()), self.n_categories)
+        sent = row * self.n_reports + self.randomize(category, rng)
+        found = np.bincount(sent, minlength=len(flat) * self.n_reports)
+        return found.reshape(*counts.shape[:-1], self.n_reports)
+
+    def log_channel(self) -> np.ndarray:
+        """Channel of shape (n_categories, n_reports), that of :meth:`randomize` to the last unit."""
+        m, size = self.n_categories, self.n_reports
+        if m * size > _MOST_ENTRIES:
+            raise ConfigurationError(f"the channel of n_categories={m} has {m} x {size} entries; sample it instead")
+        block, row = np.divmod(np.arange(m)[:, None], self.length - 1)
+        report = np.arange(size)
+        shown = (report // self.length == block) & (np.bitwise_count(report & (row + 1)) % 2 == 0)
+        told = self.told / UNITS * 2.0 / self.length
+        with np.errstate(divide="ignore"):
+            return np.log(told * shown + (UNITS - self.told) / UNITS / size)

@@ -1,0 +1,257 @@
+"""Where users' and curator's randomness come from, and that neither a method nor two of its fits can subtract any."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass, fields, is_dataclass, replace
+
+import numpy as np
+import pytest
+from scipy.stats import ks_2samp
+
+from lpbench.audit.methods import sealed_users, settings
+from lpbench.audit.recording import Recording
+from lpbench.audit.table import estimator_of
+from lpbench.errors import PrivacyError
+from lpbench.estimators import HistOfTree, PrivateMean
+from lpbench.estimators.base import LocalClassifier, LocalRegressor
+from lpbench.estimators.histoftree.cell_device import TREE_CELL
+from lpbench.estimators.histoftree.rounds import Split, ask_cells, public_features
+from lpbench.estimators.histoftree.user_cells import UserCells
+from lpbench.estimators.lpct.family import VoteFamily
+from lpbench.estimators.lpct.partition import PublicTree
+from lpbench.estimators.lpct.votes import VOTE, VoteMechanism, VoteQuestion
+from lpbench.estimators.private_labels import LABEL, LabelQuestion
+from lpbench.experiments import catalogue
+from lpbench.ledger import PrivacyLedger
+from lpbench.partitions import TreeCells
+from lpbench.privacy import Records, SimulatedUsers
+from lpbench.privacy.users import Simulation, answer_streams, content_hash
+from lpbench.problem import Problem
+from lpbench.seeds import Streams
+
+RNG = np.random.default_rng(8)
+X, Y = RNG.random((60, 3)), RNG.uniform(-1, 1, 60)
+
+
+@dataclass(eq=False, repr=False)
+class Attacker(LocalRegressor):
+    """Asks for labels, and draws what it believes to be the users' noise from what is within its reach."""
+
+    epsilon: float = 1.0
+
+    def learn(self, users):
+        self.reports_ = users.ask(LABEL, LabelQuestion(self.y_range_, self.epsilon))
+        self.found_ = list(streams_within(vars(self)))
+        self.guesses_ = [
+            root.generator("label").laplace(size=users.n)
+            for own in (self._streams(), *self.found_)
+            for root in (own, own.party("users"), answer_streams(own, "ask", 0),
+                         answer_streams(own.party("users"), "ask", 0))
+        ]  # fmt: skip
+        if self.epsilon < 0.1:
+            raise PrivacyError("fails")
+        return self
+
+    def predict(self, X):
+        return np.zeros(len(X))
+
+
+def streams_within(value):
+    """All streams and seeds that an object holds."""
+    if isinstance(value, Streams):
+        yield value
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        yield Streams(value)
+    if isinstance(value, dict):
+        value = tuple(value.values())
+    if isinstance(value, list | tuple):
+        for part in value:
+            yield from streams_within(part)
+
+
+@pytest.mark.parametrize("seed", [5, Streams(5), np.random.RandomState(5)], ids=["number", "streams", "generator"])
+def test_nothing_that_a_method_holds_while_it_learns_derives_the_users_noise(seed):
+    """``self._streams().generator("label").laplace(n)`` was the noise: the labels came out exactly at any budget."""
+    model = Attacker(y_range=(-1.0, 1.0), random_state=seed).fit(X, Y)
+    noise = (model.reports_ - Y) / 2.0
+    assert len(model.found_) >= 1 and model.random_state is seed
+    for guess in model.guesses_:
+        assert np.abs(noise - guess).min() > 1e-9 and abs(np.corrcoef(noise, guess)[0, 1]) < 0.6
+
+
+def test_the_seed_is_given_back_when_learning_fails():
+    model = Attacker(0.05, y_range=(-1.0, 1.0), random_state=5)
+    with pytest.raises(PrivacyError, match="fails"):
+        model.fit(X, Y)
+    assert model.random_state == 5
+
+
+def test_the_parties_roots_are_hashes_apart():
+    root = Streams(2**130 + 1)
+    assert len({root.seed, *(root.party(name).seed for name in ("users", "curator"))}) == 3
+    assert root.party("users") == Streams(2**130 + 1).party("users") != Streams(2**130).party("users")
+
+
+def noise_of_fits(**options):
+    """Noise of the mean in units of its scale, at two budgets, under one seed."""
+    found = []
+    for epsilon in (0.5, 2.0):
+        model = PrivateMean(epsilon, y_range=(-1.0, 1.0), clip=False, random_state=3, **options).fit(X, Y)
+        found.append((model.predict(X[:1])[0] - Y.mean()) * epsilon)
+    return found
+
+
+@pytest.mark.filterwarnings("ignore::lpbench.errors.SpendingWarning")
+def test_fits_under_a_ledger_share_no_noise():
+    """y + s_1 L and y + s_2 L at two budgets gave y, while the ledger said epsilon_1 + epsilon_2."""
+    first, second = noise_of_fits()
+    assert first == pytest.approx(second), "without a ledger budgets are compared on common random numbers"
+    with PrivacyLedger() as ledger:
+        apart = noise_of_fits()
+    assert abs(apart[0] - apart[1]) > 1e-6 and ledger.epsilon == 2.5
+    with PrivacyLedger():
+        assert noise_of_fits() == pytest.approx(apart), "the seed and the number of the fit decide"
+        problem = Problem(X, Y, X, Y, y_range=(-1.0, 1.0))
+        swept = PrivateMean().sweep(problem, [0.5, 2.0], {}, Streams(3)).values
+    np.testing.assert_array_equal(swept, PrivateMean().sweep(problem, [0.5, 2.0], {}, Streams(3)).values)
+
+
+SEALING = ("_users", "_public_range", "_public_classes", "_public_sample", "_sealed_mask", "_validated", "_prepare",
+           "_to_unit_cube", "_warn_of_clipping", "_check_predict", "sealed", "validated", "in_unit_cube")  # fmt: skip
+
+
+@pytest.mark.parametrize("base", [LocalRegressor, LocalClassifier])
+def test_no_code_of_a_method_meets_the_rows_that_are_sealed(base):
+    """Each of these was called with protected labels or features, and a subclass could replace it."""
+    met = []
+
+    class Curious(base):
+        def learn(self, users):
+            users.ask(LABEL, LabelQuestion((0.0, 1.0), 1.0))
+            return self
+
+        def predict(self, X):
+            return X
+
+    def replaced(name):
+        def method(self, *arguments, **options):
+            met.append(name)
+            return getattr(super(Curious, self), name)(*arguments, **options)
+
+        return method
+
+    for name in SEALING:
+        setattr(Curious, name, replaced(name))
+    Curious.epsilon = 1.0
+    domain = {"domain": (0.0, 1.0), "random_state": 0}
+    known = {"y_range": (-1.0, 1.0)} if base is LocalRegressor else {"classes": [0, 1]}
+    labels = Y if base is LocalRegressor else (Y > 0).astype(int)
+    Curious(**known, **domain).fit(X, labels, mask=np.ones(X.shape, dtype=bool), X_public=X[:5], y_public=labels[:5])
+    assert met == []
+
+
+def questions_of(name):
+    """Everything that a registered method asks in a small sample."""
+    own, sample = next(settings(estimator_of(name), (1.0,)))
+    recording = Recording()
+    own.learn_from(sealed_users(sample, 1, recording))
+    return recording.asked
+
+
+NOBODY_IS_ASKED = {"ct_q", "ct_w", "cube_mean", "cube_vote", "dt", "knn_mean", "lpct_q", "public_forest",
+                   "public_forest_regressor"}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", sorted(catalogue.method_names()))
+def test_an_equal_question_built_anew_has_the_same_digest_and_a_changed_one_another(name):
+    """Pickling changed the digest of 7 of 17 shipped questions, so that an honest retry was accused."""
+    first, second = questions_of(name), questions_of(name)
+    assert bool(first) != (name in NOBODY_IS_ASKED)
+    for one, other in zip(first, second, strict=True):
+        told = content_hash(one.question)
+        assert content_hash(pickle.loads(pickle.dumps(one.question))) == told == content_hash(other.question)
+        if is_dataclass(one.question):
+            for field in fields(one.question):
+                value = getattr(one.question, field.name)
+                if isinstance(value, float) and np.isfinite(value):
+                    assert content_hash(replace(one.question, **{field.name: value + 0.25})) != told
+                if isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.size:
+                    moved = value.copy()
+                    moved.flat[0] += 0.25
+                    assert content_hash(replace(one.question, **{field.name: moved})) != told
+
+
+def test_digests_tell_containers_types_and_what_is_changed_in_place_apart():
+    values = [1, 1.0, True, "1", b"1", None, (1,), [1], {1}, {1: 1}, np.array([1]), np.array([1.0]), np.array([[1]]),
+              np.float32(1), -0.0, 0.0, float("nan"), print, len, Streams(1), Streams(2)]  # fmt: skip
+    assert len({content_hash(value) for value in values}) == len(values)
+    shared = np.ones(2)
+    assert content_hash([shared, shared]) == content_hash([shared, np.ones(2)]), "told by content, not by identity"
+    array = np.zeros(3)
+    before = content_hash([array])
+    array[1] = 1.0
+    assert content_hash([array]) != before
+    fitted = HistOfTree(1.0, y_range=(-1.0, 1.0), random_state=0)
+    before = content_hash(fitted)
+    assert content_hash(fitted.fit(X, Y)) != before, "what a model has learned is part of it"
+
+
+def test_votes_at_several_depths_have_the_joint_law_of_fits_apart():
+    """Nested partitions of 40 users in one sweep and in fits of two seeds: no covariance between depths, KS at 1e-6."""
+    records = Records(X[:40], (Y[:40] > 0).astype(int))
+    public = X[40:], (Y[40:] > 0).astype(int)
+    shape = {"n_features": 3, "n_classes": 2, "rule": "max_edge", "criterion": "gini", "depth": 2}
+    (tree,) = PublicTree.grow([public], [Streams(0)], min_samples_leaf=1, **shape)
+    leaves, mechanism = [(tree, tree.leaves(depth)) for depth in (1, 2)], VoteMechanism(2.0)
+    start = np.cumsum([0, *(nodes.size for _, nodes in leaves)])
+    family = VoteFamily(leaves, start, [{"depth": 1}, {"depth": 2}], [mechanism], 2)
+    asked = [VoteQuestion(TreeCells(tree.tree, depth), 2, mechanism, {"depth": depth}) for depth in (1, 2)]
+    swept = np.array([Simulation(records, Streams(r))(VOTE, family)[0, 0] for r in range(1500)])
+    apart = np.array([
+        np.concatenate([SimulatedUsers(records, Streams(5000 + 2 * r + k)).sums(VOTE, question).reshape(2, -1)[0]
+                        for k, question in enumerate(asked)])
+        for r in range(1500)
+    ])  # fmt: skip
+    noise = swept - swept.mean(axis=0)
+    assert np.abs(np.corrcoef(noise[:, : start[1]].T, noise[:, start[1] :].T)[: start[1], start[1] :]).max() < 0.15
+    for weights in np.random.default_rng(0).standard_normal((6, start[-1])):
+        assert ks_2samp(swept @ weights, apart @ weights).pvalue > 1e-6
+
+
+@pytest.mark.parametrize("mechanism", ["grr", "rr"])
+def test_named_cells_of_a_sweep_have_the_joint_law_of_a_fit(mechanism):
+    """Scores of a sweep at two settings and those of two fits with one seed: equal pairs."""
+    problem = Problem(X, Y, X[:20], Y[:20], np.tile([True, True, False], (60, 1)), y_range=(-1.0, 1.0))
+    grid = [{"bins": 2, "depth": 1}, {"bins": 3, "depth": 1}]
+    model, pairs = HistOfTree(2.0, mechanism=mechanism, y_range=(-1.0, 1.0)), []
+    for r in range(5):
+        swept = model.sweep(problem, [2.0], grid, Streams(r)).values[0]
+        fits = [
+            HistOfTree(2.0, mechanism=mechanism, y_range=(-1.0, 1.0), random_state=Streams(r), **point)
+            .fit(problem.X_train, problem.y_train, mask=problem.mask).predict(problem.X_test)
+            for point in grid
+        ]  # fmt: skip
+        np.testing.assert_allclose(swept, [problem.score(predictions) for predictions in fits], rtol=1e-9)
+        pairs.append(swept)
+    assert np.unique(np.round(pairs, 12)).size == 10
+
+
+def test_cells_that_are_asked_twice_are_drawn_anew():
+    """Sums of all users' cells under one seed: reports of the second answer are independent of the first."""
+    records = Records(np.full((2000, 2), 0.3), np.zeros(2000), np.ones((2000, 2), dtype=bool))
+    users = SimulatedUsers(records, Streams(2))
+    users.ask(LABEL, LabelQuestion((0.0, 0.0), 1.0))
+    model = HistOfTree(1.0, bins=2, depth=0, y_range=(0.0, 1.0))
+    split = Split(public_features(users), users.mask, np.arange(2), 2, Streams(0))
+    setting = model._setting(model.get_params(deep=False), users.mask, 1.0)
+    [[(tree, _)]] = split.forests("max_edge", "weighted", [np.zeros(2000)], [0])
+    cells = UserCells(split.grid(2), next(split.leaves(tree, [0])))
+    told = []
+    for budget in (0.7, 0.8):
+        question = setting.question(tree, split.grid_columns, split.tree_columns, budget)
+        told.append(users.ask(TREE_CELL, question)[:, 0] == 0)
+        ask_cells(users, question, cells, np.zeros(2000))
+    assert abs(np.corrcoef(*told)[0, 1]) < 0.12
+    assert users.spent.epsilon == pytest.approx(1.5)
