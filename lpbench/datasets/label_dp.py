@@ -1,4 +1,6 @@
-"""Rough simulated families for the rates of label DP: known eta, Hölder exponent, margin and moment; bias h^beta.
+"""Simulated families for the theorems of label DP: rough functions for the rates, signs on cubes for lower bounds.
+
+The rough families have known eta, Hölder exponent, margin and moment, and bias h^beta.
 
 A smooth function would be estimated faster than the class demands: a Lipschitz function is differentiable almost
 everywhere, and a symmetric neighbourhood average then has a bias o(h). The families are therefore sums of triangle
@@ -142,3 +144,74 @@ def rough_classes(streams: Streams, params: Mapping, replication: int) -> Proble
         classes=np.arange(K),
         replication=replication,
     )
+
+
+def sign_cubes(params: Mapping) -> tuple[int, float]:
+    """Cubes per axis and height of the hard families of the lower bounds: eta = ±height on each cube.
+
+    ``bins`` null: (information * n)^(1 / (2 beta + d)), the width at which the signs are just hidden. The height is
+    h^beta / 2. (The proofs smooth the edges; the two-point value of a cube needs no smoothness.)
+    """
+    exponent = 1.0 / (2.0 * params["beta"] + params["d"])
+    bins = params["bins"] or max(1, round((params["information"] * params["n"]) ** exponent))
+    return bins, 0.5 * bins ** -float(params["beta"])
+
+
+def three_point(height: float, moment: float) -> tuple[float, float]:
+    """T and P(Y != 0) of labels 0 or ±T whose mean is ±height and for which E |Y|^moment = 1."""
+    bound = height ** (-1.0 / (moment - 1.0))
+    return bound, height / bound
+
+
+def sign_classes(streams: Streams, params: Mapping, replication: int) -> Problem:
+    """Two classes, P(Y = 1 | x) = (1 ± height) / 2; the sign of each cube is the hypothesis, drawn in each replication.
+
+    The labels of the public sample are coins: they tell nothing of the signs.
+    """
+    X, signs, test, height = _signs(streams, params)
+    eta = 0.5 * (1.0 + test * height)
+    return Problem(
+        X_train=X,
+        y_train=(streams.generator("y").random(params["n"]) < 0.5 * (1.0 + signs * height)).astype(int),
+        X_test=design(params["n_test"], params["d"]),
+        y_test=(test > 0).astype(int),
+        X_public=streams.generator("X", part="public").random((params["n_public"], params["d"])),
+        y_public=streams.generator("y", part="public").integers(0, 2, params["n_public"]),
+        metric="excess_risk",
+        eta_test=np.column_stack([1.0 - eta, eta]),
+        classes=np.array([0, 1]),
+        replication=replication,
+    )
+
+
+def sign_regression(streams: Streams, params: Mapping, replication: int) -> Problem:
+    """Labels ±1 of mean ±height, or with ``moment`` p those of :func:`three_point`, so that E |Y|^p = 1."""
+    X, signs, test, height = _signs(streams, params)
+    moment, u = params["moment"], streams.generator("y").random(params["n"])
+    if moment is None:
+        bound, y = 1.0, np.where(u < 0.5 * (1.0 + signs * height), 1.0, -1.0)
+    else:
+        bound, share = three_point(height, float(moment))
+        y = np.where(u < share, signs * bound, 0.0)
+    return Problem(
+        X_train=X,
+        y_train=y,
+        X_test=design(params["n_test"], params["d"]),
+        y_test=test * height,
+        X_public=streams.generator("X", part="public").random((params["n_public"], params["d"])),
+        y_public=bound * streams.generator("y", part="public").choice([-1.0, 1.0], params["n_public"]),
+        y_range=(-bound, bound),
+        metric="excess_risk",
+        eta_test=test * height,
+        replication=replication,
+    )
+
+
+def _signs(streams: Streams, params: Mapping) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    """Training features, their signs (n,), the signs of the test points and the height."""
+    bins, height = sign_cubes(params)
+    hypothesis = streams.generator("signs").choice([-1.0, 1.0], (bins,) * params["d"])
+    X = streams.generator("X").random((params["n"], params["d"]))
+    places = (tuple((x * bins).astype(int).T) for x in (X, design(params["n_test"], params["d"])))
+    signs, test = (hypothesis[place] for place in places)
+    return X, signs, test, height

@@ -1,0 +1,540 @@
+"""Theorems on trial: a row a case, with the rule that decides it; the rules were fixed before the final run.
+
+A theorem states an order in the effective sample. What a run can show is the exponent of the excess risk, where the
+method is resolved: its best grid point is not at an end of the grid and the excess exceeds its noise; methods without a
+grid lie below half of the best constant's excess. Elsewhere a row is *unresolved*, never "holds".
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from lpbench.analysis.curves import Curve
+from lpbench.analysis.exponents import (
+    least_leak,
+    public_data_exponents,
+    semi_feature_exponent,
+    table_i,
+    two_point,
+)
+from lpbench.analysis.rates import LEVEL, Interval, bootstrap, bootstrap_means, loglog_slope
+from lpbench.audit.recorded import recorded_run
+from lpbench.audit.table import estimator_of
+from lpbench.datasets import load_manifest, make_problem
+from lpbench.datasets.label_dp import sign_cubes
+from lpbench.estimators.histoftree.adhistoftree import choose_partition, mean_inflation
+from lpbench.experiments import catalogue
+from lpbench.experiments.experiment import Experiment
+from lpbench.papers.label_dp.rates import REFERENCE, is_constant
+from lpbench.privacy import GRR, RandomizedResponse
+from lpbench.reporting.evidence import Evidence
+from lpbench.seeds import Streams
+from lpbench.selectors import parse_selector
+
+HOLDS, FAILS, UNDECIDED, UNRESOLVED = "holds", "fails", "undecided", "unresolved"
+#: An exponent is sharp within NEAR of the theorem's, with its interval within WIDE; beyond NEAR it fails, or is faster.
+NEAR, WIDE = 0.05, 0.10
+#: Other powers agree within this share of the theorem's.
+SHARE = 0.2
+#: Methods without a grid are resolved up to this share of the best constant's excess.
+RESOLVED = 0.5
+#: Places on the axis that a slope needs.
+FEWEST = 3
+#: Multiples of the risk without privacy above which the term of privacy dominates, and up to which that of sampling.
+PRIVACY_DOMINATES, SAMPLING_DOMINATES = 2.0, 1.05
+#: LPCT's simulation: Hölder exponent, dimension, margin (P(|eta - 1/2| < t) is of order t^10 but for logarithms).
+ALPHA, DIMENSION, MARGIN = 0.1, 2, 10.0
+
+
+@dataclass(frozen=True)
+class Row:
+    """One case of one theorem."""
+
+    theorem: str  # H-T1
+    source: str  # where it stands in the paper
+    case: str
+    order: str  # what it states
+    kind: str  # rate: a lower bound of the exponent; power: an equality; above, below; counted: without error
+    expected: tuple[float, float]  # ends of what the theorem allows
+    found: Interval = field(default=Interval(math.nan, math.nan, math.nan))
+    freedom: float = math.inf  # degrees of freedom behind the interval
+    over: str = ""  # the range
+    unresolved: str = ""  # why, and from which n on it would not be
+    remark: str = ""
+    lines: tuple[Curve, ...] = ()
+    resolved: tuple[bool, ...] = ()  # places of the first line
+    tests: int = 1  # the smallest of how many estimates it is
+
+    def options(self) -> list[tuple[float, str, str]]:
+        """p-value (one-sided), verdict and word for each verdict that the estimate allows."""
+        low, high = self.expected
+        estimate = self.found.estimate
+        quantile = float(stats.t.ppf((1 + LEVEL) / 2, self.freedom))
+        error = max((self.found.high - self.found.low) / 2 / quantile, 1e-12)
+
+        def above(base: float) -> float:
+            return min(1.0, self.tests * float(stats.t.sf((estimate - base) / error, self.freedom)))
+
+        def below(base: float) -> float:
+            return min(1.0, self.tests * float(stats.t.cdf((estimate - base) / error, self.freedom)))
+
+        if self.kind == "counted":
+            return [(0.0, HOLDS if low <= estimate <= high else FAILS, "")]
+        if self.kind == "above":
+            return [(above(low), HOLDS, ""), (below(low), FAILS, "")]
+        if self.kind == "below":
+            return [(below(high), HOLDS, ""), (above(high), FAILS, "")]
+        if self.kind == "power":
+            wide = SHARE * low
+            outside = min(above(high + wide), below(low - wide))
+            return [(max(above(low - wide), below(high + wide)), HOLDS, ""), (outside, FAILS, "")]
+        found = [(below(low - NEAR), FAILS, "slower"), (above(high + NEAR), HOLDS, "faster here")]
+        if low - NEAR <= estimate <= high + NEAR:
+            found.append((max(above(low - WIDE), below(high + WIDE)), HOLDS, "sharp"))
+        return found
+
+
+def judge(rows: Sequence[Row]) -> list[tuple[str, str, float]]:
+    """Verdict, word and p-value of each row after Holm's correction over the rows of one paper that are resolved."""
+    best = [(1.0, UNRESOLVED, "") if row.unresolved else min(row.options()) for row in rows]
+    resolved = sorted((k for k, row in enumerate(rows) if not row.unresolved), key=lambda k: best[k][0])
+    found, p = [(verdict, word, math.nan) for _, verdict, word in best], 0.0
+    for place, k in enumerate(resolved):
+        raw, verdict, word = best[k]
+        p = max(p, min(1.0, (len(resolved) - place) * raw))
+        found[k] = (verdict, word, p) if p < (1 - LEVEL) / 2 else (UNDECIDED, "", p)
+    return found
+
+
+def interior(results: Evidence, line: Curve, experiment: Experiment) -> np.ndarray:
+    """Places of a curve where depth and bins of the best grid point lie strictly inside their grids."""
+    grids = [g.grid for g in experiment.groups if g.panel == line.panel and line.method in g.method]
+    rows = results.summary(line.experiment)
+    keys = ("panel", "dataset", "mask", "method", "epsilon")
+    for key in keys:
+        rows = rows[rows[key] == getattr(line, key)]
+    points = [json.loads(p) for p in rows.sort_values("x")["params"]]
+    ends = {k: (min(v), max(v)) for grid in grids for k, v in grid.items() if k in ("depth", "bins")}
+    return np.array([all(ends[k][0] < point[k] < ends[k][1] for k in ends if k in point) for point in points])
+
+
+def longest(places: np.ndarray) -> np.ndarray:
+    """The longest run of true places, the last of equals."""
+    best, start = slice(0, 0), None
+    for k, inside in enumerate([*places, False]):
+        if inside and start is None:
+            start = k
+        if not inside and start is not None:
+            best = slice(start, k) if k - start >= best.stop - best.start else best
+            start = None
+    found = np.zeros(len(places), dtype=bool)
+    found[best] = True
+    return found
+
+
+def exponent(line: Curve, places: np.ndarray) -> Interval:
+    """Fitted exponent over some places, with the bootstrap interval over replications."""
+    return bootstrap(line.samples, lambda mean: -loglog_slope(line.x[places], mean[..., places]))
+
+
+def rate(line: Curve, expected: tuple[float, float], resolved: np.ndarray, needed: float, **about: Any) -> Row:
+    """A row of an upper bound: the exponent over the longest resolved run of sizes."""
+    clear = resolved & (line.mean > 2 * line.se) & (line.mean > 0)
+    places = longest(clear)
+    common = {"kind": "rate", "expected": expected, "lines": (line,), "resolved": tuple(map(bool, places))} | about
+    if places.sum() < FEWEST:
+        need = f"{int(places.sum())} of {len(places)} sizes are resolved; three would be from n = {needed:.2g} on"
+        return Row(unresolved=need, **common)
+    x = line.x[places]
+    freedom = len(line.samples) - 1
+    with_log = -loglog_slope(x / np.log(x), line.mean[places])
+    remark = f"{with_log:.3f} against n / log n" if about["theorem"].startswith(("H", "L")) else ""
+    over = f"n = {x[0]:g} to {x[-1]:g}"
+    common["remark"] = "; ".join(filter(None, [str(common.get("remark", "")), remark]))
+    return Row(found=exponent(line, places), freedom=freedom, over=over, **common)
+
+
+def histoftree(results: Evidence, experiment: Experiment) -> Iterator[Row]:
+    """H-T1 to H-T4 on their curves; the personalised masks by (11)."""
+    lines = results.curves(experiment.name)
+    first: dict[str, tuple[float, float]] = {}  # where the mask before this one was resolved first, and its exponent
+    for line in (c for c in lines if c.panel in ("aligned", "rough") and not is_constant(c)):
+        smooth, d = (0.5, line.parameter("d")) if line.panel == "rough" else (1.0, 5)
+        s = line.parameter("n_protected")
+        e = semi_feature_exponent(smooth, d, s)
+        inside = interior(results, line, experiment)
+        family = f"{line.panel}, {line.dataset}, {line.method}, {line.epsilon:g}"
+        start, before = first.get(family, (line.x[-1], e))
+        # the number of cells grows like n^(e / (2 alpha)): one more protected feature asks for 2 times as many rows
+        start = float(line.x[inside][0]) if inside.any() else start * 2.0 ** (2 * smooth * (1 / e - 1 / before)) * 2
+        first[family] = start, e
+        rough = f"rough, α = ½, d = {d}, " if line.panel == "rough" else ""
+        mechanism = "RR, " if line.parameter("mechanism") == "rr" else ""
+        yield rate(
+            line, (e, e), inside, 4 * start, theorem="H-T1", source="Th. 4.2, Cor. 4.4",
+            case=f"{rough}{mechanism}s* = {s}, ε = {line.epsilon:g}",
+            order="(n ε² / log n)^(−2α / (2α + d + s*))",
+        )  # fmt: skip
+    constants = {c.panel: c for c in lines if is_constant(c)}
+    for line in (c for c in lines if c.panel == "personal"):
+        stars = [star(line, n) for n in line.x]
+        exponents = [2.0 / (2.0 + 5 + s + share * (5 - s)) for s, share in stars]
+        resolved = line.mean <= RESOLVED * constants["aligned"].mean[-1]
+        lack = line.mean[-1] / constants["aligned"].mean[-1] / RESOLVED
+        yield rate(
+            line, (min(exponents), max(exponents)), resolved, 4 * line.x[-1] * max(lack, 1.0) ** (1 / min(exponents)),
+            theorem="H-T2", source="Th. 4.3", case=f"γ = {line.parameter('gamma'):g}, ε = {line.epsilon:g}",
+            order="(n ε² / log n)^(−2α / (2α + d + s + λ*(d − s)))",
+            remark="s, λ* = " + ", ".join(dict.fromkeys(f"{s}, {share:.2f}" for s, share in stars)),
+        )  # fmt: skip
+    hidden = [c for c in lines if c.panel == "hidden"]
+    for line in (c for c in hidden if c.parameter("rule") == "random"):
+        other = next(c for c in hidden if c.mask == line.mask and c.parameter("rule") is None)
+        both = np.stack([line.samples[:, -1], other.samples[:, -1]], axis=1)
+        yield Row(
+            "H-T3", "§3.4 (ii)", f"{line.mask}, ε = {line.epsilon:g}", "hiding W by random cuts has a price", "above",
+            (1.0, 1.0), bootstrap(both, lambda mean: mean[..., 0] / mean[..., 1]), len(both) - 1,
+            f"n = {line.x[-1]:g}", remark="excess with random cuts over that with max-edge cuts", lines=(line, other),
+        )  # fmt: skip
+
+
+def star(line: Curve, n: float) -> tuple[int, float]:
+    """s and λ* = log2 δ(p*) / p* that (11) and (15) give under a curve's mask at one size."""
+    name, params = parse_selector(line.mask)
+    mask = np.asarray(make_problem("sine_sum_excess", {"n": int(n)}, name, params).mask)
+    s, depth, _ = choose_partition(mask, line.epsilon)
+    return s, float(np.log2(mean_inflation(mask, np.array([float(depth)]))[s, 0]) / depth)
+
+
+def lpct(results: Evidence, experiment: Experiment) -> Iterator[Row]:
+    """L-T1 to L-T3 and L-T5 on their curves."""
+    lines = results.curves(experiment.name)
+    order = "(n_P ε² + n_Q^((2α + 2d) / (2γα + d)))^(−α(β + 1) / (2α + 2d)), but for logarithms"
+    for line in (c for c in lines if c.panel in ("private", "public")):
+        gamma = line.parameter("gamma", 0.5)
+        e = public_data_exponents(ALPHA, DIMENSION, MARGIN, gamma)[line.panel == "public"]
+        case = f"n_Q, γ = {gamma:g}" if line.panel == "public" else f"n_P, ε = {line.epsilon:g}{by_response(line)}"
+        inside = interior(results, line, experiment)
+        start = float(line.x[inside][0]) if inside.any() else float(line.x[-1])
+        yield rate(line, (e, e), inside, 16 * start, theorem="L-T1", source="Th. 3, 4", case=case, order=order)
+    yield from effective_sample([c for c in lines if c.panel in ("private", "public")])
+    for line in (c for c in lines if c.panel == "range"):
+        dip = bootstrap(
+            line.samples, lambda mean: np.log(mean[..., [0, -1]].min(-1) / (mean[..., 1:-1].min(-1) + 1e-4))
+        )
+        yield Row(
+            "L-T3", "§4.3", f"ε = {line.epsilon:g}", "r^(2d) / (n ε²) and the mass outside: a U over r", "above",
+            (0.0, 0.0), dip, len(line.samples) - 1, f"r = {line.x[0]:g} to {line.x[-1]:g}",
+            remark=f"log of the lower end over the least, at r = {line.x[int(np.argmin(line.mean))]:g}", lines=(line,),
+        )  # fmt: skip
+    constants = {c.panel: c for c in lines if is_constant(c)}
+    for line in (c for c in lines if c.panel.startswith("prune") and not is_constant(c)):
+        private = line.panel == "prune_private"
+        e = public_data_exponents(ALPHA, DIMENSION, MARGIN, 0.5)[not private]
+        e *= (ALPHA + DIMENSION) / (1 + DIMENSION) if private else 1.0
+        share = line.mean / constants[line.panel].mean
+        needed = line.x[-1] * max(share[-1] / RESOLVED, 1.0) ** (1 / e) * 16
+        yield rate(
+            line, (e, e), share <= RESOLVED, needed, theorem="L-T5", source="Th. 7",
+            case="P dominates: n_P" if private else "Q dominates: n_Q",
+            order="δ^(α(α + d)(β + 1) / (d(1 + d)))" if private else "δ^(α(β + 1) / d)",
+        )  # fmt: skip
+
+
+def public_power(gamma: float) -> float:
+    """Power of n_Q in the effective sample of LPCT's simulation."""
+    return 2 * (ALPHA + DIMENSION) / (2 * gamma * ALPHA + DIMENSION)
+
+
+def by_response(line: Curve) -> str:
+    return ", RR" if line.parameter("mechanism") == "rr" else ""
+
+
+def equals(private: np.ndarray, x: np.ndarray, risks: np.ndarray) -> np.ndarray:
+    """Private rows that give each risk, by the falling curve (..., k) on log axes; NaN outside it."""
+    falling = np.minimum.accumulate(private, axis=-1)
+    out = np.full((*risks.shape,), np.nan)
+    for place in np.ndindex(falling.shape[:-1]):
+        curve = np.log(falling[place])[::-1]
+        out[place] = np.exp(np.interp(np.log(risks[place]), curve, np.log(x)[::-1], left=np.nan, right=np.nan))
+    return out
+
+
+def worth(private: Curve, public: Curve) -> tuple[np.ndarray, np.ndarray]:
+    """Private rows in the place of each n_Q public ones: estimate (k,) and draws (B, k)."""
+    risks, drawn = bootstrap_means(public.samples), bootstrap_means(private.samples)
+    estimate = equals(private.mean[None], private.x, public.mean[None])[0]
+    return estimate, equals(drawn, private.x, risks)
+
+
+def effective_sample(lines: Sequence[Curve]) -> Iterator[Row]:
+    """L-T2: how the private rows that equal n_Q public ones grow with n_Q, and fall with ε."""
+    about = ("L-T2", "Th. 3, (10)")
+    publics = {c.parameter("gamma", 0.5): c for c in lines if c.panel == "public"}
+    for kind in ("", ", RR"):
+        private = {c.epsilon: c for c in lines if c.panel == "private" and by_response(c) == kind}
+        for gamma, public in publics.items() if 1.0 in private else ():
+            power = public_power(gamma)
+            order = "n_Q^((2α + 2d) / (2γα + d)) private rows are worth n_Q public ones"
+            found = _slope(np.log(public.x), *worth(private[1.0], public))
+            yield _power(about, f"n_Q, γ = {gamma:g}{kind}", order, power, found, (private[1.0], public))
+        estimates = {e: worth(c, publics[0.5]) for e, c in private.items()} if 0.5 in publics else {}
+        if not estimates:
+            continue
+        budgets = np.array(sorted(estimates))
+        # the mean over n_Q of log k at the sizes that all budgets reach
+        estimate = np.stack([np.log(estimates[e][0]) for e in budgets])
+        drawn = np.stack([np.log(estimates[e][1]) for e in budgets], axis=1)
+        reach = np.isfinite(estimate).all(axis=0)
+        means = [np.exp(v[..., reach].mean(axis=-1)) if reach.any() else v[..., 0] * np.nan for v in (estimate, drawn)]
+        for axis, text in ((np.log(np.expm1(budgets)), "(e^ε − 1)^−2"), (np.log(budgets), "ε^−2")):
+            found = _slope(-axis, means[0], means[1])
+            order = f"{text} private rows are worth one public"
+            curves = (*private.values(), publics[0.5])
+            yield _power(about, f"{text}, γ = 0.5{kind}", order, 2.0, found, curves)
+
+
+def _slope(x: np.ndarray, estimate: np.ndarray, drawn: np.ndarray) -> tuple[Interval | None, int]:
+    """Slope of log k over the finite places, with the percentiles of those draws that reach them."""
+    places = np.isfinite(estimate)
+    count = int(places.sum())
+    if count < FEWEST:
+        return None, count
+    kept = drawn[np.isfinite(drawn[:, places]).all(axis=1)][:, places]
+    if len(kept) < len(drawn) / 2:
+        return None, count
+    centred = x[places] - x[places].mean()
+    fit = [np.log(v) @ centred / (centred @ centred) for v in (estimate[places], kept)]
+    low, high = np.quantile(fit[1], [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return Interval(float(fit[0]), float(low), float(high)), count
+
+
+def _power(
+    about: tuple[str, str], case: str, order: str, power: float, found: tuple[Interval | None, int],
+    lines: tuple[Curve, ...],
+) -> Row:  # fmt: skip
+    interval, count = found
+    freedom = len(lines[0].samples) - 1
+    most = max(line.x[-1] for line in lines)
+    why = (
+        f"{count} places lie on the private curve; three would up to n_P = {16 * most:.2g}" if interval is None else ""
+    )
+    return Row(
+        *about, case, order, "power", (power, power), interval or Interval(math.nan, math.nan, math.nan), freedom,
+        f"n_P up to {most:g}", unresolved=why, lines=lines,
+    )  # fmt: skip
+
+
+def grr_rows(seed: int) -> Iterator[Row]:
+    """H-T4: the variance of a cell's estimate by GRR (A.1) and by bits, simulated by the mechanisms over |V|."""
+    epsilon, users, repeats, sizes = 4.0, 2000, 400, 2 ** np.arange(1, 11)
+    rng = Streams(seed).generator("variance of GRR")
+    found = np.empty((2, len(sizes), repeats))
+    for k, size in enumerate(sizes):
+        grr, bits = GRR(epsilon / 2, int(size)), RandomizedResponse.for_budget(epsilon / 2, changed_bits=2)
+        counts = np.zeros(size, dtype=int)
+        counts[0] = users
+        for r in range(repeats):  # another cell than the users': its estimate is noise
+            found[0, k, r] = grr.estimate(grr.sum_of_reports(counts, rng), users)[1]
+            found[1, k, r] = bits.estimate(bits.sum_of_reports(0, users, rng), users)
+    square = np.moveaxis(found**2 / users, -1, 0)
+    large = slice(5, None)
+    growth = bootstrap(square[:, 0], lambda mean: loglog_slope(sizes[large], mean[..., large]))
+    about = ("H-T4", "A.1")
+    ratio = square.mean(axis=0)[0] / square.mean(axis=0)[1]
+    crossing = (
+        f"GRR has the smaller variance up to |V| = {sizes[ratio < 1].max() if (ratio < 1).any() else 0}, by 1, 2, 4 …"
+    )
+    yield Row(
+        *about, f"variance of GRR, ε = {epsilon:g}", "|V|^1", "power", (1.0, 1.0), growth, repeats - 1,
+        f"|V| = {sizes[5]} to {sizes[-1]}", remark=crossing,
+    )  # fmt: skip
+    near = bootstrap(square[:, :, 2], lambda mean: mean[..., 0] / mean[..., 1])
+    case = f"variance of GRR over that of bits, |V| = {sizes[2]}, ε = {epsilon:g}"
+    yield Row(*about, case, "GRR is better for few cells", "below", (1.0, 1.0), near, repeats - 1, remark=crossing)
+
+
+def coverage_rows(seed: int) -> Iterator[Row]:
+    """L-T4: how often a node's estimate leaves r_k at λ = 1, by (14) with the proof's constant and by Algorithm 2."""
+    n_p, n_q, epsilon, depth, draws = 90, 10, 1.0, 3, 40_000
+    rng = Streams(seed).generator("coverage of r_k")
+    leaves, log_n, eta = 2**depth, math.log(n_p + n_q), 0.7
+    private, public = (rng.multinomial(n, np.full(leaves, 1 / leaves), draws) for n in (n_p, n_q))
+    spread = rng.standard_gamma(n_p, (2, 2, draws, leaves))
+    noise = (4 / epsilon) * (spread[0] - spread[1])
+    ones, ones_q = rng.binomial(private, eta), rng.binomial(public, eta)
+    outside = {"(14), C₁ = 8 log n": np.zeros(draws, dtype=bool), "Algorithm 2": np.zeros(draws, dtype=bool)}
+    for k in range(1, depth + 1):
+        sums = (private + noise[0], ones + noise[1], public, ones_q)
+        u, v, u_q, v_q = (votes.reshape(draws, 2**k, -1).sum(axis=2) for votes in sums)
+        level = 2.0 ** (depth - k + 3) * n_p / epsilon**2
+        both = np.abs(v + v_q - eta * (u + u_q))
+        # Algorithm 2 looks at P alone where the noise switch is on
+        alone = np.where(level >= u, np.abs(v - eta * u), both)
+        printed = np.where(level >= u, 4 * level, 32 * u + 4 * u_q)
+        for name, far, square in (
+            ("(14), C₁ = 8 log n", both, 32 * np.maximum(level, u) + 8 * u_q),
+            ("Algorithm 2", alone, printed),
+        ):
+            outside[name] |= (far > np.sqrt(square * log_n)).any(axis=1)
+    bound = 3 / (n_p + n_q) ** 2
+    for name, failed in outside.items():
+        count = int(failed.sum())
+        low, high = stats.beta.ppf([0.025, 0.975], [count, count + 1], [draws - count + 1, draws - count])
+        found = Interval(count / draws, 0.0 if count == 0 else float(low), float(high))
+        yield Row(
+            "L-T4", "Prop. 6", f"{name}: share outside, n_P = {n_p}, n_Q = {n_q}, ε = {epsilon:g}",
+            "|η̃ − E η̂| > r_k with probability 3 / (n_P + n_Q)²", "below", (bound, bound), found,
+            over=f"{draws} draws, depth {depth}", remark=f"stated: {bound:.1e}",
+        )  # fmt: skip
+
+
+#: Method -> what its paper says of rounds and of the bits of a report, and where.
+COSTS = {
+    "H": ("H-T5", "A.2", {"histoftree_max_edge": (2, "d + 1 reals, then t^s 2^p bools")}),
+    "L": (
+        "L-T5",
+        "§4.2, §5.2",
+        {"lpct_max_edge": (1, "2^p pairs of reals"), "lpct_prune_max_edge[terminate=true]": (2, "")},
+    ),
+}
+
+
+def cost_rows(letter: str) -> Iterator[Row]:
+    """H-T5, L-T5: rounds and exact bits of a user's reports in the audit's small sample."""
+    theorem, source, methods = COSTS[letter]
+    for method, (rounds, says) in methods.items():
+        run = recorded_run(estimator_of(method), 1.0).randomizer
+        count = float(len(run.messages))
+        found, title = Interval(count, count, count), catalogue.method(method).title
+        bits = f"counted: {run.bits_up:g} bits in the small sample of the audit" + (f"; paper: {says}" if says else "")
+        order = f"at most {rounds} messages a user"
+        yield Row(theorem, source, f"{title}: messages", order, "counted", (0.0, rounds), found, remark=bits)
+
+
+#: Model and task of a method -> its theorem on label DP; None is the panel of bounded labels.
+LABEL_DP = {
+    ("label_ldp", "classification"): ("Z-T1", "Th. 2"), ("label_cdp", "classification"): ("Z-T2", "Th. 4"),
+    ("label_ldp", "regression"): ("Z-T3", "Th. 6"), ("label_cdp", "regression"): ("Z-T4", "Th. 8"),
+    ("label_ldp", "heavy"): ("Z-T5", "Th. 10"), ("label_cdp", "heavy"): ("Z-T6", "Th. 12"),
+    ("cdp", "classification"): ("Z-T7", "Th. 13"), ("cdp", "regression"): ("Z-T8", "Th. 14"),
+    ("cdp", "heavy"): ("Z-T8", "Th. 14"),
+}  # fmt: skip
+#: Effective sample of a model, as orders print it.
+EFFECTIVE = {"label_ldp": "N ε²", "ldp": "N ε²", "label_cdp": "N, N ε", "cdp": "N, N ε", "none": "N"}
+#: Model and task -> lower bound.
+FLOORS = {
+    ("label_ldp", "classification"): ("Z-L1", "Th. 1"), ("label_cdp", "classification"): ("Z-L2", "Th. 3"),
+    ("label_ldp", "regression"): ("Z-L3", "Th. 5"), ("label_cdp", "regression"): ("Z-L4", "Th. 7"),
+    ("label_ldp", "heavy"): ("Z-L5", "Th. 9"), ("label_cdp", "heavy"): ("Z-L6", "Th. 11"),
+}  # fmt: skip
+
+
+def facts(line: Curve) -> tuple[str, str, dict[str, Any]]:
+    """Task (``heavy`` for labels with moments alone), privacy model and the data set's parameters."""
+    card = catalogue.method(line.base)
+    name, params = parse_selector(line.dataset)
+    known = {**load_manifest(name).params, **params}
+    return "heavy" if known.get("moment") else card.task, card.privacy, known
+
+
+def label_dp(results: Evidence, experiment: Experiment) -> Iterator[Row]:
+    """Z-T1 to Z-T8, with full LDP and no privacy beside them, and Z-L1 to Z-L6."""
+    lines = results.curves(experiment.name)
+    for line in lines:
+        if line.panel.startswith("floor") or is_constant(line):
+            continue
+        task, model, known = facts(line)
+        theorem, source = LABEL_DP.get((model, task), ("", "Table I"))
+        margin = known.get("margin", 0.0)
+        of = table_i(
+            "classification" if task == "classification" else "regression", model, beta=known["beta"], d=known["d"],
+            margin=margin, moment=known.get("moment"),
+        )  # fmt: skip
+        others = [c for c in lines if c.panel == line.panel and c.dataset == line.dataset]
+        constant = next(c for c in others if is_constant(c))
+        free = [c for c in others if c.base == REFERENCE.get(line.base) and not is_constant(c)]
+        ratio = float(line.mean[-1] / free[0].mean[-1]) if free else math.nan
+        terms = sorted((of.sampling, of.privacy))
+        dominant = of.privacy if ratio >= PRIVACY_DOMINATES else of.sampling if ratio <= SAMPLING_DOMINATES else None
+        expected = (terms[0], terms[0]) if math.isinf(terms[1]) else (dominant or terms[0], dominant or terms[1])
+        share = line.mean / constant.mean
+        case = [f"d = {known['d']}", f"β = {known['beta']:g}"]
+        case += [f"γ = {margin:g}"] if task == "classification" else []
+        case += [f"p = {known['moment']:g}"] if task == "heavy" else []
+        case += [] if math.isinf(line.epsilon) else [f"ε = {line.epsilon:g}"]
+        kind = {"label_ldp": "label LDP", "ldp": "full LDP", "label_cdp": "label CDP", "cdp": "full CDP"}
+        yield rate(
+            line, expected, share <= RESOLVED, line.x[-1] * max(share[-FEWEST] / RESOLVED, 1.0) ** (1 / expected[0]),
+            theorem=theorem, source=source, case=f"{task}, {kind.get(model, 'no privacy')}, {', '.join(case)}",
+            order=f"({EFFECTIVE[model]})^−" + " or ".join(dict.fromkeys(f"{e:.3f}" for e in expected)),
+            remark="" if math.isnan(ratio) else f"{ratio:.2f} times the risk without privacy",
+        )  # fmt: skip
+    panels = [(c.panel, c.dataset, c.epsilon) for c in lines if c.panel.startswith("floor")]
+    for place in dict.fromkeys(panels):
+        tried = [c for c in lines if (c.panel, c.dataset, c.epsilon) == place]
+        for model in ("label_ldp", "label_cdp"):
+            mine = [c for c in tried if (facts(c)[1] in ("label_cdp", "cdp")) == (model == "label_cdp")]
+            if mine:
+                yield floor_row(model, mine)
+
+
+def floor_of(line: Curve, model: str, n: float) -> tuple[float, dict[str, Any]]:
+    """Value of the lower bound at a curve's data set, and the family's facts."""
+    task, _, known = facts(line)
+    known |= {"n": int(n)}
+    bins, height = sign_cubes(known)
+    family = {"model": model, "classes": task == "classification", "n": int(n), "cubes": bins ** known["d"],
+              "height": height, "moment": known["moment"] if task == "heavy" else None}  # fmt: skip
+    return two_point(epsilon=line.epsilon, **family), family
+
+
+def floor_row(model: str, tried: Sequence[Curve]) -> Row:
+    """The lowest of the methods against the floor: its mean over replications, each with signs of its own."""
+    theorem, source = FLOORS[model, facts(tried[0])[0]]
+    floor, family = floor_of(tried[0], model, tried[0].x[-1])
+    values = [c.samples[:, -1] / floor for c in tried]
+    scores = [float((v.mean() - 1) / (v.std(ddof=1) / len(v) ** 0.5 + 1e-12)) for v in values]
+    lowest = int(np.argmin(scores))
+    leak = least_leak(len(values[lowest]) * family["cubes"], tried[0].epsilon, **family)
+    under = [c.base for c, v in zip(tried, values, strict=True) if v.mean() < 1]
+    return Row(
+        theorem, source, f"{facts(tried[0])[0]}, ε = {tried[0].epsilon:g}, {len(tried)} methods",
+        "no method's mean over hypotheses lies below the two-point value", "above", (1.0, 1.0),
+        bootstrap(values[lowest][:, None], lambda mean: mean[..., 0]), len(values[lowest]) - 1,
+        f"n = {tried[0].x[-1]:g}",
+        remark=f"floor {floor:.3g}, lowest {tried[lowest].base}; an optimal method that spends "
+        + (f"{leak:.2f} instead of {tried[0].epsilon:g} would be seen" if leak < 64 else "more would not be seen")
+        + (f"; means below: {', '.join(under)}" if under else ""),
+        lines=tuple(tried), tests=len(tried),
+    )  # fmt: skip
+
+
+#: Leaf of an experiment (its long range has ``_long`` behind it) -> rows on its curves, and those that need none.
+TRIALS: dict[str, tuple[Callable[[Evidence, Experiment], Iterator[Row]], Callable[[int], Iterator[Row]]]] = {
+    "histoftree": (histoftree, lambda seed: (row for part in (grr_rows(seed), cost_rows("H")) for row in part)),
+    "lpct": (lpct, lambda seed: (row for part in (coverage_rows(seed), cost_rows("L")) for row in part)),
+    "label_dp": (label_dp, lambda seed: iter(())),
+}
+
+
+def tabulate(rows: Sequence[Row]) -> pd.DataFrame:
+    """One line a row, judged; references, which are drawn alone, are left out."""
+    rows, found = [row for row in rows if row.theorem], []
+    for row, (verdict, word, p) in zip(rows, judge(rows), strict=True):
+        low, high = row.expected
+        found.append({
+            "theorem": row.theorem, "source": row.source, "case": row.case, "order": row.order, "kind": row.kind,
+            "expected_low": low, "expected_high": high, "ours": row.found.estimate, "low": row.found.low,
+            "high": row.found.high, "range": row.over, "verdict": verdict, "word": word, "p_holm": p,
+            "unresolved": row.unresolved, "remark": row.remark,
+        })  # fmt: skip
+    return pd.DataFrame(found)
