@@ -498,7 +498,7 @@ def floor_of(line: Curve, model: str, n: float) -> tuple[float, dict[str, Any]]:
 
 
 def floor_row(model: str, tried: Sequence[Curve]) -> Row:
-    """The lowest of the methods against the floor: its mean over replications, each with signs of its own."""
+    """The lowest of the methods against the bound: its mean over replications, each with signs of its own."""
     theorem, source = FLOORS[model, facts(tried[0])[0]]
     floor, family = floor_of(tried[0], model, tried[0].x[-1])
     values = [c.samples[:, -1] / floor for c in tried]
