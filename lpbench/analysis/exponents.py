@@ -100,14 +100,15 @@ def two_point(
         return k, binom.pmf(k, n, share)
 
     scale, signal = (height, height) if classes else (height**2, height)
+    epsilon = min(epsilon, 500.0)
     central, blind = model in ("label_cdp", "cdp"), 0.0
     if moment is not None:
         share = three_point(height, moment)[1]
         blind = scale * (1.0 - share / cubes) ** n
         if central:
             k, weight = rows(share / cubes)
-            return max(blind / 2.0, scale * float(weight @ _logistic(-min(epsilon, 500.0) * k)))
-        signal, epsilon = 1.0, math.log1p(share * math.expm1(min(epsilon, 500.0)))
+            return max(blind / 2.0, scale * float(weight @ (1.0 / (1.0 + np.exp(np.minimum(epsilon * k, 500.0))))))
+        signal, epsilon = 1.0, math.log1p(share * math.expm1(epsilon))
     k, weight = rows(1.0 / cubes)
     keep = 0.5 * (1.0 + signal * (1.0 if central else math.tanh(epsilon / 2.0)))
     count = np.arange(k[-1] + 1)[:, None]
@@ -125,16 +126,12 @@ def two_point(
     return max(blind, scale * float(weight @ (chance * risk).sum(axis=0)))
 
 
-def _logistic(x: np.ndarray) -> np.ndarray:
-    return 1.0 / (1.0 + np.exp(np.minimum(-x, 500.0)))
-
-
 def _private_test(lead: np.ndarray, epsilon: float) -> np.ndarray:
     """Chance that the optimal eps-DP test errs if the right side leads by this many votes over a draw."""
     distance = np.abs(lead)
     whole = np.floor(distance)
-    first = np.where(distance == whole, 0.5, 1.0 / (1.0 + math.exp(min(epsilon, 500.0))))
-    behind = first * np.exp(-np.minimum(epsilon, 500.0) * whole)
+    first = np.where(distance == whole, 0.5, 1.0 / (1.0 + math.exp(epsilon)))
+    behind = first * np.exp(-epsilon * whole)
     return np.where(lead >= 0, behind, 1.0 - behind)
 
 

@@ -43,7 +43,7 @@ Add    lpbench new method my_mean                       your own method
        lpbench new dataset file.csv                     your own data set
        lpbench check method my_mean                     is it what it promises?
        lpbench rank my_mean                             where does it stand?
-Also   need, submit, report, plan (as show), audit, completion bash|zsh|fish
+Also   rates, need, submit, report, plan (as show), audit, completion bash|zsh|fish
 
 lpbench COMMAND --help: its options. lpbench --cfg job: every key and its value.
 Exit codes: 0 done, 1 something failed, 2 request not valid, 130 interrupted.
@@ -52,13 +52,13 @@ Next page: docs/tutorial.md - your own method and data set in ten minutes.
 
 #: Commands: each is ``command`` of the module of its name (or of another's), imported when it is asked for.
 COMMANDS = (
-    "audit", "check", "completion", "explain", "export", "list", "need", "new", "plan", "rank", "report", "reproduce",
-    "show", "submit", "ui", "verify",
+    "audit", "check", "completion", "explain", "export", "list", "need", "new", "plan", "rank", "rates", "report",
+    "reproduce", "show", "submit", "ui", "verify",
 )  # fmt: skip
 #: Command -> whose other name it is.
 _ALIASES = {"plan": "show"}
 #: Those that run blocks, as overrides do; what they have finished is kept.
-_RUNS = ("rank", "reproduce", "submit", "verify")
+_RUNS = ("rank", "rates", "reproduce", "submit", "verify")
 #: Kinds of YAMLs in a folder of plug-ins.
 OWN_KINDS = ("methods", "datasets", "experiments")
 #: Names of a kind that the first line prints.

@@ -74,28 +74,33 @@ def effective(row: Row) -> np.ndarray:
 
 
 def draw(rows: Sequence[Row], folder: Path, leaf: str) -> None:
-    """One panel a family: excess over the effective sample, the theorem's slope dashed, unresolved places hollow."""
-    panels = list(dict.fromkeys(row.lines[0].panel for row in rows))
-    columns = min(3, len(panels))
+    """A panel a family: excess over the effective sample, the theorem's slope dashed, unresolved places hollow."""
+    groups: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        line = row.lines[0]
+        groups.setdefault((line.panel, line.parameter("d"), line.parameter("moment")), []).append(row)
+    columns = min(4, len(groups))
     with style.look(mathematics=True):
-        shape = (-(-len(panels) // columns), columns)
-        figure, axes = style.pyplot().subplots(*shape, figsize=(4.6 * shape[1], 4.4 * shape[0]), squeeze=False)
-        for ax, panel in zip(axes.flat, panels, strict=False):
-            for k, row in enumerate(r for r in rows if r.lines[0].panel == panel):
+        shape = (-(-len(groups) // columns), columns)
+        figure, axes = style.pyplot().subplots(*shape, figsize=(3.9 * columns, 4.9 * shape[0]), squeeze=False)
+        for ax, group in zip(axes.flat, groups.values(), strict=False):
+            parts = [row.case.split(", ") for row in group]
+            shared = [p for p in parts[0] if len(group) > 1 and all(p in others for others in parts)]
+            for k, (row, mine) in enumerate(zip(group, parts, strict=True)):
                 line, x, clear = row.lines[0], effective(row), np.array(row.resolved)
                 color, marker = style.COLOURS[k % len(style.COLOURS)], style.MARKERS[k % len(style.MARKERS)]
                 e = " or ".join(dict.fromkeys(f"{v:.2f}" for v in row.expected))
-                ours = f"{row.found.estimate:.2f}" if not row.unresolved else "unresolved"
-                ax.plot(x, line.mean, color=color, linewidth=1, label=f"{row.case}: {ours} ({e})")
-                for part, face in ((clear, color), (~clear, "white")):
-                    ax.plot(x[part], line.mean[part], marker, color=color, markerfacecolor=face, linestyle="none")
+                ours = "unresolved" if row.unresolved else f"{row.found.estimate:.2f}"
+                label = ", ".join(p for p in mine if p not in shared)
+                ax.plot(x, line.mean, color=color, linewidth=1, label=f"{label}: {ours} ({e})")
+                for places, face in ((clear, color), (~clear, "white")):
+                    ax.plot(x[places], line.mean[places], marker, color=color, markerfacecolor=face)
                 if not row.unresolved:
                     draw_slope(ax, x[clear], line.mean[clear], row.expected[0], color=color)
-            finish(ax, panel.replace("_", " "), "effective sample", legend="fitted exponent (theory, dashed)")
-            ax.legend(fontsize=5, loc="lower left", title="fitted exponent (theory, dashed)", title_fontsize=5)
-            low, high = ax.get_ylim()
-            ax.set_ylim(low * (low / high) ** 0.7, high)  # room for the legend
-        for ax in axes.flat[len(panels) :]:
+            finish(ax, ", ".join(shared) or group[0].lines[0].panel.replace("_", " "), "effective sample")
+            below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.16), "frameon": False}
+            ax.legend(fontsize=6.5, title="fitted exponent (theory, dashed)", title_fontsize=6.5, **below)
+        for ax in axes.flat[len(groups) :]:
             ax.set_visible(False)
         style.save(figure, folder, leaf)
 
@@ -159,7 +164,8 @@ LEAD = (
     "Theorems state orders: an excess risk falls like a power of an effective sample. Each row is one case of one "
     "theorem, decided by a rule that was fixed before the run. Excess is measured against the true function.",
     "Lower bounds hold on average over hypotheses: each replication draws new signs of the hard family, and a private "
-    "method whose mean lies significantly below the exact two-point value has a leak (`lpbench rates METHOD`).",
+    "method whose mean lies significantly below the exact two-point value has a leak. The command lpbench rates METHOD "
+    "holds any method against it.",
 )
 NAMES = [f"theory/{leaf}{long}" for leaf in TRIALS for long in ("", "_long")]
 

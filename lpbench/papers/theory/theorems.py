@@ -33,7 +33,8 @@ from lpbench.datasets.label_dp import sign_cubes
 from lpbench.estimators.histoftree.adhistoftree import choose_partition, mean_inflation
 from lpbench.experiments import catalogue
 from lpbench.experiments.experiment import Experiment
-from lpbench.papers.label_dp.rates import REFERENCE, is_constant
+from lpbench.papers.label_dp.rates import MODEL_NAMES, REFERENCE, is_constant
+from lpbench.paths import COMMITTED
 from lpbench.privacy import GRR, RandomizedResponse
 from lpbench.reporting.evidence import Evidence
 from lpbench.seeds import Streams
@@ -114,12 +115,11 @@ def judge(rows: Sequence[Row]) -> list[tuple[str, str, float]]:
     return found
 
 
-def interior(results: Evidence, line: Curve, experiment: Experiment) -> np.ndarray:
+def interior(table: pd.DataFrame, line: Curve, experiment: Experiment) -> np.ndarray:
     """Places of a curve where depth and bins of the best grid point lie strictly inside their grids."""
     grids = [g.grid for g in experiment.groups if g.panel == line.panel and line.method in g.method]
-    rows = results.summary(line.experiment)
-    keys = ("panel", "dataset", "mask", "method", "epsilon")
-    for key in keys:
+    rows = table[table["selection"] == "oracle"]
+    for key in ("panel", "dataset", "mask", "method", "epsilon"):
         rows = rows[rows[key] == getattr(line, key)]
     points = [json.loads(p) for p in rows.sort_values("x")["params"]]
     ends = {k: (min(v), max(v)) for grid in grids for k, v in grid.items() if k in ("depth", "bins")}
@@ -128,21 +128,9 @@ def interior(results: Evidence, line: Curve, experiment: Experiment) -> np.ndarr
 
 def longest(places: np.ndarray) -> np.ndarray:
     """The longest run of true places, the last of equals."""
-    best, start = slice(0, 0), None
-    for k, inside in enumerate([*places, False]):
-        if inside and start is None:
-            start = k
-        if not inside and start is not None:
-            best = slice(start, k) if k - start >= best.stop - best.start else best
-            start = None
-    found = np.zeros(len(places), dtype=bool)
-    found[best] = True
-    return found
-
-
-def exponent(line: Curve, places: np.ndarray) -> Interval:
-    """Fitted exponent over some places, with the bootstrap interval over replications."""
-    return bootstrap(line.samples, lambda mean: -loglog_slope(line.x[places], mean[..., places]))
+    runs = np.split(np.arange(len(places)), np.flatnonzero(np.diff(places)) + 1)
+    best = max((run for run in runs if places[run[0]]), key=lambda run: (len(run), run[0]), default=runs[0][:0])
+    return np.isin(np.arange(len(places)), best)
 
 
 def rate(line: Curve, expected: tuple[float, float], resolved: np.ndarray, needed: float, **about: Any) -> Row:
@@ -154,12 +142,11 @@ def rate(line: Curve, expected: tuple[float, float], resolved: np.ndarray, neede
         need = f"{int(places.sum())} of {len(places)} sizes are resolved; three would be from n = {needed:.2g} on"
         return Row(unresolved=need, **common)
     x = line.x[places]
-    freedom = len(line.samples) - 1
-    with_log = -loglog_slope(x / np.log(x), line.mean[places])
-    remark = f"{with_log:.3f} against n / log n" if about["theorem"].startswith(("H", "L")) else ""
-    over = f"n = {x[0]:g} to {x[-1]:g}"
-    common["remark"] = "; ".join(filter(None, [str(common.get("remark", "")), remark]))
-    return Row(found=exponent(line, places), freedom=freedom, over=over, **common)
+    if about["theorem"].startswith(("H", "L")):
+        with_log = f"{-loglog_slope(x / np.log(x), line.mean[places]):.3f} against n / log n"
+        common["remark"] = "; ".join(filter(None, [about.get("remark", ""), with_log]))
+    found = bootstrap(line.samples, lambda mean: -loglog_slope(x, mean[..., places]))
+    return Row(found=found, freedom=len(line.samples) - 1, over=f"n = {x[0]:g} to {x[-1]:g}", **common)
 
 
 def histoftree(results: Evidence, experiment: Experiment) -> Iterator[Row]:
@@ -170,7 +157,7 @@ def histoftree(results: Evidence, experiment: Experiment) -> Iterator[Row]:
         smooth, d = (0.5, line.parameter("d")) if line.panel == "rough" else (1.0, 5)
         s = line.parameter("n_protected")
         e = semi_feature_exponent(smooth, d, s)
-        inside = interior(results, line, experiment)
+        inside = interior(results.summary(line.experiment), line, experiment)
         family = f"{line.panel}, {line.dataset}, {line.method}, {line.epsilon:g}"
         start, before = first.get(family, (line.x[-1], e))
         # the number of cells grows like n^(e / (2 alpha)): one more protected feature asks for 2 times as many rows
@@ -222,7 +209,7 @@ def lpct(results: Evidence, experiment: Experiment) -> Iterator[Row]:
         gamma = line.parameter("gamma", 0.5)
         e = public_data_exponents(ALPHA, DIMENSION, MARGIN, gamma)[line.panel == "public"]
         case = f"n_Q, γ = {gamma:g}" if line.panel == "public" else f"n_P, ε = {line.epsilon:g}{by_response(line)}"
-        inside = interior(results, line, experiment)
+        inside = interior(results.summary(line.experiment), line, experiment)
         start = float(line.x[inside][0]) if inside.any() else float(line.x[-1])
         yield rate(line, (e, e), inside, 16 * start, theorem="L-T1", source="Th. 3, 4", case=case, order=order)
     yield from effective_sample([c for c in lines if c.panel in ("private", "public")])
@@ -277,60 +264,40 @@ def worth(private: Curve, public: Curve) -> tuple[np.ndarray, np.ndarray]:
 
 def effective_sample(lines: Sequence[Curve]) -> Iterator[Row]:
     """L-T2: how the private rows that equal n_Q public ones grow with n_Q, and fall with ε."""
-    about = ("L-T2", "Th. 3, (10)")
     publics = {c.parameter("gamma", 0.5): c for c in lines if c.panel == "public"}
     for kind in ("", ", RR"):
         private = {c.epsilon: c for c in lines if c.panel == "private" and by_response(c) == kind}
-        for gamma, public in publics.items() if 1.0 in private else ():
-            power = public_power(gamma)
+        for gamma, public in publics.items():
             order = "n_Q^((2α + 2d) / (2γα + d)) private rows are worth n_Q public ones"
-            found = _slope(np.log(public.x), *worth(private[1.0], public))
-            yield _power(about, f"n_Q, γ = {gamma:g}{kind}", order, power, found, (private[1.0], public))
-        estimates = {e: worth(c, publics[0.5]) for e, c in private.items()} if 0.5 in publics else {}
-        if not estimates:
-            continue
-        budgets = np.array(sorted(estimates))
-        # the mean over n_Q of log k at the sizes that all budgets reach
-        estimate = np.stack([np.log(estimates[e][0]) for e in budgets])
-        drawn = np.stack([np.log(estimates[e][1]) for e in budgets], axis=1)
-        reach = np.isfinite(estimate).all(axis=0)
-        means = [np.exp(v[..., reach].mean(axis=-1)) if reach.any() else v[..., 0] * np.nan for v in (estimate, drawn)]
+            pair, case = (private[1.0], public), f"n_Q, γ = {gamma:g}{kind}"
+            yield power(np.log(public.x), worth(*pair), public_power(gamma), case, order, pair)
+        budgets, curves = np.array(sorted(private)), (*private.values(), publics[0.5])
+        both = [np.stack(v, axis=-2) for v in zip(*(worth(private[e], publics[0.5]) for e in budgets), strict=True)]
+        # the geometric mean over the n_Q that all budgets reach
+        reach = np.isfinite(both[0]).all(axis=0)
+        means = [np.exp(np.log(v)[..., reach].mean(axis=-1)) if reach.any() else v[..., 0] * np.nan for v in both]
         for axis, text in ((np.log(np.expm1(budgets)), "(e^ε − 1)^−2"), (np.log(budgets), "ε^−2")):
-            found = _slope(-axis, means[0], means[1])
             order = f"{text} private rows are worth one public"
-            curves = (*private.values(), publics[0.5])
-            yield _power(about, f"{text}, γ = 0.5{kind}", order, 2.0, found, curves)
+            yield power(-axis, means, 2.0, f"{text}, γ = 0.5{kind}", order, curves)
 
 
-def _slope(x: np.ndarray, estimate: np.ndarray, drawn: np.ndarray) -> tuple[Interval | None, int]:
-    """Slope of log k over the finite places, with the percentiles of those draws that reach them."""
+def power(
+    x: np.ndarray, rows: Sequence[np.ndarray], theory: float, case: str, order: str, lines: tuple[Curve, ...]
+) -> Row:
+    """L-T2: slope of the logarithm of private rows, by estimate (k,) and draws (B, k), over the finite places."""
+    estimate, drawn = rows
     places = np.isfinite(estimate)
-    count = int(places.sum())
-    if count < FEWEST:
-        return None, count
     kept = drawn[np.isfinite(drawn[:, places]).all(axis=1)][:, places]
-    if len(kept) < len(drawn) / 2:
-        return None, count
-    centred = x[places] - x[places].mean()
-    fit = [np.log(v) @ centred / (centred @ centred) for v in (estimate[places], kept)]
-    low, high = np.quantile(fit[1], [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return Interval(float(fit[0]), float(low), float(high)), count
-
-
-def _power(
-    about: tuple[str, str], case: str, order: str, power: float, found: tuple[Interval | None, int],
-    lines: tuple[Curve, ...],
-) -> Row:  # fmt: skip
-    interval, count = found
-    freedom = len(lines[0].samples) - 1
     most = max(line.x[-1] for line in lines)
-    why = (
-        f"{count} places lie on the private curve; three would up to n_P = {16 * most:.2g}" if interval is None else ""
-    )
-    return Row(
-        *about, case, order, "power", (power, power), interval or Interval(math.nan, math.nan, math.nan), freedom,
-        f"n_P up to {most:g}", unresolved=why, lines=lines,
-    )  # fmt: skip
+    head: dict[str, Any] = {"theorem": "L-T2", "source": "Th. 3, (10)", "case": case, "order": order, "kind": "power",
+            "expected": (theory, theory), "over": f"n_P up to {most:g}", "lines": lines}  # fmt: skip
+    if places.sum() < FEWEST or len(kept) < len(drawn) / 2:
+        why = f"{places.sum()} places lie on the private curve, in {len(kept) / len(drawn):.0%} of the resamples"
+        return Row(unresolved=f"{why}; all would up to n_P = {16 * most:.2g}", **head)
+    centred = x[places] - x[places].mean()
+    fit, fits = (np.log(v) @ centred / (centred @ centred) for v in (estimate[places], kept))
+    low, high = np.quantile(fits, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return Row(found=Interval(float(fit), float(low), float(high)), freedom=len(lines[0].samples) - 1, **head)
 
 
 def grr_rows(seed: int) -> Iterator[Row]:
@@ -397,84 +364,111 @@ def coverage_rows(seed: int) -> Iterator[Row]:
         )  # fmt: skip
 
 
-#: Method -> what its paper says of rounds and of the bits of a report, and where.
+#: Method -> theorem, section, messages, and what its paper says of a report and of the work.
 COSTS = {
-    "H": ("H-T5", "A.2", {"histoftree_max_edge": (2, "d + 1 reals, then t^s 2^p bools")}),
-    "L": (
-        "L-T5",
-        "§4.2, §5.2",
-        {"lpct_max_edge": (1, "2^p pairs of reals"), "lpct_prune_max_edge[terminate=true]": (2, "")},
-    ),
+    "histoftree_max_edge": ("H-T5", "A.2", 2, "d + 1 reals, then t^s 2^p bools; O(p n d), O(t^s 2^p)"),
+    "lpct_max_edge": ("L-T5", "§4.2", 1, "2^p pairs of reals; O(p n_Q d), O(p (n_P + n_Q))"),
+    "lpct_prune_max_edge[terminate=true]": ("L-T5", "§5.2", 2, "and O(2^p) to prune"),
 }
 
 
 def cost_rows(letter: str) -> Iterator[Row]:
-    """H-T5, L-T5: rounds and exact bits of a user's reports in the audit's small sample."""
-    theorem, source, methods = COSTS[letter]
-    for method, (rounds, says) in methods.items():
-        run = recorded_run(estimator_of(method), 1.0).randomizer
-        count = float(len(run.messages))
-        found, title = Interval(count, count, count), catalogue.method(method).title
-        bits = f"counted: {run.bits_up:g} bits in the small sample of the audit" + (f"; paper: {says}" if says else "")
-        order = f"at most {rounds} messages a user"
-        yield Row(theorem, source, f"{title}: messages", order, "counted", (0.0, rounds), found, remark=bits)
+    """H-T5, L-T5: messages and bits of a user in the audit's sample, with the exponents of ``make bench``."""
+    table = pd.read_csv(COMMITTED / "bench.csv")
+    grown = table[(table["benchmark"] == "max-edge growth") & table["quantity"].str.startswith("exponent in ")]
+    work = ", ".join(f"{q.split()[-1]}^{v:.2f}" for q, v in zip(grown["quantity"], grown["value"], strict=True))
+    for method, (theorem, source, most, says) in COSTS.items():
+        if theorem.startswith(letter):
+            run = recorded_run(estimator_of(method), 1.0).randomizer
+            count = float(len(run.messages))
+            yield Row(
+                theorem, source, f"{catalogue.method(method).title}: messages", f"{most} messages a user: {says}",
+                "counted", (0.0, most), Interval(count, count, count),
+                remark=f"counted: {run.bits_up:g} bits in the audit's sample; seconds of growing a tree ~ {work}",
+            )  # fmt: skip
 
 
-#: Model and task of a method -> its theorem on label DP; None is the panel of bounded labels.
+#: Model and task of a method -> its upper and its lower bound.
 LABEL_DP = {
-    ("label_ldp", "classification"): ("Z-T1", "Th. 2"), ("label_cdp", "classification"): ("Z-T2", "Th. 4"),
-    ("label_ldp", "regression"): ("Z-T3", "Th. 6"), ("label_cdp", "regression"): ("Z-T4", "Th. 8"),
-    ("label_ldp", "heavy"): ("Z-T5", "Th. 10"), ("label_cdp", "heavy"): ("Z-T6", "Th. 12"),
-    ("cdp", "classification"): ("Z-T7", "Th. 13"), ("cdp", "regression"): ("Z-T8", "Th. 14"),
-    ("cdp", "heavy"): ("Z-T8", "Th. 14"),
-}  # fmt: skip
+    ("label_ldp", "classification"): ("Z-T1", "Th. 2", "Z-L1", "Th. 1"),
+    ("label_cdp", "classification"): ("Z-T2", "Th. 4", "Z-L2", "Th. 3"),
+    ("label_ldp", "regression"): ("Z-T3", "Th. 6", "Z-L3", "Th. 5"),
+    ("label_cdp", "regression"): ("Z-T4", "Th. 8", "Z-L4", "Th. 7"),
+    ("label_ldp", "heavy"): ("Z-T5", "Th. 10", "Z-L5", "Th. 9"),
+    ("label_cdp", "heavy"): ("Z-T6", "Th. 12", "Z-L6", "Th. 11"),
+    ("cdp", "classification"): ("Z-T7", "Th. 13", "", ""),
+    ("cdp", "regression"): ("Z-T8", "Th. 14", "", ""),
+    ("cdp", "heavy"): ("Z-T8", "Th. 14", "", ""),
+}
 #: Effective sample of a model, as orders print it.
 EFFECTIVE = {"label_ldp": "N ε²", "ldp": "N ε²", "label_cdp": "N, N ε", "cdp": "N, N ε", "none": "N"}
-#: Model and task -> lower bound.
-FLOORS = {
-    ("label_ldp", "classification"): ("Z-L1", "Th. 1"), ("label_cdp", "classification"): ("Z-L2", "Th. 3"),
-    ("label_ldp", "regression"): ("Z-L3", "Th. 5"), ("label_cdp", "regression"): ("Z-L4", "Th. 7"),
-    ("label_ldp", "heavy"): ("Z-L5", "Th. 9"), ("label_cdp", "heavy"): ("Z-L6", "Th. 11"),
-}  # fmt: skip
 
 
-def facts(line: Curve) -> tuple[str, str, dict[str, Any]]:
-    """Task (``heavy`` for labels with moments alone), privacy model and the data set's parameters."""
-    card = catalogue.method(line.base)
-    name, params = parse_selector(line.dataset)
-    known = {**load_manifest(name).params, **params}
-    return "heavy" if known.get("moment") else card.task, card.privacy, known
+def facts(dataset: str) -> tuple[str, dict[str, Any]]:
+    """Task of a data set (``heavy`` for labels with moments alone) and its parameters."""
+    name, params = parse_selector(dataset)
+    manifest = load_manifest(name)
+    known = {**manifest.params, **params}
+    return "heavy" if known.get("moment") else manifest.task, known
+
+
+def terms(model: str, dataset: str) -> tuple[float, float]:
+    """Exponents of privacy and of sampling in Table I, on a rough family or signs; equal where there is one term."""
+    task, known = facts(dataset)
+    kind = "classification" if task == "classification" else "regression"
+    given: dict[str, Any] = {
+        "beta": known["beta"],
+        "d": known["d"],
+        "margin": known.get("margin", 0.0),
+        "moment": known.get("moment"),
+    }
+    of = table_i(kind, model, **given)
+    return (of.sampling if math.isinf(of.privacy) else of.privacy), (
+        of.privacy if math.isinf(of.sampling) else of.sampling
+    )
+
+
+def expected_of(model: str, dataset: str, mask: str) -> tuple[float, float] | None:
+    """Least and largest exponent that a theorem states for a model on a family under a mask; None without one."""
+    name, (_, known), (shape, given) = parse_selector(dataset)[0], facts(dataset), parse_selector(mask)
+    hidden = given.get("n_protected", 1) if shape == "aligned" else 0
+    if model == "semi_feature_ldp" and shape not in ("aligned", "label_only"):
+        return None
+    if name.startswith("sine_sum"):
+        e = semi_feature_exponent(1.0, 5, 5 if model == "ldp" else hidden)
+    elif name.startswith("posterior_drift"):
+        e = public_data_exponents(ALPHA, DIMENSION, MARGIN, known["gamma"])[0]
+    elif model == "semi_feature_ldp" and hidden:
+        e = semi_feature_exponent(known["beta"], known["d"], hidden)
+    else:
+        both = terms("label_ldp" if model == "semi_feature_ldp" else model, dataset)
+        return min(both), max(both)
+    return (e, e) if model in ("ldp", "label_ldp", "semi_feature_ldp") else None
 
 
 def label_dp(results: Evidence, experiment: Experiment) -> Iterator[Row]:
     """Z-T1 to Z-T8, with full LDP and no privacy beside them, and Z-L1 to Z-L6."""
-    lines = results.curves(experiment.name)
+    lines, names = results.curves(experiment.name), MODEL_NAMES | {"none": "no privacy"}
     for line in lines:
         if line.panel.startswith("floor") or is_constant(line):
             continue
-        task, model, known = facts(line)
-        theorem, source = LABEL_DP.get((model, task), ("", "Table I"))
-        margin = known.get("margin", 0.0)
-        of = table_i(
-            "classification" if task == "classification" else "regression", model, beta=known["beta"], d=known["d"],
-            margin=margin, moment=known.get("moment"),
-        )  # fmt: skip
+        (task, known), model = facts(line.dataset), catalogue.method(line.base).privacy
+        theorem, source, *_ = LABEL_DP.get((model, task), ("", "Table I"))
         others = [c for c in lines if c.panel == line.panel and c.dataset == line.dataset]
         constant = next(c for c in others if is_constant(c))
         free = [c for c in others if c.base == REFERENCE.get(line.base) and not is_constant(c)]
         ratio = float(line.mean[-1] / free[0].mean[-1]) if free else math.nan
-        terms = sorted((of.sampling, of.privacy))
-        dominant = of.privacy if ratio >= PRIVACY_DOMINATES else of.sampling if ratio <= SAMPLING_DOMINATES else None
-        expected = (terms[0], terms[0]) if math.isinf(terms[1]) else (dominant or terms[0], dominant or terms[1])
+        privacy, sampling = terms(model, line.dataset)
+        dominant = privacy if ratio >= PRIVACY_DOMINATES else sampling if ratio <= SAMPLING_DOMINATES else None
+        expected = (dominant or min(privacy, sampling), dominant or max(privacy, sampling))
         share = line.mean / constant.mean
         case = [f"d = {known['d']}", f"β = {known['beta']:g}"]
-        case += [f"γ = {margin:g}"] if task == "classification" else []
+        case += [f"γ = {known.get('margin', 0):g}"] if task == "classification" else []
         case += [f"p = {known['moment']:g}"] if task == "heavy" else []
         case += [] if math.isinf(line.epsilon) else [f"ε = {line.epsilon:g}"]
-        kind = {"label_ldp": "label LDP", "ldp": "full LDP", "label_cdp": "label CDP", "cdp": "full CDP"}
         yield rate(
             line, expected, share <= RESOLVED, line.x[-1] * max(share[-FEWEST] / RESOLVED, 1.0) ** (1 / expected[0]),
-            theorem=theorem, source=source, case=f"{task}, {kind.get(model, 'no privacy')}, {', '.join(case)}",
+            theorem=theorem, source=source, case=", ".join([task, names[model], *case]),
             order=f"({EFFECTIVE[model]})^−" + " or ".join(dict.fromkeys(f"{e:.3f}" for e in expected)),
             remark="" if math.isnan(ratio) else f"{ratio:.2f} times the risk without privacy",
         )  # fmt: skip
@@ -482,37 +476,32 @@ def label_dp(results: Evidence, experiment: Experiment) -> Iterator[Row]:
     for place in dict.fromkeys(panels):
         tried = [c for c in lines if (c.panel, c.dataset, c.epsilon) == place]
         for model in ("label_ldp", "label_cdp"):
-            mine = [c for c in tried if (facts(c)[1] in ("label_cdp", "cdp")) == (model == "label_cdp")]
+            central = {c.method: catalogue.method(c.base).privacy in ("label_cdp", "cdp") for c in tried}
+            mine = [c for c in tried if central[c.method] == (model == "label_cdp")]
             if mine:
                 yield floor_row(model, mine)
 
 
-def floor_of(line: Curve, model: str, n: float) -> tuple[float, dict[str, Any]]:
-    """Value of the lower bound at a curve's data set, and the family's facts."""
-    task, _, known = facts(line)
-    known |= {"n": int(n)}
-    bins, height = sign_cubes(known)
-    family = {"model": model, "classes": task == "classification", "n": int(n), "cubes": bins ** known["d"],
-              "height": height, "moment": known["moment"] if task == "heavy" else None}  # fmt: skip
-    return two_point(epsilon=line.epsilon, **family), family
-
-
 def floor_row(model: str, tried: Sequence[Curve]) -> Row:
     """The lowest of the methods against the bound: its mean over replications, each with signs of its own."""
-    theorem, source = FLOORS[model, facts(tried[0])[0]]
-    floor, family = floor_of(tried[0], model, tried[0].x[-1])
+    (task, known), n, epsilon = facts(tried[0].dataset), int(tried[0].x[-1]), tried[0].epsilon
+    bins, height = sign_cubes(known | {"n": n})
+    family = {"model": model, "classes": task == "classification", "n": n, "cubes": bins ** known["d"],
+              "height": height, "moment": known.get("moment")}  # fmt: skip
+    *_, theorem, source = LABEL_DP[model, task]
+    floor = two_point(epsilon=epsilon, **family)
     values = [c.samples[:, -1] / floor for c in tried]
     scores = [float((v.mean() - 1) / (v.std(ddof=1) / len(v) ** 0.5 + 1e-12)) for v in values]
     lowest = int(np.argmin(scores))
-    leak = least_leak(len(values[lowest]) * family["cubes"], tried[0].epsilon, **family)
+    leak = least_leak(len(values[lowest]) * family["cubes"], epsilon, **family)
     under = [c.base for c, v in zip(tried, values, strict=True) if v.mean() < 1]
     return Row(
-        theorem, source, f"{facts(tried[0])[0]}, ε = {tried[0].epsilon:g}, {len(tried)} methods",
+        theorem, source, f"{task}, ε = {epsilon:g}, {len(tried)} methods",
         "no method's mean over hypotheses lies below the two-point value", "above", (1.0, 1.0),
         bootstrap(values[lowest][:, None], lambda mean: mean[..., 0]), len(values[lowest]) - 1,
-        f"n = {tried[0].x[-1]:g}",
+        f"n = {n}",
         remark=f"floor {floor:.3g}, lowest {tried[lowest].base}; an optimal method that spends "
-        + (f"{leak:.2f} instead of {tried[0].epsilon:g} would be seen" if leak < 64 else "more would not be seen")
+        + (f"{leak:.2f} instead of {epsilon:g} would be seen" if leak < 64 else "more would not be seen")
         + (f"; means below: {', '.join(under)}" if under else ""),
         lines=tuple(tried), tests=len(tried),
     )  # fmt: skip
@@ -528,7 +517,9 @@ TRIALS: dict[str, tuple[Callable[[Evidence, Experiment], Iterator[Row]], Callabl
 
 def tabulate(rows: Sequence[Row]) -> pd.DataFrame:
     """One line a row, judged; references, which are drawn alone, are left out."""
-    rows, found = [row for row in rows if row.theorem], []
+    # lower bounds after upper ones
+    rows = sorted((row for row in rows if row.theorem), key=lambda row: (row.theorem[2] == "L", row.theorem))
+    found = []
     for row, (verdict, word, p) in zip(rows, judge(rows), strict=True):
         low, high = row.expected
         found.append({

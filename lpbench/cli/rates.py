@@ -1,0 +1,149 @@
+"""``lpbench rates``: the exponent of one method's excess risk beside the theorem's, and the lower bound."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lpbench.cli import options
+from lpbench.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from lpbench.analysis.curves import Curve
+    from lpbench.experiments.config import Runner
+    from lpbench.experiments.experiment import Experiment, Group
+    from lpbench.experiments.method import Method
+
+#: By task: the family, the family of the lower bound, and the best constant.
+FAMILIES = {
+    "regression": ("rough_regression", "sign_regression[bins=16]", "cube_mean[bins=1]"),
+    "classification": ("rough_classes", "sign_classes[bins=16]", "cube_vote[bins=1]"),
+}
+SIZES, ROWS, DRAWS = (2048, 4096, 8192, 16384, 32768), 4096, 40
+#: Grids in the place of a method's own, where it searches these: their ends must not be the best.
+GRID = {"depth": (0, 1, 2, 3, 4, 6, 8), "bins": (1, 2, 3, 4, 6, 8)}
+
+
+@click.command(epilog="Example: lpbench rates histoftree_max_edge --family sine_sum_excess --mask aligned --epsilon 16")
+@click.argument("method", type=options.NameOf("method"))
+@click.option("--family", type=options.NameOf("dataset"), metavar="NAME",
+              help="Synthetic, scored by excess risk.  [default: rough, by the task]")  # fmt: skip
+@click.option("--mask", type=options.NameOf("mask"), metavar="NAME", help="[default: label_only or all_private]")
+@options.above_0("--epsilon", "E", "Budget.", 2.0)
+@click.option("--n", "sizes", multiple=True, type=click.IntRange(16), metavar="N", help="Rows; repeat for more.")
+@options.count("--replications", "Draws of each size.", 10)
+@options.seed()
+@options.count("--workers", "Processes.  [default: one per core]")
+@options.results()
+def command(
+    method: str, family: str | None, mask: str | None, epsilon: float, sizes: Sequence[int], replications: int,
+    seed: int, workers: int | None, results: Path,
+) -> int:  # fmt: skip
+    """Fit the exponent of a method's excess risk; hold it against its lower bound.
+
+    METHOD is a name or module:Class. Exits with 1 where a private method lies significantly below the least risk that
+    its privacy allows: it has a leak.
+    """
+    from lpbench.experiments.config import Runner
+    from lpbench.experiments.experiment import Group
+    from lpbench.experiments.single_method import method_named
+    from lpbench.papers.theory import theorems
+
+    found, runner = method_named(method), Runner(workers=workers)
+    name, hard, constant = FAMILIES[found.task]
+    name, key = _checked(found, family or name)
+    kind = found.estimator_class
+    by_class = {"mask": "semi_feature_ldp", "label": "label_ldp", "record": "ldp"}
+    model = found.privacy or (by_class[kind.protects] if kind.uses_epsilon else "none")
+    own = "label_only" if model in ("semi_feature_ldp", "label_ldp") else "all_private"
+    mask = mask or own
+    places = tuple(sorted(set(sizes or SIZES)))
+    if len(places) < theorems.FEWEST:
+        raise ConfigurationError(f"--n {' '.join(map(str, places))}: a slope needs {theorems.FEWEST} different sizes")
+    if replications < 2:
+        raise ConfigurationError("--replications 1: an interval needs 2 or more")
+    budget = epsilon if kind.uses_epsilon else math.inf
+    strict = min(budget, 1.0) if math.isfinite(budget) else budget  # where the bound is far from that without privacy
+    grid = {k: v for k, v in GRID.items() if k in found.grid_for(mask.partition("[")[0])}
+    common: dict[str, Any] = {"panel": "rate", "dataset": (name,), "x": key, "values": places}
+    groups = [
+        Group(**common, mask=(mask,), method=(found.name,), epsilon=(budget,), grid=grid),
+        Group(**common, method=(constant,), epsilon=(math.inf,)),
+    ]
+    lines, table, experiment = _run(found, groups, replications, seed, runner, results)
+    line = next(c for c in lines if c.method == found.name)
+    share = line.mean / next(c for c in lines if c.method == constant).mean
+    inside = theorems.interior(table, line, experiment)
+    resolved = inside if grid else share <= theorems.RESOLVED
+    exponents = theorems.expected_of(model, name, mask)
+    row = theorems.rate(
+        line, exponents or (0.0, 0.0), resolved, 4 * line.x[-1], theorem="T", source="", case="", order=""
+    )
+    print(f"{found.title} on {name}, mask {mask}, ε = {budget:g}, {replications} draws of each size")
+    for k, n in enumerate(line.x):
+        state = "" if row.resolved[k] else "  unresolved"
+        print(f"  n = {n:<8g} excess {line.mean[k]:.4g} ± {line.se[k]:.2g}, {share[k]:.2f} of the constant's{state}")
+    if row.unresolved:
+        print(f"exponent: unresolved; {row.unresolved} (--n)")
+    else:
+        states = f"{row.found.estimate:.3f} [{row.found.low:.3f}, {row.found.high:.3f}] over {row.over}"
+        ((verdict, word, _),) = theorems.judge([row])
+        theory = " to ".join(dict.fromkeys(f"{e:.3f}" for e in row.expected))
+        print(f"exponent: {states}; " + (f"theorem {theory}: {verdict} {word}" if exponents else "no theorem is known"))
+    central = model in ("label_cdp", "cdp")
+    group = Group(panel="floor", dataset=(hard,), mask=(own,), method=(found.name,), epsilon=(strict,),
+                  x="dataset.n", values=(ROWS,))  # fmt: skip
+    lines, *_ = _run(found, [group], DRAWS, seed, runner, results)
+    bound = theorems.floor_row("label_cdp" if central else "label_ldp", lines)
+    ((verdict, _, p),) = theorems.judge([bound])
+    below = verdict == theorems.FAILS
+    where = f"{bound.found.estimate:.3g} [{bound.found.low:.3g}, {bound.found.high:.3g}] times the least"
+    print(f"lower bound: {where} possible on {hard}, n = {ROWS}; {bound.remark}")
+    if below and model != "none":
+        print(f"LEAK: {found.name} lies below what ε = {strict:g} allows (p = {p:.1g}): it uses more than its reports")
+    return int(below and model != "none")
+
+
+def _checked(method: Method, family: str) -> tuple[str, str]:
+    """The family and its sample size's parameter; refused where it is of another task or its scores hold noise."""
+    from lpbench.datasets import load_manifest
+    from lpbench.datasets.manifest import list_datasets
+    from lpbench.selectors import parse_selector
+
+    name, _ = parse_selector(family)
+    manifest = load_manifest(name)
+    if manifest.task != method.task or not manifest.synthetic or manifest.score != "excess_risk":
+        known = [load_manifest(d) for d in list_datasets()]
+        fit = [m.name for m in known if m.synthetic and m.score == "excess_risk" and m.task == method.task]
+        raise ConfigurationError(
+            f"--family {family}: {method.name} is for {method.task}, and a rate needs the excess over the true "
+            f"function: choose {', '.join(fit)}"
+        )
+    return family, "dataset.n" if "n" in manifest.params else "dataset.n_private"
+
+
+def _run(
+    method: Method, groups: Sequence[Group], replications: int, seed: int, runner: Runner, results: Path
+) -> tuple[list[Curve], pd.DataFrame, Experiment]:
+    """Run the blocks, under a bar; the curves, the summary that they are of, and the experiment."""
+    from lpbench.analysis.curves import curves
+    from lpbench.experiments.assemble import assemble
+    from lpbench.experiments.experiment import Experiment
+    from lpbench.experiments.job import Job
+    from lpbench.experiments.run import run_blocks
+    from lpbench.experiments.store import Store
+    from lpbench.reporting.artefact import summarise_experiment
+
+    own = Experiment("rates/run", "rates", "figure", replications=replications, groups=tuple(groups))
+    job, store = Job(own, seed, overridden={method.name: method}), Store(results / "store")
+    run = run_blocks(job.plan.blocks, store, runner)
+    if run.failed:
+        raise ConfigurationError("; ".join(outcome.line() for outcome in run.failed))
+    summary = summarise_experiment(job.experiment, assemble(job.plan.entries, store), job.methods)
+    return curves(summary.table, summary.chosen), summary.table, own

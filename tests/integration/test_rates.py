@@ -1,0 +1,59 @@
+"""``lpbench rates``: an exponent beside the theorem's, a leak named, mistakes answered."""
+
+import sys
+
+import pytest
+
+from lpbench.cli.main import main
+
+LEAKY = '''
+from dataclasses import dataclass
+
+from lpbench.estimators.label_dp.mean import CubeMean
+
+
+@dataclass(eq=False, repr=False)
+class Leaky(CubeMean):
+    """Claims label LDP and averages the labels themselves."""
+
+    epsilon: float = 1.0
+    bins: int | None = 16
+    uses_epsilon = True
+    protects = "label"
+
+    def _noise_per_cube(self, n):
+        return 0.0
+'''
+FAST = ["--n", "512", "--n", "1024", "--n", "2048", "--replications", "4", "--workers", "1"]
+
+
+def test_a_method_that_sees_the_labels_falls_through(tmp_path, monkeypatch, capsys):
+    (tmp_path / "leaky_rates.py").write_text(LEAKY)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setitem(sys.modules, "leaky_rates", __import__("leaky_rates"))
+    assert (
+        main(["rates", "leaky_rates:Leaky", "--results", str(tmp_path / "results"), "--workers", "1", *FAST[:8]]) == 1
+    )
+    assert "LEAK: leaky lies below what ε = 1 allows" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("method", ["label_ldp_knn", "label_cdp_vote", "cube_vote"])
+def test_an_honest_method_stays_above(method, tmp_path, capsys):
+    assert main(["rates", method, "--results", str(tmp_path), *FAST]) == 0
+    out = capsys.readouterr().out
+    assert "exponent: " in out and "times the least possible" in out and "LEAK" not in out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["krrr"], "did you mean krr?"),
+        (["label_ldp_knn", "--family", "sine_sum"], "choose "),
+        (["label_ldp_knn", "--family", "rough_classes"], "rough_regression"),
+        (["label_ldp_knn", "--n", "100", "--n", "100"], "a slope needs 3 different sizes"),
+        (["label_ldp_knn", "--replications", "1"], "2 or more"),
+    ],
+)
+def test_mistakes_are_answered(words, said, tmp_path, capsys):
+    assert main(["rates", *words, "--results", str(tmp_path)]) == 2
+    assert said in capsys.readouterr().err
