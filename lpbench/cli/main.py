@@ -43,7 +43,7 @@ Add    lpbench new method my_mean                       your own method
        lpbench new dataset file.csv                     your own data set
        lpbench check method my_mean                     is it what it promises?
        lpbench rank my_mean                             where does it stand?
-Also   rates, need, submit, report, plan (as show), audit, completion bash|zsh|fish
+Also   rates, need, submit, report, plan (as show), audit, completion
 
 lpbench COMMAND --help: its options. lpbench --cfg job: every key and its value.
 Exit codes: 0 done, 1 something failed, 2 request not valid, 130 interrupted.
