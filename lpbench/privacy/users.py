@@ -394,7 +394,8 @@ class _Content(pickle.Pickler):
     """Pickles without what is cached; in fast mode objects are told by content, however often they occur."""
 
     def reducer_override(self, value: Any) -> Any:
-        cached = _cached_properties(type(value)) if hasattr(value, "__dict__") else ()
+        kind: Any = type(value)
+        cached = _cached_properties(kind) if hasattr(value, "__dict__") else ()
         if not cached or cached.isdisjoint(vars(value)):
             return NotImplemented
         made, arguments, state, *more = value.__reduce_ex__(4)

@@ -147,6 +147,8 @@ class Paper:
     #: Experiment -> function(folder) that reads what was written there as a table of texts, or returns None; for
     #: experiments that are no tables of scores.
     text_tables: Mapping[str, Callable[[Path], PlainTable | None]] = field(default_factory=dict)
+    #: Experiment -> function(folder) that reads a second one.
+    second_tables: Mapping[str, Callable[[Path], PlainTable | None]] = field(default_factory=dict)
     #: Experiment -> function(its rows of the standings, cards) that lays out what its methods are compared by.
     compared: Mapping[str, Callable[..., PlainTable | None]] = field(default_factory=dict)
     leaderboard: tuple[str, ...] = ()  # whose scores enter it: the first that has one counts, and the later paper

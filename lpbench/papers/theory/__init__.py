@@ -176,6 +176,6 @@ PAPER = Paper(
     order=190,
     outputs={name: Output(write, replaces=True) for name in NAMES},
     text_tables=dict.fromkeys(NAMES, read),
-    advice={name: read_worth for name in NAMES if "lpct" in name},
+    second_tables={name: read_worth for name in NAMES if "lpct" in name},
     pages=(Page(name="theory", title="Theory: theorems on trial", experiments=tuple(NAMES), lead=LEAD),),
 )

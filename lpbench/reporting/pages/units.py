@@ -104,6 +104,7 @@ def unit(
         "free_tables": [t for t in shown if t.selection != "oracle"],
         "selections": _selections(standings, cards),
         "plain": plain,
+        "second": second(entry.folder) if (second := paper.second_tables.get(entry.name)) else None,
         "advice": advice_table(entry.experiment, standings, cards),
         "grid": grid(entry.folder) if grid else None,
         "measured": MEASURED_ELSEWHERE if entry.kind == "timing" else "",
