@@ -411,7 +411,7 @@ def kinds(tmp_path_factory):
             cell | {"method": "krr[depth=3]", "published": 2.0, "reproduced": 2.1, "relative_difference": 0.05},
             cell | {"method": "hist", "published": 2.0, "reproduced": 8.0, "relative_difference": 3.0},
         ]
-    ).assign(x="", difference=0).to_csv(table / "comparison.csv", index=False)
+    ).assign(x="", difference=0, se=0.0, note="").to_csv(table / "comparison.csv", index=False)
     whole = pd.read_csv(table / "summary.csv", keep_default_na=False).drop(columns="mean")
     chosen = [whole.assign(replication=k, value=float(k)) for k in range(3)]
     pd.concat(chosen).to_parquet(table / "chosen.parquet")
@@ -462,7 +462,7 @@ def test_mlflow_answers_whether_a_number_is_reproduced(kinds):
     assert parent.data.tags["lpbench.verdict"] == "1 of 2 met"
     assert "1 of 2 published numbers are met" in parent.data.tags["mlflow.note.content"]
     found = {r.data.params["method"]: (r.data.tags["lpbench.verdict"], r.data.metrics["distance"]) for r in children}
-    assert found == {"krr": ("met", 0.05), "hist": ("missed", 3.0)}
+    assert found == {"krr": ("met", pytest.approx(0.05)), "hist": ("missed", 3.0)}
     missed = client.search_runs([parent.info.experiment_id], "tags.`lpbench.verdict` = 'missed'")
     assert [r.data.params["method"] for r in missed] == ["hist"]
 

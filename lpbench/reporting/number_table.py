@@ -83,11 +83,12 @@ def met_numbers(artefact: Artefact) -> pd.DataFrame:
     """A row a published number of one artefact that was run, with 1 or 0 whether it is compared, and met."""
     paper = paper_of(artefact.name)
     rows = _PaperNumbers(paper, Results(artefact.results)).configured([artefact])
-    rows = rows[rows["judges"].astype(bool)].rename(columns={"ours": "reproduced"})
+    rows = rows[rows["judges"].astype(bool)]
     parts = rows["cell"].str.split("|", expand=True).reindex(columns=range(3))
     compared = (rows["met"] != "").astype(int)
     met = rows["met"].isin([SAME, NEAR]).astype(int)
-    return rows.assign(dataset=parts[0], method=parts[1], mask=parts[2], met=met, compared=compared)
+    cell = {"dataset": parts[0], "method": parts[1], "mask": parts[2], "reproduced": rows["ours"]}
+    return rows.assign(**cell, met=met, compared=compared)
 
 
 def lines_by_configuration(rows: pd.DataFrame) -> list[str]:
