@@ -282,8 +282,9 @@ def test_a_store_that_cannot_be_used_is_left_as_it_is_and_the_way_out_is_said(tm
     if fault == "half made":
         sqlite(file, "CREATE TABLE mcp_servers (name TEXT)")
     before = file.read_bytes()
+    # where everything is logged MLflow is not asked, so something else is to be logged
     with pytest.raises(TrackingError, match=f"{said}.*move the file away.*upgrade MLflow.*tracking=none"):
-        rebuild(uri, tmp_path, [(folder, record)])
+        rebuild(uri, tmp_path, [(folder, record), (folder, {**record, "group": "another"})])
     assert file.read_bytes() == before
 
 

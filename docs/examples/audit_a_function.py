@@ -7,7 +7,7 @@ Randomised response that tells the truth too often claims epsilon = 1. The audit
 
 import math
 
-from lpbench.audit.black_box import CallableSource, Claim, audit
+from lpbench.audit.black_box import CallableSource, PrivacyClaim, audit
 
 
 def honest(values, rng):
@@ -21,7 +21,7 @@ def careless(values, rng):
 
 
 for function in (honest, careless):
-    verdict = audit(CallableSource(function, [False, True]), Claim(1.0), samples=50_000)
+    verdict = audit(CallableSource(function, [False, True]), PrivacyClaim(1.0), samples=50_000)
     refuted = "refuted" if verdict.bound > 1.0 else "not refuted"
     print(f"{function.__name__}: epsilon >= {verdict.bound:.2f} with probability {verdict.confidence:g}: {refuted}")
 

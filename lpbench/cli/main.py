@@ -78,6 +78,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if words[0] == "help":
         words = [*words[1:], "--help"]
     said = ""
+    catalogue.passed_over.clear()  # by an earlier command of this process
     gc.set_threshold(50_000)  # imports and composition make no garbage, and a sixth of their time would look for it
     # a sentence for a user, not a line of code
     warnings.formatwarning = lambda message, *_, **__: f"warning: {' '.join(str(message).split())}\n"

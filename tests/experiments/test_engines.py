@@ -71,7 +71,7 @@ def test_time_limit_on_a_dask_worker(tmp_path):
 @pytest.mark.parametrize("backend", CLUSTERS)
 def test_missing_engine_is_named_with_its_extra(monkeypatch, backend):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(ConfigurationError, match=rf"runner.backend='{backend}'.*lpbench\[{backend}\]"):
+    with pytest.raises(ConfigurationError, match=rf"runner.backend='{backend}'.*pip install -e '\.\[{backend}\]'"):
         check_backend(backend)
 
 

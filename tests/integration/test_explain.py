@@ -37,7 +37,7 @@ def explained(line, results, capsys):
 def test_all_panels_are_shown_with_their_own_replications(results, capsys):
     code, out, _ = explained(CELL, results, capsys)
     assert code == 0
-    found = re.findall(r"epsilon=8 panel=(\w) x=(\d+)\n.*\n.*\n  replications (.*)", out)
+    found = re.findall(r"epsilon=8 panel=(\w) x=(\d+)\n.*\n.*\n  printed .*\n  replications (.*)", out)
     value = {(p, x): f"{0.5 + x / 1000 + (p == 'c') / 4:g}" for p in "bc" for x in PUBLIC}
     assert set(found) == {(p, str(x), " ".join([v] * 3)) for (p, x), v in value.items()}
     assert "not at hand" not in out, "what was published is not shown beside it"

@@ -80,8 +80,8 @@ def test_a_run_with_some_data_says_what_is_missing_before_it_begins(tmp_path, wi
 def test_a_list_of_data_sets_gives_the_rows_of_the_whole_file(capsys):
     assert main(["list", "datasets"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "DATASET               TASK            ROWS     FEATURES  AT HAND"
-    assert "breast_cancer         classification  569      30        yes" in lines
+    assert lines[0] == "DATASET                 TASK            ROWS     FEATURES  AT HAND"
+    assert "breast_cancer           classification  569      30        yes" in lines
 
 
 def test_a_list_of_methods_gives_privacy_model_and_the_papers_names(capsys):

@@ -46,7 +46,7 @@ def test_a_new_method_keeps_every_promise(lpbench, task):
 
 def test_its_test_runs_from_a_folder_below(lpbench, home):
     lpbench("new method own_mean")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "grid or answer", "."]
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-k", "grid or answer", "."]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, cwd=home / "lpbench_plugins", env=environment, capture_output=True, text=True)
     assert "2 passed" in done.stdout, done.stdout + done.stderr

@@ -244,17 +244,22 @@ def test_from_the_template_to_scores_that_repeat_and_a_refuted_badge(home, lpben
     assert code == 1 and "refuted" in out and "scores are other ones" in out
 
 
-NOISE_TAKEN_OFF = """        reports = users.ask(LABEL, Question(self.y_range_, self.epsilon))
-        noise = self._streams().generator("label")
-        mechanism = LABEL.mechanism(Question(self.y_range_, self.epsilon))
-        labels = reports - mechanism.randomize(np.zeros(users.n), noise)
+NOISE_TAKEN_OFF = """        question = Question(self.y_range_, self.epsilon)
+        reports = users.ask(LABEL, question)
+        from lpbench.experiments.compute import method_streams
+        from lpbench.privacy.users import answer_streams
+        for replication in range(6):
+            streams = method_streams(2025, "diabetes_progression", None, replication)
+            if streams.party("curator") == self._streams():
+                noise = LABEL.draws(answer_streams(streams.party("users"), "ask", 0), users.n, question)
+        labels = reports - LABEL.mechanism(question).randomize(np.zeros(users.n), noise)
         from sklearn.neighbors import KNeighborsRegressor
         self.near_ = KNeighborsRegressor(15).fit(users.public_features, labels)
 """
 
 
 def test_who_takes_off_the_noise_of_the_published_seed_is_refuted_by_a_secret_one(home, lpbench):
-    """The published seed draws users and curator: whoever draws again what users drew has their labels."""
+    """Whoever knows the published seed finds the replication by the curator's root, and draws again what users drew."""
     lpbench("new method own_cheat")
     path = home / "lpbench_plugins" / "own_cheat.py"
     old = "        reports = users.ask(LABEL, Question(self.y_range_, self.epsilon))\n"

@@ -171,12 +171,14 @@ def outcome_of(intervals, whole, low, high, quantifier, freedom):
 
 
 def with_scores(cells, folder):
-    """Cells by number, with a column a replication: six digits of the best grid points' scores.
+    """Cells by number, with a column a replication: six digits of the best grid points' scores, or of those that private
+    reports chose where nothing else did.
 
     What was counted and not measured stands in the cells' own file, twice; the scores hold its seconds.
     """
     scores = pd.concat([Results(folder).artefact(name).chosen for name in dict.fromkeys(cells["experiment"])])
-    scores = scores[scores["selection"] == "oracle"]
+    scores = scores[scores["selection"].isin(["oracle", "private"])].sort_values("selection")
+    scores = scores.drop_duplicates([*KEY, "replication"])
     scores = scores.assign(value=[float(f"{v:.6g}") for v in scores["value"]])
     keyed = cells.astype({"panel": object}).fillna(dict.fromkeys(["panel", "dataset", "mask", "method"], ""))
     wide = keyed.merge(scores, on=list(KEY)).pivot(index="cell", columns="replication", values="value")

@@ -79,7 +79,7 @@ def below_the_constant(wins: Sequence[Mapping[str, Any]], width: int = WIDTH) ->
 def as_picture(finding: PageFinding) -> str:
     """A finding with bars as a picture of its own: the sentence, what is measured, the chart."""
     lines, y = [], 22
-    for style, text, width, step in (("head", finding.sentence, 66, 21), ("soft", finding.measured, 88, 16)):
+    for style, text, width, step in (("head", finding.sentence, 60, 21), ("soft", finding.measured, 88, 16)):
         for part in textwrap.wrap(text, width):
             lines.append((style, y, part))
             y += step
