@@ -281,6 +281,7 @@ def test_a_store_that_cannot_be_used_is_left_as_it_is_and_the_way_out_is_said(tm
         file.write_bytes(b"no database, and long enough to be seen" * 100)
     if fault == "half made":
         sqlite(file, "CREATE TABLE mcp_servers (name TEXT)")
+    folder, record = artefact(tmp_path, mean=7.0)  # not logged yet
     before = file.read_bytes()
     # where everything is logged MLflow is not asked, so something else is to be logged
     with pytest.raises(TrackingError, match=f"{said}.*move the file away.*upgrade MLflow.*tracking=none"):

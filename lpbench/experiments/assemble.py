@@ -34,20 +34,30 @@ def assemble(entries: Iterable[Entry], store: Store) -> pd.DataFrame:
     """
     tables, done, names = list[pa.Table](), list[pa.Table](), list[tuple[list[str], int]]()
     for _, alike in groupby(sorted(entries, key=_place), key=_place):
-        parts = [part for entry in alike for part in _by_budget(entry, _entry_table(entry, store))]
-        for _, entry, table in sorted(parts, key=lambda part: part[0]):
-            names.append(([getattr(entry, name) for name in _OF_ENTRY], len(table)))
-            tables.append(table)
+        parts, pieces, fresh = list[tuple[tuple[float, float], Entry, int]](), list[pa.Table](), list[pa.Table]()
+        for entry in alike:
+            for place, table in _by_budget(entry, _entry_table(entry, store)):
+                parts.append((place, entry, len(table)))
+                fresh.append(table)
+            if len(fresh) >= _MANY:
+                pieces, fresh = [*pieces, _compact(fresh)], []
+        order = sorted(range(len(parts)), key=lambda k: parts[k][0])
+        names += [([getattr(parts[k][1], name) for name in _OF_ENTRY], parts[k][2]) for k in order]
+        if pieces:
+            rows = np.split(np.arange(sum(part[2] for part in parts)), np.cumsum([part[2] for part in parts])[:-1])
+            tables.append(_compact([*pieces, *fresh]).take(np.concatenate([rows[k] for k in order])))
+        else:
+            tables += [fresh[k] for k in order]
         if len(tables) >= _MANY:
             done, tables = [*done, _compact(tables)], []
     if not names:
         return pd.DataFrame(columns=SCORE_COLUMNS)
     whole = _compact([*done, *tables])
     columns = {name: _in_pandas(whole.column(name)) for name in whole.column_names}
-    each, rows = zip(*names, strict=True)
+    each, counts = zip(*names, strict=True)
     for name, texts in zip(_OF_ENTRY, zip(*each, strict=True), strict=True):
         known, codes = np.unique(np.array(texts, dtype=object), return_inverse=True)
-        columns[name] = _categories(codes.repeat(rows), known.tolist())
+        columns[name] = _categories(codes.repeat(counts), known.tolist())
     return pd.DataFrame({name: columns[name] for name in SCORE_COLUMNS}, copy=False)
 
 
@@ -71,7 +81,7 @@ def _entry_table(entry: Entry, store: Store) -> pa.Table:
     return _placeholder(entry, failure["status"], failure["reason"])
 
 
-def _by_budget(entry: Entry, table: pa.Table) -> list[tuple[tuple[float, float], Entry, pa.Table]]:
+def _by_budget(entry: Entry, table: pa.Table) -> list[tuple[tuple[float, float], pa.Table]]:
     """Sort the rows of an entry by budget, grid point and replication; one table a budget, with its place."""
     epsilon = table.column("epsilon").to_numpy()
     table = table.take(pa.array(_order(epsilon, table)))
@@ -79,7 +89,7 @@ def _by_budget(entry: Entry, table: pa.Table) -> list[tuple[tuple[float, float],
     x = -math.inf if entry.x_value is None else float(entry.x_value)
     parts, start = [], 0
     for value, rows in zip(*np.unique(epsilon, return_counts=True), strict=True):
-        parts.append(((float(value), x), entry, table.slice(start, rows)))
+        parts.append(((float(value), x), table.slice(start, rows)))
         start += int(rows)
     return parts
 

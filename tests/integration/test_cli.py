@@ -123,6 +123,7 @@ def test_a_list_names_what_a_run_would_refuse(tmp_path, monkeypatch, capsys):
     assert "unknown key 'colour'" in capsys.readouterr().err
     assert main(["check", "method", "mine"]) == 2
     assert "unknown key 'colour'" in capsys.readouterr().err
+    catalogue.clear()  # other tests' commands do not name it
 
 
 def test_listed_methods_state_their_privacy_model(capsys):
