@@ -107,7 +107,7 @@ def write_standings(
 
 def read_standings(folder: Path) -> pd.DataFrame:
     """The table of a report's folder; without rows where there is none."""
-    path = folder / FILE
+    path = folder / FILE if (folder / FILE).is_file() else folder / f"{FILE}.gz"  # as it is committed
     if not path.is_file():
         return pd.DataFrame(columns=[*COLUMNS, "bits", "seconds"])
     table = read_csv(path)
