@@ -17,6 +17,7 @@ CARRIED = (
     "results/published/*",
     "results/reproduced/*.json",
     "results/reproduced/**/*.csv",
+    "results/reproduced/*.csv.gz",
     "results/reproduced/leaderboard.js",
     "results/reproduced/scores/*",
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 import shutil
 import sys
@@ -17,10 +16,6 @@ from lpbench.paths import COMMITTED, RESULTS_VARIABLE
 # command that a test starts, would only wait for the others. numpy reads this when it is imported.
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
-
-# a table that is committed packed, as `lpbench report` writes it
-if not (COMMITTED / "standings.csv").is_file():
-    (COMMITTED / "standings.csv").write_bytes(gzip.decompress((COMMITTED / "standings.csv.gz").read_bytes()))
 
 # Examples are derived from the test itself, so that no run fails by chance; shared machines make deadlines meaningless.
 settings.register_profile("lpbench", derandomize=True, deadline=None)

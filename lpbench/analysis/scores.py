@@ -11,13 +11,13 @@ import json
 import math
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 
 from lpbench.errors import DataError
-from lpbench.files import write_text
+from lpbench.files import atomic_write
 from lpbench.problem import METRICS
 
 #: A cell: one method on one scenario at one budget and one place of the horizontal axis.
@@ -208,9 +208,11 @@ def write_csv(frame: pd.DataFrame, path: Path) -> None:
     ----------
     frame : DataFrame
     path : Path
-        Floats are written with :data:`WRITTEN_DIGITS` significant digits.
+        Floats are written with :data:`WRITTEN_DIGITS` significant digits. A name that ends in ``.gz`` is packed.
     """
-    write_text(as_text(frame).to_csv(index=False, lineterminator="\n"), path)
+    packing: Any = {"method": "gzip", "mtime": 0, "filename": ""} if path.suffix == ".gz" else None
+    with atomic_write(path) as file:
+        as_text(frame).to_csv(file, index=False, lineterminator="\n", compression=packing)
 
 
 def as_text(frame: pd.DataFrame) -> pd.DataFrame:

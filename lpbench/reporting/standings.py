@@ -1,4 +1,4 @@
-"""The table of standings of some artefacts, and its file ``standings.csv``: one row a method on one data set."""
+"""The table of standings of some artefacts, and its file: one row a method on one data set."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from lpbench.experiments.timing import fit_seconds
 from lpbench.reporting.paper import papers, trial_experiments
 from lpbench.reporting.printed_names import card_of
 
-FILE = "standings.csv"
+FILE = "standings.csv.gz"
 #: What ``settings.data_sets`` of an experiment calls its data sets -> their role.
 ROLES = {"development": "development", "conclusions": "held out", "sealed": "sealed"}
 #: Start of the name under which a submission's rows stand.
@@ -100,15 +100,13 @@ def write_standings(
     digits = dict.fromkeys(table.select_dtypes("floating"), DIGITS) | dict.fromkeys(NOISE, 3)
     numbers = {c: [float(f"{v:.{n}g}") for v in table[c]] for c, n in digits.items()}
     # ranks are of losses: digits that are cut would tie them
-    losses = [repr(float(f"{v:.12g}")) for v in table["loss"]]
-    epsilon = [repr(float(v)) for v in table["epsilon"]]
-    write_csv(table.assign(**numbers | {"loss": losses, "epsilon": epsilon}), folder / FILE)
+    exact = {c: [repr(float(f"{v:.{n}g}")) for v in table[c]] for c, n in {"loss": 12, "epsilon": 17}.items()}
+    write_csv(table.assign(**numbers | exact), folder / FILE)
 
 
 def read_standings(folder: Path) -> pd.DataFrame:
     """The table of a report's folder; without rows where there is none."""
-    path = folder / FILE if (folder / FILE).is_file() else folder / f"{FILE}.gz"  # as it is committed
-    if not path.is_file():
+    if not (folder / FILE).is_file():
         return pd.DataFrame(columns=[*COLUMNS, "bits", "seconds"])
-    table = read_csv(path)
+    table = read_csv(folder / FILE)
     return table.astype({c: object for c in table.columns if table[c].dtype != float})  # rows are taken one by one

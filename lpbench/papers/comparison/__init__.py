@@ -11,7 +11,7 @@ REGRESSION = (
     "is what a user can have.",
     "Data sets are of three kinds: development sets, on which choices were made; held-out sets; and sealed sets, on "
     "which nothing is run before the end. Each comparison begins with advice: what to use, given what is public and "
-    "the budget. standings.csv has the loss of each method on each data set, over that of the best private constant "
+    "the budget. standings.csv.gz has the loss of each method on each data set, over that of the best private constant "
     "and of the best method without privacy, and the bits of a user's reports.",
     "This page covers regression; classification has its own.",
 )
