@@ -98,10 +98,10 @@ def check_words(drawn: np.ndarray) -> np.ndarray:
     return drawn
 
 
-def told_units(epsilon: ArrayLike, least: ArrayLike) -> np.ndarray:
+def truthful_units(epsilon: ArrayLike, least: ArrayLike) -> np.ndarray:
     """Of the 2^62 words, how many tell the truth where all others lead to a report that is drawn without it.
 
-    If the latter gives every report probability ``least`` at least, the loss is log(1 + told / (rest least)), which
+    If the latter gives every report probability ``least`` at least, the loss is log(1 + truthful / (rest least)), which
     stays below ``epsilon`` whatever the budget. One word lies at every finite budget, and none without a limit.
     """
     with np.errstate(over="ignore"):
@@ -109,8 +109,8 @@ def told_units(epsilon: ArrayLike, least: ArrayLike) -> np.ndarray:
     low = odds < 1.0
     if np.all(low):
         return _few(odds)
-    told = UNITS - np.maximum(np.ceil(UNITS / (1.0 + odds)), 1.0).astype(np.int64)
-    return np.where(np.isinf(epsilon), UNITS, np.where(low, _few(np.minimum(odds, 1.0)), told))
+    many = UNITS - np.maximum(np.ceil(UNITS / (1.0 + odds)), 1.0).astype(np.int64)
+    return np.where(np.isinf(epsilon), UNITS, np.where(low, _few(np.minimum(odds, 1.0)), many))
 
 
 def _few(odds: np.ndarray) -> np.ndarray:
@@ -120,7 +120,7 @@ def _few(odds: np.ndarray) -> np.ndarray:
 
 def kept_units(epsilon: ArrayLike) -> np.ndarray:
     """Of the 2^62 words, how many keep a bit: those that tell it, and half of the others."""
-    told: np.ndarray = UNITS // 2 + told_units(epsilon, 0.5) // 2
+    told: np.ndarray = UNITS // 2 + truthful_units(epsilon, 0.5) // 2
     return told
 
 

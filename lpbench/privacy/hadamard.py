@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from lpbench.errors import ConfigurationError
-from lpbench.privacy.exact import UNITS, check_words, in_blocks, told_units
+from lpbench.privacy.exact import UNITS, check_words, in_blocks, truthful_units
 from lpbench.privacy.mechanism import CategoryMechanism
 from lpbench.privacy.payload import Field, Integers
 
@@ -55,7 +55,7 @@ class HadamardResponse(CategoryMechanism):
     @cached_property
     def told(self) -> int:
         """Of 2^62 whole numbers, how many show the category; all others lead to any report."""
-        return int(told_units(self.budget, 0.5 / self.blocks))
+        return int(truthful_units(self.budget, 0.5 / self.blocks))
 
     @property
     def bits(self) -> float:

@@ -26,7 +26,7 @@ from lpbench.privacy.exact import (
     in_blocks,
     kept_units,
     log_law,
-    told_units,
+    truthful_units,
 )
 from lpbench.privacy.mechanism import CategoryMechanism, FiniteMechanism, check_epsilon
 from lpbench.privacy.payload import Field, Integers
@@ -101,7 +101,7 @@ def grr_reports(truth: np.ndarray, m: ArrayLike, epsilon: ArrayLike, keep: np.nd
 
 def grr_told(m: ArrayLike, epsilon: ArrayLike) -> np.ndarray:
     """Of 2^62 words, those that tell the truth; the others choose evenly among m categories."""
-    return told_units(epsilon, UNITS // np.asarray(m, dtype=np.int64) / UNITS)
+    return truthful_units(epsilon, UNITS // np.asarray(m, dtype=np.int64) / UNITS)
 
 
 @dataclass(frozen=True)

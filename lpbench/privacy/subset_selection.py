@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lpbench.errors import ConfigurationError
-from lpbench.privacy.exact import UNITS, blocks, check_words, told_units, words
+from lpbench.privacy.exact import UNITS, blocks, check_words, truthful_units, words
 from lpbench.privacy.mechanism import CategoryMechanism, check_epsilon
 from lpbench.privacy.payload import Field, Integers
 from lpbench.privacy.randomized_response import grr_reports, grr_told
@@ -86,7 +86,7 @@ def subset_reports(
 
 def subset_told(m: int, size: int, epsilon: float) -> int:
     """Of 2^62 words, those that put the truth into the subset; the others draw from all subsets."""
-    return int(told_units(epsilon, size / m))
+    return int(truthful_units(epsilon, size / m))
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from lpbench.estimators.histoftree.user_cells import CellQuery, UserCells
 from lpbench.partitions import CellSums, KeyIndex, cell_keys
 from lpbench.privacy import RandomizedResponse, grr_weights, rr_reports
 from lpbench.privacy.counter import hashed_words
-from lpbench.privacy.exact import UNITS, check_words, told_units
+from lpbench.privacy.exact import UNITS, check_words, truthful_units
 
 
 def reports_truth(choices: np.ndarray, budget: float, keep: np.ndarray) -> np.ndarray:
@@ -27,7 +27,7 @@ def reports_truth(choices: np.ndarray, budget: float, keep: np.ndarray) -> np.nd
     # Of 2^62 words, a number below b has at least 2^62 / b - 1: each factor b of V is uneven by b in 2^62 at most. The
     # factors add up to at most 2 |V|, and to less than 2^41 of whatever features and leaves.
     uneven = np.minimum(2.0 * choices, 2.0**41) / UNITS
-    return check_words(keep) < told_units(budget, (1.0 - uneven) / choices)
+    return check_words(keep) < truthful_units(budget, (1.0 - uneven) / choices)
 
 
 def bit_reports(truth: np.ndarray, budget: float, seed: int, users: np.ndarray, cells: np.ndarray) -> np.ndarray:
