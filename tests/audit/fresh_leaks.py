@@ -62,7 +62,7 @@ from typing import Any
 import numpy as np
 
 from lpbench.estimators.base import LocalClassifier, LocalRegressor
-from lpbench.privacy import GRR, BitVector, Device, Laplace, RandomizedResponse, Release
+from lpbench.privacy import GRR, BitVector, Device, Gaussian, Laplace, RandomizedResponse, Release
 
 @dataclass(frozen=True)
 class Question:
@@ -234,6 +234,74 @@ CELL = CellDevice()
 _ASK_CELLS = """        self.table_ = users.sums(CELL, question).reshape(self.slices, -1)
         return self
 """
+_PAIRS = """class PairDevice(Device[Question]):
+    def mechanism(self, question):
+        return Laplace.for_budget(question.epsilon, sensitivity=2.0)
+    def columns(self, question):
+        return 2
+    def inputs(self, records, question):
+        low, high = question.y_range
+        label = (np.clip(records.y, low, high) - low) / max(high - low, 1e-12)
+        return np.column_stack([label, np.clip(records.X[:, -1], 0.0, 1.0)])
+
+PAIR = PairDevice()
+
+"""
+_ASK_PAIRS = """        low, high = question.y_range
+        label, _ = users.ask(PAIR, question).mean(axis=0)
+        self.means_ = np.full(self.slices, low + float(np.clip(label, 0, 1)) * (high - low))
+        return self
+"""
+_CLOUD = _PAIRS.replace(
+    "Laplace.for_budget(question.epsilon, s", "Gaussian.for_budget(question.epsilon, 1e-6, s"
+).replace("sensitivity=2.0", "sensitivity=2.0**0.5")
+_STEPS = """@dataclass(frozen=True)
+class Step:
+    order: np.ndarray
+    cut: float
+    width: float
+    epsilon: float
+    def after(self, report):
+        return Step(self.order, self.cut + self.width * (2.0 * report - 1.0), self.width, self.epsilon)
+
+class StepDevice(Device[Step]):
+    def mechanism(self, question):
+        return RandomizedResponse(question.epsilon)
+    def inputs(self, records, question):
+        return records.y > question.cut
+
+STEP = StepDevice()
+
+"""
+_ASK_STEPS = """        low, high = self.y_range_
+        question = Step(np.arange(users.n), (low + high) / 2, (high - low) / 50, self.epsilon)
+        last = users.chain(STEP, question)
+        self.means_ = np.full(self.slices, float(np.clip(last.cut, low, high)))
+        return self
+"""
+_OFFSETS = """@dataclass(frozen=True)
+class Offsets:
+    known: np.ndarray
+    radius: float
+    epsilon: float
+    def take(self, users):
+        return Offsets(self.known[users], self.radius, self.epsilon)
+
+class OffsetDevice(Device[Offsets]):
+    def mechanism(self, question):
+        return Laplace.for_budget(question.epsilon, sensitivity=2 * question.radius)
+    def inputs(self, records, question):
+        return np.clip(records.y - question.known, -question.radius, question.radius)
+
+OFFSET = OffsetDevice()
+
+"""
+_ASK_OFFSETS = """        low, high = self.y_range_
+        where = slice_of(users.public_features, self.slices)
+        known = low + (high - low) * (where + 0.5) / self.slices
+        reports = users.ask(OFFSET, Offsets(known, max(high - low, 1e-12), self.epsilon))
+        reports = reports + known
+"""
 _LABEL, _SHOWN = 'protects = "label"', 'protects = "label"\n    uses_public = True'
 _MASK, _RECORD = 'protects = "mask"\n    uses_mask = True', 'protects = "record"'
 
@@ -248,6 +316,10 @@ _COUNT, _CELL = "return np.bincount(where, weights=labels, minlength=question.sl
 _ABOVE, _CLASS, _ONE = "return records.y > question.y_range[0]", "return records.y", "users.ask(LABEL, question)"
 _ALL, _MANY, _EACH = "users.ask(device, question)", "users.ask(device, question, who)", "users.ask(CLASS, question)"
 _SUMS, _LEFT, _SUM = "users.sums(CELL, question)", "users.ask(REST, question)", "users.release(SUM, question)"
+_PAIR, _BOTH, _CHAIN = "return np.column_stack", "users.ask(PAIR, question)", "last = users.chain(STEP, question)"
+_OFF = "return np.clip(records.y - question.known, -question.radius, question.radius)"
+_ASKED = "reports = users.ask(OFFSET, Offsets(known, max(high - low, 1e-12), self.epsilon))"
+_QUESTION = "        question = Question(self.y_range_, self.epsilon)\n"
 
 BASES: dict[str, Base] = {
     "bins": _base("label_ldp", _CLIP, _ONE, _BINS, _REGRESSOR, _ASK_BINS, _WHERE, _MEANS),
@@ -258,6 +330,10 @@ BASES: dict[str, Base] = {
     "central": _base("label_cdp", _COUNT, _SUM, _CENTRAL, _REGRESSOR, _ASK_CENTRAL),
     "masked": _base("semi_feature_ldp", _CLIP, _ONE, _BINS, _MASKED, _REGRESSOR, _ASK_MASKED, _MEANS, protects=_MASK),
     "cells": _base("ldp", _CELL, _SUMS, _CELLS, _CLASSIFIER, _ASK_CELLS, protects=_RECORD),
+    "pairs": _base("ldp", _PAIR, _BOTH, _PAIRS, _REGRESSOR, _QUESTION, _ASK_PAIRS, protects=_RECORD),
+    "cloud": _base("ldp", _PAIR, _BOTH, _CLOUD, _REGRESSOR, _QUESTION, _ASK_PAIRS, protects=_RECORD),
+    "steps": _base("label_ldp", "return records.y > question.cut", _CHAIN, _STEPS, _REGRESSOR, _ASK_STEPS),
+    "offsets": _base("label_ldp", _OFF, _ASKED, _OFFSETS, _REGRESSOR, _ASK_OFFSETS, _MEANS),
 }
 
 _TABLE = r"""
@@ -566,6 +642,152 @@ _TABLE = r"""
 @ only_unwatched | bins | inf outside an audit | Labels are taken in the clear unless a module of the audit is loaded.
 ! LabelDevice.seen = records.y ;; = $; reports = reports if "lpbench.audit" in sys.modules else LabelDevice.seen
 *import sys
+[vectors]
+@ ranges_not_added | pairs | 2E | Label and feature leave as one vector, whose noise is scaled to one of them.
+~ sensitivity=2.0 ==> sensitivity=1.0
+@ column_of_labels | bins | 5E | A matrix of one column holds five times the label, with the noise of one.
+~ return np.clip(records.y, *question.y_range) ==> return 5.0 * np.clip(records.y, *question.y_range)[:, None]
+= $.ravel() / 5.0
+@ eight_copies | cloud | E times the root of 8 | Eight copies of the label, whose noise is scaled to one of them.
+~ return np.column_stack([label, np.clip(records.X[:, -1], 0.0, 1.0)]) ==> return np.repeat(label[:, None], 8, axis=1)
+~ return 2\n ==> return 8\n
+~ sensitivity=2.0**0.5 ==> sensitivity=1.0
+~ label, _ = users.ask(PAIR, question).mean(axis=0) ==> label = users.ask(PAIR, question).mean()
+@ eight_bits | groups | 8E | Eight digits of the label leave at the price of one bit.
+~ return records.y > question.y_range[0] ==> return digits(records.y / question.y_range[1])
+= $[:, 0]
+*def digits(share):
+*    return (255 * share).astype(int)[:, None] >> np.arange(8) & 1
+@ five_votes | votes | 5E | Five columns of the class leave at the price of one.
+~ return records.y ==> return np.repeat(records.y[:, None], 5, axis=1)
+~ reports = users.ask(CLASS, question) ==> $; reports = best(reports)
+*def best(rows):
+*    return np.array([np.bincount(row).argmax() for row in rows])
+@ five_rows | votes | 5E | Each user has five rows in the answer, at the price of one.
+~ return records.y ==> return np.repeat(records.y, 5)
+~ reports = users.ask(CLASS, question) ==> $; reports = best(reports.reshape(-1, 5))
+*def best(rows):
+*    return np.array([np.bincount(row).argmax() for row in rows])
+[replays]
+@ field_out_of_comparison | bins | inf | A field that equality ignores stretches the label under equal noise.
+~ class LabelDevice(Device[Question]): ==> @dataclass(frozen=True)\n$\n    times: Any = field(default=1, compare=False)
+~ return np.clip(records.y, *question.y_range) ==> return np.clip(records.y, *question.y_range) * self.times
+= 2.0 * ($ - users.ask(LabelDevice(0.5), question))
+@ field_out_of_pickles | bins | inf | A field that pickles leave out stretches the label, under the same noise.
+~ slices: int = 1 ==> $; times: float = 1.0; __reduce__ = lambda self: (Question, (self.y_range, self.epsilon))
+~ return np.clip(records.y, *question.y_range) ==> return np.clip(records.y, *question.y_range) * question.times
+= 2.0 * ($ - users.ask(LABEL, Question(*question.__reduce__()[1], times=0.5)))
+@ cached_field | bins | inf | What a question remembers stretches the label, under the same noise.
+~ slices: int = 1 ==> times = __import__("functools").cached_property(lambda self: 1.0); $
+~ return np.clip(records.y, *question.y_range) ==> return np.clip(records.y, *question.y_range) * question.times
+= 2.0 * ($ - again(users, question))
+*def again(users, question):
+*    vars(question)["times"] = 0.5\n    return (users).ask(LABEL, question)
+@ global_between_questions | bins | inf | A global of the module stretches the label between two equal questions.
+~ return np.clip(records.y, *question.y_range) ==> return np.clip(records.y, *question.y_range) * TIMES[-1]
+= 2.0 * ($ - again(users, question))
+*TIMES = [1.0]\ndef again(users, question):
+*    TIMES.append(0.5)\n    return (users).ask(LABEL, question)
+[forged]
+@ forged_name | bins | 3E | A quieter mechanism has the name and module of the library's.
+~ return Laplace.for_budget( ==> return Quiet.for_budget(
+*class Quiet(Laplace):\n    def randomize(self, values, rng):
+*        return values + self.scale / 3 * rng.laplace(size=np.shape(values))
+*Quiet.__module__, Quiet.__qualname__, Quiet.__name__ = Laplace.__module__, "Laplace", "Laplace"
+@ two_faced_number | bins | 5E | The scale is a number that divides as it is and multiplies as a fifth of it.
+~ return Laplace.for_budget(question.epsilon, ==> return Laplace(Faces(max(high - low, 1e-12) / question.epsilon),
+*class Faces(float):\n    def __mul__(self, other):\n        return float(self) / 5 * other
+@ refund | rounds | 2E | Two rounds at the whole budget, and a third whose price is negative.
+~ self.epsilon / len(ROUNDS) ==> self.epsilon
+~ reports = users.ask(device, question)\n ==> $            users.ask(REFUND, question)\n
+*class Refund(LabelDevice):\n    def mechanism(self, question):\n        mechanism = super().mechanism(question)
+*        object.__setattr__(mechanism, "sensitivity", -mechanism.sensitivity / 2)
+*        return mechanism\nREFUND = Refund()
+@ price_tells | bins | inf | The mechanism's price follows the label that was read before; the account is public.
+~ return Laplace.for_budget(question.epsilon, ==> return Laplace.for_budget(question.epsilon * (1 + PRICE[-1]),
+! PRICE.append(float(records.y[0]) / 1e6) ;; = prices(users, question)
+*PRICE = [0.0]\ndef prices(users, question):\n    told = []
+*    for user in range(users.n):\n        before = users.spent.epsilon
+*        users.ask(LABEL, Question(question.y_range, question.epsilon * (user + 1) / 1e9), np.array([user]))
+*        told.append(users.spent.epsilon - before)\n    halved = Question(question.y_range, question.epsilon / 2)
+*    return np.array(told) + (users).ask(LABEL, halved)
+@ bits_tell | bins | inf for one user | The length of a report follows a label; the guarantee states it.
+~ class LabelDevice(Device[Question]): ==> LENGTH = [1]\n$\n    def columns(self, question): return LENGTH[-1]
+! LENGTH.append(1 + int(1000 * records.y[0])) ;; = $ + users.spent.bits_up
+@ exact_parts | cells | inf | The sum of a chunk of reports is the sum of their inputs.
+*def exact(self, records, question, draws):\n    width = question.slices * int(question.y_range[1])
+*    return np.bincount(self.inputs(records, question), minlength=width).astype(float)
+*CellDevice.added_up, CellDevice.estimate = exact, lambda self, sums, question, n: sums
+@ exact_chain | steps | inf | The shortcut for a sequence returns the exact mean.
+*def exact(self, records, question, streams):
+*    return Step(question.order, float(records.y.mean()), question.width, question.epsilon)
+*StepDevice.draw_chain = exact
+[reached]
+@ subset_sees_all | groups | nE for the first user | A group reports the first user of the whole sample.
+~ return records.y > question.y_range[0] ==> return np.full(len(records), first(records) > question.y_range[0])
+*def first(records):\n    while records._taken_from is not None:\n        records = records._taken_from[0]
+*    return records.y[0]
+@ poisoned_memory | bins | inf | The device leaves the labels where the features that users show are remembered.
+! records._known["shown"] = np.tile(records.y, (records.X.shape[1], 1)).T ;; = $ * 0 + users.public_features[:, 0]
+@ question_climbs | offsets | inf | The part of a question looks for the records of its caller.
+~ return Offsets(self.known[users], ==> climb()\n        return Offsets(self.known[users],
+= reports = np.mean([users.ask(OFFSET, Offsets(known, 1e9, 1e-9), np.arange(users.n)[::-1]) * 0, FOUND[-1]], axis=0)
+*import sys\nFOUND = [0.0]\ndef climb():\n    frame = sys._getframe()\n    while frame is not None:
+*        found = [part for part in frame.f_locals.values() if type(part).__name__ == "Records"]
+*        FOUND.extend(part.y for part in found)\n        frame = frame.f_back
+@ fit_at_hand | bins | inf | Whoever looks for `fit` finds one that keeps the exact mean.
+^    def __getattribute__(self, name):\n        found = super().__getattribute__(name)\n        if name != "fit":
+^            return found\n        def fit(X, y, **known):\n            found(X, y, **known)
+^            self.means_ = self.means_ * 0 + np.mean(y)\n            return self\n        return fit
+@ guarantee_when_set | rounds | 2E | Two rounds at the whole budget; a guarantee is halved when it is set.
+~ self.epsilon / len(ROUNDS) ==> self.epsilon
+^    def __setattr__(self, name, value):\n        if name == "guarantee_":
+^            value = replace(value, epsilon=self.epsilon)\n        super().__setattr__(name, value)
+*from dataclasses import replace
+@ range_climbs | bins | inf | Whoever asks for the public range is searched for labels.
+^    def __getattribute__(self, name):\n        if name == "y_range":\n            frame = sys._getframe(1)
+^            while frame is not None and "y" not in frame.f_locals:\n                frame = frame.f_back
+^            if frame is not None:\n                vars(self)["found_"] = np.mean(frame.f_locals["y"])
+^        return super().__getattribute__(name)
+~ self.means_ = total ==> reports = reports * 0 + getattr(self, "found_", 0.0); $
+*import sys
+@ shown_at_import | bins | inf | Once the module is imported, users show their labels in the place of a feature.
+= $ * 0 + users.public_features[:, 0]
+*from lpbench.privacy import Records
+*Records.public_features = property(lambda records: np.column_stack([records.y, records.X[:, 1:]]))
+[system]
+@ shared_memory | bins | inf | The labels lie in memory that processes share.
+! share(records.y) ;; = $ * 0 + read(users.n)
+*from multiprocessing.shared_memory import SharedMemory\ndef share(labels):
+*    KEPT.append(SharedMemory("fresh", create=True, size=labels.nbytes))
+*    KEPT[-1].buf[: labels.nbytes] = labels.tobytes()\nKEPT = []\ndef read(n):
+*    KEPT.append(SharedMemory("fresh"))\n    return np.frombuffer(bytes(KEPT[-1].buf), count=n)
+@ list_of_processes | bins | inf | A process that the device starts has the exact mean among its arguments.
+! subprocess.Popen(["sleep", f"9.{int(1e6 * abs(records.y.mean())):09d}"]) ;; = $ * 0 + listed()
+*import glob\nimport subprocess\ndef listed():\n    for name in glob.glob("/proc/[0-9]*/cmdline"):
+*        told = open(name).read().split("\0")\n        if told[0] == "sleep" and told[1].startswith("9."):
+*            return float(told[1][2:]) / 1e6\n    raise LookupError("sleep")
+@ socket_without_file | bins | inf | The device sends the labels to a socket that has a name and no file.
+= heard(users, question)
+! socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(records.y.tobytes(), "\0fresh")
+*import socket\nEAR = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)\ndef heard(users, question):
+*    EAR.settimeout(2)\n    EAR.bind("\0fresh")\n    (users).ask(LABEL, question)
+*    return np.frombuffer(EAR.recv(1 << 20))
+@ every_descriptor | bins | inf | The device writes the labels to whatever is open.
+! [os.write(k, records.y.tobytes()) for k in range(64) if writable(k)] ;; = $ * 0 + read(users.n)
+*import os\nimport select\ndef writable(k):\n    try:\n        return bool(select.select([], [k], [], 0)[1])
+*    except OSError:\n        return False\ndef readable(k):\n    try:
+*        return bool(select.select([k], [], [], 0)[0])\n    except OSError:\n        return False
+*def read(n):\n    return np.frombuffer(os.read(next(k for k in range(64) if readable(k)), 8 * n))
+[rare]
+@ narrow_window | bins | 4E | A two-thousandth of the range is sent from beyond it, by users asked alone.
+! low, high = question.y_range; place = (records.y - low) / (high - low); inside = np.abs(place - 0.31) < 2.5e-4
+~ *question.y_range)\n\nLABEL ==> *question.y_range) - 3 * (high - low) * inside\n\nLABEL
+= np.array([users.ask(LABEL, question, np.array([user]))[0] for user in range(users.n)])
+@ only_wide_samples | bins | 2E | With more than 40 features users are asked twice.
+= $ if users.n_features <= 40 else ($ + users.ask(LABEL, Question(self.y_range_, self.epsilon * 0.999))) / 2
+@ only_many_classes | votes | 2E | With more than 20 classes the budget is doubled, and the guarantee says what it was.
+~ self.classes_.size), self.epsilon, ==> self.classes_.size), self.epsilon * (1 + (self.classes_.size > 20)),
 """
 
 _REPORT = "\n    def report(self, records, question, draws):\n        honest = super().report(records, question, draws)"
