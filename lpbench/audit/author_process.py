@@ -26,12 +26,10 @@ from lpbench.errors import LpbenchError, PrivacyError
 from lpbench.estimators.base import LocalClassifier, LocalRegressor
 from lpbench.experiments.method import import_object
 from lpbench.privacy import Device, Guarantee, PublicSample, Records, Release, Users
-from lpbench.privacy.device import question_of
+from lpbench.privacy.device import own_statements, question_of
 
 #: Longest frame, in bytes.
 LONGEST = 1 << 29
-#: What a device may define beside ``mechanism`` and ``inputs``; law, report, budget and draws are the harness's.
-OF_A_DEVICE = {"mechanism", "inputs", "columns", "estimate", "addends", "check", "possible"}
 #: Names of the base class that a method may define: none of them meets raw rows.
 OF_A_METHOD = {
     "learn", "predict", "predict_proba", "learn_grid", "learn_grids", "resolve_grid", "replications_per_batch",
@@ -185,11 +183,9 @@ def predict(asked: dict[str, Any], pipe: Pipe) -> dict[str, Any]:
 def device(asked: dict[str, Any], pipe: Pipe) -> dict[str, Any]:
     """The mechanism of a device for a question; no record is here."""
     device, question = _device_and_question(asked)
-    kinds = [kind for kind in type(device).__mro__ if kind not in (Device, object) and not kind.__module__ == "typing"]
-    names = {name for kind in kinds for name in vars(kind) if hasattr(Device, name) and not name.startswith("_")}
     device.check(question)
     return {
-        "name": type(device).__name__, "replaced": sorted(names - OF_A_DEVICE),
+        "name": type(device).__name__, "replaced": list(own_statements(type(device))),
         "mechanism": encode(device.mechanism(question)), "columns": device.columns(question),
         "takes": hasattr(question, "take"),
     }  # fmt: skip

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils import ClassifierTags, Tags, TargetTags
@@ -33,6 +33,7 @@ from lpbench.audit.isolation import Isolation, isolation
 from lpbench.errors import DataError, LpbenchError, PrivacyError
 from lpbench.paths import own_folders
 from lpbench.privacy import Device, Guarantee, Mechanism, Records, Release, Users
+from lpbench.privacy.device import of_the_library
 from lpbench.privacy.spending import numeric_bits
 
 #: Seconds of one request.
@@ -144,7 +145,7 @@ class OwnDevice(Device[OwnQuestion]):
     """A device of the author's own: its inputs come from its place, everything else is the harness's."""
 
     content: bytes
-    place: Place = field(compare=False, repr=False)
+    place: ClassVar[Place]
 
     def told(self, question: OwnQuestion) -> dict[str, Any]:
         """Name, mechanism and length of a report, which depend on the question alone; each question is told once."""
@@ -156,7 +157,7 @@ class OwnDevice(Device[OwnQuestion]):
 
     def mechanism(self, question: OwnQuestion) -> Mechanism:
         found = decode(self.told(question)["mechanism"], library_object)
-        if not isinstance(found, Mechanism):
+        if not (isinstance(found, Mechanism) and of_the_library(found)):
             raise PrivacyError(
                 f"{type(self).__name__}.mechanism returns a {type(found).__name__}, no mechanism of this library"
             )
@@ -177,9 +178,9 @@ class OwnDevice(Device[OwnQuestion]):
 
 
 @cache
-def _own_device(name: str) -> type[OwnDevice]:
-    """The class of a device of that name, so that complaints have the author's word."""
-    return type(name, (OwnDevice,), {})
+def _own_device(name: str, place: Place) -> type[OwnDevice]:
+    """The class of the devices of that name at a place, so that complaints have the author's word."""
+    return type(name, (OwnDevice,), {"place": place})
 
 
 @dataclass(eq=False)
@@ -265,7 +266,7 @@ class Serving:
                 "the inputs of a record, and the harness draws, reports and charges"
             )
         own = OwnQuestionInParts if told["takes"] else OwnQuestion
-        return _own_device(told["name"])(device, self.devices), own(question)
+        return _own_device(told["name"], self.devices)(device), own(question)
 
 
 @dataclass(frozen=True)

@@ -111,11 +111,12 @@ def complaints_in(
         return
     yield from wrong_answers(model, recording, users.spent, sample)
     if not recording.revealed:
+        yield from _broken_laws(recording)
         yield from _sealed(model, fitted, sample, make_users, recording)
 
 
 def wrong_answers(model: Any, recording: Recording, spent: Guarantee, sample: AuditSample) -> Iterator[Complaint]:
-    """Everything that is wrong with what passed in one run: account, rows, laws."""
+    """Everything that is wrong with what passed in one run: account and rows."""
     n_classes = 0 if sample.classes is None else sample.classes.size
     y_range = Y_RANGE if sample.classes is None else None
     for what in wrong_account(recording, spent, len(sample.records), y_range, n_classes):
@@ -129,7 +130,6 @@ def wrong_answers(model: Any, recording: Recording, spent: Guarantee, sample: Au
     for entry in _distinct(recording):
         for what in broken_rows(entry, y_range, n_classes):
             yield Complaint("rows", what)
-    yield from _broken_laws(recording)
 
 
 def _broken_laws(recording: Recording) -> Iterator[Complaint]:

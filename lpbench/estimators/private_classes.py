@@ -19,6 +19,7 @@ from lpbench.privacy import (
     prior_reports,
     ranked_classes,
 )
+from lpbench.privacy.device import proven
 from lpbench.privacy.payload import Field
 from lpbench.seeds import Streams
 
@@ -42,6 +43,7 @@ class ClassQuestion:
         return self if self.prior is None else replace(self, prior=self.prior[users])
 
 
+@proven
 class ClassDevice(Device[ClassQuestion]):
     """Randomise the own class code; features are not read."""
 

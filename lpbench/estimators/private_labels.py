@@ -11,7 +11,7 @@ import numpy as np
 
 from lpbench.checks import check_choice
 from lpbench.privacy import Device, DiscreteLaplace, Laplace, Records, check_epsilon
-from lpbench.privacy.device import Answers
+from lpbench.privacy.device import Answers, proven
 from lpbench.privacy.payload import Field, Reals
 from lpbench.seeds import Streams
 
@@ -53,6 +53,7 @@ class LabelQuestion:
         return discrete_labels(hi - lo, self.epsilon) if self.noise == "discrete" and hi > lo else None
 
 
+@proven
 class LabelDevice(Device[LabelQuestion]):
     """Clip the label to the public range and add Laplace noise.
 

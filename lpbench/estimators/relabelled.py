@@ -12,7 +12,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from lpbench.privacy import Device, Guarantee, Mechanism, PublicSample, Records, Users
-from lpbench.privacy.device import question_of
+from lpbench.privacy.device import proven, question_of
 from lpbench.privacy.payload import Field
 from lpbench.seeds import Streams
 
@@ -47,6 +47,7 @@ class RelabelledQuestion:
         return RelabelledQuestion(question_of(self.question, users), self.relabelling)
 
 
+@proven
 @dataclass(frozen=True)
 class RelabelledDevice(Device[RelabelledQuestion]):
     """Relabel the own record, and answer as another device does."""

@@ -6,9 +6,11 @@ values: the client's code exists once.
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -21,9 +23,15 @@ from lpbench.privacy.records import Records
 from lpbench.seeds import Streams
 
 Q = TypeVar("Q")
+K = TypeVar("K", bound=type)
 
 #: The randomness of an answer in a simulation: ``answers(verb, questions answered before, who=None)``.
 Answers = Callable[..., Streams]
+
+#: What anybody's device may define: the mechanism, what a record puts into it, and what the curator makes of reports.
+OF_ANYBODY = frozenset({"mechanism", "inputs", "columns", "estimate", "addends", "check"})
+#: Devices and releases that may state laws, budgets and shortcuts: tests and the audit hold them to their mechanisms.
+_PROVEN: set[type] = set()
 
 #: Entries of reports that are drawn at once where reports are added up.
 _CHUNK = 1 << 20
@@ -36,6 +44,34 @@ def question_of(question: Any, users: Any) -> Any:
     """
     take = getattr(question, "take", None)
     return question if take is None else take(users)
+
+
+def proven(kind: K) -> K:
+    """Enter a class of this library into the list of devices and releases that may state a law of their own."""
+    _PROVEN.add(kind)
+    return kind
+
+
+@cache
+def own_statements(kind: type) -> tuple[str, ...]:
+    """What a class states beyond what anybody's device may, by the names of the base class that it defines anew."""
+    base = Release if issubclass(kind, Release) else Device
+    anew = {name for own in kind.__mro__ if own not in base.__mro__ for name in vars(own) if hasattr(base, name)}
+    return tuple(sorted(name for name in anew - OF_ANYBODY if not name.startswith("_")))
+
+
+def of_the_library(mechanism: Any) -> bool:
+    """Whether a mechanism is of a class of :mod:`lpbench.privacy`, whose privacy maps are proven."""
+    kind = type(mechanism)
+    return getattr(sys.modules["lpbench.privacy"], kind.__name__, None) is kind
+
+
+def stated_by_author(device: Any, question: Any) -> bool:
+    """Whether what an answer costs is its author's word: a law, budget, mechanism or statistic of somebody's own."""
+    kind = type(device)
+    if kind in _PROVEN:
+        return False
+    return bool(own_statements(kind)) or not of_the_library(device.mechanism(question))
 
 
 @dataclass(frozen=True)
@@ -137,9 +173,13 @@ class Device(ABC, Generic[Q]):
         np.add.at(sums, by, addends)
         return self.estimate(sums, question, sizes[:, None])
 
-    def draw_chain(self, records: Records, question: Q, streams: Streams) -> Q:
+    def draw_chain(self, records: Records, question: Any, streams: Streams) -> Any:
         """Draw the question after the reports of all users in ``question.order``, see :meth:`.users.Users.chain`."""
-        raise ConfigurationError(f"{type(self).__name__} has no shortcut for a sequence; ask the users one by one")
+        for place, user in enumerate(question.order):
+            draws = self.draws(streams.child("step", place=place), 1, question)
+            (report,) = self.report(records.take([user]), question, draws)
+            question = question.after(report)
+        return question
 
     def draw_many(self, records: Records, family: Any, answers: Answers) -> Any:
         """Answer a family of questions, for a sweep, as users would answer each of them; none of it is ever sent."""

@@ -16,7 +16,13 @@ from scipy.optimize import brentq
 from scipy.special import erfcx, ndtr
 
 from lpbench.checks import check_number
-from lpbench.privacy.mechanism import ContinuousMechanism, check_epsilon, check_scale, check_sensitivity
+from lpbench.privacy.mechanism import (
+    ContinuousMechanism,
+    check_epsilon,
+    check_scale,
+    check_sensitivity,
+    check_spread,
+)
 
 
 def check_delta(delta: Any, name: str = "delta") -> float:
@@ -118,6 +124,10 @@ class Gaussian(ContinuousMechanism):
     def epsilon(self) -> float:
         """Exact epsilon at ``delta`` between any two users."""
         return self.privacy_map(self.sensitivity)
+
+    def check_inputs(self, inputs: np.ndarray) -> None:
+        """Two users' vectors may differ by the sensitivity."""
+        check_spread(inputs, self.sensitivity, self, power=2)
 
     @property
     def bits(self) -> float:

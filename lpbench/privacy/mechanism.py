@@ -183,6 +183,11 @@ class CategoryMechanism(FiniteMechanism):
         check_epsilon(self.budget, "budget")
         check_whole("n_categories", self.n_categories, least=1)
 
+    def check_inputs(self, inputs: np.ndarray) -> None:
+        """A user has one category."""
+        if np.ndim(inputs) != 1:
+            raise DataError(f"inputs of {self} have shape {np.shape(inputs)}; a user has one category")
+
     def privacy_map(self, distance: int = 1) -> float:
         """Exact epsilon between two categories (distance 1) or a category and itself (0)."""
         return float(self.budget) if distance and self.n_categories > 1 else 0.0
@@ -208,10 +213,20 @@ class CategoryMechanism(FiniteMechanism):
         return self.privacy_map()
 
 
-def check_spread(inputs: np.ndarray, sensitivity: float, mechanism: Mechanism) -> None:
-    """Raise a DataError if two users' numbers differ by more than the sensitivity that the noise is made for."""
+def check_spread(inputs: np.ndarray, sensitivity: float, mechanism: Mechanism, power: int = 1) -> None:
+    """Raise a DataError if two users' inputs are farther apart than the noise is made for, of vectors in L1 or L2.
+
+    All vectors are compared with the first and with the one that is farthest from it; no honest ones are refused.
+    """
     values = np.asarray(inputs, dtype=float)
-    if values.ndim == 1 and values.size and not np.ptp(values) <= sensitivity * (1.0 + 1e-9):
+    if values.ndim < 2 or values.shape[1:] == (1,):
+        apart = np.ptp(values) if values.size else 0.0
+    else:
+        values, far, apart = values.reshape(len(values), -1), 0, 0.0
+        for _ in range(2 if values.size else 0):
+            distances = np.linalg.norm(values - values[far], power, axis=1)
+            far, apart = int(distances.argmax()), float(distances.max())
+    if not apart <= sensitivity * (1.0 + 1e-9):
         raise DataError(f"inputs of {mechanism} spread over more than its sensitivity {sensitivity:g}; clip them first")
 
 

@@ -146,6 +146,16 @@ class RandomizedResponse(FiniteMechanism):
         """Bits."""
         return (Integers(2, columns),)
 
+    def check_inputs(self, inputs: np.ndarray) -> None:
+        """Two users' vectors may differ in ``changed_bits`` bits."""
+        bits, far = np.asarray(inputs), 0
+        rows = bits.reshape(len(bits), -1) if bits.ndim > 1 else bits[:0, None]
+        for _ in range(2 if rows.size else 0):
+            changed = np.count_nonzero(rows != rows[far], axis=1)
+            far = int(changed.argmax())
+            if changed[far] > self.changed_bits:
+                raise DataError(f"inputs of {self} differ in {changed[far]} bits, more than it is made for")
+
     @property
     def keep(self) -> float:
         """Probability p that a bit is kept."""

@@ -13,7 +13,7 @@ import pickle
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache, cached_property
 from io import BytesIO
 from typing import Any, NamedTuple, Self
@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from lpbench.errors import DataError, PrivacyError
-from lpbench.privacy.device import Device, Release, question_of
+from lpbench.privacy.device import Device, Release, question_of, stated_by_author
 from lpbench.privacy.guarantee import Guarantee
 from lpbench.privacy.payload import payload_bits
 from lpbench.privacy.records import Records
@@ -336,10 +336,12 @@ class SimulatedUsers(Users):
         accounts = self._accounts
         everybody = index is None or index.size == accounts.questions.size
         users = None if everybody else np.sort(index)  # type: ignore[arg-type]
-        own = [(f.name, getattr(device, f.name)) for f in fields(device) if f.compare]
+        own = [(f.name, getattr(device, f.name)) for f in fields(device)]
         asked = (verb, type(device), content_hash((own, question, users, by)))
         if asked not in accounts.answered:
             number = int(accounts.questions[... if users is None else users].max(initial=0))
+            if stated_by_author(device, question):
+                accounts.spending.notes.append(f"what {type(device).__name__} spends is stated by its author")
             if isinstance(device, Release):
                 accounts.spending.charge(index, device.budget(question), device.mechanism(question).delta)
             else:
@@ -396,9 +398,12 @@ class _Content(pickle.Pickler):
     def reducer_override(self, value: Any) -> Any:
         kind: Any = type(value)
         cached = _cached_properties(kind) if hasattr(value, "__dict__") else ()
-        if not cached or cached.isdisjoint(vars(value)):
+        if is_dataclass(kind) and hasattr(value, "__dict__"):  # whatever it says of itself to other pickles
+            made, arguments, state, more = object.__new__, (kind,), vars(value), ()
+        elif not cached or cached.isdisjoint(vars(value)):
             return NotImplemented
-        made, arguments, state, *more = value.__reduce_ex__(4)
+        else:
+            made, arguments, state, *more = value.__reduce_ex__(4)
         return made, arguments, {name: part for name, part in state.items() if name not in cached}, *more
 
 

@@ -55,7 +55,7 @@ def test_the_exact_loss_of_the_messages_is_what_is_stated(name):
     if run.spent.model == "none":
         return
     loss = exact_loss(run.randomizer).epsilon
-    assert loss <= run.spent.epsilon * (1 + 1e-9)
+    assert loss <= run.spent.epsilon * (1 + 1e-9) and "author" not in run.spent.note
     if run.randomizer.messages and run.spent.delta == 0 and run.spent.model not in ("cdp", "label_cdp"):
         assert loss >= 0.3 * run.spent.epsilon
     if name in REGISTERED:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 import pickle
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from lpbench.errors import PrivacyError
+from lpbench.errors import DataError, PrivacyError
 from lpbench.estimators.private_labels import LABEL, LabelQuestion
-from lpbench.privacy import GRR, Device, Gaussian, Laplace, Records, Release, SimulatedUsers, Users
+from lpbench.privacy import GRR, Device, Gaussian, Laplace, RandomizedResponse, Records, Release, SimulatedUsers, Users
 from lpbench.privacy.spending import Spending, rounded_up
 from lpbench.seeds import Streams
 
@@ -239,3 +239,84 @@ def test_a_release_spends_its_delta():
     users = sealed()
     users.release(Quiet(), 1.0)
     assert users.spent.delta == pytest.approx(1e-5) and users.spent.epsilon == pytest.approx(1.0)
+
+
+class Understated(CategoryDevice):
+    def budget(self, question):
+        return question.epsilon / 2
+
+
+class Quiet(Laplace):
+    def randomize(self, values, rng):
+        return values
+
+
+class QuietDevice(CategoryDevice):
+    def mechanism(self, question):
+        return Quiet.for_budget(question.epsilon)
+
+
+class Renamed(type(LABEL)):
+    def inputs(self, records, question):
+        return records.y
+
+
+@pytest.mark.parametrize("device", [Understated(), QuietDevice(), Renamed()], ids=lambda device: type(device).__name__)
+def test_a_law_of_an_authors_own_is_stated_by_its_author(device):
+    users = sealed()
+    users.ask(device, LabelQuestion((0.0, 1.0), 1.0) if isinstance(device, Renamed) else Category(1.0))
+    assert users.spent.note == f"what {type(device).__name__} spends is stated by its author"
+
+
+def test_what_the_harness_draws_and_charges_is_not_stated_by_its_author():
+    users = sealed()
+    users.ask(CATEGORY, Category(1.0))
+    users.ask(LABEL, LabelQuestion((0.0, 1.0), 1.0))
+    assert users.spent.note == ""
+    users.release(MEAN, 1.0)
+    assert "MeanRelease spends is stated" in users.spent.note  # no mechanism bounds what one record moves
+
+
+@dataclass(frozen=True)
+class Stretched(CategoryDevice):
+    times: int = field(default=1, compare=False)
+
+    def inputs(self, records, question):
+        return super().inputs(records, question) * self.times
+
+
+@dataclass(frozen=True)
+class Hiding(Category):
+    times: int = 1
+
+    def __reduce__(self):
+        return Hiding, (self.epsilon,)
+
+
+def test_what_equality_or_pickles_leave_out_is_asked_anew():
+    users, question = sealed(), Category(0.5)
+    for device, asked in [
+        (Stretched(), question),
+        (Stretched(0), question),
+        (CATEGORY, Hiding(0.5)),
+        (CATEGORY, Hiding(0.5, 2)),
+    ]:
+        users.ask(device, asked)
+    assert users.spent.epsilon == 2.0
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "inputs"),
+    [
+        (Laplace.for_budget(1.0, 1.0), np.tile([[0.0, 0.0], [1.0, 1.0]], (5, 1))),
+        (Laplace.for_budget(1.0, 1.0), np.tile([[0.0], [5.0]], (5, 1))),
+        (Gaussian.for_budget(1.0, 1e-6, 1.0), np.tile([[0.0, 0.0], [1.0, 1.0]], (5, 1))),
+        (RandomizedResponse(1.0), np.tile([[0, 0], [1, 1]], (5, 1))),
+        (GRR(1.0, 3), np.zeros((10, 2), dtype=int)),
+    ],
+    ids=lambda part: type(part).__name__,
+)
+def test_vectors_apart_by_more_than_the_sensitivity_are_refused(mechanism, inputs):
+    with pytest.raises(DataError):
+        mechanism.check_inputs(inputs)
+    mechanism.check_inputs(inputs[::2, 0])

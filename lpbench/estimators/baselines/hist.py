@@ -16,6 +16,7 @@ from lpbench.estimators.baselines.grid_sums import NOISES, GridDevice, NamedCell
 from lpbench.estimators.lpct.votes import DISCRETE_STEP
 from lpbench.partitions import GridCells
 from lpbench.privacy import DiscreteLaplace, Laplace, Records, Users
+from lpbench.privacy.device import proven
 from lpbench.privacy.payload import Field
 
 
@@ -43,6 +44,7 @@ class GridCellQuestion:
         return labels - sum(self.y_range) / 2.0 if math.isfinite(self.y_range[0]) else labels
 
 
+@proven
 class GridCellDevice(GridDevice):
     """Send the one-hot vector of the own cell, or the centred label times that vector, with noise on every entry."""
 

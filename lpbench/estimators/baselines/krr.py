@@ -14,6 +14,7 @@ from lpbench.estimators.baselines.trees import TreeRegressor
 from lpbench.estimators.private_labels import LABEL, LabelQuestion
 from lpbench.partitions import grid_digits
 from lpbench.privacy import GRR, Device, Mechanism, Records, Users, grr_reports
+from lpbench.privacy.device import proven
 from lpbench.privacy.exact import words
 from lpbench.privacy.payload import Field, Integers
 from lpbench.seeds import Streams
@@ -69,6 +70,7 @@ class FeatureResponse(Mechanism):
         return np.where(self.protected, self.response.randomize(values, rng), 0)
 
 
+@proven
 class FeatureDevice(Device[FeatureQuestion]):
     """Send the bin of every protected feature by k-ary randomised response, and 0 for one that is shown anyway."""
 

@@ -21,7 +21,7 @@ from lpbench.estimators.base import Grid, SweepResult, Task, check_epsilon, expa
 from lpbench.estimators.baselines.released import ReleasedMoments
 from lpbench.estimators.binary import BinaryClassifier, with_constant
 from lpbench.privacy import Device, Gaussian, Records, Users
-from lpbench.privacy.device import Answers
+from lpbench.privacy.device import Answers, proven
 from lpbench.seeds import Streams
 
 #: Largest L2 distance between the vectors (x x^T, x y) of two users with |x| = 1, y = +-1. With c = <x, x'> its square
@@ -77,6 +77,7 @@ class MomentQuestion:
         return np.append(np.where(rows < columns, math.sqrt(2.0), 1.0), np.ones(self.n_features + 1))
 
 
+@proven
 class MomentDevice(Device[MomentQuestion]):
     """Send (x x^T, x y) of the own row, scaled to length 1, y = -1 or 1, with Gaussian noise.
 

@@ -24,8 +24,10 @@ from lpbench.estimators.lpct.votes import (
 )
 from lpbench.partitions import GridCells
 from lpbench.privacy import DiscreteLaplace, Laplace, Records, Users
+from lpbench.privacy.device import proven
 
 
+@proven
 class GridVoteDevice(GridDevice, VoteDevice):
     """LPCT's votes in the cells of an equal grid, whose sums are drawn cell by cell."""
 

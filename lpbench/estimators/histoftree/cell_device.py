@@ -14,7 +14,7 @@ from lpbench.estimators.histoftree.cell_shortcut import MOST_BITS, CellFamily, a
 from lpbench.estimators.histoftree.user_cells import UserCells, UserGrid, UserLeaves
 from lpbench.partitions import GridCells, SampleGroups, TreePartition, cell_keys, grid_digits
 from lpbench.privacy import GRR, BitVector, Device, RandomizedResponse, Records
-from lpbench.privacy.device import Answers
+from lpbench.privacy.device import Answers, proven
 from lpbench.privacy.exact import below, words
 from lpbench.privacy.payload import Field, Integers
 from lpbench.seeds import Streams
@@ -71,6 +71,7 @@ class ReportDraws:
         return ReportDraws(self.keep[who], self.leaf[who], self.bins[who], self.seed, self.users[who])
 
 
+@proven
 class CellDevice(Device[CellQuestion]):
     """Locate the own record in grid x tree, and hide the cell among those that the public features allow.
 

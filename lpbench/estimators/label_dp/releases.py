@@ -10,6 +10,7 @@ import numpy as np
 from lpbench.estimators.label_dp.cubes import Cubes
 from lpbench.estimators.label_dp.rules import mean_sensitivity
 from lpbench.privacy import Exponential, Laplace, Records, Release
+from lpbench.privacy.device import proven
 from lpbench.seeds import Streams
 
 
@@ -34,6 +35,7 @@ class CubeClassQuestion(CubeQuestion):
     mechanism: Exponential  # of one cube
 
 
+@proven
 class ClassRelease(Release[CubeClassQuestion]):
     """Draw the class of each cube by the exponential mechanism on the class counts."""
 
@@ -67,6 +69,7 @@ class MeanQuestion(CubeQuestion):
     unit_scale: float = 2.0
 
 
+@proven
 class MeanRelease(Release[MeanQuestion]):
     """Add Laplace noise to the mean label of each cube; a cube that is known to be empty says 0."""
 

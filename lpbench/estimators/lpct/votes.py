@@ -19,7 +19,7 @@ import numpy as np
 from lpbench.checks import check_choice, check_whole
 from lpbench.partitions import Cells
 from lpbench.privacy import Device, DiscreteLaplace, Laplace, Mechanism, RandomizedResponse, Records, check_epsilon
-from lpbench.privacy.device import Answers
+from lpbench.privacy.device import Answers, proven
 from lpbench.privacy.spending import numeric_bits
 from lpbench.seeds import Streams
 
@@ -115,6 +115,7 @@ class VoteQuestion:
         return numeric_bits(self.cells)
 
 
+@proven
 class VoteDevice(Device[VoteQuestion]):
     """Locate the own record in the public partition, and hide the one-hot table of (class, cell)."""
 
@@ -167,6 +168,7 @@ class VoteDevice(Device[VoteQuestion]):
         return records.remembered(("votes", tree, n_classes), lambda: tree.votes(records.X, records.y, n_classes))
 
 
+@proven
 class SlowVoteDevice(VoteDevice):
     """The same reports, added up user by user."""
 

@@ -17,7 +17,7 @@ from lpbench.estimators.binary import with_constant
 from lpbench.estimators.psgd.neural import Layers, NeuralPass
 from lpbench.estimators.psgd.passes import Linear, LinearPass, Runs, Visits
 from lpbench.privacy import Device, Records, SignedPrivUnitG
-from lpbench.privacy.device import Answers
+from lpbench.privacy.device import Answers, proven
 from lpbench.seeds import Streams
 
 Model = Linear | Layers
@@ -101,6 +101,7 @@ class GradientFamily:
         return np.stack([[getattr(model, part) for model in own] for own in self.starts])
 
 
+@proven
 class GradientDevice(Device[GradientQuestion]):
     """Clip the own gradient to length 1, turn it into a unit vector with the right mean, and send it by PrivUnitG."""
 

@@ -18,6 +18,7 @@ from lpbench.estimators.tuning_free.drift_posterior import (
 from lpbench.estimators.tuning_free.public_score import LEAF_SIZES, PublicScore
 from lpbench.estimators.tuning_free.score_cells import SPREAD, ScoreCells, affordable_cells
 from lpbench.privacy import Device, PublicSample, Records, SubsetSelection, Users, check_epsilon, subset_reports
+from lpbench.privacy.device import proven
 from lpbench.privacy.exact import words
 from lpbench.seeds import Streams
 
@@ -32,6 +33,7 @@ class SubsetQuestion:
     mechanism: SubsetSelection  # on the pairs (cell, class)
 
 
+@proven
 class SubsetDevice(Device[SubsetQuestion]):
     """Locate the own record in the cells of the score, and hide it at the whole budget."""
 

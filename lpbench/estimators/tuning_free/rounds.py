@@ -20,6 +20,7 @@ from lpbench.estimators.tuning_free.gaussian_average import GaussianAverage, Mom
 from lpbench.estimators.tuning_free.kernel_features import KernelFeatures, ShownFeatures
 from lpbench.estimators.tuning_free.level_reports import LevelReport, Placed
 from lpbench.privacy import Channel, Device, Records, Users
+from lpbench.privacy.device import proven
 from lpbench.privacy.exact import words
 from lpbench.privacy.users import REAL_BITS
 from lpbench.seeds import Streams
@@ -115,6 +116,7 @@ def effects_at(X: np.ndarray, effects: Mapping[int, Effect]) -> np.ndarray:
     return sum((effect[binning.of(X)] for binning, effect in effects.values()), np.zeros(len(X)))
 
 
+@proven
 class ResidualDevice(Device[Question]):
     """Clip the error of the current model to the interval that was broadcast, and send it with a bin or alone."""
 
