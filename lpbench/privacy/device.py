@@ -10,7 +10,6 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -52,7 +51,6 @@ def proven(kind: K) -> K:
     return kind
 
 
-@cache
 def own_statements(kind: type) -> tuple[str, ...]:
     """What a class states beyond what anybody's device may, by the names of the base class that it defines anew."""
     base = Release if issubclass(kind, Release) else Device
