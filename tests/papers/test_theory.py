@@ -9,7 +9,17 @@ from lpbench.analysis.exponents import least_leak, two_point
 from lpbench.analysis.rates import Interval
 from lpbench.datasets import make_problem
 from lpbench.datasets.label_dp import sign_cubes, three_point
-from lpbench.papers.theory.theorems import FAILS, HOLDS, UNDECIDED, UNRESOLVED, Row, judge, longest, tabulate
+from lpbench.papers.theory.theorems import (
+    FAILS,
+    HOLDS,
+    UNDECIDED,
+    UNRESOLVED,
+    Row,
+    judge,
+    labels_read,
+    longest,
+    tabulate,
+)
 
 
 def row(kind="rate", expected=(0.3, 0.3), found=(0.3, 0.29, 0.31), **options):
@@ -121,3 +131,9 @@ def test_three_points_have_the_moment_one():
         assert share * bound**moment == pytest.approx(1.0)
     y = make_problem("sign_regression", {"bins": 4, "moment": 2.0}).y_train
     assert sorted(set(y)) == [-4.0, 0.0, 4.0]
+
+
+def test_candidate_cuts_of_the_first_levels_read_each_label_once_a_longest_edge():
+    # level 1 has d longest edges, level 2 has d - 1
+    assert labels_read(100, 4, 1) == 400
+    assert labels_read(100, 4, 2) == 700

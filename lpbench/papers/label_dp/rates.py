@@ -7,6 +7,7 @@ sampling error alone (bootstrap over replications, whole curves at a time).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -92,12 +93,15 @@ def row_of(method: str) -> tuple[str, str]:
 def theory(line: Curve) -> tuple[str, str, Rate]:
     """Task, model and rate of a curve, by its method and the parameters of its data set."""
     task, model = row_of(line.base)
-    name, params = parse_selector(line.dataset)
-    known = {**load_manifest(name).params, **params}
-    rate = table_i(
-        task, model, beta=known["beta"], d=known["d"], margin=known.get("margin", 1.0), moment=known.get("moment")
-    )
-    return task, model, rate
+    return task, model, rate_on(model, line.dataset)
+
+
+def rate_on(model: str, dataset: str) -> Rate:
+    """Rate of a privacy model on a data set with known exponents; one without a margin has gamma = 0."""
+    name, params = parse_selector(dataset)
+    manifest = load_manifest(name)
+    known = {"margin": 0.0, "moment": None, **manifest.params, **params}
+    return table_i(manifest.task, model, **{key: known[key] for key in ("beta", "d", "margin", "moment")})
 
 
 def is_constant(line: Curve) -> bool:
@@ -107,7 +111,9 @@ def is_constant(line: Curve) -> bool:
 
 def excess(line: Curve, lines: Sequence[Curve]) -> float:
     """Risk at the largest n over that of the non-private counterpart in ``lines`` (NaN for a reference)."""
-    known = [r for r in lines if r.panel == line.panel and r.base == REFERENCE.get(line.base) and not is_constant(r)]
+    name = REFERENCE.get(line.base)
+    places = [r for r in lines if (r.panel, r.dataset) == (line.panel, line.dataset)]
+    known = [r for r in places if r.base == name and not is_constant(r)]
     return float(line.mean[-1] / known[0].mean[-1]) if known else float("nan")
 
 
@@ -117,20 +123,20 @@ def measure(line: Curve, lines: Sequence[Curve]) -> MeasuredRate:
     constant = next(other for other in lines if other.panel == line.panel and is_constant(other))
     share = float(line.mean[-LARGEST] / constant.mean[-LARGEST])
     ratio = excess(line, lines)
-    low, high = _allowed(rate, ratio)
+    low, high = allowed(rate, ratio)
     return MeasuredRate(line, task, model, rate, low, high, exponent(line), exponent(line, LARGEST), ratio, share)
 
 
-def _allowed(rate: Rate, ratio: float) -> tuple[float, float]:
-    """Exponents that a local slope may have, given the risk relative to the non-private one."""
-    terms = (rate.sampling, rate.privacy)
-    if np.isinf(max(terms)):
-        return min(terms), min(terms)
-    if ratio >= PRIVACY_DOMINATES:
-        return rate.privacy, rate.privacy
-    if ratio <= SAMPLING_DOMINATES:
-        return rate.sampling, rate.sampling
-    return min(terms), max(terms)
+def allowed(rate: Rate, ratio: float = math.nan) -> tuple[float, float]:
+    """Least and largest exponent that a local slope may have, given the risk relative to the non-private one."""
+    low, high = sorted((rate.sampling, rate.privacy))
+    if math.isinf(high):
+        high = low
+    elif ratio >= PRIVACY_DOMINATES:
+        low = high = rate.privacy
+    elif ratio <= SAMPLING_DOMINATES:
+        low = high = rate.sampling
+    return low, high
 
 
 def rate_table(lines: Sequence[Curve]) -> pd.DataFrame:

@@ -22,7 +22,6 @@ from lpbench.analysis.exponents import (
     least_leak,
     public_data_exponents,
     semi_feature_exponent,
-    table_i,
     two_point,
 )
 from lpbench.analysis.rates import LEVEL, Interval, bootstrap, bootstrap_means, loglog_slope
@@ -33,8 +32,8 @@ from lpbench.datasets.label_dp import sign_cubes
 from lpbench.estimators.histoftree.adhistoftree import choose_partition, mean_inflation
 from lpbench.experiments import catalogue
 from lpbench.experiments.experiment import Experiment
-from lpbench.papers.label_dp.rates import MODEL_NAMES, REFERENCE, is_constant
-from lpbench.paths import COMMITTED
+from lpbench.papers.label_dp.rates import MODEL_NAMES, allowed, excess, is_constant, rate_on
+from lpbench.partitions import grow_max_edge
 from lpbench.privacy import GRR, RandomizedResponse
 from lpbench.reporting.evidence import Evidence
 from lpbench.seeds import Streams
@@ -49,8 +48,6 @@ SHARE = 0.2
 RESOLVED = 0.5
 #: Places on the axis that a slope needs.
 FEWEST = 3
-#: Multiples of the risk without privacy above which the term of privacy dominates, and up to which that of sampling.
-PRIVACY_DOMINATES, SAMPLING_DOMINATES = 2.0, 1.05
 #: LPCT's simulation: Hölder exponent, dimension, margin (P(|eta - 1/2| < t) is of order t^10 but for logarithms).
 ALPHA, DIMENSION, MARGIN = 0.1, 2, 10.0
 
@@ -364,28 +361,46 @@ def coverage_rows(seed: int) -> Iterator[Row]:
         )  # fmt: skip
 
 
-#: Method -> theorem, section, messages, and what its paper says of a report and of the work.
+#: Method -> theorem, section, messages, what its paper says of a report, and the order of growing its tree.
 COSTS = {
-    "histoftree_max_edge": ("H-T5", "A.2", 2, "d + 1 reals, then t^s 2^p bools; O(p n d), O(t^s 2^p)"),
-    "lpct_max_edge": ("L-T5", "§4.2", 1, "2^p pairs of reals; O(p n_Q d), O(p (n_P + n_Q))"),
-    "lpct_prune_max_edge[terminate=true]": ("L-T5", "§5.2", 2, "and O(2^p) to prune"),
+    "histoftree_max_edge": ("H-T5", "A.2", 2, "d + 1 reals, then t^s 2^p bools", "O(p n d)"),
+    "lpct_max_edge": ("L-T5", "§4.2", 1, "2^p pairs of reals", "O(p n_Q d)"),
+    "lpct_prune_max_edge[terminate=true]": ("L-T5", "§5.2", 2, "2^p pairs of reals", ""),
 }
 
 
+def labels_read(n: int, d: int, depth: int) -> float:
+    """Labels that the candidate cuts of a max-edge tree read on uniform rows, of which no two are alike."""
+    rng = Streams(0).generator("rows of a tree", n=n, d=d)
+    tree = grow_max_edge(rng.random((n, d)), rng.random(n), depth)
+    inner = tree.feature >= 0
+    # the longest edges of a cell: of d features in turn, those that this round has not cut
+    return float(tree.n_samples[inner] @ (d - tree.depth[inner] % d))
+
+
 def cost_rows(letter: str) -> Iterator[Row]:
-    """H-T5, L-T5: messages and bits of a user in the audit's sample, with the exponents of ``make bench``."""
-    table = pd.read_csv(COMMITTED / "bench.csv")
-    grown = table[(table["benchmark"] == "max-edge growth") & table["quantity"].str.startswith("exponent in ")]
-    work = ", ".join(f"{q.split()[-1]}^{v:.2f}" for q, v in zip(grown["quantity"], grown["value"], strict=True))
-    for method, (theorem, source, most, says) in COSTS.items():
-        if theorem.startswith(letter):
-            run = recorded_run(estimator_of(method), 1.0).randomizer
-            count = float(len(run.messages))
-            yield Row(
-                theorem, source, f"{catalogue.method(method).title}: messages", f"{most} messages a user: {says}",
-                "counted", (0.0, most), Interval(count, count, count),
-                remark=f"counted: {run.bits_up:g} bits in the audit's sample; seconds of growing a tree ~ {work}",
-            )  # fmt: skip
+    """H-T5, L-T5: messages and bits of a user in the audit's sample, and the labels that growing a tree reads."""
+    settings = {
+        "n": [(2000, 10, 6), (8000, 10, 6)],
+        "d": [(4000, 8, 6), (4000, 32, 6)],
+        "p": [(4000, 10, 2), (4000, 10, 8)],
+    }
+    powers, most_read = [], 0.0
+    for name, pair in settings.items():
+        work, whole = ([f(*place) for place in pair] for f in (labels_read, lambda *place: math.prod(place)))
+        powers.append(f"{name}^{math.log(work[1] / work[0]) / math.log(whole[1] / whole[0]):.2f}")
+        most_read = max(most_read, work[0] / whole[0], work[1] / whole[1])
+    for method, (theorem, source, most, says, order) in COSTS.items():
+        if not theorem.startswith(letter):
+            continue
+        run, title = recorded_run(estimator_of(method), 1.0).randomizer, catalogue.method(method).title
+        bits = f"counted: {run.bits_up:g} bits in the audit's sample"
+        counted = [("messages", f"{most} messages a user: {says}", most, float(len(run.messages)), bits)]
+        if order:
+            counted += [("labels read to grow a tree, over p n d", order, 1, most_read, "as " + ", ".join(powers))]
+        for what, states, bound, count, remark in counted:
+            found = Interval(count, count, count)
+            yield Row(theorem, source, f"{title}: {what}", states, "counted", (0.0, bound), found, remark=remark)
 
 
 #: Model and task of a method -> its upper and its lower bound.
@@ -412,22 +427,6 @@ def facts(dataset: str) -> tuple[str, dict[str, Any]]:
     return "heavy" if known.get("moment") else manifest.task, known
 
 
-def terms(model: str, dataset: str) -> tuple[float, float]:
-    """Exponents of privacy and of sampling in Table I, on a rough family or signs; equal where there is one term."""
-    task, known = facts(dataset)
-    kind = "classification" if task == "classification" else "regression"
-    given: dict[str, Any] = {
-        "beta": known["beta"],
-        "d": known["d"],
-        "margin": known.get("margin", 0.0),
-        "moment": known.get("moment"),
-    }
-    of = table_i(kind, model, **given)
-    return (of.sampling if math.isinf(of.privacy) else of.privacy), (
-        of.privacy if math.isinf(of.sampling) else of.sampling
-    )
-
-
 def expected_of(model: str, dataset: str, mask: str) -> tuple[float, float] | None:
     """Least and largest exponent that a theorem states for a model on a family under a mask; None without one."""
     name, (_, known), (shape, given) = parse_selector(dataset)[0], facts(dataset), parse_selector(mask)
@@ -441,8 +440,7 @@ def expected_of(model: str, dataset: str, mask: str) -> tuple[float, float] | No
     elif model == "semi_feature_ldp" and hidden:
         e = semi_feature_exponent(known["beta"], known["d"], hidden)
     else:
-        both = terms("label_ldp" if model == "semi_feature_ldp" else model, dataset)
-        return min(both), max(both)
+        return allowed(rate_on("label_ldp" if model == "semi_feature_ldp" else model, dataset))
     return (e, e) if model in ("ldp", "label_ldp", "semi_feature_ldp") else None
 
 
@@ -454,13 +452,10 @@ def label_dp(results: Evidence, experiment: Experiment) -> Iterator[Row]:
             continue
         (task, known), model = facts(line.dataset), catalogue.method(line.base).privacy
         theorem, source, *_ = LABEL_DP.get((model, task), ("", "Table I"))
-        others = [c for c in lines if c.panel == line.panel and c.dataset == line.dataset]
-        constant = next(c for c in others if is_constant(c))
-        free = [c for c in others if c.base == REFERENCE.get(line.base) and not is_constant(c)]
-        ratio = float(line.mean[-1] / free[0].mean[-1]) if free else math.nan
-        privacy, sampling = terms(model, line.dataset)
-        dominant = privacy if ratio >= PRIVACY_DOMINATES else sampling if ratio <= SAMPLING_DOMINATES else None
-        expected = (dominant or min(privacy, sampling), dominant or max(privacy, sampling))
+        places = [c for c in lines if (c.panel, c.dataset) == (line.panel, line.dataset)]
+        constant = next(c for c in places if is_constant(c))
+        ratio = excess(line, lines)
+        expected = allowed(rate_on(model, line.dataset), ratio)
         share = line.mean / constant.mean
         case = [f"d = {known['d']}", f"β = {known['beta']:g}"]
         case += [f"γ = {known.get('margin', 0):g}"] if task == "classification" else []
