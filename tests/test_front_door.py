@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import warnings
 
 import numpy as np
@@ -246,39 +244,6 @@ def test_a_guarantee_is_a_sentence_and_a_dictionary_of_plain_numbers():
     assert "np.float64" not in repr(guarantee) + str(guarantee)
     assert {type(value) for value in guarantee.as_dict().values()} == {str, float, int}
     assert str(DT().fit(NUMBERS, Y).guarantee_) == "No protection: the records are read as they are."
-
-
-LIGHT = """
-import sys
-HEAVY = {heavy}
-class Blocked:
-    def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in HEAVY:
-            raise ImportError(name)
-sys.meta_path.insert(0, Blocked())
-import numpy as np
-import lpbench.estimators as models, lpbench.ledger, lpbench.masks
-for name in models.__all__:
-    getattr(models, name)
-X = np.random.default_rng(0).random((80, 3))
-models.HistOfTree(y_range=(0, 1), random_state=0).fit(X, X[:, 0], mask=[0]).predict(X)
-"""
-
-
-def test_estimators_need_numpy_scipy_and_scikit_learn_alone():
-    import tomllib
-
-    from lpbench.paths import ROOT
-
-    listed = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
-    modules = {"hydra-core": "hydra", "scikit-learn": "sklearn", "PyYAML": "yaml", "Jinja2": "jinja2"}
-    names = {modules.get(name, name) for name in (line.split(">")[0] for line in listed)}
-    # joblib and threadpoolctl come with scikit-learn
-    heavy = sorted(names - {"numpy", "scipy", "sklearn", "joblib", "threadpoolctl"})
-    assert len(heavy) > 10
-    command = [sys.executable, "-W", "ignore", "-c", LIGHT.format(heavy=heavy)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
-    assert done.returncode == 0, done.stderr
 
 
 def test_a_csv_becomes_a_private_model_without_indexing_by_hand(tmp_path, capsys):

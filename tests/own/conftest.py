@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
 from joblib.externals.loky import get_reusable_executor
@@ -11,6 +12,13 @@ from lpbench import paths
 from lpbench.cli.main import main
 from lpbench.experiments import catalogue as registry
 from lpbench.experiments import fingerprint
+
+
+def change(path: str, old: str, new: str) -> None:
+    """Replace a text that must be in a file."""
+    text = Path(path).read_text()
+    assert old in text
+    Path(path).write_text(text.replace(old, new))
 
 
 @pytest.fixture
