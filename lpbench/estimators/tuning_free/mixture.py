@@ -12,19 +12,17 @@ from typing import Any
 import numpy as np
 
 from lpbench.estimators.stable import settled
-from lpbench.estimators.tuning_free.gaussian_average import GaussianAverage, Moments
+from lpbench.estimators.tuning_free.gaussian_average import GaussianAverage
 from lpbench.estimators.tuning_free.half_forest import HalfForest
 from lpbench.estimators.tuning_free.kernel_features import KernelFeatures, ShownFeatures
 from lpbench.estimators.tuning_free.rounds import BLOCK, Effect, Enrolled, effects_at
 
 #: Steps of a weight on [0, 1].
 _STEPS = 20
-#: Logarithm of the prior odds of the first part to others, which few persons with many rows may seem to support.
-_CAUTION = 4.0
+#: Prior probability that parts which are favoured suffice.
+_FAVOUR = 0.9
 #: Parts of the persons that are predicted by the others, where persons have several rows.
 _FOLDS = 8
-#: Variance of a public prediction about what follows from what users show, as it is taken to be, in squared ranges.
-_ROUGH = 1e-3
 #: Smallest share of the label's variance that the forest is built to find.
 _LEAST_SIGNAL = 0.03
 #: Fewer users than this make no forest.
@@ -33,42 +31,17 @@ _FEWEST_FOR_FOREST = 20
 _MOST_COMPARED = 20_000
 
 
-class ShownPart:
-    """The part of a public model that follows from what users show, as a process on public rows expects it."""
-
-    def __init__(self, enrolled: Enrolled, X: np.ndarray, predicted: np.ndarray, y_range: tuple[float, float]) -> None:
-        moments, self._range = Moments(y_range), y_range
-        noise = np.full(predicted.size, _ROUGH * (y_range[1] - y_range[0]) ** 2)
-        moments.add(enrolled.kernels.transform(enrolled.shown.transform(X)), predicted, noise)
-        self._model = GaussianAverage(moments)
-
-    def at(self, features: Sequence[np.ndarray]) -> np.ndarray:
-        """The part that is expected of users with the given features, shape (m,)."""
-        return np.clip(self._model.predict(features), *self._range)
-
-
-@dataclass(frozen=True, eq=False)
-class Apart:
-    """What is known beside a public model: its part in every label, and a model of labels without it."""
-
-    known: np.ndarray  # (n,), of :class:`ShownPart`
-    model: GaussianAverage
-
-
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A private model: a mixture of constants, Gaussian processes and a forest, and effects of protected features.
-
-    Where there is a public model, constant and processes are there with it and without.
-    """
+    """A private model: a mixture of constants, Gaussian processes and a forest, and effects of protected features."""
 
     shown: ShownFeatures
     kernels: KernelFeatures
     model: GaussianAverage
     forest: HalfForest | None
-    weights: np.ndarray  # of constant, processes, forest, constant and processes without public model; they sum to one
+    weights: np.ndarray  # of constant, processes, forest and the constant without the public model; they sum to one
     effects: Mapping[int, Effect]
-    apart: Apart | None = None
+    alone: float = 0.0  # the constant that is predicted without the public model
 
     @classmethod
     def to(
@@ -80,7 +53,7 @@ class Fitted:
         seen: np.ndarray,
         effects: Mapping[int, Effect],
         parts: Sequence[str] = ("gp", "forest"),
-        apart: Apart | None = None,
+        known: np.ndarray | None = None,  # part of a public score that is subtracted from the targets
     ) -> Fitted:
         """Fit forest and mixture to the targets of the users who were seen, and their noise variances."""
         # A leaf is to average as many reports as bring the variance of its mean down to half of that of the signal.
@@ -96,39 +69,36 @@ class Fitted:
             leaf, rng = min(leaf, seen.size // 8), enrolled.streams.generator("tree")
             forest = HalfForest(enrolled.Z[seen], targets[seen], weight, leaf, rng, some, units)
         reports, weight = targets[seen[some]], weight[some]
+        units = None if units is None else units[some]
         constant, process = _left_out(enrolled, model, targets, noise, seen, some)
-        columns = {0: constant} | ({1: process} if "gp" in parts else {})
+        columns, alone = {0: constant} | ({1: process} if "gp" in parts else {}), 0.0
         if forest is not None:
             columns[2] = forest.left_out
-        compared = weight, float(spread), None if units is None else units[some]
-        inner = np.zeros(2)
-        if apart is not None:
-            # First what is best without the public model, then whether it is better than with it.
-            labels = targets + apart.known
-            found = _left_out(enrolled, apart.model, labels, noise, seen, some)
-            without = np.column_stack(found) - apart.known[seen[some], None]
-            inner = mixture_weights(without, reports, *compared)
-            columns[3] = without @ inner
-        outer = np.zeros(4)
-        outer[list(columns)] = mixture_weights(np.column_stack(list(columns.values())), reports, *compared)
-        weights = np.concatenate([outer[:3], outer[3] * inner])
-        return cls(enrolled.shown, enrolled.kernels, model, forest, weights, effects, apart)
+        favoured = [] if units is None else [[0]]
+        if known is not None:
+            # The constant of an indicator, with one more report of a half: the other reports may be none.
+            public, person = known[seen[some]], np.arange(some.size) if units is None else units
+            labels = weight * (reports + public)
+            total, size = labels.sum() + 0.5, weight.sum() + 1.0
+            own, share = (np.bincount(person, part)[person] for part in (labels, weight))
+            alone, favoured = float(total / size), [*favoured, range(len(columns))]
+            columns[3] = (total - own) / (size - share) - public
+        weights, compared = np.zeros(4), np.column_stack(list(columns.values()))
+        weights[list(columns)] = mixture_weights(compared, reports, weight, float(spread), units, favoured)
+        return cls(enrolled.shown, enrolled.kernels, model, forest, weights, effects, alone)
 
     def at(self, X: np.ndarray, public: np.ndarray | float | None = None) -> np.ndarray:
         """Predict rows X (m, d) in the unit cube, of which the public model predicts ``public``, shape (m,)."""
         Z, result = self.shown.transform(X), np.empty(len(X))
-        constant, process, forest, *without = self.weights
+        constant, process, forest, alone = self.weights
         for start in range(0, len(X), BLOCK):
             rows = slice(start, start + BLOCK)
-            features = self.kernels.transform(Z[rows])
-            result[rows] = process * self.model.predict(features)
-            if self.apart is not None:
-                result[rows] += without[0] * self.apart.model.mean + without[1] * self.apart.model.predict(features)
+            result[rows] = process * self.model.predict(self.kernels.transform(Z[rows]))
         result += constant * self.model.mean
         if self.forest is not None:
             result += forest * self.forest.predict(Z)
         if public is not None:
-            result += (1.0 - sum(without)) * public
+            result += (1.0 - alone) * public + alone * self.alone
         return result + effects_at(X, self.effects)
 
     def deviation(self, X: np.ndarray) -> np.ndarray:
@@ -174,16 +144,19 @@ def mixture_weights(
     weight: np.ndarray,
     spread: float,
     units: np.ndarray | None = None,
+    favoured: Sequence[Sequence[int]] = (),
 ) -> np.ndarray:
     """Posterior mean of the weights of a mixture, under a uniform prior on the simplex.
 
     The reports' expected squared error is that of the labels plus the known noise, so that predictions of *reports*
     that a part has not seen compare the parts on the labels without bias. Where reports of one of the ``units`` err
-    alike they count for fewer, and the first part is preferred.
+    alike they count for fewer. Each of the ``favoured`` sets of parts has the prior probability ``_FAVOUR`` to suffice.
     """
     residuals = reports[:, None] - predictions
     if units is not None:
         losses = residuals**2 * weight[:, None]
+        # A model leaves less of the persons that it was fitted to than of others.
+        spread = max(spread, float(losses.mean(axis=0).min() / weight.mean()))
         losses -= losses.mean(axis=1, keepdims=True)
         losses -= losses.mean(axis=0)
         sums = np.zeros((units.max() + 1, losses.shape[1]))
@@ -192,7 +165,8 @@ def mixture_weights(
     gram = (residuals * weight[:, None]).T @ residuals
     grid = _simplex(predictions.shape[1])
     density = -0.5 * ((grid @ gram) * grid).sum(axis=1) / spread
-    if units is not None:
-        density -= _CAUTION * (1.0 - grid[:, 0])
     density = np.exp(density - density.max())
+    for parts in favoured:
+        suffice = np.isclose(grid[:, list(parts)].sum(axis=1), 1.0)
+        density *= 1.0 - _FAVOUR + _FAVOUR * suffice / suffice.mean()
     return density @ grid / density.sum()

@@ -11,8 +11,7 @@ from sklearn.base import clone
 
 from lpbench.estimators.base import Grid, LocalRegressor, SweepResult, Task, check_epsilon, expand_grid
 from lpbench.estimators.relabelled import RelabelledUsers
-from lpbench.estimators.tuning_free.gaussian_average import GaussianAverage, Moments
-from lpbench.estimators.tuning_free.mixture import Apart, Fitted, ShownPart
+from lpbench.estimators.tuning_free.mixture import Fitted
 from lpbench.estimators.tuning_free.public_mean import PublicMean
 from lpbench.estimators.tuning_free.public_score import NOTE
 from lpbench.estimators.tuning_free.rounds import RESIDUAL, Curator, Enrolled
@@ -91,7 +90,7 @@ class ResidualGP(LocalRegressor):
 
     def _asked(self, users: Users, public: PublicMean | None, enrolled: Enrolled) -> Self:
         check_epsilon(self.epsilon)
-        self.public_, (lo, hi), sample = public, self.y_range_, users.public
+        self.public_, (lo, hi) = public, self.y_range_
         # A range of a single value, taken from constant labels, is widened to have a width.
         y_range = (lo, hi) if hi > lo else (lo - 0.5, hi + 0.5)
         if public is not None:
@@ -106,20 +105,8 @@ class ResidualGP(LocalRegressor):
                 curator.learn(question if here.size == question.users.size else question.take(here), reports)
         curator.pool_repeats()
         learned = curator.targets, curator.noise, curator.seen, curator.effects
-        apart = self._apart(sample, public, enrolled, curator)
-        self.fitted_ = Fitted.to(enrolled, curator.result(), *learned, self._parts, apart)
+        self.fitted_ = Fitted.to(enrolled, curator.result(), *learned, self._parts)
         return self
-
-    def _apart(self, sample: Any, public: PublicMean | None, enrolled: Enrolled, curator: Curator) -> Apart | None:
-        """A model of the labels themselves, where there is a public one and users show something."""
-        if public is None or public.weights.sum() == 0.0 or enrolled.shown.columns.size == 0:
-            return None
-        known, moments = np.zeros(enrolled.order.size), Moments(self.y_range_)
-        part = ShownPart(enrolled, sample.X, public.left_out, self.y_range_)
-        for some, features in enrolled.blocks(curator.seen):
-            known[some] = part.at(features)
-            moments.add(features, curator.targets[some] + known[some], curator.noise[some])
-        return Apart(known, GaussianAverage(moments))
 
     def predict(self, X: np.ndarray, return_std: bool = False) -> Any:
         """Predict labels for complete rows X of shape (m, d): ndarray of shape (m,).

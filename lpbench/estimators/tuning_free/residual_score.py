@@ -12,12 +12,14 @@ from lpbench.estimators.private_classes import CLASS, ClassQuestion
 from lpbench.estimators.tuning_free.calibration import Calibration, Design
 from lpbench.estimators.tuning_free.gaussian_average import GaussianAverage, Moments, Spreads
 from lpbench.estimators.tuning_free.indicators import IndicatorClassifier
-from lpbench.estimators.tuning_free.mixture import Apart, Fitted, ShownPart
+from lpbench.estimators.tuning_free.mixture import Fitted
 from lpbench.estimators.tuning_free.public_score import NOTE, PublicScore
 from lpbench.estimators.tuning_free.rounds import Enrolled
 from lpbench.privacy import GRR, Users
 from lpbench.seeds import Streams
 
+#: Variance of a public score about what follows from what users show, as it is taken to be.
+_ROUGH = 1e-3
 #: One over the standard deviation of an indicator whose mean lies between a tenth and nine tenths.
 _INDICATOR = Spreads(np.array([2.0, 2.2, 2.6, 3.4]), np.full(4, 0.25))
 #: The same of what a public score leaves of an indicator.
@@ -118,27 +120,30 @@ def fit_indicators(
     # The noise of an indicator that is one in a class's share of the users, here one over the number of classes.
     variance = (truth * (1.0 - truth) + (n_classes - 1) * other * (1.0 - other)) / n_classes / (truth - other) ** 2
     noise, indicators = np.full(users.n, variance), list(range(n_classes)) if n_classes > 2 else [1]
-    parts: list[ShownPart] = []
-    prior = (0.0, 1.0), _INDICATOR
+    expected, prior = [], ((0.0, 1.0), _INDICATOR)
     if public is not None and users.public is not None:
-        X = users.public.X
-        parts = [ShownPart(enrolled, X, public.out_of_bag[:, k], (0.0, 1.0)) for k in indicators]
+        expected = _scores_of_shown(enrolled, users.public.X, public.out_of_bag[:, indicators])
         prior = (-0.5, 0.5), _REMAINDER
     moments = [Moments(*prior) for _ in indicators]
-    without = [Moments((0.0, 1.0), _INDICATOR) for _ in parts]
     targets, known = np.zeros((2, len(indicators), users.n))
     targets[:, seen] = ((reports == np.array(indicators)[:, None]) - other) / (truth - other)
     for some, features in enrolled.blocks(seen):  # kernel features are most of the work: once for all classes
         for j, sums in enumerate(moments):
-            if parts:
-                without[j].add(features, targets[j, some], noise[some])
-                known[j, some] = parts[j].at(features)
+            if expected:
+                known[j, some] = np.clip(expected[j].predict(features), 0.0, 1.0)
                 targets[j, some] -= known[j, some]
             sums.add(features, targets[j, some], noise[some])
-    aparts: list[Apart | None] = [None] * len(indicators)
-    if parts:
-        aparts = [Apart(own, GaussianAverage(sums)) for own, sums in zip(known, without, strict=True)]
     return [
-        Fitted.to(enrolled, GaussianAverage(sums), own, noise, seen, {}, apart=apart)
-        for sums, own, apart in zip(moments, targets, aparts, strict=True)
+        Fitted.to(enrolled, GaussianAverage(sums), targets[j], noise, seen, {}, known=known[j] if expected else None)
+        for j, sums in enumerate(moments)
     ]
+
+
+def _scores_of_shown(enrolled: Enrolled, X_public: np.ndarray, scores: np.ndarray) -> list[GaussianAverage]:
+    """Models of the public scores (q, classes) that are expected of users from what they show, one a class."""
+    features, found = enrolled.kernels.transform(enrolled.shown.transform(X_public)), []
+    for score in scores.T:
+        moments = Moments((0.0, 1.0))
+        moments.add(features, score, np.full(score.size, _ROUGH))
+        found.append(GaussianAverage(moments))
+    return found
