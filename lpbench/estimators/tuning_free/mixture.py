@@ -74,14 +74,16 @@ class Fitted:
         columns, alone = {0: constant} | ({1: process} if "gp" in parts else {}), 0.0
         if forest is not None:
             columns[2] = forest.left_out
-        favoured = [] if units is None else [[0]]
+        # Few persons, or users whom a score describes already, show little that is not theirs alone.
+        favoured: list[Sequence[int]] = [] if units is None and known is None else [[0]]
         if known is not None:
             # The constant of an indicator, with one more report of a half: the other reports may be none.
             public, person = known[seen[some]], np.arange(some.size) if units is None else units
             labels = weight * (reports + public)
             total, size = labels.sum() + 0.5, weight.sum() + 1.0
             own, share = (np.bincount(person, part)[person] for part in (labels, weight))
-            alone, favoured = float(total / size), [*favoured, range(len(columns))]
+            alone = float(total / size)
+            favoured.append(range(len(columns)))
             columns[3] = (total - own) / (size - share) - public
         weights, compared = np.zeros(4), np.column_stack(list(columns.values()))
         weights[list(columns)] = mixture_weights(compared, reports, weight, float(spread), units, favoured)
