@@ -1,87 +1,22 @@
 """All methods as scikit-learn estimators, one package a family; a family is imported when a name of it is asked for."""
+# ruff: noqa: F403
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lpbench.estimators.baselines import (
-        CT,
-        DT,
-        KRR,
-        PGLM,
-        PHIST,
-        Hist,
-        LabelDT,
-        ParDT,
-        PrivateConstant,
-        PrivateMajority,
-        PrivateMean,
-    )
-    from lpbench.estimators.histoftree import AdHistOfTree, HistOfTree
-    from lpbench.estimators.intervals import PrivateIntervals, PrivateSets
-    from lpbench.estimators.label_dp import (
-        CDPMean,
-        CDPVote,
-        CubeMean,
-        CubeVote,
-        KNNMean,
-        LabelCDPMean,
-        LabelCDPVote,
-        LabelLDPKNN,
-        LabelLDPVote,
-        LDPMean,
-        LDPVote,
-    )
-    from lpbench.estimators.lpct import LPCT, LPCTPrune
-    from lpbench.estimators.private_selection import PrivateSelectionClassifier, PrivateSelectionRegressor
-    from lpbench.estimators.privatised_labels import PrivateLabelsClassifier, PrivateLabelsRegressor
-    from lpbench.estimators.psgd import PSGD
-    from lpbench.estimators.public_sample import LPDTRegressor, PublicTreeClassifier
-    from lpbench.estimators.tuning_free import PublicForest, PublicForestRegressor, ResidualGP, ResidualScore
+    from lpbench.estimators.baselines import *
+    from lpbench.estimators.histoftree import *
+    from lpbench.estimators.intervals import *
+    from lpbench.estimators.label_dp import *
+    from lpbench.estimators.lpct import *
+    from lpbench.estimators.private_selection import *
+    from lpbench.estimators.privatised_labels import *
+    from lpbench.estimators.psgd import *
+    from lpbench.estimators.public_sample import *
+    from lpbench.estimators.tuning_free import *
 
-__all__ = [
-    "CT",
-    "DT",
-    "KRR",
-    "LPCT",
-    "PGLM",
-    "PHIST",
-    "PSGD",
-    "AdHistOfTree",
-    "CDPMean",
-    "CDPVote",
-    "CubeMean",
-    "CubeVote",
-    "Hist",
-    "HistOfTree",
-    "KNNMean",
-    "LDPMean",
-    "LDPVote",
-    "LPCTPrune",
-    "LPDTRegressor",
-    "LabelCDPMean",
-    "LabelCDPVote",
-    "LabelDT",
-    "LabelLDPKNN",
-    "LabelLDPVote",
-    "ParDT",
-    "PrivateConstant",
-    "PrivateIntervals",
-    "PrivateLabelsClassifier",
-    "PrivateLabelsRegressor",
-    "PrivateMajority",
-    "PrivateMean",
-    "PrivateSelectionClassifier",
-    "PrivateSelectionRegressor",
-    "PrivateSets",
-    "PublicForest",
-    "PublicForestRegressor",
-    "PublicTreeClassifier",
-    "ResidualGP",
-    "ResidualScore",
-]
-
-#: The families and their names, as above.
+#: The families and their names.
 _FAMILIES = {
     "privatised_labels": "PrivateLabelsClassifier PrivateLabelsRegressor",
     "baselines": "CT DT Hist KRR LabelDT ParDT PGLM PHIST PrivateConstant PrivateMajority PrivateMean",
@@ -95,6 +30,7 @@ _FAMILIES = {
     "public_sample": "LPDTRegressor PublicTreeClassifier",
     "tuning_free": "PublicForest PublicForestRegressor ResidualGP ResidualScore",
 }
+__all__ = sorted(" ".join(_FAMILIES.values()).split())
 
 
 def __getattr__(name: str) -> Any:

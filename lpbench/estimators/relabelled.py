@@ -6,15 +6,14 @@ the device evaluates at its own complete record before it answers.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
 
 import numpy as np
 
-from lpbench.privacy import Device, Guarantee, Mechanism, PublicSample, Records, Users
+from lpbench.privacy import Device, Guarantee, PublicSample, Records, Users
 from lpbench.privacy.device import proven, question_of
-from lpbench.privacy.payload import Field
-from lpbench.seeds import Streams
 
 
 class Relabelling(Protocol):
@@ -47,6 +46,25 @@ class RelabelledQuestion:
         return RelabelledQuestion(question_of(self.question, users), self.relabelling)
 
 
+def _relabelled(records: Records, question: RelabelledQuestion) -> Records:
+    """The records with their new labels, which keep what devices remember of them."""
+    relabelling = question.relabelling
+    return records.remembered(
+        ("relabelled", relabelling), lambda: Records(records.X, relabelling.labels(records), records.mask)
+    )
+
+
+def _answered(name: str) -> Callable[..., Any]:
+    """The method of the device, asked its own question about the relabelled records."""
+
+    def answer(self: RelabelledDevice, *given: Any) -> Any:
+        asked = next(part for part in given if isinstance(part, RelabelledQuestion))
+        own = (_relabelled(part, asked) if isinstance(part, Records) else part for part in given)
+        return getattr(self.device, name)(*(asked.question if part is asked else part for part in own))
+
+    return answer
+
+
 @proven
 @dataclass(frozen=True)
 class RelabelledDevice(Device[RelabelledQuestion]):
@@ -54,60 +72,10 @@ class RelabelledDevice(Device[RelabelledQuestion]):
 
     device: Device[Any] = field(kw_only=True)
 
-    def mechanism(self, question: RelabelledQuestion) -> Mechanism:
-        return self.device.mechanism(question.question)
-
-    def inputs(self, records: Records, question: RelabelledQuestion) -> np.ndarray:
-        return self.device.inputs(_relabelled(records, question), question.question)
-
-    def draws(self, streams: Streams, n: int, question: RelabelledQuestion) -> Any:
-        return self.device.draws(streams, n, question.question)
-
-    def report(self, records: Records, question: RelabelledQuestion, draws: Any) -> np.ndarray:
-        return self.device.report(_relabelled(records, question), question.question, draws)
-
-    def law(self, question: RelabelledQuestion, records: Records) -> tuple[Mechanism, np.ndarray]:
-        return self.device.law(question.question, _relabelled(records, question))
-
-    def to_law(self, reports: np.ndarray, question: RelabelledQuestion, records: Records) -> np.ndarray:
-        return self.device.to_law(reports, question.question, _relabelled(records, question))
-
-    def columns(self, question: RelabelledQuestion) -> int:
-        return self.device.columns(question.question)
-
-    def fields(self, question: RelabelledQuestion) -> tuple[Field, ...]:
-        return self.device.fields(question.question)
-
-    def budget(self, question: RelabelledQuestion) -> float:
-        return self.device.budget(question.question)
-
-    def delta(self, question: RelabelledQuestion) -> float:
-        return self.device.delta(question.question)
-
-    def budgets(self, records: Records, question: RelabelledQuestion) -> float | np.ndarray:
-        return self.device.budgets(_relabelled(records, question), question.question)
-
-    def check(self, question: RelabelledQuestion) -> None:
-        self.device.check(question.question)
-
-    def addends(self, reports: np.ndarray, question: RelabelledQuestion) -> np.ndarray:
-        return self.device.addends(reports, question.question)
-
-    def estimate(self, sums: np.ndarray, question: RelabelledQuestion, n: Any) -> np.ndarray:
-        return self.device.estimate(sums, question.question, n)
-
-    def draw_sums(
-        self, records: Records, question: RelabelledQuestion, streams: Streams, by: np.ndarray | None = None
-    ) -> np.ndarray:
-        return self.device.draw_sums(_relabelled(records, question), question.question, streams, by)
-
-
-def _relabelled(records: Records, question: RelabelledQuestion) -> Records:
-    """The records with their new labels, which keep what devices remember of them."""
-    relabelling = question.relabelling
-    return records.remembered(
-        ("relabelled", relabelling), lambda: Records(records.X, relabelling.labels(records), records.mask)
-    )
+    mechanism, inputs, draws, report = map(_answered, ("mechanism", "inputs", "draws", "report"))
+    law, to_law, columns, fields = map(_answered, ("law", "to_law", "columns", "fields"))
+    budget, delta, budgets, check = map(_answered, ("budget", "delta", "budgets", "check"))
+    addends, estimate, draw_sums = map(_answered, ("addends", "estimate", "draw_sums"))
 
 
 class RelabelledUsers(Users):

@@ -26,7 +26,8 @@ from lpbench.estimators import (
 )
 from lpbench.estimators.baselines.hist import Hist
 from lpbench.estimators.baselines.phist import PHIST
-from lpbench.estimators.label_dp.vote import difference_variance, project_on_simplex
+from lpbench.estimators.label_dp.vote import difference_variance
+from lpbench.estimators.privatised_labels.numbers import on_simplex
 from lpbench.privacy import GRR, BitVector
 from lpbench.seeds import Streams
 
@@ -132,11 +133,11 @@ def test_variance_of_a_difference_of_two_classes_is_bounded_as_stated():
 def test_projection_on_the_simplex_keeps_order_and_fixes_the_simplex():
     rng = np.random.default_rng(0)
     values = rng.normal(size=(200, 5))
-    projected = project_on_simplex(values)
+    projected = on_simplex(values)
     np.testing.assert_allclose(projected.sum(axis=1), 1)
     assert (projected >= 0).all()
     np.testing.assert_array_equal(projected.argmax(axis=1), values.argmax(axis=1))
-    np.testing.assert_allclose(project_on_simplex(projected), projected, atol=1e-12)
+    np.testing.assert_allclose(on_simplex(projected), projected, atol=1e-12)
     # First-order optimality: no vertex of the simplex makes an acute angle with the residual.
     residual = values - projected
     assert (residual.max(axis=1) <= (residual * projected).sum(axis=1) + 1e-9).all()

@@ -14,6 +14,7 @@ from lpbench.estimators.label_dp import releases
 from lpbench.estimators.label_dp.cubes import CubeClassifier, Cubes
 from lpbench.estimators.label_dp.rules import bins_for_width, noise_width, sampling_width
 from lpbench.estimators.private_classes import CLASS, ClassQuestion
+from lpbench.estimators.privatised_labels.numbers import on_simplex
 from lpbench.privacy import GRR, BitVector, Exponential, Users, grr_probabilities
 
 MECHANISMS: dict[str, type[BitVector] | type[GRR]] = {"bit_vector": BitVector, "krr": GRR}
@@ -47,7 +48,7 @@ class CubeVote(CubeClassifier):
         bins = bins_for_width(sampling_width(n, d, variance, **self._rule)) if self.bins is None else self.bins
         self.cubes_ = Cubes(bins, d)
         self.counts_, sizes = self._counted(users)
-        self.scores_ = project_on_simplex(self.counts_ / np.maximum(sizes[:, None], 1))
+        self.scores_ = on_simplex(self.counts_ / np.maximum(sizes[:, None], 1))
         return self
 
     def _counted(self, users: Users) -> tuple[np.ndarray, np.ndarray]:
@@ -205,16 +206,3 @@ def difference_variance(randomizer: BitVector | GRR) -> float:
 def log_classes(K: int) -> float:
     """ln K, with ln 2 for a single class (nothing is to be learnt there)."""
     return math.log(max(K, 2))
-
-
-def project_on_simplex(values: np.ndarray) -> np.ndarray:
-    """Euclidean projection of each row on the probability simplex; it keeps the order of the entries.
-
-    Known as "norm-sub" for frequencies estimated from private reports (Wang, Lopuhaä-Zwakenberg, Li, Skoric and Li
-    2020).
-    """
-    ordered = -np.sort(-values, axis=-1)
-    rank = np.arange(1, values.shape[-1] + 1)
-    shift = (np.cumsum(ordered, axis=-1) - 1.0) / rank
-    support = (ordered > shift).sum(axis=-1, keepdims=True)
-    return np.maximum(values - np.take_along_axis(shift, support - 1, axis=-1), 0.0)

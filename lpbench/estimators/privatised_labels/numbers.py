@@ -146,11 +146,16 @@ def _kept(noise: float, distance: float) -> float:
     return max(0.0, 1.0 - noise / distance) if distance > 0 else 0.0
 
 
-def on_simplex(shares: np.ndarray) -> np.ndarray:
-    """Return the nearest probability vector."""
-    falling = np.sort(shares)[::-1]
-    excess = (np.cumsum(falling) - 1.0) / np.arange(1, shares.size + 1)
-    return np.maximum(shares - excess[np.flatnonzero(falling > excess)[-1]], 0.0)
+def on_simplex(values: np.ndarray) -> np.ndarray:
+    """Nearest probability vector of each row of (..., K); it keeps the order of the entries.
+
+    Known as "norm-sub" for frequencies estimated from private reports (Wang, Lopuhaä-Zwakenberg, Li, Skoric and Li
+    2020).
+    """
+    falling = -np.sort(-values, axis=-1)
+    excess = (np.cumsum(falling, axis=-1) - 1.0) / np.arange(1, values.shape[-1] + 1)
+    support = (falling > excess).sum(axis=-1, keepdims=True)
+    return np.maximum(values - np.take_along_axis(excess, support - 1, axis=-1), 0.0)
 
 
 def on_points(prior: np.ndarray, points: int) -> np.ndarray:
