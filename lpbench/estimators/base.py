@@ -175,17 +175,6 @@ class LocalEstimator(BaseEstimator):
         units : array-like of shape (n,), optional
             Whose each row is, where one person has several: a label or number. Public. ``guarantee_`` is then what a
             person has spent, who answers once a row.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ConfigurationError
-            A parameter has an impossible value.
-        DataError
-            The arrays do not fit together or leave what was declared public.
         """
         if mask is None and self.uses_mask and self.protects == "mask":
             _warn_no_mask(type(self).__name__)

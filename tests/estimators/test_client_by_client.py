@@ -184,6 +184,9 @@ def sample(n=150, q=40, d=3, classes=0):
 
 
 CONTINUOUS = [
+    (models.HistOfTree(2.0, n_grid_features=2, depth=3, rule="random"), 0),
+    (models.HistOfTree(2.0, n_grid_features=3, bins=200, depth=1), 0),
+    (models.AdHistOfTree(8.0), 0),
     (models.ResidualGP(4.0), 0),
     (models.PublicForestRegressor(), 0),
     (models.LPDTRegressor(4.0, mechanism="grr"), 0),

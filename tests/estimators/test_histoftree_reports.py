@@ -16,7 +16,7 @@ from lpbench.estimators.histoftree.rounds import ask_cells
 from lpbench.estimators.histoftree.user_cells import UserGrid
 from lpbench.estimators.private_labels import LABEL, LabelQuestion
 from lpbench.partitions import cell_keys, grid_digits, grow_max_edge
-from lpbench.privacy import Records, SimulatedUsers, exact_epsilon, payload
+from lpbench.privacy import Records, SimulatedUsers, exact_epsilon
 from lpbench.privacy.exact import UNITS
 from lpbench.privacy.users import Simulation, answer_streams
 from lpbench.seeds import Streams
@@ -238,20 +238,6 @@ def test_bits_are_summed_in_chunks_without_seams(users, monkeypatch):
         for simulated in (1 << 21, 40):
             monkeypatch.setattr(cell_shortcut, "_CHUNK", simulated)
             assert np.allclose(simulation(X, mask)(TREE_CELL, family)[0], sums, atol=1e-12)
-
-
-@pytest.mark.parametrize("mechanism", ["grr", "rr"])
-def test_a_user_reports_the_same_whoever_else_is_asked(users, mechanism):
-    X, mask, tree = users
-    records, question = records_of(X, mask), question_of(tree, 1.0, mechanism)
-    draws = TREE_CELL.draws(Streams(1), N, question)
-    whole = TREE_CELL.report(records, question, draws)
-    for who in (np.arange(N)[::-1], np.array([3]), np.flatnonzero(mask[:, 0])):
-        np.testing.assert_array_equal(TREE_CELL.report(records.take(who), question, draws.take(who)), whole[who])
-    fields = TREE_CELL.fields(question)
-    sent, legal = payload.unpack(fields, payload.pack(fields, whole))
-    np.testing.assert_array_equal(sent, whole)
-    assert legal.all()
 
 
 def test_only_users_whose_cell_is_randomised_spend(users):

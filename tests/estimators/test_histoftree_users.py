@@ -9,12 +9,9 @@ from sklearn.base import clone
 from lpbench.datasets.masks import make_mask
 from lpbench.errors import ConfigurationError
 from lpbench.estimators import AdHistOfTree, HistOfTree, LPDTRegressor
-from lpbench.estimators.histoftree import cell_device, histoftree, sweep
-from lpbench.estimators.private_labels import LabelDevice
-from lpbench.privacy import Records, SimulatedUsers
+from lpbench.estimators.histoftree import histoftree, sweep
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
-from tests.client_by_client import ClientByClient
 from tests.estimators.contents import arrays
 
 N, RANGE = 83, (-4.0, 8.0)
@@ -34,18 +31,6 @@ def sample(mask="power_law"):
     X = rng.random((N, 5))
     y = np.clip(np.sin(X[:, 0]) + 2 * X[:, -1] + rng.normal(size=N), *RANGE)
     return X, y, make_mask(mask, N, 5, rng, {"gamma": 1.0} if mask == "power_law" else {})
-
-
-@pytest.mark.parametrize("mask", ["power_law", "label_only", "all_private"])
-@pytest.mark.parametrize("model", MODELS, ids=repr)
-def test_it_learns_from_users_who_answer_one_by_one(model, mask):
-    X, y, mask = sample(mask)
-    model = clone(model).set_params(y_range=RANGE, random_state=5)
-    apart = ClientByClient(Records(X, y, mask), Streams(5).party("users"), y_range=RANGE)
-    fitted = model.fit(X, y, mask=mask)
-    learned = clone(model).set_params(random_state=Streams(5).party("curator")).learn_from(apart)
-    np.testing.assert_array_equal(learned.predict(X), fitted.predict(X))
-    np.testing.assert_array_equal(learned.tree_.threshold, fitted.tree_.threshold)
 
 
 @pytest.mark.parametrize("public", [False, True])
@@ -81,17 +66,6 @@ def test_what_stands_where_features_are_protected_is_never_read(model, monkeypat
 
 
 @pytest.mark.parametrize("model", MODELS, ids=repr)
-def test_learning_again_from_the_same_users_is_a_replay(model):
-    X, y, mask = sample()
-    users = SimulatedUsers(Records(X, y, mask), Streams(5), y_range=RANGE)
-    model = clone(model).set_params(random_state=5)
-    first = model.learn_from(users).predict(X)
-    spent = users.spent
-    np.testing.assert_array_equal(clone(model).learn_from(users).predict(X), first)
-    assert users.spent == spent
-
-
-@pytest.mark.parametrize("model", MODELS, ids=repr)
 def test_a_fitted_model_keeps_sums_and_no_users(model):
     X, y, mask = sample()
     fitted = clone(model).set_params(y_range=RANGE, random_state=5).fit(X, y, mask=mask)
@@ -110,20 +84,3 @@ def test_bits_of_too_many_cells_are_refused_in_a_fit_and_counted_in_a_sweep():
     swept = model.sweep(Problem(X, y, X, y, mask, y_range=RANGE), [2.0], {"bins": [3, 30]}, Streams(0))
     assert np.isfinite(swept.values).all()
     assert np.isfinite(model.set_params(epsilon=np.inf).fit(X, y, mask=mask).predict(X)).all(), "no noise, no bits"
-
-
-@pytest.mark.parametrize("model", MODELS, ids=repr)
-def test_of_reports_that_tell_nothing_a_model_tells_nothing(model, monkeypatch):
-    """Noise and cells drawn from the compatible ones are sent: private values leave no trace in what is kept."""
-    X, y, mask = sample()
-    nothing = lambda choices, budget, keep: np.zeros(choices.size, dtype=bool)  # noqa: E731
-    flips = lambda truth, budget, seed, users, cells: cells[:, 0] % 2 == 0  # noqa: E731
-    monkeypatch.setattr(LabelDevice, "report", lambda self, records, question, draws: draws)
-    monkeypatch.setattr(cell_device, "reports_truth", nothing)
-    monkeypatch.setattr(cell_device, "bit_reports", flips)
-    model, other = clone(model).set_params(y_range=RANGE, random_state=5), np.random.default_rng(9)
-    kept = [
-        np.concatenate([np.ravel(a).astype(float) for a in arrays(clone(model).fit(Z, t, mask=mask))])
-        for Z, t in ((X, y), (np.where(mask, other.random(X.shape), X), other.uniform(*RANGE, N)))
-    ]
-    np.testing.assert_array_equal(kept[0], kept[1])

@@ -44,8 +44,9 @@ def test_without_noise_cells_predict_their_mean_or_the_midpoint():
     np.testing.assert_allclose(hist(math.inf, bins=4, threshold=threshold).predict(TEST), expected)
 
 
-def test_queries_may_come_in_any_order_and_number():
-    model = hist(bins=4, threshold=0.0)
+@pytest.mark.parametrize("noise", ["laplace", "discrete"])
+def test_queries_may_come_in_any_order_and_number(noise):
+    model = hist(bins=4, threshold=0.0, noise=noise)
     whole = model.predict(TEST)
     np.testing.assert_array_equal(model.predict(TEST[::-1])[::-1], whole)
     np.testing.assert_array_equal(np.concatenate([model.predict(row[None]) for row in TEST]), whole)

@@ -43,17 +43,6 @@ def test_looked_up_noise_has_the_law_of_the_users_sum():
 
 
 @pytest.mark.parametrize(
-    "model",
-    [Hist(2.0, bins=2, threshold=0.0, y_range=Y_RANGE, noise="discrete"), PHIST(2.0, bins=2, noise="discrete")],
-)
-def test_predictions_repeat_and_do_not_depend_on_the_order_of_queries(model):
-    y = Y if isinstance(model, Hist) else CODES
-    fitted = model.set_params(random_state=1).fit(X, y)
-    np.testing.assert_array_equal(fitted.predict(X)[::-1], fitted.predict(X[::-1]))
-    assert fitted.guarantee_.epsilon == 2.0
-
-
-@pytest.mark.parametrize(
     ("model", "y", "metric"),
     [(Hist(y_range=Y_RANGE, noise="discrete"), Y, "mse"), (PHIST(noise="discrete"), CODES, "accuracy")],
 )

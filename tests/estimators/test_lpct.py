@@ -243,10 +243,6 @@ def test_bad_data():
     problem = drift()
     with pytest.raises(ValueError, match="source='public' needs a public sample"):
         LPCT(source="public").fit(problem.X_train, problem.y_train)
-    with pytest.raises(ValueError, match="must be given together"):
-        LPCT().fit(problem.X_train, problem.y_train, X_public=problem.X_public)
-    with pytest.raises(ValueError, match="y_public has shape"):
-        LPCT().fit(problem.X_train, problem.y_train, X_public=problem.X_public, y_public=problem.y_public[:-1])
     with pytest.raises(ValueError, match="rule='random' draws them: leave search='all'"):
         fitted(LPCT(search="released", rule="random"), problem)
     with pytest.raises(ValueError, match="noise='discrete' is Laplace"):

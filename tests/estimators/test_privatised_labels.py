@@ -108,15 +108,6 @@ def test_small_budgets_tell_the_mean_of_a_skewed_label():
     assert abs(centre - labels.mean()) < 0.5 * abs(44.5 - labels.mean())
 
 
-def test_the_simplex_projection_is_the_nearest_probability_vector():
-    rng = np.random.default_rng(3)
-    for shares in rng.normal(0.2, 0.5, (20, 4)):
-        nearest = on_simplex(shares)
-        assert nearest.min() >= 0 and nearest.sum() == pytest.approx(1)
-        others = rng.dirichlet(np.ones(4), 2000)
-        assert ((others - shares) ** 2).sum(axis=1).min() >= ((nearest - shares) ** 2).sum() - 1e-12
-
-
 def test_posterior_readings_are_bayes_rule():
     question = prior_question((-1.0, 1.0), 4.0)
     points, prior = np.linspace(-1, 1, GRID), on_simplex(np.linspace(0, 0.03, GRID))

@@ -106,14 +106,6 @@ def test_a_table_that_is_too_large_to_be_written_out_is_not_pickled():
         pickle.dumps(fitted)
 
 
-def test_bits_of_more_cells_than_are_written_out_are_not_asked_for():
-    rng = np.random.default_rng(0)
-    X, mask = rng.random((50, 4)), np.tile([True, True, True, False], (50, 1))
-    model = models.HistOfTree(4.0, n_grid_features=3, bins=128, depth=1, mechanism="rr", y_range=(0, 1))
-    with pytest.raises(ConfigurationError, match=r"4194304 cells .* 65536 .*bins.*n_grid_features.*mechanism='grr'"):
-        model.set_params(random_state=0).fit(X, X[:, 0], mask=mask)
-
-
 @pytest.mark.parametrize("model", CLASSIFIERS, ids=repr)
 def test_one_private_label_does_not_change_a_given_list_of_classes(model):
     problem = problem_for(model)

@@ -88,14 +88,6 @@ def test_predictions_follow_the_scale_of_the_label():
     np.testing.assert_allclose(moved.predict(X), model.predict(X) + 96.0, atol=1e-6)
 
 
-def test_no_user_can_be_read_from_features_that_it_protects():
-    X, y, mask = sample()
-    y_hidden = np.where(mask, 0.5, X)
-    arguments = {"epsilon": 1.0, "y_range": Y_RANGE, "random_state": 0}
-    one, other = (ProtectedNotAsked(**arguments).fit(features, y, mask=mask).predict(X) for features in (X, y_hidden))
-    np.testing.assert_array_equal(one, other)
-
-
 def test_signal_of_shown_and_of_protected_features_is_found():
     """Mean squared error on 2000 fresh rows, at epsilon = 6; the floor's is about 1.4."""
     X, y, mask = sample(n=3000, hidden=1.0)

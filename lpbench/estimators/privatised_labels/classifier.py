@@ -184,28 +184,17 @@ class PrivateLabelsClassifier(LocalClassifier):
         order = streams.generator("prior users").permutation(users.n)
         first, rest = np.split(order, [max(1, round(share * users.n))])
         early = users.ask(CLASS, question, first)
-        prior = self._prior(shown, question, early, first, rest, streams)
+        if self.randomizer == "rr_with_prior":
+            common = class_prior(early, question.mechanism)  # type: ignore[arg-type]
+            prior = np.broadcast_to(common, (rest.size, question.n_classes))
+        else:
+            model = self._learn(shown[first], question, early, streams.child("first stage"))
+            prior = model.probabilities(shown[rest], question.n_classes)
         asked = replace(question, prior=prior)
         late = users.ask(CLASS, asked, rest)
         everybody = np.empty(users.n, dtype=np.int64)
         everybody[first], everybody[rest] = early, late
         return self._learn(shown, asked, everybody, streams)
-
-    def _prior(
-        self,
-        shown: np.ndarray,
-        question: ClassQuestion,
-        early: np.ndarray,
-        first: np.ndarray,
-        rest: np.ndarray,
-        streams: Streams,
-    ) -> np.ndarray:
-        """Prior of each of the users who are asked later, from the reports of those asked first."""
-        if self.randomizer == "rr_with_prior":
-            common = class_prior(early, question.mechanism)  # type: ignore[arg-type]
-            return np.broadcast_to(common, (rest.size, question.n_classes))
-        model = self._learn(shown[first], question, early, streams.child("first stage"))
-        return model.probabilities(shown[rest], question.n_classes)
 
     def _learn(self, X: np.ndarray, question: ClassQuestion, reports: np.ndarray, streams: Streams) -> Model:
         """Fit the learner to the reports of users who show the given features."""
