@@ -144,22 +144,27 @@ def test_a_cell_of_the_tree_holds_enough_users(rule, mask):
         assert (tree.n_samples[1:] >= least).all() and (tree.n_nodes > 1)
 
 
-def test_a_grid_over_any_other_parameter_is_swept_too():
-    grid = [{"mechanism": "rr", "bins": 3}, {"rule": "cart"}, {"split_score": "algorithm1"}, {"clip": False}]
-    model, scenario = HistOfTree(y_range=RANGE), problem("power_law")
-    swept = model.sweep(scenario, [2.0], grid, Streams(0)).values
-    assert np.allclose(swept, loop(model, scenario, [2.0], grid, Streams(0)))
-    assert np.allclose(model.sweep(scenario, [2.0], grid[:3], Streams(0)).values, swept[:, :3])
+DISCRETE = {"depth": [0, 2], "bins": [1, 2], "label_share": [0.5, 0.9]}
+OTHERS = [{"mechanism": "rr", "bins": 3}, {"rule": "cart"}, {"split_score": "algorithm1"}, {"clip": False}]
+CONSTANTS = {"constants": ["paper", "tight"]}
 
 
-@pytest.mark.parametrize("rule", ["max_edge", "cart"])
-def test_a_sweep_with_discrete_labels_is_the_loop(rule):
-    scenario, model = problem("power_law"), HistOfTree(rule=rule, noise="discrete", y_range=RANGE)
-    arguments = (scenario, [0.7, 4.0], {"depth": [0, 2], "bins": [1, 2], "label_share": [0.5, 0.9]}, Streams(3))
-    expected = loop(model, *arguments)
-    assert np.allclose(model.sweep(*arguments).values, expected, rtol=1e-9, atol=1e-9)
-    both = model.sweep(scenario, [4.0], [{"noise": "laplace"}, {"noise": "discrete"}], Streams(3)).values[0]
-    assert both[0] != both[1] and np.allclose(*both, rtol=0.05), "the draws are shared; the grid is fine"
+@pytest.mark.parametrize(
+    ("model", "mask", "grid"),
+    [
+        (HistOfTree(), "power_law", OTHERS),
+        (HistOfTree(), "power_law", OTHERS[:3]),
+        (HistOfTree(), "power_law", [{"noise": "laplace"}, {"noise": "discrete"}]),
+        (HistOfTree(noise="discrete"), "power_law", DISCRETE),
+        (HistOfTree(noise="discrete", rule="cart"), "power_law", DISCRETE),
+        (HistOfTree(), "aligned", {"bins": [1, 2], "label_share": [0.5, 0.9], **CONSTANTS}),
+        (AdHistOfTree(), "aligned", {"bins_offset": [-9, 0], **CONSTANTS}),
+    ],
+)
+def test_grids_over_other_parameters_are_swept_too(model, mask, grid):
+    arguments = problem(mask), [0.7, 4.0], grid, Streams(3)
+    model = clone(model).set_params(y_range=RANGE)
+    assert np.allclose(model.sweep(*arguments).values, loop(model, *arguments), rtol=1e-9, atol=1e-9)
 
 
 def test_discrete_labels_lie_on_the_grid():
@@ -247,14 +252,6 @@ def test_tight_constants_spend_on_the_label_what_no_cell_needs(mask, settings, r
         other = HistOfTree(2.0, **options).fit(X, y, mask=mask)
     assert (tight.predict(X) == other.predict(X)).all() and tight.guarantee_ == other.guarantee_
     assert tight.guarantee_.epsilon == 2.0
-
-
-def test_tight_constants_are_swept():
-    scenario, grid = problem("aligned"), {"bins": [1, 2], "label_share": [0.5, 0.9], "constants": ["paper", "tight"]}
-    for model in (HistOfTree(y_range=RANGE), AdHistOfTree(y_range=RANGE)):
-        points = grid if isinstance(model, HistOfTree) else {"bins_offset": [-9, 0], "constants": ["paper", "tight"]}
-        arguments = (scenario, [0.7, 4.0], points, Streams(3))
-        assert np.allclose(model.sweep(*arguments).values, loop(model, *arguments))
 
 
 def test_labels_carry_laplace_noise_of_their_share_of_the_budget():

@@ -2,7 +2,6 @@
 
 import itertools
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -267,40 +266,6 @@ def test_each_bit_is_flipped_with_the_probability_of_half_the_budget(budget):
     assert abs(flipped.mean() - q) < 6 * math.sqrt(q * (1 - q) / n)
     assert 2 * math.log((1 - q) / q) == pytest.approx(budget)
     assert (bit_reports(truth[::-1], budget, 5, users[::-1], cells[::-1])[::-1] == (truth ^ flipped)).all()
-
-
-def test_blind_reports_are_even_over_the_compatible_cells(users):
-    # User 1 protects everything: 60 000 blind reports over about 50 cells, each count within 6 standard errors of even
-    # except with probability < 1e-6 (union over the cells).
-    X, mask, tree = users
-    n, question = 60_000, question_of(tree)
-    everywhere = records_of(np.repeat(X[[1]], n, axis=0), np.repeat(mask[[1]], n, axis=0))
-    blind = replace(TREE_CELL.draws(Streams(3), n, question), keep=np.full(n, UNITS - 1))
-    counts = np.bincount(numbers(TREE_CELL.report(everywhere, question, blind), tree))
-    m = int(cells_of(X[[1]], mask[[1]], tree).choices[0])
-    assert counts.size == m
-    assert (np.abs(counts - n / m) < 6 * math.sqrt(n / m)).all()
-
-
-def test_a_public_cell_is_never_randomised(users):
-    X, mask, tree = users
-    records, question = records_of(X, mask), question_of(tree, 0.01)
-    blind = replace(TREE_CELL.draws(Streams(0), N, question), keep=np.full(N, UNITS - 1))
-    public = cells_of(X, mask, tree).choices == 1
-    assert public.any()
-    reports, own = TREE_CELL.report(records, question, blind), TREE_CELL.inputs(records, question)
-    np.testing.assert_array_equal(reports[public], own[public])
-
-
-def test_the_order_of_the_reports_does_not_matter(users):
-    X, mask, tree = users
-    labels, order = np.arange(N) / N, np.random.default_rng(0).permutation(N)
-    reports, results = sealed(X, mask).ask(TREE_CELL, question_of(tree)), []
-    for rows in (np.arange(N), order):
-        cells = cells_of(X[rows], mask[rows], tree)
-        sums = CategorySums.of_reports(reports[rows, :S], reports[rows, S], cells, labels[rows], 1.0)
-        results.append(np.concatenate([*sums.estimate(*all_cells(cells.grid, tree)), cells.leaves.means(labels[rows])]))
-    assert np.allclose(*results, atol=1e-12)
 
 
 def test_leaf_means_share_each_label_among_the_compatible_leaves(users):

@@ -71,24 +71,6 @@ def test_without_noise_it_is_the_weighted_partition_estimate(rule, mechanism):
         assert found[i] == pytest.approx(np.array(votes) / np.sum(votes), abs=1e-12)
 
 
-def test_large_weight_is_the_public_estimate():
-    problem = drift()
-    for rule in ("max_edge", "cart"):
-        both = fitted(LPCT(epsilon=1.0, depth=4, public_weight=1e12, rule=rule, random_state=3), problem)
-        public = fitted(LPCT(depth=4, source="public", rule=rule, random_state=3), problem)
-        np.testing.assert_allclose(both.leaf_probability_, public.leaf_probability_, atol=1e-6)
-        # where the public votes tie, the private ones decide however large the weight
-        clear = public.leaf_probability_[:, 1] != 0.5
-        assert np.array_equal(both.leaf_class_[clear], public.leaf_class_[clear])
-
-
-def test_weight_zero_is_the_private_estimate():
-    problem = drift()
-    zero = fitted(LPCT(depth=3, public_weight=0.0, random_state=5), problem)
-    private = fitted(LPCT(depth=3, source="private", random_state=5), problem)
-    assert np.array_equal(zero.leaf_probability_, private.leaf_probability_)
-
-
 def test_partition_ignores_the_private_sample():
     problem = drift()
     a = fitted(LPCT(depth=5, random_state=0), problem)
@@ -249,16 +231,6 @@ def test_bad_data():
         LPCT(noise="discrete", mechanism="rr", depth=1).fit(problem.X_train, problem.y_train)
     with pytest.raises(ValueError, match="no parameter 'lamda'"):
         LPCT().sweep(problem, [1.0], {"lamda": [1.0]}, Streams(0))
-
-
-def test_accuracy_grows_with_the_budget():
-    """Means over 10 replications of 4000 users: far apart at epsilon 0.5 and infinity (0.1: 6 standard errors)."""
-    scores = [
-        LPCT(source="private", depth=3).sweep(drift(200, 4000, seed), [0.5, math.inf], {}, Streams(seed)).values[:, 0]
-        for seed in range(10)
-    ]
-    low, high = np.mean(scores, axis=0)
-    assert high > low + 0.1
 
 
 @pytest.mark.parametrize(

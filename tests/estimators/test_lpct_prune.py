@@ -242,17 +242,6 @@ def test_the_variant_text_is_algorithm_2_with_its_flag():
         assert (tight.constants, tight.terminate, tight.criterion, tight.outside) == ("tight", False, "gini", "route")
 
 
-def test_statistic_by_hand():
-    """Noise switch off: 8 n / eps^2 = 2 < U_P = 100; lambda = 8 (0.8 - 0.5) / (0.6 - 0.5) = 24."""
-    votes = NodeVotes(*map(np.array, (100.0, 60.0, 10.0, 8.0, 0, 1)))
-    result = judge(votes, Query(epsilon=20.0, depth=3, n_private=100, n_public=10), "paper")
-    eta = (60 + 24 * 8) / (100 + 24 * 10)
-    r = math.sqrt((32 * 100 + 4 * 24**2 * 10) * math.log(110)) / (100 + 24 * 10)
-    assert result.eta == pytest.approx(eta, abs=1e-14)
-    assert result.statistic == pytest.approx((eta - 0.5) / r, abs=1e-14)
-    assert not result.private_wins
-
-
 def test_depths():
     # floor(log2(10^4 + 50^3) / 3) = floor(5.68), floor(log2(10^4 4) / 3) = floor(5.10)
     assert query_depth(10000, 50, 2, 1.0) == 5

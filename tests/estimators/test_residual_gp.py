@@ -16,7 +16,7 @@ from lpbench.estimators.tuning_free.bin_effects import Binning, bin_of, estimate
 from lpbench.estimators.tuning_free.gaussian_average import GaussianAverage, Moments
 from lpbench.estimators.tuning_free.half_forest import HalfForest
 from lpbench.estimators.tuning_free.kernel_features import KernelFeatures, ShownFeatures
-from lpbench.estimators.tuning_free.level_reports import LevelReport, Placed, slope_of_clipping
+from lpbench.estimators.tuning_free.level_reports import LevelReport, Placed
 from lpbench.estimators.tuning_free.mixture import mixture_weights
 from lpbench.estimators.tuning_free.rounds import Curator, ResidualDevice
 
@@ -138,14 +138,6 @@ def test_placed_readings_against_sums_over_a_dense_grid(ends, expected):
     assert placed.slope[0] == pytest.approx(slope, abs=1e-4)
     noise = report.noise_at(np.clip(expected + deviation * z, -1.0, 1.0), weights)
     assert placed.noise[0] == pytest.approx(noise, rel=0.03)
-
-
-def test_in_the_middle_of_an_interval_both_readings_are_the_same():
-    report, width = LevelReport(1.0, 2), 2.0
-    placed = Placed.of(report, np.zeros(1), np.full(1, 1 / width), np.zeros((2, 1), dtype=bool))
-    assert placed.clipped[0] == 0.0
-    assert placed.slope[0] == pytest.approx(float(slope_of_clipping(width)))
-    assert placed.noise[0] == pytest.approx(report.noise_variance(width), rel=0.01)
 
 
 def test_labels_near_the_lower_end_of_their_range_are_not_biased():

@@ -104,14 +104,6 @@ def test_trees_that_are_grown_together_are_those_that_are_grown_alone(n, share):
             assert tree.n_features == alone.n_features
 
 
-def test_shallower_personalised_trees_are_truncations():
-    rng = np.random.default_rng(0)
-    X, y, mask = rng.random((300, 4)), rng.laplace(size=300), rng.random((300, 4)) < 0.3
-    deep, points = grow_cart(X, y, 7, mask=mask), rng.random((500, 4))
-    for depth in range(8):
-        assert (deep.apply(points, depth) == grow_cart(X, y, depth, mask=mask).apply(points)).all()
-
-
 def test_protected_values_and_the_order_of_users_do_not_matter():
     rng = np.random.default_rng(0)
     X, y, mask = rng.integers(0, 50, (300, 4)) / 50, rng.laplace(size=300), rng.random((300, 4)) < 0.3
