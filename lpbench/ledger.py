@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from itertools import count
+from numbers import Real
+from pickle import PicklingError
 from threading import Lock
 from typing import Any, Self
 
@@ -44,8 +46,8 @@ class PrivacyLedger:
 
     The users of a DataFrame are known by its index, or by ``units`` where ``fit`` was given them. The rows of an array
     have no names, so that its fits count for every user; rows that are the same are taken for one, unless a table has
-    so few categories that users are alike. Every fit draws randomness of its own, by its seed and its number in the
-    ledger: noise that two fits at two budgets shared could be subtracted. What a fit may spend is reserved before it
+    so few categories that users are alike. Different fits draw randomness of their own, by their seed and their number
+    in the ledger: noise that two fits at two budgets shared could be subtracted. What a fit may spend is reserved before it
     begins, so that the limit holds in threads. Grid searches run in threads inside the block: other processes could not
     be entered.
 
@@ -71,7 +73,7 @@ class PrivacyLedger:
     _everyone: float = field(default=0.0, init=False, repr=False)
     _named: dict[Any, float] = field(default_factory=lambda: defaultdict(float), init=False, repr=False)
     _reserved: dict[_Owners, np.ndarray] = field(default_factory=dict, init=False, repr=False)
-    _begun: Iterator[int] = field(default_factory=count, init=False, repr=False)
+    _begun: dict[Any, int] = field(default_factory=lambda: defaultdict(count().__next__), init=False, repr=False)
     _lock: Any = field(default_factory=Lock, init=False, repr=False)
     _threads: Any = field(default=None, init=False, repr=False)
 
@@ -226,9 +228,27 @@ def _contents(table: Any, y: Any) -> list[tuple[Any, Any]]:
     return list(zip(rows, np.asarray(y).tolist(), strict=True))
 
 
-def numbers_of_fit() -> tuple[int, ...]:
-    """Number of a fit that begins, in each of the open ledgers."""
-    return tuple(next(ledger._begun) for ledger in tuple(_OPEN))
+def numbers_of_fit(model: Any, seed: int, *data: Any) -> tuple[int, ...]:
+    """Number of a fit that begins among the different ones, in each of the open ledgers; empty if it is the first.
+
+    The same fit again gives the same answers, which tell nothing new; it is entered again.
+    """
+    if not _OPEN:
+        return ()
+    params = {name: _as_floats(v) for name, v in model.get_params(deep=False).items() if name != "random_state"}
+    try:
+        content: Any = joblib.hash([type(model).__qualname__, params, seed, *data])
+    except (TypeError, AttributeError, PicklingError):  # of what cannot be compared no two are the same
+        content = object()
+    numbers = tuple(ledger._begun[content] for ledger in tuple(_OPEN))
+    return numbers if any(numbers) else ()
+
+
+def _as_floats(value: Any) -> Any:
+    """Equal numbers of any type as one."""
+    if isinstance(value, (list, tuple)):
+        return [_as_floats(v) for v in value]
+    return float(value) if isinstance(value, Real) else value
 
 
 @contextmanager

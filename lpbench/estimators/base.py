@@ -179,7 +179,7 @@ class LocalEstimator(BaseEstimator):
         if mask is None and self.uses_mask and self.protects == "mask":
             _warn_no_mask(type(self).__name__)
         streams, given = self._streams(), self.random_state
-        if numbers := numbers_of_fit():
+        if numbers := numbers_of_fit(self, streams.seed, X, y, mask, X_public, y_public, groups, units):
             streams = streams.child("fit", numbers=numbers)
         records, known = sealed(self, X, y, mask, X_public, y_public)
         users = SimulatedUsers(records, streams.party("users"), **known)

@@ -117,6 +117,20 @@ def test_fits_under_a_ledger_share_no_noise():
     np.testing.assert_array_equal(swept, PrivateMean().sweep(problem, [0.5, 2.0], {}, Streams(3)).values)
 
 
+@pytest.mark.filterwarnings("ignore::lpbench.errors.SpendingWarning")
+def test_the_same_fit_again_under_a_ledger_replays_and_is_entered():
+    def predicted(y=Y, **params):
+        model = PrivateMean(**{"epsilon": 2, "y_range": (-1, 1), "random_state": 3, **params})
+        return model.fit(X, y).predict(X[:1])[0]
+
+    plain, other = predicted(), np.where(np.arange(len(Y)) == 5, -Y, Y)
+    with PrivacyLedger() as ledger:
+        same = predicted(epsilon=np.float32(2), y_range=(np.float64(-1), np.int8(1)), random_state=np.int64(3))
+        assert plain == same == predicted() and ledger.epsilon == 4
+        fresh = predicted(other), predicted(epsilon=2.5)
+    assert fresh != (predicted(other), predicted(epsilon=2.5)), "another label or budget is another fit"
+
+
 SEALING = ("_users", "_public_range", "_public_classes", "_public_sample", "_sealed_mask", "_validated", "_prepare",
            "_to_unit_cube", "_warn_of_clipping", "_check_predict", "sealed", "validated", "in_unit_cube")  # fmt: skip
 
