@@ -100,27 +100,34 @@ def _labels(table: Any) -> list[Any] | None:
 def _stated(mask: Any, d: int, names: list[Any] | None, X: Any = None) -> np.ndarray:
     """The mask as a boolean array of shape (d,) or (n, d); what has labels is matched by them."""
     known, labels = list(range(d)) if names is None else names, _labels(mask)
+    rows = _labels(X) or list(range(len(X) if X is not None else 0))
     if isinstance(mask, Mapping):
         _check_same(mask, known, "columns")
-        values = np.stack(np.broadcast_arrays(*(mask[column] for column in known)), axis=-1)
+        columns = (_by_rows(np.asarray(mask[name]), _labels(mask[name]), rows) for name in known)
+        values = np.stack(np.broadcast_arrays(*columns), axis=-1)
     elif hasattr(mask, "columns"):
-        values = np.asarray(mask)[:, _order(list(mask.columns), known, "columns")]
-        rows = _labels(X) or list(range(len(X) if X is not None else 0))
-        if labels is not None and len(labels) == len(rows):
-            values = values[_order(labels, rows, "rows")]
-    elif labels is not None and (np.asarray(mask).dtype == bool or (set(labels) == set(known) and names is not None)):
-        values = np.asarray(mask)[_order(labels, known, "columns")]
+        values = _by_rows(np.asarray(mask)[:, _order(list(mask.columns), known, "columns")], labels, rows)
     else:
         values = np.asarray([mask] if isinstance(mask, str) else mask)
-        if values.ndim == 1 and values.dtype != bool:
+        if values.dtype == object and values.size and all(isinstance(v, (bool, np.bool_)) for v in values.flat):
+            values = values.astype(bool)
+        if labels is not None and (values.dtype == bool or (set(labels) == set(known) and names is not None)):
+            values = values[_order(labels, known, "columns")]
+        elif values.ndim == 1 and values.dtype != bool:
             return _named(values.tolist(), d, names)
     if values.ndim not in (1, 2) or values.shape[-1] != d:
         raise DataError(
             f"mask has shape {values.shape}, expected one row of {d} features for all users, or one row for each user"
         )
-    if values.dtype != bool and not np.isin(values, (0, 1)).all():
+    plain = values.dtype != object or all(isinstance(v, (bool, int, float)) for v in values.flat)  # pandas' NA is none
+    if values.dtype != bool and not (plain and np.isin(values, (0, 1)).all()):
         raise DataError("mask has values other than 0/1 (or False/True); 1 means that the feature is protected")
     return values.astype(bool, copy=False)
+
+
+def _by_rows(values: np.ndarray, labels: list[Any] | None, rows: list[Any]) -> np.ndarray:
+    """Values of each user in the order of the rows, where they have the labels of as many."""
+    return values if labels is None or len(labels) != len(rows) else values[_order(labels, rows, "rows")]
 
 
 def _check_same(labels: Collection[Any], known: Collection[Any], what: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lpbench.errors import ConfigurationError, unknown_name
+from lpbench.errors import ConfigurationError, DataError, unknown_name
 
 #: For each metric, True where a larger value is better.
 METRICS = {"mse": False, "accuracy": True, "balanced_accuracy": True, "auc": True, "excess_risk": False}
@@ -93,8 +93,21 @@ class Problem:
         Returns
         -------
         ndarray of shape (...)
+            NaN where a prediction is NaN: of a class, too, none is not a wrong one.
         """
         predictions = np.asarray(predictions)
+        numbers, wanted = (a.dtype.kind in "biuf" for a in (predictions, self.y_test))
+        if numbers != wanted or predictions.shape[-1:] != self.y_test.shape:
+            raise DataError(
+                f"predictions have shape {predictions.shape} and type {predictions.dtype}; {len(self.y_test)} of type "
+                f"{self.y_test.dtype} are expected, one a test row"
+            )
+        scores = self._scores(predictions)
+        if predictions.dtype.kind == "f" and np.isnan(predictions).any():
+            scores = np.where(np.isnan(predictions).any(axis=-1), np.nan, scores)
+        return scores
+
+    def _scores(self, predictions: np.ndarray) -> np.ndarray:
         if self.metric == "mse":
             return np.mean((predictions - self.y_test) ** 2, axis=-1)
         if self.metric == "accuracy":
@@ -129,6 +142,8 @@ class Problem:
             raise ConfigurationError(
                 "metric='excess_risk' of a classifier needs classes, the labels of eta_test's columns"
             )
-        index = np.searchsorted(self.classes, predictions)
+        index = np.searchsorted(self.classes, predictions).clip(max=len(self.classes) - 1)
+        if (unknown := (self.classes[index] != predictions) & (predictions == predictions)).any():
+            raise DataError(f"prediction {predictions[unknown][0]} is none of the classes {self.classes.tolist()}")
         rows = np.broadcast_to(np.arange(self.eta_test.shape[0]), index.shape)
         return np.mean(self.eta_test.max(axis=1) - self.eta_test[rows, index], axis=-1)

@@ -8,6 +8,8 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from matplotlib.figure import Figure
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
@@ -110,6 +112,29 @@ def test_rows_of_a_mask_are_matched_by_the_index_and_a_name_is_all_columns_of_th
     with pytest.raises(DataError, match="columns of the same name, in another order"):
         as_mask(twice.iloc[:, ::-1].iloc[:, [1, 0, 2]] > 2, twice)
     np.testing.assert_array_equal(as_mask(twice > 0.5, twice), twice.to_numpy() > 0.5)
+
+
+@settings(max_examples=200, derandomize=True, deadline=None, database=None)
+@given(st.lists(st.lists(st.booleans(), min_size=3, max_size=3), min_size=1, max_size=6), st.randoms(), st.data())
+def test_a_mask_with_labels_is_matched_by_them_however_it_is_ordered_and_typed(who, random, data):
+    rows = [f"user {k}" for k in range(len(who))]
+    table = pd.DataFrame(np.zeros((len(who), 3)), index=rows, columns=["a", "b", "c"])
+    right = pd.DataFrame(who, index=rows, columns=table.columns)
+    said = right.astype(data.draw(st.sampled_from([bool, int, float, object, "boolean", "Int64"])))
+    said = said.loc[random.sample(rows, len(rows)), random.sample(list(said), 3)]
+    form = data.draw(st.sampled_from(["frame", "series of columns", "one row", "one mapping"]))
+    if form.startswith("one"):
+        right, said = right.iloc[[0] * len(who)], said.loc[rows[0]]
+    mask = said if form in ("frame", "one row") else dict(said.items())
+    np.testing.assert_array_equal(as_mask(mask, table), right.to_numpy())
+
+
+@pytest.mark.parametrize("dtype", ["boolean", "Int64", float])
+def test_a_mask_that_misses_a_cell_is_refused(dtype):
+    for mask in ({"age": pd.array([None] + [1] * (N - 1), dtype=dtype), "income": 1},
+                 pd.Series([None, 1], ["age", "income"], dtype=dtype)):  # fmt: skip
+        with pytest.raises(DataError, match="values other than 0/1"):
+            as_mask(mask, NUMBERS)
 
 
 def test_names_need_a_table_with_names():
