@@ -6,8 +6,10 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from threading import Thread
 
 from lpbench.analysis.summary import CONSTANTS
 from lpbench.datasets import describe
@@ -59,14 +61,17 @@ def run_jobs(
     runner: Runner | None = None,
     *,
     progress: bool = True,
+    tracked: bool = False,
 ) -> Result:
     """Run jobs and write ``<results>/<folder of the job>/`` for each of them.
 
-    A single cell without a result leaves no folder.
+    A single cell without a result leaves no folder. What will be ``tracked`` has MLflow imported meanwhile.
     """
     runner, store = runner or Runner(), Store(results_dir / "store")
     plan = sum((job.plan for job in jobs), Plan(()))
     begin(jobs, store)
+    if tracked and not all(store.has(block.key) for block in plan.blocks):
+        Thread(target=_import_tracking).start()
     with Progress(progress) as bar:
         try:
             result = Result(run=_execute(jobs, plan, runner, store, bar), plan=plan)
@@ -84,6 +89,14 @@ def run_jobs(
             if changed:
                 result.written.append(job.folder)
     return result
+
+
+def _import_tracking() -> None:
+    """Import MLflow, which takes two seconds, while workers compute; what fails is said when something is logged."""
+    with suppress(Exception):
+        from lpbench import tracking
+
+        tracking.import_mlflow()
 
 
 def track(jobs: Sequence[Job] | None, results_dir: Path, tracking: Tracking) -> int:

@@ -165,12 +165,18 @@ def _file_of(uri: str) -> Path | None:
     return Path(make_url(uri).database or "")
 
 
-@contextmanager
-def _store(uri: str) -> Iterator:
-    """A client of a store, alone with it where it is a file; what MLflow, its database or the disk raises is ours."""
+def import_mlflow() -> None:
+    """Import MLflow and its local store under our settings."""
     os.environ.pop("MLFLOW_RUN_ID", None)
     for name, value in _SETTINGS.items():
         os.environ.setdefault(name, value)
+    import mlflow.store.tracking.sqlalchemy_store  # noqa: F401
+
+
+@contextmanager
+def _store(uri: str) -> Iterator:
+    """A client of a store, alone with it where it is a file; what MLflow, its database or the disk raises is ours."""
+    import_mlflow()
     from mlflow import MlflowClient
     from mlflow.exceptions import MlflowException
     from sqlalchemy.exc import SQLAlchemyError

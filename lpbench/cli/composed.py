@@ -42,7 +42,8 @@ def run_config(config: Config, overrides: Sequence[str], job_folder: str | None 
     if nothing_to_run(job.plan):
         print(f"error: {NOTHING}", file=sys.stderr)
         return 1
-    result = run_jobs([job], results_dir, config.runner)
+    tracking = Tracking() if job_folder else config.tracking
+    result = run_jobs([job], results_dir, config.runner, tracked=tracking.backend == "mlflow")
     if job.is_cell:
         if job_folder and result.plan.blocks:
             given = dict(word.lstrip("+").partition("=")[::2] for word in overrides)
@@ -51,7 +52,7 @@ def run_config(config: Config, overrides: Sequence[str], job_folder: str | None 
     else:
         _conclude(job, result, results_dir)
         exit_code = result.exit_code
-    track([job], results_dir, Tracking() if job_folder else config.tracking)
+    track([job], results_dir, tracking)
     return exit_code
 
 

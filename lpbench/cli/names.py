@@ -64,6 +64,8 @@ def check_names(argv: Sequence[str]) -> None:
             raise ConfigurationError(
                 f"{argument!r} gives several values, which is a sweep and needs -m: lpbench -m {shlex.join(argv)}"
             )
+        if key == "results_dir" and sweep and len(values_of(value)) > 1:
+            raise ConfigurationError(f"{argument!r}: the jobs of a sweep share one results folder, with one table")
         if key == "hydra/launcher":
             _check_launcher(value)
         elif sep:

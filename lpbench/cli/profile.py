@@ -246,10 +246,11 @@ def _profile_features(
             profile.say("question", f"{name} is the target {target!r} over again: is it known before the target is? "
                         "If not, take it out of `features`")  # fmt: skip
     if not features:
-        raise DataError("no column can be a feature: " + "; ".join(profile.decisions[2:]))
+        raise DataError("no column can be a feature: " + "; ".join(t for w, t, _ in profile.said if w == "left out"))
     profile.content["features"] = features
     numbers = [f for f in features if isinstance(f, str)]
-    profile.say("numbers", f"{len(numbers)} column{'s' * (len(numbers) != 1)}: {_some(numbers)}")
+    if numbers:
+        profile.say("numbers", f"{len(numbers)} column{'s' * (len(numbers) != 1)}: {_some(numbers)}")
     profile.content["sensitivity"] = {"order": "columns", "reason": "not known: the order of the file"}
     profile.say("sensitivity", "the order of the columns, first = most personal; edit `sensitivity` to change it")
 

@@ -89,12 +89,13 @@ def command(
     if nothing_to_run(plan):
         print(f"error: {NOTHING}", file=sys.stderr)
         return 1
-    result = run_jobs(jobs, results, runner)
+    logged = Tracking("mlflow" if tracking_uri else tracking, tracking_uri)
+    result = run_jobs(jobs, results, runner, tracked=logged.backend == "mlflow")
     print("judging claims, writing the report and its pages ...", file=sys.stderr, flush=True)
     reports = publish(results, chosen, within, judged=not quick, overwrite=overwrite)
     _print_result(result, time.perf_counter() - start, chosen, results / within, quick)
     print_reports(reports)
-    track(jobs, results, Tracking("mlflow" if tracking_uri else tracking, tracking_uri))
+    track(jobs, results, logged)
     return result.exit_code
 
 
