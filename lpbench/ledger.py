@@ -47,9 +47,9 @@ class PrivacyLedger:
     The users of a DataFrame are known by its index, or by ``units`` where ``fit`` was given them. The rows of an array
     have no names, so that its fits count for every user; rows that are the same are taken for one, unless a table has
     so few categories that users are alike. Different fits draw randomness of their own, by their seed and their number
-    in the ledger: noise that two fits at two budgets shared could be subtracted. What a fit may spend is reserved before it
-    begins, so that the limit holds in threads. Grid searches run in threads inside the block: other processes could not
-    be entered.
+    in the ledger: noise that two fits at two budgets shared could be subtracted. What a fit may spend is reserved
+    before it begins, so that the limit holds in threads. Grid searches run in threads inside the block: other processes
+    could not be entered.
 
     Parameters
     ----------

@@ -12,8 +12,8 @@ from lpbench.problem import Problem
 
 M = 4
 CELLS = st.sampled_from([0.0, 1.0, 2.0, float("nan"), float("inf")])
-FORMS = {"plain": lambda p: p, "column": lambda p: p[:, None], "first": lambda p: p[:1], "text": lambda p: p.astype(str),
-         "complex": lambda p: p.astype(complex), "scalar": lambda p: p[0]}  # fmt: skip
+FORMS = {"plain": lambda p: p, "column": lambda p: p[:, None], "first": lambda p: p[:1], "scalar": lambda p: p[0],
+         "text": lambda p: p.astype(str), "complex": lambda p: p.astype(complex)}  # fmt: skip
 
 
 @settings(max_examples=300, derandomize=True, deadline=None, database=None)
@@ -25,7 +25,7 @@ def test_a_score_is_that_of_numbers_one_a_row_or_there_is_none(cells, form, metr
                       eta_test=np.eye(3)[y.astype(int)])  # fmt: skip
     predicted = FORMS[form](np.array(cells))
     if form != "plain" or (metric == "excess_risk" and np.inf in cells):
-        with pytest.raises(DataError, match="predictions have shape|none of the classes"):
+        with pytest.raises(DataError, match=r"predictions have shape|none of the classes"):
             problem.score(predicted)
         return
     score = problem.score(predicted)
