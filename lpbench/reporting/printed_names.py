@@ -6,9 +6,11 @@ import re
 from collections.abc import Mapping
 from functools import cache
 
-from lpbench.datasets import list_datasets
+from lpbench.datasets import list_datasets, load_manifest
+from lpbench.errors import LpbenchError
 from lpbench.experiments import catalogue
 from lpbench.experiments.method import Method
+from lpbench.paths import MANIFESTS
 from lpbench.selectors import format_selector, parse_selector
 
 #: Symbols of the papers for parameters that appear in names.
@@ -126,7 +128,16 @@ def dataset_title(selector: str) -> str:
     """Printed name of a data set with its parameters: ``Red wine``; ``Rough classes, n = 1024``."""
     name, params = parse_selector(selector)
     words = in_words(name)
-    return ", ".join([DATASETS.get(name, words[:1].upper() + words[1:]), *describe_params(params)])
+    title = DATASETS.get(name) or _own_title(name) or words[:1].upper() + words[1:]
+    return ", ".join([title, *describe_params(params)])
+
+
+def _own_title(name: str) -> str:
+    """Title of a user's own data set; empty for others, and where its manifest is gone or cannot be read."""
+    try:
+        return "" if (MANIFESTS / f"{name}.yaml").is_file() else load_manifest(name).title
+    except LpbenchError:
+        return ""
 
 
 def describe_params(params: Mapping) -> list[str]:

@@ -6,12 +6,15 @@ import math
 import re
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from lpbench.datasets import describe, list_datasets, load_manifest, schema
 from lpbench.datasets.masks import MASKS
 from lpbench.errors import ConfigurationError, DataError
 from lpbench.experiments import catalogue as registry
 from lpbench.paths import MANIFESTS
+from lpbench.reporting.printed_names import dataset_title
 from tests.datasets.conftest import MANIFEST
 
 H_NAMES = (
@@ -190,3 +193,10 @@ def test_same_name_in_two_folders(workshop):
     assert {"abalone", "toy"} <= set(list_datasets()) and load_manifest("toy").title == "Toy"
     with pytest.raises(ConfigurationError, match="two manifests"):
         load_manifest("abalone")
+
+
+@settings(max_examples=200, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+@given(st.text(st.sampled_from("Cash $$left_over %<b>&#~^{}\\äΣ"), min_size=1, max_size=16).filter(str.strip))
+def test_the_title_of_ones_own_data_set_is_its_printed_name(workshop, title):
+    workshop.manifest("cash", title=title)
+    assert dataset_title("cash[scaling=bounds]").startswith(f"{title}, ")
