@@ -6,6 +6,7 @@ Names are file names, found without reading a file. Objects are composed when th
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import cache
@@ -281,6 +282,11 @@ def wrong_key(error: BaseException) -> str:
         return str(unknown_key("unknown key", str(key).rpartition(".")[2], [f.name for f in dataclasses.fields(kind)]))
     if "is not a ListConfig" in text and key:
         return f"{key}={value!r} must be a list: {key}: [{value}]"
+    if "is not a valid bool" in text:
+        return f"{key} must be true or false"
+    if key and (found := re.search(r"Value '(.*)' of type '.*' could not be converted to (\w+)", text)):
+        kinds = {"Integer": "a whole number", "Float": "a number", "String": "text"}
+        return f"{key}={found[1]} must be {kinds.get(found[2], found[2])}"
     return text
 
 
