@@ -149,6 +149,18 @@ def test_a_sweep_keeps_every_job_and_says_what_was_swept(tmp_path, capsys):
     assert len(list(Results(tmp_path).cells())) == 5
 
 
+def test_one_replication_has_no_standard_error(tmp_path, capsys):
+    words = ["method=private_mean", "epsilon=1", "replications=1", "tracking=none", f"results_dir={tmp_path}"]
+    assert main(words) == 0
+    printed = capsys.readouterr().out
+    assert "(n=1)" in printed and "+-" not in printed
+
+
+def test_parameters_of_a_selector_may_stand_in_any_order():
+    methods = [catalogue.method(f"lpct_max_edge[{two}]") for two in ("variant=text,depth=3", "depth=3,variant=text")]
+    assert methods[0] == methods[1] and methods[0].tuning_free is not None
+
+
 def test_every_registered_method_runs_as_a_cell(tmp_path):
     sets = {"regression": ["dataset=diabetes_progression"], "classification": ["dataset=breast_cancer"]}
     bases = {task: compose([*words, "replications=1"]) for task, words in sets.items()}

@@ -63,12 +63,3 @@ def test_full_disk_is_a_clean_error_and_keeps_what_is_done(tmp_path, monkeypatch
     assert not list(store.path(refused.key).parent.glob(".*")), "a temporary file was left behind"
     report = run_blocks([done, refused], store, Runner(backend="serial"), progress=False)
     assert report.reused == 1 and store.keys() == {done.key, refused.key}
-
-
-def test_unwritable_results_are_a_clean_error(tmp_path, monkeypatch):
-    def refuse(*_, **__):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-
-    monkeypatch.setattr("lpbench.experiments.store.tempfile.mkstemp", refuse)
-    with pytest.raises(StoreError, match="results folder: cannot write to"):
-        Store(tmp_path)

@@ -203,16 +203,10 @@ ask lpbench list da
 
 
 def test_help_typos_and_lists_import_nothing_heavy():
-    heavy = ("numpy", "pandas", "sklearn", "scipy", "hydra", "mlflow")
-    lines = [
-        "--help",
-        "verfy",
-        "list methods",
-        "list experiments",
-        "list masks",
-        "reproduce --worker 2",
-        *(f"{c} --help" for c in (*COMMANDS, *KINDS)),
-    ]
+    heavy = ("numpy", "pandas", "sklearn", "scipy", "hydra", "mlflow", "matplotlib", "lpbench.audit")
+    lines = ["--help", "verfy", "method=histoftree_kart", "plan epsilom=2", "reproduce --worker 2",
+             *(f"list {what}" for what in ("methods", "experiments", "masks")),
+             *(f"{c} --help" for c in (*COMMANDS, *KINDS))]  # fmt: skip
     code = f"""
 import sys
 from lpbench.cli.main import main

@@ -40,14 +40,17 @@ def test_one_value_with_commas_is_one(value, capsys):
     assert "needs -m" not in capsys.readouterr().err
 
 
-def test_a_sweeps_table_names_the_privacy_model_and_is_saved(tmp_path, capsys):
-    assert main(["-m", *CELL, "method=private_mean,hist,dt", f"results_dir={tmp_path}"]) == 0
+def test_a_sweep_ends_with_one_table_of_its_product_which_is_saved(tmp_path, capsys):
+    """The private constant's own score is the baseline of all; the privacy model stands beside each method."""
+    words = ["-m", *CELL, "method=private_mean,hist,dt", "mask=aligned,personalized", f"results_dir={tmp_path}"]
+    assert main(words) == 0
     out = capsys.readouterr().out
     saved = re.search(r"^table: (\S+)$", out, re.MULTILINE)
-    assert saved is not None
+    assert saved is not None and len(list((tmp_path / "single").rglob("summary.csv"))) == 6
     table = pd.read_csv(saved[1])
-    assert table["privacy"].tolist() == ["ldp", "ldp", "none"] and table["oracle"].notna().all()
-    assert re.search(r"private_mean +ldp", out)
+    assert table["privacy"].tolist() == ["ldp"] * 4 + ["none"] * 2 and table["oracle"].notna().all()
+    assert (table["baseline"] == table["oracle"][0]).all() and table["method"][0] == "private_mean"
+    assert re.search(r"private_mean +ldp", out) and "oracle" in out and "tuning-free" in out
 
 
 def test_our_sentence_stands_alone(tmp_path, capsys):
