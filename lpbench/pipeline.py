@@ -70,7 +70,7 @@ def run_jobs(
     runner, store = runner or Runner(), Store(results_dir / "store")
     plan = sum((job.plan for job in jobs), Plan(()))
     begin(jobs, store)
-    if tracked and not all(store.has(block.key) for block in plan.blocks):
+    if tracked and runner.backend != "serial" and not all(store.has(block.key) for block in plan.blocks):
         Thread(target=_import_tracking).start()
     with Progress(progress) as bar:
         try:
