@@ -8,13 +8,15 @@ replications that both have; where there are none, the ratio is missing. Both re
   on exact labels, methods at an infinite budget) on one half of the replications and scored on the other, both ways
   round: the smallest of several test means would be too good.
 
-References of several experiments stand together where data set and seed are the same, so that their splits are.
+References of several experiments stand together where data set and seed are the same, so that their splits are; the
+public range of a label (:data:`KNOWN_ABOUT`) changes no data, and matters to private methods alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -26,11 +28,14 @@ from lpbench.analysis.scores import LARGER_IS_BETTER
 from lpbench.analysis.significance import DIGITS, holm, signed_ranks, two_sided
 from lpbench.analysis.summary import CONSTANTS, NON_PRIVATE_PANEL, REFERENCES, split_replications
 from lpbench.analysis.variants import bare_name
+from lpbench.selectors import format_selector, parse_selector
 
 #: Privacy model of a method that protects nothing.
 NONE = "none"
 #: A way of selection that a user without test rows can have: chosen by reports, else fixed beforehand.
 FAIR = "fair"
+#: Parameters of a data set that say what is known about it.
+KNOWN_ABOUT = ("label_range",)
 #: Draws of the bootstrap over data sets; data sets below which there is no interval over them.
 DRAWS, FEWEST = 100_000, 5
 _POINT = ["panel", "mask", "epsilon", "dataset", "method", "metric", "params"]
@@ -91,11 +96,11 @@ def standings(runs: Iterable[Run]) -> pd.DataFrame:
     constants, free = _best_constants(rows, losses), _best_without_privacy(rows, losses)
     gains: dict[int, list[tuple[dict[str, Any], np.ndarray]]] = {}
     for row, own in zip(rows, losses, strict=True):
-        place = (row["dataset"], row["metric"], row["seed"])
+        place, same = (row["dataset"], row["metric"], row["seed"]), (_data(row["dataset"]), row["metric"], row["seed"])
         values = own[1]
         row |= {"loss": values.mean(), "replications": values.size, "p_constant": np.nan,
                 "se": values.std(ddof=1) / values.size**0.5 if values.size > 1 else np.nan}  # fmt: skip
-        for name, reference in (("constant", constants.get((*place, row["epsilon"]))), ("free", free.get(place))):
+        for name, reference in (("constant", constants.get((*place, row["epsilon"]))), ("free", free.get(same))):
             mine, theirs = paired(own, reference)
             known = mine.size > 0 and theirs.mean() > 0
             ratio, error = ratio_of_means(mine, theirs) if known else (np.nan, np.nan)
@@ -133,20 +138,31 @@ def _best_constants(rows: Sequence[Mapping[str, Any]], losses: Sequence[Losses])
 
 
 def _best_without_privacy(rows: Sequence[Mapping[str, Any]], losses: Sequence[Losses]) -> dict[Place, Losses]:
-    """(data set, metric, seed) -> losses of the method that is best on the other half of the replications."""
-    candidates: dict[Place, dict[str, tuple[Place, Losses]]] = {}
+    """(data, metric, seed) -> losses of the method that is best on the other half of the replications.
+
+    A learner without privacy is a candidate a mask: it may read what users show. Trees read all features.
+    """
+    candidates: dict[Place, dict[tuple[str, str], tuple[Place, Losses]]] = {}
     for row, own in zip(rows, losses, strict=True):
         if row["privacy"] == NONE:
-            by_method = candidates.setdefault((row["dataset"], row["metric"], row["seed"]), {})
+            by_method = candidates.setdefault((_data(row["dataset"]), row["metric"], row["seed"]), {})
+            name = row["method"], "" if bare_name(row["method"]) in REFERENCES else row["mask"]
             # its best setting; of several experiments the one with most replications
             order = ("oracle" not in row["selection"], -own[0].size, row["experiment"], row["setting"], row["epsilon"])
-            if row["method"] not in by_method or order < by_method[row["method"]][0]:
-                by_method[row["method"]] = order, own
+            if name not in by_method or order < by_method[name][0]:
+                by_method[name] = order, own
     return {
         place: crossed
         for place, by_method in candidates.items()
         if (crossed := best_of_other_half([own for _, (_, own) in sorted(by_method.items())])) is not None
     }
+
+
+@cache
+def _data(selector: str) -> str:
+    """Selector of a data set without what changes no data."""
+    name, params = parse_selector(selector)
+    return format_selector(name, {key: value for key, value in params.items() if key not in KNOWN_ABOUT})
 
 
 def best_of_other_half(candidates: Sequence[Losses]) -> Losses | None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def command(experiment: str, width: str, selection: str, ranks: bool, folder: Path, results: Path) -> int:
     """Write an experiment's figures as PDF and PNG, its tables as LaTeX.
 
-    EXPERIMENT is a name such as own/first, or what `lpbench rank` wrote; pairwise.csv compares its methods.
+    EXPERIMENT is a name such as own/first, or what `lpbench rank` wrote.
     """
     from lpbench.cli.new_method import shown
     from lpbench.experiments.method import Method
@@ -79,11 +79,8 @@ def export(
     selection: str = "oracle",
     ranks: bool = False,
 ) -> list[Path]:
-    """Write PDF and PNG of its figures, LaTeX of its tables, and ``pairwise.csv``; ``width`` is in inches."""
-    from lpbench.analysis import write_csv
-    from lpbench.analysis.pairwise import pairwise
+    """Write PDF and PNG of its figures, and LaTeX of its tables; ``width`` is in inches."""
     from lpbench.files import write_text
-    from lpbench.reporting.artefact import PAIRWISE
     from lpbench.reporting.figures import style
     from lpbench.reporting.figures.budgets import draw_budgets
     from lpbench.reporting.figures.comparisons import parts
@@ -115,5 +112,4 @@ def export(
         )  # fmt: skip
         write_text(text, folder / f"{leaf}.tex")
         written.append(folder / f"{leaf}.tex")
-    write_csv(pairwise(summary), folder / PAIRWISE)
-    return [*written, folder / PAIRWISE]
+    return written

@@ -9,9 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from lpbench.analysis import Setting, Summary, distinct_selections, summarise, write_csv
-from lpbench.analysis.pairwise import pairwise
 from lpbench.errors import unknown_name
-from lpbench.experiments import catalogue
 from lpbench.experiments.config import ROOT_SEED
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
@@ -26,9 +24,6 @@ from lpbench.reporting.printed_names import card_of
 from lpbench.reporting.tables.grid import build
 from lpbench.reporting.tables.latex import to_latex
 from lpbench.selectors import parse_selector
-
-#: Every pair of methods compared, in the folder of a user's own study.
-PAIRWISE = "pairwise.csv"
 
 
 def write_artefact(
@@ -73,8 +68,6 @@ def render_artefact(
             _write_tables(experiment, summary, methods, folder / file, selection)
         if experiment.kind == "table" and name not in trial_experiments():
             draw_standard(experiment, summary, methods, folder, stem, selection)
-    if name in catalogue.own_names("experiment") and not measured:
-        write_csv(pairwise(summary), folder / PAIRWISE)
     if name in paper_of(name).drawings:
         write_drawing(experiment, folder, seed)
     if further is not None:

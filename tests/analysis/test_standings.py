@@ -110,6 +110,16 @@ def test_trees_learners_without_privacy_and_infinite_budgets_are_the_reference()
         assert table[table["privacy"] != NONE]["over_free"].tolist() == [ratio]
 
 
+def test_a_reference_stands_for_the_same_data_and_may_read_what_its_mask_shows():
+    scaled, free = "a[label_range=scale]", {"panel": NON_PRIVATE_PANEL, "epsilon": 1000.0}
+    table = standings([run(
+        rows("dt", "a", [4.0, 4.0]), rows("gp", scaled, [3.0, 3.0], **free),
+        rows("gp", "a", [2.0, 2.0], mask="label_only", **free), rows("gp", "a[public_share=0.1]", [1.0, 1.0], **free),
+        rows("tree", "a", [6.0, 6.0]), rows("tree", scaled, [8.0, 8.0]),
+    )]).set_index("method")  # fmt: skip
+    assert table.loc["tree", "over_free"].tolist() == [3.0, 4.0], "neither the other mask's nor the other sample's"
+
+
 def test_no_private_method_beats_what_it_is_without_privacy_by_more_than_noise():
     """Seeded noise: of forty methods, each beside itself without privacy, none is clearly below the reference."""
     rng, parts = np.random.default_rng(0), []

@@ -6,11 +6,9 @@ import re
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from PIL import Image
 
-from lpbench.analysis.pairwise import PAIRWISE_COLUMNS
 from lpbench.reporting.figures import style
 
 STUDY = """\
@@ -47,7 +45,7 @@ def test_tables_figures_and_tests_of_a_study(lpbench):
     assert svg.count(">privacy budget ε<") == 2, "on the axis of every panel"
     out = run(lpbench, "export own/t")
     files = {path.name for path in Path("export/own/t").iterdir()}
-    assert files == {"t.tex", "t_budgets.pdf", "t_budgets.png", "pairwise.csv"}
+    assert files == {"t.tex", "t_budgets.pdf", "t_budgets.png"}
     assert all(f"export/own/t/{name}" in out for name in files)
 
     with Image.open("export/own/t/t_budgets.png") as image:
@@ -65,10 +63,6 @@ def test_tables_figures_and_tests_of_a_study(lpbench):
     assert r"50 \% of a\_title \& more" in latex and r"$\varepsilon$ = 4" in latex and r"\mathbf{" in latex
     assert latex.count("{") == latex.count("}") and latex.isascii()
 
-    pairs = pd.read_csv("export/own/t/pairwise.csv")
-    assert list(pairs.columns) == PAIRWISE_COLUMNS and "dt" not in set(pairs["method"]) | set(pairs["other"])
-    pd.testing.assert_frame_equal(pairs, pd.read_csv("results/own/t/pairwise.csv"))
-
     run(lpbench, "export own/t --ranks --width text --selection tuning_free")
     assert "Rank sum & " in Path("export/own/t/t_tuning_free.tex").read_text(encoding="utf-8")
     with Image.open("export/own/t/t_tuning_free_budgets.png") as image:
@@ -81,7 +75,7 @@ def test_a_figure_of_a_study(lpbench):
     study("figure", "diabetes_progression", "x: epsilon")
     run(lpbench, "experiment=own/t tracking=none runner=serial")
     run(lpbench, "export own/t --width 4 --folder out")
-    assert {path.name for path in Path("out/own/t").iterdir()} == {"t.pdf", "t.png", "pairwise.csv"}
+    assert {path.name for path in Path("out/own/t").iterdir()} == {"t.pdf", "t.png"}
     with Image.open("out/own/t/t.png") as image:
         assert image.width == 1200
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from lpbench.analysis.standings import NONE, standings
-from lpbench.reporting.artefact import write_artefact
 from lpbench.reporting.baselines import Constant, best_constants, by_selection, published_wins
 from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.published import published_cells
@@ -90,19 +89,3 @@ def test_counts_of_significant_wins_rest_on_the_common_replications():
     table = standings([run(*both), run(rows("private_mean", "abalone", losses[:20] + 0.05), name="test/floor")])
     [row] = by_selection(table[table["experiment"] == "test/table"], {})
     assert (row["oracle"], row["oracle_significant"], row["tuning_free_significant"]) == (1, 1, 1)
-
-
-def test_sample_size_equivalence_is_drawn(tmp_path):
-    figure = experiment("extensions/tuning_free_figure5")
-    scores = scores_of(figure, lambda k: 0.5 + 0.01 * np.log(k["x"]), replications=3, metric="accuracy")
-    write_artefact(typed(figure), scores, CARDS, tmp_path)
-    text = (tmp_path / "tuning_free_figure5_equivalence.svg").read_text(encoding="utf-8")
-    assert "ε = 1" in text and "ε = 8" in text and "as many" in text
-
-
-def test_no_equivalence_is_drawn_where_no_other_method_gets_there(tmp_path):
-    figure = experiment("extensions/tuning_free_figure5")
-    first = figure["groups"][0]["method"][0]
-    scores = scores_of(figure, lambda k: 0.5 + 0.4 * (k["method"] == first), replications=3, metric="accuracy")
-    write_artefact(typed(figure), scores, CARDS, tmp_path)
-    assert not list(tmp_path.glob("*_equivalence.svg"))

@@ -2,7 +2,6 @@
 
 import json
 import re
-import xml.etree.ElementTree as ET
 from unittest.mock import patch
 
 import numpy as np
@@ -15,7 +14,7 @@ from lpbench.experiments.timing import fit_seconds
 from lpbench.paths import ROOT
 from lpbench.reporting import standings
 from lpbench.reporting.entries import ReportEntry
-from lpbench.reporting.pages.findings import as_picture, below_the_constant, cut_grids, gains, without_tuning
+from lpbench.reporting.pages.findings import below_the_constant, cut_grids, draw_below, gains, without_tuning
 from lpbench.reporting.pages.leaderboard import ALL, PACKAGE, as_script, default_view, in_view
 from lpbench.reporting.pages.leaderboard import board as board_of
 from lpbench.reporting.paper import papers
@@ -184,10 +183,11 @@ def test_the_floor_sentence_adds_up():
     assert below_the_constant(rows[1:]) is None
 
 
-def test_the_readmes_picture_says_the_finding():
-    finding = below_the_constant([WINS | {"epsilon": 1.0, "cells_below": 20}])
-    picture = as_picture(finding)
-    assert ET.fromstring(picture).attrib["aria-label"] == finding.sentence
+def test_pictures_say_what_the_finding_counts(tmp_path):
+    draw_below([WINS | {"epsilon": 1.0}, WINS | {"epsilon": 2.0}], tmp_path)
+    picture = (tmp_path / "finding-floor.svg").read_text(encoding="utf-8")
+    assert ">3<" in picture and ">7<" in picture and "HistOfTree, Table 2, aligned, ε = 1" in picture
+    assert "ε = 2" not in picture, "strong privacy alone"
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     pictures = re.findall(r"!\[(.*?)\]\((.*?)\)", text)
     assert "docs/need.svg" in dict(pictures).values()

@@ -1,4 +1,4 @@
-"""Comparison with published methods on held-out data, with advice on what to use."""
+"""Comparison with published methods on held-out data."""
 
 from lpbench.papers.comparison.intervals import read_intervals, write_intervals
 from lpbench.reporting.paper import Page, Paper
@@ -10,9 +10,9 @@ REGRESSION = (
     "setting fixed without them (tuning-free), and at one chosen by privatised reports of some users (private), which "
     "is what a user can have.",
     "Data sets are of three kinds: development sets, on which choices were made; held-out sets; and sealed sets, on "
-    "which nothing is run before the end. Each comparison begins with advice: what to use, given what is public and "
-    "the budget. standings.csv.gz has the loss of each method on each data set, over that of the best private constant "
-    "and of the best method without privacy, and the bits of a user's reports.",
+    "which nothing is run before the end. standings.csv.gz has the loss of each method on each data set, over that of "
+    "the best private constant and of the best method without privacy, and the bits of a user's reports. What to use "
+    "is a page of its own.",
     "This page covers regression; classification has its own.",
 )
 CLASSIFICATION = (
@@ -23,10 +23,12 @@ CLASSIFICATION = (
 
 #: Experiments of numbers and of classes, each with a page of its own.
 NUMBERS = tuple(
-    f"field/{name}" for name in ("regression", "public_sample", "intervals", "sealed_regression", "full_regression")
+    f"field/{name}"
+    for name in ("regression", "public_sample", "intervals", "sealed_regression", "full_regression", "free_regression")
 )
 CLASSES = tuple(
-    f"field/{name}" for name in ("classification", "unbalanced", "sealed_classification", "full_classification")
+    f"field/{name}"
+    for name in ("classification", "unbalanced", "sealed_classification", "full_classification", "free_classification")
 )
 
 PAPER = Paper(

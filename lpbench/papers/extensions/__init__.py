@@ -1,8 +1,7 @@
 """Our own experiments: constant baselines, tuning-free methods, ablations and sensitivity."""
 
 from lpbench.papers.extensions.corrupted_data import MOST, MOST_ON_AVERAGE, corrupted_table
-from lpbench.papers.extensions.equivalence import draw_equivalence
-from lpbench.reporting.paper import Output, Page, Paper
+from lpbench.reporting.paper import Page, Paper
 
 WITHOUT_TUNING = (
     "ResidualGP (regression; users protect the label and some features) asks groups of users one after the other. The "
@@ -35,10 +34,6 @@ PAPER = Paper(
         *("extensions/tuning_free_regression", "extensions/tuning_free_classification"),
         *("field/regression", "field/classification", "extensions/floor", "extensions/floor_classification"),
     ),
-    outputs={
-        f"extensions/tuning_free_{name}": Output(draw_equivalence)
-        for name in ("figure4", "figure5", "figure6", "simulation")
-    },
     compared={f"extensions/attack_{task}": corrupted_table for task in ("regression", "classification")},
     pages=(
         Page(

@@ -2,11 +2,11 @@
 
 from lpbench.papers.histoftree import claims_figures, claims_tables
 from lpbench.papers.histoftree.causes import BOUNDS, CAUSES, INTERPRETATIONS, TOTALS
-from lpbench.papers.histoftree.drawings import draw_masks, draw_semi_feature_rates
+from lpbench.papers.histoftree.drawings import draw_masks
 from lpbench.papers.histoftree.errata import ERRATA
 from lpbench.papers.histoftree.published import COLUMNS, LAYOUTS, PUBLISHED, RANK_SUMS
 from lpbench.papers.published_files import stated_claims
-from lpbench.reporting.paper import Output, Paper
+from lpbench.reporting.paper import Paper
 
 PAPER = Paper(
     name="histoftree",
@@ -33,6 +33,5 @@ PAPER = Paper(
     bounds=BOUNDS,
     uncounted=("building",),
     totals=TOTALS,
-    outputs={"histoftree/figure2b": Output(draw_semi_feature_rates)},
     drawings={"histoftree/figure1": draw_masks},
 )

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from lpbench.analysis import Summary
-from lpbench.analysis.exponents import semi_feature_exponent
 from lpbench.datasets import make_problem
 from lpbench.experiments.experiment import Experiment
-from lpbench.experiments.method import Method
-from lpbench.reporting.evidence import Evidence
 from lpbench.reporting.figures import style
-from lpbench.reporting.figures.loglog import EXPONENTS, draw_excess, finish
 from lpbench.reporting.printed_names import mask_name
 from lpbench.selectors import parse_selector
 
@@ -77,28 +71,3 @@ def _draw_mask(ax: style.Axes, mask: np.ndarray | None, n_selected: int) -> None
     ax.tick_params(length=0)
     for side in ax.spines.values():
         side.set_visible(False)
-
-
-#: Variance of the label noise of the simulation, which no method can remove.
-SINE_NOISE = 1.0
-#: Methods at the ends of the scale: all of the five features are private, or none.
-_EXTREMES = {"hist": ("Hist", 5), "label_dt": ("LabelDT", 0)}
-
-
-def draw_semi_feature_rates(
-    experiment: Experiment, summary: Summary, cards: Mapping[str, Method], folder: Path
-) -> None:
-    """Draw figure 2(b) again as excess over the noise, with the slopes of Theorem 4.2 (alpha = 1, d = 5).
-
-    Full LDP (Hist) is s* = d, label LDP (LabelDT) is s* = 0.
-    """
-    lines = Evidence(folder.parents[1]).curves(experiment.name)
-    with style.look(mathematics=True):
-        figure, ax = style.pyplot().subplots(figsize=(6.4, 4.6))
-        for k, line in enumerate(lines):
-            title, protected = _EXTREMES.get(line.base, ("HistOfTree", line.parameter("n_protected")))
-            exponent = semi_feature_exponent(1.0, 5, protected)
-            draw_excess(ax, k, line.x, line.mean - SINE_NOISE, exponent, f"{title}, s* = {protected}")
-        text = "excess over the label noise, slopes of Theorem 4.2 dashed"
-        finish(ax, text, "sample size n", loc="lower left", legend=EXPONENTS)
-        style.save(figure, folder, "figure2b_rates")

@@ -7,14 +7,13 @@ from lpbench.papers.lpct.drawings import (
     draw_contours,
     draw_partition,
     draw_pruning,
-    draw_public_data_rates,
     draw_ranges,
     draw_two_partitions,
 )
 from lpbench.papers.lpct.errata import ERRATA
 from lpbench.papers.lpct.published import LAYOUTS, PUBLISHED, rank_sums, read_sizes, write_facts
 from lpbench.papers.published_files import stated_claims
-from lpbench.reporting.paper import Output, Paper
+from lpbench.reporting.paper import Paper
 
 PAPER = Paper(
     name="lpct",
@@ -51,7 +50,6 @@ PAPER = Paper(
     bounds=BOUNDS,
     totals=TOTALS,
     counted={"lpct/table3": claims_tables.counted_work},
-    outputs={"lpct/figure5a": Output(draw_public_data_rates)},
     drawings={
         "lpct/figure1": draw_partition,
         "lpct/figure2": draw_pruning,

@@ -6,12 +6,8 @@ from typing import Literal
 
 import numpy as np
 
-from lpbench.analysis import loglog_slope
 from lpbench.analysis.exponents import reference_line
 from lpbench.reporting.figures import style
-
-#: Heading of a legend whose numbers are slopes.
-EXPONENTS = "method: exponent of the theory, of the curve"
 
 
 def draw_slope(
@@ -20,18 +16,6 @@ def draw_slope(
     """Draw a dashed line of slope ``-exponent`` through the middle of a curve on double logarithmic axes."""
     ends, line = reference_line(x, y, exponent)
     ax.plot(ends, line, linestyle="--", linewidth=1.0, color=color, label=label or None, zorder=1)
-
-
-def draw_excess(
-    ax: style.Axes, k: int, x: np.ndarray, excess: np.ndarray, exponent: float, label: str, color: str | None = None
-) -> None:
-    """Draw curve number ``k`` with the slope of the theory; nothing if the excess is not positive everywhere."""
-    if (excess <= 0).any():
-        return
-    text = f"{label}: {exponent:.2f}, {-loglog_slope(x, excess):.2f}"
-    color = color or style.COLOURS[k % len(style.COLOURS)]
-    ax.plot(x, excess, color=color, marker=style.MARKERS[k % len(style.MARKERS)], label=text)
-    draw_slope(ax, x, excess, exponent, color=color)
 
 
 def finish(

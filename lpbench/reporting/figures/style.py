@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from lpbench.files import atomic_write
-from lpbench.reporting.figures.slim import slim
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -197,7 +196,7 @@ def save(figure: Figure, folder: Path, name: str, formats: Sequence[str] = ("svg
         content = BytesIO()
         figure.savefig(content, format=suffix, **_OPTIONS[suffix])
         with atomic_write(path) as file:
-            file.write(slim(content.getvalue().decode()).encode() if suffix == "svg" else content.getvalue())
+            file.write(content.getvalue())
         written.append(path)
     pyplot().close(figure)
     return written

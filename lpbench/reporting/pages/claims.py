@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 from lpbench.analysis.claims import FAILS, HOLDS, NO_VERDICT, NOT_PRINTED, UNDECIDED
 from lpbench.reporting.claim_files import read_claims
 from lpbench.reporting.numbers import per_cent
-from lpbench.reporting.pages.charts import Intervals, Value, intervals
+from lpbench.reporting.pages.charts import Intervals, Value
 from lpbench.reporting.pages.names import label_of
 from lpbench.reporting.paper import papers
 from lpbench.reporting.render import in_symbols
@@ -96,6 +95,5 @@ def _chart(points: Sequence[Mapping[str, Any]]) -> Intervals | None:
     rows: dict[str, list[Value]] = {}
     for point in points:
         kind = "ours" if point["source"] == "ours" else "theirs"
-        low, high = (v if math.isfinite(v) else math.nan for v in (point["low"], point["high"]))
-        rows.setdefault(point["instance"], []).append(Value(point["value"], low, high, kind))
-    return intervals(list(rows.items())[:DRAWN]) if rows else None
+        rows.setdefault(point["instance"], []).append(Value(point["value"], point["low"], point["high"], kind))
+    return Intervals(list(rows.items())[:DRAWN]) if rows else None

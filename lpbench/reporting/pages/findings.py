@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -16,47 +16,39 @@ from lpbench.analysis.variants import bare_name
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
 from lpbench.reporting.entries import ReportEntry
-from lpbench.reporting.pages.charts import WIDTH, Bars, Intervals, Value, bars, intervals
-from lpbench.reporting.pages.names import anchor_of
+from lpbench.reporting.figures import style
+from lpbench.reporting.pages.charts import Intervals, Value
+from lpbench.reporting.pages.names import anchor_of, printed_name
+from lpbench.reporting.pages.over_constant import FILE as OVER_CONSTANT
 from lpbench.reporting.pages.over_constant import published_methods, sentence
-from lpbench.reporting.paper import page_of, paper_of
+from lpbench.reporting.paper import page_of
 from lpbench.reporting.printed_names import card_of, dataset_title, mask_title, method_title
-from lpbench.reporting.render import render
 
 #: Budgets up to which privacy is called strong.
 STRONG = 1.0
-#: Width of the picture of a finding.
-PICTURE = 560
+#: Picture of the wins that a constant matches.
+BELOW = "finding-floor"
 
 
 @dataclass(frozen=True)
 class PageFinding:
     """One finding."""
 
-    name: str  # also its anchor and its picture
+    name: str  # also its anchor
     sentence: str
     measured: str  # what the chart shows
-    kind: str
-    charts: tuple[Bars | Intervals, ...]
     source: str  # page with the numbers behind it
+    picture: str = ""  # file in the folder of the pages, or
+    charts: tuple[Intervals, ...] = ()
 
 
-def below_the_constant(wins: Sequence[Mapping[str, Any]], width: int = WIDTH) -> PageFinding | None:
+def below_the_constant(wins: Sequence[Mapping[str, Any]]) -> PageFinding | None:
     """How many published wins a constant beats under strong privacy."""
     rows = [w for w in wins if w["epsilon"] <= STRONG and w["wins"]]
     if not rows:
         return None
     below, total = sum(w["wins_below"] for w in rows), sum(w["wins"] for w in rows)
     least, most = (sum(w[f"wins_{end}"] for w in rows) for end in ("least", "most"))
-    lines = []
-    for w in rows:
-        paper, what = paper_of(w["artefact"]), w["artefact"].rpartition("/")[2]
-        words = f"{paper.short} {what.replace('table', 'table ')}, ε = {w['epsilon']:g}"
-        label = ", ".join(filter(None, [words, w["mask"]]))
-        over = w["wins"] - w["wins_below"]
-        lines.append((label, [("below", f"{w['wins_below']} of {w['wins']} no better than a constant", w["wins_below"],
-                               str(w["wins_below"])),
-                              ("above", f"{over} of {w['wins']} better", over, str(over))]))  # fmt: skip
     cells, cells_below = sum(w["cells"] for w in rows), sum(w["cells_below"] for w in rows)
     sentence = (
         f"At ε ≤ {STRONG:g} a constant is as good as {cells_below} of {cells} published scores of private methods, and "
@@ -73,18 +65,24 @@ def below_the_constant(wins: Sequence[Mapping[str, Any]], width: int = WIDTH) ->
         "everyone. Red: wins that the constant matches or beats; blue: wins that are better than it."
     )
     source = f"{page_of(rows[0]['artefact'])}.html#floor"
-    return PageFinding("floor", sentence, measured, "bars", (bars(lines, width=width),), source)
+    return PageFinding("floor", sentence, measured, source, picture=f"{BELOW}.svg")
 
 
-def as_picture(finding: PageFinding) -> str:
-    """A finding with bars as a picture of its own: the sentence, what is measured, the chart."""
-    lines, y = [], 22
-    for style, text, width, step in (("head", finding.sentence, 60, 21), ("soft", finding.measured, 88, 16)):
-        for part in textwrap.wrap(text, width):
-            lines.append((style, y, part))
-            y += step
-        y += 4
-    return render("finding_svg.html.j2", chart=finding.charts[0], sentence=finding.sentence, lines=lines, top=y)
+def draw_below(wins: Sequence[Mapping[str, Any]], folder: Path) -> None:
+    """Draw a bar a table and mask under strong privacy: wins that the constant matches or beats, and the others."""
+    rows = [w for w in wins if w["epsilon"] <= STRONG and w["wins"]]
+    names = [", ".join(filter(None, [printed_name(w["artefact"]), w["mask"], f"ε = {w['epsilon']:g}"])) for w in rows]
+    below = [w["wins_below"] for w in rows]
+    with style.look():
+        figure, ax = style.pyplot().subplots(figsize=(5.2, 0.7 + 0.34 * len(rows)))
+        above = [w["wins"] - w["wins_below"] for w in rows]
+        for lengths, left, colour in ((below, 0, style.COLOURS[1]), (above, below, style.COLOURS[0])):
+            bars = ax.barh(names, lengths, left=left, color=colour)
+            ax.bar_label(bars, label_type="center", color="white", fontsize=8)
+        ax.set_xlabel("published wins")
+        ax.invert_yaxis()
+        ax.grid(False)
+        style.save(figure, folder, BELOW)
 
 
 def on_noisy_labels(table: pd.DataFrame, cards: Mapping[str, Method], source: str) -> PageFinding | None:
@@ -98,7 +96,7 @@ def on_noisy_labels(table: pd.DataFrame, cards: Mapping[str, Method], source: st
         "rows, both chosen afterwards. The others: one setting, fixed beforehand. Clearly: the 95 % interval over data "
         "sets of the ratio of the two losses lies below 1. In brackets: what is protected."
     )
-    return PageFinding("noisy-labels", said, measured, "picture", (), source)
+    return PageFinding("noisy-labels", said, measured, source, picture=f"{OVER_CONSTANT}.svg")
 
 
 def without_tuning(
@@ -121,7 +119,7 @@ def without_tuning(
             said += f" (no clear difference in {open_} of {len(held_out)} settings)" * bool(open_)
         parts.append(said)
         drawn = found[(found["role"] == "") | (found["sets"] >= FEWEST)]
-        charts.append(intervals([(_label(r, cards), [_saved(r)]) for r in drawn.to_dict("records")], " %"))
+        charts.append(Intervals([(_label(r, cards), [_saved(r)]) for r in drawn.to_dict("records")], " %"))
         source = source or f"{page_of(entry.name)}.html#{anchor_of(entry.name)}"
     if not parts:
         return None
@@ -133,7 +131,7 @@ def without_tuning(
         f"development, and over the held-out ones where they are {FEWEST} or more, with a 95 % interval over data "
         "sets. Right of the line: better."
     )
-    return PageFinding("tuning-free", sentence, measured, "intervals", tuple(charts), source)
+    return PageFinding("tuning-free", sentence, measured, source, charts=tuple(charts))
 
 
 def _fullest(

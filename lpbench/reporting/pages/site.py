@@ -31,7 +31,7 @@ from lpbench.reporting.pages.causes import causes_page, dots
 from lpbench.reporting.pages.checks import checks
 from lpbench.reporting.pages.claims import counts, shown_claims
 from lpbench.reporting.pages.explorer import LIBRARIES, write_explorer
-from lpbench.reporting.pages.findings import PICTURE, as_picture, below_the_constant, findings
+from lpbench.reporting.pages.findings import draw_below, findings
 from lpbench.reporting.pages.leaderboard import (
     FILTERS,
     SCRIPT,
@@ -41,7 +41,6 @@ from lpbench.reporting.pages.leaderboard import (
     in_view,
 )
 from lpbench.reporting.pages.names import is_numbered, label_of
-from lpbench.reporting.pages.over_constant import FILE as OVER_CONSTANT
 from lpbench.reporting.pages.over_constant import draw_over_constant, over_constant
 from lpbench.reporting.pages.tables import AGREE, CLOSE, SELECTION_WORDS
 from lpbench.reporting.pages.units import PageFolder, defer_long_tables, links, unit
@@ -159,11 +158,10 @@ class Site:
             names = [n for n in ("audit.md", "audit.json", "audit.csv") if (place.folder / n).is_file()]
             content = audit_page(place.folder) | {"files": names}
             contents.append(("audit", "audit.html", content))
-        pictured = None if place.stored or self.study else below_the_constant(self.wins, PICTURE)
         if len(self.over):
             draw_over_constant(self.over, self.cards, place.folder)
-        if pictured is not None:
-            write_text(as_picture(pictured), place.folder / "finding-floor.svg")
+        if any(f.name == "floor" for f in self.findings):
+            draw_below(self.wins, place.folder)
         if not (place.stored or self.study) and (drawn := dots(self.numbers)):
             write_text(render("numbers_svg.html.j2", dots=drawn, links=False), place.folder / NUMBERS)
         if self.lines:
@@ -267,7 +265,6 @@ class Site:
             "study": self.study,
             "known_papers": sum(bool(p.claims) for p in self.known.values()),
             "findings": self.findings,
-            "over_constant": OVER_CONSTANT,
             "chosen": bool(self.choices),
             "headline": self._headline(self.entries),
             "dots": dots(self.numbers),

@@ -7,17 +7,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
-from lpbench.analysis import Summary
 from lpbench.experiments.method import Method
-from lpbench.files import write_text
 from lpbench.reporting.baselines import Constants, by_selection
 from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.figures.ranks import BUDGETS, RANKS
-from lpbench.reporting.pages.advice import advice_table
 from lpbench.reporting.pages.audit import FILE as AUDIT
 from lpbench.reporting.pages.causes import badges, misses, said
 from lpbench.reporting.pages.names import anchor_of, concerned, group_of, is_numbered, label_of
@@ -39,8 +35,6 @@ BROAD = 700
 MEASURED_ELSEWHERE = "Seconds differ from run to run; those of this one are on the page About."
 #: Characters of an experiment's folded tables beyond which a script beside the page holds them, and its folder.
 MANY, TABLES = 8_000, "tables"
-#: Folder beside the run for the lists of replications.
-REPLICATIONS = "replications"
 _SIZE = re.compile(r'<svg[^>]*? width="([\d.]+)pt" height="([\d.]+)pt"')
 
 
@@ -105,7 +99,6 @@ def unit(
         "selections": _selections(standings, cards),
         "plain": plain,
         "second": second(entry.folder) if (second := paper.second_tables.get(entry.name)) else None,
-        "advice": advice_table(entry.experiment, standings, cards),
         "grid": grid(entry.folder) if grid else None,
         "measured": MEASURED_ELSEWHERE if entry.kind == "timing" else "",
         "misses": misses(numbers, cards),
@@ -154,20 +147,14 @@ def _heads(entry: ReportEntry, finding: str) -> dict[str, str]:
 
 
 def links(entry: ReportEntry, place: PageFolder) -> dict:
-    """Addresses of an experiment's files as seen from the pages; beside the run, of its replications too."""
+    """Addresses of an experiment's files as seen from the pages; beside the run, of its scores too."""
     files = [
         (f, f"{entry.address}/{f}")
         for f in entry.files
         if (place.folder / entry.address / f).is_file() and not (f.endswith(".csv") and _is_empty(entry.folder / f))
     ]
-    found: dict[str, Any] = {"files": files, "replications": "", "scores": ""}
-    if place.stored and (entry.folder / "scores.parquet").is_file():
-        found["scores"] = f"{entry.address}/scores.parquet"
-        if entry.kind == "table" and (summary := entry.full) is not None:
-            # not in the experiment's own folder, all of which is published
-            found["replications"] = f"{REPLICATIONS}/{entry.name.replace('/', '-')}.html"
-            _write_replications(entry, summary, place.folder / found["replications"])
-    return found
+    stored = place.stored and (entry.folder / "scores.parquet").is_file()
+    return {"files": files, "scores": f"{entry.address}/scores.parquet" if stored else ""}
 
 
 def _is_empty(path: Path) -> bool:
@@ -206,20 +193,3 @@ def _made(entry: ReportEntry) -> str:
     replications = config["experiment"]["replications"]
     count = [] if entry.kind == "drawing" else [f"{replications} replication{'s' if replications > 1 else ''}"]
     return ", ".join([*count, f"seed {config['seed']}"])
-
-
-def _write_replications(entry: ReportEntry, summary: Summary, path: Path) -> None:
-    """List the replications of every chosen cell, each under the name by which the pages link to it."""
-    keys = ["selection", "dataset", "mask", "method", "epsilon", "x", "panel", "params"]
-    seen: set[str] = set()
-    cells = []
-    for key, rows in summary.chosen.groupby(keys, dropna=False, sort=False):
-        selection, dataset, mask, method, epsilon, x, panel, params = key
-        anchor = "|".join([dataset, mask, method, f"{epsilon:g}"])
-        place = "" if x != x else f", x = {x:g}"
-        panel = f", panel {panel}" if panel else ""
-        head = f"{dataset}, {mask}, {method}, ε = {epsilon:g}{place}{panel}; {selection}: {params}"
-        values = " ".join(f"{v:.6g}" for v in rows.sort_values("replication")["value"])
-        cells.append({"anchor": "" if anchor in seen else anchor, "head": head, "scores": values})
-        seen.add(anchor)
-    write_text(render("replications.html.j2", title=entry.title, cells=cells), path)

@@ -109,8 +109,6 @@
       [d, k, m, e && `ε = ${e}`, p && `panel ${p}`, x && `x = ${x}`].filter(Boolean).join(", "), printed,
       metric && `${metric} ${mean}, standard error ${se}, ${n} replications`, setting && `setting ${setting}`,
       section?.dataset.n && `all of it: lpbench reproduce ${section.dataset.n}`, detail.dataset.command].filter(Boolean).join("\n");
-    const link = document.getElementById("replications"), page = section?.dataset.r;
-    if (link) { link.hidden = !page; link.href = `${page}#${encodeURIComponent([d, k, m, e].join("|"))}`; }
     detail.showModal();
   };
   document.addEventListener("click", (event) => {
