@@ -45,7 +45,7 @@ def proof(folder: Path) -> str:
     applied = caught[~caught.str.startswith("does not apply")]
     rows = {
         "Published numbers": f"{numbers_in_words(judged_numbers(read_numbers(folder)))}; "
-        "[why](results/reproduced/causes.html)",
+        "[why](results/reproduced/index.html#papers)",
         "Claims": f"{claims_in_words(claims)}; [each with its evidence](results/reproduced/index.html#claims)",
         "Without tuning": "error over that of the best method without privacy at ε = 2: ResidualGP "
         f"{_span(error[COLUMNS[0]])}; HistOfTree, tuned on the test rows, {_span(error[default])} "

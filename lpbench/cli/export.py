@@ -101,8 +101,8 @@ def export(
         if experiment.kind == "figure":
             written = draw_lines(experiment, summary.table, methods, folder, leaf, selection)
         else:
-            found = parts(experiment, summary, methods, selection)
-            written = draw_budgets(found, folder, leaf + BUDGETS, selection)
+            found = parts(summary, selection)
+            written = draw_budgets(found, folder, leaf + BUDGETS, selection, methods)
             written += draw_ranks(found, folder, leaf + RANKS, selection, experiment, methods)
     if experiment.kind != "figure":
         grids = build(experiment.name, summary, methods, selection)

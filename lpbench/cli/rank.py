@@ -281,7 +281,7 @@ def write_rank(
     from lpbench.reporting.printed_names import CHOSEN, dataset_title, mask_name, method_title
     from lpbench.reporting.render import render
 
-    drawn = draw_ranks(parts(experiment, summary, cards, selection), folder, "ranks", selection, experiment, cards)
+    drawn = draw_ranks(parts(summary, selection), folder, "ranks", selection, experiment, cards)
     boards = [
         {"mask": mask_name(mask), "epsilon": epsilon, "rows": part.to_dict("records")}
         for (mask, epsilon), part in ranks.groupby(["mask", "epsilon"], sort=True)

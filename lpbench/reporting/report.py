@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from lpbench.analysis.claims import NO_VERDICT
@@ -130,14 +129,6 @@ def described(environment: Mapping) -> dict[str, str]:
         key: ", ".join(f"{k} {v}" for k, v in value.items()) if isinstance(value, Mapping) else str(value)
         for key, value in environment.items()
     }
-
-
-def in_errors(difference: float, se: float) -> float:
-    """Divide a difference by its standard error, the papers' numbers being taken to be as precise as ours."""
-    if np.isnan(se):
-        return np.nan
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return float(np.nan_to_num(np.float64(difference) / (np.sqrt(2) * se), nan=0.0, posinf=99.0, neginf=-99.0))
 
 
 def not_run_in_short(entries: Sequence[ReportEntry], missing: Sequence[tuple[str, str]]) -> list[str]:

@@ -129,7 +129,6 @@ def test_an_impossible_number_is_not_the_largest_miss(results, tmp_path):
     assert "largest miss 100 %" in page.said(rows)[0]
 
 
-def test_without_results_there_is_no_page(tmp_path):
-    assert (
-        page.causes_page(read_numbers(tmp_path), tmp_path, CARDS) is None and page.dots(read_numbers(tmp_path)) is None
-    )
+def test_without_results_there_is_nothing_to_explain(tmp_path):
+    numbers = read_numbers(tmp_path)
+    assert page.causes_of(PAPER, numbers, Results(tmp_path)) is None and page.dots(numbers) is None

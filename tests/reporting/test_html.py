@@ -6,11 +6,11 @@ from urllib.parse import unquote, urldefrag, urlparse
 
 import pytest
 
+from lpbench.analysis.numbers import DIFFERENT, NEAR, SAME
 from lpbench.reporting.pages.site import _grouped, page_names
 from lpbench.reporting.pages.tables import distance
 from lpbench.reporting.paper import papers
 from lpbench.reporting.render import coded
-from lpbench.reporting.report import in_errors
 from tests.reporting.site import write_site
 
 VOID = {"meta", "link", "img", "br", "hr", "input"}
@@ -52,7 +52,7 @@ def _read(folder):
 
 
 def test_one_page_a_paper_and_an_index(pages):
-    names = "index histoftree lpct leaderboard explorer audit checks causes"
+    names = "index histoftree lpct leaderboard explorer audit checks"
     assert set(pages) == {f"{name}.html" for name in names.split()}
 
 
@@ -164,13 +164,9 @@ def test_pages_beside_the_run_link_to_its_scores(pages):
 
 
 def test_distances_are_in_words_too():
-    assert in_errors(0.3, 0.1) == pytest.approx(3 / 2**0.5)
-    assert in_errors(0.3, 0.0) == 99.0 and in_errors(0.0, 0.0) == 0.0
-    assert distance(0.4) == ("agree", "≈ +0.4 se") and distance(-0.03) == ("agree", "≈ 0 se")
-    assert distance(-2.0) == ("close below", "▼ 2.0 se")
-    assert distance(12.3) == ("far above", "▲ 12 se")
-    assert distance(99.0) == ("far above", "▲ > 30 se")
-    assert distance(float("nan")) == ("", "")
+    assert distance(SAME, -0.003, "ratio") == ("agree", "≈ -0 %")
+    assert distance(NEAR, -0.012, "score") == ("close below", "▼ -1.2 pp")
+    assert distance(DIFFERENT, 1.23, "ratio") == ("far above", "▲ +123 %")
 
 
 def test_backticks_are_code_and_html_is_shown_as_it_stands():

@@ -3,13 +3,12 @@
 import re
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from lpbench.analysis.standings import least_p
 from lpbench.reporting.artefact import summarise_experiment, write_artefact
-from lpbench.reporting.figures.budgets import draw_budgets
-from lpbench.reporting.figures.comparisons import competing, parts, slug
+from lpbench.reporting.figures.budgets import draw_budgets, slug
+from lpbench.reporting.figures.comparisons import parts
 from lpbench.reporting.figures.ranks import control_of
 from tests.reporting.fake import CARDS, card, experiment, scores_of, typed
 
@@ -42,16 +41,11 @@ def test_files_of_a_table_at_two_budgets(table, scores, tmp_path):
 
 def test_parts_hold_what_the_summary_says(table, scores):
     summary = summarise_experiment(typed(table), scores, FLOOR)
-    found = parts(typed(table), summary, FLOOR, "oracle")
+    found = parts(summary, "oracle")
     assert [(p.group, p.epsilon) for p in found] == [(m, e) for e in (1, 2) for m in ("aligned", "personalized")]
-    part = found[0]
-    assert len(part.datasets) == 10 and part.means.shape == part.errors.shape == (10, len(part.columns))
-    kept = competing(part)
-    assert [part.columns[kept[k]].method for k in np.argsort(part.means[:, kept].mean(axis=0))[:3]] == [
-        "histoftree_max_edge",
-        "histoftree_cart",
-        "par_dt",
-    ]
+    means = found[0].competing.means
+    assert means.shape == found[0].competing.errors.shape and len(means) == 10 and "dt" not in means
+    assert list(means.mean().sort_values().index[:3]) == ["histoftree_max_edge", "histoftree_cart", "par_dt"]
 
 
 def test_the_control_is_named_before_the_scores_are_known():
@@ -73,11 +67,11 @@ def test_names_of_files():
 
 
 def test_no_title_is_wider_than_its_figure(table, scores, tmp_path):
-    found = parts(typed(table), summarise_experiment(typed(table), scores, FLOOR), FLOOR, "oracle")
-    found = [replace(part, datasets=part.datasets[:1]) for part in found]
-    for path in draw_budgets(found, tmp_path, "floor_budgets", "oracle"):
+    found = parts(summarise_experiment(typed(table), scores, FLOOR), "oracle")
+    found = [replace(part, means=part.means[:1]) for part in found]
+    for path in draw_budgets(found, tmp_path, "floor_budgets", "oracle", FLOOR):
         text = path.read_text(encoding="utf-8")
         width = float(re.search(r'width="([\d.]+)pt"', text)[1])
-        lines = re.findall(r'<text [^>]*style="font: 9px[^>]*>([^<]+)<', text)
+        lines = re.findall(r'<text [^>]*style="font-size: 9px[^>]*>([^<]+)<', text)
         assert "aligned" in lines[0] or "personalized" in lines[0]
         assert max(map(len, lines)) * 9 * 0.52 <= width

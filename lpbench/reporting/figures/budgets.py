@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from lpbench.analysis.summary import REFERENCES
+from lpbench.analysis.variants import bare_name
+from lpbench.experiments.method import Method
 from lpbench.reporting.figures import style
-from lpbench.reporting.figures.comparisons import Part, is_constant, is_reference, leading, printed, slug
-from lpbench.reporting.printed_names import CHOSEN, in_words
-from lpbench.reporting.tables.layouts import TableColumn
+from lpbench.reporting.figures.comparisons import Part, is_constant, leading
+from lpbench.reporting.printed_names import CHOSEN, dataset_title, in_words, method_title
 
 #: Half-width of the bands in standard errors.
 BAND = 2.0
@@ -27,8 +29,10 @@ _SCALES = {"accuracy": 100.0}
 _REST = {"color": "#D0D0D0", "linestyle": "-", "linewidth": 0.7, "zorder": 1}
 
 
-def draw_budgets(parts: Sequence[Part], folder: Path, name: str, selection: str) -> list[Path]:
-    """Draw a file for each group of columns that was run at two budgets or more."""
+def draw_budgets(
+    parts: Sequence[Part], folder: Path, name: str, selection: str, cards: Mapping[str, Method]
+) -> list[Path]:
+    """Draw a file for each panel and mask that was run at two budgets or more."""
     sets: dict[tuple[str, str], list[Part]] = {}
     for part in parts:
         if not math.isnan(part.epsilon):
@@ -38,21 +42,28 @@ def draw_budgets(parts: Sequence[Part], folder: Path, name: str, selection: str)
     for key, found in sets.items():
         title = ", ".join(filter(None, key))
         end = f"_{slug(title)}" if len(sets) > 1 else ""
-        written += _draw(found, title, folder, name + end, selection)
+        written += _draw(found, title, folder, name + end, selection, cards)
     return written
 
 
-def _draw(found: Sequence[Part], title: str, folder: Path, name: str, selection: str) -> list[Path]:
-    columns = list(dict.fromkeys((c.method, c.mask) for p in found for c in p.columns))
-    cards = {(c.method, c.mask): c for p in found for c in p.columns}
-    datasets = list(dict.fromkeys(d for p in found for d in p.datasets))
+def slug(text: str) -> str:
+    """A title as a piece of a file name."""
+    words = "".join(c if c.isalnum() or c == "." else " " for c in text.replace("ε = ", "epsilon "))
+    return "_".join(words.split())
+
+
+def _draw(
+    found: Sequence[Part], title: str, folder: Path, name: str, selection: str, cards: Mapping[str, Method]
+) -> list[Path]:
+    datasets = list(dict.fromkeys(d for p in found for d in p.means.index))
     paper = style.printed_width()
     most = ACROSS if paper is None else 2 if paper <= style.WIDTHS["column"] else 4
     across = min(most, len(datasets))
     rows = -(-len(datasets) // across)
-    looks = _looks(found, [cards[key] for key in columns])
-    entries = {printed(cards[key]): looks[key] for key in columns if looks[key] is not _REST}
-    if rest := len(columns) - len(entries):
+    looks = _looks(found)
+    entries = {f"{method_title(m, cards)}{' (constant)' * is_constant(m)}": look
+               for m, look in looks.items() if look is not _REST}  # fmt: skip
+    if rest := len(looks) - len(entries):
         entries[f"{rest} other methods"] = _REST
     with style.look():
         names = list(entries)
@@ -65,8 +76,8 @@ def _draw(found: Sequence[Part], title: str, folder: Path, name: str, selection:
         for ax in axes.flat[len(datasets) :]:
             ax.set_axis_off()
         for ax, dataset in zip(axes.flat, datasets, strict=False):
-            _panel(ax, found, dataset, columns, looks)
-            ax.set_title(dataset[0], loc="left", fontsize=8.5)
+            _panel(ax, found, dataset, looks)
+            ax.set_title(dataset_title(dataset), loc="left", fontsize=8.5)
         handles = [style.pyplot().Line2D([], [], label=name, **look) for name, look in entries.items()]
         figure.legend(handles=handles, loc="outside lower left", ncols=beside, frameon=False, fontsize=7.5,
                       handlelength=2.6)  # fmt: skip
@@ -80,45 +91,38 @@ def _draw(found: Sequence[Part], title: str, folder: Path, name: str, selection:
         return style.save(figure, folder, name)
 
 
-def _looks(found: Sequence[Part], columns: Sequence[TableColumn]) -> dict[tuple[str, str], dict[str, Any]]:
-    """Look of each column: the leading methods in colour, constants and references as grey lines, the rest thin."""
+def _looks(found: Sequence[Part]) -> dict[str, dict[str, Any]]:
+    """Look of each method: the leading ones in colour, constants and references as grey lines, the rest thin."""
     known = leading(found)
-    looks: dict[tuple[str, str], dict[str, Any]] = {}
-    for column in columns:
-        key = column.method, column.mask
-        if is_constant(column):
-            looks[key] = {"color": style.GREY, "linestyle": "--", "linewidth": 2.2}
-        elif is_reference(column):
-            looks[key] = {"color": style.GREY, "linestyle": ":", "linewidth": 1.6}
-        elif column.method not in known:
-            looks[key] = _REST
+    looks: dict[str, dict[str, Any]] = {}
+    for method in dict.fromkeys(m for p in found for m in p.means):
+        if is_constant(method):
+            looks[method] = {"color": style.GREY, "linestyle": "--", "linewidth": 2.2}
+        elif bare_name(method) in REFERENCES:
+            looks[method] = {"color": style.GREY, "linestyle": ":", "linewidth": 1.6}
+        elif method not in known:
+            looks[method] = _REST
         else:
             # variants of a method share its colour and marker: their lines differ
-            look = known[column.method]
+            look = known[method]
             turn = sum((other.get("color"), other.get("marker")) == tuple(look.values()) for other in looks.values())
-            looks[key] = look | {"linestyle": style.LINES[turn % len(style.LINES)], "linewidth": 1.3, "markersize": 3.2}
+            line = {"linestyle": style.LINES[turn % len(style.LINES)], "linewidth": 1.3, "markersize": 3.2}
+            looks[method] = look | line
     return looks
 
 
-def _panel(ax: style.Axes, found: Sequence[Part], dataset: tuple[str, str], columns: Sequence, looks: dict) -> None:
-    drawn = []
-    for key in columns:
-        points = []
-        for part in found:
-            places = [k for k, c in enumerate(part.columns) if (c.method, c.mask) == key]
-            if places and dataset in part.datasets:
-                row = part.datasets.index(dataset)
-                scale = _SCALES.get(part.metric, 1.0)
-                points.append((part.epsilon, scale * part.means[row, places[0]], scale * part.errors[row, places[0]]))
-        if not points:
-            continue
-        x, mean, se = np.array(points).T
+def _panel(ax: style.Axes, found: Sequence[Part], dataset: str, looks: dict) -> None:
+    scale, drawn = _SCALES.get(found[0].metric, 1.0), []
+    for method, look in looks.items():
+        here = [p for p in found if method in p.means and dataset in p.means.index]
+        x = np.array([p.epsilon for p in here])
+        mean, se = (scale * np.array([getattr(p, k).at[dataset, method] for p in here]) for k in ("means", "errors"))
         if not np.isnan(mean).all():
             drawn.append(mean)
-            if looks[key] is not _REST:
+            if look is not _REST:
                 band = BAND * np.nan_to_num(se)
-                ax.fill_between(x, mean - band, mean + band, color=looks[key]["color"], alpha=0.15, linewidth=0)
-            ax.plot(x, mean, **looks[key])
+                ax.fill_between(x, mean - band, mean + band, color=look["color"], alpha=0.15, linewidth=0)
+            ax.plot(x, mean, **look)
     ax.set_xscale("log", base=2)
     budgets = [p.epsilon for p in found]
     ax.set_xticks(budgets, [f"{e:g}" for e in budgets])

@@ -1,24 +1,22 @@
-"""Tables cut into comparisons: the methods that compete at one budget, with their replications."""
+"""Tables cut into comparisons: the methods that compete at one budget, with their means on each data set."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 
-from lpbench.analysis import Summary
+from lpbench.analysis import Summary, competitors, is_ranked
 from lpbench.analysis.ranks import ranks
 from lpbench.analysis.scores import costs
-from lpbench.analysis.summary import CONSTANTS, REFERENCES
-from lpbench.experiments.experiment import Experiment
-from lpbench.experiments.method import Method
+from lpbench.analysis.summary import BASELINE, CONSTANTS, REFERENCES
+from lpbench.analysis.variants import bare_name
 from lpbench.reporting.figures.curves import looks_of, place_of
-from lpbench.reporting.printed_names import in_words
-from lpbench.reporting.tables.grid import Grid, build
-from lpbench.reporting.tables.layouts import TableColumn
-from lpbench.selectors import parse_selector
+from lpbench.reporting.paper import papers
+from lpbench.reporting.printed_names import in_words, mask_name
 
 #: Up to so many methods all have a colour; of more, so many have one.
 FEW, COLOURED = 8, 5
@@ -28,78 +26,43 @@ FEW, COLOURED = 8, 5
 class Part:
     """Methods that compete: one budget, one mask, one panel of an experiment."""
 
-    title: str
-    epsilon: float
-    group: str  # of columns: a mask, where there are several
     panel: str
-    datasets: tuple[tuple[str, str], ...]
-    columns: tuple[TableColumn, ...]
+    group: str  # the mask in words, where an experiment has several
+    epsilon: float
     metric: str
-    means: np.ndarray  # mean scores, shape (datasets, columns); NaN where there is none
-    errors: np.ndarray  # their standard errors
+    means: pd.DataFrame  # data sets x methods; NaN where there is none
+    errors: pd.DataFrame  # their standard errors
 
     @property
-    def costs(self) -> np.ndarray:
-        """Means with the sign that makes smaller ones better."""
-        return costs(self.means, self.metric)
+    def title(self) -> str:
+        """Panel, mask and budget in words."""
+        budget = "" if math.isnan(self.epsilon) else f"ε = {self.epsilon:g}"
+        return ", ".join(filter(None, [in_words(self.panel), self.group, budget]))
 
-    def only(self, kept: Sequence[int]) -> Part:
-        """Keep some columns, in the order given."""
-        columns = tuple(self.columns[c] for c in kept)
-        return Part(self.title, self.epsilon, self.group, self.panel, self.datasets, columns, self.metric,
-                    self.means[:, kept], self.errors[:, kept])  # fmt: skip
-
-
-def parts(experiment: Experiment, summary: Summary, cards: Mapping[str, Method], selection: str) -> list[Part]:
-    """Split an experiment's tables into comparisons with one metric; data sets without any number are left out."""
-    name = experiment.name
-    table = summary.table[summary.table["selection"] == selection]
-    rows = {(r["panel"], r["dataset"], r["mask"], r["method"], r["epsilon"]): r for r in table.to_dict("records")}
-    return [part for grid in build(name, summary, cards, selection) for part in _parts(grid, rows)]
+    @property
+    def competing(self) -> Part:
+        """The methods that take part in ranks."""
+        kept = [m for m in self.means if m in competitors(filter(is_ranked, self.means))]
+        return replace(self, means=self.means[kept], errors=self.errors[kept])
 
 
-def _parts(grid: Grid, rows: Mapping) -> Iterator[Part]:
-    layout = grid.layout
-    for group in dict.fromkeys(c.group for c in layout.columns):
-        columns = tuple(c for c in layout.columns if c.group == group)
-        keys = [[(layout.panel, d, c.mask, c.method, layout.epsilon) for c in columns] for _, d in layout.datasets]
-        ran = [d for d, line in enumerate(keys) if any(k in rows and not math.isnan(rows[k]["mean"]) for k in line)]
-        metrics = {rows[k]["metric"] for d in ran for k in keys[d] if k in rows} - {""}
-        if not ran or len(metrics) != 1:
-            continue
-        found = [[rows.get(k, {}) for k in keys[d]] for d in ran]
-        budget = "" if math.isnan(layout.epsilon) else f"ε = {layout.epsilon:g}"
-        yield Part(
-            title=", ".join(filter(None, [in_words(layout.panel), group, budget])),
-            epsilon=layout.epsilon,
-            group=group,
-            panel=layout.panel,
-            datasets=tuple(layout.datasets[d] for d in ran),
-            columns=columns,
-            metric=metrics.pop(),
-            means=np.array([[r.get("mean", math.nan) for r in line] for line in found], dtype=float),
-            errors=np.array([[r.get("se", math.nan) for r in line] for line in found], dtype=float),
-        )
+def parts(summary: Summary, selection: str) -> list[Part]:
+    """Split an experiment's table into comparisons with one metric; the papers' methods come in their order."""
+    order = {method: k for k, method in enumerate(method for paper in papers() for method in paper.methods)}
+    table = summary.table[(summary.table["selection"] == selection) & summary.table["mean"].notna()]
+    several, found = table["mask"].nunique() > 1, []
+    for (panel, epsilon, mask), rows in table.groupby(["panel", "epsilon", "mask"], dropna=False):
+        if rows["metric"].nunique() == 1:
+            methods = sorted(set(rows["method"]) - {BASELINE}, key=lambda m: (order.get(bare_name(m), len(order)), m))
+            means, errors = (rows.pivot(index="dataset", columns="method", values=v)[methods] for v in ("mean", "se"))
+            metric = str(rows["metric"].iloc[0])
+            found.append(Part(panel, mask_name(mask) if several else "", epsilon, metric, means, errors))
+    return found
 
 
-def is_constant(column: TableColumn) -> bool:
-    """Whether a column is a method that ignores the features."""
-    return parse_selector(column.method)[0] in CONSTANTS
-
-
-def printed(column: TableColumn) -> str:
-    """Name of a column, a constant marked as one."""
-    return column.label + (" (constant)" if is_constant(column) else "")
-
-
-def is_reference(column: TableColumn) -> bool:
-    """Whether a column is a reference without privacy."""
-    return parse_selector(column.method)[0] in REFERENCES
-
-
-def competing(part: Part) -> list[int]:
-    """Columns that take part in rank sums and have a number."""
-    return [k for k, c in enumerate(part.columns) if c.ranked and not np.isnan(part.means[:, k]).all()]
+def is_constant(method: str) -> bool:
+    """Whether a method ignores the features."""
+    return bare_name(method) in CONSTANTS
 
 
 def leading(found: Sequence[Part]) -> dict[str, dict[str, str]]:
@@ -109,21 +72,13 @@ def leading(found: Sequence[Part]) -> dict[str, dict[str, str]]:
     """
     places: dict[str, list[float]] = {}
     for part in found:
-        kept = [k for k, c in enumerate(part.columns) if not is_constant(c) and not is_reference(c)]
-        mine = part.costs[:, kept]
-        whole = mine[~np.isnan(mine).any(axis=1)]
-        placed = ranks(whole, larger_is_better=False) / max(len(kept), 1)
-        for k, column in enumerate(part.columns[c] for c in kept):
-            places.setdefault(column.method, []).extend(placed[:, k])
+        kept = [m for m in part.means if not is_constant(m) and bare_name(m) not in REFERENCES]
+        whole = costs(part.means[kept].dropna().to_numpy(), part.metric)
+        for method, placed in zip(kept, (ranks(whole, larger_is_better=False) / max(len(kept), 1)).T, strict=True):
+            places.setdefault(method, []).extend(placed)
     best = sorted(places, key=lambda m: float(np.mean(places[m])) if places[m] else 1.0)
     shown = best if len(best) <= FEW else best[:COLOURED]
     # variants of a paper's method look alike; those of no paper have nothing but their look to be known by
-    names = {m: base if place_of(base := parse_selector(m)[0]) is not None else m for m in shown}
+    names = {m: base if place_of(base := bare_name(m)) is not None else m for m in shown}
     looks = looks_of(names.values())
     return {m: looks[name] for m, name in names.items()}
-
-
-def slug(text: str) -> str:
-    """A part's title as a piece of a file name."""
-    words = "".join(c if c.isalnum() or c == "." else " " for c in text.replace("ε = ", "epsilon "))
-    return "_".join(words.split())

@@ -10,11 +10,12 @@ import pandas as pd
 from lpbench.analysis import ALPHA, Summary
 from lpbench.analysis.scores import LARGER_IS_BETTER
 from lpbench.analysis.standings import FEWEST, compare_losses, least_p
+from lpbench.analysis.variants import bare_name
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
 from lpbench.reporting.figures import style
 from lpbench.reporting.figures.budgets import ACROSS, draw_budgets
-from lpbench.reporting.figures.comparisons import Part, competing, leading, parts, printed
+from lpbench.reporting.figures.comparisons import Part, is_constant, leading, parts
 from lpbench.reporting.paper import paper_of
 from lpbench.reporting.printed_names import CHOSEN, method_title
 from lpbench.selectors import parse_selector
@@ -34,11 +35,11 @@ def draw_ranks(
     """Draw a panel for each part with enough data sets and methods: one row a mask, its budgets side by side."""
     rows: dict[tuple[str, str], list[Part]] = {}
     for part in parts:
-        if _is_enough(part):
-            rows.setdefault((part.panel, part.group), []).append(part.only(competing(part)))
+        if _is_enough(part.competing):
+            rows.setdefault((part.panel, part.group), []).append(part.competing)
     if not rows:
         return []
-    control = control_of(experiment, [c.method for part in rows[next(iter(rows))] for c in part.columns])
+    control = control_of(experiment, [m for part in rows[next(iter(rows))] for m in part.means])
     found = {key: [_compared(part, control) for part in mine] for key, mine in rows.items()}
     orders = {key: _order(found[key]) for key in rows}
     beside = max(map(len, rows.values()))
@@ -54,7 +55,7 @@ def draw_ranks(
             for ax in line[len(rows[key]) :]:
                 ax.set_axis_off()
             for place, (ax, part, table) in enumerate(zip(line, rows[key], found[key], strict=False)):
-                _panel(ax, part, table, orders[key], looks, named=place == 0)
+                _panel(ax, part, table, orders[key], looks, cards if place == 0 else None)
         if paper is None:
             text = (
                 f"Average ranks, 1 is best ({CHOSEN[selection]}).\n"
@@ -73,15 +74,13 @@ def control_of(experiment: Experiment, methods: Sequence[str]) -> str:
 
 
 def _compared(part: Part, control: str) -> pd.DataFrame:
-    losses = 1 - part.means if LARGER_IS_BETTER[part.metric] else part.means
-    names = [dataset for _, dataset in part.datasets]
-    return compare_losses(pd.DataFrame(losses, index=names, columns=[c.method for c in part.columns]), control)
+    return compare_losses(1 - part.means if LARGER_IS_BETTER[part.metric] else part.means, control)
 
 
 def _is_enough(part: Part) -> bool:
     """Enough methods, and enough data sets that are not variants of one another."""
-    bases = {parse_selector(d)[0] for _, d in part.datasets}
-    return len(competing(part)) >= LEAST_METHODS and len(bases) == len(part.datasets) >= FEWEST
+    sets = part.means.dropna(how="all").index
+    return part.means.shape[1] >= LEAST_METHODS and len({*map(bare_name, sets)}) == len(sets) >= FEWEST
 
 
 def _order(found: Sequence[pd.DataFrame]) -> list[str]:
@@ -96,33 +95,32 @@ def _panel(
     table: pd.DataFrame,
     order: Sequence[str],
     looks: dict[str, dict[str, str]],
-    named: bool,
+    cards: Mapping[str, Method] | None,
 ) -> None:
-    columns = {c.method: c for c in part.columns}
+    """Dots of one comparison; the first panel of a row has ``cards``, by which it names the methods."""
     for row in table.itertuples():
         y, colour = order.index(row.method), looks.get(row.method, {}).get("color", style.GREY)
         ax.plot([row.rank_low, row.rank_high], [y, y], color=colour, alpha=0.45, linewidth=2)
         ax.plot(row.rank, y, "o", color=colour, markerfacecolor=colour if row.p < ALPHA else "white")
         ax.text(1.02, y, f"{row.rank:.1f}", transform=ax.get_yaxis_transform(), va="center", fontsize=7)
     ax.set(xlim=(1 - 0.05 * len(table), 1.03 * len(table)), ylim=(len(order) - 0.4, -0.6))
-    ax.set_yticks(
-        range(len(order)), [printed(columns[m]) if named and m in columns else "" for m in order], fontsize=7.5
-    )
+    names = [f"{method_title(m, cards)}{' (constant)' * is_constant(m)}" if cards is not None else "" for m in order]
+    ax.set_yticks(range(len(order)), names, fontsize=7.5)
     ax.tick_params(axis="y", length=0)
     ax.tick_params(axis="x", labelsize=7)
     ax.set_xticks(range(1, len(table) + 1, max(1, round(len(table) / 4))))
-    p = least_p(len(part.datasets), len(table))
-    ax.set_title(f"{part.title}\n{len(part.datasets)} sets, p ≥ {p:.2g}".lstrip("\n"), loc="left", fontsize=8)
+    sets = len(part.means)
+    text = f"{part.title}\n{sets} sets, p ≥ {least_p(sets, len(table)):.2g}"
+    ax.set_title(text.lstrip("\n"), loc="left", fontsize=8)
 
 
 def draw_standard(
     experiment: Experiment, summary: Summary, cards: Mapping[str, Method], folder: Path, stem: str, selection: str
 ) -> list[Path]:
     """Draw ``<stem>_ranks.svg`` and ``_budgets``; many methods on many data sets are left to the explorer."""
-    found = parts(experiment, summary, cards, selection)
+    found = parts(summary, selection)
     written = draw_ranks(found, folder, stem + RANKS, selection, experiment, cards)
-    sets = {dataset for part in found for dataset in part.datasets}
-    methods = {column.method for part in found for column in part.columns}
+    sets, methods = ({name for part in found for name in getattr(part.means, axis)} for axis in ("index", "columns"))
     if min(len(sets), len(methods)) <= ACROSS:
-        written += draw_budgets(found, folder, stem + BUDGETS, selection)
+        written += draw_budgets(found, folder, stem + BUDGETS, selection, cards)
     return written

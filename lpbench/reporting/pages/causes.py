@@ -1,4 +1,4 @@
-"""What pages say of published numbers: badges, misses and their causes, the page of all causes, a dot a number.
+"""What pages say of published numbers: badges, misses, their causes and what was tried, a dot a number.
 
 Everything is a filter of ``numbers.csv``.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -31,13 +30,12 @@ from lpbench.errors import NotRunError
 from lpbench.experiments.method import Method
 from lpbench.experiments.results import Results
 from lpbench.reporting.interpretations import SUPPORT, Interpretations
-from lpbench.reporting.number_table import FILE, TRIED
+from lpbench.reporting.number_table import TRIED
 from lpbench.reporting.numbers import per_cent
 from lpbench.reporting.pages.names import anchor_of, label_of
 from lpbench.reporting.paper import Paper, page_of, papers
 from lpbench.reporting.printed_names import dataset_title, method_title
 
-TITLE = "Why the numbers differ"
 #: The picture of all numbers: file, width, room for labels, radius of a dot.
 PICTURE, WIDTH, LEFT, RADIUS = "numbers.svg", 760, 150, 1.6
 #: Places on the axis, ours over print, of ratios of errors and of accuracies; beyond the last a dot stands at the end.
@@ -126,23 +124,16 @@ def _printed(row: dict[str, Any]) -> str:
     return f"{', '.join(filter(None, place))}: {row['published']:g}, ours {row['ours']:.3g}"
 
 
-def causes_page(numbers: pd.DataFrame, results_dir: Path, cards: Mapping[str, Method]) -> dict[str, Any] | None:
-    """Content of the page; None without anything to show."""
-    found = []
-    for paper in papers():
-        rows = numbers[numbers["paper"] == paper.name]
-        evidence = bounds(paper, Results(results_dir))
-        if judged_numbers(rows).empty and not evidence:
-            continue
-        tried = {(s.reading, s.method.partition("[")[2]) for i in paper.interpretations for s in i.steps[1:]}
-        found.append({
-            "name": paper.name, "title": paper.title, "tried": len(tried), "judge": paper.judge,
-            "totals": by_configuration(rows), "bounds": evidence,
-            "cells": [{"experiment": label_of(name)} | line for name, part in rows.groupby("artefact", sort=False)
-                      for line in misses(part, cards)],
-            "interpretations": [shown for candidates in paper.interpretations if (shown := steps_of(candidates, rows))],
-        })  # fmt: skip
-    return {"title": TITLE, "found": found, "file": FILE, "said": in_words(judged_numbers(numbers))} if found else None
+def causes_of(paper: Paper, numbers: pd.DataFrame, results: Results) -> dict[str, Any] | None:
+    """Why a paper's numbers differ: counts, interpretations that were tried, bounds; None without anything to show."""
+    rows, evidence = numbers[numbers["paper"] == paper.name], bounds(paper, results)
+    if judged_numbers(rows).empty and not evidence:
+        return None
+    tried = {(s.reading, s.method.partition("[")[2]) for i in paper.interpretations for s in i.steps[1:]}
+    shown = [found for candidates in paper.interpretations if (found := steps_of(candidates, rows))]
+    said = in_words(judged_numbers(rows))
+    return {"said": said, "tried": len(tried), "totals": by_configuration(rows), "bounds": evidence,
+            "interpretations": shown}  # fmt: skip
 
 
 def bounds(paper: Paper, results: Results) -> list[dict[str, str]]:

@@ -26,8 +26,7 @@ from lpbench.reporting.other_seed import changes_in_words
 from lpbench.reporting.pages.advice import choices
 from lpbench.reporting.pages.audit import audit_page, audit_verdict
 from lpbench.reporting.pages.causes import PICTURE as NUMBERS
-from lpbench.reporting.pages.causes import TITLE as CAUSES
-from lpbench.reporting.pages.causes import causes_page, dots
+from lpbench.reporting.pages.causes import causes_of, dots
 from lpbench.reporting.pages.checks import checks
 from lpbench.reporting.pages.claims import counts, shown_claims
 from lpbench.reporting.pages.explorer import LIBRARIES, write_explorer
@@ -42,7 +41,7 @@ from lpbench.reporting.pages.leaderboard import (
 )
 from lpbench.reporting.pages.names import is_numbered, label_of
 from lpbench.reporting.pages.over_constant import draw_over_constant, over_constant
-from lpbench.reporting.pages.tables import AGREE, CLOSE, SELECTION_WORDS
+from lpbench.reporting.pages.tables import SELECTION_WORDS
 from lpbench.reporting.pages.units import PageFolder, defer_long_tables, links, unit
 from lpbench.reporting.paper import Page, Paper, errata, page_of, papers, trial_experiments
 from lpbench.reporting.printed_names import mask_name
@@ -72,8 +71,8 @@ def write_pages(
     """
     results_dir, folder = Path(results_dir), Path(folder)
     entries = sorted((ReportEntry(e, results_dir, within) for e in experiments), key=in_order)
-    causes = None if study else causes_page(read_numbers(folder), results_dir, cards)
-    site = Site(entries, folder, missing, environment, cards, causes, study)
+    results = None if study else Results(results_dir)
+    site = Site(entries, folder, missing, environment, cards, results, study)
     return site.write(PageFolder(folder, stored=bool(study)))
 
 
@@ -98,10 +97,10 @@ class Site:
         missing,
         environment: Mapping,
         cards: Mapping[str, Method],
-        causes: dict | None = None,
+        results: Results | None = None,
         study: str = "",
     ):
-        self.causes, self.study = causes, study
+        self.results, self.study = results, study
         self.entries, self.missing, self.environment, self.cards = entries, missing, environment, cards
         self.claims, self.numbers = shown_claims(report), read_numbers(report)
         self.errata = errata()
@@ -135,7 +134,6 @@ class Site:
     def write(self, place: PageFolder) -> list[Path]:
         """Write all pages."""
         further = [("explorer.html", "Explorer")] if self.explored else []
-        further += [("causes.html", CAUSES)] if self.causes else []
         if not self._is_one_page:
             further += [(f"{p}.html", self._short(p)) for p in self.papers if p not in self.known]
         menu = [
@@ -175,8 +173,6 @@ class Site:
             groups = {k: [e for e in self.explored if e["paper"] == k] for k in (e["paper"] for e in self.explored)}
             content = {"title": "Explorer", "groups": groups, "libraries": LIBRARIES}
             contents.append(("explorer", "explorer.html", content))
-        if self.causes:
-            contents.append(("causes", "causes.html", self.causes))
         about = checks(place, self.entries, self.environment, self.cards) | {"further": further}
         contents.append(("checks", "checks.html", about))
         if not self._is_one_page:
@@ -230,7 +226,6 @@ class Site:
         beside = {c["claim"] for u in shown for c in u["claims"]}
         return {
             "title": paper.full_title or about.title,
-            "near": (AGREE, CLOSE),
             "paper": paper,
             "lead": about.lead,
             "claims": claims,
@@ -240,7 +235,7 @@ class Site:
             "banner": banner(claims),
             "headline": self._headline(mine),
             "groups": _grouped(shown),
-            "tried": paper.name if self.causes and paper.name in {p["name"] for p in self.causes["found"]} else "",
+            "causes": self.results and causes_of(paper, self.numbers, self.results),
             "compared": any(u["points"] or any(t.compared for t in u["tables"]) for u in shown),
             "cells": any(u["points"] or u["tables"] for u in shown),
             "absent": [e for e in mine if not e.was_run],

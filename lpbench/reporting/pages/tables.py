@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from lpbench.analysis import distinct_selections, read_csv
+from lpbench.analysis.numbers import NEAR, NUMBER, SAME
 from lpbench.analysis.significance import DIGITS
 from lpbench.analysis.standings import view
 from lpbench.analysis.summary import CONSTANTS, REFERENCES
@@ -20,17 +21,13 @@ from lpbench.experiments.method import Method
 from lpbench.reporting.baselines import Constant, Constants
 from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.figures.comparisons import is_constant
+from lpbench.reporting.number_table import cell_name
 from lpbench.reporting.numbers import print_number, print_value
 from lpbench.reporting.paper import mark_words, paper_of
 from lpbench.reporting.render import in_symbols
-from lpbench.reporting.report import in_errors
-from lpbench.reporting.tables.grid import Cell, Grid, build
+from lpbench.reporting.tables.grid import OURS, PRINTED, Cell, Grid, build
 from lpbench.reporting.tables.layouts import Layout, TableColumn
 
-#: Standard errors up to which two numbers agree, and up to which they are close.
-AGREE, CLOSE = 1.0, 3.0
-#: Standard errors beyond which a difference is not counted any more.
-MOST = 30.0
 SELECTION_WORDS = {
     "oracle": "best grid point on the test rows, as in the papers",
     "tuning_free": "one setting fixed without test rows; published numbers are the best of a grid",
@@ -61,7 +58,7 @@ class Head:
 
 @dataclass(frozen=True)
 class ShownTable:
-    """One table: two lines of heads, rows of cells, a line of rank sums below, further ones on demand."""
+    """One table: two lines of heads, rows of cells, a line of rank sums below."""
 
     caption: str
     selection: str
@@ -71,7 +68,6 @@ class ShownTable:
     heads: tuple[Head, ...]
     rows: tuple[tuple[Head, tuple[ShownCell, ...]], ...]
     footer: tuple[tuple[str, tuple[str, ...]], ...]
-    further: tuple[tuple[str, ...], ...]
     reasons: tuple[str, ...]
     compared: bool
     published: bool
@@ -79,15 +75,14 @@ class ShownTable:
 
 
 def shown_tables(
-    entry: ReportEntry, cards: Mapping[str, Method], constants: Constants, standings: pd.DataFrame | None = None
-) -> list[ShownTable]:
-    """Lay out an experiment's tables from its summary and standings, oracle first; empty if it has none."""
+    entry: ReportEntry, cards: Mapping[str, Method], constants: Constants,
+    standings: pd.DataFrame | None = None, numbers: pd.DataFrame | None = None,
+) -> list[ShownTable]:  # fmt: skip
+    """Lay out an experiment's tables from its summary, standings and numbers, oracle first; empty if it has none."""
     further, summary = paper_of(entry.name).outputs.get(entry.name), entry.shown
     if entry.kind not in ("table", "timing") or summary is None or (further is not None and further.replaces):
         return []
-    # seconds of another machine in another decade: no distance, and no error that is comparable
-    apart = {} if entry.kind == "timing" else differences(entry.comparison)
-    found = []
+    apart, found = {} if numbers is None else distances(numbers), []
     distinct = distinct_selections(summary.table)
     for selection in SELECTION_WORDS:
         if selection in distinct:
@@ -115,25 +110,19 @@ def _below(rows: pd.DataFrame) -> dict[tuple, bool]:
     return dict(zip(keys, rows["over_constant"].round(DIGITS) >= 1, strict=True))
 
 
-def differences(comparison: pd.DataFrame | None) -> dict[tuple, float]:
-    """Difference of each cell in its standard errors; the papers print none: theirs are taken to be ours."""
-    if comparison is None:
-        return {}
-    rows = comparison.dropna(subset=["published", "reproduced"])
-    return {(r.panel, r.dataset, r.mask, r.method, r.epsilon): in_errors(r.difference, r.se) for r in rows.itertuples()}
+def distances(numbers: pd.DataFrame) -> dict[str, tuple[str, str]]:
+    """Class (for the colour) and words (for everybody) of each cell's distance from print."""
+    rows = numbers[(numbers["met"] != "") & (numbers["reading"] == "")]
+    return {r.cell: distance(r.met, r.distance, r.unit) for r in rows.itertuples()}
 
 
-def distance(z: float) -> tuple[str, str]:
-    """Class (for the colour) and words (for everybody) of a difference in standard errors."""
-    if math.isnan(z):
-        return "", ""
-    size = abs(z)
-    if size <= AGREE:
-        return "agree", f"≈ {z:+.1f} se" if round(size, 1) else "≈ 0 se"
-    side = "above" if z > 0 else "below"
-    sign = "▲" if z > 0 else "▼"
-    number = f"> {MOST:g}" if size > MOST else f"{size:.0f}" if size >= 10 else f"{size:.1f}"
-    return f"{'close' if size <= CLOSE else 'far'} {side}", f"{sign} {number} se"
+def distance(met: str, apart: float, unit: str) -> tuple[str, str]:
+    """The same of one number, by what it is among met numbers."""
+    words = f"{100 * apart:+.0f} %" if unit == "ratio" else f"{100 * apart:+.1f} pp"
+    if met == SAME:
+        return "agree", f"≈ {words}"
+    side, sign = ("above", "▲") if apart > 0 else ("below", "▼")
+    return f"{'close' if met == NEAR else 'far'} {side}", f"{sign} {words}"
 
 
 def _shown(
@@ -162,31 +151,30 @@ def _shown(
         cells = [[cell] for cell in cells[0]]
         names, heads = heads, names
         groups, footer = [], ()
-    shown, further = _rank_line(footer)
+    shown = _rank_line(footer)
     rows = tuple((head, tuple(row)) for head, row in zip(names, cells, strict=True))
     compared = any(c.level for row in cells for c in row)
     published = any(c.cell.published for row in cells for c in row)
     above = (layout.panel, layout.epsilon, tuple(groups), tuple(heads))
     marked = marks if layout.value != "seconds" else ""
     caption = in_symbols(layout.caption.replace("_", " "))
-    return ShownTable(caption, selection, *above, rows, shown, further, grid.reasons, compared, published, marked)
+    return ShownTable(caption, selection, *above, rows, shown, grid.reasons, compared, published, marked)
 
 
-def _rank_line(footer: Sequence[tuple[str, tuple[str, ...]]]) -> tuple[tuple, tuple]:
-    """One line of rank sums, ties averaged, the printed ones before ours; and all lines."""
+def _rank_line(footer: Sequence[tuple[str, tuple[str, ...]]]) -> tuple:
+    """One line of rank sums, ties averaged, the printed ones before ours."""
     lines = dict(footer)
-    ours = next((v for label, v in footer if label.endswith("average ties") and label.startswith("Rank sum")), ())
+    ours = lines.get(OURS, ())
     if not any(ours):
-        return (), ()
-    printed = lines.get("Rank sum, published", ("",) * len(ours))
+        return ()
+    printed = lines.get(PRINTED, ("",) * len(ours))
     values = tuple(f"{a} / {b}" if a else b for a, b in zip(printed, ours, strict=True))
-    label = "Rank sum (published / ours)" if any(printed) else "Rank sum"
-    return ((label, values),), tuple((label, *row) for label, row in footer)
+    return (("Rank sum (published / ours)" if any(printed) else "Rank sum", values),)
 
 
 def _baseline_column(layout: Layout, constants: Constants) -> tuple[Head, list[ShownCell]] | tuple[()]:
     """The constant baseline beside a table that does not have it among its own columns."""
-    if layout.value == "seconds" or any(is_constant(c) for c in layout.columns):
+    if layout.value == "seconds" or any(is_constant(c.method) for c in layout.columns):
         return ()
     found = [constants.get((dataset, layout.epsilon)) for _, dataset in layout.datasets]
     known = [f for f in found if f is not None]
@@ -221,7 +209,7 @@ def _cell(cell: Cell, ours: Mapping, apart: Mapping, below: Mapping, key: tuple)
     row = ours.get(key)
     if row is None or math.isnan(row["mean"]):
         return ShownCell(cell)
-    level, cue = distance(apart.get(key, math.nan))
+    level, cue = apart.get(cell_name(row), ("", ""))
     ranked = bare_name(row["method"]) not in (*CONSTANTS, *REFERENCES)
     info = _info(row["metric"], row["mean"], row["se"], row["n"], row["params"])
     return ShownCell(cell, level, cue, info, ranked and below.get(key, False))
@@ -234,23 +222,22 @@ def _info(metric: str, mean: float, se: float, n: float, params: str) -> str:
     return "|".join([name, f"{scale * mean:.6g}", f"{scale * se:.3g}", f"{n:g}", setting])
 
 
-def points(entry: ReportEntry, limit: int = 400) -> list[dict]:
-    """Published cells of a figure beside ours, as rows of text."""
-    table = entry.comparison
-    if table is None or table.empty or entry.kind != "figure":
+def points(entry: ReportEntry, numbers: pd.DataFrame, limit: int = 400) -> list[dict]:
+    """Published points of a figure beside ours, as rows of text."""
+    if entry.kind != "figure":
         return []
-    accuracy = entry.summary is not None and (entry.summary["metric"] == "accuracy").any()
-    rows, scale = [], 100 if accuracy else 1
+    scale = 100 if entry.summary is not None and (entry.summary["metric"] == "accuracy").any() else 1
+    table = numbers[(numbers["reading"] == "")].drop_duplicates(["cell", *NUMBER])
+    rows = []
     for r in table.head(limit).to_dict("records"):
-        z = math.nan if math.isnan(r["reproduced"]) else in_errors(r["difference"], r["se"])
-        level, cue = distance(z)
-        r |= {k: scale * r[k] for k in ("published", "reproduced", "se")}
-        where = {k: "" if r[k] != r[k] else f"{r[k]:g}" for k in ("epsilon", "x", "published")}
-        ours = (
-            "-" if math.isnan(r["reproduced"]) else f"{r['reproduced']:.4g}" + (f" ± {r['se']:.2g}" if r["se"] else "")
-        )
-        rows.append({**{k: r[k] for k in ("panel", "dataset", "mask", "method")}, **where, "ours": ours, "level": level,
-                     "cue": cue})  # fmt: skip
+        level, cue = distance(r["met"], r["distance"], r["unit"]) if r["met"] else ("", "")
+        dataset, method, mask, *_ = r["cell"].split("|") if r["cell"] else (r["dataset"], r["method"], r["mask"])
+        where = {k: "" if r[k] != r[k] else f"{r[k]:g}" for k in ("epsilon", "x")}
+        where["published"] = f"{scale * r['published']:g}"
+        spread = f" ± {scale * r['se']:.2g}" if r["se"] > 0 else ""
+        ours = f"{scale * r['ours']:.4g}{spread}" if r["ours"] == r["ours"] else "-"
+        rows.append({"panel": r["panel"], "dataset": dataset, "mask": mask, "method": method, **where, "ours": ours,
+                     "level": level, "cue": cue})  # fmt: skip
     return rows
 
 

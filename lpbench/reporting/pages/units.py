@@ -57,7 +57,7 @@ def unit(
 ) -> dict:  # fmt: skip
     """Collect what the page shows of one experiment; ``standings`` and ``numbers`` are its own rows."""
     # seconds differ from run to run: they stand on the checks page
-    shown = shown_tables(entry, cards, constants, standings) if entry.kind != "timing" else []
+    shown = shown_tables(entry, cards, constants, standings, numbers) if entry.kind != "timing" else []
     paper = paper_of(entry.name)
     read, compare, grid = paper.text_tables.get(entry.name), paper.compared.get(entry.name), paper.grids.get(entry.name)
     plain = read(entry.folder) if read else compare(standings, cards) if compare else None
@@ -102,7 +102,7 @@ def unit(
         "grid": grid(entry.folder) if grid else None,
         "measured": MEASURED_ELSEWHERE if entry.kind == "timing" else "",
         "misses": misses(numbers, cards),
-        "points": points(entry),
+        "points": points(entry, numbers),
         "notes": entry.notes,
         "made": _made(entry),
         "command": f"lpbench reproduce {entry.name}",

@@ -9,13 +9,16 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from lpbench.analysis import Summary, rank_sums, wins
+from lpbench.analysis import Summary, rank_sums
 from lpbench.analysis.scores import costs
 from lpbench.experiments.method import Method
 from lpbench.reporting.comparison import ratio_errors
 from lpbench.reporting.numbers import print_number
 from lpbench.reporting.published import published_cells, published_rank_sums
 from lpbench.reporting.tables.layouts import Layout, TableColumn, layouts
+
+#: Lines of rank sums below a table.
+PRINTED, OURS = "Rank sum, published", "Rank sum, reproduced, average ties"
 
 
 @dataclass(frozen=True)
@@ -96,28 +99,19 @@ def _cell(layout: Layout, column: TableColumn, dataset: str, found: Mapping, pub
 
 
 def _footer(experiment: str, layout: Layout, cells, published: Mapping, metric: str):
-    """Rank sums, within the group of columns as in the papers, at printed precision under three tie rules."""
+    """Rank sums, within the group of columns as in the papers, at printed precision: equals share their rank."""
     if layout.value == "seconds":
         return ()
     values = np.array([[c.value for c in row] for row in cells], dtype=float).reshape(len(cells), len(layout.columns))
-    printed = np.array([[_published_value(layout, column, d, published) for column in layout.columns]
-                        for _, d in layout.datasets], dtype=float).reshape(values.shape)  # fmt: skip
-    values, printed = costs(values, metric), costs(printed, metric)
-    ran = ~np.isnan(values).all(axis=1)
-    lines = []
+    lines = [(OURS, _sums(layout, costs(values, metric)))]
     sums = published_rank_sums(experiment)
     if len(sums):
-        lines.append(("Rank sum, published", _printed_row(layout, sums, "rank_sum")))
+        printed = [[_published_value(layout, column, d, published) for column in layout.columns]
+                   for _, d in layout.datasets]  # fmt: skip
         # a rank sum over fewer data sets is smaller: recompute the published one over those that ran
-        lines.append(("published cells, same data sets, average ties", _sums(layout, printed[ran], "average")))
-    for ties in ("min", "average", "max"):
-        lines.append((f"Rank sum, reproduced, {ties} ties", _sums(layout, values, ties)))
-    if len(sums) and sums["wins"].notna().any():
-        lines.append(("No. 1, published", _printed_row(layout, sums, "wins")))
-    lines.append(("Best results, reproduced", _per_group(layout, values, lambda v: wins(v, larger_is_better=False))))
-    marked = [[bool(c.mark) for c in row] for row in cells]
-    counts = np.array(marked, dtype=int).reshape(values.shape).sum(axis=0)
-    lines.append(("Marked results, reproduced", tuple(str(int(c)) for c in counts)))
+        ran = costs(np.array(printed, dtype=float).reshape(values.shape), metric)[~np.isnan(values).all(axis=1)]
+        again = ("published cells, same data sets, average ties", _sums(layout, ran))
+        lines = [(PRINTED, _printed_row(layout, sums, "rank_sum")), again, *lines]
     return tuple(lines)
 
 
@@ -133,15 +127,11 @@ def _printed_row(layout: Layout, sums: pd.DataFrame, what: str) -> tuple[str, ..
     return tuple("" if math.isnan(v) else f"{v:g}" for v in values)
 
 
-def _sums(layout: Layout, values: np.ndarray, ties: str) -> tuple[str, ...]:
-    return _per_group(layout, values, lambda v: rank_sums(v, larger_is_better=False, ties=ties))
-
-
-def _per_group(layout: Layout, values: np.ndarray, statistic) -> tuple[str, ...]:
+def _sums(layout: Layout, values: np.ndarray) -> tuple[str, ...]:
     text = [""] * len(layout.columns)
     for group in dict.fromkeys(c.group for c in layout.columns):
         index = [k for k, c in enumerate(layout.columns) if c.group == group and c.ranked]
         if len(index) > 1 and values.shape[0]:
-            for k, value in zip(index, statistic(values[:, index]), strict=True):
+            for k, value in zip(index, rank_sums(values[:, index], larger_is_better=False), strict=True):
                 text[k] = f"{value:g}"
     return tuple(text)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from lpbench.reporting.printed_names import CHOSEN
 from lpbench.reporting.render import in_symbols
-from lpbench.reporting.tables.grid import Cell, Grid
+from lpbench.reporting.tables.grid import OURS, Cell, Grid
 
 #: More methods than this stand below each other, the data sets beside each other.
 MOST_COLUMNS = 6
@@ -71,7 +71,7 @@ def _body(grid: Grid, ranks: bool, published: bool) -> tuple[list[str], list[lis
     datasets = [escape(label) for label, _ in grid.layout.datasets]
     cells = [[f"{c.published} / " * bool(published and c.published) + _cell(c) for c in row] for row in grid.cells]
     if ranks:
-        sums = next((line for name, line in grid.footer if name == "Rank sum, reproduced, average ties"), None)
+        sums = next((line for name, line in grid.footer if name == OURS), None)
         if sums is not None and len(datasets) > 1:
             datasets, cells = [*datasets, "Rank sum"], [*cells, list(sums)]
     if len(methods) > MOST_COLUMNS:
