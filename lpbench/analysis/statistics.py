@@ -46,9 +46,9 @@ def linear(y: np.ndarray, weights: Sequence[float]) -> np.ndarray:
 
 
 @_named
-def log_linear(y: np.ndarray, weights: Sequence[float]) -> np.ndarray:
-    """Weighted sum of logarithms: exponents, their differences, logarithms of ratios."""
-    return np.log(np.maximum(y, 1e-300)) @ np.asarray(weights, dtype=float)
+def log_linear(y: np.ndarray, weights: Sequence[float], floor: float = 0.0) -> np.ndarray:
+    """Weighted sum of logarithms above a floor: exponents, their differences, logarithms of ratios."""
+    return np.log(np.maximum(y - floor, 1e-300)) @ np.asarray(weights, dtype=float)
 
 
 @_named

@@ -29,7 +29,7 @@ EXPERIMENTS = {
     ),
     **dict.fromkeys([f"histoftree/{n}" for n in ("table1", "table2", "table3", "mechanism")], "mse"),
     **dict.fromkeys([f"lpct/figure{n}" for n in ("4a", "4b", "4c", "5a", "5b", "5c", "6a", "6b")], "accuracy"),
-    **dict.fromkeys([f"lpct/figure{n}" for n in ("7a", "7c", "8", "9", "10")], "accuracy"),
+    **dict.fromkeys([f"lpct/figure{n}" for n in ("7a", "7b", "7c", "8", "9", "10")], "accuracy"),
     **dict.fromkeys(["lpct/table2", "lpct/table3"], "accuracy"),
     **dict.fromkeys(["label_dp/table1", "label_dp/classes"], "excess_risk"),
 }
@@ -70,7 +70,7 @@ def wins(y, columns, proposed, sign=1):
 
 AGAIN = {
     "linear": lambda y, weights: y @ np.array(weights),
-    "log_linear": lambda y, weights: np.log(y) @ np.array(weights),
+    "log_linear": lambda y, weights, floor=0.0: np.log(np.maximum(y - floor, 1e-300)) @ np.array(weights),
     "trend": lambda y, x: correlation(rank(y.round(12)), rank(x)),
     "dip": lambda y, sign=1: depths(sign * y),
     "spread": lambda y: y.max(-1) - y.min(-1),

@@ -87,6 +87,12 @@ def l11(key, good) -> float:
     return 0.7 - 0.02 * abs(np.log10(key["x"] / peak))
 
 
+def l21(key, good) -> float:
+    best = {1: 3, 8: 4, 1000: 5}[key["epsilon"]]
+    best = best if good else 8 - best
+    return 0.7 - 0.02 * max(best - key["x"], 0) - 0.002 * max(key["x"] - best, 0)
+
+
 def l12(key, good) -> float:
     loss = {"range_known": 0, "range_estimated": 0.5 / key["x"], "range_unknown": 0.05 if good else -0.01}
     return 0.7 - loss[bare(key["dataset"])]
@@ -107,6 +113,7 @@ MADE = {
     "L10": (body("figure7a", [LPCT], [1, 8, 1000], "method.depth", grid={"depth": [1, 2, 3, 4, 5, 6, 7]}), l10),
     "L11": (body("figure7c", [LPCT], [1, 4, 8, 1000], "method.public_weight", grid=WEIGHTS), l11),
     "L12": (RANGES, l12),
+    "L21": (body("figure7b", [PRUNE], [1, 8, 1000], "method.depth", grid={"depth": [1, 2, 3, 4, 5, 6, 7]}), l21),
 }
 
 

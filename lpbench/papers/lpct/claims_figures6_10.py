@@ -117,6 +117,27 @@ def best_depth_grows(results: Evidence) -> Iterator[Instance]:
     yield _moves(curves, next(iter(curves.values())).x)
 
 
+@checks("L21", "rises", above())
+def pruned_rises_with_depth_at_first(results: Evidence) -> Iterator[Instance]:
+    """For each ε LPCT-prune is more accurate with a query of depth 2 than of depth 1."""
+    for epsilon, curve in by_epsilon(results, "lpct/figure7b", PRUNE).items():
+        yield difference(f"ε = {epsilon:g}", curve.cells([curve.at(2)]), curve.cells([curve.at(1)]))
+
+
+@checks("L21", "beyond", above(0, FLAT))
+def pruned_falls_slightly_beyond(results: Evidence) -> Iterator[Instance]:
+    """For each ε LPCT-prune loses less than 0.02 from depth 5 to 7."""
+    for epsilon, curve in by_epsilon(results, "lpct/figure7b", PRUNE).items():
+        yield difference(f"ε = {epsilon:g}", curve.cells([curve.at(7)]), curve.cells([curve.at(5)]))
+
+
+@checks("L21", "best depth", above())
+def best_depth_of_the_query_grows(results: Evidence) -> Iterator[Instance]:
+    """The depth of the query with the best accuracy grows over the budgets in their order, as LPCT's does."""
+    curves = by_epsilon(results, "lpct/figure7b", PRUNE)
+    yield _moves(curves, next(iter(curves.values())).x)
+
+
 @checks("L11", "inverted U", above(), quantifier="each", rule_changes=PLACE_FIRST)
 def inverted_u_in_weight(results: Evidence) -> Iterator[Instance]:
     """At each ε = 2, 4, 8 the best accuracy at a weight inside the axis exceeds the accuracy at both ends."""

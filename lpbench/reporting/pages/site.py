@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 
 import pandas as pd
 
+from lpbench.analysis.numbers import judged_numbers
 from lpbench.analysis.verdicts import cross_table
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
@@ -258,6 +259,7 @@ class Site:
         return {
             "title": self.study or "Results",
             "study": self.study,
+            "compared": f"{len(judged_numbers(self.numbers)):,}",
             "known_papers": sum(bool(p.claims) for p in self.known.values()),
             "findings": self.findings,
             "chosen": bool(self.choices),
