@@ -109,7 +109,7 @@ def test_every_experiment_runs(tmp_path, name):
 def test_what_runs_on_request_must_be_named_in_full():
     assert set(matching(["field/*"])) == {
         "field/regression", "field/classification", "field/unbalanced", "field/public_sample",
-        "field/intervals",
+        "field/intervals", "field/free_regression", "field/free_classification",
     }  # fmt: skip
     named = ["field/sealed_regression", "histoftree/figure1"]
     assert matching(named) == named
