@@ -17,7 +17,9 @@ from pathlib import Path
 import pytest
 
 from lpbench.paths import COMMITTED, ROOT
+from lpbench.reporting.number_table import read_numbers
 from lpbench.reporting.pages import units
+from lpbench.reporting.pages.causes import said
 from tests.reporting.site import write_site
 from tests.reporting.test_from_committed_scores import tracked
 
@@ -223,8 +225,16 @@ QUESTIONS = [
      "#leaks", r"^Released code that spends more than it promises: Karlmyh/LPCT in \d+ places, .*pure-ldp \(RAPPOR\)"),
     ("where does HistOfTree (ME) stand?",
      [{"at": "nav a", "text": "Leaderboard"}, {"at": "#method", "choose": "HistOfTree (ME)"}],
-     "#told", r"^HistOfTree \(ME\), rank [\d.]+ of \d+, (no )?better than a constant \(error × [\d.]+\)\.$"),
+     "#told", r"^HistOfTree \(ME\), rank [\d.]+ of \d+, (no )?better than a constant \(loss × [\d.]+\); loss × [\d.]+ of "),
+    ("is ResidualGP worse than without privacy, and by how much?",
+     [{"at": "nav a", "text": "Leaderboard"}, {"at": "#method", "choose": "ResidualGP"}],
+     "#told", r"^ResidualGP, rank .*; loss × [\d.]+ of the best without privacy\.$"),
 ]  # fmt: skip
+#: What names the filter of the table behind an answer, on its page.
+FILTERS = {
+    ".verdict": r"numbers\.csv: artefact = \S+, judges = true$",
+    "#filter": r"^task = \w+, mask = \w+, epsilon = ",
+}
 
 
 @pytest.mark.slow
@@ -236,3 +246,25 @@ def test_questions_are_answered_in_two_clicks_from_the_front_page(tmp_path):
     expected = {name: form for name, _, _, form in QUESTIONS}
     assert len(found) == 2 * len(QUESTIONS)
     assert [v for v in found if not re.search(expected[v["task"]], v["text"])] == []
+
+
+@pytest.mark.slow
+def test_three_questions_have_one_answer_on_every_page_which_names_its_filter(tmp_path):
+    """Figure 6, why Table 1 differs, and the price of privacy: pages, command line and tables say the same."""
+    figure, table, price = QUESTIONS[1:3] + QUESTIONS[-1:]
+    use = [{"at": "nav a", "text": "What should I use?"}, {"at": "select[name='1']", "choose": "any number"}]
+    asked = {
+        "figure": (figure[1], figure[2]), "table": (table[1], f"{_TABLE} .verdict"), "price": (price[1], price[2]),
+        "filter": (price[1], "#filter"), "use": (use, "#answers"),
+    }  # fmt: skip
+    tasks = [{"name": name, "steps": steps, "answer": answer} for name, (steps, answer) in asked.items()]
+    found, _ = browse(committed(), tmp_path, TASKS, {"TASKS": tasks, "WIDTHS": (1440,)})
+    text = {v["task"]: v["text"] for v in found}
+    for name, form in (("figure", FILTERS[".verdict"]), ("table", FILTERS[".verdict"]), ("filter", FILTERS["#filter"])):
+        assert re.search(form, text[name]), text[name]
+    for name in ("figure", "table"):
+        artefact = re.search(r"artefact = (\S+),", text[name])[1]
+        met, explained = said(read_numbers(committed()).query("artefact == @artefact"))
+        assert text[name].startswith(met) and explained in text[name]
+    ours = re.search(r"loss × ([\d.]+) of the best", text["price"])[1]
+    assert f"ResidualGP, loss × {ours} [" in text["use"] and "standings.csv.gz: method = residual_gp" in text["use"]

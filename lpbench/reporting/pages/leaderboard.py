@@ -7,11 +7,10 @@ compared within a task, a mask, a budget, a way of selection and, by default, a 
 from __future__ import annotations
 
 import json
-import math
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -53,60 +52,24 @@ COMPARED_SELECTIONS = ("fair", "oracle")
 PACKAGE = "in the package"
 #: The row of all data sets together.
 ALL = "all data sets"
-#: Name of the script beside the page.
+#: Name of the script beside the page, and the digits of its numbers.
 SCRIPT = "leaderboard.js"
+SCRIPTED = {"score": ".4g", "se": ".2g", "constant": ".4g", "best": ".4g", "rank": ".3f", "low": ".1f", "high": ".1f",
+            "bits": ".5g"}  # fmt: skip
+COLUMNS = [
+    *("task", "mask_key", "mask", "epsilon", "selection", "dataset_key", "dataset", "method", "title", "protects"),
+    *("score", "se", "constant", "best", "rank", "low", "high", "work", "bits", "sets", "experiment", "badge", "paper"),
+    "command",
+]
 
 
-@dataclass(frozen=True)
-class Line:
-    """One row of the leaderboard."""
+def board(table: pd.DataFrame, cards: Mapping[str, Method], submitted: Sequence[Submission] = ()) -> pd.DataFrame:
+    """All rows from the standings of some experiments and submissions: a method on a data set, or on all together.
 
-    task: str
-    mask: str
-    epsilon: float
-    selection: str
-    dataset: str
-    method: str
-    title: str
-    protects: str
-    #: Mean squared error or accuracy in per cent; over all data sets the geometric mean of the errors
-    #: relative to the non-private best, or the mean accuracy.
-    score: float
-    se: float
-    #: Loss over that of the best private constant, and of the best without privacy; geometric means over data sets.
-    constant: float
-    best: float
-    #: Average rank among the methods of the same privacy model, with its 95 % interval over data sets where there
-    #: are several.
-    rank: float
-    low: float
-    high: float
-    #: Seconds of one fit alone, and bits of one user's reports (in the audit's
-    #: small sample, what is shown in the clear left out); of a submission as its verification found them; NaN
-    #: where they are not known.
-    work: float
-    bits: float
-    sets: int  # data sets behind the row
-    experiment: str
-    #: Selectors, as the command line takes them; no data set for all of them together.
-    mask_key: str
-    dataset_key: str
-    badge: str  # whether and when somebody else ran it again
-    paper: str  # whose method it is
-
-    @property
-    def command(self) -> str:
-        """What runs the row's numbers again, or shows what stands behind them."""
-        if self.badge != PACKAGE:
-            return f"lpbench verify submission results/submissions/{self.method}"
-        if not self.dataset_key:
-            return f"lpbench reproduce {self.experiment}"
-        words = [self.dataset_key, self.method, f"{self.epsilon:g}", "--mask", self.mask_key]
-        return shlex.join(["lpbench", "explain", *words, "--experiment", self.experiment])
-
-
-def board(table: pd.DataFrame, cards: Mapping[str, Method], submitted: Sequence[Submission] = ()) -> list[Line]:
-    """Collect all rows from the standings of some experiments and submissions."""
+    ``score`` is the mean squared error or the accuracy in per cent; over all data sets the geometric mean of the losses
+    over the best without privacy, or the mean accuracy. ``constant`` and ``best`` are losses over the references,
+    ``rank`` is among the methods of one privacy model, over all data sets with its interval ``low``, ``high``.
+    """
     # later papers are our own experiments, which hold the columns of the papers' tables too
     order = {name: k for k, name in enumerate(name for paper in papers() for name in reversed(paper.leaderboard))}
     sent = {f"{SUBMITTED}/{one.name}": one for one in submitted if one.name in set(table["method"])}
@@ -122,56 +85,74 @@ def board(table: pd.DataFrame, cards: Mapping[str, Method], submitted: Sequence[
     )
     badges = {one.name: one.words for one in sent.values()}
     cards = {**cards, **{one.name: one.method for one in sent.values()}}
-    lines: list[Line] = []
+    refuted = {m for m, words in badges.items() if words.startswith("refuted")}
+    found = [pd.DataFrame(columns=COLUMNS)]
     for selection in COMPARED_SELECTIONS:
-        found = view(rows, selection).sort_values("order", kind="stable")
-        found = found.drop_duplicates(["task", "mask", "epsilon", "dataset", "method"], keep="last")
-        for key, part in found.groupby(["task", "mask", "epsilon"]):
-            lines += _lines((*key, selection), part, cards, badges)
-    return sorted(lines, key=lambda line: (line.task, line.mask_key, line.epsilon, line.selection))
+        shown = view(rows, selection).sort_values("order", kind="stable")
+        shown = shown.drop_duplicates(["task", "mask", "epsilon", "dataset", "method"], keep="last")
+        for _, part in shown.groupby(["task", "mask", "epsilon"]):
+            # data sets of the experiment with the most cells are taken together: others may have them under another
+            # selector
+            whole = Counter(part["experiment"]).most_common(1)[0][0]
+            for model, members in _models(sorted(set(part["method"])), cards).items():
+                mine = part[part["method"].isin(members)].sort_values(["method", "dataset"])
+                about = {"selection": selection, "protects": PROTECTS.get(model, model)}
+                both = _each(mine, refuted), _together(mine[mine["experiment"] == whole], refuted)
+                found += [lines.assign(**about) for lines in both]
+    lines = pd.concat([part for part in found if len(part)] or found, ignore_index=True)
+    known = {m: card_of(m, cards) for m in set(lines["method"])}
+    lines = lines.assign(
+        title=[method_title(m, cards) for m in lines["method"]],
+        mask=[in_words(bare_name(m)) if m else "–" for m in lines["mask_key"]],
+        dataset=[dataset_title(d) if d else ALL for d in lines["dataset_key"]],
+        badge=[badges.get(m, PACKAGE) for m in lines["method"]],
+        paper=[card.reference if (card := known[m]) else "" for m in lines["method"]],
+    )
+    lines["command"] = [_command(line) for line in lines.itertuples()]
+    return lines.sort_values(["task", "mask_key", "epsilon", "selection"], kind="stable", ignore_index=True)[COLUMNS]
 
 
-def _lines(key: tuple, part: pd.DataFrame, cards: Mapping[str, Method], badges: Mapping[str, str]) -> Iterator[Line]:
-    task, mask, epsilon, selection = key
-    shared = (task, in_words(bare_name(mask)) if mask else "–", epsilon, selection)
-    # data sets of the experiment with the most cells are taken together: others may have them under another selector
-    whole = Counter(part["experiment"]).most_common(1)[0][0]
-    refuted = [m for m, words in badges.items() if words.startswith("refuted")]
-    for model, members in _models(sorted(set(part["method"])), cards).items():
-        mine = part[part["method"].isin(members)]
-        ranked = mine[~mine["method"].isin(refuted)]
-        ranks = ranked.assign(loss=ranked["loss"].round(DIGITS)).groupby("dataset")["loss"].rank()
-        ranks = ranks.where(ranked.groupby("dataset")["loss"].transform("size") > 1)
-        together = mine[mine["experiment"] == whole]
-        # a method without a loss on one of the data sets has no rank over all of them
-        sets = together.groupby("method")["dataset"].nunique()
-        complete = [m for m in sets.index[sets == together["dataset"].nunique()] if m not in refuted]
-        over = over_sets(together).set_index("method").to_dict("index")
-        placed = over_sets(together[together["method"].isin(complete)]).set_index("method").to_dict("index")
-        by_method = {m: rows.sort_values("dataset") for m, rows in mine.assign(place=ranks).groupby("method")}
-        for method in members:
-            card, badge = card_of(method, cards), badges.get(method, PACKAGE)
-            about = (method, method_title(method, cards), PROTECTS.get(model, model))
-            rows, end = by_method[method].to_dict("records"), (badge, card.reference if card else "")
-            for row in rows:
-                score, scale = (100 * (1 - row["loss"]), 100) if task == "classification" else (row["loss"], 1)
-                yield Line(
-                    *shared, dataset_title(row["dataset"]), *about, score, scale * row["se"], row["over_constant"],
-                    row["over_free"], row["place"], math.nan, math.nan, row["seconds"], row["bits"], 1,
-                    row["experiment"], mask, row["dataset"], *end,
-                )  # fmt: skip
-            inside = [row for row in rows if row["experiment"] == whole]
-            if len(inside) > 1:
-                found, rank = (
-                    over[method],
-                    placed.get(method, dict.fromkeys(("rank", "rank_low", "rank_high"), math.nan)),
-                )
-                accuracy = 100 * (1 - float(np.mean([row["loss"] for row in inside])))
-                yield Line(
-                    *shared, ALL, *about, accuracy if task == "classification" else found["free"], math.nan,
-                    found["constant"], found["free"], rank["rank"], rank["rank_low"], rank["rank_high"],
-                    inside[-1]["seconds"], inside[-1]["bits"], len(inside), whole, mask, "", *end,
-                )  # fmt: skip
+def _command(line: Any) -> str:
+    """What runs a row's numbers again, or shows what stands behind them."""
+    if line.badge != PACKAGE:
+        return f"lpbench verify submission results/submissions/{line.method}"
+    if not line.dataset_key:
+        return f"lpbench reproduce {line.experiment}"
+    words = [line.dataset_key, line.method, f"{line.epsilon:g}", "--mask", line.mask_key]
+    return shlex.join(["lpbench", "explain", *words, "--experiment", line.experiment])
+
+
+def _each(rows: pd.DataFrame, refuted: Collection[str]) -> pd.DataFrame:
+    """A row a method and data set, with its rank there."""
+    ranked = rows[~rows["method"].isin(refuted)]
+    losses = ranked["loss"].round(DIGITS).groupby(ranked["dataset"])
+    classes = (rows["task"] == "classification").to_numpy()
+    return pd.DataFrame({
+        **{name: rows[name] for name in ("task", "epsilon", "method", "experiment", "bits")},
+        "mask_key": rows["mask"], "dataset_key": rows["dataset"], "work": rows["seconds"], "sets": 1,
+        "score": np.where(classes, 100 * (1 - rows["loss"]), rows["loss"]),
+        "se": np.where(classes, 100, 1) * rows["se"], "constant": rows["over_constant"], "best": rows["over_free"],
+        "rank": losses.rank().where(losses.transform("size") > 1), "low": np.nan, "high": np.nan,
+    })  # fmt: skip
+
+
+def _together(rows: pd.DataFrame, refuted: Collection[str]) -> pd.DataFrame:
+    """A row a method that was run on several data sets: all of them together."""
+    sets = rows.groupby("method")["dataset"].nunique()
+    several = sets.index[sets > 1]
+    # a method without a loss on one of the data sets has no rank over all of them
+    complete = [m for m in sets.index[sets == rows["dataset"].nunique()] if m not in refuted]
+    over = over_sets(rows).set_index("method").loc[several]
+    placed = over_sets(rows[rows["method"].isin(complete)]).set_index("method").reindex(several)
+    last = rows.drop_duplicates("method", keep="last").set_index("method").loc[several]
+    accuracy = 100 * (1 - rows.groupby("method")["loss"].mean())
+    return pd.DataFrame({
+        **{name: last[name] for name in ("task", "epsilon", "experiment", "bits")},
+        "mask_key": last["mask"], "dataset_key": "", "work": last["seconds"], "sets": sets[several],
+        "score": np.where(last["task"] == "classification", accuracy[several], over["free"]), "se": np.nan,
+        "constant": over["constant"], "best": over["free"],
+        "rank": placed["rank"], "low": placed["rank_low"], "high": placed["rank_high"],
+    }).reset_index(names="method")  # fmt: skip
 
 
 def _models(methods: Sequence[str], cards: Mapping[str, Method]) -> dict[str, list[str]]:
@@ -187,64 +168,47 @@ def _models(methods: Sequence[str], cards: Mapping[str, Method]) -> dict[str, li
     return {model: sorted([*members, *constants]) for model, members in found.items()}
 
 
-def default_view(lines: Sequence[Line]) -> dict[str, str]:
+def default_view(lines: pd.DataFrame) -> dict[str, str]:
     """First view of the leaderboard: task, mask, budget and model with the most methods, tuning-free."""
-    if not lines:
+    if lines.empty:
         return {}
-    count: dict[tuple, int] = {}
-    for line in lines:
-        if line.selection == "fair" and line.dataset == ALL and not math.isnan(line.rank):
-            key = (line.task == "regression", line.epsilon == 1, line.task, line.mask, line.epsilon, line.protects)
-            count[key] = count.get(key, 0) + 1
-    if not count:
-        first = lines[0]
-        chosen = (first.task, first.mask, first.epsilon, first.protects)
-        selection, dataset = first.selection, first.dataset
+    together = lines[(lines["selection"] == "fair") & (lines["dataset"] == ALL) & lines["rank"].notna()]
+    keys = ["task", "mask", "epsilon", "protects"]
+    if together.empty:
+        first = lines.iloc[0]
     else:
-        chosen, selection, dataset = max(count, key=lambda k: (k[:2], count[k]))[2:], "fair", ALL
-    task, mask, epsilon, protects = chosen
-    return {"task": task, "mask": mask, "epsilon": f"{epsilon:g}", "protects": protects, "selection": selection,
-            "dataset": dataset}  # fmt: skip
+        count = together.groupby(keys, sort=False).size().rename("methods").reset_index()
+        count = count.assign(regression=count["task"] == "regression", one=count["epsilon"] == 1)
+        best = count.sort_values(["regression", "one", "methods"], ascending=False, kind="stable")
+        first = best.iloc[0].to_dict() | {"selection": "fair", "dataset": ALL}
+    return {key: print_value(first[key]) for key in (*keys, "selection", "dataset")}
 
 
-def in_view(lines: Sequence[Line], view: Mapping[str, str]) -> list[Line]:
+def in_view(lines: pd.DataFrame, view: Mapping[str, str]) -> list[Any]:
     """Rows of a view, the best first; those without a rank at the end."""
-    wanted = [line for line in lines if all(print_value(getattr(line, k)) == v for k, v in view.items())]
-    return sorted(wanted, key=lambda line: (math.isnan(line.rank), line.rank, line.title))
+    for key, value in view.items():
+        lines = lines[lines[key].map(print_value) == value]
+    return list(lines.sort_values(["rank", "title"], kind="stable").itertuples(index=False))
 
 
-def as_script(lines: Sequence[Line], view: Mapping[str, str]) -> str:
+def as_script(lines: pd.DataFrame, view: Mapping[str, str]) -> str:
     """Write the rows down, what rows share once: data sets, methods and experiments in lists, rows by comparison.
 
     Numbers have the digits that the page shows; a rank has more of them, since rows are sorted by it.
     """
-    sets: dict[tuple, int] = {}
-    methods: dict[tuple, int] = {}
-    experiments: dict[str, int] = {}
+    known: tuple[dict[tuple, int], ...] = ({}, {}, {})
     groups: dict[tuple, list[list]] = {}
-    for line in lines:
-        dataset = (line.dataset_key, line.dataset)
-        method = (line.method, line.title, line.protects, for_script(line.work, ".5g"), line.badge, line.paper)
-        group = (line.task, line.mask_key, line.mask, line.epsilon, line.selection)
-        groups.setdefault(group, []).append(
-            [
-                sets.setdefault(dataset, len(sets)),
-                methods.setdefault(method, len(methods)),
-                experiments.setdefault(line.experiment, len(experiments)),
-                line.sets,
-                for_script(line.score, ".4g"),
-                for_script(line.se, ".2g"),
-                *(for_script(v, ".4g") for v in (line.constant, line.best)),
-                for_script(line.rank, ".3f"),
-                *(for_script(v, ".1f") for v in (line.low, line.high)),
-                for_script(line.bits, ".5g"),
-            ]
+    for line in lines.itertuples():
+        shared = (
+            (line.dataset_key, line.dataset),
+            (line.method, line.title, line.protects, for_script(line.work, ".5g"), line.badge, line.paper),
+            (line.experiment,),
         )
-    board = {
-        "view": dict(view),
-        "sets": list(sets),
-        "methods": list(methods),
-        "experiments": list(experiments),
-        "groups": [[*group, rows] for group, rows in groups.items()],
-    }
-    return f"const BOARD = {json.dumps(board, ensure_ascii=False, separators=(',', ':'))};\n"
+        places = [known[k].setdefault(one, len(known[k])) for k, one in enumerate(shared)]
+        numbers = (for_script(getattr(line, name), form) for name, form in SCRIPTED.items())
+        group = (line.task, line.mask_key, line.mask, line.epsilon, line.selection)
+        groups.setdefault(group, []).append([*places, int(line.sets), *numbers])
+    sets, methods, experiments = map(list, known)
+    content = {"view": dict(view), "sets": sets, "methods": methods, "experiments": [name for (name,) in experiments],
+               "groups": [[*group, rows] for group, rows in groups.items()]}  # fmt: skip
+    return f"const BOARD = {json.dumps(content, ensure_ascii=False, separators=(',', ':'))};\n"

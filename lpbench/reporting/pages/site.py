@@ -140,7 +140,7 @@ class Site:
         menu = [
             ("index.html", "Results", True),
             ("use.html", USE, self.choices),
-            ("leaderboard.html", "Leaderboard", self.lines),
+            ("leaderboard.html", "Leaderboard", len(self.lines)),
             ("index.html#papers", "Papers", not self._is_one_page),
             ("audit.html", "Audit", place.audited),
             ("checks.html", "About", True),
@@ -163,9 +163,9 @@ class Site:
             draw_below(self.wins, place.folder)
         if not (place.stored or self.study) and (drawn := dots(self.numbers)):
             write_text(render("numbers_svg.html.j2", dots=drawn, links=False), place.folder / NUMBERS)
-        if self.lines:
+        if len(self.lines):
             write_text(as_script(self.lines, self.view), place.folder / SCRIPT)
-            choices = {key: list(dict.fromkeys(getattr(line, key) for line in self.lines)) for key in FILTERS}
+            choices = {key: list(dict.fromkeys(self.lines[key])) for key in FILTERS}
             content = {"title": "Leaderboard", "view": self.view, "choices": choices, "filters": FILTERS}
             contents.append(("leaderboard", "leaderboard.html", content | {"rows": in_view(self.lines, self.view)}))
         if self.choices:

@@ -59,7 +59,8 @@
     if (sought) body.rows[found.indexOf(sought)].className = "sought";
     const place = sought && ranked && sought.rank !== null ? `, rank ${sought.rank.toFixed(1)} of ${found.filter((r) => r.rank !== null).length}` : "";
     told.textContent = !best ? "No method was run like this."
-      : `${sought ? "" : "First: "}${best.title}${place}` + (best.floor === null ? "." : `, ${best.floor < 1 ? "better" : "no better"} than a constant (loss ${against(best.floor)}).`);
+      : `${sought ? "" : "First: "}${best.title}${place}` + (best.floor === null ? "." : `, ${best.floor < 1 ? "better" : "no better"} than a constant (loss ${against(best.floor)})${best.best === null ? "" : `; loss ${against(best.best)} of the best without privacy`}.`);
+    document.getElementById("filter").textContent = !best ? "" : [["task", best.task], ["mask", best.mask_key], ["epsilon", best.epsilon], ["selection", best.selection], ["experiment", best.experiment], ["dataset", best.dataset_key], ["method", best.method]].filter(([, v]) => v !== "").map(([k, v]) => `${k} = ${v}`).join(", ");
     const state = new URLSearchParams(keys.map((k) => [k, form.elements[k].value]));
     history.replaceState(null, "", `#${state}`);
   };
