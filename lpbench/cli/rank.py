@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 #: Experiments that a method of each task is ranked in; the last one where it reads a public sample.
 EXPERIMENTS = {"regression": "field/regression", "classification": "field/classification"}
+#: Experiments of learners without privacy.
+FREE = ("field/free_regression", "field/free_classification")
 WITH_PUBLIC = {"regression": ("field/public_sample",), "classification": ()}
 #: The budget of a quick run.
 QUICK = 1.0
@@ -200,7 +202,9 @@ def _write(
     kept = {*own["epsilon"]}
     rest = run.chosen[run.chosen["method"] != method.name]
     chosen = pd.concat([rest[rest["epsilon"].isin(kept) | (rest["panel"] != "")], own], ignore_index=True)
-    table = standings_of_runs([replace(run, chosen=chosen)])
+    # what was run without privacy in other experiments is the reference everywhere
+    free = [run_of(a, cards) for name in FREE if (a := Results(COMMITTED).artefact(name)).is_finished]
+    table = standings_of_runs([replace(run, chosen=chosen), *free])
     if method.estimator and mine is not None:
         model = at_one_setting(replace(method, tuning_free=method.tuning_free or {})).build()
         bits = {e: bits_of(model, e) for e in kept}

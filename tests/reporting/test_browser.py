@@ -220,7 +220,7 @@ QUESTIONS = [
      f"{_TABLE} .explained", r"^\d+ missed: \d+ impossible in print, .*\d+ unexplained"),
     ("5,000 users, label and two features private, ε = 1: method, loss, command?",
      [{"at": "nav a", "text": "What should I use?"}, {"at": "select[name='1']", "choose": "1,000 or more"}],
-     "#answers", r"Regression: \w.*, loss × [\d.]+ \[.* on \d+ data sets.*lpbench dataset=NAME method=\S+ epsilon=1$"),
+     "#answers", r"Regression: \w.*, loss × [\d.]+ \[.* on \d+ data sets.*lpbench dataset=NAME method=\S+ epsilon=1"),
     ("whose released code leaks?", [{"at": "nav a", "text": "Audit"}],
      "#leaks", r"^Released code that spends more than it promises: Karlmyh/LPCT in \d+ places, .*pure-ldp \(RAPPOR\)"),
     ("where does HistOfTree (ME) stand?",
@@ -232,7 +232,7 @@ QUESTIONS = [
 ]  # fmt: skip
 #: What names the filter of the table behind an answer, on its page.
 FILTERS = {
-    ".verdict": r"numbers\.csv: artefact = \S+, judges = true$",
+    ".verdict": r"numbers\.csv: artefact = (\S+), judges = true$",
     "#filter": r"^task = \w+, mask = \w+, epsilon = ",
 }
 
