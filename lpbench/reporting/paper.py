@@ -155,6 +155,7 @@ class Paper:
     #: Experiment -> function(folder) that lays its result out as a
     #: :class:`lpbench.reporting.plain_table.RateGrid`, or returns None.
     grids: Mapping[str, Callable[[Path], RateGrid | None]] = field(default_factory=dict)
+    sections: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # heading -> experiments that stand together
     pages: tuple[Page, ...] = ()  # pages besides the paper's own
 
     def __post_init__(self) -> None:

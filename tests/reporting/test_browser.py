@@ -216,7 +216,7 @@ QUESTIONS = [
      "section[data-n='lpct/figure6a'] .verdict",
      r"^\d+ of 120 numbers met under the authors' code: .*within 1.5 percentage points"),
     ("why does table 1 of HistOfTree differ, and how much is unexplained?",
-     [{"at": ".card a[href='histoftree.html#table-1']"}],
+     [{"at": ".card a[href='histoftree.html#tables-1-to-3']"}],
      f"{_TABLE} .explained", r"^\d+ missed: \d+ impossible in print, .*\d+ unexplained"),
     ("5,000 users, label and two features private, ε = 1: method, loss, command?",
      [{"at": "nav a", "text": "What should I use?"}, {"at": "select[name='1']", "choose": "1,000 or more"}],

@@ -26,6 +26,7 @@ PAPER = Paper(
     published=PUBLISHED,
     rank_sums=RANK_SUMS,
     tables=LAYOUTS,
+    sections={"Tables 1 to 3": tuple(LAYOUTS)},
     methods=COLUMNS["personalized"],
     proposed=("histoftree", "adhistoftree"),
     causes=CAUSES,

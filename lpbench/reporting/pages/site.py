@@ -6,6 +6,7 @@ The pages are static and ask nothing of any server: style and script stand in th
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -309,11 +310,12 @@ def alone(experiment: str) -> str:
 
 
 def _anchored(units: Sequence[dict]) -> None:
-    """Say of each claim beside several artefacts where it stands first: that is what links to it mean."""
-    seen: set[str] = set()
+    """Show each claim and each error in print once, beside the first artefact that it is about."""
+    seen: set[object] = set()
     for shown in units:
-        shown["claims"] = [c | {"first": c["claim"] not in seen} for c in shown["claims"]]
-        seen |= {c["claim"] for c in shown["claims"]}
+        for kind, key in (("claims", itemgetter("claim")), ("errata", id)):
+            shown[kind] = [one for one in shown[kind] if key(one) not in seen]
+            seen |= {key(one) for one in shown[kind]}
 
 
 def page_names(experiments: Iterable[str]) -> list[str]:

@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 import pandas as pd
 
@@ -15,7 +16,7 @@ from lpbench.analysis.numbers import NEAR, NUMBER, SAME
 from lpbench.analysis.significance import DIGITS
 from lpbench.analysis.standings import view
 from lpbench.analysis.summary import CONSTANTS, REFERENCES
-from lpbench.analysis.variants import bare_name
+from lpbench.analysis.variants import bare_name, one_variant_each
 from lpbench.experiments import catalogue
 from lpbench.experiments.method import Method
 from lpbench.reporting.baselines import Constant, Constants
@@ -159,6 +160,31 @@ def _shown(
     marked = marks if layout.value != "seconds" else ""
     caption = in_symbols(layout.caption.replace("_", " "))
     return ShownTable(caption, selection, *above, rows, shown, grid.reasons, compared, published, marked)
+
+
+def under_configurations(
+    table: ShownTable, configurations: Mapping[str, Sequence[str]]
+) -> list[tuple[str, ShownTable]]:
+    """A table once a configuration: the variant that stands for each method, beside the printed number."""
+    found: dict[tuple[int, ...], tuple[str, ShownTable]] = {}
+    base = [(head.mask, bare_name(head.method)) for head in table.heads]
+    labels = [label for label, span in table.groups for _ in range(span)]
+
+    def beside(cells: Sequence[ShownCell], k: int) -> ShownCell:
+        printed = next(
+            (c.cell.published for c, b in zip(cells, base, strict=True) if b == base[k] and c.cell.published), ""
+        )
+        return replace(cells[k], cell=replace(cells[k].cell, published=printed))
+
+    for name, variants in configurations.items():
+        chosen = one_variant_each((head.method for head in table.heads), variants)
+        kept = tuple(k for k, head in enumerate(table.heads) if head.method in chosen)
+        groups = tuple((label, len(list(same))) for label, same in groupby(labels[k] for k in kept)) if labels else ()
+        rows = tuple((head, tuple(beside(cells, k) for k in kept)) for head, cells in table.rows)
+        footer = tuple((label, tuple(values[k] for k in kept)) for label, values in table.footer)
+        heads = tuple(table.heads[k] for k in kept)
+        found.setdefault(kept, (name, replace(table, groups=groups, heads=heads, rows=rows, footer=footer)))
+    return list(found.values())
 
 
 def _rank_line(footer: Sequence[tuple[str, tuple[str, ...]]]) -> tuple:

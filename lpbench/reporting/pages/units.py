@@ -18,7 +18,7 @@ from lpbench.reporting.pages.audit import FILE as AUDIT
 from lpbench.reporting.pages.causes import badges, misses, said
 from lpbench.reporting.pages.names import anchor_of, concerned, group_of, is_numbered, label_of
 from lpbench.reporting.pages.roles import shown_by_role
-from lpbench.reporting.pages.tables import SELECTION_WORDS, points, shown_tables
+from lpbench.reporting.pages.tables import SELECTION_WORDS, points, shown_tables, under_configurations
 from lpbench.reporting.paper import paper_of
 from lpbench.reporting.printed_names import in_words, mask_name
 from lpbench.reporting.render import render
@@ -62,13 +62,16 @@ def unit(
     read, compare, grid = paper.text_tables.get(entry.name), paper.compared.get(entry.name), paper.grids.get(entry.name)
     plain = read(entry.folder) if read else compare(standings, cards) if compare else None
     oracle, without = entry.pictures(), [entry.pictures(s) for s in SELECTIONS if s != "oracle"]
-    tables = [t for t in shown if t.selection == "oracle"]
+    tables, laid_out = [t for t in shown if t.selection == "oracle"], entry.name in paper.tables
     about = [c for c in claims if c["concerns"](entry.leaf)]
     met, explained = said(numbers)
     main = [_picture(entry, f) for f in oracle["main"]]
     views = [(title, [_picture(entry, f) for f in oracle[kind]]) for kind, title in VIEWS.items()]
     views = [(title, pictures) for title, pictures in views if pictures]
     group = ("drawings", "Drawings") if entry.kind == "drawing" and not plain else group_of(entry.name)
+    group = next(
+        ((slug.replace(" ", "-").lower(), slug) for slug, names in paper.sections.items() if entry.name in names), group
+    )
     narrow = group[0] != anchor_of(entry.name)
     if len(main) > 1 and (narrow or main[0]["broad"]):
         # no room beside it: panels of one figure stand side by side
@@ -92,8 +95,9 @@ def unit(
         "views": views,
         "free": [_picture(entry, f) for found in without for kind in ("main", *VIEWS) for f in found[kind]],
         "tables": tables,
+        "configured": under_configurations(tables[0], paper.configurations) if tables and laid_out else [],
         # a table of a paper stands open; of ours, whose columns are many, what sums it up, if there is anything
-        "first_table": bool(tables) and (entry.name in paper.tables or not (oracle[RANKS] or plain)),
+        "first_table": bool(tables) and (laid_out or not (oracle[RANKS] or plain)),
         "roles": shown_by_role(entry, standings, cards) if shown else {},
         "free_tables": [t for t in shown if t.selection != "oracle"],
         "selections": _selections(standings, cards),
