@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib
 import math
+import re
 import textwrap
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -196,10 +198,29 @@ def save(figure: Figure, folder: Path, name: str, formats: Sequence[str] = ("svg
         content = BytesIO()
         figure.savefig(content, format=suffix, **_OPTIONS[suffix])
         with atomic_write(path) as file:
-            file.write(content.getvalue())
+            file.write(_slim(content.getvalue().decode()).encode() if suffix == "svg" else content.getvalue())
         written.append(path)
     pyplot().close(figure)
     return written
+
+
+def _slim(svg: str) -> str:
+    """The same picture in less than half of the bytes: short coordinates, no unused names, shared styles said once."""
+
+    def shorter(attribute: re.Match[str]) -> str:
+        """Coordinates to a hundredth of a point, which is not seen."""
+        text = " ".join(attribute[0].split())
+        return re.sub(r"-?\d+\.\d+(?:e-?\d+)?", lambda n: f"{float(n[0]):.2f}".rstrip("0").rstrip("."), text)
+
+    svg = re.sub(r">\s+<", "><", re.sub(r' transform="rotate\(-?0 [^"]*"', "", svg))
+    svg = re.sub(r'(?<= )(?:d|x|y|width|height|points|transform)="[^"]*"', shorter, svg)
+    rules = ""
+    for k, (look, times) in enumerate(Counter(re.findall(r' style="([^"]*)"', svg)).most_common()):
+        if times > 1:
+            svg, rules = svg.replace(f' style="{look}"', f' class="s{k}"'), f"{rules}.s{k}{{{look}}}"
+    svg = svg.replace("</style>", f"{rules}</style>", 1)
+    used = set(re.findall(r"#([\w.-]+)", svg))
+    return re.sub(r' id="([^"]+)"', lambda name: name[0] if name[1] in used else "", svg) + "\n"
 
 
 def _settle(figure: Figure) -> None:
