@@ -12,7 +12,6 @@ from lpbench.experiments.results import CHOSEN
 from lpbench.papers.label_dp.figures import write_budget_rates, write_rates
 from lpbench.papers.label_dp.rates import rate_table, read_rates, row_of
 from lpbench.reporting.evidence import Evidence
-from lpbench.reporting.paper import paper_of
 from lpbench.selectors import parse_selector
 from tests.reporting.fake import experiment, scores_of, typed
 from tests.reporting.store import decided, put
@@ -159,12 +158,3 @@ def test_slopes_in_the_budget_are_fitted_where_privacy_dominates(tmp_path):
     assert (label["epsilon_low"], label["epsilon_high"]) == (0.25, 1.0)
     assert rates.loc["regression", "label_cdp_mean"]["expected"] == pytest.approx(2 / 3)
     assert (tmp_path / name / "budget.svg").is_file()
-
-
-@pytest.mark.parametrize(("name", "metric"), [("histoftree/figure2b", "mse"), ("lpct/figure5a", "accuracy")])
-def test_minimax_slopes_are_drawn_beside_the_simulations(tmp_path, name, metric):
-    body = experiment(name)
-    scores = scores_of(body, lambda key: 1.2 if metric == "mse" else 0.7, metric=metric, replications=3)
-    put(tmp_path, body, scores)
-    paper_of(name).outputs[name].write(typed(body), None, {}, tmp_path / name)
-    assert (tmp_path / name / f"{name.partition('/')[2]}_rates.svg").is_file()

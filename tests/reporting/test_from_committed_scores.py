@@ -9,12 +9,15 @@ import pandas as pd
 import pytest
 
 from lpbench.analysis import read_csv
+from lpbench.analysis.standings import NONE
 from lpbench.cli.main import main
+from lpbench.cli.rank import FREE
 from lpbench.experiments.committed import SCORES
 from lpbench.experiments.results import Artefact, Results
 from lpbench.experiments.timing import is_measured
 from lpbench.paths import COMMITTED, REPRODUCED, ROOT
 from lpbench.reporting.publish import _render_one
+from lpbench.reporting.standings import read_standings
 from scripts import recompute
 
 NAMES = ("histoftree/figure2c", "label_dp/classes", "lpct/figure4a", "lpct/figure10")
@@ -82,6 +85,17 @@ def test_links_of_committed_pages_lead_to_what_is_there_or_made_again():
         found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
         assert found[1:] == ignored, page.name
         assert not absent or "lpbench report" in text
+
+
+def test_no_private_method_beats_the_best_without_privacy_by_more_than_noise():
+    table = read_standings(COMMITTED)
+    if not set(FREE) <= set(table["experiment"]):
+        pytest.skip(f"without privacy not all learners were run: lpbench reproduce {' '.join(FREE)}")
+    private = table[
+        (table["privacy"] != NONE) & table["experiment"].str.startswith(("field/", "extensions/tuning_free"))
+    ]
+    beaten = private[private["over_free"] + 4 * private["over_free_se"] < 1]
+    assert len(private) > 3000 and beaten.empty, beaten[["experiment", "dataset", "method", "epsilon", "over_free"]]
 
 
 @pytest.mark.slow

@@ -113,7 +113,7 @@ def choices(
             name = found.method if "[" not in found.method else f"'{found.method}'"
             command = f"lpbench dataset=NAME method={name} epsilon={found.epsilon:g}"
             second = method_title(found.second, cards) if found.second else "–"
-            second += " (not told apart)" * (found.second in found.tied)
+            second += " (not significantly different)" * (found.second in found.tied)
             for users, (low, high) in USERS.items():
                 here = losses[(low <= n) & (n < high)]
                 if here.size >= FEWEST:
