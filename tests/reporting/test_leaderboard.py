@@ -14,8 +14,8 @@ from lpbench.experiments.timing import fit_seconds
 from lpbench.paths import ROOT
 from lpbench.reporting import standings
 from lpbench.reporting.entries import ReportEntry
-from lpbench.reporting.pages.findings import below_the_constant, cut_grids, draw_below, gains, without_tuning
-from lpbench.reporting.pages.leaderboard import ALL, PACKAGE, as_script, default_view, in_view
+from lpbench.reporting.pages.findings import below_the_constant, draw_below, without_tuning
+from lpbench.reporting.pages.leaderboard import ALL, HELD_OUT, PACKAGE, as_script, default_view, in_view
 from lpbench.reporting.pages.leaderboard import board as board_of
 from lpbench.reporting.paper import papers
 from tests.reporting.fake import CARDS, card, experiment, scores_of, typed
@@ -33,11 +33,9 @@ def cards():
     return made
 
 
-def entry(folder, level=LEVEL):
+def entry(folder, level=LEVEL, sets=("abalone", "red_wine")):
     body = experiment("extensions/tuning_free_regression")
-    body["groups"] = [
-        {"dataset": ["abalone", "red_wine"], "mask": ["aligned"], "method": METHODS, "epsilon": [1.0, 2.0]}
-    ]
+    body["groups"] = [{"dataset": [*sets], "mask": ["aligned"], "method": METHODS, "epsilon": [1.0, 2.0]}]
     scores = scores_of(body, lambda k: level[k["method"]], replications=6, points=({"depth": 1},))
     put(folder, body, scores, cards=cards())
     return ReportEntry(typed(body), folder)
@@ -140,34 +138,17 @@ def test_the_script_has_every_row_and_says_once_what_rows_share(tmp_path):
         assert script.count(f'"{text}"') == (2 if text == "oracle" else 1)  # two budgets
 
 
-def test_gains_are_against_the_best_rival(tmp_path):
-    found = gains(table_of([entry(tmp_path / "a")], cards()), "residual_gp")
-    assert found[["role", "epsilon", "sets"]].values.tolist() == [
-        ["", 1.0, 2], ["held out", 1.0, 1], ["", 2.0, 2], ["held out", 2.0, 1]
-    ]  # fmt: skip
-    assert set(found["rival"]) == {"histoftree_cart"} and found["ratio"].tolist() == pytest.approx([0.5] * 4, abs=0.02)
-    # so few data sets have no interval
-    assert found[["low", "high"]].isna().all(axis=None)
-    # a constant that is better than the published methods is the rival, a method without privacy never is
-    found = gains(table_of([entry(tmp_path / "b", LEVEL | {"private_mean": 1.25})], cards()), "residual_gp")
-    assert set(found["rival"]) == {"private_mean"} and found["ratio"].tolist() == pytest.approx([0.8] * 4, abs=0.02)
-
-
-def test_a_sentence_about_held_out_sets_follows_the_summary_and_names_the_few(tmp_path):
-    found = []
-    for k, level in enumerate((LEVEL, LEVEL | {"residual_gp": 1.5})):
-        made = entry(tmp_path / str(k), level)
-        sentence = without_tuning(table_of([made], cards()), [made], cards()).sentence
-        assert sentence.endswith("times the loss on the held-out data sets Abalone.")
-        found.append(float(re.search(r"has ([\d.]+) times", sentence)[1]))
-    assert found == pytest.approx([0.5, 0.75], abs=0.02)
-
-
-def test_no_rival_of_a_finding_has_less_than_its_papers_grid():
-    known = catalogue.methods()
-    # LPCT's depth ends at 8 there, and at 16 in its paper
-    assert "lpct_cart" in cut_grids(catalogue.experiment("field/classification"), ["lpct_cart"], known)
-    assert cut_grids(catalogue.experiment("extensions/tuning_free_classification"), ["lpct_cart"], known) == []
+def test_a_sentence_about_held_out_sets_follows_the_leaderboard_and_names_the_few(tmp_path):
+    sets = ["abalone", "red_wine", "white_wine"]
+    for k, level in enumerate((1.0, 1.5)):
+        made = entry(tmp_path / str(k), LEVEL | {"residual_gp": level}, sets)
+        lines = board([made], cards(), unknown, {})
+        found = without_tuning(lines, [made])
+        assert "(Abalone and White wine): " in found.sentence
+        constant, best = (float(v) for v in re.search(r": ([\d.]+) to .*, ([\d.]+) to", found.sentence).groups())
+        assert (constant, best) == pytest.approx((level / 2.5, level / 0.5), rel=0.05)
+        shown = in_view(lines, default_view(lines) | {"dataset": HELD_OUT})
+        assert {r.sets for r in shown} == {2} and shown[0].method == "residual_gp"
 
 
 WINS = {"artefact": "histoftree/table2", "mask": "aligned", "wins": 10, "wins_below": 3, "cells": 50,

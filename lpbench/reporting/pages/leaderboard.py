@@ -50,8 +50,8 @@ FILTERS = {
 COMPARED_SELECTIONS = ("fair", "oracle")
 #: Badge of the methods of the package, whose scores `lpbench verify bitwise` runs again.
 PACKAGE = "in the package"
-#: The row of all data sets together.
-ALL = "all data sets"
+#: The rows of several data sets together: all, and those on which no choice was made.
+ALL, HELD_OUT = "all data sets", "held-out data sets"
 #: Name of the script beside the page, and the digits of its numbers.
 SCRIPT = "leaderboard.js"
 SCRIPTED = {"score": ".4g", "se": ".2g", "constant": ".4g", "best": ".4g", "rank": ".3f", "low": ".1f", "high": ".1f",
@@ -97,14 +97,16 @@ def board(table: pd.DataFrame, cards: Mapping[str, Method], submitted: Sequence[
             for model, members in _models(sorted(set(part["method"])), cards).items():
                 mine = part[part["method"].isin(members)].sort_values(["method", "dataset"])
                 about = {"selection": selection, "protects": PROTECTS.get(model, model)}
-                both = _each(mine, refuted), _together(mine[mine["experiment"] == whole], refuted)
-                found += [lines.assign(**about) for lines in both]
+                found.append(_each(mine, refuted).assign(**about))
+                inside = mine[mine["experiment"] == whole]
+                for name, rows_of in ((ALL, inside), (HELD_OUT, inside[inside["role"] == "held out"])):
+                    if rows_of["dataset"].nunique() > 1:
+                        found.append(_together(rows_of, refuted).assign(dataset=name, **about))
     lines = pd.concat([part for part in found if len(part)] or found, ignore_index=True)
     known = {m: card_of(m, cards) for m in set(lines["method"])}
     lines = lines.assign(
         title=[method_title(m, cards) for m in lines["method"]],
         mask=[in_words(bare_name(m)) if m else "–" for m in lines["mask_key"]],
-        dataset=[dataset_title(d) if d else ALL for d in lines["dataset_key"]],
         badge=[badges.get(m, PACKAGE) for m in lines["method"]],
         paper=[card.reference if (card := known[m]) else "" for m in lines["method"]],
     )
@@ -129,7 +131,8 @@ def _each(rows: pd.DataFrame, refuted: Collection[str]) -> pd.DataFrame:
     classes = (rows["task"] == "classification").to_numpy()
     return pd.DataFrame({
         **{name: rows[name] for name in ("task", "epsilon", "method", "experiment", "bits")},
-        "mask_key": rows["mask"], "dataset_key": rows["dataset"], "work": rows["seconds"], "sets": 1,
+        "mask_key": rows["mask"], "dataset_key": rows["dataset"], "dataset": rows["dataset"].map(dataset_title),
+        "work": rows["seconds"], "sets": 1,
         "score": np.where(classes, 100 * (1 - rows["loss"]), rows["loss"]),
         "se": np.where(classes, 100, 1) * rows["se"], "constant": rows["over_constant"], "best": rows["over_free"],
         "rank": losses.rank().where(losses.transform("size") > 1), "low": np.nan, "high": np.nan,

@@ -120,7 +120,7 @@ class Site:
         self.view = default_view(self.lines)
         self.explored = write_explorer(entries, cards, report)
         self.over = over_constant(table, [] if study else entries, cards)
-        self.findings = [] if study else findings(self.wins, table, self.over, entries, cards)
+        self.findings = [] if study else findings(self.wins, self.lines, self.over, entries, cards)
         self.choices = {} if study else choices([e.experiment for e in entries if e.was_run], table, cards)
 
     def _paper(self, name: str) -> Paper:

@@ -17,7 +17,6 @@ from lpbench.reporting.figures.ranks import BUDGETS, RANKS
 from lpbench.reporting.pages.audit import FILE as AUDIT
 from lpbench.reporting.pages.causes import badges, misses, said
 from lpbench.reporting.pages.names import anchor_of, concerned, group_of, is_numbered, label_of
-from lpbench.reporting.pages.roles import shown_by_role
 from lpbench.reporting.pages.tables import SELECTION_WORDS, points, shown_tables, under_configurations
 from lpbench.reporting.paper import paper_of
 from lpbench.reporting.printed_names import in_words, mask_name
@@ -98,7 +97,6 @@ def unit(
         "configured": under_configurations(tables[0], paper.configurations) if tables and laid_out else [],
         # a table of a paper stands open; of ours, whose columns are many, what sums it up, if there is anything
         "first_table": bool(tables) and (laid_out or not (oracle[RANKS] or plain)),
-        "roles": shown_by_role(entry, standings, cards) if shown else {},
         "free_tables": [t for t in shown if t.selection != "oracle"],
         "selections": _selections(standings, cards),
         "plain": plain,
