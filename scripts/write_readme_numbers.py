@@ -41,8 +41,8 @@ def proof(folder: Path) -> str:
     error = _ratios(folder, EXPERIMENT).xs(2.0, level="epsilon")
     beside = _ratios(folder, "field/regression").xs(2.0, level="epsilon").iloc[0]
     default, inferred = list(COLUMNS[1:5:2]), list(COLUMNS[2:5:2])
-    caught = pd.read_csv(folder / "audit_mutants.csv", keep_default_na=False)["caught_by"]
-    applied = caught[~caught.str.startswith("does not apply")]
+    mutants = pd.read_csv(folder / "audit_mutants.csv", keep_default_na=False)
+    applied = mutants["caught_by"][~mutants["caught_by"].str.startswith("does not apply")]
     rows = {
         "Published numbers": f"{numbers_in_words(judged_numbers(read_numbers(folder)))}; "
         "[why](results/reproduced/index.html#papers)",
@@ -52,7 +52,8 @@ def proof(folder: Path) -> str:
         f"({_span(error[inferred])} if trees may stay uncut); a private constant {_span(error['private_mean'])}. On "
         f"more data sets: ResidualGP {beside[COLUMNS[0]]:.1f}, a Gaussian process on labels with Laplace noise "
         f"{beside[RIVAL]:.1f}",
-        "Privacy audit": f"{(applied != '').sum()} of {len(applied)} faults planted in methods are caught; "
+        "Privacy audit": f"{(applied != '').sum()} of {len(applied)} pairs of a method's setting and one of "
+        f"{mutants['mutant'].nunique()} kinds of planted fault are caught; "
         f"{found} errors found in [released code](docs/released_code.md)",
     }
     return "\n".join(["| | |", "|---|---|", *(f"| {name} | {text} |" for name, text in rows.items())])

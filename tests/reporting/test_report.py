@@ -8,7 +8,9 @@ import pandas as pd
 import pytest
 
 from lpbench.analysis import read_csv
+from lpbench.experiments.results import Results
 from lpbench.papers.lpct.published import read_sizes
+from lpbench.reporting import publish
 from lpbench.reporting.artefact import write_drawing
 from lpbench.reporting.pages.site import write_pages
 from lpbench.reporting.report import write_claims, write_report
@@ -124,3 +126,14 @@ def test_facts_of_the_data_sets(tmp_path):
     assert "swapped" in rows.loc[("n_public", "census"), "note"]
     assert rows.loc[("n_features", "census"), "note"].find("swapped") < 0
     assert ("Census", "41292 / 3144", "3144 / 41292", "46 / 46") in read_sizes(tmp_path).rows
+
+
+def test_scores_of_a_work_tree_with_changes_do_not_enter_the_committed_ones(tmp_path, monkeypatch):
+    records = {"lpct/figure4a": "75d87b9+changes", "lpct/figure4b": "75d87b9"}
+    for name, commit in records.items():
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "run.json").write_text(json.dumps({"environment": {"commit": commit}}))
+    monkeypatch.setattr(publish, "COMMITTED", tmp_path / "reproduced")
+    assert publish._of_no_commit(Results(tmp_path), [*records]) == ["lpct/figure4a"]
+    monkeypatch.undo()
+    assert publish._of_no_commit(Results(tmp_path), [*records]) == [], "a folder of one's own"

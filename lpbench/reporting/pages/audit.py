@@ -71,7 +71,9 @@ def _verdict(found: Mapping, mutants: tuple[list[str], list[list[str]]] | None) 
     parts = [f"{caught} of {len(bad)} mechanisms known to be wrong"]
     if mutants:
         applied = [row[-1] for row in mutants[1] if not row[-1].startswith(NOT_APPLICABLE)]
-        parts.append(f"{sum(map(bool, applied))} of {len(applied)} methods with one promise broken")
+        kinds = len({row[1] for row in mutants[1]})
+        pairs = f"{sum(map(bool, applied))} of {len(applied)} pairs"
+        parts.append(f"{pairs} of a method's setting and one of {kinds} kinds of planted fault that applies to it")
     whom = "none" if not accused else str(accused)
     return f"The audit catches {' and '.join(parts)}, and accuses {whom} of {len(good)} that keep their promise."
 
