@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pandas as pd
 
@@ -30,15 +30,16 @@ class Constant:
     method: str
     metric: str
     mask: str
-    mean: float
+    loss: float
     se: float
     ratio: float  # its loss over that of the non-private tree on the same replications; NaN without one
     ratio_se: float
     n: int
 
-    def beats(self, value: float) -> bool:
-        """Whether a score is no better than the constant."""
-        return value <= self.mean if LARGER_IS_BETTER[self.metric] else value >= self.mean
+    @property
+    def mean(self) -> float:
+        """The mean score."""
+        return 1 - self.loss if LARGER_IS_BETTER[self.metric] else self.loss
 
 
 #: (data set, budget) -> constant, which looks at no feature and depends on no mask.
@@ -46,22 +47,20 @@ Constants = Mapping[tuple[str, float], Constant]
 
 
 def best_constants(table: pd.DataFrame) -> dict[tuple[str, float], Constant]:
-    """The constants that a table of standings has, each from the experiment with most replications."""
+    """The constants by which a table of standings divides losses, each from the experiment with most replications."""
+    table = table.sort_values("replications", kind="stable")
     own = table["method"].map(bare_name)
-    trees = table[(own == BASELINE) & table["selection"].str.contains("oracle")].sort_values("replications")
+    trees = table[(own == BASELINE) & table["selection"].str.contains("oracle")]
     trees = trees.drop_duplicates(["dataset", "epsilon"], keep="last").set_index(["dataset", "epsilon"])
     over = trees[["over_constant", "over_constant_se"]].to_dict("index")
-    rows = table[own.isin(CONSTANTS) & (table["privacy"] != NONE)]
-    # of the two constants the one with the smaller loss comes last, and is kept
-    rows = rows.sort_values(["replications", "loss"], ascending=[True, False], kind="stable")
     found = {}
-    for row in rows.to_dict("records"):
-        place, metric = (row["dataset"], row["epsilon"]), row["metric"]
+    for row in table[own.isin(CONSTANTS) & (table["over_constant"].round(DIGITS) == 1)].to_dict("records"):
+        place = (row["dataset"], row["epsilon"])
         tree = over.get(place, {"over_constant": math.nan, "over_constant_se": math.nan})
         ratio = 1 / tree["over_constant"]
         found[place] = Constant(
-            row["method"], metric, row["mask"], 1 - row["loss"] if LARGER_IS_BETTER[metric] else row["loss"], row["se"],
-            ratio, tree["over_constant_se"] * ratio**2, int(row["replications"]),
+            row["method"], row["metric"], row["mask"], row["loss"], row["se"], ratio,
+            tree["over_constant_se"] * ratio**2, int(row["replications"]),
         )  # fmt: skip
     return found
 
@@ -115,8 +114,8 @@ def _below(value: str, cell: Mapping, constants: Constants, factor: float = 1.0)
         return None
     if value == "ratio":
         return bool(cell["published"] >= factor * found.ratio)
-    error = (1 - found.mean if LARGER_IS_BETTER[found.metric] else found.mean) * factor
-    return replace(found, mean=1 - error if LARGER_IS_BETTER[found.metric] else error).beats(cell["published"])
+    loss = 1 - cell["published"] if LARGER_IS_BETTER[found.metric] else cell["published"]
+    return bool(round(loss - factor * found.loss, DIGITS) >= 0)
 
 
 def by_selection(rows: pd.DataFrame, cards: Mapping[str, Method]) -> list[dict]:
