@@ -24,7 +24,7 @@ import pandas as pd
 
 from lpbench.analysis.ranks import rank_intervals
 from lpbench.analysis.rates import Interval, bootstrap_means, ratio_of_means
-from lpbench.analysis.scores import LARGER_IS_BETTER
+from lpbench.analysis.scores import CELL, LARGER_IS_BETTER, costs
 from lpbench.analysis.significance import DIGITS, holm, signed_ranks, two_sided
 from lpbench.analysis.summary import CONSTANTS, NON_PRIVATE_PANEL, REFERENCES, split_replications
 from lpbench.analysis.variants import bare_name
@@ -176,6 +176,25 @@ def best_of_other_half(candidates: Sequence[Losses]) -> Losses | None:
     halves = np.arange(common.size) % 2
     best = [int(np.round(table[:, halves != half].mean(axis=1), DIGITS).argmin()) for half in (0, 1)]
     return common, table[np.where(halves == 0, *best), np.arange(common.size)]
+
+
+def optimism(scores: pd.DataFrame) -> pd.DataFrame:
+    """What choosing on the test rows is worth: the best grid point beside one chosen on half of the replications.
+
+    A row a cell with several grid points: its metric, ``oracle``, the mean of the best point, ``crossed``, that of the
+    point which is best on the other half, both ways round, and ``se`` of their paired difference.
+    """
+    rows = []
+    ran = scores[(scores["status"] == "ok") & (scores["replication"] >= 0)]
+    for key, part in ran.groupby([*CELL, "metric"], observed=True, dropna=False, sort=False):
+        wide = part.pivot(index="params", columns="replication", values="value").dropna().to_numpy()
+        loss, replications = costs(wide, str(key[-1])), np.arange(wide.shape[1])
+        found = best_of_other_half([(replications, line) for line in loss]) if len(loss) > 1 else None
+        if found is not None:
+            best = loss[np.round(loss.mean(axis=1), DIGITS).argmin()]
+            error = np.std(found[1] - best, ddof=1) / len(best) ** 0.5
+            rows.append((*key, *(costs(v.mean(), str(key[-1])) for v in (best, found[1])), error))
+    return pd.DataFrame(rows, columns=[*CELL, "metric", "oracle", "crossed", "se"])
 
 
 def view(table: pd.DataFrame, selection: str) -> pd.DataFrame:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from lpbench.analysis import Setting, Summary, distinct_selections, summarise, write_csv
+from lpbench.analysis.standings import optimism
 from lpbench.errors import unknown_name
 from lpbench.experiments.config import ROOT_SEED
 from lpbench.experiments.experiment import Experiment
@@ -25,6 +26,9 @@ from lpbench.reporting.tables.grid import build
 from lpbench.reporting.tables.latex import to_latex
 from lpbench.selectors import parse_selector
 
+#: What the best grid points would be without the test rows that chose them; it needs the scores of the whole grid.
+OPTIMISM = "optimism.csv"
+
 
 def write_artefact(
     experiment: Experiment, scores: pd.DataFrame, methods: Mapping[str, Method], folder: Path, seed: int = ROOT_SEED
@@ -36,6 +40,8 @@ def write_artefact(
     forget_summary(folder)
     summary = summarise_experiment(experiment, scores, methods)
     keep_summary(summary, folder)
+    if experiment.kind == "table":
+        write_csv(optimism(scores), Path(folder) / OPTIMISM)
     render_artefact(experiment, summary, methods, folder, seed)
     return summary
 
@@ -50,7 +56,7 @@ def render_artefact(
     folder, name = Path(folder), experiment.name
     # pictures and tables that an earlier version wrote and this one does not; what was measured needs a run
     for path in [p for p in folder.glob("*") if p.suffix in (".svg", ".png", ".md", ".tex", ".csv")]:
-        if not is_measured(path):
+        if not is_measured(path) and path.name != OPTIMISM:
             path.unlink()
     measured = experiment.kind == "timing"
     files = (SECONDS, COMPARED_SECONDS) if measured else ("summary.csv", "comparison.csv")

@@ -15,12 +15,14 @@ from lpbench.analysis.standings import (
     geometric_mean,
     geometric_means,
     least_p,
+    optimism,
     over_sets,
     paired,
     standings,
     view,
 )
 from lpbench.analysis.summary import NON_PRIVATE_PANEL
+from tests.analysis.tables import cell, table
 
 MODELS = {"tree": "semi_feature_ldp", "private_mean": "ldp", "private_constant": "ldp", "krr": "ldp"}
 
@@ -134,6 +136,16 @@ def test_no_private_method_beats_what_it_is_without_privacy_by_more_than_noise()
     private = table[table["privacy"] != NONE]
     assert len(private) == 40 and private["over_free"].notna().all()
     assert (private["over_free"] + 4 * private["over_free_se"] > 1).all()
+
+
+def test_what_the_test_rows_choose_is_too_good():
+    """Three points, four replications: each half chooses another point, and the other half scores it."""
+    values = {"a": [1.0, 4.0, 1.0, 4.0], "b": [4.0, 1.0, 4.0, 1.2], "c": [2.5, 2.5, 2.5, 2.5]}
+    scores = table(*(cell("m", v, params=f'{{"p":"{name}"}}') for name, v in values.items()), cell("alone", [1.0] * 4))
+    [row] = optimism(scores).to_dict("records")
+    # c and a tie at 2.5, the first in order is a; the even half chooses a, the odd one b: scored 4, 4 and 4, 4
+    assert (row["method"], row["oracle"], row["crossed"]) == ("m", 2.5, 4.0)
+    assert row["se"] == pytest.approx(np.std([3, 0, 3, 0], ddof=1) / 2)
 
 
 def test_accuracies_are_losses_of_one_minus_the_score():

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pandas as pd
 
+from lpbench.analysis import read_csv
 from lpbench.experiments.method import Method
+from lpbench.reporting.artefact import OPTIMISM
 from lpbench.reporting.baselines import Constants, by_selection
 from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.figures.ranks import BUDGETS, RANKS
@@ -85,6 +87,7 @@ def unit(
         "claims": about,
         "badges": badges(numbers, about),
         "verdict": met,
+        "optimism": _optimism(entry),
         "explained": explained,
         "errata": [e for e in errata if concerned(e["where"], entry.name)],
         "wide": not narrow,
@@ -157,6 +160,22 @@ def links(entry: ReportEntry, place: PageFolder) -> dict:
     ]
     stored = place.stored and (entry.folder / "scores.parquet").is_file()
     return {"files": files, "scores": f"{entry.address}/scores.parquet" if stored else ""}
+
+
+def _optimism(entry: ReportEntry) -> str:
+    """How much better the best grid points are than those chosen on the other half; empty where no run says it."""
+    path = entry.folder / OPTIMISM
+    rows = read_csv(path) if path.is_file() else pd.DataFrame()
+    if rows.empty:
+        return ""
+    apart, accuracy = (rows["crossed"] - rows["oracle"]).abs(), (rows["metric"] == "accuracy").all()
+    size = 100 * (apart if accuracy else apart / rows["oracle"])[apart > 2 * rows["se"]]
+    unit = "percentage points" if accuracy else "%"
+    return (
+        f"Chosen on one half of the replications and scored on the other, {len(size)} of {len(rows)} best grid points "
+        "are worse by more than two standard errors"
+        + (f": by {size.median():.2g} {unit} in the median, {size.max():.2g} at most." if len(size) else ".")
+    )
 
 
 def _is_empty(path: Path) -> bool:
