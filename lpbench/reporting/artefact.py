@@ -67,12 +67,12 @@ def render_artefact(
     replaced = further is not None and further.replaces
     for selection in [] if replaced else distinct_selections(summary.table):
         stem = leaf if selection == "oracle" else f"{leaf}_{selection}"
-        if experiment.kind == "figure":
-            draw_lines(experiment, summary.table, methods, folder, stem, selection)
-        else:
+        if experiment.kind != "figure":
             file = SECONDS_TABLE if measured else f"{stem}.tex"
             _write_tables(experiment, summary, methods, folder / file, selection)
-        if experiment.kind == "table" and name not in trial_experiments():
+        elif selection == "oracle":
+            draw_lines(experiment, summary.table, methods, folder, stem, selection)
+        if experiment.kind == "table" and selection == "oracle" and name not in trial_experiments():
             draw_standard(experiment, summary, methods, folder, stem, selection)
     if name in paper_of(name).drawings:
         write_drawing(experiment, folder, seed)

@@ -8,7 +8,6 @@ from pathlib import Path
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.results import Artefact
 from lpbench.reporting.figures.ranks import BUDGETS, RANKS
-from lpbench.selectors import SELECTIONS
 
 
 class ReportEntry(Artefact):
@@ -33,11 +32,9 @@ class ReportEntry(Artefact):
         """The experiment that the report is about."""
         return self._experiment
 
-    def pictures(self, selection: str = "oracle") -> dict[str, list[str]]:
-        """Vector images of one selection: ``main``, then the plots that every table gets."""
-        stems = {s: self.leaf if s == "oracle" else f"{self.leaf}_{s}" for s in SELECTIONS}
-        others = tuple(stem for s, stem in stems.items() if s not in ("oracle", selection))
-        stem = stems[selection]
-        mine = [f for f in self.files if f.endswith(".svg") and f.startswith(stem) and not f.startswith(others)]
-        views = {kind: [f for f in mine if f.startswith(stem + kind)] for kind in (RANKS, BUDGETS)}
+    @property
+    def pictures(self) -> dict[str, list[str]]:
+        """Vector images: ``main``, then the plots that every table gets."""
+        mine = [f for f in self.files if f.endswith(".svg") and f.startswith(self.leaf)]
+        views = {kind: [f for f in mine if f.startswith(self.leaf + kind)] for kind in (RANKS, BUDGETS)}
         return {"main": [f for f in mine if not any(f in found for found in views.values())], **views}

@@ -135,7 +135,7 @@ def test_folder_of_a_figure_is_deterministic_and_complete(tmp_path):
         names = sorted(p.name for p in folder.iterdir())
         digests.append([(n, hashlib.sha256((folder / n).read_bytes()).hexdigest()) for n in names])
     assert digests[0] == digests[1]
-    assert {"summary.csv", "comparison.csv", "figure2a.svg", "figure2a_tuning_free.svg"} <= set(names)
+    assert {"summary.csv", "comparison.csv", "figure2a.svg"} <= set(names)
     assert read_csv(folder / "comparison.csv").empty
 
 

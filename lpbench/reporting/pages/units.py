@@ -23,7 +23,6 @@ from lpbench.reporting.pages.tables import SELECTION_WORDS, points, shown_tables
 from lpbench.reporting.paper import paper_of
 from lpbench.reporting.printed_names import in_words, mask_name
 from lpbench.reporting.render import render
-from lpbench.selectors import SELECTIONS
 
 #: Plots that every table gets, and what a page calls them.
 VIEWS = {
@@ -62,13 +61,13 @@ def unit(
     paper = paper_of(entry.name)
     read, compare, grid = paper.text_tables.get(entry.name), paper.compared.get(entry.name), paper.grids.get(entry.name)
     plain = read(entry.folder) if read else compare(standings, cards) if compare else None
-    oracle, without = entry.pictures(), [entry.pictures(s) for s in SELECTIONS if s != "oracle"]
+    pictures = entry.pictures
     tables, laid_out = [t for t in shown if t.selection == "oracle"], entry.name in paper.tables
     about = [c for c in claims if c["concerns"](entry.leaf)]
     met, explained = said(numbers)
-    main = [_picture(entry, f) for f in oracle["main"]]
-    views = [(title, [_picture(entry, f) for f in oracle[kind]]) for kind, title in VIEWS.items()]
-    views = [(title, pictures) for title, pictures in views if pictures]
+    main = [_picture(entry, f) for f in pictures["main"]]
+    views = [(title, [_picture(entry, f) for f in pictures[kind]]) for kind, title in VIEWS.items()]
+    views = [(title, shown_there) for title, shown_there in views if shown_there]
     group = ("drawings", "Drawings") if entry.kind == "drawing" and not plain else group_of(entry.name)
     group = next(
         ((slug.replace(" ", "-").lower(), slug) for slug, names in paper.sections.items() if entry.name in names), group
@@ -95,11 +94,10 @@ def unit(
         "pictures": main,
         "bare": not (main or views or shown or plain or grid),
         "views": views,
-        "free": [_picture(entry, f) for found in without for kind in ("main", *VIEWS) for f in found[kind]],
         "tables": tables,
         "configured": under_configurations(tables[0], paper.configurations) if tables and laid_out else [],
         # a table of a paper stands open; of ours, whose columns are many, what sums it up, if there is anything
-        "first_table": bool(tables) and (laid_out or not (oracle[RANKS] or plain)),
+        "first_table": bool(tables) and (laid_out or not (pictures[RANKS] or plain)),
         "free_tables": [t for t in shown if t.selection != "oracle"],
         "selections": _selections(standings, cards),
         "plain": plain,
