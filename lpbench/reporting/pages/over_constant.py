@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 
 import pandas as pd
 
@@ -13,23 +12,15 @@ from lpbench.analysis.variants import bare_name
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
 from lpbench.reporting.entries import ReportEntry
-from lpbench.reporting.figures import style
 from lpbench.reporting.pages.leaderboard import PROTECTS
 from lpbench.reporting.paper import papers
 from lpbench.reporting.printed_names import card_of, method_title
 from lpbench.selectors import format_selector, parse_selector
 
-#: Name of the figure, in the folder of the report.
-FILE = "over_constant"
-COLUMNS = ["task", "contender", "epsilon", "method", "protects", "mean", "low", "high", "worst", "sets",
+COLUMNS = ["task", "contender", "epsilon", "method", "protects", "mean", "low", "high", "sets",
            "over_published", "over_published_low", "over_published_high"]  # fmt: skip
-#: Contenders, with the words of the legend and their colours.
+#: Contenders.
 PUBLISHED, NOISY, OURS = "published", "noisy labels", "ours"
-_LOOKS = {
-    PUBLISHED: ("best published method, tuned", style.COLOURS[1], "s"),
-    NOISY: ("Gaussian process on noisy labels", style.COLOURS[0], "o"),
-    OURS: ("{}, without tuning", style.OWN, "*"),
-}
 
 
 def published_methods(methods: Iterable[str]) -> list[str]:
@@ -67,7 +58,7 @@ def over_constant(table: pd.DataFrame, entries: Sequence[ReportEntry], cards: Ma
                 if method in found.index:
                     row, card = found.loc[method], card_of(method, cards)
                     protects = PROTECTS.get(card.privacy, card.privacy) if card else ""
-                    numbers = row[["constant", "constant_low", "constant_high", "worst", "datasets", "control",
+                    numbers = row[["constant", "constant_low", "constant_high", "datasets", "control",
                                    "control_low", "control_high"]]  # fmt: skip
                     rows.append(dict(zip(COLUMNS, [task, contender, epsilon, method, protects, *numbers], strict=True)))
     return pd.DataFrame(rows, columns=COLUMNS)
@@ -111,36 +102,3 @@ def sentence(table: pd.DataFrame, cards: Mapping[str, Method]) -> str:
         if parts
         else ""
     )
-
-
-def draw_over_constant(table: pd.DataFrame, cards: Mapping[str, Method], folder: Path) -> list[Path]:
-    """Draw a panel a task, as wide as a small screen."""
-    tasks = list(dict.fromkeys(table["task"]))
-    ours = dict.fromkeys(method_title(m, cards) for m in table[table["contender"] == OURS]["method"])
-    with style.look():
-        figure, axes = style.pyplot().subplots(len(tasks), 1, figsize=(4.2, 1.2 + 2.5 * len(tasks)), squeeze=False)
-        for ax, task in zip(axes[:, 0], tasks, strict=True):
-            rows = table[table["task"] == task]
-            _panel(ax, rows, " or ".join(ours))
-            ax.set_title(f"{task.capitalize()}, {rows['sets'].max():g} data sets", loc="left")
-        axes[-1, 0].set_xlabel("privacy budget ε")
-        handles, labels = axes[0, 0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower left", frameon=False)
-        return style.save(figure, folder, FILE)
-
-
-def _panel(ax: style.Axes, table: pd.DataFrame, ours: str) -> None:
-    budgets = sorted(set(table["epsilon"]))
-    ax.axhline(1, color=style.GREY, linestyle="--", linewidth=1, label="private constant")
-    for contender, rows in table.groupby("contender", sort=False):
-        words, colour, marker = _LOOKS[str(contender)]
-        x = rows["epsilon"]
-        ax.fill_between(x, rows["low"], rows["high"], color=colour, alpha=0.13, linewidth=0)
-        ax.plot(x, rows["mean"], color=colour, marker=marker, label=words.format(ours))
-        if contender == OURS:
-            ax.plot(x, rows["worst"], color=colour, linestyle=":", linewidth=1, label=f"{ours}: worst data set")
-    ax.set_xscale("log", base=2)
-    ax.set_xticks(budgets, [f"{e:g}" for e in budgets])
-    ax.minorticks_off()
-    style.log_scale(ax, "y")
-    ax.set_ylabel("loss over the constant's")

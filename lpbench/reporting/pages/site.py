@@ -42,7 +42,7 @@ from lpbench.reporting.pages.leaderboard import (
     in_view,
 )
 from lpbench.reporting.pages.names import is_numbered, label_of
-from lpbench.reporting.pages.over_constant import draw_over_constant, over_constant
+from lpbench.reporting.pages.over_constant import over_constant
 from lpbench.reporting.pages.tables import SELECTION_WORDS
 from lpbench.reporting.pages.units import PageFolder, defer_long_tables, links, unit
 from lpbench.reporting.paper import Page, Paper, errata, page_of, papers, trial_experiments
@@ -158,8 +158,6 @@ class Site:
             names = [n for n in ("audit.md", "audit.json", "audit.csv") if (place.folder / n).is_file()]
             content = audit_page(place.folder) | {"files": names}
             contents.append(("audit", "audit.html", content))
-        if len(self.over):
-            draw_over_constant(self.over, self.cards, place.folder)
         if any(f.name == "floor" for f in self.findings):
             draw_below(self.wins, place.folder)
         if not (place.stored or self.study) and (drawn := dots(self.numbers)):
