@@ -97,8 +97,8 @@ def on_noisy_labels(table: pd.DataFrame, cards: Mapping[str, Method], source: st
     measured = (
         "Per cent saved of the best published method's loss (mean squared error, share of wrong classes), geometric "
         "mean over data sets with a 95 % interval over them. Published: the best method at its best grid point on the "
-        "test rows, both chosen afterwards. The others: one setting, fixed beforehand. Clearly smaller: the interval lies "
-        "above 0. In brackets: what is protected."
+        "test rows, both chosen afterwards. The others: one setting, fixed beforehand. Clearly smaller: the interval "
+        "lies above 0. In brackets: what is protected."
     )
     return PageFinding("noisy-labels", said, measured, source, charts=(Intervals(chart, " %"),))
 
