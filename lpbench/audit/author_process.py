@@ -7,6 +7,7 @@ output; what the author's code prints goes nowhere.
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 import pickle
 import resource
@@ -17,11 +18,11 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
+import sklearn.ensemble  # noqa: F401 - what forks share
 
-import lpbench.estimators  # noqa: F401 - what forks share
+import lpbench.estimators  # noqa: F401
 from lpbench import errors
 from lpbench.audit.codec import any_object, decode, encode, no_object
-from lpbench.audit.recording import not_public
 from lpbench.errors import LpbenchError, PrivacyError
 from lpbench.estimators.base import LocalClassifier, LocalRegressor
 from lpbench.experiments.method import import_object
@@ -81,7 +82,10 @@ class PipeUsers(Users):
         self.public = None if view["public"] is None else PublicSample(*view["public"])
 
     def __getattr__(self, name: str) -> Any:
-        raise not_public(name)
+        raise PrivacyError(
+            f"users.{name} is not public: a method sees n, mask, public_features, public, y_range, classes and what "
+            "ask, sums or release return; compute with private values inside a Device"
+        )
 
     def __reduce__(self) -> Any:
         raise PrivacyError("users cannot be pickled: a fitted model must keep reports only, not its users")
@@ -239,6 +243,7 @@ def serve() -> None:
     ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
     secret = pipe.receive()
     assert secret is not None
+    gc.freeze()
     while (request := pipe.receive()) is not None:
         child = os.fork()
         if child == 0:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lpbench.audit.keeper import Foreign, Places
-from lpbench.audit.methods import BUDGETS, CURATOR_SEED, USERS_SEED, Complaint, samples, sealed_users, wrong_answers
+from lpbench.audit.methods import BUDGETS, CURATOR_SEED, USERS_SEED, Complaint, recorded_users, samples, wrong_answers
 from lpbench.audit.recording import Recording
 from lpbench.audit.samples import Y_RANGE, AuditSample, audit_sample
 from lpbench.errors import LpbenchError
@@ -40,7 +40,7 @@ def drawn_samples(model: Foreign, budgets: Sequence[float]) -> Iterator[tuple[fl
 
 def _complaints_in(places: Places, model: Foreign, sample: AuditSample) -> Iterator[Complaint]:
     recording = Recording()
-    users = sealed_users(sample, USERS_SEED, recording)
+    users = recorded_users(sample, USERS_SEED, recording)
     try:
         fitted = places.learn(model, users, CURATOR_SEED)
         predictions, stated = places.predict(fitted, sample.X_test)

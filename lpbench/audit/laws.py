@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -34,8 +34,8 @@ from lpbench.seeds import Streams
 
 #: Draws of the stated mechanism among which a report is ranked; calls of the device; users.
 REFERENCES, CALLS, USERS = 39, 80, 240
-#: Sums that are drawn by a shortcut and from reports; sequences of users.
-SUMS, CHAINS = 400, 150
+#: Sums that are drawn by a shortcut and from reports.
+SUMS = 400
 #: Entries of a report that are tested, where entries are randomised one by one.
 ENTRIES = 12
 #: Numbers that are drawn at once.
@@ -100,23 +100,6 @@ def of_sums(entry: Asked, streams: Streams, more: int = 1, n: int = 40) -> LawTe
     return LawTest(p, f"sums of {type(device).__name__} by their shortcut")
 
 
-def of_chain(entry: Asked, streams: Streams, more: int = 1, n: int = 10) -> LawTest:
-    """Test the exact shortcut for users who are asked one after the other against asking them so."""
-    device, records = entry.device, entry.records.take(np.arange(min(n, len(entry.records))))
-    question = replace(entry.question, order=np.arange(len(records)))
-    shortcut, slow = [], []
-    for k in range(more * CHAINS):
-        shortcut.append(_numbers(device.draw_chain(records, question, streams.child("shortcut", number=k))))
-        asked = question
-        for user in range(len(records)):
-            draws = device.draws(streams.child("asked", number=k, user=user), 1, asked)
-            (report,) = device.report(records.take([user]), asked, draws)
-            asked = asked.after(report)
-        slow.append(_numbers(asked))
-    p = _same_law(np.stack(shortcut), np.stack(slow), streams.generator("projections"))
-    return LawTest(p, f"users of {type(device).__name__} asked one after the other, by their shortcut")
-
-
 def of_release(entry: Asked, streams: Streams, more: int = 1) -> LawTest:
     """Test what a curator releases against the stated mechanism at the statistic of the same records."""
     release, records, question = entry.device, entry.records, entry.question
@@ -129,16 +112,6 @@ def of_release(entry: Asked, streams: Streams, more: int = 1) -> LawTest:
         drawn.append(np.ravel(mechanism.randomize(statistic, streams.generator("reference", number=k))).astype(float))
     p = _same_law(np.stack(released), np.stack(drawn), streams.generator("projections"))
     return LawTest(p, f"what {type(release).__name__} releases")
-
-
-def _numbers(question: Any) -> np.ndarray:
-    """The real numbers in a question."""
-    if isinstance(question, np.ndarray):
-        return question.ravel() if question.dtype.kind == "f" else np.empty(0)
-    parts = [getattr(question, f.name) for f in fields(question)] if is_dataclass(question) else []
-    if isinstance(question, tuple):
-        parts = list(question)
-    return np.concatenate([np.empty(0), *(_numbers(part) for part in parts)])
 
 
 def _same_law(first: np.ndarray, second: np.ndarray, rng: np.random.Generator) -> float:

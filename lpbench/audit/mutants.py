@@ -9,15 +9,15 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from lpbench.audit.methods import Complaint, complaints_in, sealed_users, settings
-from lpbench.audit.recording import Recording, SealedUsers
+from lpbench.audit.methods import complaints_in, recorded_users, settings
+from lpbench.audit.recording import RecordedUsers, Recording
 from lpbench.audit.samples import AuditSample
 from lpbench.estimators.base import LocalEstimator
-from lpbench.privacy import CategoryMechanism, Device, Guarantee, NumberChannel, Records, Release, Users
+from lpbench.privacy import CategoryMechanism, Device, Guarantee, NumberChannel, Records, Users
 from lpbench.privacy.device import question_of
 from lpbench.seeds import Streams
 
@@ -27,7 +27,7 @@ class Corrupted(Device[Any]):
     """A device in the place of another, with the same mechanism, inputs and statements; mutants override a part."""
 
     inner: Any = None
-    kept: Any = None
+    time: int = 0  # tells answers to one question apart
 
     def mechanism(self, question: Any) -> Any:
         return self.inner.mechanism(question)
@@ -35,24 +35,11 @@ class Corrupted(Device[Any]):
     def inputs(self, records: Records, question: Any) -> np.ndarray:
         return np.asarray(self.inner.inputs(records, question))
 
-    def draws(self, streams: Streams, n: int, question: Any) -> Any:
-        return self.inner.draws(streams, n, question)
-
-    def report(self, records: Records, question: Any, draws: Any) -> np.ndarray:
-        return np.asarray(self.inner.report(records, question, draws))
-
-    def draw_chain(self, records: Records, question: Any, streams: Streams) -> Any:
-        for place, user in enumerate(question.order):
-            draws = self.draws(streams.child("asked", place=place), 1, question)
-            (report,) = self.report(records.take([user]), question, draws)
-            question = question.after(report)
-        return question
-
     def __getattr__(self, name: str) -> Any:
         return getattr(object.__getattribute__(self, "inner"), name)
 
 
-for _name in ("law", "to_law", "columns", "fields", "budget", "delta", "budgets", "check", "addends", "estimate"):
+for _name in "draws report law to_law columns fields budget delta budgets check addends estimate".split():
 
     def _delegate(self: Any, *args: Any, _name: str = _name) -> Any:
         return getattr(self.inner, _name)(*args)
@@ -107,25 +94,26 @@ def _seed(draws: Any) -> int:
     return abs(hash(repr(sorted(vars(draws).items(), key=lambda item: item[0])))) % 2**62
 
 
-class _HalfBudget(Corrupted):
-    """Every user sends the nearer one of two reports: about twice the stated budget."""
+@dataclass(frozen=True)
+class _Nearer(Corrupted):
+    """Some users, by their places among all, send the nearer one of two reports: about twice the stated budget."""
+
+    places: ClassVar[Callable[[int], range]] = range
 
     def report(self, records: Records, question: Any, draws: Any) -> np.ndarray:
-        return _better(self, records, question, draws, np.arange(len(records)))
+        return _better(self, records, question, draws, np.array(type(self).places(len(records))))
 
 
-class _SomeUsers(Corrupted):
+class _SomeUsers(_Nearer):
     """Every 20th user has less noise."""
 
-    def report(self, records: Records, question: Any, draws: Any) -> np.ndarray:
-        return _better(self, records, question, draws, np.arange(0, len(records), 20))
+    places = staticmethod(lambda n: range(0, n, 20))
 
 
-class _RoundAfterFirst(Corrupted):
+class _RoundAfterFirst(_Nearer):
     """Users in the second half of those asked have less noise."""
 
-    def report(self, records: Records, question: Any, draws: Any) -> np.ndarray:
-        return _better(self, records, question, draws, np.arange(len(records) // 2, len(records)))
+    places = staticmethod(lambda n: range(n // 2, n))
 
 
 class _Shared(Corrupted):
@@ -219,22 +207,6 @@ class _NotFinite(Corrupted):
         return reports
 
 
-class _Remembers(Corrupted):
-    """The device keeps a mean of the labels that it has seen, and uses it."""
-
-    def inputs(self, records: Records, question: Any) -> np.ndarray:
-        return np.asarray(self.inner.inputs(self._moved(records), question))
-
-    def law(self, question: Any, records: Records) -> Any:
-        return self.inner.law(question, self._moved(records))
-
-    def _moved(self, records: Records) -> Records:
-        self.kept.append(float(records.y.mean()))
-        if records.y.dtype.kind in "iu":
-            return records
-        return Records(records.X, records.y + 1e-6 * (records.y - self.kept[0]), records.mask)
-
-
 class _Revealing(Corrupted):
     """The first user sends the truth, as near as two dozen tries come."""
 
@@ -250,7 +222,7 @@ class _Revealing(Corrupted):
 
 #: Name -> device that takes the place of a correct one.
 DEVICES: Mapping[str, type[Corrupted]] = {
-    "less_noise": _HalfBudget,
+    "less_noise": _Nearer,
     "less_noise_for_every_20th_user": _SomeUsers,
     "less_noise_in_the_second_half": _RoundAfterFirst,
     "noise_shared_by_neighbours": _Shared,
@@ -260,32 +232,31 @@ DEVICES: Mapping[str, type[Corrupted]] = {
     "width_from_private_quantiles": _WidthFromData,
     "budget_understated": _Understated,
     "reports_not_finite": _NotFinite,
-    "device_that_remembers": _Remembers,
     "first_user_revealed": _Revealing,
 }
 
 
-class _Door(SealedUsers):
+class _Door(RecordedUsers):
     """Sealed users whose answers go wrong in one way."""
 
     mutant = ""
 
     def ask(self, device: Device, question: Any, who: np.ndarray | None = None) -> np.ndarray:
-        return np.asarray(self._mutated(SealedUsers.ask, device, question, who))
+        return np.asarray(self._mutated(RecordedUsers.ask, device, question, who))
 
     def chain(self, device: Device, question: Any) -> Any:
-        return self._mutated(SealedUsers.chain, device, question)
+        return self._mutated(RecordedUsers.chain, device, question)
 
     def sums(self, device: Device, question: Any, by: np.ndarray | None = None) -> np.ndarray:
-        return np.asarray(self._mutated(SealedUsers.sums, device, question, by))
+        return np.asarray(self._mutated(RecordedUsers.sums, device, question, by))
 
     def _mutated(self, send: Callable[..., Any], device: Device, *asked: Any) -> Any:
         if self.mutant in DEVICES:
-            device = DEVICES[self.mutant](inner=device, kept=[] if self.mutant == "device_that_remembers" else None)
+            device = DEVICES[self.mutant](inner=device)
         first = send(self, device, *asked)
         if self.mutant == "asked_again":
             for more in range(3):  # a method may leave half of its budget, so that a second time would keep its promise
-                send(self, _Again(inner=device, kept=more), *asked)
+                send(self, Corrupted(inner=device, time=more + 1), *asked)
         if self.mutant == "records_revealed":
             self.reveal()
         return first
@@ -298,10 +269,6 @@ class _Door(SealedUsers):
         return spent
 
 
-class _Again(Corrupted):
-    """The same device; which time it is tells its answers apart."""
-
-
 #: Everything that goes wrong in the users themselves.
 BY_USERS = ("asked_again", "records_revealed", "guarantee_lowered")
 MUTANTS = (*DEVICES, *BY_USERS)
@@ -312,7 +279,7 @@ def mutated_users(mutant: str) -> Callable[[AuditSample, int, Recording], Users]
     kind = type(f"Door_{mutant}", (_Door,), {"mutant": mutant})
 
     def mutated(sample: AuditSample, seed: int, recording: Recording) -> Users:
-        return kind(sample.users(seed), sample.records, recording)
+        return kind(sample.users(seed), recording)
 
     return mutated
 
@@ -347,18 +314,15 @@ def _not_applicable(model: LocalEstimator) -> dict[str, str]:
     recording = Recording()
     own, sample = next(settings(model))
     try:
-        own.learn_from(sealed_users(sample, 1, recording))
+        own.learn_from(recorded_users(sample, 1, recording))
     except (Exception, SystemExit) as error:
         return dict.fromkeys(MUTANTS, f"the method itself fails: {error}")
     if recording.revealed:
         return dict.fromkeys(MUTANTS, "the method protects nothing")
-    kinds = {entry.kind for entry in recording.asked if entry.kind != "simulated"}
+    kinds = {entry.kind for entry in recording.asked}
     if not kinds:
         return dict.fromkeys(MUTANTS, "nobody is asked")
     if kinds == {"release"}:
         others = (mutant for mutant in MUTANTS if mutant != "guarantee_lowered")
         return dict.fromkeys(others, "a trusted curator releases; no device reports")
     return {}
-
-
-__all__ = ["BY_USERS", "DEVICES", "MUTANTS", "Complaint", "MutantRow", "Release", "mutant_rows", "mutated_users"]

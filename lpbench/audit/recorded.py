@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from lpbench.audit.accounting import neighbours, paid_answers
-from lpbench.audit.methods import sealed_users, settings
+from lpbench.audit.methods import recorded_users, settings
 from lpbench.audit.randomizers import Message, Randomizer
 from lpbench.audit.recording import Asked, Recording
 from lpbench.audit.samples import Y_RANGE, AuditSample, planted
@@ -40,7 +40,7 @@ def recorded_run(model: LocalEstimator, epsilon: float) -> RecordedRun:
     """Run a method with sealed users and read the record."""
     own, sample = next(settings(model, (epsilon,)))
     recording = Recording()
-    users = sealed_users(sample, 1, recording)
+    users = recorded_users(sample, 1, recording)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         clone(own).learn_from(users)

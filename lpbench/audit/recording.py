@@ -1,25 +1,23 @@
-"""Users whose records no attribute leads to and whose every answer is recorded, so that a run can be replayed."""
+"""Users whose every answer is recorded, so that a run can be replayed."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
-from weakref import WeakKeyDictionary
+from typing import Any
 
 import numpy as np
 
 from lpbench.errors import PrivacyError
-from lpbench.privacy import Device, Guarantee, Records, Release, SimulatedUsers, Users
-from lpbench.privacy.users import Simulation, content_hash
+from lpbench.privacy import Device, Records, Release, SimulatedUsers
+from lpbench.privacy.users import content_hash
 
 
 @dataclass(frozen=True, eq=False)
 class Asked:
     """One answer that the users gave."""
 
-    kind: str  # {"ask", "sums", "chain", "release", "simulated"}; simulated: a family of questions of a sweep
+    kind: str  # {"ask", "sums", "chain", "release"}
     device: Any
     question: Any
     users: np.ndarray  # shape (m,); who was asked, by their numbers in the whole sample
@@ -54,99 +52,36 @@ class Recording:
         return [content_hash((type(entry.device).__qualname__, entry.question)) for entry in self.asked]
 
 
-def not_public(name: str) -> PrivacyError:
-    """What a method is told that reads another attribute of its users."""
-    return PrivacyError(
-        f"users.{name} is not public: a method sees n, mask, public_features, public, y_range, classes and what "
-        "ask, sums or release return; compute with private values inside a Device"
-    )
+class RecordedUsers(SimulatedUsers):
+    """Simulated users whose every answer is recorded."""
 
-
-#: The users behind each sealed object; a method holds the sealed one alone.
-_BEHIND: WeakKeyDictionary[SealedUsers, tuple[SimulatedUsers, Records, np.ndarray, Recording]] = WeakKeyDictionary()
-
-
-class SealedUsers(Users):
-    """Users for the audit: :class:`~lpbench.privacy.SimulatedUsers` whose records no attribute leads to."""
-
-    def __init__(
-        self, users: SimulatedUsers, records: Records, recording: Recording, index: np.ndarray | None = None
-    ) -> None:
-        self.n, self.n_features = users.n, users.n_features
-        self.y_range, self.classes, self.public = users.y_range, users.classes, users.public
-        self.groups, self.units = users.groups, users.units
-        _BEHIND[self] = users, records, np.arange(users.n) if index is None else index, recording
-
-    def __getattr__(self, name: str) -> Any:
-        raise not_public(name)
-
-    @property
-    def mask(self) -> np.ndarray:
-        return _BEHIND[self][0].mask
+    def __init__(self, users: SimulatedUsers, recording: Recording) -> None:
+        vars(self).update(vars(users))
+        self._recording = recording
 
     @property
     def public_features(self) -> np.ndarray:
-        users, _, _, recording = _BEHIND[self]
-        recording.shown_read = True
-        return users.public_features
+        self._recording.shown_read = True
+        return super().public_features
 
     def ask(self, device: Device, question: Any, who: np.ndarray | None = None) -> np.ndarray:
-        users, records, index, recording = _BEHIND[self]
-        answer = users.ask(device, question, who)
-        if who is not None:
-            records, index = records.take(who), index[who]
-        return recording.enter(Asked("ask", device, question, index, records, answer))  # type: ignore[no-any-return]
+        return self._entry("ask", device, question, super().ask(device, question, who), who)  # type: ignore[no-any-return]
 
     def sums(self, device: Device, question: Any, by: np.ndarray | None = None) -> np.ndarray:
-        users, records, index, recording = _BEHIND[self]
-        answer = users.sums(device, question, by)
-        return recording.enter(Asked("sums", device, question, index, records, answer, by))  # type: ignore[no-any-return]
+        return self._entry("sums", device, question, super().sums(device, question, by), by=by)  # type: ignore[no-any-return]
 
     def chain(self, device: Device, question: Any) -> Any:
-        users, records, index, recording = _BEHIND[self]
-        last = users.chain(device, question)
-        asked = records.take(question.order)
-        return recording.enter(Asked("chain", device, question, index[question.order], asked, last))
+        return self._entry("chain", device, question, super().chain(device, question), question.order)
 
     def release(self, release: Release, question: Any) -> np.ndarray:
-        users, records, index, recording = _BEHIND[self]
-        answer = users.release(release, question)
-        return recording.enter(Asked("release", release, question, index, records, answer))  # type: ignore[no-any-return]
+        return self._entry("release", release, question, super().release(release, question))  # type: ignore[no-any-return]
 
     def reveal(self) -> Records:
-        users, _, _, recording = _BEHIND[self]
-        recording.revealed = True
-        return users.reveal()
+        self._recording.revealed = True
+        return super().reveal()
 
-    def _part(self, who: np.ndarray) -> Self:
-        users, records, index, recording = _BEHIND[self]
-        return type(self)(users.take(who), records.take(who), recording, index[who])
-
-    def fresh(self) -> SealedUsers:
-        """The same users before anything was asked, as sweeps simulate them again."""
-        users, records, index, recording = _BEHIND[self]
-        return type(self)(users.fresh(), records, recording, index)
-
-    @property
-    def spent(self) -> Guarantee:
-        return _BEHIND[self][0].spent
-
-    def note(self, text: str) -> None:
-        _BEHIND[self][0].note(text)
-
-    def __reduce__(self) -> Any:
-        raise PrivacyError("users cannot be pickled: a fitted model must keep reports only, not its users")
-
-    def __deepcopy__(self, memo: Any) -> Any:
-        raise PrivacyError("users cannot be copied: a fitted model must keep reports only, not its users")
-
-
-@dataclass(frozen=True, eq=False)
-class RecordedSimulation(Simulation):
-    """What a sweep asks of sealed users."""
-
-    _recording: Recording
-
-    def together(self, others: Sequence[Simulation], device: Device, family: Any) -> Any:
-        answer, index = super().together(others, device, family), np.arange(len(self._records))
-        return self._recording.enter(Asked("simulated", device, family, index, self._records, answer))
+    def _entry(self, kind: str, device: Any, question: Any, answer: Any, who: Any = None, by: Any = None) -> Any:
+        index, records = np.arange(self.n) if self._index is None else self._index, self._records
+        if who is not None:
+            index, records = index[who], records.take(who)
+        return self._recording.enter(Asked(kind, device, question, index, records, answer, by))

@@ -1,10 +1,8 @@
-"""Row by row: a device treats every record alike and by itself, and stores nothing."""
+"""Row by row: a device treats every record alike and by itself."""
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterator
-from dataclasses import FrozenInstanceError, fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -24,12 +22,10 @@ def broken_rows(entry: Asked, y_range: tuple[float, float] | None, n_classes: in
     device, name = entry.device, type(entry.device).__name__
     if isinstance(device, Release):
         return
-    yield from _keeps_state(device, name)
     n = min(entry.users.size, 60)
     users = np.arange(n)
     records, question = entry.records.take(users), question_of(entry.question, users)
     whole = _inputs(device, question, records)
-    before = _state(device)
     order = np.random.default_rng(5).permutation(n)
     if not _same(_inputs(device, question_of(question, order), records.take(order)), _take(whole, order)):
         yield f"inputs of {name} change with the order of the users"
@@ -53,19 +49,6 @@ def broken_rows(entry: Asked, y_range: tuple[float, float] | None, n_classes: in
             if not _same(_take(moved, others), _take(whole, others)):
                 yield f"inputs of {name} change with the value of another user"
                 return
-    if _state(device) != before:
-        yield f"{name} keeps something of the records that it has seen"
-
-
-def _keeps_state(device: Any, name: str) -> Iterator[str]:
-    if not is_dataclass(device):
-        return
-    for field in fields(device)[:1]:
-        try:
-            setattr(device, field.name, getattr(device, field.name))
-        except FrozenInstanceError:
-            return
-        yield f"{name} can be changed: devices are frozen dataclasses"
 
 
 def _inputs(device: Any, question: Any, records: Records) -> list[np.ndarray]:
@@ -87,13 +70,3 @@ def _take(inputs: list[np.ndarray], users: np.ndarray) -> list[np.ndarray]:
 
 def _same(first: list[np.ndarray], second: list[np.ndarray]) -> bool:
     return all(a.shape == b.shape and np.array_equal(a, b) for a, b in zip(first, second, strict=True))
-
-
-def _state(device: Any) -> bytes:
-    """Everything that the device and its class hold and could change."""
-    shared = {k: v for k, v in vars(type(device)).items() if isinstance(v, (list, dict, set, np.ndarray))}
-    own = vars(device) if hasattr(device, "__dict__") else {}
-    try:
-        return pickle.dumps({**own, **shared})
-    except TypeError:  # a read-only mapping, for example
-        return repr({**own, **shared}).encode()

@@ -24,7 +24,6 @@ Y_RANGE = (-1.0, 2.0)
 SHARES = {2: (0.5, 0.5), 3: (0.6, 0.3, 0.1)}
 #: How the protected values of the second sample differ from the first's.
 CHANGES = ("permuted", "nonlinear", "constant")
-MASKS = ("partial", "all", "none")
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,10 +12,10 @@ from scipy.stats import binom
 
 from lpbench.audit import laws, table
 from lpbench.audit.losses import message_losses
-from lpbench.audit.methods import complaints, findings, sealed_users, settings
+from lpbench.audit.methods import complaints, findings, recorded_users, settings
 from lpbench.audit.randomizers import exact_loss
 from lpbench.audit.recorded import recorded_run
-from lpbench.audit.recording import Recording, SealedUsers
+from lpbench.audit.recording import RecordedUsers, Recording
 from lpbench.cli.new_method import new_method
 from lpbench.estimators import CDPMean, PrivateMajority
 from lpbench.estimators.base import LocalRegressor
@@ -70,7 +70,7 @@ def test_a_curators_release_loses_what_it_states_at_its_worst_pair(constants):
     y, recording = np.where(np.arange(32) == 0, -1.0, 1.0), Recording()
     records, moved = (Records((c[:, None] + 0.5) / 4, y) for c in (cubes, np.where(np.arange(32) == 0, 1, cubes)))
     model = CDPMean(1.0, constants, bins=4, y_range=(-1.0, 1.0))
-    users = SealedUsers(SimulatedUsers(records, Streams(0), y_range=(-1.0, 1.0)), records, recording)
+    users = RecordedUsers(SimulatedUsers(records, Streams(0), y_range=(-1.0, 1.0)), recording)
     model.learn_from(users)
     (asked,) = recording.asked
     statistics = np.stack([asked.device.law(asked.question, data)[1] for data in (records, moved)])
@@ -87,7 +87,7 @@ def test_p_values_of_an_honest_method_are_not_small(name):
     recording = Recording()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        own.learn_from(sealed_users(sample, 3, recording))
+        own.learn_from(recorded_users(sample, 3, recording))
     found = [finding.p for seed in range(200) for finding in findings(recording, seed)]
     small = sum(p < 0.01 for p in found)
     assert small <= binom.ppf(1 - 1e-6, len(found), 0.01), f"{small} of {len(found)}"
@@ -110,13 +110,6 @@ class ReadsRecords(Honest):
     def learn(self, users):
         super().learn(users)
         self.mean_ = float(users._records.y.min())
-        return self
-
-
-class ReplacesFit(Honest):
-    def fit(self, X, y, **options):
-        super().fit(X, y, **options)
-        self.mean_ = float(y[0])
         return self
 
 
@@ -189,7 +182,6 @@ def asking(device, afterwards=None):
 
 LEAKS = {
     "reads the records": (ReadsRecords, "sealed"),
-    "replaces fit": (ReplacesFit, "sealed"),
     "keeps its users": (KeepsUsers, "sealed"),
     "reveals": (Reveals, "account"),
     "spends twice": (SpendsTwice, "account"),
@@ -237,7 +229,7 @@ def test_ranks_are_exact_for_any_number_of_references():
     """A mechanism ranked among its own draws: normal scores with mean 0 and variance 1, ties and all."""
     own, sample = next(settings(PrivateMajority(), (1.0,)))
     recording = Recording()
-    own.learn_from(sealed_users(sample, 1, recording))
+    own.learn_from(recorded_users(sample, 1, recording))
     entry, streams = recording.asked[0], Streams(4)
     stack = np.stack(
         [entry.device.report(entry.records, entry.question, streams.generator("call", k=k)) for k in range(60)]

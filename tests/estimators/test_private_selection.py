@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from lpbench.audit.methods import sealed_users
+from lpbench.audit.methods import recorded_users
 from lpbench.audit.recording import Recording
 from lpbench.audit.samples import Y_RANGE, audit_sample
 from lpbench.errors import ConfigurationError, DataError
@@ -59,7 +59,7 @@ def test_candidates_that_share_users_share_their_reports(name):
             if "y_range" in model.get_params():
                 model.set_params(y_range=Y_RANGE)
             runs.append(Recording())
-            model.learn_from(sealed_users(audit_sample(model), 5, runs[-1]))
+            model.learn_from(recorded_users(audit_sample(model), 5, runs[-1]))
         assert runs[0].asked
         for run in runs[1:]:
             assert run.questions() == runs[0].questions()

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 import lpbench.estimators
 from lpbench import estimators as models
-from lpbench.audit.methods import sealed_users
+from lpbench.audit.methods import recorded_users
 from lpbench.audit.recording import Recording
 from lpbench.audit.samples import CHANGES, Y_RANGE, audit_sample
 from lpbench.errors import ClippingWarning, ConfigurationError, DataError, PrivacyLeakWarning
@@ -43,7 +43,7 @@ def pickled_numbers(model, sample, replayed=None):
     recording = Recording(replayed=replayed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fitted = clone(model).learn_from(sealed_users(sample, 11, recording))
+        fitted = clone(model).learn_from(recorded_users(sample, 11, recording))
     restored = pickle.loads(pickle.dumps(fitted))
     found = [np.ravel(a).astype(float) for a in arrays(restored) if a.dtype.kind in "fiub"]
     return np.concatenate([*found, np.array(numbers(restored, {}))]), recording

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import ks_2samp
 
-from lpbench.audit.methods import sealed_users, settings
+from lpbench.audit.methods import recorded_users, settings
 from lpbench.audit.recording import Recording
 from lpbench.audit.table import estimator_of
 from lpbench.errors import PrivacyError
@@ -169,7 +169,7 @@ def questions_of(name):
     """Everything that a registered method asks in a small sample."""
     own, sample = next(settings(estimator_of(name), (1.0,)))
     recording = Recording()
-    own.learn_from(sealed_users(sample, 1, recording))
+    own.learn_from(recorded_users(sample, 1, recording))
     return recording.asked
 
 
