@@ -111,7 +111,7 @@ def complaints_in(
     yield from wrong_answers(model, recording, users.spent, sample)
     if not recording.revealed:
         yield from _broken_laws(recording)
-        yield from _sealed(model, fitted, sample, make_users, recording)
+        yield from _sealed(model, fitted, users.spent, sample, make_users, recording)
 
 
 def wrong_answers(model: Any, recording: Recording, spent: Guarantee, sample: AuditSample) -> Iterator[Complaint]:
@@ -158,9 +158,10 @@ def _learned(
 
 
 def _sealed(
-    model: LocalEstimator, fitted: LocalEstimator, sample: AuditSample, make_users: MakeUsers, recording: Recording
-) -> Iterator[Complaint]:
-    """Whether anything but the reports decides what is learned, and whether the model holds a record."""
+    model: LocalEstimator, fitted: LocalEstimator, spent: Guarantee, sample: AuditSample, make_users: MakeUsers,
+    recording: Recording,
+) -> Iterator[Complaint]:  # fmt: skip
+    """Whether anything but the reports decides what is learned or noted, and whether the model holds a record."""
     try:
         content = pickle.dumps(vars(fitted))
     except LpbenchError as error:
@@ -172,8 +173,9 @@ def _sealed(
     for change in CHANGES:
         other = Recording(replayed=recording)
         try:
-            twin, _ = _learned(model, sample.changed(change), make_users, other)
+            twin, users = _learned(model, sample.changed(change), make_users, other)
             same = other.questions() == asked and np.array_equal(_outcome(twin, sample), expected)
+            same = same and users.spent == spent
         except LpbenchError as error:
             yield Complaint("sealed", str(error))
             return

@@ -73,24 +73,17 @@ def canary_audit(
     return best
 
 
-def one_run_epsilon(right: int, guesses: int, failure: float, delta: float = 0.0, m: int | None = None) -> float:
-    """Lower bound on epsilon from the number of coins guessed right in one run.
+def one_run_epsilon(right: int, guesses: int, failure: float) -> float:
+    """Lower bound on epsilon, at delta 0, from the number of coins guessed right in one run.
 
     The largest epsilon at which P(at least ``right`` of ``guesses``) is at most ``failure``: by Steinke, Nasr and
-    Jagielski's Theorem 5.2 the number is dominated by Binomial(guesses, e^eps / (1 + e^eps)), plus a term in delta.
+    Jagielski's Theorem 5.2 the number is dominated by Binomial(guesses, e^eps / (1 + e^eps)).
     """
     if guesses == 0 or 2 * right <= guesses:
         return 0.0
-    m = guesses if m is None else m
 
     def p_value(epsilon: float) -> float:
-        p = 1.0 / (1.0 + math.exp(-epsilon))
-        beta = float(binom.sf(right - 1, guesses, p))
-        if delta == 0:
-            return beta
-        i = np.arange(1, right + 1)
-        below = binom.sf(right - 1 - i, guesses, p) - beta
-        return beta + float(2.0 * m * delta * (below / i).max())
+        return float(binom.sf(right - 1, guesses, 1.0 / (1.0 + math.exp(-epsilon))))
 
     if p_value(0.0) >= failure:
         return 0.0
@@ -106,14 +99,13 @@ def inference_audit(
     trainings: int = N_TRAININGS,
     seed: int = 0,
     failure: float = 1e-3,
-    delta: float = 0.0,
     stop: bool = False,
 ) -> LearnerBound:
     """Bound a learner's loss from below by guessing one record's coin in many independent trainings.
 
-    The sample is one target, far from 20 other records that are the same in every training. An (epsilon, delta)-private
-    learner lets a fair coin be guessed with probability (e^epsilon + delta) / (e^epsilon + 1) at most; the share
-    guessed right is bounded by Clopper and Pearson's limit or, with ``stop``, by :func:`anytime_lower`.
+    The sample is one target, far from 20 other records that are the same in every training. An epsilon-private
+    learner lets a fair coin be guessed with probability e^epsilon / (e^epsilon + 1) at most; the share guessed right
+    is bounded by Clopper and Pearson's limit or, with ``stop``, by :func:`anytime_lower`.
     """
     streams = Streams(seed)
     others, labels = pairs(streams.generator("others"), N_OTHERS, protects)
@@ -130,17 +122,17 @@ def inference_audit(
         score = float(scores(model, target, answers)[0]) or toss.random() - 0.5
         right += bool((score > 0) == (coin == 1))
         if stop:
-            bound = _loss(anytime_lower(right, n, failure), delta)
+            bound = _loss(anytime_lower(right, n, failure))
             if bound > epsilon:
                 break
     if not stop:
-        bound = _loss(float(clopper_pearson(right, n, failure)[0]), delta)
+        bound = _loss(float(clopper_pearson(right, n, failure)[0]))
     return LearnerBound("inference", bound, failure, right, n)
 
 
-def _loss(p: float, delta: float) -> float:
+def _loss(p: float) -> float:
     """Loss that a fair coin guessed with probability p at least proves."""
-    return max(math.log(max(p - delta, 1e-300) / (1.0 - p)), 0.0) if p < 1.0 else math.inf
+    return max(math.log(max(p, 1e-300) / (1.0 - p)), 0.0) if p < 1.0 else math.inf
 
 
 def anytime_lower(hits: int, n: int, failure: float) -> float:
