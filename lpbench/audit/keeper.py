@@ -52,6 +52,7 @@ class Place:
     seconds: float = SECONDS
     path: Sequence[str] = ()  # folders of the author's modules
     told: dict[bytes, dict[str, Any]] = field(default_factory=dict)  # by question, what devices have said
+    ends: dict[tuple[bytes, bytes], list[Any]] = field(default_factory=dict)  # by device and question, of their inputs
 
     def __enter__(self) -> Self:
         self._start()
@@ -171,6 +172,10 @@ class OwnDevice(Device[OwnQuestion]):
             raise Refused(f"{type(self).__name__}.inputs: {error}") from error
         if np.ndim(found) < 1 or len(found) != len(records):
             raise Refused(f"{type(self).__name__}.inputs returns shape {np.shape(found)} for {len(records)} records")
+        if np.ndim(found) == 1 and len(found) and found.dtype.kind in "biuf":  # also of users who are asked alone
+            ends = self.place.ends.setdefault((self.content, question.content), [])
+            ends[:] = [min([*ends, found.min()]), max([*ends, found.max()])]
+            self.mechanism(question).check_inputs(np.array(ends))
         return found  # type: ignore[no-any-return]
 
     def columns(self, question: OwnQuestion) -> int:
@@ -338,6 +343,7 @@ class Places:
     def describe(self, estimator: str, params: Mapping[str, Any]) -> Foreign:
         """What the harness must know of a method."""
         self.device.told.clear()  # the code may be another one
+        self.device.ends.clear()
         return Foreign(estimator, **self.method.call("describe", estimator=estimator, params=dict(params)))
 
     def learn(self, model: Foreign, users: Users, random_state: Any) -> bytes:
