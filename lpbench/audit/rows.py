@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from lpbench.audit.recording import Asked
-from lpbench.audit.samples import planted
-from lpbench.errors import ConfigurationError
+from lpbench.audit.samples import planted, planted_densely
+from lpbench.errors import ConfigurationError, DataError
 from lpbench.privacy import Channel, Records, Release
-from lpbench.privacy.device import question_of
+from lpbench.privacy.device import own_statements, question_of
 
 #: Users whose protected values are changed one at a time.
 _USERS = 6
@@ -22,6 +22,13 @@ def broken_rows(entry: Asked, y_range: tuple[float, float] | None, n_classes: in
     device, name = entry.device, type(entry.device).__name__
     if isinstance(device, Release):
         return
+    if not own_statements(type(device)):  # the harness draws by the mechanism, so that inputs must lie in its domain
+        dense = planted_densely(entry.records, y_range, n_classes)
+        mechanism, inputs = device.law(question_of(entry.question, np.zeros(len(dense), dtype=int)), dense)
+        try:
+            mechanism.check_inputs(inputs)
+        except DataError as error:
+            yield f"{name}, with some value that a user may hold: {error}"
     n = min(entry.users.size, 60)
     users = np.arange(n)
     records, question = entry.records.take(users), question_of(entry.question, users)

@@ -18,6 +18,8 @@ from lpbench.seeds import Streams
 
 #: Users, features, public rows, test rows.
 N, D, N_PUBLIC, N_TEST = 240, 6, 60, 120
+#: Values that a user may hold, by which a domain is tried: a flaw in a two-thousandth of a range is met.
+DENSE = 4001
 #: Public range of the label.
 Y_RANGE = (-1.0, 2.0)
 #: Shares of classes: of three one is rare, so that who adapts to frequencies does not treat all alike.
@@ -96,3 +98,14 @@ def planted(records: Records, user: int, y_range: tuple[float, float] | None, n_
     X = np.array([row for row, _ in rows])
     y = np.array([label for _, label in rows], dtype=records.y.dtype)
     return Records(X, y, None if mask is None else np.tile(mask, (len(rows), 1)))
+
+
+def planted_densely(records: Records, y_range: tuple[float, float] | None, n_classes: int) -> Records:
+    """Records that share the first user's public part and hold labels and protected features from end to end."""
+    places = np.linspace(0.0, 1.0, DENSE)
+    y = y_range[0] + places * (y_range[1] - y_range[0]) if y_range else np.arange(DENSE) % n_classes
+    mask = None if records.mask is None else np.tile(records.mask[0], (DENSE, 1))
+    d = records.X.shape[1]
+    X = (np.arange(DENSE)[:, None] * (0.5**0.5 + np.arange(d) / d) + places[:, None]) % 1.0
+    X = X if mask is None else np.where(mask, X, records.X[0])
+    return Records(X, y.astype(records.y.dtype), mask)
