@@ -14,7 +14,7 @@ from lpbench.audit.samples import Y_RANGE, AuditSample, audit_sample
 from lpbench.errors import LpbenchError
 
 #: Users, features and classes of the larger sample.
-LARGE, WIDE, MANY = 1203, 17, 50
+LARGE, WIDE, MANY = 1203, 50, 50
 
 
 def foreign_complaints(
