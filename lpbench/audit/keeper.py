@@ -85,6 +85,14 @@ class Place:
             raise getattr(errors, result["failed"], PrivacyError)(result["text"])
         return result["result"]  # type: ignore[no-any-return]
 
+    def tell(self, device: bytes, question: bytes, users: Any = None) -> dict[str, Any]:
+        """Name, mechanism and length of a report, which depend on the question alone; each question is told once."""
+        asked = {"device": device, "question": question, "users": users}
+        key = encode(asked)
+        if key not in self.told:
+            self.told[key] = self.call("device", **asked)
+        return self.told[key]
+
     def _converse(self, request: bytes, users: Serving | None) -> dict[str, Any]:
         self._pipe.send(request)
         end, result = time.monotonic() + self.seconds, None
@@ -148,16 +156,9 @@ class OwnDevice(Device[OwnQuestion]):
     content: bytes
     place: ClassVar[Place]
 
-    def told(self, question: OwnQuestion) -> dict[str, Any]:
-        """Name, mechanism and length of a report, which depend on the question alone; each question is told once."""
-        asked = {"device": self.content, "question": question.content, "users": question.users}
-        key = encode(asked)
-        if key not in self.place.told:
-            self.place.told[key] = self.place.call("device", **asked)
-        return self.place.told[key]
-
     def mechanism(self, question: OwnQuestion) -> Mechanism:
-        found = decode(self.told(question)["mechanism"], library_object)
+        told = self.place.tell(self.content, question.content, question.users)
+        found = decode(told["mechanism"], library_object)
         if not (isinstance(found, Mechanism) and of_the_library(found)):
             raise PrivacyError(
                 f"{type(self).__name__}.mechanism returns a {type(found).__name__}, no mechanism of this library"
@@ -179,7 +180,7 @@ class OwnDevice(Device[OwnQuestion]):
         return found  # type: ignore[no-any-return]
 
     def columns(self, question: OwnQuestion) -> int:
-        return int(self.told(question)["columns"])
+        return int(self.place.tell(self.content, question.content, question.users)["columns"])
 
 
 @cache
@@ -264,7 +265,7 @@ class Serving:
                 return found
         except PrivacyError:
             pass
-        told = self.devices.call("device", device=device, question=question, users=None)
+        told = self.devices.tell(device, question)
         if told["replaced"]:
             raise PrivacyError(
                 f"{told['name']} states {', '.join(told['replaced'])} of its own; a device states its mechanism and "
