@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 
 import pytest
 
-from lpbench.audit.foreign import foreign_complaints
+from lpbench.audit import foreign
 from lpbench.audit.keeper import Places
+from lpbench.audit.methods import samples
 from tests.audit.fresh_leaks import BASES, LEAKS
 from tests.audit.unusual import UNUSUAL
 
@@ -15,6 +17,8 @@ from tests.audit.unusual import UNUSUAL
 NOTHING_TO_FIND = {
     "label_written_into_features", "stack_walk", "garbage_collector", "backdoor_rows", "patched_library",
     "order_by_label", "question_of_labels", "mask_overwritten", "taken_again", "raw_labels_at_the_seal",
+    "field_out_of_pickles", "cached_field", "global_between_questions", "forged_name", "price_tells", "bits_tell",
+    "poisoned_memory", "fit_at_hand", "range_climbs", "shown_at_import",
 }  # fmt: skip
 #: Held by the contract (YAML), submissions (no sweep), ledgers (fits), and scoring (what sleeps in an audit).
 HELD_ELSEWHERE = {"protects_less", "sweep_reads_test_labels", "fits_add_up", "only_at_one_setting", "only_unwatched"}
@@ -31,7 +35,7 @@ def complaints_of(tmp_path_factory):
         def complaints(source):
             for place in (places.method, places.device):
                 Path(place.path[0], "fresh.py").write_text(source, encoding="utf-8")
-            return (str(found) for found in foreign_complaints(places, "fresh.Fresh", {}))
+            return (str(found) for found in foreign.foreign_complaints(places, "fresh.Fresh", {}))
 
         yield complaints
 
@@ -48,6 +52,8 @@ def test_an_honest_method_of_unusual_build_has_no_complaint(name, complaints_of)
 
 
 @pytest.mark.parametrize("name", LEAKS)
-def test_a_leak_is_a_complaint_or_finds_nothing(name, complaints_of):
+def test_a_leak_is_a_complaint_or_finds_nothing(name, complaints_of, monkeypatch):
+    if name in NOTHING_TO_FIND:  # in the first sample, as in any other
+        monkeypatch.setattr(foreign, "drawn_samples", lambda model, budgets: islice(samples(model, budgets), 1))
     found = next(complaints_of(LEAKS[name].source), "")
     assert bool(found) != (name in NOTHING_TO_FIND | HELD_ELSEWHERE), found
