@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -98,22 +98,28 @@ def _seed(draws: Any) -> int:
 class _Nearer(Corrupted):
     """Some users, by their places among all, send the nearer one of two reports: about twice the stated budget."""
 
-    places: ClassVar[Callable[[int], range]] = range
+    @staticmethod
+    def places(n: int) -> range:
+        return range(n)
 
     def report(self, records: Records, question: Any, draws: Any) -> np.ndarray:
-        return _better(self, records, question, draws, np.array(type(self).places(len(records))))
+        return _better(self, records, question, draws, np.array(self.places(len(records))))
 
 
 class _SomeUsers(_Nearer):
     """Every 20th user has less noise."""
 
-    places = staticmethod(lambda n: range(0, n, 20))
+    @staticmethod
+    def places(n: int) -> range:
+        return range(0, n, 20)
 
 
 class _RoundAfterFirst(_Nearer):
     """Users in the second half of those asked have less noise."""
 
-    places = staticmethod(lambda n: range(n // 2, n))
+    @staticmethod
+    def places(n: int) -> range:
+        return range(n // 2, n)
 
 
 class _Shared(Corrupted):
