@@ -27,7 +27,7 @@ from lpbench.errors import LpbenchError, PrivacyError
 from lpbench.estimators.base import LocalClassifier, LocalRegressor
 from lpbench.experiments.method import import_object
 from lpbench.privacy import Device, Guarantee, PublicSample, Records, Release, Users
-from lpbench.privacy.device import own_statements, question_of
+from lpbench.privacy.device import own_statements, question_of, summed
 
 #: Longest frame, in bytes.
 LONGEST = 1 << 29
@@ -107,15 +107,7 @@ class PipeUsers(Users):
 
     def sums(self, device: Device[Any], question: Any, by: np.ndarray | None = None) -> np.ndarray:
         sums = self._call("sums", **_asked(device, question), by=by)
-        if sums is not None:
-            return sums  # type: ignore[no-any-return]
-        addends = device.addends(self.ask(device, question), question)
-        if by is None:
-            return device.estimate(addends.sum(axis=0), question, self.n)
-        sizes = np.bincount(by)
-        sums = np.zeros((sizes.size, addends.shape[1]))
-        np.add.at(sums, by, addends)
-        return device.estimate(sums, question, sizes[:, None])
+        return summed(device, self.ask(device, question), question, by) if sums is None else sums
 
     def release(self, release: Release[Any], question: Any) -> np.ndarray:
         return self._call("release", **_asked(release, question))  # type: ignore[no-any-return]

@@ -117,36 +117,24 @@ class Place:
         return bytes(message)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class OwnQuestion:
     """A question of the author's own class, as data."""
 
     content: bytes
+    in_parts: bool  # whether each user has a part of it
+    users: np.ndarray | None = None  # positions of the users whose part it is; None: of all
 
     @property
     def broadcast_bits(self) -> float:
         """Bits of its numbers."""
         return numeric_bits(decode(self.content, lambda name, attributes: attributes))
 
-    @property
-    def users(self) -> np.ndarray | None:
-        """Positions of the users whose part it is; None: it has no parts."""
-        return None
-
-
-@dataclass(frozen=True, eq=False)
-class OwnQuestionInParts(OwnQuestion):
-    """A question of the author's own with a part for each user."""
-
-    part: np.ndarray | None = None
-
-    @property
-    def users(self) -> np.ndarray | None:
-        return self.part
-
-    def take(self, users: Any) -> OwnQuestionInParts:
+    def take(self, users: Any) -> OwnQuestion:
         """The part that concerns some users, by position."""
-        return replace(self, part=np.asarray(users) if self.part is None else self.part[users])
+        if not self.in_parts:
+            return self
+        return replace(self, users=np.asarray(users) if self.users is None else self.users[users])
 
 
 @dataclass(frozen=True)
@@ -196,7 +184,6 @@ class Serving:
     users: Users
     devices: Place
     _taken: list[Users] = field(default_factory=list)
-    _known: dict[tuple[bytes, bytes], tuple[Any, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._taken.append(self.users)
@@ -254,11 +241,6 @@ class Serving:
 
     def _understood(self, device: bytes, question: bytes) -> tuple[Any, Any]:
         """The library's device and question, or the author's at their own place."""
-        if (device, question) not in self._known:
-            self._known[device, question] = self._decoded(device, question)
-        return self._known[device, question]
-
-    def _decoded(self, device: bytes, question: bytes) -> tuple[Any, Any]:
         try:
             found = decode(device, library_object), decode(question, library_object)
             if isinstance(found[0], Device) and not isinstance(found[0], Release):
@@ -271,8 +253,7 @@ class Serving:
                 f"{told['name']} states {', '.join(told['replaced'])} of its own; a device states its mechanism and "
                 "the inputs of a record, and the harness draws, reports and charges"
             )
-        own = OwnQuestionInParts if told["takes"] else OwnQuestion
-        return _own_device(told["name"], self.devices)(device), own(question)
+        return _own_device(told["name"], self.devices)(device), OwnQuestion(question, told["takes"])
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from lpbench.privacy import (
     CategoryMechanism,
     Channel,
     ContinuousMechanism,
+    Device,
     DiscreteLaplace,
     Laplace,
     Mechanism,
@@ -29,13 +30,13 @@ from lpbench.privacy import (
     RandomizedResponse,
     Records,
 )
-from lpbench.privacy.device import question_of
+from lpbench.privacy.device import question_of, summed
 from lpbench.seeds import Streams
 
 #: Draws of the stated mechanism among which a report is ranked; calls of the device; users.
 REFERENCES, CALLS, USERS = 39, 80, 240
-#: Sums that are drawn by a shortcut and from reports.
-SUMS = 400
+#: Sums that are drawn by a shortcut and from reports; sequences of users.
+SUMS, CHAINS = 400, 150
 #: Entries of a report that are tested, where entries are randomised one by one.
 ENTRIES = 12
 #: Numbers that are drawn at once.
@@ -80,24 +81,30 @@ def of_sums(entry: Asked, streams: Streams, more: int = 1, n: int = 40) -> LawTe
     users = np.arange(min(n, entry.users.size))
     records, question = entry.records.take(users), question_of(entry.question, users)
     by = None if entry.by is None else np.unique(entry.by[users], return_inverse=True)[1]
-    shortcut, summed = [], []
+    shortcut, slow = [], []
     for k in range(more * SUMS):
         shortcut.append(np.ravel(device.draw_sums(records, question, streams.child("shortcut", number=k), by)))
         draws = device.draws(streams.child("reports", number=k), users.size, question)
-        addends = device.addends(device.report(records, question, draws), question)
-        if by is None:
-            summed.append(np.ravel(device.estimate(addends.sum(axis=0), question, users.size)))
-            continue
-        sums = np.zeros((by.max() + 1, addends.shape[1]))
-        np.add.at(sums, by, addends)
-        summed.append(np.ravel(device.estimate(sums, question, np.bincount(by)[:, None])))
-    first, second = np.stack(shortcut).astype(float), np.stack(summed).astype(float)
+        slow.append(np.ravel(summed(device, device.report(records, question, draws), question, by)))
+    first, second = np.stack(shortcut).astype(float), np.stack(slow).astype(float)
     if first.shape != second.shape:
         return LawTest(0.0, f"sums of {type(device).__name__} have {first.shape[1]} entries, not {second.shape[1]}")
     if not (np.isfinite(first).all() and np.isfinite(second).all()):
         return LawTest(0.0, f"sums of {type(device).__name__} are not finite")
     p = _same_law(first, second, streams.generator("projections"))
     return LawTest(p, f"sums of {type(device).__name__} by their shortcut")
+
+
+def of_chain(entry: Asked, streams: Streams, more: int = 1, n: int = 10) -> LawTest:
+    """Test the exact shortcut for users who are asked one after the other against asking them so."""
+    device, records = entry.device, entry.records.take(np.arange(min(n, len(entry.records))))
+    question = replace(entry.question, order=np.arange(len(records)))
+    shortcut, slow = [], []
+    for k in range(more * CHAINS):
+        shortcut.append(_numbers(device.draw_chain(records, question, streams.child("shortcut", number=k))))
+        slow.append(_numbers(Device.draw_chain(device, records, question, streams.child("asked", number=k))))
+    p = _same_law(np.stack(shortcut), np.stack(slow), streams.generator("projections"))
+    return LawTest(p, f"users of {type(device).__name__} asked one after the other, by their shortcut")
 
 
 def of_release(entry: Asked, streams: Streams, more: int = 1) -> LawTest:
@@ -112,6 +119,16 @@ def of_release(entry: Asked, streams: Streams, more: int = 1) -> LawTest:
         drawn.append(np.ravel(mechanism.randomize(statistic, streams.generator("reference", number=k))).astype(float))
     p = _same_law(np.stack(released), np.stack(drawn), streams.generator("projections"))
     return LawTest(p, f"what {type(release).__name__} releases")
+
+
+def _numbers(question: Any) -> np.ndarray:
+    """The real numbers in a question."""
+    if isinstance(question, np.ndarray):
+        return question.ravel() if question.dtype.kind == "f" else np.empty(0)
+    parts = [getattr(question, f.name) for f in fields(question)] if is_dataclass(question) else []
+    if isinstance(question, tuple):
+        parts = list(question)
+    return np.concatenate([np.empty(0), *(_numbers(part) for part in parts)])
 
 
 def _same_law(first: np.ndarray, second: np.ndarray, rng: np.random.Generator) -> float:

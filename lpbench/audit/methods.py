@@ -139,8 +139,8 @@ def _broken_laws(recording: Recording) -> Iterator[Complaint]:
 
 def findings(recording: Recording, seed: int = 0) -> Iterator[laws.LawTest]:
     """Sampled tests of everything that was asked; what looks odd is tried again with more and fresh samples."""
-    tests = {"ask": laws.of_reports, "sums": laws.of_sums, "release": laws.of_release}
-    for k, entry in enumerate(one for asked in _distinct(recording) for one in _tested(asked)):
+    tests = {"ask": laws.of_reports, "sums": laws.of_sums, "chain": laws.of_chain, "release": laws.of_release}
+    for k, entry in enumerate(one for asked in _distinct(recording) for one in (*_as_reports(asked), asked)):
         test = tests[entry.kind]
         finding = test(entry, Streams(stable_hash(audit="law", number=k, seed=seed)))
         if FALSE_ALARM / _TESTS <= finding.p < _ODD:
@@ -210,14 +210,9 @@ def _distinct(recording: Recording) -> list[Asked]:
     return [entry for group in alike.values() for entry in (*group[:_ALIKE], *group[_ALIKE:][-_ALIKE:])]
 
 
-def _tested(entry: Asked) -> Iterator[Asked]:
-    """An answer and, where a shortcut drew it, the reports of all users, of a chain those to its first question.
-
-    That a chain's shortcut has the law of users who are asked one by one is a test of its method.
-    """
+def _as_reports(entry: Asked) -> Iterator[Asked]:
+    """What a shortcut stands for: the reports of all users, for a chain to its first question."""
     if entry.kind in ("sums", "chain"):
         streams, question = Streams(stable_hash(audit="chain")), entry.question
         draws = entry.device.draws(streams, len(entry.records), question)
         yield replace(entry, kind="ask", answer=entry.device.report(entry.records, question, draws))
-    if entry.kind != "chain":
-        yield entry

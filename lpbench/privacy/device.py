@@ -165,11 +165,7 @@ class Device(ABC, Generic[Q]):
         draws = self.draws(streams, len(records), question)
         if by is None:
             return self.estimate(self.added_up(records, question, draws), question, len(records))
-        addends = self.addends(self.report(records, question, draws), question)
-        sizes = np.bincount(by)
-        sums = np.zeros((sizes.size, addends.shape[1]))
-        np.add.at(sums, by, addends)
-        return self.estimate(sums, question, sizes[:, None])
+        return summed(self, self.report(records, question, draws), question, by)
 
     def draw_chain(self, records: Records, question: Any, streams: Streams) -> Any:
         """Draw the question after the reports of all users in ``question.order``, see :meth:`.users.Users.chain`."""
@@ -198,6 +194,17 @@ class Device(ABC, Generic[Q]):
             part = records.take(slice(start, start + step))
             sums = sums + self.addends(self.report(part, question, draws), question).sum(axis=0)
         return np.asarray(sums)
+
+
+def summed(device: Device[Any], reports: np.ndarray, question: Any, by: np.ndarray | None) -> np.ndarray:
+    """Return the curator's estimate from the sums of reports, one row a group of ``by``, or of all."""
+    addends = device.addends(reports, question)
+    if by is None:
+        return device.estimate(addends.sum(axis=0), question, len(reports))
+    sizes = np.bincount(by)
+    sums = np.zeros((sizes.size, addends.shape[1]))
+    np.add.at(sums, by, addends)
+    return device.estimate(sums, question, sizes[:, None])
 
 
 @dataclass(frozen=True)
