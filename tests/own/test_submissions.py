@@ -201,7 +201,7 @@ def test_the_isolation_holds_what_it_says(tmp_path, isolated, monkeypatch):
 def test_hostile_code_is_ended_with_one_sentence(tmp_path, isolated, code, sentence):
     outside = tmp_path / "outside"
     outside.write_text("x")
-    ended, said = isolated(code.replace("{outside!r}", repr(str(outside))), 4.0)
+    ended, said = isolated(code.replace("{outside!r}", repr(str(outside))), 4.0 if "limit" in sentence else 60.0)
     assert re.fullmatch(sentence + ".*", ended) and "\n" not in ended and len(said) <= 4000
 
 
