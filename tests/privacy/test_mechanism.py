@@ -52,6 +52,7 @@ CASES = {
     "one_hot": (lambda e: RandomizedResponse.for_budget(e, 2), np.eye(4, dtype=int), None),
     "bit_vector": (lambda e: BitVector(e, 4), np.arange(4), np.eye(4)),
     "grr": (lambda e: GRR(e, 4), np.arange(4), None),
+    "subset": (lambda e: SubsetSelection.least_variance(e, 4), np.arange(4), np.arange(4)[:, None]),
     "prior": (lambda e: PriorResponse(e, 4, (2, 0, 1, 3)), np.arange(4), None),
     "exponential": (Exponential.for_budget, np.array([[5, 0, 1], [0, 7, 2], [0, 1, 9], [3, 2, 0]]), [0, 1, 2, 0]),
 }
@@ -141,6 +142,8 @@ def test_stated_budget_is_the_exact_loss_and_nothing_overflows(name, epsilon):
         assert len(reports) == len(values) and np.isfinite(reports).all()
         if isinstance(mechanism, FiniteMechanism):
             assert np.allclose(mechanism.channel().sum(axis=1), 1.0)
+            loss = getattr(mechanism, "changed_bits", 1) * exact_epsilon(mechanism.log_channel())
+            assert min(epsilon, BITS * math.log(2.0)) * (1 - 1e-3) < loss <= epsilon * (1 + 1e-9)
         if isinstance(mechanism, ContinuousMechanism):
             assert np.isfinite(mechanism.log_density(reports, values)).all()
     assert pickle.loads(pickle.dumps(mechanism)) == mechanism

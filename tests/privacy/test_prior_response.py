@@ -63,9 +63,3 @@ def test_users_with_priors_of_their_own_answer_among_their_own_classes():
 def test_impossible_lists_are_refused(shown):
     with pytest.raises(ConfigurationError, match="shown="):
         PriorResponse(1.0, 4, shown)
-
-
-def test_no_noise_without_a_limit():
-    values = np.arange(4)
-    mechanism = PriorResponse.for_prior(math.inf, PRIORS[0])
-    assert np.array_equal(mechanism.randomize(values, np.random.default_rng(0)), values)

@@ -11,7 +11,7 @@ from scipy.integrate import quad
 
 from lpbench.privacy import PrivUnitG, privunit_reports, unit_vectors
 from lpbench.privacy.privunit import _second_moment
-from tests.privacy.laws import assert_law, assert_mean, assert_same_law
+from tests.privacy.laws import assert_law, assert_same_law
 
 budgets = st.one_of(st.floats(1e-3, 30), st.sampled_from([100.0, 1000.0, 1024.0]))
 
@@ -67,13 +67,6 @@ def test_split_of_the_budget_is_optimal(epsilon, dimension):
     assert PrivUnitG(epsilon, dimension).second_moment <= best * (1 + 1e-7)
 
 
-@given(budgets, budgets, st.integers(1, 100))
-def test_more_budget_means_shorter_reports(first, second, dimension):
-    low, high = sorted((first, second))
-    moments = [PrivUnitG(e, dimension).second_moment for e in (high, low)]
-    assert moments[0] <= moments[1] * (1 + 1e-6)
-
-
 @pytest.mark.parametrize("epsilon", [0.5, 4.0])
 def test_reports_equal_the_protocol_by_rejection(epsilon):
     """The definition: keep drawing standard Gaussian vectors until one lies on the chosen side of the threshold."""
@@ -90,14 +83,6 @@ def test_reports_equal_the_protocol_by_rejection(epsilon):
     for direction in (vector, *random_units(rng, 3, d)):
         assert_same_law(reference @ direction, reports @ direction)
     assert_same_law(np.linalg.norm(reference, axis=1), np.linalg.norm(reports, axis=1))
-
-
-@pytest.mark.parametrize("epsilon", [1.0, 1000.0])
-def test_reports_are_unbiased(epsilon):
-    mechanism = PrivUnitG(epsilon, 5)
-    vector = random_units(np.random.default_rng(2), 5)
-    reports = mechanism.randomize(np.tile(vector, (50000, 1)), np.random.default_rng(3))
-    assert_mean(reports, vector, reports.std(axis=0))
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 8.0, 1000.0])

@@ -19,20 +19,10 @@ from lpbench.privacy import (
     grr_weights,
     rr_reports,
 )
-from lpbench.privacy.exact import BITS, UNITS, words
-from tests.privacy.laws import BUDGETS, assert_frequencies, assert_mean, assert_same_law
+from lpbench.privacy.exact import UNITS, words
+from tests.privacy.laws import assert_frequencies
 
 CHANNELS = [BitVector, GRR]
-
-
-@pytest.mark.parametrize("kind", CHANNELS)
-@pytest.mark.parametrize("n_categories", [2, 3, 7])
-@pytest.mark.parametrize("epsilon", BUDGETS)
-def test_stated_epsilon_is_exact(kind, n_categories, epsilon):
-    mechanism = kind(epsilon, n_categories)
-    loss = exact_epsilon(mechanism.log_channel())
-    # the smallest probability is 2^-62, which no budget beyond 43 can use
-    assert min(mechanism.epsilon, BITS * math.log(2.0)) * (1 - 1e-3) < loss <= mechanism.epsilon * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("kind", CHANNELS)
@@ -40,17 +30,6 @@ def test_one_category_has_nothing_to_hide(kind):
     mechanism = kind(0.5, 1)
     assert mechanism.epsilon == exact_epsilon(mechanism.log_channel()) == 0.0
     assert (GRR(0.5, 1).randomize(np.zeros(50, dtype=int), np.random.default_rng(0)) == 0).all()
-
-
-@pytest.mark.parametrize("changed", [1, 2, 3])
-@pytest.mark.parametrize("epsilon", [0.1, 2.0, 1000.0])
-def test_epsilon_of_bit_vectors_by_enumeration(changed, epsilon):
-    mechanism = RandomizedResponse.for_budget(epsilon, changed_bits=changed)
-    bit = mechanism.log_channel()
-    vectors = np.array(list(product([0, 1], repeat=changed)))
-    log_channel = bit[vectors[:, None, :], vectors[None, :, :]].sum(axis=-1)
-    loss = exact_epsilon(log_channel)
-    assert min(epsilon, BITS * math.log(2.0)) * (1 - 1e-3) < loss <= epsilon * (1 + 1e-9)
 
 
 def test_one_hot_vector_costs_two_bits():
@@ -168,39 +147,6 @@ def test_sum_law_has_the_exact_joint_distribution(kind):
     probabilities = np.array([law[key] for key in sorted(law)])
     codes = np.array([index.get(tuple(key), -1) for key in np.ndindex(5, 5, 5)]).reshape(5, 5, 5)
     assert_frequencies(codes[tuple(sums.T)], probabilities)
-
-
-@pytest.mark.parametrize("kind", CHANNELS)
-@pytest.mark.parametrize("epsilon", [0.3, 2.0])
-def test_sum_law_equals_the_per_user_protocol(kind, epsilon):
-    """Every projection of the counts has the same law; a generic one sees all correlations."""
-    mechanism, repeats = kind(epsilon, 5), 4000
-    truth = np.random.default_rng(0).integers(0, 5, 40)
-    reports = mechanism.randomize(np.tile(truth, repeats), np.random.default_rng(1))
-    shown = reports if kind is BitVector else reports[:, None] == np.arange(5)
-    per_user = shown.reshape(repeats, truth.size, 5).sum(axis=1)
-    counts = np.tile(np.bincount(truth, minlength=5), (repeats, 1))
-    shortcut = mechanism.sum_of_reports(counts, np.random.default_rng(2))
-    weights = np.sqrt([2.0, 3.0, 5.0, 7.0, 11.0])
-    assert_same_law(per_user @ weights, shortcut @ weights)
-    assert_same_law(per_user[:, 0], shortcut[:, 0])
-
-
-def test_bit_sums_equal_the_per_user_protocol():
-    mechanism = RandomizedResponse(0.7)
-    bits = np.arange(50) < 20
-    per_user = mechanism.randomize(np.tile(bits, (5000, 1)), np.random.default_rng(0)).sum(axis=1)
-    shortcut = mechanism.sum_of_reports(np.full(5000, 20), 50, np.random.default_rng(1))
-    assert_same_law(per_user, shortcut)
-
-
-@pytest.mark.parametrize("kind", CHANNELS)
-def test_estimated_counts_are_unbiased(kind):
-    mechanism = kind(1.0, 4)
-    counts = np.array([500, 0, 100, 5])
-    sums = mechanism.sum_of_reports(np.tile(counts, (20000, 1)), np.random.default_rng(3))
-    estimates = mechanism.estimate(sums, counts.sum())
-    assert_mean(estimates, counts, estimates.std(axis=0))
 
 
 @pytest.mark.parametrize("kind", CHANNELS)
