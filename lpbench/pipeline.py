@@ -136,11 +136,6 @@ def _execute(jobs: Sequence[Job], plan: Plan, runner: Runner, store: Store, bar:
     return run_blocks(plan.blocks, store, runner, timeouts=seconds, bar=bar, timed=timed)
 
 
-def _writers(runner: Runner, artefacts: int) -> int:
-    """Artefacts that are written at once."""
-    return max(min(runner.workers or os.cpu_count() or 1, _WRITERS, artefacts), 1)
-
-
 def _write_all(
     jobs: Sequence[Job], results_dir: Path, runner: Runner, store: Store, bar: Progress
 ) -> Iterator[tuple[Job, bool, str]]:
@@ -155,7 +150,7 @@ def _write_all(
     calls = {job.folder: (job, stamps[job.folder], results_dir, runner) for job in by_size}
     # artefacts are written on this machine, wherever blocks are computed
     local = "loky" if runner.backend != "serial" and len(calls) > 1 else "serial"
-    writers = _writers(runner, len(todo))
+    writers = max(min(runner.workers or os.cpu_count() or 1, _WRITERS, len(todo)), 1)
     if len(todo) > 1:
         bar.stage(f"writing {len(todo)} artefacts")
     with engine(local, writers) as mapping:

@@ -21,16 +21,10 @@ def _methods() -> Table:
     return ("METHOD", "TASK", "PRIVACY", "TITLE", "REFERENCE"), rows
 
 
-def _experiments() -> Table:
-    heads = registry.heads("experiment", ("kind", "replications", "title"))
-    rows = [(name, *head.values()) for name, head in heads.items()]
-    return ("EXPERIMENT", "KIND", "REPLICATIONS", "TITLE"), rows
-
-
-def _masks() -> Table:
-    heads = registry.heads("mask", ("title", "params"))
-    rows = [(name, h["title"], json.dumps(h["params"])) for name, h in heads.items()]
-    return ("MASK", "TITLE", "PARAMETERS"), rows
+def _heads(kind: str, keys: Sequence[str]) -> Table:
+    rows = [(name, *head.values()) for name, head in registry.heads(kind, keys).items()]
+    texts = [[json.dumps(value) if isinstance(value, dict) else value for value in row] for row in rows]
+    return [kind.upper(), *("PARAMETERS" if key == "params" else key.upper() for key in keys)], texts
 
 
 def _datasets() -> Table:
@@ -53,8 +47,8 @@ def _datasets() -> Table:
 _LISTS: dict[str, Callable[[], Table]] = {
     "methods": _methods,
     "datasets": _datasets,
-    "masks": _masks,
-    "experiments": _experiments,
+    "masks": lambda: _heads("mask", ("title", "params")),
+    "experiments": lambda: _heads("experiment", ("kind", "replications", "title")),
 }
 
 

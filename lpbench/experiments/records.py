@@ -22,7 +22,6 @@ from lpbench.experiments.method import Method
 from lpbench.experiments.store import Store
 from lpbench.experiments.timing import block_times
 from lpbench.paths import IN_CHECKOUT, ROOT
-from lpbench.selectors import Selector
 
 
 def stamp_of(job: Job, store: Store, modules: Iterable[str]) -> str:
@@ -44,6 +43,8 @@ def record_of(
     config = {"experiment": asdict(job.experiment), "seed": job.seed}
     sizes = {p.relative_to(folder).as_posix(): p.stat().st_size for p in folder.rglob("*") if p.is_file()}
     plan = job.plan
+    drawn = {d: job.experiment.data_set(d) for d in dict.fromkeys(e.dataset for e in plan.entries)}
+    cards = {d: describe(data.name, data.params) for d, data in drawn.items()}
     record: dict[str, Any] = {
         "name": job.name,
         "config": config,
@@ -54,9 +55,7 @@ def record_of(
         "runner": asdict(runner),
         "blocks": len(plan.blocks),
         "files": sizes,
-        "datasets": {
-            d: _dataset_card(job.experiment.data_set(d)) for d in dict.fromkeys(e.dataset for e in plan.entries)
-        },
+        "datasets": {d: {k: getattr(c, k) for k in ("fingerprint", "n_features", "n_train")} for d, c in cards.items()},
         "missing": plan.missing,
         "workers": worker_count(runner),
     }
@@ -88,11 +87,6 @@ def method_card(method: Method) -> dict[str, Any]:
     """What artefacts show of a method: printed name, task, grid, tuning-free setting, reference."""
     shown = {key: getattr(method, key) for key in ("title", "task", "grid", "grid_by_mask", "reference")}
     return shown | {"tuning_free": None if method.tuning_free is None else canonical_json(method.tuning_free)}
-
-
-def _dataset_card(dataset: Selector) -> dict[str, Any]:
-    info = describe(dataset.name, dataset.params)
-    return {"fingerprint": info.fingerprint, "n_features": info.n_features, "n_train": info.n_train}
 
 
 def environment() -> dict[str, Any]:
