@@ -99,13 +99,10 @@ def check_rows(folder: Path, rng: np.random.Generator) -> list[str]:
     numbers = pd.read_csv(folder / "numbers.csv").fillna({"cell": "", "met": ""}).query("cell != '' and met != ''")
     standings = pd.read_csv(folder / "standings.csv.gz", dtype={"panel": object, "mask": object, "setting": object})
     standings = standings[standings["experiment"].isin(set(scores["experiment"]))]
-    rules, instances = (
-        pd.read_csv(folder / "verdicts.csv").query("judges"),
-        pd.read_csv(folder / "claims_instances.csv"),
-    )
-    verdicts = instances.merge(rules, on=["claim", "check"], suffixes=("", "_judged"))
+    rules = pd.read_csv(folder / "verdicts.csv").query("judges")
+    verdicts = pd.read_csv(folder / "claims_instances.csv").merge(rules, on=["claim", "check"], suffixes=("", "_"))
     verdicts = verdicts.query(
-        "statistic == 'linear' and source == 'ours' and claim != 'L18' and not outcome.str.contains(':')"
+        "statistic == 'linear' and source == 'ours' and claim != 'L18' and outcome.str.len() < 12"
     )
     texts = dict.fromkeys(["panel", "dataset", "mask", "method"], object)
     files = {p.stem[-1]: pd.read_csv(p).astype(texts).fillna(dict.fromkeys(texts, "")).set_index("cell")
