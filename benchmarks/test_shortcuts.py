@@ -7,11 +7,14 @@ from functools import partial
 import numpy as np
 import pytest
 from conftest import cpu_seconds, timed
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier
 
 from lpbench.datasets import make_problem
-from lpbench.estimators import LPCT, HistOfTree
+from lpbench.estimators import LPCT, HistOfTree, LabelLDPVote
 from lpbench.estimators.base import LocalEstimator, expand_grid
 from lpbench.estimators.baselines.tree_growth import cut_class_trees
+from lpbench.estimators.tuning_free.public_score import PublicScore
 from lpbench.experiments.compute import method_streams
 from lpbench.partitions import SampleGroups, grow_max_edge
 from lpbench.partitions.max_edge import grow_max_edge_forest
@@ -51,6 +54,25 @@ def lpct():
     return sweep(LPCT(), "posterior_drift", {"n_private": 10_000, "n_public": 50}, "all_private", [1.0, 8.0], grid, 25)
 
 
+def public_score():
+    """The score of 200 public rows."""
+    rng = np.random.default_rng(0)
+    return partial(PublicScore, rng.random((200, 6)), rng.integers(2, size=200), 2, 0)
+
+
+class CheckedForest:
+    """scikit-learn's forests, as they are."""
+
+    def __init__(self, kind, leaf_size, X, codes, bags):
+        forest = RandomForestClassifier if kind is DecisionTreeClassifier else ExtraTreesClassifier
+        options = {"max_samples": codes.size, "bootstrap": True, "oob_score": True, "random_state": 0}
+        self.out_of_bag = forest(len(bags), min_samples_leaf=leaf_size, **options).fit(X, codes).oob_decision_function_
+
+
+def votes():
+    return sweep(LabelLDPVote(), "rough_classes", {"n": 65_536}, "all_private", [0.5, 1.0, 2.0, 4.0], {})
+
+
 def sparse_trees():
     """Trees on 3,000 columns of which few entries differ from 0, as on words of e-mails."""
     rng = np.random.default_rng(0)
@@ -81,6 +103,20 @@ def sparse_trees():
             lpct,
             "lpbench.estimators.lpct.partition.grow_max_edge_forest",
             forest_one_by_one,
+        ),
+        (
+            "plain arrays not checked again by scikit-learn",
+            "label-DP votes, rough_classes, 65,536 users",
+            votes,
+            "lpbench.estimators.base._is_plain",
+            lambda array, ndim: False,
+        ),
+        (
+            "forests without scikit-learn's checks of every tree",
+            "public score, 200 rows",
+            public_score,
+            "lpbench.estimators.tuning_free.public_score.Forest",
+            CheckedForest,
         ),
         (
             "sparse columns for classification trees",

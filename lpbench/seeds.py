@@ -29,6 +29,8 @@ def _encode(value: Any) -> bytes:
         tag, body = b"i", str(value).encode()
     elif value is None:
         tag, body = b"n", b""
+    elif isinstance(value, (tuple, list)):
+        tag, body = b"t", b"".join([_encode(v) for v in value])
     elif isinstance(value, (bool, np.bool_)):
         tag, body = b"b", str(bool(value)).encode()
     elif isinstance(value, numbers.Integral):
@@ -37,8 +39,6 @@ def _encode(value: Any) -> bytes:
         tag, body = b"f", float(value).hex().encode()
     elif isinstance(value, str):
         tag, body = b"s", value.encode()
-    elif isinstance(value, (tuple, list)):
-        tag, body = b"t", b"".join([_encode(v) for v in value])
     else:
         raise TypeError(f"stream axis value {value!r} must be None, bool, int, float, str or a tuple of these")
     return tag + str(len(body)).encode() + b":" + body

@@ -349,11 +349,27 @@ def sealed(
     return Records(in_unit_cube(X, *domain), y, mask), known
 
 
-def validated(model: Any, X: Any, y: Any = "no_validation", **options: Any) -> Any:
-    """scikit-learn's checks, with the way out of sparse tables and of missing values."""
+def _is_plain(array: Any, ndim: int) -> bool:
+    """Whether an array of numbers is not empty, and finite."""
+    if type(array) is not np.ndarray or array.ndim != ndim or array.size == 0:
+        return False
+    return array.dtype == np.int64 or (array.dtype == np.float64 and bool(np.isfinite(array).all()))
+
+
+def validated(model: Any, X: Any, y: Any = "no_validation", *, reset: bool = True, **options: Any) -> Any:
+    """scikit-learn's checks, with the way out of sparse tables and of missing values.
+
+    They find nothing in plain arrays, and take longer than a sweep of a small sample.
+    """
     check_dense(X)
+    alone = isinstance(y, str)
+    if _is_plain(X, 2) and X.dtype == np.float64 and (alone or (_is_plain(y, 1) and len(X) == len(y))):
+        columns = X.shape[1] if reset else model.n_features_in_
+        if columns == X.shape[1] and not hasattr(model, "feature_names_in_"):
+            model.n_features_in_ = columns
+            return X if alone else (X, y)
     try:
-        return validate_data(model, X, y, **options)
+        return validate_data(model, X, y, reset=reset, **options)
     except ValueError as error:
         found = re.match(r"Input (X|y) contains (NaN|infinity)", str(error))
         if found is None:
@@ -421,8 +437,14 @@ def _listed_classes(
     labels, notes = y if y_public is None else np.concatenate([y, y_public]), []
     if model.classes is not None:
         known = np.unique(model.classes)
-        codes = np.minimum(np.searchsorted(known, labels), known.size - 1)
-        if known.size == 0 or (known[codes] != labels).any():
+        if known.dtype.kind == labels.dtype.kind == "i" and known[-1] - known[0] == known.size - 1:
+            # consecutive numbers need no search, which takes as long as a small sweep
+            codes = labels - known[0] if known[0] else labels
+            listed = 0 <= codes.min() and codes.max() < known.size
+        else:
+            codes = np.minimum(np.searchsorted(known, labels), known.size - 1)
+            listed = known.size > 0 and bool((known[codes] == labels).all())
+        if not listed:
             raise DataError("y has a class that is not in `classes`; list every class that may occur")
     else:
         known, codes = np.unique(labels, return_inverse=True)
@@ -469,11 +491,15 @@ def _joined(parts: Sequence[SweepResult], members: Sequence[Sequence[int]]) -> S
 
 def grouped(points: Sequence[Mapping[str, Any]], cheap: Iterable[str]) -> list[tuple[dict[str, Any], list[int]]]:
     """Group grid points that differ in ``cheap`` parameters alone: shared parameters and indices of the points."""
-    cheap = set(cheap)
+    cheap, last = set(cheap), None
     groups: dict[str, tuple[dict[str, Any], list[int]]] = {}
     for g, point in enumerate(points):
-        rest = {name: point[name] for name in sorted(point) if name not in cheap}
-        groups.setdefault(repr(rest), (rest, []))[1].append(g)
+        rest = [(name, value) for name, value in point.items() if name not in cheap]
+        same = [(name, id(value)) for name, value in rest]
+        if same != last:  # a product's points share objects, which are written once
+            last, shared = same, dict(sorted(rest, key=lambda pair: pair[0]))
+            _, members = groups.setdefault(repr(shared), (shared, []))
+        members.append(g)
     return list(groups.values())
 
 

@@ -106,16 +106,10 @@ def truthful_units(epsilon: ArrayLike, least: ArrayLike) -> np.ndarray:
     """
     with np.errstate(over="ignore"):
         odds = np.expm1(epsilon) * np.asarray(least, dtype=np.float64) * _DOWN
-    low = odds < 1.0
-    if np.all(low):
-        return _few(odds)
-    many = UNITS - np.maximum(np.ceil(UNITS / (1.0 + odds)), 1.0).astype(np.int64)
-    return np.where(np.isinf(epsilon), UNITS, np.where(low, _few(np.minimum(odds, 1.0)), many))
-
-
-def _few(odds: np.ndarray) -> np.ndarray:
-    """Of the 2^62 words, the share odds / (1 + odds), which is at most a half."""
-    return np.floor(UNITS * (odds / (1.0 + odds))).astype(np.int64)
+    few = odds < 1.0  # then these are counted, else the others, so that neither share loses its last digits
+    counted = np.floor(UNITS * (np.where(few, odds, -1.0) / (1.0 + odds))).astype(np.int64)
+    told = np.where(few, counted, UNITS + np.minimum(counted, -1))
+    return np.where(np.isinf(epsilon), UNITS, told)
 
 
 def kept_units(epsilon: ArrayLike) -> np.ndarray:

@@ -175,15 +175,17 @@ def answer_streams(root: Streams, verb: str, number: int, users: Any = None, by:
     questions to the same users have the same. Neither budgets nor the question's content are part of the key: fits of
     one seed that ask alike are compared on common random numbers.
     """
-    told = [None if part is None else _digest_of_numbers(part) for part in (users, by)]
-    return root.child(verb, users=told[0], by=told[1], question=number)
+    return root.child(verb, users=_digest_of_numbers(users), by=_digest_of_numbers(by), question=number)
 
 
-def _digest_of_numbers(numbers: Any) -> str:
-    """Digest of whole numbers, the same under any version of numpy."""
-    whole = np.asarray(numbers, dtype="<i8")
-    told = f"ndarray[('', '<i8')]{whole.shape}:".encode() + whole.tobytes()
-    return hashlib.blake2b(told, digest_size=16).hexdigest()
+def _digest_of_numbers(numbers: Any) -> str | None:
+    """Digest of whole numbers, the same under any version of numpy; what is one, or None, stays."""
+    if numbers is None or isinstance(numbers, str):
+        return numbers
+    whole = np.ascontiguousarray(numbers, dtype="<i8")
+    told = hashlib.blake2b(f"ndarray[('', '<i8')]{whole.shape}:".encode(), digest_size=16)
+    told.update(whole.data)
+    return told.hexdigest()
 
 
 @dataclass(frozen=True, eq=False)
@@ -337,7 +339,8 @@ class SimulatedUsers(Users):
         everybody = index is None or index.size == accounts.questions.size
         users = None if everybody else np.sort(index)  # type: ignore[arg-type]
         own = [(f.name, getattr(device, f.name)) for f in fields(device)]
-        asked = (verb, type(device), content_hash((own, question, users, by)))
+        told = _digest_of_numbers(users), _digest_of_numbers(by)
+        asked = (verb, type(device), content_hash((own, question, *told)))
         if asked not in accounts.answered:
             number = int(accounts.questions[... if users is None else users].max(initial=0))
             if stated_by_author(device, question):
@@ -350,7 +353,7 @@ class SimulatedUsers(Users):
                 accounts.spending.charge(index, device.budgets(records, question), device.delta(question), *bits)
             accounts.questions[... if users is None else users] += 1
             accounts.answered[asked] = number
-        return answer_streams(self._root, verb, accounts.answered[asked], users, by)
+        return answer_streams(self._root, verb, accounts.answered[asked], *told)
 
     def reveal(self) -> Records:
         self._accounts.spending.revealed = True
@@ -392,12 +395,22 @@ def _cached_properties(kind: Any) -> frozenset[str]:
     )
 
 
+_dtype_text = cache(str)  # that of a tree's nodes takes long to write
+
+
 class _Content(pickle.Pickler):
     """Pickles without what is cached; in fast mode objects are told by content, however often they occur."""
 
+    def __init__(self, file: BytesIO) -> None:
+        super().__init__(file, 4)
+        self.fast, self.arrays = True, hashlib.sha256()
+
     def reducer_override(self, value: Any) -> Any:
+        if type(value) is np.ndarray and not value.dtype.hasobject:  # a forest has hundreds
+            self.arrays.update(np.ascontiguousarray(value).reshape(-1).view(np.uint8).data)
+            return bytes, (_dtype_text(value.dtype), value.shape)
         kind: Any = type(value)
-        cached = _cached_properties(kind) if hasattr(value, "__dict__") else ()
+        cached = _cached_properties(kind)
         if is_dataclass(kind) and hasattr(value, "__dict__"):  # whatever it says of itself to other pickles
             made, arguments, state, more = object.__new__, (kind,), vars(value), ()
         elif not cached or cached.isdisjoint(vars(value)):
@@ -410,10 +423,9 @@ class _Content(pickle.Pickler):
 def content_hash(value: Any) -> bytes:
     """Digest of everything that a value holds, field by field: equal for a value built anew, or pickled and back."""
     told = BytesIO()
-    pickler = _Content(told, 4)
-    pickler.fast = True
+    pickler = _Content(told)
     pickler.dump(value)
-    return hashlib.blake2b(told.getbuffer(), digest_size=16).digest()
+    return hashlib.sha256(pickler.arrays.digest() + told.getvalue()).digest()
 
 
 def numbered(who: Any, n: int) -> np.ndarray:

@@ -17,17 +17,21 @@ from lpbench.privacy.counter import hashed_words
 from lpbench.privacy.exact import UNITS, check_words, truthful_units
 
 
-def reports_truth(choices: np.ndarray, budget: float, keep: np.ndarray) -> np.ndarray:
-    """Whether users report the truth, or else a cell drawn evenly from V, the truth included: boolean (n,).
+def truthful_words(choices: np.ndarray, budget: float) -> np.ndarray:
+    """Of 2^62 words, how many report the truth; the others a cell drawn evenly from V, the truth included.
 
     The former with probability p - q, this is the law of generalised randomised response (HistOfTree eq. (17)); it
-    needs one draw for each factor of V. ``choices`` is |V| and ``keep`` even whole numbers below 2^62, of shape (n,);
-    ``budget`` > 0.
+    needs one draw for each factor of V. ``choices`` is |V|, and ``budget`` > 0.
     """
     # Of 2^62 words, a number below b has at least 2^62 / b - 1: each factor b of V is uneven by b in 2^62 at most. The
     # factors add up to at most 2 |V|, and to less than 2^41 of whatever features and leaves.
     uneven = np.minimum(2.0 * choices, 2.0**41) / UNITS
-    return check_words(keep) < truthful_units(budget, (1.0 - uneven) / choices)
+    return truthful_units(budget, (1.0 - uneven) / choices)
+
+
+def reports_truth(choices: np.ndarray, budget: float, keep: np.ndarray) -> np.ndarray:
+    """Whether users report the truth: boolean (n,); ``keep`` are even whole numbers below 2^62 (n,)."""
+    return check_words(keep) < truthful_words(choices, budget)
 
 
 def bit_reports(truth: np.ndarray, budget: float, seed: int, users: np.ndarray, cells: np.ndarray) -> np.ndarray:
@@ -61,8 +65,9 @@ class CategorySums:
         self._offset, self._index = 0.0, index
         weights: tuple[np.ndarray | None, np.ndarray] = None, labels
         if budget > 0:
-            slope, offset = grr_weights(cells.choices, budget)
-            self._offset = float(offset)
+            sizes, place = cells.sizes
+            slopes, offset = grr_weights(sizes, budget)
+            slope, self._offset = slopes.take(place), float(offset)
             weights = slope, slope * labels
         if self._offset > 0:
             self._possible = cells.sums(labels)

@@ -8,13 +8,13 @@ alone are simulated, which changes nothing: bits are independent of one another 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
 import numpy as np
 
-from lpbench.estimators.histoftree.cell_reports import CategorySums, bit_indicators, bit_reports, reports_truth
+from lpbench.estimators.histoftree.cell_reports import CategorySums, bit_indicators, bit_reports, truthful_words
 from lpbench.estimators.histoftree.user_cells import CellQuery, UserCells, UserGrid, UserLeaves
 from lpbench.partitions import KeyIndex, SampleGroups, TreePartition, cell_keys, grid_digits
 from lpbench.privacy import Records
@@ -61,14 +61,14 @@ def answer_family(records: Records, family: CellFamily, answers: Answers) -> lis
     """
     leaves, budget, labels, streams = family.leaves, family.budget, family.labels, answers("ask", 1)
     truth, keep = _true_leaves(records, family), _words(records, streams, draw="keep")
-    blind = truth if leaves.certain else leaves.choose(_words(records, streams, draw="leaf"))
+    blind = truth if leaves.most == 1 else leaves.choose(_words(records, streams, draw="leaf"))
     found = []
     for grid, query, mechanism in family.grids:
         cells, columns = UserCells(grid, leaves), family.grid_columns
         key = ("bins", streams.seed, columns.tobytes(), grid.bins)
         own = records.remembered(key, partial(_TrueBins, records, columns, grid.bins, streams))
         cells.check_budget(budget)
-        asked = replace(query, codes=own.index.find(query.codes))
+        asked = CellQuery(query.digits, own.index.find(query.codes), query.shown)
         if mechanism == "rr":
             parts = asked_at_once(len(records), grid.size * leaves.n_leaves)
             who = [None if len(parts) == 1 else np.arange(part.start, part.stop) for part in parts]
@@ -78,7 +78,9 @@ def answer_family(records: Records, family: CellFamily, answers: Answers) -> lis
             continue
         codes, leaf = own.truth, truth
         if budget > 0:
-            told = reports_truth(cells.choices, budget, keep)
+            sizes, place = cells.sizes
+            limits = partial(truthful_words, sizes, budget)
+            told = keep < records.remembered(("truthful", budget, sizes.tobytes()), limits).take(place)
             codes, leaf = np.where(told, codes, own.blind), leaf if leaf is blind else np.where(told, leaf, blind)
         sums = CategorySums(codes, leaf, own.index.size, cells, labels, budget)
         found.append(sums.estimate(asked, family.query_leaves))

@@ -28,8 +28,10 @@ class UserGrid:
         # With one bin there is nothing to hide.
         mask = mask if bins > 1 else np.zeros_like(mask)
         self.bins, self.s = bins, X.shape[1]
-        #: Number of compatible grid cells, t^(number of protected grid features); a float, it may be huge.
-        self.choices = float(bins) ** mask.sum(axis=1)
+        #: Protected grid features of each user, and the possible numbers of compatible grid cells by that; floats, they
+        #: may be huge.
+        self.hidden = mask.sum(axis=1)
+        self.sizes = float(bins) ** np.arange(self.hidden.max(initial=0) + 1)
         # The extra digit `bins` stands for "protected".
         shown_key = cell_keys(np.where(mask, bins, grid_digits(X, bins)), bins + 1)
         self._index = KeyIndex(shown_key, (bins + 1) ** self.s)
@@ -38,6 +40,11 @@ class UserGrid:
         patterns = SampleGroups.by_key(cell_keys(mask, 2), 2**self.s)
         self.pattern, self.patterns = patterns.number, patterns.one_of_each(mask)
         self._seen: tuple[SampleGroups, SampleGroups] | None = None
+
+    @property
+    def choices(self) -> np.ndarray:
+        """Number of compatible grid cells of each user, t^(number of protected grid features): (n,)."""
+        return self.sizes.take(self.hidden)
 
     @property
     def size(self) -> int:
@@ -55,7 +62,7 @@ class UserGrid:
     def without_users(self) -> UserGrid:
         """Return what :meth:`locate` needs."""
         twin = copy(self)
-        del twin.choices, twin.shown, twin.pattern, twin._seen
+        del twin.hidden, twin.shown, twin.pattern, twin._seen
         return twin
 
     def locate(self, X: np.ndarray) -> CellQuery:
@@ -90,6 +97,7 @@ class UserLeaves:
         self.index, self.n_leaves = index, int(index.max()) + 1
         self.views, self._view, self._leaf = views, view, leaf
         self._n_leaves = np.bincount(view, minlength=views.size)
+        self.most = int(self._n_leaves.max(initial=1))
         self._first = np.cumsum(self._n_leaves) - self._n_leaves
         self.choices = views.to_samples(self._n_leaves)
 
@@ -106,11 +114,6 @@ class UserLeaves:
             if depth in depths:
                 index = tree.leaf_index(depth)
                 yield cls(views, view, index[nodes], index)
-
-    @property
-    def certain(self) -> bool:
-        """Whether public features tell every user's leaf."""
-        return bool(self._n_leaves.max(initial=1) == 1)
 
     def choose(self, drawn: np.ndarray) -> np.ndarray:
         """Choose one of each user's compatible leaves by a whole number below 2^62: int ndarray of shape (n,)."""
@@ -156,9 +159,19 @@ class UserCells:
     leaves: UserLeaves
 
     @cached_property
+    def sizes(self) -> tuple[np.ndarray, np.ndarray]:
+        """Possible numbers of cells, which are few, and the place of each user's among them, (n,)."""
+        grid, most = self.grid, self.leaves.most
+        if most == 1:
+            return grid.sizes, grid.hidden
+        sizes = grid.sizes[:, None] * np.arange(1, most + 1)
+        return sizes.ravel(), grid.hidden * most + self.leaves.choices - 1
+
+    @cached_property
     def choices(self) -> np.ndarray:
         """Number of cells that each user may lie in, |V|: ndarray of shape (n,)."""
-        return self.grid.choices * self.leaves.choices
+        sizes, place = self.sizes
+        return sizes.take(place)
 
     def check_budget(self, budget: float) -> None:
         """Raise a ConfigurationError if a cell must be randomised and no budget is left for it."""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn import config_context
+from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
+from sklearn.utils import check_array
 
 #: What every guarantee says where a public sample was read.
 NOTE = "rows of the public sample are not protected"
-_KINDS = (RandomForestClassifier, ExtraTreesClassifier)
+_KINDS = (DecisionTreeClassifier, ExtraTreeClassifier)
 #: Least leaf sizes of the forests: small ones follow a strong signal, large ones average noisy labels.
 LEAF_SIZES = (2, 8, 32, 128)
 #: Trees of each forest, and the most rows that one tree is grown from.
@@ -43,13 +46,9 @@ class PublicScore:
         self._forests = []
         if codes.size >= _FEWEST_ROWS and self._present.size > 1:
             sizes = [s for s in leaf_sizes if s == leaf_sizes[0] or s * _ROWS_PER_LEAF <= codes.size]
-            bags = {"max_samples": min(codes.size, _MOST_ROWS), "bootstrap": True, "oob_score": True}
-            self._forests = [
-                kind(_N_TREES, min_samples_leaf=size, random_state=seed, **bags).fit(X, compact)
-                for size in sizes
-                for kind in _KINDS
-            ]
-        unseen = [self._spread(forest.oob_decision_function_) for forest in self._forests]
+            rows, bags = check_array(X, dtype=np.float32), _bags(codes.size, seed)
+            self._forests = [Forest(kind, size, rows, compact, bags) for size in sizes for kind in _KINDS]
+        unseen = [self._spread(forest.out_of_bag) for forest in self._forests]
         learners = np.array([np.tile(self._shares, (codes.size, 1)), *unseen])
         self.weights = likelihood_weights(learners[:, np.arange(codes.size), codes])
         self.out_of_bag = np.tensordot(self.weights, learners, axes=1)
@@ -57,6 +56,7 @@ class PublicScore:
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Class probabilities of rows X (m, d): ndarray of shape (m, n_classes)."""
         result = np.tile(self.weights[0] * self._shares, (len(X), 1))
+        X = check_array(X, dtype=np.float32) if self._forests else X
         for weight, forest in zip(self.weights[1:], self._forests, strict=True):
             result += weight * self._spread(forest.predict_proba(X))
         return result
@@ -64,7 +64,7 @@ class PublicScore:
     @property
     def broadcast_bits(self) -> float:
         """Bits of the forests: feature and threshold of each cut, class shares of each leaf."""
-        trees = [tree.tree_ for forest in self._forests for tree in forest.estimators_]
+        trees = [tree for forest in self._forests for tree, _ in forest.trees]
         cuts = sum(tree.node_count // 2 for tree in trees)
         return 64.0 * (2 * cuts + (cuts + len(trees)) * (self.n_classes - 1)) + 64.0
 
@@ -72,6 +72,48 @@ class PublicScore:
         result = np.zeros((len(compact), self.n_classes))
         result[:, self._present] = compact
         return result
+
+
+def _bags(n: int, seed: int) -> list[tuple[int, np.ndarray, np.ndarray]]:
+    """Seed, rows and their multiplicities of each tree's bootstrap sample; all forests share them."""
+    rng, bags = np.random.RandomState(seed), []
+    for tree_seed in [int(rng.randint(np.iinfo(np.int32).max)) for _ in range(_N_TREES)]:
+        drawn = np.random.RandomState(tree_seed).randint(0, n, min(n, _MOST_ROWS), dtype=np.int32)
+        bags.append((tree_seed, *np.unique(drawn, return_counts=True)))
+    return bags
+
+
+class Forest:
+    """The trees of scikit-learn's forest of the same seed, without its checks and copies of every tree.
+
+    These take longer than a small tree grows.
+    """
+
+    out_of_bag: np.ndarray  # (q, K), mean over the trees that have not seen the row; zero where every tree has
+
+    def __init__(self, kind: type, leaf_size: int, X: np.ndarray, codes: np.ndarray, bags: Sequence) -> None:
+        self._n_classes, self.trees = int(codes.max()) + 1, list[tuple[Any, np.ndarray]]()
+        total, count = np.zeros((codes.size, self._n_classes)), np.full(codes.size, len(bags))
+        with config_context(skip_parameter_validation=True):
+            for seed, bag, copies in bags:
+                tree = kind(min_samples_leaf=leaf_size, max_features="sqrt", random_state=seed)
+                tree.fit(X[bag], codes[bag], copies.astype(np.float64), check_input=False)
+                self.trees.append((tree.tree_, tree.classes_))
+                unseen = self._shares(tree.tree_, tree.classes_, X)
+                unseen[bag] = 0.0
+                total += unseen
+                count[bag] -= 1
+        self.out_of_bag = total / np.maximum(count, 1)[:, None]
+
+    def _shares(self, tree: Any, classes: np.ndarray, X: np.ndarray) -> np.ndarray:
+        """Class shares of the leaves, (m, K); a bag need not hold all classes."""
+        result = np.zeros((len(X), self._n_classes))
+        result[:, classes] = tree.predict(X)
+        return result
+
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
+        """Mean over the trees at float32 rows, (m, K)."""
+        return sum((self._shares(*tree, X) for tree in self.trees[1:]), self._shares(*self.trees[0], X)) / _N_TREES
 
 
 def likelihood_weights(probabilities: np.ndarray) -> np.ndarray:
