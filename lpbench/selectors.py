@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+from lpbench.checks import plain
 from lpbench.errors import ConfigurationError
 
 #: Ways to choose the grid point whose score is reported.
@@ -47,14 +48,9 @@ class Selector:
         """Inverse of :meth:`parse`, parameters in alphabetical order."""
         if not self.params:
             return self.name
-        written = {k: v if isinstance(v, str) else json.dumps(v, default=_plain) for k, v in self.params.items()}
+        written = {k: v if isinstance(v, str) else json.dumps(v, default=plain) for k, v in self.params.items()}
         body = ",".join(f"{k}={v}" for k, v in sorted(written.items()))
         return f"{self.name}[{body}]"
-
-
-def _plain(value: Any) -> Any:
-    """A number or an array of numpy as Python's own."""
-    return value.tolist()
 
 
 def parse_value(raw: str) -> Any:

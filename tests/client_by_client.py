@@ -1,4 +1,4 @@
-"""Users each of whom holds one record and no other: questions come as bytes, and bits are all that leaves."""
+"""Users each of whom holds one record and no other: questions come as bytes, and only numbers of the fields leave."""
 
 import pickle
 from copy import copy
@@ -9,7 +9,7 @@ import numpy as np
 from lpbench.audit.mutants import taken
 from lpbench.privacy import Device, Records, SimulatedUsers, Users
 from lpbench.privacy.device import question_of
-from lpbench.privacy.payload import pack, payload_bits, unpack
+from lpbench.privacy.payload import GridPoints, Integers, payload_bits
 from lpbench.privacy.spending import Spending, numeric_bits
 from lpbench.privacy.users import REAL_BITS, answer_streams, content_hash
 
@@ -44,6 +44,18 @@ def one_of(draws, n, place):
     return taken(draws, [place])
 
 
+def check_fits(fields, report):
+    """Refuse a report that does not fit the fields, which fix its length in bits."""
+    ends = np.cumsum([0, *(field.columns for field in fields)])
+    assert report.shape == (ends[-1],) and np.isfinite(report).all()
+    for field, start, end in zip(fields, ends, ends[1:], strict=False):
+        part = report[start:end] / field.step + field.reach if isinstance(field, GridPoints) else report[start:end]
+        size = {GridPoints: lambda f: 2 * f.reach + 1, Integers: lambda f: f.size}.get(type(field), lambda f: None)(
+            field
+        )
+        assert size is None or ((part >= 0) & (part < size) & (part == np.floor(part))).all()
+
+
 class ClientByClient(Users):
     """Users who answer each for herself, with the draws that are theirs in the simulation."""
 
@@ -75,19 +87,18 @@ class ClientByClient(Users):
         key = content_hash((verb, type(device).__name__, question, self._numbers[who]))
         number = self._answered.setdefault(key, int(self._questions[asked].max()))
         streams = answer_streams(self._root, verb, number, None if asked.size == len(self._everybody) else asked)
-        payloads = []
+        reports = []
         for k, user in enumerate(who):
             received = pickle.loads(pickle.dumps(question_of(question, np.array([k]))))
             place = np.searchsorted(asked, self._numbers[user])
             own = one_of(device.draws(streams, len(asked), question), len(asked), place)
             report = device.report(self._clients[user], received, own)
-            payloads.append(pack(fields, np.asarray(report, dtype=float).reshape(1, -1)))
-        values, legal = unpack(fields, np.concatenate(payloads))
-        assert legal.all()
+            check_fits(fields, np.asarray(report, dtype=float).ravel())
+            reports.append(report)
         if number == self._questions[asked].max():
             self._questions[asked] += 1
             self._charge(device, question, who, payload_bits(fields))
-        return values.astype(report.dtype).reshape(len(who), *report.shape[1:])
+        return np.concatenate(reports)
 
     def _charge(self, device, question, who, bits):
         budgets = [device.budgets(self._clients[u], question_of(question, np.array([k]))) for k, u in enumerate(who)]
