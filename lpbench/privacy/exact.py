@@ -72,7 +72,8 @@ def draw_whole(units: np.ndarray, rows: np.ndarray, rng: np.random.Generator) ->
 def words(rng: np.random.Generator, size: int | tuple[int, ...]) -> np.ndarray:
     """Draw whole numbers evenly from 0, ..., 2^62 - 1: int64 ndarray."""
     whole = np.asarray(rng.integers(2**64 - 1, size=size, dtype=np.uint64, endpoint=True))  # the fastest draw
-    return (whole >> np.uint64(64 - BITS)).view(np.int64)
+    whole >>= np.uint64(64 - BITS)
+    return whole.view(np.int64)
 
 
 def blocks(shape: tuple[int, ...]) -> Iterator[slice]:
@@ -123,7 +124,11 @@ def below(drawn: np.ndarray, m: ArrayLike) -> np.ndarray:
     m = np.asarray(m, dtype=np.int64)
     if m.max(initial=1) > 1 << 31:
         return drawn % m
-    return ((drawn >> 31) * m + ((drawn & (2**31 - 1)) * m >> 31)) >> 31  # floor(word * m / 2^62)
+    high, low = (drawn >> 31) * m, (drawn & (2**31 - 1)) * m
+    low >>= 31
+    high += low
+    high >>= 31
+    return high  # floor(word * m / 2^62)
 
 
 def draw_below(units: int, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:

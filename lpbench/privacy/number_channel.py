@@ -69,8 +69,9 @@ class NumberChannel(FiniteMechanism):
         cls, inputs: ArrayLike, outputs: ArrayLike, log_table: np.ndarray, rounding: str = "random"
     ) -> NumberChannel:
         """Return the channel of arrays."""
+        numbers, read_as = (tuple(np.asarray(points, dtype=float).tolist()) for points in (inputs, outputs))
         rows = tuple(tuple(row) for row in np.asarray(log_table, dtype=float).tolist())
-        return cls(tuple(np.asarray(inputs, dtype=float)), tuple(np.asarray(outputs, dtype=float)), rows, rounding)
+        return cls(numbers, read_as, rows, rounding)
 
     @cached_property
     def epsilon(self) -> float:

@@ -395,7 +395,8 @@ def _cached_properties(kind: Any) -> frozenset[str]:
     )
 
 
-_dtype_text = cache(str)  # that of a tree's nodes takes long to write
+# of each kind once: a forest has hundreds of objects, and the text of its nodes' dtype takes long to write
+_dtype_text, _is_dataclass = cache(str), cache(is_dataclass)
 
 
 class _Content(pickle.Pickler):
@@ -406,12 +407,12 @@ class _Content(pickle.Pickler):
         self.fast, self.arrays = True, hashlib.sha256()
 
     def reducer_override(self, value: Any) -> Any:
-        if type(value) is np.ndarray and not value.dtype.hasobject:  # a forest has hundreds
+        if type(value) is np.ndarray and not value.dtype.hasobject:
             self.arrays.update(np.ascontiguousarray(value).reshape(-1).view(np.uint8).data)
             return bytes, (_dtype_text(value.dtype), value.shape)
         kind: Any = type(value)
         cached = _cached_properties(kind)
-        if is_dataclass(kind) and hasattr(value, "__dict__"):  # whatever it says of itself to other pickles
+        if _is_dataclass(kind) and hasattr(value, "__dict__"):  # whatever it says of itself to other pickles
             made, arguments, state, more = object.__new__, (kind,), vars(value), ()
         elif not cached or cached.isdisjoint(vars(value)):
             return NotImplemented
