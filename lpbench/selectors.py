@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from lpbench.checks import plain
 from lpbench.errors import ConfigurationError
 
 #: Ways to choose the grid point whose score is reported.
@@ -48,7 +47,7 @@ class Selector:
         """Inverse of :meth:`parse`, parameters in alphabetical order."""
         if not self.params:
             return self.name
-        written = {k: v if isinstance(v, str) else json.dumps(v, default=plain) for k, v in self.params.items()}
+        written = {k: v if isinstance(v, str) else json.dumps(v, default=lambda number: number.tolist()) for k, v in self.params.items()}
         body = ",".join(f"{k}={v}" for k, v in sorted(written.items()))
         return f"{self.name}[{body}]"
 

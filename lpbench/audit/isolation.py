@@ -84,7 +84,8 @@ class Isolation:
             ended, said = self._listen(process)
             if ended:
                 os.killpg(process.pid, 9)
-        last = said.strip().splitlines()[-1] if said.strip() else ""
+        # processes that fail at once write between each other's lines; those that say why are not indented
+        last = next((line for line in reversed(said.splitlines()) if line[:1].strip()), "")
         return ended or (f"exit code {process.returncode}: {last}" if process.returncode else ""), said
 
     def start(

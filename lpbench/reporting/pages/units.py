@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from lpbench.analysis import read_csv
 from lpbench.experiments.method import Method
 from lpbench.reporting.artefact import OPTIMISM
 from lpbench.reporting.baselines import Constants, by_selection
@@ -163,7 +162,7 @@ def links(entry: ReportEntry, place: PageFolder) -> dict:
 def _optimism(entry: ReportEntry) -> str:
     """How much better the best grid points are than those chosen on the other half; empty where no run says it."""
     path = entry.folder / OPTIMISM
-    rows = read_csv(path) if path.is_file() else pd.DataFrame()
+    rows = pd.read_csv(path) if path.is_file() else pd.DataFrame()
     if rows.empty:
         return ""
     apart, accuracy = (rows["crossed"] - rows["oracle"]).abs(), (rows["metric"] == "accuracy").all()
