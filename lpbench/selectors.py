@@ -47,7 +47,10 @@ class Selector:
         """Inverse of :meth:`parse`, parameters in alphabetical order."""
         if not self.params:
             return self.name
-        written = {k: v if isinstance(v, str) else json.dumps(v, default=lambda number: number.tolist()) for k, v in self.params.items()}
+        written = {
+            k: v if isinstance(v, str) else json.dumps(v, default=lambda number: number.tolist())
+            for k, v in self.params.items()
+        }
         body = ",".join(f"{k}={v}" for k, v in sorted(written.items()))
         return f"{self.name}[{body}]"
 
