@@ -212,6 +212,7 @@ def _slim(svg: str) -> str:
         text = " ".join(attribute[0].split())
         return re.sub(r"-?\d+\.\d+(?:e-?\d+)?", lambda n: f"{float(n[0]):.2f}".rstrip("0").rstrip("."), text)
 
+    svg = re.sub(r"<!--.*?-->", "", svg)  # sources of formulas
     svg = re.sub(r">\s+<", "><", re.sub(r' transform="rotate\(-?0 [^"]*"', "", svg))
     svg = re.sub(r'(?<= )(?:d|x|y|width|height|points|transform)="[^"]*"', shorter, svg)
     rules = ""
