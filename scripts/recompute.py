@@ -19,12 +19,13 @@ CONSTANTS, TREES = ("private_mean", "private_majority", "private_constant"), ("d
 
 
 def read_scores(folder: Path) -> pd.DataFrame:
-    """Scores with the loss, and the data whatever is publicly known of their label's range; trees read no mask."""
+    """Scores with loss, data without known label ranges, and best: by oracle or private reports; trees read no mask."""
     rows = pd.concat([pd.read_parquet(path) for path in sorted((folder / "scores").glob("*.parquet"))])
     rows = rows[rows["status"] == "ok"]
     loss = rows["value"].where(rows["metric"].isin(["mse", "excess_risk"]), 1 - rows["value"])
     data = rows["dataset"].str.replace(r",?label_range=\w+,?", "", regex=True).str.replace("[]", "")
-    rows = rows.assign(loss=loss, data=data, best=rows["selections"].str.contains("oracle"))
+    best = rows["selections"].str.contains("oracle") | rows["method"].str.startswith("private_selection")
+    rows = rows.assign(loss=loss, data=data, best=best)
     return rows.assign(shown=rows["mask"].where(~rows["method"].isin(TREES), ""))
 
 
@@ -55,10 +56,10 @@ def number(scores: pd.DataFrame, row: dict) -> dict:
 
 
 def longest(rows: pd.DataFrame, names: int) -> pd.DataFrame:
-    """A column a method (and mask): its losses where most replications were run, on those that all columns have."""
+    """A column a method (and mask): its losses where most replications were run, on those all have; by name."""
     each = rows.groupby(["method", "shown", "experiment", "mask", "epsilon"])
     series = [(key[:names], one.set_index("replication")["loss"]) for key, one in each][::-1]  # of equals the first
-    return pd.DataFrame(dict(sorted(series, key=lambda one: len(one[1])))).dropna()
+    return pd.DataFrame(dict(sorted(series, key=lambda one: len(one[1])))).dropna().sort_index(axis=1)
 
 
 def standing(scores: pd.DataFrame, row: dict) -> dict:
