@@ -20,8 +20,7 @@ CONSTANTS, TREES = ("private_mean", "private_majority", "private_constant"), ("d
 
 def read_scores(folder: Path) -> pd.DataFrame:
     """Scores with loss, data without known label ranges, and best: by oracle or private reports; trees read no mask."""
-    rows = pd.concat([pd.read_parquet(path) for path in sorted((folder / "scores").glob("*.parquet"))])
-    rows = rows[rows["status"] == "ok"]
+    rows = pd.concat(map(pd.read_parquet, sorted((folder / "scores").glob("*.parquet")))).query("status == 'ok'")
     loss = rows["value"].where(rows["metric"].isin(["mse", "excess_risk"]), 1 - rows["value"])
     data = rows["dataset"].str.replace(r",?label_range=\w+,?", "", regex=True).str.replace("[]", "")
     best = rows["selections"].str.contains("oracle") | rows["method"].str.startswith("private_selection")
