@@ -21,6 +21,7 @@ from sklearn.base import is_classifier
 
 from lpbench.checks import check_number
 from lpbench.errors import PrivacyError, SpendingWarning
+from lpbench.privacy.guarantee import believed
 
 #: Ledgers whose block is open; the fits of all threads are entered.
 _OPEN: list[PrivacyLedger] = []
@@ -92,7 +93,8 @@ class PrivacyLedger:
         self._threads.__exit__(*error)
         repeated = [name for name in dict.fromkeys(p.method for p in self.payments) if self._count(name) > 1]
         if repeated:
-            warnings.warn(f"{self}; PrivateSelectionRegressor and PrivateSelectionClassifier choose among the settings "
+            paid = str(self).partition(";")[0]
+            warnings.warn(f"{paid}; PrivateSelectionRegressor and PrivateSelectionClassifier choose among the settings "
                           "of a method within the budget of one fit", SpendingWarning, stacklevel=2)  # fmt: skip
 
     @property
@@ -122,7 +124,8 @@ class PrivacyLedger:
         names = dict.fromkeys(p.method for p in self.payments)
         fits = ", ".join(f"{n} fit{'s' * (n > 1)} of {name}" for name in names for n in [self._count(name)])
         delta = f" and delta = {self.delta:.3g}" if self.delta else ""
-        return f"{fits or 'no fit'} paid for: a user spent at most epsilon = {self.epsilon:.6g}{delta}"
+        told = f"; {believed(self.epsilon, self.delta, 'all of them')}" if self.payments else ""
+        return f"{fits or 'no fit'} paid for: a user spent at most epsilon = {self.epsilon:.6g}{delta}{told}"
 
     def _count(self, method: str) -> int:
         return sum(p.method == method for p in self.payments)

@@ -10,8 +10,12 @@ import numpy as np
 
 from lpbench.errors import ConfigurationError, DataError, unknown_name
 
+#: Metrics of some test rows: of the group of people that fares worst, how far groups are apart, and of the first row.
+PARTIAL = ("worst_group", "group_gap", "at_point")
 #: For each metric, True where a larger value is better.
 METRICS = {"mse": False, "accuracy": True, "balanced_accuracy": True, "auc": True, "excess_risk": False}
+METRICS |= {f"{part}_mse": False for part in PARTIAL}
+METRICS |= {f"{part}_accuracy": part != "group_gap" for part in PARTIAL}
 #: Metrics of the probability of class 1 instead of the predicted class.
 BY_PROBABILITY = ("auc",)
 
@@ -34,7 +38,7 @@ class Problem:
         Public labelled sample.
     y_range : (float, float) or None
         Publicly known range of the label (regression).
-    metric : {"mse", "accuracy", "balanced_accuracy", "auc", "excess_risk"}
+    metric : {"mse", "accuracy", "balanced_accuracy", "auc", "excess_risk"}, or a part of :data:`PARTIAL` and "_mse"
         How predictions are scored.
     eta_test : ndarray or None
         True regression function at the test rows, shape (m,), or class probabilities, shape (m, K), where the
@@ -119,7 +123,24 @@ class Problem:
             return self._auc(predictions)
         if self.metric == "excess_risk":
             return self._excess_risk(predictions)
+        part, _, kind = self.metric.rpartition("_")
+        if part in PARTIAL:
+            return self._partial(
+                part, (predictions - self.y_test) ** 2 if kind == "mse" else predictions == self.y_test
+            )
         raise unknown_name("metric", self.metric, METRICS)
+
+    def _partial(self, part: str, rows: np.ndarray) -> np.ndarray:
+        """Worst mean over the groups of ``context["group"]``, or largest difference of means; or the first row."""
+        if part == "at_point":
+            return np.asarray(rows[..., 0], dtype=float)
+        group = self.context.get("group")
+        if group is None:
+            raise ConfigurationError(f"metric={self.metric!r} needs groups: name them in the manifest, `group: ...`")
+        means = np.array([rows[..., group == g].mean(axis=-1) for g in np.unique(group)])
+        if part == "group_gap":
+            return np.asarray(np.ptp(means, axis=0))
+        return np.asarray(means.min(axis=0) if METRICS[self.metric] else means.max(axis=0))
 
     def _auc(self, probabilities: np.ndarray) -> np.ndarray:
         """Share of pairs of a row of class 1 and one of another that are in the right order; ties count half."""

@@ -88,7 +88,8 @@ def standings(runs: Iterable[Run]) -> pd.DataFrame:
             losses.append((replications, 1 - values if larger else values))
             model = run.privacy.get(row["method"], "")
             rows.append({
-                **row, "task": "classification" if larger else "regression", "experiment": run.experiment,
+                **row, "task": "classification" if larger or row["metric"].endswith("accuracy") else "regression",
+                "experiment": run.experiment,
                 "role": run.roles.get(bare_name(row["dataset"]), ""), "selection": " ".join(sorted(chose[key])),
                 "setting": row["params"], "privacy": NONE if free or bare_name(row["method"]) in REFERENCES else model,
                 "seed": run.seed, "commit": run.commit,

@@ -89,6 +89,9 @@ class Manifest:
     groups : dict
         Name -> columns that tell the same thing and are protected together. The levels of a one-hot column are a group
         without being listed, and stand here under the name of the column.
+    group : dict
+        ``column`` and ``above``: test rows whose feature is above the number are one group, the others the other, for
+        ``metric=worst_group`` and ``group_gap``; ``title`` names the attribute. Never used in training.
     sensitivity : dict
         ``order`` (names of features or groups, most sensitive first; the rest follows in column order, or the word
         ``columns``) and ``reason``; ``importance``: the same by their importance in a forest on all rows
@@ -136,6 +139,7 @@ class Manifest:
     target: str | dict = ""
     features: tuple | dict = ()
     groups: dict = field(default_factory=dict)
+    group: dict = field(default_factory=dict)
     sensitivity: dict = field(default_factory=dict)
     y_range: tuple | None = None
     scale: tuple | None = None

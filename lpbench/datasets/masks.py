@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lpbench.checks import check_whole
+from lpbench.checks import check_number, check_whole
 from lpbench.errors import ConfigurationError, DataError, unknown_name
 
 
@@ -61,6 +61,59 @@ def all_private(n: int, d: int, generator: np.random.Generator) -> np.ndarray:
     return np.ones((n, d), dtype=bool)
 
 
+def equal_number(n: int, d: int, generator: np.random.Generator, *, n_protected: int | None = None) -> np.ndarray:
+    """Every user protects ``n_protected`` features (None: s*) at random places (HistOfTree sec. 6)."""
+    places = generator.random((n, d)).argsort(axis=1, kind="stable").argsort(axis=1, kind="stable")
+    return places < _n_protected(n_protected, d)
+
+
+def informative(
+    n: int, d: int, generator: np.random.Generator, *, strength: float = 1.0, label: bool = False, secret: np.ndarray
+) -> np.ndarray:
+    """User i protects feature l with probability 1 / (1 + e^-strength) if a secret bit is set, else e^-strength of it.
+
+    The secret of a feature is whether its value is above the median, or with ``label`` whether the user's label is. So
+    the odds of the bit are multiplied by e^strength where the user protects, and divided by it where not
+    (:func:`posterior_odds`), whatever epsilon is; with ``label`` each of the d features tells of the same bit.
+    """
+    return generator.random((n, d)) < _choices(strength)[secret[:, -1:] * np.ones(d, int) if label else secret[:, :d]]
+
+
+def _choices(strength: float) -> np.ndarray:
+    """Probability of protecting a feature whose secret bit is 0 and 1."""
+    return 1.0 / (1.0 + np.exp(np.array([1.0, -1.0]) * check_number("strength", strength)))
+
+
+def secret_bits(X: np.ndarray, y: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """Whether each group of columns, and last the label, is above its median, int (n, groups + 1).
+
+    Of a group of several columns it is their sum, each times its place: the level of a one-hot group.
+    """
+    place = np.array([np.sum(groups[:k] == g) + 1.0 for k, g in enumerate(groups)])
+    values = np.column_stack([(X * place)[:, groups == g].sum(axis=1) for g in range(groups.max() + 1)] + [y])
+    median = np.median(values, axis=0)
+    return np.where(median < values.max(axis=0), values > median, values >= median).astype(int)
+
+
+def posterior_odds(choices: np.ndarray, shown: np.ndarray) -> np.ndarray:
+    """Factor by which who protects what multiplies the odds of a secret bit, exactly, one a user.
+
+    Parameters
+    ----------
+    choices : ndarray of shape (2, k)
+        Probability that a user whose bit is 0, and 1, protects each of k features, independently given the bit.
+    shown : boolean ndarray of shape (n, k)
+        The mask W at these features.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        P(W | 1) / P(W | 0).
+    """
+    given = np.where(np.asarray(shown)[:, None, :], choices, 1.0 - np.asarray(choices)).prod(axis=2)
+    return np.asarray(given[:, 1] / given[:, 0])
+
+
 def read_mask(path: str, names: Sequence[str]) -> np.ndarray:
     """Read a mask of 0 and 1 from a CSV whose header has these names, in any order; boolean (rows, names)."""
     header = f"its header must be {mask_header(names)}"
@@ -94,11 +147,18 @@ MASKS: Mapping[str, Callable[..., np.ndarray]] = {
     "power_law": power_law,
     "label_only": label_only,
     "all_private": all_private,
+    "equal_number": equal_number,
+    "informative": informative,
 }
+#: Masks that depend on the users' values, which no data set without them has.
+INFORMATIVE = frozenset({"informative"})
 
 
-def make_mask(name: str, n: int, d: int, generator: np.random.Generator, params: Mapping | None = None) -> np.ndarray:
-    """Draw the named mask of shape (n, d)."""
+def make_mask(
+    name: str, n: int, d: int, generator: np.random.Generator, params: Mapping | None = None,
+    secret: np.ndarray | None = None,
+) -> np.ndarray:  # fmt: skip
+    """Draw the named mask of shape (n, d); ``secret`` holds bits of the users' values (:func:`secret_bits`)."""
     if name not in MASKS:
         raise unknown_name("mask", name, [*MASKS, "file"])
     params = dict(params or {})
@@ -106,7 +166,8 @@ def make_mask(name: str, n: int, d: int, generator: np.random.Generator, params:
     for key in params:
         if key not in known:
             raise unknown_name(f"parameter of mask {name}", key, known)
-    return MASKS[name](n, d, generator, **params)
+    given = {"secret": secret} if name in INFORMATIVE else {}
+    return MASKS[name](n, d, generator, **params, **given)
 
 
 def _n_protected(n_protected: int | None, d: int) -> int:

@@ -9,6 +9,8 @@ from lpbench.checks import check_choice, check_flag, check_whole
 from lpbench.datasets.corruption import check_corruption
 from lpbench.datasets.manifest import Manifest
 from lpbench.errors import ConfigurationError, unknown_name
+from lpbench.privacy.poisoned import Liars
+from lpbench.problem import PARTIAL
 
 #: Parameter of every real data set -> its default and its meaning; None stands for a default that depends on the set.
 REAL: Mapping[str, tuple[Any, str]] = {
@@ -16,7 +18,7 @@ REAL: Mapping[str, tuple[Any, str]] = {
     "test_size": (None, "share of test rows: 0.3 for regression, 0.2 of the private rows for classification"),
     "deduplicate": (False, "whether repeated rows are left out"),
     "rows_per_unit": (None, "most rows for training of one `unit` of the manifest, drawn at random: all"),
-    "sensitivity": ("manifest", "order of the columns: manifest, columns, reversed, random or importance"),
+    "sensitivity": ("manifest", "order of the columns: manifest, columns, reversed, random, importance or group"),
     "private_fraction": (1.0, "share of the training rows that is used"),
     "public_share": (0.0, "share of the training rows that is made public, where the set has no public rows"),
     "n_public": (None, "public rows that are used: all"),
@@ -27,7 +29,15 @@ REAL: Mapping[str, tuple[Any, str]] = {
     "label_range": ("file", "public range of the label: that of the file, or of its scale of measurement (`scale`)"),
     "labels": ("recorded", "recorded, or what takes their place: permuted, lognormal, cauchy or zeros"),
     "public_sample": ("recorded", "recorded, or how it differs: label_shift, concept_drift or missing_group"),
-    "metric": (None, "of classes: accuracy, balanced_accuracy or auc; else that of the manifest"),
+    "liars": (0.0, "share of the training users who lie"),
+    "poison": ("input", "how: input, false records, or output, false reports"),
+    "goal": ("error", "what liars want: error, point (a wrong prediction at the first test row) or flip (one class)"),
+    "defence": ("none", "of the curator: none, clip (reports beyond their 1 - 1e-6 quantile) or median (of groups)"),
+    "metric": (
+        None,
+        "of classes: accuracy, balanced_accuracy or auc; of all: worst_group or group_gap (of the manifest's `group`), "
+        "or at_point (the first test row); else that of the manifest",
+    ),
 }
 REAL_PARAMS = {name: default for name, (default, _) in REAL.items()}
 #: Where the public range of the label comes from.
@@ -36,6 +46,8 @@ LABEL_RANGES = ("file", "scale")
 SCALINGS = ("rows", "bounds")
 #: Metrics of classification.
 CLASS_METRICS = ("accuracy", "balanced_accuracy", "auc")
+#: Parameters about users who lie, in the order of :class:`lpbench.privacy.Liars`.
+LIARS = ("liars", "poison", "goal", "defence")
 #: Share of test rows where ``test_size`` is not given: 30 % is ours (HistOfTree is silent), LPCT sec. 7 uses 20 %.
 TEST_SIZE = {"regression": 0.3, "classification": 0.2}
 
@@ -67,7 +79,14 @@ def resolve_params(manifest: Manifest, params: Mapping | None) -> dict:
             "label_range=file, or add `scale: [low, high]` to the manifest"
         )
     check_corruption(manifest.name, manifest.task, resolved)
+    Liars(*(resolved[name] for name in LIARS))
     metrics = CLASS_METRICS if manifest.task == "classification" else (manifest.score,)
     resolved["metric"] = resolved["metric"] or manifest.score
-    check_choice(f"data set {manifest.name}: metric", resolved["metric"], metrics)
+    check_choice(f"data set {manifest.name}: metric", resolved["metric"], (*metrics, *PARTIAL))
+    if "group" in (*resolved["metric"].split("_"), resolved["sensitivity"]) and not manifest.group:
+        raise ConfigurationError(
+            f"data set {manifest.name}: its manifest names no group; add `group: {{column: NAME, above: NUMBER}}`"
+        )
+    if resolved["metric"] in PARTIAL:
+        resolved["metric"] += "_mse" if manifest.task == "regression" else "_accuracy"
     return resolved

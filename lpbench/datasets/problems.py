@@ -10,7 +10,7 @@ from pkgutil import resolve_name
 import numpy as np
 
 from lpbench.datasets.manifest import Manifest, load_manifest
-from lpbench.datasets.masks import make_mask, read_mask
+from lpbench.datasets.masks import INFORMATIVE, make_mask, read_mask, secret_bits
 from lpbench.datasets.parameters import resolve_params
 from lpbench.datasets.real import draw_real, group_names, group_numbers
 from lpbench.datasets.sources import raw_rows
@@ -110,7 +110,8 @@ class Draws:
         params = dict(self._mask_params)
         if name != "file":
             groups = problem.context.get("groups", np.arange(d))
-            return make_mask(name, n, int(groups.max()) + 1, generator, params)[:, groups]
+            secret = secret_bits(problem.X_train, problem.y_train, groups) if name in INFORMATIVE else None
+            return make_mask(name, n, int(groups.max()) + 1, generator, params, secret)[:, groups]
         path = params.pop("path", None)
         if params or path is None:
             raise ConfigurationError(f"mask file: give `path` and nothing else (got path={path!r}, {params})")

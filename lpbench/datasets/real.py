@@ -9,9 +9,11 @@ import numpy as np
 from lpbench.datasets import splits
 from lpbench.datasets.corruption import corrupted_labels, corrupted_public
 from lpbench.datasets.manifest import Manifest
+from lpbench.datasets.parameters import LIARS
 from lpbench.datasets.sources import load_table
 from lpbench.datasets.table import Table
 from lpbench.errors import ConfigurationError, DataError
+from lpbench.privacy.poisoned import Liars
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
 
@@ -67,10 +69,15 @@ def draw_real(manifest: Manifest, params: Mapping, streams: Streams, replication
     if scaling == "bounds of the manifest":
         arrays = {part: X.clip(0.0, 1.0) for part, X in arrays.items()}
     arrays |= {f"y_{part}": y[rows] for part, rows in parts.items()}
-    per_unit: dict[str, object] = {}
+    further: dict[str, object] = {}
+    if params["liars"] or params["defence"] != "none":
+        further["liars"] = Liars(*(params[name] for name in LIARS))
+    if manifest.group:
+        column = group_column(manifest, table)
+        further["group"] = (table.X[test, column] > manifest.group["above"]).astype(int)
     if of_train is not None:  # who has several rows spends as many times epsilon
         of_train = of_train[: train.size]
-        per_unit = {"unit": manifest.unit, "units": of_train, "rows_per_unit": int(np.bincount(of_train).max())}
+        further |= {"unit": manifest.unit, "units": of_train, "rows_per_unit": int(np.bincount(of_train).max())}
     if public.size:
         sample = arrays["X_public"], arrays["y_public"]
         arrays["X_public"], arrays["y_public"] = corrupted_public(*sample, params["public_sample"], streams)
@@ -86,9 +93,17 @@ def draw_real(manifest: Manifest, params: Mapping, streams: Streams, replication
             "groups": group_numbers(np.array(group_names(manifest, table.columns))[order].tolist()),
             "rows": train,
             "scaling": scaling,
-            **per_unit,
+            **further,
         },
     )
+
+
+def group_column(manifest: Manifest, table: Table) -> int:
+    """Column of the table that says which of two groups a person is of."""
+    name = str(manifest.group["column"])
+    if name not in table.columns:
+        raise DataError(f"data set {manifest.name}: group names {name!r}, which is no feature")
+    return list(table.columns).index(name)
 
 
 def kept_rows(table: Table, deduplicate: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -105,15 +120,19 @@ def sensitivity_order(manifest: Manifest, table: Table, choice: str, streams: St
     """Return the columns of the table, most sensitive first (a full slice where nothing moves, which copies nothing).
 
     By choice: the manifest's order, the file's columns, the manifest's reversed, one drawn at random per replication,
-    or the manifest's list of what a forest finds most important.
+    the manifest's list of what a forest finds most important, or the column of its ``group`` before all others.
     """
     unchanged = slice(None)
     if choice == "columns":
         return unchanged
     if choice == "random":
         return streams.generator("sensitivity").permutation(len(table.columns))
+    if choice == "group":
+        chosen = group_column(manifest, table)
+        return np.array([chosen, *(k for k in range(len(table.columns)) if k != chosen)])
     if choice not in ("manifest", "reversed", "importance"):
-        raise ConfigurationError(f"sensitivity={choice!r} must be manifest, columns, reversed, random or importance")
+        known = "manifest, columns, reversed, random, importance or group"
+        raise ConfigurationError(f"sensitivity={choice!r} must be {known}")
     if choice == "importance" and "importance" not in manifest.sensitivity:
         raise ConfigurationError(f"data set {manifest.name}: its manifest states no `importance` of the features")
     first = manifest.sensitivity.get("importance" if choice == "importance" else "order", "columns")

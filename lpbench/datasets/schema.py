@@ -276,6 +276,11 @@ SENSITIVITY: Keys = {
     "reason": (_TEXT, "why"),
     "importance": (_CELLS, "the same by importance in a forest on all rows, for `sensitivity=importance`"),
 }
+GROUP: Keys = {
+    "column": (_SCALAR, "feature that tells two groups of people apart, in test rows alone"),
+    "above": (_NUMBER, "number above which a row is of the second group"),
+    "title": (_TEXT, "name of the attribute"),
+}
 BOUNDS: Keys = {
     "known": (_mapped(_pair, least=1), "feature -> `[low, high]`, known without the data"),
     "reason": (_TEXT, "why they are known"),
@@ -305,6 +310,7 @@ _KEYS: Mapping[str, Check] = {
         _entry({"all_except": (_CELLS, "")}, needed=("all_except",)),
     ),
     "groups": _mapped(_CELLS),
+    "group": _entry(GROUP, needed=("column", "above")),
     "sensitivity": _entry(SENSITIVITY),
     "y_range": _or_none(_pair),
     "scale": _or_none(_pair),

@@ -8,7 +8,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Any, Self
 
@@ -22,8 +22,9 @@ from lpbench.checks import check_dense, check_domain, check_range
 from lpbench.errors import ClippingWarning, ConfigurationError, DataError, NoMaskWarning, PrivacyLeakWarning
 from lpbench.ledger import accounted, numbers_of_fit, unaccounted
 from lpbench.masks import as_groups, as_mask
-from lpbench.privacy import PublicSample, Records, SimulatedUsers, Users
+from lpbench.privacy import Liars, PoisonedUsers, PublicSample, Records, SimulatedUsers, Users
 from lpbench.privacy.mechanism import check_epsilon as check_epsilon
+from lpbench.privacy.poisoned import PARTS, farthest
 from lpbench.privacy.users import Simulation
 from lpbench.problem import BY_PROBABILITY, Problem
 from lpbench.seeds import Seed, Streams
@@ -105,6 +106,7 @@ class Task:
     counts: Callable[[np.ndarray, int], np.ndarray]
     metric: str
     simulate: Simulation
+    parts: int = 1  # groups of users who are learned from apart
 
 
 def _test_counts(y_test: np.ndarray, classes: np.ndarray | None, cells: np.ndarray, n_cells: int) -> np.ndarray:
@@ -242,11 +244,19 @@ class LocalEstimator(BaseEstimator):
             model, problem.X_train, problem.y_train, problem.mask, problem.X_public, problem.y_public
         )
         root = streams.party("users")
-        users, simulate = SimulatedUsers(records, root, **known), Simulation(records, root)
+        users = SimulatedUsers(records, root, **known)
         users.tell(None if problem.groups is None else as_groups(problem.groups, problem.X_train), problem.units)
+        liars, parts = problem.context.get("liars"), 1
+        if liars is not None:
+            users, parts = (
+                _poisoned(model, users, problem, liars, root.child("who lies")),
+                PARTS if liars.defence == "median" else 1,
+            )
+            records = users.records
+        simulate = Simulation(records, root)
         X_test = np.asarray(problem.X_test, dtype=np.float64)
         counts = partial(_test_counts, np.asarray(problem.y_test), users.classes)
-        return Task(users, X_test, streams.party("curator"), problem.score, counts, problem.metric, simulate)
+        return Task(users, X_test, streams.party("curator"), problem.score, counts, problem.metric, simulate, parts)
 
     def sweep(self, problem: Problem, budgets: Sequence[float], grid: Grid, streams: Streams) -> SweepResult:
         """Score every budget and grid point (in the order of :func:`expand_grid`); equals the loop of single fits.
@@ -268,7 +278,8 @@ class LocalEstimator(BaseEstimator):
             parts.append((model, [model.task(*pair) for pair in zip(problems, streams, strict=True)], part))
             members.append(numbers)
         with unaccounted():
-            if problems[0].metric in BY_PROBABILITY:
+            liars = problems[0].context.get("liars")  # whose reports no shortcut of a sweep knows
+            if problems[0].metric in BY_PROBABILITY or (liars and not liars.by_records):
                 scored = [[model.refitted(task, budgets, part) for task in tasks] for model, tasks, part in parts]
             else:
                 scored = self.learn_grids(parts, budgets)
@@ -297,17 +308,32 @@ class LocalEstimator(BaseEstimator):
                 continue
             budget = {"epsilon": epsilon} if self.uses_epsilon else {}
             for g, point in enumerate(points):
-                model = clone(self).set_params(random_state=task.streams, **budget, **point)
-                model.learn_from(task.users.fresh())
-                if task.metric in BY_PROBABILITY:
-                    values[b, g] = task.score(model.predict_proba(task.X_test)[:, 1])
-                else:
-                    values[b, g] = task.score(model.predict(task.X_test))
+                users, found = task.users.fresh(), []
+                for k in range(task.parts):
+                    model = clone(self).set_params(random_state=task.streams, **budget, **point)
+                    model.learn_from(users if task.parts == 1 else users.take(np.arange(k, users.n, task.parts)))
+                    by_probability = task.metric in BY_PROBABILITY
+                    found.append(
+                        model.predict_proba(task.X_test)[:, 1] if by_probability else model.predict(task.X_test)
+                    )
+                # of two classes the median is the more frequent one
+                values[b, g] = task.score(
+                    found[0] if task.parts == 1 else np.median(found, axis=0).astype(found[0].dtype)
+                )
         return SweepResult(values)
 
     def for_problem(self, problem: Problem) -> Self:
         """Return a clone that knows the problem's public range of the label or classes, where these were left open."""
         return _told(clone(self), problem)
+
+
+def _poisoned(model: Any, users: SimulatedUsers, problem: Problem, liars: Liars, streams: Streams) -> PoisonedUsers:
+    """Users some of whom lie; the point whose prediction they want wrong is the first test row."""
+    y: Any = np.asarray(problem.y_test[:1])
+    y = y if users.classes is None else np.searchsorted(users.classes, y)
+    [wrong] = farthest(y, users.y_range, users.classes)
+    point = model._to_unit_cube(np.asarray(problem.X_test[:1], dtype=np.float64))[0], wrong
+    return PoisonedUsers.of(users, replace(liars, point=point), streams)
 
 
 def sealed(

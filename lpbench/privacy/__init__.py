@@ -18,6 +18,7 @@ from lpbench.privacy.mechanism import (
 )
 from lpbench.privacy.number_channel import NumberChannel, optimal_unbiased, rr_on_bins
 from lpbench.privacy.piecewise import Hybrid, Piecewise
+from lpbench.privacy.poisoned import Liars, PoisonedUsers, worst_influence
 from lpbench.privacy.prior_response import PriorResponse, prior_reports, ranked_classes
 from lpbench.privacy.privunit import PrivUnitG, SignedPrivUnitG, privunit_reports, report_coefficients, unit_vectors
 from lpbench.privacy.randomized_response import (
@@ -50,9 +51,11 @@ __all__ = [
     "HadamardResponse",
     "Hybrid",
     "Laplace",
+    "Liars",
     "Mechanism",
     "NumberChannel",
     "Piecewise",
+    "PoisonedUsers",
     "PriorResponse",
     "PrivUnitG",
     "PublicSample",
@@ -86,4 +89,5 @@ __all__ = [
     "subset_reports",
     "sum_of_laplace",
     "unit_vectors",
+    "worst_influence",
 ]

@@ -37,6 +37,8 @@ class Guarantee:
         Bits broadcast to one user (partition, thresholds).
     note : str
         Caveats, e.g. a public bound that was taken from protected data.
+    beside : str
+        What users give away that epsilon does not count, such as a mask that differs from user to user.
     """
 
     model: str
@@ -46,6 +48,7 @@ class Guarantee:
     bits_up: float = math.nan
     bits_down: float = 0.0
     note: str = ""
+    beside: str = ""
 
     def __post_init__(self) -> None:
         check_choice("model", self.model, MODELS)
@@ -62,8 +65,19 @@ class Guarantee:
         budget = f"epsilon = {self.epsilon:g}" + (f" and delta = {self.delta:.3g}" if self.delta else "")
         sends = f"{self.rounds} message{'s' * (self.rounds != 1)}"
         bits = "" if math.isnan(self.bits_up) else f" of {self.bits_up:.6g} bits" + " in all" * (self.rounds != 1)
-        return f"A user spends {budget} ({self.model}: {MODELS[self.model]}) and sends {sends}{bits}{note}."
+        spends = f"A user spends {budget} ({self.model}: {MODELS[self.model]}) and sends {sends}{bits}{note}."
+        told = believed(self.epsilon, self.delta)
+        return " ".join(filter(None, [spends, f"{told[:1].upper()}{told[1:]}.", self.beside]))
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as a plain dictionary."""
         return asdict(self)
+
+
+def believed(epsilon: float, delta: float = 0.0, fits: str = "one fit") -> str:
+    """A budget in words: the belief in a binary secret, whose odds rise by at most e^epsilon (Bayes' rule)."""
+    most = 1.0 / (1.0 + math.exp(-epsilon))
+    but = f", but for a chance of {delta:.3g}" if delta else ""
+    shown = f"{most:.1%}" if 0.99 <= most < 1 else f"{most:.0%}"
+    secret = "whoever was believed to have a binary secret with 50 %"
+    return f"{secret} is believed with at most {shown} after {fits}{but}"

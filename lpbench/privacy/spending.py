@@ -60,6 +60,7 @@ class Spending:
     revealed: bool = False
     central: bool = False
     shown_read: bool = False
+    mask_read: bool = False
     notes: list[str] = field(default_factory=list)
     units: np.ndarray | None = None  # person of each user's row, numbered from zero: a person spends on all of them
     _accounts: list[Account] = field(default_factory=lambda: [Account()])
@@ -141,6 +142,17 @@ class Spending:
             bits_up=public + max(a.bits_up for a in accounts),
             bits_down=max(a.bits_down for a in accounts),
             note=self._note(),
+            beside=self._beside(mask),
+        )
+
+    def _beside(self, mask: np.ndarray | None) -> str:
+        """That epsilon does not count the mask, where the method reads it and users differ in it."""
+        read = self.shown_read or self.mask_read
+        if not read or mask is None or not len(mask) or (mask == mask[0]).all():
+            return ""
+        return (
+            "The method reads who protects what, which epsilon does not count: a choice that depends on a secret gives "
+            "it away (lpbench.datasets.masks.posterior_odds)."
         )
 
     def _note(self) -> str:

@@ -277,7 +277,7 @@ class SimulatedUsers(Users):
 
     @property
     def mask(self) -> np.ndarray:
-        mask = self._records.mask
+        mask, self._accounts.spending.mask_read = self._records.mask, True
         return np.ones(self._records.X.shape, dtype=bool) if mask is None else mask
 
     @property

@@ -1,0 +1,266 @@
+"""Users of whom some lie: false records through honest devices, or false reports; and the influence of one report.
+
+The wrapper knows no method and no mechanism: a lie is a record, and the worst report is found among what the device may
+send. What a method sees, and what honest users spend, stay as they are.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+
+from lpbench.checks import check_choice, check_number
+from lpbench.privacy.device import Device, question_of, summed
+from lpbench.privacy.gaussian import Gaussian
+from lpbench.privacy.mechanism import AdditiveMechanism, FiniteMechanism
+from lpbench.privacy.payload import GridPoints
+from lpbench.privacy.privunit import PrivUnitG
+from lpbench.privacy.records import Records
+from lpbench.privacy.users import SimulatedUsers
+from lpbench.seeds import Streams
+
+#: What liars send: honest reports on false records, or the report of their device that argues most for the lie.
+POISONS = ("input", "output")
+#: What they want: ``error``, the label farthest from one's own; ``point``, a wrong prediction at one place, whose
+#: features all of them claim; ``flip``, one class for everybody (of numbers: the upper end).
+GOALS = ("error", "point", "flip")
+#: What the curator does: ``clip`` cuts reports beyond which an honest one lies with probability :data:`BEYOND`;
+#: ``median`` fits :data:`PARTS` groups of users apart and predicts the median, or the most frequent class.
+DEFENCES = ("none", "clip", "median")
+BEYOND, PARTS = 1e-6, 9
+#: Honest reports among which a liar chooses; numbers in all reports drawn for that; what stands for "without bound".
+TRIED, _MOST_NUMBERS, _HUGE = 64, 10_000_000, 1e9
+#: Mechanisms that add noise, whose reports have no end.
+_ADDITIVE = (AdditiveMechanism, Gaussian)
+
+
+@dataclass(frozen=True)
+class Liars:
+    """Who lies, and to what end."""
+
+    share: float  # of the users
+    poison: str = "input"
+    goal: str = "error"
+    defence: str = "none"
+    #: Features and label (or class code) of the record that ``goal="point"`` claims: an end of the range, or a class.
+    point: tuple[np.ndarray, Any] | None = None
+
+    @property
+    def by_records(self) -> bool:
+        """Whether false records are all that is wrong."""
+        return self.poison == "input" and self.defence == "none"
+
+    def __post_init__(self) -> None:
+        check_number("liars", self.share, least=0, most=1)
+        for name, value, known in (
+            ("poison", self.poison, POISONS), ("goal", self.goal, GOALS), ("defence", self.defence, DEFENCES),
+        ):  # fmt: skip
+            check_choice(name, value, known)
+
+
+def farthest(y: np.ndarray, y_range: tuple[float, float] | None, classes: np.ndarray | None) -> np.ndarray:
+    """Label at the end of the range that is farther off, or the next class code."""
+    if classes is not None:
+        return (y + 1) % len(classes)
+    assert y_range is not None
+    ends = np.where(np.isfinite(y_range), y_range, [y.min(), y.max()])
+    return np.asarray(np.where(y - ends[0] > ends[1] - y, ends[0], ends[1]))
+
+
+class PoisonedUsers(SimulatedUsers):
+    """Simulated users of whom a share lies; with share 0 every answer is that of the users as they are."""
+
+    _liars: Liars
+    _lying: np.ndarray  # (n,), who of these users lies
+    _opposite: Records  # records that argue against each lie
+
+    @classmethod
+    def of(cls, users: SimulatedUsers, liars: Liars, streams: Streams) -> PoisonedUsers:
+        """Let a share of users lie, drawn by ``streams`` whatever the share: more liars contain fewer."""
+        twin = object.__new__(cls)
+        vars(twin).update(vars(users))
+        records, n = users._records, users.n
+        rank = streams.generator("liars").permutation(n)
+        twin._liars, twin._lying = liars, rank < round(liars.share * n)
+        X, y = records.X, records.y
+        if liars.share:
+            claimed = farthest(y, users.y_range, users.classes)
+            if liars.goal == "flip":
+                claimed = np.full_like(y, len(users.classes) - 1 if users.classes is not None else claimed.max())
+            elif liars.goal == "point" and liars.point is not None:
+                X = np.where(twin._lying[:, None], liars.point[0], X)
+                claimed = np.full_like(y, liars.point[1])
+            y = np.where(twin._lying, claimed, y)
+            twin._records = Records(X, y, records.mask)
+            against = np.where(twin._lying, farthest(y, users.y_range, users.classes), y)
+        twin._opposite = Records(X, against if liars.share else y, records.mask)
+        return twin
+
+    @property
+    def records(self) -> Records:
+        """What the users' devices hold, false records included; for the harness alone."""
+        return self._records
+
+    def _part(self, who: np.ndarray) -> Any:
+        twin = super()._part(who)
+        twin._lying, twin._opposite = self._lying[who], self._opposite.take(who)
+        return twin
+
+    def _writes(self, who: np.ndarray | None = None) -> np.ndarray:
+        """Places, among those asked, of liars who write reports of their own."""
+        lying = self._lying if who is None else self._lying[who]
+        return np.flatnonzero(lying) if self._liars.poison == "output" else np.empty(0, dtype=int)
+
+    def ask(self, device: Device[Any], question: Any, who: np.ndarray | None = None) -> np.ndarray:
+        reports, places = super().ask(device, question, who), self._writes(who)
+        if places.size:
+            users = places if who is None else np.asarray(who)[places]
+            reports = reports.copy()
+            reports[places] = self._written(device, question_of(question, places), users)
+        if self._liars.defence == "clip":
+            return self._cut(reports, device, question, self._records if who is None else self._records.take(who))
+        return reports
+
+    def sums(self, device: Device[Any], question: Any, by: np.ndarray | None = None) -> np.ndarray:
+        """The honest users' sum by its law, and the liars' reports."""
+        liars = self._writes()
+        if not liars.size or device.columns(question) * liars.size > _MOST_NUMBERS:  # too long to write: false records
+            return super().sums(device, question, by)
+        honest, own = np.flatnonzero(~self._lying), question_of(question, liars)
+        rest = self.take(honest)
+        found: Any = SimulatedUsers.sums(
+            rest, device, question_of(question, honest), None if by is None else by[honest]
+        )
+        reports = self._written(device, own, liars)
+        if self._liars.defence == "clip":
+            reports = self._cut(reports, device, own, self._records.take(liars))
+        if not isinstance(found, np.ndarray):  # sums that are drawn when they are looked up
+            return super().sums(device, question, by)
+        if by is None:
+            return np.asarray(found + summed(device, reports, own, None))
+        theirs, groups = summed(device, reports, own, by[liars]), by.max() + 1
+        both = np.zeros((groups, found.shape[1]))
+        both[: len(found)] += found
+        both[: len(theirs)] += theirs
+        return both
+
+    def chain(self, device: Device[Any], question: Any) -> Any:
+        liars = self._writes()
+        if not liars.size and self._liars.defence != "clip":
+            return super().chain(device, question)
+        super().chain(device, question)  # which is charged; the reports are drawn again, one after the other
+        streams, lying = self._root.child("poisoned chain"), self._lying if liars.size else np.zeros(self.n, dtype=bool)
+        for place, user in enumerate(question.order):
+            record = self._records.take([user])
+            if lying[user]:
+                report = self._written(device, question, np.array([user]))
+            else:
+                report = device.report(record, question, device.draws(streams.child("step", place=place), 1, question))
+            if self._liars.defence == "clip":
+                report = self._cut(report, device, question, record)
+            question = question.after(report[0])
+        return question
+
+    def _written(self, device: Device[Any], question: Any, users: np.ndarray) -> np.ndarray:
+        """The reports of liars; ``question`` is that to them."""
+        streams = self._root.child("lies")
+        return worst_reports(device, question, self._records.take(users), self._opposite.take(users), streams)
+
+    def _cut(self, reports: np.ndarray, device: Device[Any], question: Any, records: Records) -> np.ndarray:
+        """Reports cut where an honest one of any label lies with probability :data:`BEYOND`; the ends are public."""
+        mechanism, ends = (
+            device.mechanism(question),
+            (self.y_range if self.classes is None else (0, len(self.classes) - 1)),
+        )
+        if not isinstance(mechanism, _ADDITIVE) or ends is None or not np.isfinite(ends).all():
+            return reports
+        inputs = np.concatenate([
+            device.inputs(Records(records.X, np.full_like(records.y, end), records.mask), question) for end in ends
+        ])  # fmt: skip
+        reach = quantile(mechanism)
+        return np.clip(reports, inputs.min(axis=0) - reach, inputs.max(axis=0) + reach)
+
+
+def quantile(mechanism: Any) -> float:
+    """Noise that an honest entry exceeds with probability :data:`BEYOND`, or less."""
+    if isinstance(mechanism, Gaussian):
+        return float(mechanism.sigma * -ndtri(BEYOND))
+    tail = math.log(0.5 / BEYOND)
+    if hasattr(mechanism, "scale"):
+        return float(mechanism.scale * tail + getattr(mechanism, "step", 0.0))
+    return float(mechanism.sensitivity * (1.0 + tail / mechanism.epsilon))
+
+
+def worst_reports(device: Device[Any], question: Any, lie: Records, opposite: Records, streams: Streams) -> np.ndarray:
+    """Of the reports that devices may send, one a liar that argues most for her lie and against its opposite.
+
+    Noisy numbers are the largest that fit into the report; of finitely many, the most telling of :data:`TRIED` honest
+    reports on the lie: by its likelihood ratio where the mechanism is written out, else along the difference of the
+    inputs, or of the mean reports.
+    """
+    mechanism = device.mechanism(question)
+    claimed, against = (np.asarray(device.inputs(records, question)) for records in (lie, opposite))
+    towards = claimed.astype(float) - against
+    if isinstance(mechanism, _ADDITIVE) and mechanism.epsilon < math.inf:
+        [field] = device.fields(question)[:1]
+        huge = field.reach * field.step if isinstance(field, GridPoints) else _HUGE * (1.0 + quantile(mechanism))
+        bounded = claimed + np.sign(towards) * huge
+        return np.clip(bounded, -huge, huge) if isinstance(field, GridPoints) else bounded
+    n, tried = len(lie), max(1, min(TRIED, _MOST_NUMBERS // max(1, len(lie) * device.columns(question))))
+    own = np.repeat(np.arange(n), tried)
+
+    def drawn(records: Records, name: str) -> np.ndarray:
+        asked = question_of(question, own)
+        draws = device.draws(streams.child(name), own.size, asked)
+        found = np.asarray(device.report(records.take(own), asked, draws))
+        return found.reshape(n, tried, *found.shape[1:])
+
+    sent = drawn(lie, "lie")
+    flat = sent.reshape(n, tried, -1).astype(float)
+    named, alike = claimed.dtype.kind in "iu" and sent.dtype.kind in "iu", claimed.shape == sent[:, 0].shape
+    if named and claimed.ndim == 1 and sent.ndim == 2 and isinstance(mechanism, FiniteMechanism):
+        channel = mechanism.log_channel()
+        with np.errstate(invalid="ignore"):
+            score = np.nan_to_num(channel[claimed[:, None], sent] - channel[against[:, None], sent])
+    elif named and claimed.ndim == 1:  # members of a subset
+        score = (sent == claimed[:, None, None]).any(axis=2) - 1.0 * (sent == against[:, None, None]).any(axis=2)
+    elif named and alike:
+        return claimed  # reports name what they are about: the truth of the lie is the most telling
+    else:
+        along = towards.reshape(n, -1)
+        if not (sent.dtype.kind == "f" and alike):
+            along = flat.mean(axis=1) - drawn(opposite, "opposite").reshape(n, tried, -1).mean(axis=1)
+        score = np.einsum("ijk,ik->ij", flat, along)
+    return sent[np.arange(n), score.argmax(axis=1)]
+
+
+def worst_influence(mechanism: Any) -> float:
+    """How far one report can move the curator's estimate, as a multiple of what one record can; exact.
+
+    inf where reports have no end; NaN where the mechanism states no estimate. On a grid, ends are those of the payload.
+    """
+    if math.isinf(mechanism.epsilon):
+        return 1.0
+    if isinstance(mechanism, PrivUnitG):
+        return math.inf
+    if isinstance(mechanism, _ADDITIVE):
+        grid = mechanism.fields()[0]
+        return 2.0 * grid.reach * grid.step / mechanism.sensitivity if isinstance(grid, GridPoints) else math.inf
+    if hasattr(mechanism, "bound"):
+        return float(mechanism.bound)  # of numbers in [-1, 1]
+    if hasattr(mechanism, "piecewise"):
+        return float(max(mechanism.point, mechanism.piecewise.bound if mechanism.share else 0.0))
+    if hasattr(mechanism, "outputs"):
+        return float(np.ptp(mechanism.outputs) / 2.0)
+    if not hasattr(mechanism, "estimate"):
+        return math.nan
+    bits = getattr(mechanism, "response", mechanism)
+    if hasattr(bits, "bit_epsilon"):
+        return float(1.0 / np.tanh(bits.bit_epsilon / 2.0))
+    reports = np.eye(int(getattr(mechanism, "n_reports", mechanism.n_categories)))
+    estimates = np.array([mechanism.estimate(row, 1) for row in reports])
+    return float(np.ptp(estimates, axis=0).max())
