@@ -24,6 +24,7 @@ _SETTINGS = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
     "MLFLOW_ENABLE_AI_GATEWAY": "false",
+    "PYTHONWARNINGS": "ignore",  # of MLflow's own dependencies
 }
 
 
