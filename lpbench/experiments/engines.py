@@ -18,11 +18,10 @@ from typing import Any
 
 import joblib
 from joblib.externals.loky.process_executor import TerminatedWorkerError
-from rich.console import Console
-from rich.progress import track
 
 from lpbench.errors import ConfigurationError
 from lpbench.experiments.config import BACKENDS
+from lpbench.experiments.progress import Progress
 from lpbench.files import discard_unfinished
 
 #: Calls per worker that Ray gets at once: joblib cannot hand back its results one by one.
@@ -109,11 +108,14 @@ def in_order(
     function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], workers: int, title: str = ""
 ) -> list[Any]:
     """``function(*call)`` of every call, in their order, by processes of this machine that end with their parent."""
-    with _processes(workers):
-        tasks = (joblib.delayed(function)(*call) for call in calls)
-        results = joblib.Parallel(batch_size=1, return_as="generator")(tasks)
-        hidden = not sys.stderr.isatty()
-        return list(track(results, title, len(calls), console=Console(stderr=True), disable=hidden))
+    with _processes(workers), Progress(bool(title)) as progress:
+        tasks, results = (joblib.delayed(function)(*call) for call in calls), []
+        progress.stage(f"{len(calls)} {title}")
+        progress.expect(len(calls))
+        for result in joblib.Parallel(batch_size=1, return_as="generator")(tasks):
+            results.append(result)
+            progress.advance(1)
+        return results
 
 
 @contextmanager
