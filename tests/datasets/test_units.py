@@ -39,7 +39,7 @@ def test_rows_that_repeat_an_identifier_are_warned_of():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         prepare(RAW.assign(patient_id=range(6)), replace(MANIFEST, unit=""))
-        prepare(RAW.assign(patient_id=[0, 0, 2, 0, 1, 0]), replace(MANIFEST, unit=""))  # counts of the word "patient id"
+        prepare(RAW.assign(patient_id=[0, 0, 2, 0, 1, 0]), replace(MANIFEST, unit=""))  # counts of a word
 
 
 @pytest.mark.parametrize("replication", range(5))
