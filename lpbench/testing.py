@@ -102,13 +102,15 @@ def check_sweep(selector: str) -> None:
 
 
 def check_batches(selector: str) -> None:
-    """Several replications at once give what each gives alone."""
+    """Several replications at once, of samples that differ, give what each gives alone."""
     method = registry.method(selector)
     model = method.build()
-    problem = problem_for(model)
-    points, streams = few_points(model.resolve_grid(method.grid, problem), 2), [Streams(1), Streams(2)]
-    together = model.sweep_many([problem, problem], [2.0], points, streams)
-    for result, own in zip(together, streams, strict=True):
+    whole = problem_for(model)
+    mask = None if whole.mask is None else whole.mask[:60]
+    problems = [whole, replace(whole, X_train=whole.X_train[:60], y_train=whole.y_train[:60], mask=mask)]
+    points, streams = few_points(model.resolve_grid(method.grid, whole), 2), [Streams(1), Streams(2)]
+    together = model.sweep_many(problems, [2.0], points, streams)
+    for problem, result, own in zip(problems, together, streams, strict=True):
         alone = model.for_problem(problem).sweep(problem, [2.0], points, own)
         np.testing.assert_allclose(result.values, alone.values, rtol=1e-9)
 

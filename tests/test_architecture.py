@@ -180,14 +180,6 @@ def test_no_test_reads_results_of_the_checkout_that_are_not_committed():
     assert {name for name, others in named.items() if others} <= {"test_architecture.py", "test_install.py"}
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/architecture.md"])
-def test_pages_name_modules_that_exist(page):
-    text = (ROOT / page).read_text(encoding="utf-8")
-    named = set(re.findall(r"`((?:lpbench|results/published|docs)/[\w/.]*)`", text))
-    assert len(named) >= 8
-    assert [path for path in sorted(named) if not (ROOT / path).exists()] == []
-
-
 def test_the_picture_shows_the_floors_that_are_held():
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
         "contracts"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import os
 import re
-import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -20,8 +19,6 @@ from lpbench.seeds import Streams
 from scripts.audits import power
 
 PAGE = ROOT / "docs" / "audit_your_own.md"
-#: Seconds of processor time that a command may take.
-SECONDS = 30
 
 
 def blocks(language: str) -> list[str]:
@@ -30,19 +27,15 @@ def blocks(language: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """Output of all commands, the folder they ran in, and the processor time of one command."""
+    """Output of all commands, and the folder they ran in."""
     folder = tmp_path_factory.mktemp("audit")
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    commands = "\n".join(blocks("sh"))
     done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", commands],
+        ["bash", "-euo", "pipefail", "-c", "\n".join(blocks("sh"))],
         cwd=folder, env=os.environ | {"PATH": path}, capture_output=True, text=True, timeout=1200,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return done.stdout, folder, spent / commands.count("lpbench audit")
+    return done.stdout, folder
 
 
 @pytest.mark.slow
@@ -56,11 +49,6 @@ def test_the_output_is_what_the_page_shows(run):
 @pytest.mark.slow
 def test_the_picture_is_drawn(run):
     assert (run[1] / "halved.svg").read_text(encoding="utf-8").startswith("<?xml")
-
-
-@pytest.mark.slow
-def test_a_command_takes_seconds(run):
-    assert run[2] < SECONDS
 
 
 @pytest.fixture(scope="module")

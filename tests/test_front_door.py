@@ -19,7 +19,7 @@ from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer, OneHotEncoder, PolynomialFeatures
 
 from lpbench.cli.new_dataset import new_dataset
-from lpbench.errors import ClippingWarning, ConfigurationError, DataError, NoMaskWarning, PrivacyError, SpendingWarning
+from lpbench.errors import ConfigurationError, DataError, NoMaskWarning, PrivacyError, SpendingWarning
 from lpbench.estimators import (
     DT,
     KRR,
@@ -41,7 +41,6 @@ from lpbench.masks import as_mask, through
 from lpbench.privacy import SimulatedUsers
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
-from lpbench.testing import METHOD_CHECKS
 
 RNG = np.random.default_rng(0)
 N = 60
@@ -342,12 +341,3 @@ def test_one_class_constant_labels_one_user_and_three_whole_numbers():
     )
     with pytest.raises(DataError, match=r"n_samples = 1: .*; pass more users or fewer candidates"):
         PrivateSelectionRegressor(y_range=(0, 1)).fit(X[:1], Y[:1], mask=[0])
-
-
-def test_the_checks_of_a_method_say_nothing_about_their_own_data():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", ClippingWarning)
-        warnings.simplefilter("error", NoMaskWarning)
-        for name, check in METHOD_CHECKS.items():
-            if name not in ("workers", "audit"):
-                check("histoftree_cart")

@@ -1,9 +1,10 @@
 """Plug-in methods that break their promise, each beside an honest twin, written from the documented interface alone.
 
-``BASES`` holds honest methods. ``LEAKS`` holds mutants: each replaces a few fragments of its base, which is its twin.
-They are written as edits in ``_TABLE``, where E is the stated epsilon and n the number of users:
+``BASES`` holds honest methods, ``LEAKS`` the modules of mutants: each replaces a few fragments of its base. Of
+leaks that one rule refuses, as that a device states a report of its own, one each is here. They are written as edits in
+``_TABLE``, where E is the stated epsilon and n the number of users:
 
-- ``[kind]`` begins a group, ``@ name | base | true loss | what it reveals`` a mutant;
+- ``[kind]`` is a heading, ``@ name | base | true loss | what it reveals`` a mutant;
 - ``~ old ==> new`` replaces a fragment (``$`` in ``new`` is ``old``, a backslash with n ends a line in every edit);
 - ``= new`` replaces the call that asks the users, ``! code`` runs on the device before it returns its inputs,
   ``& code`` ends a ``report`` of the device's own, which knows the ``honest`` one; `` ;; `` separates such edits;
@@ -18,41 +19,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Base:
-    """An honest method: a plug-in module, whose estimator is ``Fresh``, and what its YAML says."""
+    """An honest method: a plug-in module, whose estimator is ``Fresh``."""
 
-    task: str
-    privacy: str
     inputs: str  # the line that returns what a device randomises
     ask: str  # the call that asks
     source: str
-
-    def yaml(self, name: str) -> str:
-        """Return the YAML that goes with the module ``name``."""
-        return (
-            f"name: {name}\ntitle: {name}\ntask: {self.task}\nprivacy: {self.privacy}\nestimator: {name}.Fresh\n"
-            'grid: {slices: [1, 2, 4, 8]}\ntuning_free: {slices: 4}\nreference: ""\n'
-        )
-
-
-@dataclass(frozen=True)
-class Leak:
-    """A base with replacements ``(old, new)``, one after the other, each of a fragment that occurs once."""
-
-    base: str
-    edits: tuple[tuple[str, str], ...]
-    why: str
-    loss: str  # true loss of a user
-    kind: str
-
-    @property
-    def source(self) -> str:
-        """The module of the mutant."""
-        source = BASES[self.base].source
-        for old, new in self.edits:
-            if source.count(old) != 1:
-                raise ValueError(f"{old!r} occurs {source.count(old)} times in {self.base}")
-            source = source.replace(old, new)
-        return source
 
 
 _HEAD = '''"""A method to be audited."""
@@ -234,27 +205,6 @@ CELL = CellDevice()
 _ASK_CELLS = """        self.table_ = users.sums(CELL, question).reshape(self.slices, -1)
         return self
 """
-_PAIRS = """class PairDevice(Device[Question]):
-    def mechanism(self, question):
-        return Laplace.for_budget(question.epsilon, sensitivity=2.0)
-    def columns(self, question):
-        return 2
-    def inputs(self, records, question):
-        low, high = question.y_range
-        label = (np.clip(records.y, low, high) - low) / max(high - low, 1e-12)
-        return np.column_stack([label, np.clip(records.X[:, -1], 0.0, 1.0)])
-
-PAIR = PairDevice()
-
-"""
-_ASK_PAIRS = """        low, high = question.y_range
-        label, _ = users.ask(PAIR, question).mean(axis=0)
-        self.means_ = np.full(self.slices, low + float(np.clip(label, 0, 1)) * (high - low))
-        return self
-"""
-_CLOUD = _PAIRS.replace(
-    "Laplace.for_budget(question.epsilon, s", "Gaussian.for_budget(question.epsilon, 1e-6, s"
-).replace("sensitivity=2.0", "sensitivity=2.0**0.5")
 _STEPS = """@dataclass(frozen=True)
 class Step:
     order: np.ndarray
@@ -306,9 +256,8 @@ _LABEL, _SHOWN = 'protects = "label"', 'protects = "label"\n    uses_public = Tr
 _MASK, _RECORD = 'protects = "mask"\n    uses_mask = True', 'protects = "record"'
 
 
-def _base(privacy: str, inputs: str, ask: str, *parts: str, protects: str = _LABEL) -> Base:
-    source = "".join((_HEAD, *parts)).replace(_LABEL, protects)
-    return Base("classification" if _CLASSIFIER in parts else "regression", privacy, inputs, ask, source)
+def _base(inputs: str, ask: str, *parts: str, protects: str = _LABEL) -> Base:
+    return Base(inputs, ask, "".join((_HEAD, *parts)).replace(_LABEL, protects))
 
 
 _CLIP, _REST = "return np.clip(records.y, *question.y_range)", "return np.clip(records.y - known, *question.y_range)"
@@ -316,24 +265,21 @@ _COUNT, _CELL = "return np.bincount(where, weights=labels, minlength=question.sl
 _ABOVE, _CLASS, _ONE = "return records.y > question.y_range[0]", "return records.y", "users.ask(LABEL, question)"
 _ALL, _MANY, _EACH = "users.ask(device, question)", "users.ask(device, question, who)", "users.ask(CLASS, question)"
 _SUMS, _LEFT, _SUM = "users.sums(CELL, question)", "users.ask(REST, question)", "users.release(SUM, question)"
-_PAIR, _BOTH, _CHAIN = "return np.column_stack", "users.ask(PAIR, question)", "last = users.chain(STEP, question)"
+_CHAIN = "last = users.chain(STEP, question)"
 _OFF = "return np.clip(records.y - question.known, -question.radius, question.radius)"
 _ASKED = "reports = users.ask(OFFSET, Offsets(known, max(high - low, 1e-12), self.epsilon))"
-_QUESTION = "        question = Question(self.y_range_, self.epsilon)\n"
 
 BASES: dict[str, Base] = {
-    "bins": _base("label_ldp", _CLIP, _ONE, _BINS, _REGRESSOR, _ASK_BINS, _WHERE, _MEANS),
-    "votes": _base("label_ldp", _CLASS, _EACH, _VOTES, _CLASSIFIER, _ASK_VOTES),
-    "rounds": _base("label_ldp", _CLIP, _ALL, _BINS, _ROUNDS, _REGRESSOR, _ASK_ROUNDS, _WHERE, _MEANS),
-    "groups": _base("ldp", _ABOVE, _MANY, _GROUPS, _REGRESSOR, _ASK_GROUPS, protects=_RECORD),
-    "public": _base("label_ldp", _REST, _LEFT, _PUBLIC, _REGRESSOR, _ASK_PUBLIC, _WHERE, _MEANS, protects=_SHOWN),
-    "central": _base("label_cdp", _COUNT, _SUM, _CENTRAL, _REGRESSOR, _ASK_CENTRAL),
-    "masked": _base("semi_feature_ldp", _CLIP, _ONE, _BINS, _MASKED, _REGRESSOR, _ASK_MASKED, _MEANS, protects=_MASK),
-    "cells": _base("ldp", _CELL, _SUMS, _CELLS, _CLASSIFIER, _ASK_CELLS, protects=_RECORD),
-    "pairs": _base("ldp", _PAIR, _BOTH, _PAIRS, _REGRESSOR, _QUESTION, _ASK_PAIRS, protects=_RECORD),
-    "cloud": _base("ldp", _PAIR, _BOTH, _CLOUD, _REGRESSOR, _QUESTION, _ASK_PAIRS, protects=_RECORD),
-    "steps": _base("label_ldp", "return records.y > question.cut", _CHAIN, _STEPS, _REGRESSOR, _ASK_STEPS),
-    "offsets": _base("label_ldp", _OFF, _ASKED, _OFFSETS, _REGRESSOR, _ASK_OFFSETS, _MEANS),
+    "bins": _base(_CLIP, _ONE, _BINS, _REGRESSOR, _ASK_BINS, _WHERE, _MEANS),
+    "votes": _base(_CLASS, _EACH, _VOTES, _CLASSIFIER, _ASK_VOTES),
+    "rounds": _base(_CLIP, _ALL, _BINS, _ROUNDS, _REGRESSOR, _ASK_ROUNDS, _WHERE, _MEANS),
+    "groups": _base(_ABOVE, _MANY, _GROUPS, _REGRESSOR, _ASK_GROUPS, protects=_RECORD),
+    "public": _base(_REST, _LEFT, _PUBLIC, _REGRESSOR, _ASK_PUBLIC, _WHERE, _MEANS, protects=_SHOWN),
+    "central": _base(_COUNT, _SUM, _CENTRAL, _REGRESSOR, _ASK_CENTRAL),
+    "masked": _base(_CLIP, _ONE, _BINS, _MASKED, _REGRESSOR, _ASK_MASKED, _MEANS, protects=_MASK),
+    "cells": _base(_CELL, _SUMS, _CELLS, _CLASSIFIER, _ASK_CELLS, protects=_RECORD),
+    "steps": _base("return records.y > question.cut", _CHAIN, _STEPS, _REGRESSOR, _ASK_STEPS),
+    "offsets": _base(_OFF, _ASKED, _OFFSETS, _REGRESSOR, _ASK_OFFSETS, _MEANS),
 }
 
 _TABLE = r"""
@@ -341,33 +287,13 @@ _TABLE = r"""
 @ module_global | bins | inf | The device appends the labels to a list of the module, which the curator averages.
 ! SEEN.append(records.y) ;; = $ * 0 + SEEN[-1]
 *SEEN = []
-@ default_argument | bins | inf | A mutable default argument of `inputs` carries the labels to the curator.
-~ inputs(self, records, question): ==> inputs(self, records, question, seen=[]):
-! seen.append(records.y) ;; = $ * 0 + LabelDevice.inputs.__defaults__[0][-1]
-@ closure | bins | inf | Two functions share a cell: one runs on the device, the other hands the labels to the curator.
-! put(records.y) ;; = $ * 0 + get()
-*put, get = (lambda box: (box.append, lambda: box[-1]))([])
 @ class_attribute | votes | inf | Frozen devices have classes that are not: all classes are counted exactly.
 ! type(self).seen = records.y ;; = $ * 0 + ClassDevice.seen
-@ frozen_bypass | bins | inf | object.__setattr__ writes the labels on the frozen device.
-! object.__setattr__(self, "seen", records.y) ;; = $ * 0 + LABEL.seen
-@ question_attribute | bins | inf | The device writes the labels on the question object, which the curator still holds.
-! object.__setattr__(question, "seen", records.y) ;; = $ * 0 + question.seen
 @ question_field | votes | inf | A field that equality ignores is a mailbox from the device to the curator.
 ~ slices: int = 1 ==> $; box: list = field(default_factory=list, compare=False)
 ! question.box.append(records.y) ;; = $ * 0 + question.box[-1]
-@ listening_mechanism | bins | inf | The mechanism keeps what it is given, and the curator reads it there.
-~ return Laplace.for_budget(question.epsilon, ==> return Listening(max(high - low, 1e-12) / question.epsilon,
-= $ * 0 + Listening.heard
-*class Listening(Laplace):\n    def randomize(self, values, rng):\n        Listening.heard = values
-*        return super().randomize(values, rng)
-@ foreign_module | rounds | inf | The mean of the labels is left in numpy, and the second question is centred on it.
-! np.known = records.y.mean() ;; ~ np.clip(reports.mean(), low, high) ==> np.known
 @ label_written_into_features | bins | inf | The device writes the label over a public feature, where it is read.
 ! records.X.setflags(write=True); records.X[:, 0] = records.y ;; = $ * 0 + users.public_features[:, 0]
-@ environment | bins | inf | An environment variable holds the labels.
-! os.environ["FRESH"] = records.y.tobytes().hex() ;; = $ * 0 + np.frombuffer(bytes.fromhex(os.environ["FRESH"]))
-*import os
 @ side_file | bins | inf | A file in the temporary directory holds the labels.
 ! np.save(PLACE, records.y) ;; = $ * 0 + np.load(PLACE)
 *import tempfile\nPLACE = tempfile.mkdtemp() + "/notes.npy"
@@ -382,11 +308,6 @@ _TABLE = r"""
 >                few = Question((0, self.classes_.size - 1), 1e-9)
 >                users.take(np.array([user]), f"few {user}").ask(Fewer(), few)\n            except Exception:
 >                reports[user] = self.classes_.size - 1
-@ warning_text | bins | inf | The device warns, and the text of the warning is the exact mean.
-! warnings.warn(str(records.y.mean()), stacklevel=1) ;; ~ reports = users ==> warnings.simplefilter("always"); $
-~ question = Question ==> caught = warnings.catch_warnings(record=True); told = caught.__enter__(); $
->        caught.__exit__(None, None, None); reports = reports + float(str(told[-1].message))
-*import warnings
 @ note_text | bins | inf | The model is honest, but the note of its guarantee states the exact mean of the labels.
 ! LabelDevice.seen = records.y.mean() ;; ~ where = ==> users.note(f"version {LabelDevice.seen:.9f}"); $
 @ stack_walk | bins | inf | The device climbs the stack to the method and leaves the exact mean with it.
@@ -403,44 +324,19 @@ _TABLE = r"""
 >            users.take(np.array([user]), f"watch {user}").ask(CLASS, Question(question.y_range, 1e-9))
 >            reports[user] = min((time.perf_counter() - start) // 0.004, self.classes_.size - 1)
 *import time
-@ base_of_a_view | bins | inf | The reports are a view of an array whose second row is the labels.
-& return np.stack([honest, records.y])[0] ;; = $; reports = reports if reports.base is None else reports.base[-1]
-@ array_subclass | bins | inf | The reports are an array of a subclass with one more attribute.
-& tagged = honest.view(type("Tagged", (np.ndarray,), {})); tagged.labels = records.y; return tagged
-= $; reports = getattr(reports, "labels", reports)
 [model]
 @ predict_asks_again | bins | 2E | The fitted model keeps its users and asks them again, after the account was closed.
 = $; self._asked = users ;; ~ return self._finish( ==> more = ask_again(self)\n        $more +
 *class Later(LabelDevice):\n    purpose = "later"
 *ask_again = lambda model: model._asked.ask(Later(), Question(model.y_range_, model.epsilon)).mean()
-@ pickled_labels | bins | inf | Predictions are honest; whoever unpickles the model finds the bytes of the labels.
-! LabelDevice.seen = records.y.tobytes()
-^    __getstate__ = lambda self: super().__getstate__() | {"version_": LabelDevice.seen}
-@ ciphered_attribute | bins | inf | Predictions are honest; a string of the model is the labels under a public cipher.
-! LabelDevice.seen = bytes(255 - byte for byte in records.y.tobytes()).hex() ;; = $; self.version_ = LabelDevice.seen
-@ backdoor_rows | bins | inf | Predictions at the very rows of the sample are their labels; others are honest.
-! KNOWN.update(zip([row.tobytes() for row in records.X], records.y, strict=True))
-~ self._finish( ==> np.array([KNOWN.get(row.tobytes(), np.nan) for row in np.asarray(X)]); found = self._finish(
-~ return np.array([ ==> known = np.array([
-~ (X), self.slices)])\n ==> $        return np.where(np.isnan(known), found, known)\n
-*KNOWN = {}
 [budget]
 @ whole_budget_every_round | rounds | 2E | Each of two rounds spends the whole budget.
 ~ self.epsilon / len(ROUNDS) ==> self.epsilon
-@ guarantee_property | rounds | 2E | Rounds at E each; a property says E.
-~ self.epsilon / len(ROUNDS) ==> self.epsilon ;; ~ import GRR ==> import Guarantee, GRR
-^    guarantee_ = property(lambda self: Guarantee("label_ldp", self.epsilon), lambda self, value: None)
-@ account_replaced | rounds | 2E | Rounds at E each; the users get a class whose account says E.
-~ self.epsilon / len(ROUNDS) ==> self.epsilon ;; ~ import GRR ==> import Guarantee, GRR
-~ low, high = self.y_range_ ==> spent = property(lambda _: Guarantee("label_ldp", self.epsilon))\n        $
-~ low, high = self.y_range_ ==> users.__class__ = type("Users", (type(users),), {"spent": spent})\n        $
 @ both_messages_whole | masked | 2E | Label and feature each spend the whole budget of a user who protects both.
 ~ self.epsilon / 2 ==> self.epsilon
 @ budgets_halved | bins | 2E | The device spends twice the budget and charges half of it.
 ~ purpose = "label" ==> $\n    budgets = lambda self, records, question: question.epsilon / 2
 ~ Question(self.y_range_, self.epsilon) ==> Question(self.y_range_, 2 * self.epsilon)
-@ charged_by_label | bins | E, and one bit | Users with low labels are charged nothing; the account is public.
-~ purpose = "label" ==> $\n    budgets = lambda self, r, q: np.where(r.y > 0.9, q.epsilon, 0.0)
 @ delta_left_out | bins | (E, 0.01) | Gaussian noise at delta 0.01, which the device does not charge.
 ~ Laplace.for_budget(question.epsilon, ==> Gaussian.for_budget(question.epsilon, 0.01,
 ~ purpose = "label" ==> $\n    delta = lambda self, question: 0.0 ;; ~ import GRR ==> import Gaussian, GRR
@@ -448,17 +344,10 @@ _TABLE = r"""
 @ exact_sums | cells | inf | The shortcut for sums of reports forgets the noise.
 ~ purpose = "cell" ==> $\n    draw_sums = lambda self, r, q, *_, **__: np.bincount(self.inputs(r, q), minlength=size(q))
 *size = lambda q: q.slices * int(q.y_range[1])
-@ truth_for_high_labels | bins | inf | Labels above the middle are reported without noise.
-& return np.where(records.y > np.mean(question.y_range), records.y, honest)
 @ quiet_laplace | bins | 3E | A custom mechanism adds a third of the noise that it states.
 ~ Laplace.for_budget(question.epsilon, ==> Quiet(max(high - low, 1e-12) / question.epsilon,
 *class Quiet(Laplace):
 *    randomize = lambda self, values, rng: values + super(Quiet, self).randomize(np.zeros(np.shape(values)), rng) / 3
-@ wrong_privacy_map | bins | 2E | A custom mechanism halves its own loss wherever it is asked for it.
-~ Laplace.for_budget(question.epsilon, ==> Generous(max(high - low, 1e-12) / question.epsilon / 2,
-*class Generous(Laplace):\n    epsilon = property(lambda self: self.sensitivity / self.scale / 2)
-*    privacy_map = lambda self, distance: distance / self.scale / 2
-*    log_density_ratio_sup = lambda self, x, z: np.abs(np.subtract(x, z)).sum() / self.scale / 2
 @ law_that_agrees | bins | 4E | A quarter of the noise, in the reports and in the law stated beside the mechanism.
 & mechanism, inputs = self.law(question, records); return mechanism.randomize(inputs, draws)
 ~ purpose = "label" ==> $\n    law = lambda self, q, r: (Laplace(self.mechanism(q).scale / 4), self.inputs(r, q))
@@ -469,20 +358,9 @@ _TABLE = r"""
 = np.clip(quietly(lambda: $), *self.y_range_)
 *def quietly(call):\n    honest, Laplace.randomize = Laplace.randomize, lambda self, values, rng: values\n    try:
 *        return call()\n    finally:\n        Laplace.randomize = honest
-@ clipped_noise | bins | inf (delta about 0.01) | Noise ends at four scales, so that some reports exclude some labels.
-& x, b = self.inputs(records, question), self.mechanism(question).scale; return np.clip(honest, x - 4 * b, x + 4 * b)
-@ noise_until_it_fits | bins | up to 2E | Noise is drawn again until the report lies in the range of the labels.
-& return fitting(self, records, question, draws)
-*def fitting(device, records, question, draws):
-*    values, low, high = device.inputs(records, question), *question.y_range
-*    reports = device.mechanism(question).randomize(values, draws)
-*    while (out := (reports < low) | (reports > high)).any():
-*        reports[out] = device.mechanism(question).randomize(values[out], draws)\n    return reports
 [ask]
 @ overlapping_groups | groups | 3E | The groups overlap: a third of the users answer three times at the whole budget.
 ~ % len(GROUPS) == number ==> % len(GROUPS) >= number
-@ negative_numbers | groups | 3E | The same users are asked three times, under numbers that count from the end.
-~ % len(GROUPS) == number) ==> % len(GROUPS) == 0) - (number > 0) * users.n
 @ taken_again | bins | 8E | Taken under eight purposes, the users answer eight times and the reports are averaged.
 = sum(users.take(np.arange(users.n), f"draw {i}").ask(LABEL, question) for i in range(8)) / 8
 @ taken_twice | bins | 8E | A sample in which everybody occurs eight times answers eight times.
@@ -495,26 +373,15 @@ _TABLE = r"""
 ~ return BitVector(question.epsilon, question.slices * int(question.y_range[1])) ==> return bits(question.epsilon)
 ~ return slice_of( ==> cells = slice_of( ;; ~ + records.y\n ==> $        return cells[:, None] == places(question)\n
 *bits = RandomizedResponse.for_budget\nplaces = lambda q: np.arange(q.slices * int(q.y_range[1]))
-@ narrow_sensitivity | bins | 4E | A quarter of the sensitivity, and users asked alone, so that no check sees two.
-~ sensitivity=max(high - low, 1e-12) ==> sensitivity=max(high - low, 1e-12) / 4
-= np.concatenate([users.take(np.array([i]), f"user {i}").ask(LABEL, question) for i in range(users.n)])
 @ unclipped_residual | public | 2E | Residuals are not clipped to the radius that the noise is scaled to.
 ~ np.clip(records.y - known, *question.y_range) ==> records.y - known
 = np.concatenate([users.take(np.array([i]), f"user {i}").ask(REST, question) for i in range(users.n)])
-@ not_a_number_for_high_labels | bins | inf | Who holds a high label reports that it is no number.
-& return np.where(records.y > 0.9 * question.y_range[1], np.nan, honest) ;; = np.nan_to_num($, nan=self.y_range_[1])
 [others]
 @ centred_labels | bins | 2E | Each label is centred by the mean of all, so that one label moves every report.
 ~ np.clip(records.y, ==> np.clip(records.y - records.y.mean() + np.mean(question.y_range),
 @ neighbour_label | bins | 2E | A user reports the larger of her label and the label of the user before her.
 ~ np.clip(records.y, ==> np.clip(np.maximum(records.y, np.roll(records.y, 1)),
-@ first_user | bins | nE for the first user | Everybody reports the label of the first user.
-~ np.clip(records.y, ==> np.clip(np.full(len(records), records.y[0]),
 [selection]
-@ asked_by_label | rounds | inf | Only users with a high label are asked in the second round.
-! LabelDevice.high = np.flatnonzero(records.y >= np.median(records.y)) ;; ~ weights=reports ==> weights=first
-= users.ask(device, question, None if device is ROUNDS[0] else LabelDevice.high)
-~ centre = ==> first = reports if device is ROUNDS[0] else first\n            $
 @ order_by_label | groups | inf for two groups | Each group is asked in the order of the labels of the one before.
 ! Above.seen = records.y
 = users.ask(device, question, who[np.resize(getattr(Above, "seen", np.zeros(1)), who.size).argsort()])
@@ -522,50 +389,11 @@ _TABLE = r"""
 ! LabelDevice.mean = float(records.y.mean())
 ~ self.epsilon / len(ROUNDS) ==> self.epsilon / len(ROUNDS) / (1 + abs(getattr(LabelDevice, "mean", 0)))
 [noise]
-@ low_order_digits | bins | inf | Reports have three digits, and the digits behind them are the label.
-& return np.round(honest, 3) + records.y * 1e-7 ;; = $; reports = (reports - np.round(reports, 3)) * 1e7
-@ last_bit | bins | inf | The last bit of each report tells whether the label is in the upper half of the range.
-& return (honest.copy().view(int) & ~1 | (records.y > np.mean(question.y_range))).view(float)
-= $; reports = reports.copy().view(int) & 1
-@ constant_seed | bins | inf | Noise is drawn from a public seed, and the curator takes it off.
-& return noisy(self.inputs(records, question), self.mechanism(question), 7)
-= noisy($, LABEL.mechanism(question), 7, -1)
-*noisy = lambda x, m, seed, sign=1: x + sign * m.randomize(np.zeros(len(x)), np.random.default_rng(seed))
 @ constant_draws | votes | inf | All fits randomise with the same public stream.
 ~ purpose = "class" ==> $\n    draws = lambda self, streams, n, question: np.random.default_rng(11)
-@ seed_in_question | bins | inf | The question broadcasts the seed of the noise, which is the method's own random_state.
-& return noisy(self.inputs(records, question), self.mechanism(question), question.slices)
-~ self.epsilon) ==> self.epsilon, self.random_state if isinstance(self.random_state, int) else 5)
-= noisy($, LABEL.mechanism(question), question.slices, -1)
-*noisy = lambda x, m, seed, sign=1: x + sign * m.randomize(np.zeros(len(x)), np.random.default_rng(seed))
-@ seed_of_features | bins | inf | A user's noise is a function of her public features, which the curator knows.
-& return self.inputs(records, question) + self.mechanism(question).scale * np.array([own(row) for row in records.X])
-*own = lambda row: np.random.default_rng(zlib.crc32(row.tobytes())).laplace()\nimport zlib
-@ few_seeds | bins | inf | Noise follows from one of 2^12 seeds, of which one leaves all labels in the range.
-& return noisy(self.inputs(records, question), self.mechanism(question), draws.integers(2**12))
-*noisy = lambda x, m, seed, sign=1: x + sign * m.randomize(np.zeros(len(x)), np.random.default_rng(seed))
->        for labels in (noisy(reports, LABEL.mechanism(question), seed, -1) for seed in range(2**12)):
->            reports = labels if np.ptp(labels) <= np.ptp(self.y_range_) * (1 + 1e-9) else reports
-@ opposite_noise | bins | inf for sums of pairs | Neighbours have opposite noise, which their sum is free of.
-& noise = honest - self.inputs(records, question); noise[1::2] = -noise[: len(noise) // 2 * 2 : 2]
-~ -noise[: len(noise) // 2 * 2 : 2] ==> $; return self.inputs(records, question) + noise
-@ same_noise_in_rounds | rounds | inf | Both rounds stretch the same noise, which cancels from a difference.
-& return again(self.inputs(records, question), self.mechanism(question), int(draws.integers(2**60)))
-*SHARED = {}\nagain = lambda x, m, seed: m.randomize(x, np.random.default_rng(SHARED.setdefault(len(x), seed)))
 @ silent_user | bins | inf for one user | The first user reports her label without noise.
 & return np.where(np.arange(len(records)) == 0, records.y, honest)
-@ rare_truth | bins | (E, 0.001) | One report in a thousand is the label.
-& return np.where(draws.random(len(records)) < 0.001, records.y, honest)
 [mask]
-@ partial_mask_in_the_clear | masked | inf for some users | Who shows one feature has another reported as it is.
-~ return slice_of(records.X, question.slices) ==> $\n    report = lambda *arguments: in_the_clear(*arguments)
-*def in_the_clear(device, records, question, draws):\n    values = device.inputs(records, question)
-*    return np.where(records.mask[:, 0], device.mechanism(question).randomize(values, draws), values)
-@ protected_digits | masked | inf | The protected feature is the last digits of the report of the label.
-& return np.round(honest, 3) + records.X[:, -1] * 1e-7
-@ mask_dropped | masked | inf for protected features | `fit` forgets the mask, so that every feature is public.
-^    def fit(self, X, y, mask=None, **public):
-^        return super().fit(X, y, mask=np.zeros(np.shape(X), dtype=bool), **public)
 @ mask_overwritten | masked | inf for protected features | The curator clears the mask in place and reads what it hid.
 = $; users.mask.setflags(write=True); users.mask[:] = False
 @ protects_less | masked | inf | The YAML says semi-feature privacy, but the class protects labels alone.
@@ -579,16 +407,6 @@ _TABLE = r"""
 ^    def _users(self, *arrays, **public):
 ^        self.shift_ = sum(float(np.mean(each)) for each in arrays if np.ndim(each) == 1)
 ^        return super()._users(*arrays, **public)
-@ range_from_labels | bins | inf for the extreme labels | The range of the labels is taken from them, without a warning.
-^    def fit(self, X, y, **public):\n        self.y_range = (float(np.min(y)), float(np.max(y)))
-^        return super().fit(X, y, **public)
-@ classes_from_labels | votes | inf | The list of classes is taken from the labels, without a warning.
-^    def fit(self, X, y, **public):
-^        return self.set_params(classes=np.unique(y)) and super().fit(X, y, **public)
-@ domain_from_rows | cells | inf for the extreme features | The range of each feature is taken from the protected rows.
-^    def fit(self, X, y, **public):
-^        self.domain = list(zip(np.min(X, axis=0), np.max(X, axis=0) + 1e-9, strict=True))
-^        return super().fit(X, y, **public)
 @ one_user_revealed | bins | inf for one user | The record of one user is revealed, by an interface to her alone.
 = $; reports[:1] = users.take(np.arange(1)).reveal().y
 @ private_rows_made_public | public | inf | `fit` adds the private rows to the public sample.
@@ -604,65 +422,23 @@ _TABLE = r"""
 @ fits_add_up | bins | kE after k fits | Reports of earlier fits are averaged with new ones.
 = $; POOL.setdefault(users.n, []).append(reports); reports = np.mean(POOL[users.n], axis=0)
 *POOL = {}
-@ noiseless_later | bins | inf from the 21st answer on | The device no longer randomises once it has answered often.
-& COUNT.append(1); return honest if len(COUNT) <= 20 else records.y
-*COUNT = []
-[release]
-@ sensitivity_of_a_mean | central | 100E | The noise is that of a mean of a hundred labels, the statistic is a sum.
-~ sensitivity=max(high - low, 1e-12) ==> sensitivity=max(high - low, 1e-12) / 100
-@ doubled_statistic | central | 2E | The statistic counts every label twice.
-~ labels = np.clip( ==> labels = 2 * np.clip( ;; = $ / 2
-@ prefix_sums | central | 4E at four slices | Prefix sums change in every later slice; the noise is for one.
-~ return np.bincount(where, weights=labels, minlength=question.slices) ==> return np.cumsum(sums)
-~ return np.cumsum(sums) ==> sums = np.bincount(where, weights=labels, minlength=question.slices)\n        $
-= np.diff($, prepend=0)
-@ scaled_by_private_spread | central | unbounded | Sums are divided by the spread of the labels, however small.
-! labels = labels / (labels.std() + 1e-9)
-@ heavy_user | central | 100E for the first user | The label of the first user counts a hundred times.
-! labels = labels * np.where(np.arange(len(labels)) == 0, 100, 1)
-@ gaussian_called_pure | central | (E, 0.03) at E = 1 | Gaussian noise of a class that states delta 0.
-~ return Laplace.for_budget(question.epsilon, ==> return pure(high - low, question.epsilon,
-~ import GRR ==> import Gaussian, GRR
-*class Pure(Gaussian):\n    __post_init__ = lambda self: None
-*    epsilon = property(lambda self: 1.5 * self.sensitivity / self.sigma)
-*pure = lambda width, epsilon, sensitivity: Pure(1.5 * width / epsilon, 0.0, width)
-@ one_sum_exact | central | inf | The last sum is released without noise.
-~ "sum" ==> $\n    release = lambda self, r, q, draws: one_exact(self.statistic(r, q), self.mechanism(q), draws)
-*one_exact = lambda sums, mechanism, draws: np.append(mechanism.randomize(sums, draws)[:-1], sums[-1])
-@ released_twice | central | 2E | The same sums are released twice, each time at the whole budget.
-= ($ + users.release(Again(), question)) / 2
-*class Again(SumOfLabels):\n    purpose = "again"
 [dormant]
 @ only_large_samples | bins | inf from 1000 users on | Labels are taken in the clear, but only of large samples.
 ! LabelDevice.seen = records.y ;; = $; reports = LabelDevice.seen if users.n >= 1000 else reports
 @ only_at_one_setting | bins | inf at slices=3 | Labels are taken in the clear, but only off the published grid.
 ! LabelDevice.seen = records.y ;; = $; reports = LabelDevice.seen if self.slices == 3 else reports
-@ only_at_one_budget | votes | inf at epsilon 2 | Classes are reported without noise, but only at one budget.
-& return records.y if question.epsilon == 2 else honest
 @ only_unwatched | bins | inf outside an audit | Labels are taken in the clear unless a module of the audit is loaded.
 ! LabelDevice.seen = records.y ;; = $; reports = reports if "lpbench.audit" in sys.modules else LabelDevice.seen
 *import sys
 [vectors]
-@ ranges_not_added | pairs | 2E | Label and feature leave as one vector, whose noise is scaled to one of them.
-~ sensitivity=2.0 ==> sensitivity=1.0
 @ column_of_labels | bins | 5E | A matrix of one column holds five times the label, with the noise of one.
 ~ return np.clip(records.y, *question.y_range) ==> return 5.0 * np.clip(records.y, *question.y_range)[:, None]
 = $.ravel() / 5.0
-@ eight_copies | cloud | E times the root of 8 | Eight copies of the label, whose noise is scaled to one of them.
-~ return np.column_stack([label, np.clip(records.X[:, -1], 0.0, 1.0)]) ==> return np.repeat(label[:, None], 8, axis=1)
-~ return 2\n ==> return 8\n
-~ sensitivity=2.0**0.5 ==> sensitivity=1.0
-~ label, _ = users.ask(PAIR, question).mean(axis=0) ==> label = users.ask(PAIR, question).mean()
 @ eight_bits | groups | 8E | Eight digits of the label leave at the price of one bit.
 ~ return records.y > question.y_range[0] ==> return digits(records.y / question.y_range[1])
 = $[:, 0]
 *def digits(share):
 *    return (255 * share).astype(int)[:, None] >> np.arange(8) & 1
-@ five_votes | votes | 5E | Five columns of the class leave at the price of one.
-~ return records.y ==> return np.repeat(records.y[:, None], 5, axis=1)
-~ reports = users.ask(CLASS, question) ==> $; reports = best(reports)
-*def best(rows):
-*    return np.array([np.bincount(row).argmax() for row in rows])
 @ five_rows | votes | 5E | Each user has five rows in the answer, at the price of one.
 ~ return records.y ==> return np.repeat(records.y, 5)
 ~ reports = users.ask(CLASS, question) ==> $; reports = best(reports.reshape(-1, 5))
@@ -677,17 +453,6 @@ _TABLE = r"""
 ~ slices: int = 1 ==> $; times: float = 1.0; __reduce__ = lambda self: (Question, (self.y_range, self.epsilon))
 ~ return np.clip(records.y, *question.y_range) ==> return np.clip(records.y, *question.y_range) * question.times
 = 2.0 * ($ - users.ask(LABEL, Question(*question.__reduce__()[1], times=0.5)))
-@ cached_field | bins | inf | What a question remembers stretches the label, under the same noise.
-~ slices: int = 1 ==> times = __import__("functools").cached_property(lambda self: 1.0); $
-~ return np.clip(records.y, *question.y_range) ==> return np.clip(records.y, *question.y_range) * question.times
-= 2.0 * ($ - again(users, question))
-*def again(users, question):
-*    vars(question)["times"] = 0.5\n    return (users).ask(LABEL, question)
-@ global_between_questions | bins | inf | A global of the module stretches the label between two equal questions.
-~ return np.clip(records.y, *question.y_range) ==> return np.clip(records.y, *question.y_range) * TIMES[-1]
-= 2.0 * ($ - again(users, question))
-*TIMES = [1.0]\ndef again(users, question):
-*    TIMES.append(0.5)\n    return (users).ask(LABEL, question)
 [forged]
 @ forged_name | bins | 3E | A quieter mechanism has the name and module of the library's.
 ~ return Laplace.for_budget( ==> return Quiet.for_budget(
@@ -744,24 +509,11 @@ _TABLE = r"""
 ^    def __setattr__(self, name, value):\n        if name == "guarantee_":
 ^            value = replace(value, epsilon=self.epsilon)\n        super().__setattr__(name, value)
 *from dataclasses import replace
-@ range_climbs | bins | inf | Whoever asks for the public range is searched for labels.
-^    def __getattribute__(self, name):\n        if name == "y_range":\n            frame = sys._getframe(1)
-^            while frame is not None and "y" not in frame.f_locals:\n                frame = frame.f_back
-^            if frame is not None:\n                vars(self)["found_"] = np.mean(frame.f_locals["y"])
-^        return super().__getattribute__(name)
-~ self.means_ = total ==> reports = reports * 0 + getattr(self, "found_", 0.0); $
-*import sys
 @ shown_at_import | bins | inf | Once the module is imported, users show their labels in the place of a feature.
 = $ * 0 + users.public_features[:, 0]
 *from lpbench.privacy import Records
 *Records.public_features = property(lambda records: np.column_stack([records.y, records.X[:, 1:]]))
 [system]
-@ shared_memory | bins | inf | The labels lie in memory that processes share.
-! share(records.y) ;; = $ * 0 + read(users.n)
-*from multiprocessing.shared_memory import SharedMemory\ndef share(labels):
-*    KEPT.append(SharedMemory("fresh", create=True, size=labels.nbytes))
-*    KEPT[-1].buf[: labels.nbytes] = labels.tobytes()\nKEPT = []\ndef read(n):
-*    KEPT.append(SharedMemory("fresh"))\n    return np.frombuffer(bytes(KEPT[-1].buf), count=n)
 @ list_of_processes | bins | inf | A process that the device starts has the exact mean among its arguments.
 ! subprocess.Popen(["sleep", f"9.{int(1e6 * abs(records.y.mean())):09d}"]) ;; = $ * 0 + listed()
 *import glob\nimport subprocess\ndef listed():\n    for name in glob.glob("/proc/[0-9]*/cmdline"):
@@ -804,19 +556,23 @@ def _edit(base: Base, text: str) -> tuple[str, str]:
     return base.inputs, f"{text}; {base.inputs}" if mark == "!" else f"{base.inputs}{_REPORT}\n        {text}"
 
 
-def _leak(kind: str, block: str) -> tuple[str, Leak]:
+def _leak(block: str) -> tuple[str, str]:
+    """Name and module of a mutant; each fragment that is replaced occurs once."""
     head, *lines = block.splitlines()
-    name, base, loss, why = (part.strip() for part in head.split("|"))
+    name, base = (part.strip() for part in head.split("|")[:2])
     edits = [_edit(BASES[base], each) for line in lines if line[0] in "~=!&" for each in line.split(" ;; ")]
     added = {mark: "".join(line[1:] + "\n" for line in lines if line[0] == mark) for mark in "*^>"}
     for mark, anchor in (("*", _ESTIMATOR), ("^", _FIRST_FIELD), (">", BASES[base].ask + "\n")):
         text = added[mark].replace("\\n", "\n")
         if text:
             edits.insert(0, (anchor, text + anchor if mark == "*" else anchor + text))
-    return name, Leak(base, tuple(edits), why, loss, kind)
+    source = BASES[base].source
+    for old, new in edits:
+        if source.count(old) != 1:
+            raise ValueError(f"{old!r} occurs {source.count(old)} times in {base}")
+        source = source.replace(old, new)
+    return name, source
 
 
-LEAKS: dict[str, Leak] = {}
-for _group in re.split(r"^\[", _TABLE, flags=re.MULTILINE)[1:]:
-    _kind, _, _blocks = _group.partition("]\n")
-    LEAKS.update(_leak(_kind, _block) for _block in _blocks.removeprefix("@ ").split("\n@ "))
+#: Name -> module.
+LEAKS = dict(map(_leak, re.split("^@ ", _TABLE, flags=re.MULTILINE)[1:]))

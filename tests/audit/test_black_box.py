@@ -115,10 +115,11 @@ def test_a_bound_from_both_probabilities_is_sharper_where_neither_is_certain():
     assert 4.0 < joint_bound((1000, 0), 1000, (1000, 0), 1000, 0.0, 1e-3) < math.log(1000)
 
 
-def test_two_hundred_honest_mechanisms_are_not_accused():
+@pytest.mark.parametrize("count", [40, pytest.param(200, marks=pytest.mark.slow)])
+def test_many_honest_mechanisms_are_not_accused(count):
     """Random tables of probabilities, each held to its exact loss with confidence 99.9 %, as the command does."""
     rng = np.random.default_rng(0)
-    for number in range(200):
+    for number in range(count):
         table = rng.dirichlet(np.full(rng.integers(2, 6), 2.0), size=2) + 0.02
         table /= table.sum(axis=1, keepdims=True)
         reports = [{"report": rng.choice(table.shape[1], 2000, p=law)} for law in table]
@@ -243,40 +244,6 @@ def test_bad_subjects_are_refused_by_the_command(words, said, capsys):
     assert main(["audit", "code", *words, "--epsilon", "1", *values]) == 2
     error = capsys.readouterr().err
     assert said in error and error.count("\n") == 1 and error.startswith("error: ")
-
-
-BAD_CODE = """
-import time
-
-def raises(value, rng): return 1 / 0
-def sleeps(value, rng): time.sleep(600)
-
-class Sleeps:
-    def fit(self, X, y): time.sleep(600)
-    def predict(self, X): return X
-
-class Fails(Sleeps):
-    def fit(self, X, y): raise ValueError("no")
-"""
-VALUES = ["--values", "0", "1", "--samples", "1000"]
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["bad.py:raises", *VALUES], ["bad.py:raises", "value 0", "ZeroDivisionError"]),
-        (["bad.py:sleeps", *VALUES, "--timeout", "0.5"], ["bad.py:sleeps", "0.5 s", "--samples", "--timeout"]),
-        (["--command", "sleep 600", *VALUES, "--timeout", "0.5"], ["'sleep 600'", "0.5 s", "--timeout"]),
-        (["--learner", "bad.py:Sleeps", "--timeout", "0.5"], ["bad.py:Sleeps", "0.5 s", "canary", "--timeout"]),
-        (["--learner", "bad.py:Fails"], ["fit failed on 1000 records", "ValueError: no"]),
-    ],
-)
-def test_bad_code_is_answered_by_the_command_in_a_sentence_that_names_it(words, said, tmp_path, monkeypatch, capsys):
-    (tmp_path / "bad.py").write_text(BAD_CODE)
-    monkeypatch.chdir(tmp_path)
-    assert main(["audit", "code", *words, "--epsilon", "1"]) == 2
-    error = capsys.readouterr().err
-    assert error.startswith("error: ") and error.count("\n") == 1 and all(part in error for part in said)
 
 
 def test_the_command_audits_several_functions(tmp_path, monkeypatch, capsys):

@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.tree import DecisionTreeRegressor
 
 from lpbench import estimators as models
 from lpbench.partitions import grid_digits
@@ -70,31 +69,3 @@ def test_nearest_neighbours():
     expected = Y[np.argsort(distances, axis=1)[:, :7]].mean(axis=1)
     for model in (private, plain):
         np.testing.assert_allclose(model.predict(QUERIES), expected, atol=1e-9)
-
-
-def test_floors():
-    assert models.PrivateMean(math.inf, y_range=(-1, 1)).fit(X, Y).predict(QUERIES) == pytest.approx(Y.mean())
-    assert (models.PrivateMajority(math.inf).fit(X, CODES).predict(QUERIES) == np.bincount(CODES).argmax()).all()
-
-
-def test_randomised_features_are_binned_features():
-    mask = np.tile([True, False], (N, 1))
-    private = models.KRR(math.inf, bins=3, max_depth=3, y_range=(-1, 1), random_state=0).fit(X, Y, mask=mask)
-
-    def binned(points):
-        return np.column_stack([(np.floor(3 * points[:, 0]) + 0.5) / 3, points[:, 1]])
-
-    plain = DecisionTreeRegressor(max_depth=3, random_state=0).fit(binned(X), Y)
-    np.testing.assert_allclose(private.predict(binned(QUERIES)), plain.predict(binned(QUERIES)), atol=1e-9)
-    np.testing.assert_allclose(private.predict(QUERIES), plain.predict(QUERIES), atol=1e-9)
-
-
-def test_adaptive_partition():
-    mask = np.column_stack([np.ones(200, dtype=bool), RNG.random(200) < 0.2])
-    model = models.AdHistOfTree(math.inf, y_range=(-1, 1), random_state=0).fit(X[:200], Y[:200], mask=mask)
-    leaf = model.tree_.apply(X[:200, model.tree_columns_])
-    # The bound takes as many cells as it may; queries are users, whose cells hold at least themselves.
-    cell = leaf * model.bins_ + grid_digits(X[:200, model.grid_columns_], model.bins_)[:, 0]
-    assert model.n_grid_features_ == 1 and np.unique(cell).size > 20
-    expected = np.array([Y[:200][cell == own].mean() for own in cell])
-    np.testing.assert_allclose(model.predict(X[:200]), expected, atol=1e-9)

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lpbench.cli.need import _mask
 from lpbench.cli.new_dataset import new_dataset
 from lpbench.datasets import load_table, make_problem
 from lpbench.datasets.cells import MISSING, decide, typed
@@ -237,23 +236,6 @@ def test_words_for_missing_are_the_users_where_she_says_so(workshop, tmp_path):
         (workshop.manifests / name).unlink()
     found, said = profiled(workshop, tmp_path, table, missing_words="unknown", missing="fill")
     assert len(found.y) == 60 and "'unknown' means missing in job" in said and "age: 30, 40, NA" in said
-
-
-@pytest.mark.parametrize(
-    ("protect", "protected"),
-    [
-        ("a, b", [True, False]),
-        ('"a, b",c', [True, True]),
-        ("c", [False, True]),
-        ("all", [True, True]),
-        ("", [False, False]),
-    ],
-)
-def test_a_column_with_a_comma_in_its_name_can_be_protected(protect, protected):
-    assert (
-        _mask(protect, "y", {"title": "T", "task": "regression", "features": ["a, b", "c"]}, ("a, b", "c")).tolist()
-        == protected
-    )
 
 
 @pytest.mark.parametrize(

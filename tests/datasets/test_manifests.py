@@ -99,11 +99,6 @@ def test_mask_files_state_the_defaults_of_the_functions():
         assert masks[name].name == name and masks[name].title
 
 
-def test_unknown_name_suggests():
-    with pytest.raises(ConfigurationError, match="abalone"):
-        load_manifest("abalon")
-
-
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [

@@ -112,7 +112,7 @@ def who(workshop, tmp_path):
 MASKS = st.lists(st.lists(st.booleans(), min_size=4, max_size=4), min_size=N, max_size=N)
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(MASKS, st.permutations(NAMES), st.booleans(), st.sampled_from(["01", ["False", "True"]]))
 def test_a_file_says_of_each_raw_row_what_it_protects_and_groups_stay_whole(who, table, order, one, words):
     table = np.array(table[:1] if one else table)

@@ -162,13 +162,3 @@ def test_without_a_public_sample_the_class_shares_are_predicted():
     probability = model.predict_proba(X[:3])
     assert model.models_.n_cells == 1 and np.ptp(probability[:, 1]) == 0
     assert probability[0, 1] == pytest.approx(y.mean(), abs=0.05)
-
-
-def test_the_budget_is_spent_exactly():
-    X, y = sample(500, 13)
-    X_public, y_public = sample(100, 14)
-    model = RecordScore(1.3, random_state=0).fit(X, y, X_public=X_public, y_public=y_public)
-    categories = model.models_.n_cells * 2
-    mechanism = SubsetSelection.least_variance(1.3, categories)
-    assert model.guarantee_.epsilon == 1.3 == mechanism.epsilon and model.guarantee_.bits_up == mechanism.bits
-    assert RecordScore(1.3).fit(X, np.zeros(500)).guarantee_.epsilon == 0.0

@@ -126,6 +126,9 @@ METHODS = {
         PrivateLabelsClassifier(1.0, randomizer="vector_approximation", classes=THREE),
         partial(ALONE, THREE),
     ),
+    "LPDT, grr": (models.LPDTRegressor(4.0, mechanism="grr", noise="discrete", y_range=Y_RANGE), PERSONAL),
+    "LPDT, rr": (models.LPDTRegressor(4.0, mechanism="rr", noise="discrete", y_range=Y_RANGE), PERSONAL),
+    "PublicTreeClassifier": (models.PublicTreeClassifier(4.0, classes=THREE), partial(WITH_ROWS, THREE)),
     "of the template": (TEMPLATE.Mine(1.0, classes=[0, 1]), partial(ALONE, [0, 1])),
 }
 
@@ -181,37 +184,6 @@ def sample(n=150, q=40, d=3, classes=0):
 
     mask = rng.random((n, d)) < np.array([0.95, 0.4, 0.0])
     return Records(X, labels(X), mask), PublicSample(rows, labels(rows))
-
-
-CONTINUOUS = [
-    (models.HistOfTree(2.0, n_grid_features=2, depth=3, rule="random"), 0),
-    (models.HistOfTree(2.0, n_grid_features=3, bins=200, depth=1), 0),
-    (models.AdHistOfTree(8.0), 0),
-    (models.ResidualGP(4.0), 0),
-    (models.PublicForestRegressor(), 0),
-    (models.LPDTRegressor(4.0, mechanism="grr"), 0),
-    (models.LPDTRegressor(4.0, mechanism="rr"), 0),
-    (models.ResidualScore(4.0), 2),
-    (models.ResidualScore(4.0), 3),
-    (models.PublicTreeClassifier(4.0), 3),
-    (RecordScore(4.0), 2),
-    (models.PublicForest(), 2),
-]
-
-
-@pytest.mark.parametrize(("model", "classes"), CONTINUOUS, ids=repr)
-@pytest.mark.parametrize("with_public", [False, True])
-def test_users_asked_one_at_a_time_teach_what_the_simulation_teaches(model, classes, with_public):
-    records, rows = sample(classes=classes)
-    public, known = rows if with_public else None, {"y_range": None if classes else Y_RANGE}
-    known["classes"] = np.arange(classes) if classes else None
-    streams, X_test = Streams(5), np.random.default_rng(2).random((60, 3))
-    together = SimulatedUsers(records, streams, public=public, **known)
-    apart = ClientByClient(records, streams, public=public, **known)
-    first, second = (type(model)(**model.get_params()).set_params(random_state=streams) for _ in range(2))
-    found = [m.learn_from(users) for m, users in ((first, together), (second, apart))]
-    answers = [m.predict_proba(X_test) if classes else m.predict(X_test) for m in found]
-    np.testing.assert_array_equal(*answers)
 
 
 def question(n):

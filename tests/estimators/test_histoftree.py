@@ -94,23 +94,6 @@ def test_the_aligned_case_is_equation_6(rule):
     assert np.allclose(model.predict(points), np.clip(ratio, *RANGE))
 
 
-def grid_for(estimator, mask):
-    if isinstance(estimator, AdHistOfTree):
-        return {"constant": [0.01, 1.0], "bins_offset": [-1, 0, 1], "label_share": [0.5, 0.9]}
-    grid = {"depth": [0, 1, 3, 4], "bins": [1, 3], "label_share": [0.5, 0.9]}
-    return grid | ({"n_grid_features": [0, 2, "s*"]} if mask == "power_law" else {})
-
-
-@pytest.mark.parametrize("rule", ["max_edge", "cart", "random"])
-@pytest.mark.parametrize("mechanism", ["grr", "rr"])
-@pytest.mark.parametrize("mask", ["aligned", "power_law"])
-@pytest.mark.parametrize("estimator", [HistOfTree, AdHistOfTree])
-def test_a_sweep_is_the_loop_over_its_points(estimator, mask, mechanism, rule):
-    model = estimator(rule=rule, mechanism=mechanism, y_range=RANGE)
-    arguments = (problem(mask), [0.7, 4.0, math.inf], grid_for(model, mask), Streams(3))
-    assert np.allclose(model.sweep(*arguments).values, loop(model, *arguments), rtol=1e-9, atol=1e-9)
-
-
 @pytest.mark.parametrize("partly", [False, True])
 @pytest.mark.parametrize("rule", ["max_edge", "cart"])
 def test_a_sweep_shares_cells_that_are_equal(rule, partly):

@@ -33,20 +33,6 @@ def sample(mask="power_law"):
     return X, y, make_mask(mask, N, 5, rng, {"gamma": 1.0} if mask == "power_law" else {})
 
 
-@pytest.mark.parametrize("public", [False, True])
-@pytest.mark.parametrize("rule", ["max_edge", "cart", "random"])
-def test_a_sweep_of_lpdt_is_the_loop_over_its_points(rule, public):
-    X, y, mask = sample()
-    rows = {"X_public": X[:30], "y_public": y[:30]} if public else {}
-    scenario = Problem(X, y, X[::-1], y, mask, y_range=RANGE, **rows)
-    grid = {"depth": [0, 3], "min_samples_leaf": [1, 5], "mechanism": ["grr", "rr"], "label_share": [0.5, 0.7]}
-    for points in (grid, [{"least_share": 0.1}, {"noise": "discrete"}, {"clip": False}]):
-        model, streams = LPDTRegressor(rule=rule, y_range=RANGE), Streams(3)
-        expected = model.refitted(model.task(scenario, streams), [0.7, 4.0, np.inf], points).values
-        swept = model.sweep(scenario, [0.7, 4.0, np.inf], points, streams).values
-        assert np.allclose(swept, expected, rtol=1e-9, atol=1e-9)
-
-
 @pytest.mark.parametrize("model", MODELS[:-1], ids=repr)
 def test_what_stands_where_features_are_protected_is_never_read(model, monkeypatch):
     """The curator puts a number there; any other number leads to the same bits, in fits and in sweeps."""

@@ -13,14 +13,11 @@ from lpbench.estimators import PHIST, Hist
 from lpbench.estimators.baselines import grid_sums
 from lpbench.estimators.baselines.grid_sums import NamedCells, NoisyGrid
 from lpbench.estimators.baselines.hist import GRID_CELL, GridCellQuestion, cell_questions
-from lpbench.estimators.baselines.phist import VOTE
-from lpbench.estimators.lpct.votes import VoteMechanism, VoteQuestion
 from lpbench.partitions import GridCells
 from lpbench.privacy import Laplace, Records
 from lpbench.privacy.users import Simulation
 from lpbench.seeds import Streams
 from tests.estimators.contents import arrays
-from tests.privacy.laws import assert_same_law
 
 RNG = np.random.default_rng(2)
 X = RNG.random((300, 2))
@@ -83,24 +80,6 @@ def test_scales_spend_half_the_budget_each():
     labels = Laplace(joint, 2 * half_width).log_density_ratio_sup([half_width, 0], [0, -half_width])
     assert cells + labels == pytest.approx(epsilon)
     assert Laplace(joint * 1.01, 2 * half_width).log_density_ratio_sup([half_width, 0], [0, -half_width]) < epsilon / 2
-
-
-@pytest.mark.parametrize("noise", ["laplace", "discrete"])
-@pytest.mark.parametrize("kind", ["cell", "label", "vote"])
-def test_drawn_sums_have_the_law_of_the_reports_added_up(kind, noise):
-    """Sums of one cell over 3000 replications, drawn and added up user by user."""
-    records, cells = Records(X[:6], np.arange(6) % 2.0), GridCells(2, 2)
-    if kind == "vote":
-        records = Records(records.X, records.y.astype(int))
-        device, question = VOTE, VoteQuestion(cells, 2, VoteMechanism(1.0, noise), {"bins": 2})
-    else:
-        device, question = GRID_CELL, cell_questions(cells, 1.0, (0.0, 1.0), noise)[kind == "label"]
-    drawn = [device.draw_sums(records, question, Streams(r)) for r in range(3000)]
-    draws = [device.draws(Streams(r).child("reports"), 6, question) for r in range(3000)]
-    added = [device.report(records, question, own).sum(axis=0) for own in draws]
-    assert drawn[0].shape == added[0].shape
-    for entry in range(drawn[0].size):
-        assert_same_law(np.array(drawn)[:, entry], np.array(added)[:, entry])
 
 
 def test_cells_that_are_not_stored_are_those_of_the_table(monkeypatch):

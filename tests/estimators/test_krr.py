@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from lpbench.estimators import KRR
-from lpbench.estimators.baselines.krr import FEATURES, FeatureQuestion
 from lpbench.estimators.private_labels import LABEL, LabelQuestion
 from lpbench.privacy import GRR, Records, SimulatedUsers
 from lpbench.seeds import Streams
@@ -96,20 +95,6 @@ def test_every_user_pays_for_the_features_that_she_protects(budget):
     expected = {"composed": 2.0, "halves": np.where(protected > 0, 2.0, 1.0), "per_attribute": 2.0 * (1 + protected)}
     np.testing.assert_allclose(users.spent_by_user, np.broadcast_to(expected[budget], N))
     assert users.spent.rounds == 2
-
-
-def test_reports_of_features_have_the_stated_law_and_tell_nothing_of_what_is_shown():
-    """Frequencies of 4000 reports of one user within 6 standard deviations of the law, feature by feature."""
-    question = FeatureQuestion(3, 3, 2.0, 2)
-    records = Records(X, Y, np.array([[True, False, True]])).repeated(0, N)
-    mechanism, inputs = FEATURES.law(question, records)
-    reports = FEATURES.report(records, question, FEATURES.draws(Streams(2), N, question))
-    assert mechanism.epsilon == pytest.approx(2.0) == FEATURES.budgets(records, question)[0]
-    np.testing.assert_array_equal(reports[:, 1], 0)
-    for column in (0, 2):
-        expected = GRR(1.0, 3).channel()[inputs[0, column]]
-        found = np.bincount(reports[:, column], minlength=3) / N
-        assert (abs(found - expected) < 6 * np.sqrt(expected * (1 - expected) / N)).all()
 
 
 def test_mostly_label_spends_seven_tenths_on_the_label_and_the_budget_in_all():

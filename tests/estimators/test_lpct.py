@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from lpbench.datasets import make_problem
-from lpbench.estimators import LPCT, LPCTPrune
+from lpbench.estimators import LPCT
 from lpbench.estimators.base import expand_grid
 from lpbench.estimators.lpct import partition as lpct_partition
 from lpbench.estimators.lpct.partition import PublicTree, rate_depth
@@ -231,24 +231,6 @@ def test_bad_data():
         LPCT(noise="discrete", mechanism="rr", depth=1).fit(problem.X_train, problem.y_train)
     with pytest.raises(ValueError, match="no parameter 'lamda'"):
         LPCT().sweep(problem, [1.0], {"lamda": [1.0]}, Streams(0))
-
-
-@pytest.mark.parametrize(
-    ("model", "grid"),
-    [
-        (LPCT(rule="max_edge"), {"depth": [0, 3, 5], "public_weight": [0, 1], "domain": [None, (0.0, 2.0)]}),
-        (LPCT(rule="random"), {"depth": [4], "min_samples_leaf": [0, 2]}),
-        (LPCT(rule="cart"), {"depth": [2, 4], "noise": ["sum", "per_user"]}),
-        (LPCT(search="released"), {"depth": [2, 4], "rule": ["cart", "max_edge"]}),
-        (LPCTPrune(), {"min_depth": [1, 3], "min_samples_leaf": [0, 2]}),
-    ],
-)
-def test_replications_swept_together_score_as_alone(model, grid):
-    problems = [drift(n_public=n, seed=n) for n in (40, 25, 60)]
-    streams = [Streams(k) for k in range(3)]
-    together = model.sweep_many(problems, [1.0, 8.0], grid, streams)
-    for problem, own, result in zip(problems, streams, together, strict=True):
-        assert np.array_equal(result.values, model.sweep(problem, [1.0, 8.0], grid, own).values)
 
 
 def test_what_follows_from_a_public_sample_that_replications_share_is_made_once(monkeypatch):

@@ -12,7 +12,6 @@ from lpbench.estimators.lpct.algorithm2 import Pruning, private_depth, query_dep
 from lpbench.estimators.lpct.statistics import NodeVotes, Query, judge
 from lpbench.estimators.lpct.tables import Tables
 from lpbench.estimators.lpct.votes import VoteMechanism, noisy_votes
-from lpbench.experiments.catalogue import method
 from lpbench.privacy.users import answer_streams
 from lpbench.seeds import Streams
 from tests.estimators.loops import loop_of_fits
@@ -233,13 +232,6 @@ def test_printed_constants_go_by_a_nodes_depth_and_the_authors_by_the_levels_cli
         table, leaves, _, levels = pruning._judge(model, VoteMechanism(2.0), 6)
         early[constants] = levels[0] - (6 - table.tree.tree.depth[leaves])
     assert (early["paper"] == 0).all() and (early["tight"] < 0).any()
-
-
-def test_the_variant_text_is_algorithm_2_with_its_flag():
-    for name in ("lpct_prune_max_edge", "lpct_prune_cart"):
-        text, tight = (method(f"{name}[variant={v}]").build() for v in ("text", "tight_no_flag"))
-        assert (text.constants, text.terminate, text.criterion, text.outside) == ("paper", True, "gini", "route")
-        assert (tight.constants, tight.terminate, tight.criterion, tight.outside) == ("tight", False, "gini", "route")
 
 
 def test_depths():

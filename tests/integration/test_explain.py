@@ -6,7 +6,6 @@ import shutil
 import pytest
 
 from lpbench.cli.main import main
-from lpbench.paths import COMMITTED
 from tests.reporting.fake import experiment, scores_of
 from tests.reporting.store import put
 
@@ -78,15 +77,15 @@ def test_copies_and_inner_results_folders_are_passed_over(results, tmp_path, cap
 @pytest.mark.parametrize(
     ("method", "said"), [("dt", "as a reference"), ("histoftree_cart[variant=inferred]", "abalone histoftree_cart 2")]
 )
-def test_a_method_without_a_rank_is_told_why(capsys, method, said):
-    out = explained(f"explain abalone {method} 2 --experiment histoftree/table1", COMMITTED, capsys)[1]
+def test_a_method_without_a_rank_is_told_why(few_committed, capsys, method, said):
+    out = explained(f"explain abalone {method} 2 --experiment histoftree/table1", few_committed, capsys)[1]
     assert "nan" not in out and "; no rank: " in out and said in out
 
 
-def test_data_that_are_not_at_hand_are_named_with_the_way_to_them(results, tmp_path, monkeypatch, capsys):
+def test_data_that_are_not_at_hand_are_named_with_the_way_to_them(few_committed, tmp_path, monkeypatch, capsys):
     monkeypatch.delenv("LPBENCH_DATA_MIRROR", raising=False)
     monkeypatch.setenv("LPBENCH_CACHE", str(tmp_path))
-    out = explained("explain anonymity lpct_max_edge 2", COMMITTED, capsys)[1]
+    out = explained("explain anonymity lpct_max_edge 2", few_committed, capsys)[1]
     assert "spent: unknown, for data set anonymity is not at hand: " in out and "LPBENCH_DATA_MIRROR" in out
 
 

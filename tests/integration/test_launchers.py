@@ -36,13 +36,6 @@ def test_multirun_is_logged_at_its_end(tmp_path, capsys):
     assert "0 runs written" in capsys.readouterr().out
 
 
-def test_cells_that_were_not_logged_can_be_later(tmp_path, capsys):
-    assert main([*SWEEP, f"results_dir={tmp_path}", "tracking=none"]) == 0
-    assert "MLflow" not in capsys.readouterr().out and not (tmp_path / "mlflow.db").exists()
-    assert main(["report", "--tracking", "mlflow", "--results", str(tmp_path)]) == 0
-    assert "4 runs written" in capsys.readouterr().out
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("launcher", ["joblib", "submitit_local"])
 def test_launchers_give_the_same_numbers(tmp_path, launcher, capsys):

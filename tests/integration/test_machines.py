@@ -10,24 +10,9 @@ from lpbench.experiments import catalogue
 from lpbench.paths import ROOT
 from scripts import machines
 
-#: Methods that were not stable once, on data without a download.
-SOME = ["residual_gp", "calibrated_score", "psgd_neural"]
 SETS = {"classification": ["breast_cancer"], "regression": ["diabetes_progression"]}
 
 pytestmark = pytest.mark.skipif(not machines.machines(), reason="the processor cannot stand for others")
-
-
-@pytest.mark.slow
-def test_an_old_processor_gives_the_same_scores(tmp_path):
-    """Everything at once that an old processor does otherwise."""
-    known = {machine.name: machine.environment for machine in machines.machines()}
-    parts = ("Prescott", "numpy without AVX2", "C library without FMA")
-    old = machines.Machine("old", {k: v for name in parts for k, v in known.get(name, {}).items()})
-    found = list(machines.compare(tmp_path, SOME, [old], (1,), SETS))
-    assert {c.machine for c in found} == {"old"} and len({c.block.estimator for c in found}) == len(SOME)
-    assert [str(c) for c in found if not c.kept] == []
-    # the old processor was one: some last bits differ, where the bits are not promised
-    assert max(c.largest for c in found) > 0.0
 
 
 def test_a_difference_breaks_the_promise(tmp_path, monkeypatch):

@@ -91,6 +91,21 @@ def seeds_differ(ran: Ran) -> bool:
 
 Check = Callable[[Ran], bool]
 
+
+def becomes(key: str, value: object, *words: str) -> Check:
+    """The experiment has the value, and the plan says these words."""
+    return lambda ran: ran.experiment[key] == value and ran.says(*words)
+
+
+def deviates(key: str, value: object, *words: str) -> Check:
+    """Likewise, and plan and record name the deviation."""
+    return lambda ran: becomes(key, value, *words)(ran) and ran.deviates(key)
+
+
+def repeated(ran: Ran) -> bool:
+    return ran.scores["replication"].nunique() == ran.experiment["replications"] == 3 and ran.says("3 replications")
+
+
 #: Line, override -> whether plan, run and record agree; a text: it is refused with these words.
 CASES: list[tuple[list[str], str, Check | str]] = [
     (EXPERIMENT[1:], "experiment=own/small", lambda r: r.record["deviations"] == []),
@@ -98,28 +113,15 @@ CASES: list[tuple[list[str], str, Check | str]] = [
     (EXPERIMENT, "experiment.paper=lpct", "experiment.paper"),
     (EXPERIMENT, "experiment.kind=figure", "experiment.kind"),
     (EXPERIMENT, "experiment.on_request=true", "experiment.on_request"),
-    (
-        EXPERIMENT,
-        "experiment.scaling=bounds",
-        lambda r: r.experiment["scaling"] == "bounds" and r.deviates("scaling"),
-    ),
+    (EXPERIMENT, "experiment.scaling=bounds", deviates("scaling", "bounds")),
     (EXPERIMENT, "experiment.title=Other", lambda r: "Other" in r.text and r.deviates("title")),
-    (EXPERIMENT, "experiment.notes=[really]", lambda r: r.experiment["notes"] == ["really"] and r.deviates("notes")),
+    (EXPERIMENT, "experiment.notes=[really]", deviates("notes", ["really"])),
     (
         EXPERIMENT,
         "experiment.replications=3",
-        lambda r: (
-            r.scores["replication"].nunique() == r.experiment["replications"] == 3
-            and r.says("3 replications")
-            and r.deviates("replications")
-            and "replications: 2 → 3" in r.text
-        ),
+        lambda r: repeated(r) and r.deviates("replications") and "replications: 2 → 3" in r.text,
     ),
-    (
-        EXPERIMENT,
-        "experiment.work_limit=78",
-        lambda r: r.experiment["work_limit"] == 78 and r.says("at most 78 s a cell") and r.deviates("work_limit"),
-    ),
+    (EXPERIMENT, "experiment.work_limit=78", deviates("work_limit", 78, "at most 78 s a cell")),
     (
         EXPERIMENT,
         "+experiment.left_out={hist on diabetes_progression:slow}",
@@ -172,15 +174,7 @@ CASES: list[tuple[list[str], str, Check | str]] = [
             ("selection", "tuning_free"),
         ]
     ),
-    (
-        EXPERIMENT,
-        "replications=3",
-        lambda r: (
-            r.scores["replication"].nunique() == r.experiment["replications"] == 3
-            and r.says("3 replications")
-            and r.deviates("replications")
-        ),
-    ),
+    (EXPERIMENT, "replications=3", lambda r: repeated(r) and r.deviates("replications")),
     ([*EXPERIMENT, "replications=3"], "experiment.replications=4", "experiment.replications=4"),
     (EXPERIMENT, "seed=7", lambda r: seeds_differ(r) and r.deviates("seed")),
     (EXPERIMENT, "runner.backend=loky", lambda r: r.record["runner"]["backend"] == "loky" and r.says("loky")),
@@ -210,13 +204,9 @@ CASES: list[tuple[list[str], str, Check | str]] = [
     (CELL, "experiment.groups=[]", "experiment.groups"),
     (CELL, "+experiment.settings.depth=2", "experiment.settings.depth"),
     (CELL, "experiment.title=Other", lambda r: "Other" in r.text),
-    (CELL, "experiment.notes=[really]", lambda r: r.experiment["notes"] == ["really"]),
-    (CELL[:1] + CELL[2:], "experiment.replications=3", lambda r: r.scores["replication"].nunique() == 3),
-    (
-        CELL,
-        "experiment.work_limit=77",
-        lambda r: r.experiment["work_limit"] == 77 and r.says("at most 77 s a cell"),
-    ),
+    (CELL, "experiment.notes=[really]", becomes("notes", ["really"])),
+    (CELL[:1] + CELL[2:], "experiment.replications=3", repeated),
+    (CELL, "experiment.work_limit=77", becomes("work_limit", 77, "at most 77 s a cell")),
     (CELL, "dataset=sine_sum", lambda r: r.group["dataset"] == ["sine_sum"] and r.says("sine_sum")),
     ([*CELL, "dataset=sine_sum"], "dataset.params.n=60", lambda r: r.group["dataset"] == ["sine_sum[n=60]"]),
     (CELL, "dataset.name=sine_sum", "dataset.name"),
@@ -247,11 +237,7 @@ CASES: list[tuple[list[str], str, Check | str]] = [
     (CELL, "method.selection=private", "a matter of the estimator"),
     (CELL, "method.params.variant=clipped", lambda r: r.group["method"] == ["hist[variant=clipped]"]),
     (CELL, "epsilon=3", lambda r: set(r.scores["epsilon"]) == {3.0} == set(r.group["epsilon"]) and r.says("eps=3")),
-    (
-        CELL[:1] + CELL[2:],
-        "replications=3",
-        lambda r: r.scores["replication"].nunique() == 3 and r.says("3 replications"),
-    ),
+    (CELL[:1] + CELL[2:], "replications=3", repeated),
     (CELL, "seed=7", seeds_differ),
     (CELL, "selection=best", "selection='best'"),
     (CELL, "runner=loky", lambda r: r.record["runner"]["backend"] == "loky" and r.says("loky")),

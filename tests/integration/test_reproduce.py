@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -45,21 +40,6 @@ def expected(serial) -> bytes:
 )
 def test_summary_is_byte_identical(tmp_path, expected, options):
     assert reproduce(tmp_path, *options) == expected
-
-
-@pytest.mark.slow
-def test_killed_and_resumed_run_ends_with_the_same_summary(tmp_path, expected):
-    command = [sys.executable, "-m", "lpbench", "reproduce", EXPERIMENT, "--results", str(tmp_path), "--replications"]
-    process = subprocess.Popen(
-        [*command, "2", "--tracking", "none", "--workers", "2"], process_group=0, stderr=subprocess.DEVNULL
-    )
-    deadline = time.time() + 120
-    while len(list((tmp_path / "store").glob("blocks/*/*.parquet"))) < 3 and time.time() < deadline:
-        time.sleep(0.05)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    assert not (tmp_path / RUN / EXPERIMENT / "summary.csv").exists()
-    assert reproduce(tmp_path, "--workers", "2") == expected
 
 
 def test_second_call_runs_nothing_and_writes_nothing(serial, expected, capsys):

@@ -45,12 +45,6 @@ def test_the_table_is_the_file(home):
     assert "60 rows, 3 columns" in said and "must be public knowledge" in said
 
 
-@pytest.mark.parametrize("sep", [",", ";", "\t", "|"])
-def test_separators(home, sep):
-    profiled(frame(), sep=sep)
-    assert load_table("mine").X.shape == (ROWS, 2)
-
-
 def test_a_file_without_header(home):
     frame().to_csv("bare.csv", index=False, header=False)
     path, _ = new_dataset(Path("bare.csv"), Path("lpbench_plugins"))
@@ -190,12 +184,6 @@ def test_rows_are_capped_and_missing_cells_filled_and_a_sample_made_public_for_n
     _, said = profiled(table, name="none", public=0.0, rows=10**6)
     assert "no rows: the range of all rows scales the features" in said and "7 rows are dropped" in said
     assert "all 53: no more than --rows" in said
-
-
-def test_one_class_against_the_rest(home):
-    y = np.resize(["red", "green", "blue"], ROWS)
-    profiled(frame(y=y), positive="green")
-    np.testing.assert_array_equal(load_table("mine").y, y == "green")
 
 
 def test_any_column_can_be_the_target(home):

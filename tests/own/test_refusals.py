@@ -182,7 +182,7 @@ def supported(columns):
     return [[int(hashed(int(s), v) == y) for v in (0, 1)] for s, y in pairs]
 
 
-@pytest.mark.parametrize(("epsilon", "violated"), [(1.0, False), (2.0, True)])
+@pytest.mark.parametrize(("epsilon", "violated"), [pytest.param(1.0, False, marks=pytest.mark.slow), (2.0, True)])
 def test_hash_functions_that_come_once_are_run_again_or_have_features(epsilon, violated):
     source = CallableSource(local_hashing(epsilon), [0, 1])
     assert audit(source, PrivacyClaim(1.0), 16_000, 1e-6).violated == violated

@@ -8,7 +8,6 @@ import pytest
 
 from lpbench.datasets import list_datasets, load_manifest
 from lpbench.datasets.manifest import Manifest
-from lpbench.errors import DataError
 from lpbench.experiments import catalogue
 from lpbench.experiments.plan import registered_methods
 from lpbench.experiments.schema import check_experiment, check_parameters
@@ -111,46 +110,6 @@ def test_a_method_is_refused_before_it_runs(lpbench, old, new, said):
     for command in ("dataset=diabetes_progression method=mine replications=1 tracking=none", "plan own/t"):
         code, _, error = lpbench(command)
         assert code == 2 and said in error and len(complaints(error)) == 1, error
-
-
-MANIFEST = """\
-title: Mine
-task: regression
-sources:
-  - {kind: file, files: {data: mine.csv}}
-target: y
-features: [a, {column: b, map: {u: 0, v: 1}}]
-y_range: [0, 1]
-sensitivity: {order: columns, reason: ""}
-fingerprint: {rows: 3, features: 2, public: 0}
-"""
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "said"),
-    [
-        ("task: regression", "task: regresion", "task='regresion' must be one of"),
-        ("target: y", "traget: y", "unknown key 'traget'"),
-        ("column: b, map", "colum: b, map", "features[1]: unknown key 'colum': did you mean column"),
-        ("{column: b, map: {u: 0, v: 1}}", "{column: b}", "features[1] must have exactly one of map, one_hot"),
-        ("kind: file", "kind: flie", "sources[0]: unknown kind 'flie': did you mean file"),
-        ("kind: file, files: {data: mine.csv}", "kind: file", "sources[0]: key 'files' is missing"),
-        ("data: mine.csv}}", "data: mine.csv}, format: {separator: ;}}", "sources[0].format: unknown key 'separator'"),
-        ("target: y", "target: {column: y, positve: [1], negative: [0]}", "target: unknown key 'positve'"),
-        ("target: y", "target: y\nrows: [{drop_mising: all}]", "rows[0]: unknown key 'drop_mising'"),
-        ("target: y", "target: y\npublic: {sampel: 3}", "public: unknown key 'sampel'"),
-        ("order: columns", "ordre: columns", "sensitivity: unknown key 'ordre'"),
-        ("rows: 3", "row: 3", "fingerprint: unknown key 'row'"),
-        ("y_range: [0, 1]", "y_range: [1, 0]", "y_range"),
-        ("y_range: [0, 1]", "metric: mean_error", "metric"),
-    ],
-)
-def test_a_manifest_is_refused_by_name(home, old, new, said):
-    assert old in MANIFEST
-    write("datasets", "mine", MANIFEST.replace(old, new))
-    with pytest.raises(DataError) as refusal:
-        load_manifest("mine")
-    assert said in str(refusal.value) and "mine.yaml" in str(refusal.value), refusal.value
 
 
 def test_every_registered_file_keeps_the_rules():

@@ -11,7 +11,6 @@ import pytest
 
 from lpbench.audit.isolation import isolation
 from lpbench.audit.keeper import Places
-from lpbench.audit.table import method_complaints
 from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalogue
 from lpbench.experiments.submissions import FOLDER, MET, Submission, submissions
@@ -142,15 +141,8 @@ def test_findings_are_not_read_through_a_link(tmp_path):
     assert verify._text(tmp_path / "found.jsonl") == ""
 
 
-def test_a_submission_that_reads_is_refused(home, lpbench):
-    lpbench("new method own_reader")
-    path = home / "lpbench_plugins" / "own_reader.py"
-    honest = path.read_text()
-    path.write_text(
-        honest.replace("        where = ", "        self.least_ = users._records.y.min()\n        where = ", 1)
-    )
-    assert method_complaints("own_reader")
-    # in a sweep of its own, test labels would be within its reach
+def test_a_sweep_of_a_submissions_own_is_refused(home, lpbench):
+    """Test labels would be within its reach."""
     lpbench("new method own_scorer")
     assert own_sweep(catalogue.method("own_scorer")) == ""
     sweep = (

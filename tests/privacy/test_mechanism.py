@@ -35,7 +35,7 @@ from lpbench.privacy import (
 )
 from lpbench.privacy.exact import BITS
 from lpbench.privacy.number_channel import typical_unbiased
-from tests.privacy.laws import BUDGETS
+from tests.privacy.laws import BUDGETS, assert_frequencies
 
 UNIT = np.eye(3)[[0, 1, 2, 2]]
 
@@ -172,3 +172,31 @@ def test_exact_epsilon_of_hand_made_channels():
         assert exact_epsilon(np.log([[1.0, 0.0], [0.5, 0.5]])) == math.inf
         assert exact_epsilon(np.log([[0.5, 0.5, 0.0], [0.5, 0.5, 0.0]])) == 0.0
     assert exact_epsilon(np.array([[log_expit(-800), log_expit(800)], [log_expit(800), log_expit(-800)]])) == 800
+
+
+@pytest.mark.parametrize("make", [BitVector, GRR, SubsetSelection.least_variance])
+def test_one_category_has_nothing_to_hide(make):
+    mechanism = make(0.5, 1)
+    assert mechanism.epsilon == exact_epsilon(mechanism.log_channel()) == 0.0
+    if make is not BitVector:
+        assert (mechanism.randomize(np.zeros(50, dtype=int), np.random.default_rng(0)) == 0).all()
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        *(BitVector(0.5, 3), BitVector(3.0, 3), GRR(0.5, 3), GRR(3.0, 3), HadamardResponse(1.0, 5)),
+        *(HadamardResponse(3.0, 11), PriorResponse(1.0, 4, (2,)), PriorResponse(1.0, 4, (1, 3))),
+        *(PriorResponse(1.0, 4, (3, 1, 0, 2)), SubsetSelection(1.0, 4, 1), SubsetSelection(1.0, 6, 2)),
+        SubsetSelection(1.0, 6, 3),
+    ],
+    ids=repr,
+)
+def test_reports_follow_the_channel(mechanism):
+    rng = np.random.default_rng(3)
+    for category, law in enumerate(mechanism.channel()):
+        reports = mechanism.randomize(np.full(40_000, category), rng)
+        if reports.ndim > 1:  # subsets are numbered in lexicographic order, bits from the last one on
+            ordered = reports[:, ::-1] if isinstance(mechanism, BitVector) else reports
+            reports = np.unique(ordered, axis=0, return_inverse=True)[1].ravel()
+        assert_frequencies(reports, law)

@@ -37,13 +37,6 @@ def test_loss_is_the_budget_unless_nothing_is_told(epsilon, shown):
     assert loss == pytest.approx(mechanism.epsilon) or loss > BITS * math.log(2.0) - 1e-9
 
 
-@pytest.mark.parametrize("shown", [(2,), (1, 3), (3, 1, 0, 2)])
-def test_reports_have_the_law_of_the_channel(shown):
-    mechanism, rng = PriorResponse(1.0, 4, shown), np.random.default_rng(8)
-    for own, law in enumerate(mechanism.channel()):
-        assert_frequencies(mechanism.randomize(np.full(20_000, own), rng), law)
-
-
 def test_all_classes_is_plain_randomised_response():
     np.testing.assert_allclose(PriorResponse(1.3, 5, tuple(range(5))).log_channel(), GRR(1.3, 5).log_channel())
 

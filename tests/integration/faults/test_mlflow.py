@@ -79,23 +79,6 @@ def test_mlflow_on_a_full_disk_costs_neither_results_nor_report(tmp_path, sound,
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("room", [100_000, 1_500_000])
-def test_a_disk_that_fills_during_a_run_with_mlflow(tmp_path, sound, room):
-    results = tmp_path / "small"
-    with mounted(results, "-t", "tmpfs", "-o", "size=24m", "tmpfs"):
-        shutil.copytree(sound / "store", results / "store")
-        fill(results / "filler", room)
-        done = run(*with_mlflow(results))
-        assert done.returncode and "disk full" in done.stderr and "Traceback" not in done.stderr, done
-        (results / "filler").unlink()
-        done = run(*with_mlflow(results))
-        assert done.returncode == 0 and "warning" not in done.stderr and "0 blocks run" in done.stdout, done
-        assert summary(results) == summary(sound) and (results / "own" / "index.html").is_file()
-        shutil.copy(results / "mlflow.db", tmp_path)
-    assert len(tracked(tmp_path)) == len(set(tracked(tmp_path))) == RUNS
-
-
-@pytest.mark.slow
 def test_a_read_only_folder_refuses_mlflow_and_report_in_a_sentence(tmp_path, sound):
     results = tmp_path / "results"
     shutil.copytree(sound, results)

@@ -88,16 +88,6 @@ def test_workers_of_an_audit_end_with_a_parent_that_was_killed():
         time.sleep(0.05)
 
 
-@pytest.mark.slow
-def test_two_runs_in_one_folder_at_once(tmp_path, sound):
-    command = [sys.executable, "-m", "lpbench", *words(tmp_path, "--workers", "1")]
-    runs = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(2)]
-    ends = [run.communicate() for run in runs]
-    assert [run.returncode for run in runs] == [0, 0], ends
-    assert summary(tmp_path) == summary(sound) and (tmp_path / "own" / "index.html").is_file()
-    assert not list(tmp_path.rglob("*.tmp"))
-
-
 def test_a_disk_that_fills_while_artefacts_are_written(tmp_path, sound, capsys):
     results = tmp_path / "small"
     with mounted(results, "-t", "tmpfs", "-o", "size=8m", "tmpfs"):
