@@ -74,7 +74,7 @@ def tree_model(kind=HistOfTree, epsilon=2.0, **options):
 
 
 ALIGNED, PERSONAL = partial(regression, 150, personal=False), partial(regression, 150)
-WITH_ROWS, ALONE = partial(classification, 240), partial(classification, 120, public=0, shows=True)
+WITH_ROWS, ALONE = partial(classification, 150), partial(classification, 120, public=0, shows=True)
 FEW_ROWS = partial(classification, 120, [0, 1], public=30)
 THREE, FIVE, LETTERS = [0, 1, 2], list("abcde"), ["a", "b", "c"]
 AT_TWO = {"depth": 2, "public_weight": 1.0, "min_samples_leaf": 0, "classes": [0, 1]}
@@ -101,7 +101,7 @@ METHODS = {
     "ResidualGP, joint reports": (ResidualGP(8.0, y_range=Y_RANGE), partial(regression, 260)),
     "ResidualScore, two classes": (RecordScore(1.0, classes=[0, 1]), partial(WITH_ROWS, [0, 1])),
     "ResidualScore, subsets": (ResidualScore(0.5, classes=FIVE), partial(WITH_ROWS, FIVE)),
-    "ResidualScore, many cells": (OneLeafSize(6.0, classes=[0, 1]), partial(WITH_ROWS, [0, 1])),
+    "ResidualScore, many cells": (OneLeafSize(6.0, classes=[0, 1]), partial(classification, 240, [0, 1])),
     "ResidualScore, three classes, grr": (RandomisedResponse(3.0, classes=[1, 2, 5]), partial(WITH_ROWS, [1, 2, 5])),
     "ResidualScore, labels alone": (LabelsAlone(1.0, classes=[False, True]), partial(WITH_ROWS, [False, True])),
     "ResidualScore, features": (ResidualScore(1.0, classes=[0, 1]), partial(ALONE, [0, 1])),

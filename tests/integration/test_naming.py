@@ -45,8 +45,8 @@ def test_names_and_patterns_mean_each_experiment_once():
     assert matching(["own/two", "own/*"]) == ["own/two", "own/one"]
 
 
-@pytest.mark.parametrize("words", ["own/one own/two", "'own/*'"])
-def test_a_plan_of_several_adds_up_and_its_next_command_runs_them_all(own, words, capsys):
+def test_a_plan_of_several_adds_up_and_its_next_command_runs_them_all(own, capsys):
+    words = "'own/*'"
     assert main(shlex.split(f"plan {words} results_dir={own} runner=serial tracking=none")) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.partition(":")[0] for line in lines[:2]] == list(NAMES)

@@ -46,7 +46,8 @@ def test_the_answer_comes_last(run):
 
 def test_columns_stay_apart_where_errors_have_exponents(run):
     rows = people()
-    _, out, _ = run(rows.assign(income=rows["income"] * 1e5), "--range", "0", "15e6", "--epsilon", "1,4")
+    options = "--range 0 15e6 --epsilon 1,4 --users 240".split()
+    _, out, _ = run(rows.assign(income=rows["income"] * 1e5), *options)
     line = next(line for line in out.splitlines() if line.strip().startswith("240 "))
     assert "e+" in line and line.replace("]*", "] ").count("]   ") == 2
 
@@ -61,6 +62,7 @@ def test_an_interrupt_answers_from_the_finished_splits(run, monkeypatch):
         return scores(*arguments)
 
     monkeypatch.setattr(pilot, "_scores", stop)
+    monkeypatch.setattr(pilot, "FEWEST_SPLITS", 2)
     monkeypatch.setattr(pilot, "SPLITS", 12)
     code, out, _ = run(people(), "--range", "0", "150", "--epsilon", "4", "--users", "240")
     assert code == 0 and f"{pilot.FEWEST_SPLITS} splits of 240 rows" in out and "Run it:" in out
