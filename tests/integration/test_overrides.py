@@ -147,32 +147,14 @@ CASES: list[tuple[list[str], str, Check | str]] = [
     ),
     (EXPERIMENT, "+experiment.settings.depth=2", "experiment.settings.depth"),
     *(
-        (EXPERIMENT, f"{key}={value}", f"{key}={value}")
-        for key, value in [
-            ("dataset", "sine_sum"),
-            ("dataset.name", "sine_sum"),
-            ("dataset.title", "x"),
-            ("dataset.params.split", "x"),
-            ("mask", "all_private"),
-            ("mask.name", "all_private"),
-            ("mask.title", "x"),
-            ("method", "krr"),
-            ("method.name", "krr"),
-            ("method.title", "x"),
-            ("method.task", "classification"),
-            ("method.estimator", "x"),
-            ("method.params.clip", "true"),
-            ("method.grid", "{}"),
-            ("method.grid_by_mask", "{}"),
-            ("method.tuning_free", "null"),
-            ("method.selection", "private"),
-            ("method.variants", "{}"),
-            ("method.reference", "x"),
-            ("method.privacy", "x"),
-            ("method.audited", "[x]"),
-            ("epsilon", "3"),
-            ("selection", "tuning_free"),
-        ]
+        (EXPERIMENT, override, override)
+        for override in (
+            "dataset=sine_sum dataset.name=sine_sum dataset.title=x dataset.params.split=x mask=all_private "
+            "mask.name=all_private mask.title=x method=krr method.name=krr method.title=x "
+            "method.task=classification method.estimator=x method.params.clip=true method.grid={} "
+            "method.grid_by_mask={} method.tuning_free=null method.selection=private method.variants={} "
+            "method.reference=x method.privacy=x method.audited=[x] epsilon=3 selection=tuning_free "
+        ).split()
     ),
     (EXPERIMENT, "replications=3", lambda r: repeated(r) and r.deviates("replications")),
     ([*EXPERIMENT, "replications=3"], "experiment.replications=4", "experiment.replications=4"),

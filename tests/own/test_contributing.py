@@ -14,7 +14,7 @@ import pytest
 from lpbench.paths import ROOT
 
 #: Tests that look at every method, file or page; the contract's are those of the name.
-EVERYWHERE = ["architecture", "docs", "clocks", "reporting/test_names", "own/test_schemas", "integration/test_machines"]
+EVERYWHERE = "architecture docs lint_scripts reporting/test_names own/test_schemas integration/test_machines".split()
 LINT = ["ruff check .", "ruff format --check .", "lint-imports --no-logo --no-cache", "mypy"]
 
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from lpbench.datasets import make_problem
-from lpbench.estimators import KRR, LPCT, PGLM, PHIST, PSGD, HistOfTree, LPCTPrune
+from lpbench.estimators import LPCT, PGLM, PHIST, PSGD, HistOfTree, LPCTPrune
 from lpbench.papers.lpct.causes import needed_share
 from lpbench.paths import ROOT
 from lpbench.problem import Problem
@@ -66,30 +66,6 @@ def test_an_uncut_tree_or_a_least_leaf_size_takes_a_third_or_more_of_the_error_a
         for more in ({}, {"depth": [0]}, {"min_samples_leaf": [10, 50, 100, 500]})
     )
     assert least < 0.67 * plain and uncut < 0.67 * plain
-
-
-def test_half_of_the_budget_for_the_label_helps_krr_where_features_are_protected(small):
-    grid = {"max_depth": [1, 2, 4], "min_samples_leaf": [10, 100]}
-    best = {b: errors(KRR(budget=b, y_range=(0.0, 1.0)), small, 1.0, grid, 8).min() for b in ("composed", "halves")}
-    whole = errors(KRR(budget="per_attribute", y_range=(0.0, 1.0)), small, 1.0, grid, 8).min()
-    assert whole < best["halves"] < best["composed"]
-
-
-def best_at_depth_7(min_samples_leaf):
-    """Accuracy of figure 7(a) at depth 7 and epsilon = 1, best over its weights."""
-    weights = [0.01, 0.1, 0.5, 1, 2, 5, 10, 50, 100, 200, 300, 400, 500, 750, 1000, 1250, 1500, 2000]
-    model = LPCT(depth=7, criterion="entropy", min_samples_leaf=min_samples_leaf)
-    values = []
-    for replication in range(40):
-        problem = make_problem("posterior_drift", {"n_public": 100, "gamma": 0.5}, None, None, replication, 7)
-        values.append(model.sweep(problem, [1.0], {"public_weight": weights}, Streams(replication)).values[0])
-    return np.max(np.mean(values, axis=0))
-
-
-def test_cells_of_one_public_row_cost_seven_points_of_accuracy_at_depth_7():
-    """Figure 7(a), epsilon = 1: printed 0.585, and 0.65 if a cell with one public row is a leaf."""
-    assert best_at_depth_7(0) == pytest.approx(0.585, abs=0.015)
-    assert 0.05 < best_at_depth_7(1) - best_at_depth_7(0) < 0.1
 
 
 def test_a_leaf_of_depth_1_may_answer_from_the_root():
@@ -155,22 +131,6 @@ def test_a_budget_for_every_tensor_of_weights_raises_psgds_accuracy():
     model = PSGD(hidden_ratio=0, warm_rate="learning_rate", classes=[0, 1])
     found = np.mean([model.sweep(problem, [0.5, 1.0], grid, Streams(s)).values.max(axis=1) for s in range(10)], axis=0)
     assert found[1] > found[0] + 0.01
-
-
-def test_the_released_search_stops_where_the_full_one_goes_on_and_costs_little_accuracy():
-    """Its best cut may leave too few rows where another one would do: fewer cells, nearly the same accuracy."""
-    cells, scores = {}, {}
-    for search in ("all", "released"):
-        models = []
-        for replication in range(5):
-            problem = make_problem("posterior_drift", {"n_public": 400, "gamma": 1.0}, None, None, replication, 7)
-            model = LPCT(4.0, 6, 10, rule="cart", criterion="entropy", min_samples_leaf=20, search=search,
-                         classes=[0, 1], random_state=replication)  # fmt: skip
-            models.append(model.fit(problem.X_train, problem.y_train, **problem.fit_arguments))
-            scores.setdefault(search, []).append(model.score(problem.X_test, problem.y_test))
-        cells[search] = sum((model.tree_.feature < 0).sum() for model in models)
-    assert cells["released"] < cells["all"]
-    assert abs(np.mean(scores["released"]) - np.mean(scores["all"])) < 0.02
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 8.0, 1000.0])

@@ -7,7 +7,6 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 
 import numpy as np
 import pytest
-from scipy.stats import ks_2samp
 
 from lpbench.audit.methods import recorded_users, settings
 from lpbench.audit.recording import Recording
@@ -15,18 +14,10 @@ from lpbench.audit.table import estimator_of
 from lpbench.errors import PrivacyError
 from lpbench.estimators import HistOfTree, PrivateMean
 from lpbench.estimators.base import LocalClassifier, LocalRegressor
-from lpbench.estimators.histoftree.cell_device import TREE_CELL
-from lpbench.estimators.histoftree.rounds import Split, ask_cells, public_features
-from lpbench.estimators.histoftree.user_cells import UserCells
-from lpbench.estimators.lpct.family import VoteFamily
-from lpbench.estimators.lpct.partition import PublicTree
-from lpbench.estimators.lpct.votes import VOTE, VoteMechanism, VoteQuestion
 from lpbench.estimators.private_labels import LABEL, LabelQuestion
 from lpbench.experiments import catalogue
 from lpbench.ledger import PrivacyLedger
-from lpbench.partitions import TreeCells
-from lpbench.privacy import Records, SimulatedUsers
-from lpbench.privacy.users import Simulation, answer_streams, content_hash
+from lpbench.privacy.users import answer_streams, content_hash
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
 
@@ -210,62 +201,3 @@ def test_digests_tell_containers_types_and_what_is_changed_in_place_apart():
     fitted = HistOfTree(1.0, y_range=(-1.0, 1.0), random_state=0)
     before = content_hash(fitted)
     assert content_hash(fitted.fit(X, Y)) != before, "what a model has learned is part of it"
-
-
-def test_votes_at_several_depths_have_the_joint_law_of_fits_apart():
-    """Nested partitions of 40 users in one sweep and in fits of two seeds: no covariance between depths, KS at 1e-6."""
-    records = Records(X[:40], (Y[:40] > 0).astype(int))
-    public = X[40:], (Y[40:] > 0).astype(int)
-    shape = {"n_features": 3, "n_classes": 2, "rule": "max_edge", "criterion": "gini", "depth": 2}
-    (tree,) = PublicTree.grow([public], [Streams(0)], min_samples_leaf=1, **shape)
-    leaves, mechanism = [(tree, tree.leaves(depth)) for depth in (1, 2)], VoteMechanism(2.0)
-    start = np.cumsum([0, *(nodes.size for _, nodes in leaves)])
-    family = VoteFamily(leaves, start, [{"depth": 1}, {"depth": 2}], [mechanism], 2)
-    asked = [VoteQuestion(TreeCells(tree.tree, depth), 2, mechanism, {"depth": depth}) for depth in (1, 2)]
-    swept = np.array([Simulation(records, Streams(r))(VOTE, family)[0, 0] for r in range(1500)])
-    apart = np.array([
-        np.concatenate([SimulatedUsers(records, Streams(5000 + 2 * r + k)).sums(VOTE, question).reshape(2, -1)[0]
-                        for k, question in enumerate(asked)])
-        for r in range(1500)
-    ])  # fmt: skip
-    noise = swept - swept.mean(axis=0)
-    assert np.abs(np.corrcoef(noise[:, : start[1]].T, noise[:, start[1] :].T)[: start[1], start[1] :]).max() < 0.15
-    for weights in np.random.default_rng(0).standard_normal((6, start[-1])):
-        assert ks_2samp(swept @ weights, apart @ weights).pvalue > 1e-6
-
-
-@pytest.mark.parametrize("mechanism", ["grr", "rr"])
-def test_named_cells_of_a_sweep_have_the_joint_law_of_a_fit(mechanism):
-    """Scores of a sweep at two settings and those of two fits with one seed: equal pairs."""
-    problem = Problem(X, Y, X[:20], Y[:20], np.tile([True, True, False], (60, 1)), y_range=(-1.0, 1.0))
-    grid = [{"bins": 2, "depth": 1}, {"bins": 3, "depth": 1}]
-    model, pairs = HistOfTree(2.0, mechanism=mechanism, y_range=(-1.0, 1.0)), []
-    for r in range(5):
-        swept = model.sweep(problem, [2.0], grid, Streams(r)).values[0]
-        fits = [
-            HistOfTree(2.0, mechanism=mechanism, y_range=(-1.0, 1.0), random_state=Streams(r), **point)
-            .fit(problem.X_train, problem.y_train, mask=problem.mask).predict(problem.X_test)
-            for point in grid
-        ]  # fmt: skip
-        np.testing.assert_allclose(swept, [problem.score(predictions) for predictions in fits], rtol=1e-9)
-        pairs.append(swept)
-    assert np.unique(np.round(pairs, 12)).size == 10
-
-
-def test_cells_that_are_asked_twice_are_drawn_anew():
-    """Sums of all users' cells under one seed: reports of the second answer are independent of the first."""
-    records = Records(np.full((2000, 2), 0.3), np.zeros(2000), np.ones((2000, 2), dtype=bool))
-    users = SimulatedUsers(records, Streams(2))
-    users.ask(LABEL, LabelQuestion((0.0, 0.0), 1.0))
-    model = HistOfTree(1.0, bins=2, depth=0, y_range=(0.0, 1.0))
-    split = Split(public_features(users), users.mask, np.arange(2), 2, Streams(0))
-    setting = model._setting(model.get_params(deep=False), users.mask, 1.0)
-    [[(tree, _)]] = split.forests("max_edge", "weighted", [np.zeros(2000)], [0])
-    cells = UserCells(split.grid(2), next(split.leaves(tree, [0])))
-    told = []
-    for budget in (0.7, 0.8):
-        question = setting.question(tree, split.grid_columns, split.tree_columns, budget)
-        told.append(users.ask(TREE_CELL, question)[:, 0] == 0)
-        ask_cells(users, question, cells, np.zeros(2000))
-    assert abs(np.corrcoef(*told)[0, 1]) < 0.12
-    assert users.spent.epsilon == pytest.approx(1.5)

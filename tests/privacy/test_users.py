@@ -176,20 +176,6 @@ def test_users_are_not_pickled():
         pickle.dumps(sealed())
 
 
-def test_inputs_outside_the_domain_are_refused():
-    class Unclipped(type(LABEL)):
-        def inputs(self, records, question):
-            return records.y * 3.0
-
-        report = Device.report
-
-        def draws(self, streams, n, question):
-            return streams.generator("label")
-
-    with pytest.raises(Exception, match="sensitivity"):
-        sealed().ask(Unclipped(), LabelQuestion((0.0, 1.0), 1.0))
-
-
 def test_accounts_are_kept_by_history_not_by_user():
     spending = Spending(1000)
     rng = np.random.default_rng(1)

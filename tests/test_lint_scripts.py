@@ -1,0 +1,78 @@
+"""Scripts of ``make lint`` find what they look for, and nothing else."""
+
+import pytest
+
+from scripts import check_clocks
+from scripts.check_size import too_long
+from scripts.check_words import find, strings
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the Second build of it",
+        "are not told\napart",
+        "20 points of 0.01",
+        "an interview",
+        "two heats",
+        "a rival's",
+        "beats the\nfloor",
+    ],
+)
+def test_a_word_of_the_list_is_found(text):
+    assert len(list(find(text))) == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["`interview`", "lpbench/reporting/ladders.py", "ladders : tuple of Ladder", "first, build it"]
+)
+def test_names_and_other_words_are_allowed(text):
+    assert list(find(text)) == []
+
+
+def test_docstrings_and_messages_are_read_and_names_are_not():
+    source = (
+        'RIVALS = ["rival"]\n\ndef f(rival):\n    """Compare rivals."""\n    raise ValueError(f"a rival: {rival}")\n'
+    )
+    assert [(line, word) for line, text in strings(source) for _, word, _ in find(text)] == [
+        (4, "rivals"),
+        (5, "rival"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "began = time.monotonic()\nassert time.monotonic() - began < 60",
+        "start = perf_counter()\ntook = perf_counter() - start\nassert took <= 2 * 30",
+        "def seconds_of(f):\n    start = time.process_time()\n    return time.process_time() - start\n"
+        "assert min(seconds_of(f), 3) < LIMIT",
+        "assert report.failed[0].seconds < 1.0",
+        "deadline = time.time() + 5\nassert time.time() < deadline",
+    ],
+)
+def test_an_asserted_time_is_found(code):
+    assert len(list(check_clocks.find(code))) == 1
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "a = time.process_time()\nb = time.process_time()\nassert a / b < 3",
+        "a = time.process_time()\nassert a < 3 * b",
+        "deadline = time.time() + 60\nwhile not done() and time.time() < deadline:\n    pass\nassert done()",
+        "assert size.seconds > 0 and shown.seconds == 0.5",
+        "assert 0 < cell['se'] < 0.02",
+    ],
+)
+def test_ratios_and_patience_are_allowed(code):
+    assert list(check_clocks.find(code)) == []
+
+
+def test_a_folder_above_its_ceiling_is_named_with_both_numbers(tmp_path):
+    (tmp_path / "pyproject.toml").write_text("[tool.lpbench.most_lines]\nlpbench = 2\ntests = 1\n", encoding="utf-8")
+    for folder, lines in (("lpbench", 3), ("tests", 1)):
+        (tmp_path / folder / "deep").mkdir(parents=True)
+        (tmp_path / folder / "deep" / "module.py").write_text("x = 1\n" * lines, encoding="utf-8")
+    (sentence,) = too_long(tmp_path)
+    assert sentence.startswith("lpbench/ has 3 lines") and " 2:" in sentence
