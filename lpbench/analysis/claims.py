@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, Literal
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from lpbench.analysis.instances import Instance, draws, pooled, resampled
 from lpbench.analysis.rates import LEVEL, Interval
@@ -108,7 +108,7 @@ class Check:
         if self.quantifier == "some":
             lucky = agrees.any(axis=-1) & ~agrees.all(axis=-1)
             return np.where((reach > 1).all(axis=-1), FAILS, np.where(lucky, HOLDS, UNDECIDED))
-        p = 2 * stats.t.sf(np.sort(reach)[..., ::-1] * stats.t.ppf((1 + LEVEL) / 2, freedom), freedom)
+        p = 2 * scipy.stats.t.sf(np.sort(reach)[..., ::-1] * scipy.stats.t.ppf((1 + LEVEL) / 2, freedom), freedom)
         size = p.shape[-1]
         against = np.cumprod(p < (1 - LEVEL) / (size - np.arange(size)), axis=-1).sum(axis=-1)
         inside, outside = self.region.reach(whole)
@@ -149,13 +149,13 @@ def power(effect: float, replications: int) -> float:
     like the mean itself, the statistic must lie beyond the test's edge by :func:`stable_margin`. So a verdict is one at
     level .005 and not .05.
     """
-    edge = stats.t.ppf((1 + LEVEL) / 2, replications - 1) + stable_margin(replications)
-    return float(stats.nct.sf(edge, replications - 1, effect * np.sqrt(replications)))
+    edge = scipy.stats.t.ppf((1 + LEVEL) / 2, replications - 1) + stable_margin(replications)
+    return float(scipy.stats.nct.sf(edge, replications - 1, effect * np.sqrt(replications)))
 
 
 def stable_margin(replications: int) -> float:
     """Standard errors beyond the edge of a test at which :data:`STABLE` of the resamples keep its outcome."""
-    return float(stats.norm.ppf(STABLE) * np.sqrt(1 - 1 / replications))
+    return float(scipy.stats.norm.ppf(STABLE) * np.sqrt(1 - 1 / replications))
 
 
 @dataclass(frozen=True)
@@ -211,7 +211,7 @@ def _power(check: Check, told: Sequence[Instance], parts: Sequence[Interval], ag
     "There are some" and what is computed are taken as measured. That a verdict must be kept by its own resamples widens
     the intervals by :func:`stable_margin`.
     """
-    edge = stats.t.ppf((1 + LEVEL) / 2, freedom)
+    edge = scipy.stats.t.ppf((1 + LEVEL) / 2, freedom)
     if check.effect and check.quantifier != "some":
         scale = np.sqrt(freedom + 1) / edge / 2
         spreads = [float(scale * (part.high - part.low)) for part in parts]

@@ -13,7 +13,7 @@ from typing import Any
 from zlib import crc32
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from lpbench.analysis.rates import LEVEL, Interval
 from lpbench.analysis.statistics import WITHIN, dip_places, significant, statistic
@@ -153,7 +153,7 @@ def _students_again(values: np.ndarray, rounding: float) -> np.ndarray:
     shares, centred = _shares(count)[:RESAMPLES], values - values.mean()
     mean = shares @ centred
     variance = (shares @ centred**2 - mean**2).clip(0) / (count - 1)
-    half = stats.t.ppf((1 + LEVEL) / 2, count - 1) * np.sqrt(variance + rounding)
+    half = scipy.stats.t.ppf((1 + LEVEL) / 2, count - 1) * np.sqrt(variance + rounding)
     return np.stack([mean, mean - half, mean + half], axis=-1) + values.mean()
 
 
@@ -181,7 +181,7 @@ def _students(values: np.ndarray, rounding: float) -> Interval:
     count, mean = len(values), float(values.mean())
     if count < 2:
         return Interval(mean, -np.inf, np.inf)
-    half = float(stats.t.ppf((1 + LEVEL) / 2, count - 1) * np.sqrt(values.var(ddof=1) / count + rounding))
+    half = float(scipy.stats.t.ppf((1 + LEVEL) / 2, count - 1) * np.sqrt(values.var(ddof=1) / count + rounding))
     return Interval(mean, mean - half, mean + half)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import stats
+import scipy
 
 TIES = ("min", "average", "max")
 
@@ -24,7 +24,7 @@ def ranks(values: np.ndarray, *, larger_is_better: bool, ties: str = "average") 
     if ties not in TIES:
         raise ValueError(f"ties={ties!r} must be one of {', '.join(TIES)}")
     cost = np.asarray(values, dtype=float) * (-1 if larger_is_better else 1)
-    return stats.rankdata(np.where(np.isnan(cost), np.inf, cost), method=ties, axis=-1)
+    return scipy.stats.rankdata(np.where(np.isnan(cost), np.inf, cost), method=ties, axis=-1)
 
 
 def rank_sums(values: np.ndarray, *, larger_is_better: bool, ties: str = "average") -> np.ndarray:
@@ -53,7 +53,7 @@ def rank_intervals(values: np.ndarray, *, larger_is_better: bool) -> tuple[np.nd
     found = ranks(values, larger_is_better=larger_is_better)
     count, mean = len(found), found.mean(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        half = stats.t.ppf(0.975, count - 1) * found.std(axis=0, ddof=min(1, count - 1)) / np.sqrt(count)
+        half = scipy.stats.t.ppf(0.975, count - 1) * found.std(axis=0, ddof=min(1, count - 1)) / np.sqrt(count)
     return mean, np.maximum(mean - half, 1), np.minimum(mean + half, values.shape[1])
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy import stats
+import scipy
 
 ALPHA = 0.05
 #: Differences are rounded to this many decimal digits, so that the order of a floating-point sum decides no test.
@@ -27,7 +27,7 @@ def signed_ranks(differences: np.ndarray) -> np.ndarray:
     differences = np.round(np.asarray(differences, dtype=float), DIGITS)
     # doubled, so that average ranks of ties are whole numbers; zeros rank below all others and are taken off
     zeros = (differences == 0).sum(axis=0)
-    doubled = np.rint(2 * (stats.rankdata(np.abs(differences), axis=0) - zeros)).astype(int)
+    doubled = np.rint(2 * (scipy.stats.rankdata(np.abs(differences), axis=0) - zeros)).astype(int)
     doubled[differences == 0] = 0
     sums = np.where(differences > 0, doubled, 0).sum(axis=0)
     ranked = np.sort(doubled, axis=0)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from lpbench.analysis.ranks import ranks
 
@@ -54,8 +54,8 @@ def log_linear(y: np.ndarray, weights: Sequence[float], floor: float = 0.0) -> n
 @_named
 def trend(y: np.ndarray, x: Sequence[float]) -> np.ndarray:
     """Spearman's correlation with ``x``; 0 for a constant curve."""
-    place = stats.rankdata(x) - (len(x) + 1) / 2
-    rank = stats.rankdata(np.round(y, 12), axis=-1) - (len(x) + 1) / 2
+    place = scipy.stats.rankdata(x) - (len(x) + 1) / 2
+    rank = scipy.stats.rankdata(np.round(y, 12), axis=-1) - (len(x) + 1) / 2
     size = np.sqrt((place @ place) * (rank**2).sum(axis=-1))
     return (rank @ place) / np.where(size > 0, size, 1.0)
 

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +20,6 @@ from threadpoolctl import ThreadpoolController
 
 from lpbench.datasets import Draws
 from lpbench.errors import CellTimeout, ClippingWarning, PrivacyLeakWarning, StoreError
-from lpbench.estimators.base import LocalEstimator, SweepResult, expand_grid
 from lpbench.experiments.fingerprint import canonical_json, versions
 from lpbench.experiments.method import import_object
 from lpbench.experiments.plan import Block
@@ -28,6 +27,9 @@ from lpbench.experiments.store import Store
 from lpbench.experiments.time_limit import time_limit
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
+
+if TYPE_CHECKING:
+    from lpbench.estimators.base import LocalEstimator, SweepResult
 
 #: Size of the data of all replications that a method gets at once.
 BATCH_BYTES = 400_000_000
@@ -113,6 +115,8 @@ class _Points:
 
     def resolve(self, estimator: LocalEstimator, problem: Problem) -> None:
         """List the points for a problem."""
+        from lpbench.estimators.base import expand_grid  # imported where the estimator is: it takes half a second
+
         block = self._block
         grid = estimator.resolve_grid(block.grid, problem)
         if grid == self._grid:

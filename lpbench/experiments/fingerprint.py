@@ -9,14 +9,12 @@ import json
 import os
 import sys
 import time
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
-
-import numpy
-import scipy
-import sklearn
 
 import lpbench
 from lpbench.files import write_text
@@ -34,35 +32,48 @@ def canonical_json(value: object) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=True)
 
 
+@cache
 def versions() -> dict[str, str]:
     """Versions of the libraries that decide bits."""
-    return {"numpy": numpy.__version__, "scipy": scipy.__version__, "scikit-learn": sklearn.__version__}
+    return {name: version(name) for name in ("numpy", "scipy", "scikit-learn")}
 
 
 @cache
 def source_hash(module: str) -> str:
     """Hash of a module's code and of every module of ``lpbench`` and of the same owner it imports, directly or not.
 
-    Layout, comments, docstrings and :data:`FACTS` do not count: they cannot change a number. What was found is kept in
-    the cache folder, and holds as long as times and sizes of the files, and of their folders, are what they were.
+    Layout, comments, docstrings and :data:`FACTS` do not count: they cannot change a number.
     """
-    start, own = time.time_ns(), canonical_json([str(_PACKAGE), sys.version, module])
-    kept = cache_folder() / "sources" / f"{hashlib.sha256(own.encode()).hexdigest()[:32]}.json"
+
+    def found() -> tuple[str, Iterable[str]]:
+        digest, closure = hashlib.sha256(), sorted(import_closure(module))
+        for name in closure:
+            source = _module_path(name).read_text(encoding="utf-8")
+            digest.update(name.encode() + b"\0" + _without_layout(source).encode() + b"\0")
+        return digest.hexdigest()[:16], closure
+
+    return str(kept(f"hash of {module}", found))
+
+
+def kept(name: str, find: Callable[[], tuple[Any, Iterable[str]]]) -> Any:
+    """What was found in modules, plain values, and the names of the modules.
+
+    It is kept in the cache folder, and holds as long as times and sizes of their files, and of the folders, are what
+    they were: a change that leaves all of them as they were is not seen.
+    """
+    start, own = time.time_ns(), canonical_json([str(_PACKAGE), sys.version, name])
+    file = cache_folder() / "sources" / f"{hashlib.sha256(own.encode()).hexdigest()[:32]}.json"
     with suppress(OSError, ValueError, KeyError):
-        known: dict[str, Any] = json.loads(kept.read_text(encoding="utf-8"))
+        known: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
         if all(_stamp(path) == stamp for path, stamp in known["stamps"].items()):
-            return str(known["hash"])
-    closure = {name: _module_path(name) for name in sorted(import_closure(module))}
+            return known["found"]
+    found, modules = find()
     # a new module in a folder may be what an import means from then on
-    files = {Path(__file__), *closure.values()}
+    files = {Path(__file__), *map(_module_path, modules)}
     stamps = {str(path): _stamp(path) for path in files | {path.parent for path in files}}
-    digest = hashlib.sha256()
-    for name, path in closure.items():
-        digest.update(name.encode() + b"\0" + _without_layout(path.read_text(encoding="utf-8")).encode() + b"\0")
-    found = digest.hexdigest()[:16]
     if all(changed < start - _SETTLED for changed, *_ in stamps.values()):
         with suppress(OSError):
-            write_text(canonical_json({"hash": found, "stamps": stamps}), kept)
+            write_text(canonical_json({"found": found, "stamps": stamps}), file)
     return found
 
 

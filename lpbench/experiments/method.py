@@ -7,7 +7,8 @@ import inspect
 import sys
 import traceback
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from lpbench.errors import ConfigurationError, unknown_name
@@ -17,6 +18,40 @@ from lpbench.selectors import format_selector
 
 if TYPE_CHECKING:
     from lpbench.estimators.base import LocalEstimator
+
+
+@dataclass(frozen=True)
+class EstimatorFacts:
+    """What a plan needs to know of an estimator class, whose import takes a second."""
+
+    module: str
+    uses_mask: bool
+    uses_epsilon: bool
+    parameters: tuple[str, ...]  # of the constructor
+    takes_any: bool  # whether it has ``**parameters`` besides
+
+
+def facts_of(path: str) -> EstimatorFacts:
+    """Facts about the class of a dotted path; those of the library's own are kept with the hashes of its sources."""
+    return _kept_facts(path) if path.startswith("lpbench.") else _facts(import_object(path))
+
+
+@cache
+def _kept_facts(path: str) -> EstimatorFacts:
+    from lpbench.experiments.fingerprint import import_closure, kept  # help and lists do without
+
+    def found() -> tuple[dict[str, Any], frozenset[str]]:
+        facts = _facts(import_object(path))
+        return asdict(facts), import_closure(path.rpartition(".")[0]) | import_closure(facts.module)
+
+    return EstimatorFacts(**kept(f"facts of {path}", found))
+
+
+@cache
+def _facts(cls: type[LocalEstimator]) -> EstimatorFacts:
+    known = inspect.signature(cls).parameters
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in known.values())
+    return EstimatorFacts(cls.__module__, cls.uses_mask, cls.uses_epsilon, (*known,), takes_any)
 
 
 @dataclass
@@ -93,7 +128,7 @@ class Method(Frozen):
             grid = _without({**grid, **preset.get("grid", {})}, preset.get("params", {}))
             tuning_free = preset.get("tuning_free", tuning_free)
             estimator = preset.get("estimator", estimator)
-        known = inspect.signature(self.estimator_class).parameters
+        known = facts_of(self.estimator).parameters
         for key in changed:
             if key not in known:
                 raise unknown_name(f"parameter of method {self.name}", key, known)

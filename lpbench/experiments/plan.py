@@ -15,12 +15,11 @@ import numpy as np
 
 from lpbench.datasets import describe
 from lpbench.errors import ConfigurationError
-from lpbench.estimators.base import check_epsilon, expand_grid
 from lpbench.experiments import catalogue
 from lpbench.experiments.config import ROOT_SEED
 from lpbench.experiments.experiment import Experiment, Group
 from lpbench.experiments.fingerprint import canonical_json, source_hash, versions
-from lpbench.experiments.method import Method, import_object
+from lpbench.experiments.method import Method, facts_of, import_object
 from lpbench.experiments.schema import check_experiment, check_parameters
 from lpbench.problem import Problem
 from lpbench.selectors import Selector
@@ -49,7 +48,6 @@ class Block:
     @cached_property
     def config(self) -> dict[str, Any]:
         """Everything that determines the block's numbers."""
-        cls = import_object(self.estimator)
         return {
             "dataset": self.dataset,
             "dataset_params": dict(self.dataset_params),
@@ -64,7 +62,7 @@ class Block:
             "budgets": list(self.budgets),
             "replications": self.replications,
             "seed": self.seed,
-            "source": [source_hash(cls.__module__), source_hash("lpbench.datasets")],
+            "source": [source_hash(facts_of(self.estimator).module), source_hash("lpbench.datasets")],
             "versions": versions(),
         }
 
@@ -76,11 +74,14 @@ class Block:
     @cached_property
     def n_points(self) -> int:
         """Grid points; what a word such as ``all`` stands for depends on the number of features."""
-        grid = self.grid
-        if any(isinstance(value, str) for values in grid.values() for value in values):
+        grid, count = self.grid, math.prod(map(len, self.grid.values()))
+        if not count or any(isinstance(value, str) for values in grid.values() for value in values):
+            from lpbench.estimators.base import expand_grid  # takes half a second to import
+
             X = np.broadcast_to(0.0, (1, self.n_features))
             grid = import_object(self.estimator)(**self.params).resolve_grid(grid, Problem(X, X[:, 0], X, X[:, 0]))
-        return len(expand_grid(grid)) + (self.extra_point is not None)
+            count = len(expand_grid(grid))
+        return count + (self.extra_point is not None)
 
     @property
     def fits(self) -> int:
@@ -226,21 +227,21 @@ def _block(
             f"method {method.name} is for {method.task}, data set {dataset.name} is for {info.task}; "
             f"choose a method whose `task` is {info.task} (`lpbench list methods`)"
         )
-    cls = method.estimator_class
+    facts = facts_of(method.estimator)
     own = method.grid_for(mask.name)
     points = {**own, **{k: v for k, v in grid.items() if k in own}}
     block = Block(
         dataset=dataset.name,
         dataset_params=dataset.params,
         fingerprint=info.fingerprint,
-        mask=mask.name if cls.uses_mask else None,
-        mask_params=mask_params if cls.uses_mask else {},
+        mask=mask.name if facts.uses_mask else None,
+        mask_params=mask_params if facts.uses_mask else {},
         task=method.task,
         estimator=method.estimator,
         params=method.params,
         grid=points,
         extra_point=_extra_point(method.tuning_free, points),
-        budgets=budgets if cls.uses_epsilon else (math.inf,),
+        budgets=budgets if facts.uses_epsilon else (math.inf,),
         replications=replications,
         seed=seed,
         n_train=info.n_train or 0,
@@ -269,6 +270,10 @@ def _file_hash(path: str | None) -> str | None:
 
 
 def _budget(value: float | str) -> float:
+    if type(value) is float and 1e-9 < value < 1e9:
+        return value
+    from lpbench.privacy import check_epsilon  # takes half a second to import
+
     try:
         return check_epsilon(value if not isinstance(value, str) else float(value))
     except ValueError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,12 +10,13 @@ from lpbench.datasets.manifest import TASKS
 from lpbench.datasets.parameters import SCALINGS
 from lpbench.errors import ConfigurationError, unknown_key
 from lpbench.experiments.experiment import Experiment, Group
-from lpbench.experiments.method import Method
-from lpbench.privacy.guarantee import MODELS
+from lpbench.experiments.method import Method, facts_of
 from lpbench.selectors import Selector
 
 #: What an experiment makes. ``single`` is the cell of the command line.
 KINDS = ("table", "figure", "drawing", "timing", "single")
+#: Keys of :data:`lpbench.privacy.MODELS`, whose package takes half a second to import.
+PRIVACY = ("ldp", "semi_feature_ldp", "label_ldp", "label_cdp", "cdp", "none")
 #: What a method's variant replaces.
 VARIANT_KEYS = ("estimator", "params", "grid", "tuning_free")
 #: Under which selections a method's stated setting is shown.
@@ -90,8 +90,8 @@ def check_method(method: Method) -> None:
     name = f"method {method.name}"
     if method.task not in TASKS:
         raise unknown_key(f"{name}: unknown task", method.task, TASKS)
-    if method.privacy and method.privacy not in MODELS:
-        raise unknown_key(f"{name}: unknown privacy model", method.privacy, MODELS)
+    if method.privacy and method.privacy not in PRIVACY:
+        raise unknown_key(f"{name}: unknown privacy model", method.privacy, PRIVACY)
     if method.selection not in STATED:
         raise unknown_key(f"{name}: unknown selection", method.selection, STATED)
     _check_values(f"{name}: grid", method.grid)
@@ -108,16 +108,16 @@ def check_method(method: Method) -> None:
 
 def check_parameters(method: Method) -> None:
     """Refuse parameters that the method's estimator does not have."""
-    known = inspect.signature(method.estimator_class).parameters
-    if any(p.kind is p.VAR_KEYWORD for p in known.values()):
+    facts = facts_of(method.estimator)
+    if facts.takes_any:
         return
     by_mask = {f"grid_by_mask.{mask}": grid for mask, grid in method.grid_by_mask.items()}
     places: dict[str, Mapping[str, Any]] = {"params": method.params, "grid": method.grid, **by_mask}
     places["tuning_free"] = method.tuning_free or {}
     for place, mapping in places.items():
         for key in mapping:
-            if key not in known:
-                raise unknown_key(f"method {method.name}: {place}: unknown parameter", key, known)
+            if key not in facts.parameters:
+                raise unknown_key(f"method {method.name}: {place}: unknown parameter", key, facts.parameters)
 
 
 def _check_mapping(name: str, value: object) -> None:

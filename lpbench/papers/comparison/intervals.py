@@ -19,11 +19,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from lpbench import estimators
 from lpbench.analysis import write_csv
 from lpbench.datasets import make_problem
 from lpbench.errors import ClippingWarning
-from lpbench.estimators import PrivateIntervals, PrivateSets
-from lpbench.estimators.intervals.coverage import SCORES
 from lpbench.experiments.experiment import Experiment
 from lpbench.problem import Problem
 from lpbench.reporting.plain_table import PlainTable
@@ -64,8 +63,10 @@ def measured(
     problem: Problem, epsilon: float, streams: Streams, levels: Sequence[float] = (COVERAGE,)
 ) -> list[tuple[float, ...]]:
     """Return, a level: coverage and mean width (of classes: size) on the test rows, private and exact."""
+    from lpbench.estimators.intervals.coverage import SCORES
+
     numbers = problem.y_range is not None
-    kind = PrivateIntervals if numbers else PrivateSets
+    kind = estimators.PrivateIntervals if numbers else estimators.PrivateSets
     model: Any = kind(epsilon=epsilon, coverage=levels, random_state=streams).for_problem(problem)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ClippingWarning)  # features are scaled by public rows where there are some

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lpbench import estimators
 from lpbench.datasets import eta_p, eta_q, make_problem
-from lpbench.estimators import LPCT
 from lpbench.experiments import catalogue as registry
 from lpbench.experiments.experiment import Experiment
-from lpbench.partitions.tree import TreePartition
 from lpbench.problem import Problem
 from lpbench.reporting.figures import style
 from lpbench.selectors import parse_selector
+
+if TYPE_CHECKING:
+    from lpbench.partitions.tree import TreePartition
 
 ONE, ZERO = style.COLOURS[1], style.COLOURS[0]
 
@@ -27,9 +29,9 @@ def problem_of(settings: Mapping[str, Any], default: str, seed: int) -> Problem:
     return make_problem(name, params, None, None, 0, seed)
 
 
-def fit(problem: Problem, **params: Any) -> LPCT:
+def fit(problem: Problem, **params: Any) -> estimators.LPCT:
     """Fit LPCT to a problem of two classes, as a run would."""
-    model = LPCT(classes=(0, 1), **params)
+    model = estimators.LPCT(classes=(0, 1), **params)
     return model.fit(problem.X_train, problem.y_train, X_public=problem.X_public, y_public=problem.y_public)
 
 

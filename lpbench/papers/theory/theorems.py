@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from lpbench.analysis.curves import Curve
 from lpbench.analysis.exponents import (
@@ -25,16 +25,11 @@ from lpbench.analysis.exponents import (
     two_point,
 )
 from lpbench.analysis.rates import LEVEL, Interval, bootstrap, bootstrap_means, loglog_slope
-from lpbench.audit.recorded import recorded_run
-from lpbench.audit.table import estimator_of
 from lpbench.datasets import load_manifest, make_problem
 from lpbench.datasets.label_dp import sign_cubes
-from lpbench.estimators.histoftree.adhistoftree import choose_partition, mean_inflation
 from lpbench.experiments import catalogue
 from lpbench.experiments.experiment import Experiment
 from lpbench.papers.label_dp.rates import MODEL_NAMES, allowed, excess, is_constant, rate_on
-from lpbench.partitions import grow_max_edge
-from lpbench.privacy import GRR, RandomizedResponse
 from lpbench.reporting.evidence import Evidence
 from lpbench.seeds import Streams
 from lpbench.selectors import parse_selector
@@ -75,14 +70,14 @@ class Row:
         """p-value (one-sided), verdict and word for each verdict that the estimate allows."""
         low, high = self.expected
         estimate = self.found.estimate
-        quantile = float(stats.t.ppf((1 + LEVEL) / 2, self.freedom))
+        quantile = float(scipy.stats.t.ppf((1 + LEVEL) / 2, self.freedom))
         error = max((self.found.high - self.found.low) / 2 / quantile, 1e-12)
 
         def above(base: float) -> float:
-            return min(1.0, self.tests * float(stats.t.sf((estimate - base) / error, self.freedom)))
+            return min(1.0, self.tests * float(scipy.stats.t.sf((estimate - base) / error, self.freedom)))
 
         def below(base: float) -> float:
-            return min(1.0, self.tests * float(stats.t.cdf((estimate - base) / error, self.freedom)))
+            return min(1.0, self.tests * float(scipy.stats.t.cdf((estimate - base) / error, self.freedom)))
 
         if self.kind == "counted":
             return [(0.0, HOLDS if low <= estimate <= high else FAILS, "")]
@@ -192,6 +187,8 @@ def histoftree(results: Evidence, experiment: Experiment) -> Iterator[Row]:
 
 def star(line: Curve, n: float) -> tuple[int, float]:
     """s and λ* = log2 δ(p*) / p* that (11) and (15) give under a curve's mask at one size."""
+    from lpbench.estimators.histoftree.adhistoftree import choose_partition, mean_inflation
+
     name, params = parse_selector(line.mask)
     mask = np.asarray(make_problem("sine_sum_excess", {"n": int(n)}, name, params).mask)
     s, depth, _ = choose_partition(mask, line.epsilon)
@@ -299,6 +296,8 @@ def power(
 
 def grr_rows(seed: int) -> Iterator[Row]:
     """H-T4: the variance of a cell's estimate by GRR (A.1) and by bits, simulated by the mechanisms over |V|."""
+    from lpbench.privacy import GRR, RandomizedResponse
+
     epsilon, users, repeats, sizes = 4.0, 2000, 400, 2 ** np.arange(1, 11)
     rng = Streams(seed).generator("variance of GRR")
     found = np.empty((2, len(sizes), repeats))
@@ -352,7 +351,7 @@ def coverage_rows(seed: int) -> Iterator[Row]:
     bound = 3 / (n_p + n_q) ** 2
     for name, failed in outside.items():
         count = int(failed.sum())
-        low, high = stats.beta.ppf([0.025, 0.975], [count, count + 1], [draws - count + 1, draws - count])
+        low, high = scipy.stats.beta.ppf([0.025, 0.975], [count, count + 1], [draws - count + 1, draws - count])
         found = Interval(count / draws, 0.0 if count == 0 else float(low), float(high))
         yield Row(
             "L-T4", "Prop. 6", f"{name}: share outside, n_P = {n_p}, n_Q = {n_q}, ε = {epsilon:g}",
@@ -371,6 +370,8 @@ COSTS = {
 
 def labels_read(n: int, d: int, depth: int) -> float:
     """Labels that the candidate cuts of a max-edge tree read on uniform rows, of which no two are alike."""
+    from lpbench.partitions import grow_max_edge
+
     rng = Streams(0).generator("rows of a tree", n=n, d=d)
     tree = grow_max_edge(rng.random((n, d)), rng.random(n), depth)
     inner = tree.feature >= 0
@@ -380,6 +381,9 @@ def labels_read(n: int, d: int, depth: int) -> float:
 
 def cost_rows(letter: str) -> Iterator[Row]:
     """H-T5, L-T5: messages and bits of a user in the audit's sample, and the labels that growing a tree reads."""
+    from lpbench.audit.recorded import recorded_run
+    from lpbench.audit.table import estimator_of
+
     settings = {
         "n": [(2000, 10, 6), (8000, 10, 6)],
         "d": [(4000, 8, 6), (4000, 32, 6)],
