@@ -178,7 +178,11 @@ class Judged:
 
 def judge(check: Check, source: Any, judges_power: bool = False) -> Judged:
     """Run a check on one source; NotRunError where the source lacks what it compares."""
-    instances = tuple(check.find(source))
+    return judge_instances(check, tuple(check.find(source)), judges_power)
+
+
+def judge_instances(check: Check, instances: tuple[Instance, ...], judges_power: bool = False) -> Judged:
+    """Judge what a check found on a source; only its region, quantifier and effect count."""
     samples = [draws(instance) for instance in instances]
     intervals = tuple(pooled([instance], [values]) for instance, values in zip(instances, samples, strict=True))
     telling = [k for k, instance in enumerate(instances) if not instance.silent]

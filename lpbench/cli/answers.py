@@ -46,9 +46,10 @@ def print_cell(summary: pd.DataFrame, selection: str, reused: bool) -> None:
 def print_verdicts(names: Sequence[str], results_dir: Path) -> None:
     """Print the outcome of each claim about some experiments, decided from what the results folder holds."""
     from lpbench.reporting.claims import decide_about
+    from lpbench.reporting.evidence import Evidence
     from lpbench.reporting.plain_table import PlainTable
 
-    found = decide_about(names, results_dir)
+    found = decide_about(names, Evidence(results_dir))
     if found:
         heads = ("claim", "in print", "here", "statement", "checks: in print / here")
         rows = tuple((d.claim.name, *d.outcomes, d.claim.statement, _checks(d)) for d in found)

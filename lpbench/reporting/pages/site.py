@@ -23,6 +23,7 @@ from lpbench.reporting.baselines import best_constants, published_wins
 from lpbench.reporting.claim_files import tabulate
 from lpbench.reporting.claims import decide_about
 from lpbench.reporting.entries import ReportEntry
+from lpbench.reporting.evidence import Evidence
 from lpbench.reporting.number_table import read_numbers, write_numbers
 from lpbench.reporting.other_seed import changes_in_words
 from lpbench.reporting.pages.advice import choices
@@ -83,7 +84,7 @@ def write_experiment_page(
 ) -> Path:
     """Write the page of one experiment alone, ``<results>/<paper>-<leaf>.html``, with the claims about it."""
     with TemporaryDirectory() as folder:
-        tabulate(decide_about([experiment.name], results_dir)).write(Path(folder))
+        tabulate(decide_about([experiment.name], Evidence(results_dir))).write(Path(folder))
         write_numbers(papers(), Results(results_dir), Path(folder), {experiment.name})
         site = Site([ReportEntry(experiment, results_dir)], Path(folder), [], environment, cards)
         return site.write_alone(PageFolder(results_dir, stored=True))
