@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -60,9 +61,13 @@ def bootstrap_means(samples: np.ndarray, *, draws: int = BOOTSTRAP, seed: int = 
     """
     samples = np.asarray(samples, dtype=float)
     count = samples.shape[0]
+    return np.tensordot(_weights(count, draws, seed), samples, axes=1)
+
+
+@lru_cache(maxsize=1)
+def _weights(count: int, draws: int, seed: int) -> np.ndarray:
     draw = Streams(seed).generator("bootstrap", replications=count, draws=draws)
-    weights = draw.multinomial(count, np.full(count, 1 / count), size=draws) / count
-    return np.tensordot(weights, samples, axes=1)
+    return draw.multinomial(count, np.full(count, 1 / count), size=draws) / count
 
 
 def bootstrap(

@@ -137,14 +137,19 @@ def _compare(table: pd.DataFrame, marked_holm: pd.Series, selected: Selected, ru
     scores = split_replications(chosen, ["group", "method"])
     found = {name: table[name].to_numpy(copy=True) for name in ("rank", "best", "marked", "p_best_is_better")}
     holm = marked_holm.to_numpy(copy=True)
-    for group, rows in ranked.groupby("group"):
-        larger, at = LARGER_IS_BETTER[rows["metric"].iloc[0]], table.index.get_indexer(rows.index)
-        means = rows["mean"].round(DIGITS).to_numpy()
-        found["rank"][at] = ranks(means, larger_is_better=larger)
-        found["best"][at] = ranks(means, larger_is_better=larger, ties="min") == 1
-        wide = pd.DataFrame({m: pd.Series(*scores[group, m]) for m in rows["method"]})
+    method, metric, mean = (ranked[name].to_numpy() for name in ("method", "metric", "mean"))
+    places, mean = table.index.get_indexer(ranked.index), np.round(mean, DIGITS)
+    for group, own in ranked.groupby("group").indices.items():
+        larger, at = LARGER_IS_BETTER[metric[own[0]]], places[own]
+        found["rank"][at] = ranks(mean[own], larger_is_better=larger)
+        found["best"][at] = mean[own] == (mean[own].max() if larger else mean[own].min())
+        values, replications = zip(*(scores[group, m] for m in method[own]), strict=True)
+        if all(np.array_equal(replications[0], other) for other in replications[1:]):
+            wide = np.stack(values).T
+        else:
+            wide = pd.DataFrame(dict(enumerate(map(pd.Series, values, replications)))).to_numpy()
         if wide.shape[0] > 1 and wide.shape[1] > 1:
-            marks = RULES[rule](wide.to_numpy(), larger_is_better=larger)
+            marks = RULES[rule](wide, larger_is_better=larger)
             found["marked"][at], found["p_best_is_better"][at] = marks.marked, marks.p_value
             holm[at] = marks.marked_holm
     for name, values in found.items():

@@ -190,13 +190,14 @@ def import_cache(known: Mapping[tuple[str, str], Any]) -> None:
 def _usable(kind: str, schema: type, names: Sequence[str] = ()) -> dict[str, Any]:
     """Objects of these or all names of a kind; a user's file that cannot be used hides no other."""
     files = {name: path for name, path in _files(kind).items() if name != "single" and (not names or name in names)}
-    found = _objects(kind, [name for name, path in files.items() if CONF in path.parents], schema)
+    found = {name: _composed[kind, name] for name in files if (kind, name) in _composed}
+    found |= _objects(kind, [n for n, path in files.items() if n not in found and CONF in path.parents], schema)
     for name in [name for name in files if name not in found]:
         try:
             found |= _objects(kind, [name], schema)
         except LpbenchError as error:
             pass_over(kind, name, error)
-    return found
+    return {name: found[name] for name in files if name in found}
 
 
 def _objects(kind: str, names: Sequence[str], schema: type) -> dict[str, Any]:

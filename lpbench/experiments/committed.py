@@ -12,6 +12,7 @@ A later change of code does not invalidate them: ``lpbench verify`` says whether
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Sequence
 from functools import lru_cache
@@ -128,6 +129,17 @@ def remember(folder: Path, name: str, found: Summary) -> None:
 def _stamp(folder: Path, name: str) -> tuple[tuple[int, int], ...]:
     found = (path.stat() for path in _files(folder, name) if path.is_file())
     return tuple((stat.st_mtime_ns, stat.st_size) for stat in found)
+
+
+def digest(folder: Path, name: str) -> str:
+    """Hash of an experiment's committed scores; empty if there are none."""
+    table = _table(folder, name)
+    if table is None:
+        return ""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table.combine_chunks())
+    return hashlib.sha256(sink.getvalue()).hexdigest()
 
 
 def reasons(folder: Path, name: str) -> pd.DataFrame | None:

@@ -19,22 +19,23 @@ from lpbench.analysis.summary import NON_PRIVATE_PANEL
 from lpbench.audit.table import export_bits, import_bits, report_bits
 from lpbench.errors import NotRunError
 from lpbench.experiments import catalogue
-from lpbench.experiments.committed import commit, remember
+from lpbench.experiments.committed import commit, digest, remember
+from lpbench.experiments.committed import summary as committed_summary
 from lpbench.experiments.engines import engine
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.fingerprint import source_hash, versions
-from lpbench.experiments.method import Method
+from lpbench.experiments.method import Method, facts_of
 from lpbench.experiments.plan import by_name, registered_methods
 from lpbench.experiments.records import environment, hash_of, method_card, missing_data
-from lpbench.experiments.results import RECORD, Artefact, Results
+from lpbench.experiments.results import RECORD, Artefact, Results, keep_summary, read_summary
 from lpbench.experiments.store import lock_of
 from lpbench.experiments.timing import is_measured, timing_table
 from lpbench.files import inside, locked, write_text
 from lpbench.paths import COMMITTED, PUBLISHED, REPRODUCED
 from lpbench.reporting.paper import paper_of, papers, sources
 
-#: Beside tables and figures: what they were drawn from; not committed.
-_DRAWN = ".drawn.json"
+#: Beside tables and figures, not committed: what they were drawn from, and the summary.
+_DRAWN, _KEPT = ".drawn.json", ".kept"
 
 
 @dataclass(frozen=True)
@@ -190,31 +191,35 @@ def _code(names: Iterable[str]) -> str:
     return hash_of([[source_hash(module) for module in modules], published, libraries])
 
 
-def _stamp(code: str, summary: Summary, experiment: Experiment, seed: int, methods: Mapping[str, Method]) -> str:
+def _stamp(code: str, scores: str, record: Mapping, experiment: Experiment, methods: Mapping[str, Method]) -> str:
     """Hash of what an experiment's tables and figures are drawn from."""
-    frames = (summary.table, summary.chosen, summary.reasons, summary.marked_holm)
-    rows = [pd.util.hash_pandas_object(frame).tolist() for frame in frames]
-    cards = [[method_card(m), m.params, source_hash(m.estimator_class.__module__)] for m in methods.values()]
-    return hash_of([code, rows, asdict(experiment), seed, cards])
+    cards = [[method_card(m), m.params, source_hash(facts_of(m.estimator).module)] for m in methods.values()]
+    return hash_of([code, scores, record["rule"], record["config"]["seed"], asdict(experiment), cards])
 
 
 def _render_one(
     folder: Path, name: str, known: Mapping[Any, Any] | None = None, draw: bool = True, code: str = ""
 ) -> tuple[str, Summary | None, Mapping[tuple[str, float], float]]:
     catalogue.import_cache(known or {})
-    artefact = Results(folder).artefact(name)
-    summary = artefact.full
-    if draw and summary is not None:
-        experiment, seed = artefact.experiment, artefact.record["config"]["seed"]
-        cards, place = by_name(registered_methods(experiment.methods)), folder / name
-        stamp, path = _stamp(code, summary, experiment, seed, cards), place / _DRAWN
+    artefact, place = Results(folder).artefact(name), folder / name
+    summary, scores = None, digest(folder, name)
+    if draw and scores:
+        experiment, record = artefact.experiment, artefact.record
+        cards = by_name(registered_methods(experiment.methods))
+        stamp, path = _stamp(code, scores, record, experiment, cards), place / _DRAWN
         is_computed = name in paper_of(name).drawings  # by methods and data sets, too
-        if is_computed or (bits := _bits_of_drawn(path, stamp)) is None:
+        bits = None if is_computed else _bits_of_drawn(path, stamp)
+        if bits is not None:
+            summary = read_summary(place / _KEPT)
+        if bits is None or summary is None:
             # takes a second to import
             from lpbench.reporting.artefact import render_artefact
 
+            summary = committed_summary(folder, name)
+            assert summary is not None
             place.mkdir(parents=True, exist_ok=True)
-            render_artefact(experiment, summary, cards, place, seed)
+            render_artefact(experiment, summary, cards, place, record["config"]["seed"])
+            keep_summary(summary, place / _KEPT)
             if name in {n for paper in papers() for n in paper.leaderboard}:
                 private = summary.table[summary.table["panel"] != NON_PRIVATE_PANEL]
                 for method, epsilon in private[["method", "epsilon"]].drop_duplicates().itertuples(index=False):
@@ -224,7 +229,7 @@ def _render_one(
             write_text(json.dumps({"stamp": stamp, "files": _files(place), "bits": found}), path)
         else:
             import_bits(bits)
-    return name, summary, export_bits()
+    return name, artefact.full if summary is None else summary, export_bits()
 
 
 def _bits_of_drawn(path: Path, stamp: str) -> dict[tuple[str, float], float] | None:
