@@ -176,19 +176,14 @@ class Judged:
         return min(len(i.cells.samples) for i in self.instances)
 
 
-def judge(check: Check, source: Any, judges_power: bool = False) -> Judged:
-    """Run a check on one source; NotRunError where the source lacks what it compares."""
-    return judge_instances(check, tuple(check.find(source)), judges_power)
-
-
-def judge_instances(check: Check, instances: tuple[Instance, ...], judges_power: bool = False) -> Judged:
-    """Judge what a check found on a source; only its region, quantifier and effect count."""
+def judge(check: Check, instances: Sequence[Instance], judges_power: bool = False) -> Judged:
+    """Judge what a check found on a source: its region, quantifier and effect decide."""
     samples = [draws(instance) for instance in instances]
     intervals = tuple(pooled([instance], [values]) for instance, values in zip(instances, samples, strict=True))
     telling = [k for k, instance in enumerate(instances) if not instance.silent]
     if not telling:
         whole = Interval(float(np.mean([i.estimate for i in intervals])), np.nan, np.nan)
-        return Judged(instances, intervals, whole, UNDECIDED, reason=instances[0].silent)
+        return Judged(tuple(instances), intervals, whole, UNDECIDED, reason=instances[0].silent)
     told, found = [instances[k] for k in telling], [samples[k] for k in telling]
     parts = [intervals[k] for k in telling]
     whole, reason = pooled(told, found), ""
@@ -206,7 +201,7 @@ def judge_instances(check: Check, instances: tuple[Instance, ...], judges_power:
     elif check.quantifier == "some" and all(check.region.judge(part) == AGREES for part in parts):
         reason = "every instance meets the tolerance"
     power = _power(check, told, parts, again, freedom) if judges_power else np.nan
-    return Judged(instances, intervals, whole, outcome, stability, power, reason)
+    return Judged(tuple(instances), intervals, whole, outcome, stability, power, reason)
 
 
 def _power(check: Check, told: Sequence[Instance], parts: Sequence[Interval], again: np.ndarray, freedom: int) -> float:

@@ -14,7 +14,7 @@ from lpbench.analysis.claims import (
     Check,
     Claim,
     Judged,
-    judge_instances,
+    judge,
     weakest,
 )
 from lpbench.analysis.instances import KEY
@@ -120,7 +120,7 @@ def _judge(check: Check, source: Evidence, judges_power: bool = False) -> Judged
         digest.update(canonical_json(about).encode() + i.cells.samples.tobytes() + i.cells.step.tobytes())
     key = digest.hexdigest()
     if key not in source.known:
-        found = judge_instances(check, instances, judges_power)
+        found = judge(check, instances, judges_power)
         intervals = [astuple(interval) for interval in (*found.intervals, found.whole)]
         source.known[key] = [intervals, found.outcome, found.stability, found.power, found.reason]
     intervals, *rest = source.judged[key] = source.known[key]
