@@ -9,7 +9,6 @@ from lpbench.checks import check_choice, check_flag, check_whole
 from lpbench.datasets.corruption import check_corruption
 from lpbench.datasets.manifest import Manifest
 from lpbench.errors import ConfigurationError, unknown_name
-from lpbench.privacy.poisoned import Liars
 from lpbench.problem import PARTIAL
 
 #: Parameter of every real data set -> its default and its meaning; None stands for a default that depends on the set.
@@ -79,7 +78,10 @@ def resolve_params(manifest: Manifest, params: Mapping | None) -> dict:
             "label_range=file, or add `scale: [low, high]` to the manifest"
         )
     check_corruption(manifest.name, manifest.task, resolved)
-    Liars(*(resolved[name] for name in LIARS))
+    if any(resolved[name] is not REAL_PARAMS[name] for name in LIARS):
+        from lpbench.privacy.poisoned import Liars  # takes half a second to import
+
+        Liars(*(resolved[name] for name in LIARS))
     metrics = CLASS_METRICS if manifest.task == "classification" else (manifest.score,)
     resolved["metric"] = resolved["metric"] or manifest.score
     check_choice(f"data set {manifest.name}: metric", resolved["metric"], (*metrics, *PARTIAL))

@@ -13,7 +13,6 @@ from lpbench.datasets.parameters import LIARS
 from lpbench.datasets.sources import load_table
 from lpbench.datasets.table import Table
 from lpbench.errors import ConfigurationError, DataError
-from lpbench.privacy.poisoned import Liars
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
 
@@ -71,6 +70,8 @@ def draw_real(manifest: Manifest, params: Mapping, streams: Streams, replication
     arrays |= {f"y_{part}": y[rows] for part, rows in parts.items()}
     further: dict[str, object] = {}
     if params["liars"] or params["defence"] != "none":
+        from lpbench.privacy.poisoned import Liars
+
         further["liars"] = Liars(*(params[name] for name in LIARS))
     if manifest.group:
         column = group_column(manifest, table)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import math
 from dataclasses import replace
 
@@ -12,14 +13,16 @@ import pytest
 from lpbench.datasets import load_manifest
 from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalogue as registry
-from lpbench.experiments import fingerprint
+from lpbench.experiments import fingerprint, schema
 from lpbench.experiments.assemble import assemble
 from lpbench.experiments.config import Runner
 from lpbench.experiments.experiment import Experiment, Group
 from lpbench.experiments.fingerprint import import_closure, source_hash
+from lpbench.experiments.method import facts_of, import_object
 from lpbench.experiments.plan import plan_experiment
 from lpbench.experiments.run import run_blocks
 from lpbench.experiments.store import Store
+from lpbench.privacy import MODELS
 from tests.experiments.helpers import block, cell, own_experiments
 
 
@@ -84,6 +87,14 @@ def test_key_depends_on_everything_that_decides_the_numbers():
         block(params={"clip": False}),
     ]
     assert len({base.key, *(b.key for b in changed)}) == 7
+
+
+def test_facts_of_an_estimator_are_those_of_its_class():
+    for path in {method.estimator for method in registry.methods().values()}:
+        cls, facts = import_object(path), facts_of(path)
+        assert (facts.module, facts.uses_mask, facts.uses_epsilon) == (cls.__module__, cls.uses_mask, cls.uses_epsilon)
+        assert facts.parameters == (*inspect.signature(cls).parameters,)
+    assert schema.PRIVACY == (*MODELS,)
 
 
 def test_key_does_not_depend_on_names():
