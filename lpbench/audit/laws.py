@@ -175,7 +175,8 @@ def _normal_scores(
         step = max(1, _MOST // (REFERENCES * users.size * wide))
         for start in range(0, calls, step):
             own = part[start : start + step]
-            drawn = _references(mechanism, inputs, len(own), rng)
+            repeated_inputs = np.tile(inputs, (len(own) * REFERENCES, *[1] * (inputs.ndim - 1)))
+            drawn = np.asarray(mechanism.randomize(repeated_inputs, rng))  # (calls * REFERENCES * n, ...)
             for k, statistic in enumerate(_statistics(mechanism, width)):
                 mine = statistic(own, inputs)
                 theirs = statistic(drawn.reshape(-1, users.size, *part.shape[2:]), inputs)
@@ -217,12 +218,6 @@ def _laws(device: Any, question: Any, records: Records) -> Iterator[tuple[np.nda
         own = np.array([user])
         mechanism, inputs = device.law(question_of(question, own), records.take(own))
         yield own, mechanism, np.asarray(inputs)
-
-
-def _references(mechanism: Mechanism, inputs: np.ndarray, calls: int, rng: np.random.Generator) -> np.ndarray:
-    """Draws of the mechanism, shape (calls * REFERENCES * n, ...)."""
-    repeated = np.tile(inputs, (calls * REFERENCES, *[1] * (inputs.ndim - 1)))
-    return np.asarray(mechanism.randomize(repeated, rng))
 
 
 def _statistics(mechanism: Mechanism, width: int) -> list[Callable[[np.ndarray, np.ndarray], np.ndarray]]:

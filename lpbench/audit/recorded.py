@@ -14,7 +14,7 @@ from lpbench.audit.accounting import neighbours, paid_answers
 from lpbench.audit.methods import recorded_users, settings
 from lpbench.audit.randomizers import Message, Randomizer
 from lpbench.audit.recording import Asked, Recording
-from lpbench.audit.samples import Y_RANGE, AuditSample, planted
+from lpbench.audit.samples import Y_RANGE, planted
 from lpbench.estimators.base import LocalEstimator
 from lpbench.privacy import Guarantee, Records
 from lpbench.privacy.device import question_of
@@ -51,7 +51,8 @@ def recorded_run(model: LocalEstimator, epsilon: float) -> RecordedRun:
     named = [f"{type(e.device).__name__}.{drawn[e.kind]}" for e in paid if e.kind in drawn]
     shortcuts = "; ".join(dict.fromkeys(named))
     user = _most_asked(paid, len(sample.records))
-    values = planted(sample.records, user, *_public(sample))
+    public = (Y_RANGE, 0) if sample.classes is None else (None, sample.classes.size)
+    values = planted(sample.records, user, *public)
     messages = [_message(entry, k, user, values) for k, entry in enumerate(paid) if user in entry.users]
     n_values = len(values) if messages else 2
     name = type(model).__name__
@@ -67,10 +68,6 @@ def _most_asked(paid: Sequence[Asked], n: int) -> int:
             budgets = np.asarray(entry.device.budgets(entry.records, entry.question), dtype=float)
             totals[entry.users] += np.minimum(budgets, 1e9)
     return int(totals.argmax())
-
-
-def _public(sample: AuditSample) -> tuple[Any, int]:
-    return (Y_RANGE, 0) if sample.classes is None else (None, sample.classes.size)
 
 
 def _message(entry: Asked, number: int, user: int, values: Records) -> Message:

@@ -196,11 +196,6 @@ class Hybrid(_UnitMechanism):
         """Probability of a piecewise report."""
         return -math.expm1(-self.budget / 2.0) if self.budget > TWO_POINT_BUDGET else 0.0
 
-    @property
-    def _rest(self) -> float:
-        """Probability of one of the two points."""
-        return math.exp(-self.budget / 2.0) if self.share > 0 else 1.0
-
     @cached_property
     def weights(self) -> tuple[int, int]:
         """Units of probability of the true and of the other point."""
@@ -254,7 +249,8 @@ class Hybrid(_UnitMechanism):
         """Log-probability of reports given numbers (needs a finite budget); -inf where impossible."""
         reports, values = np.broadcast_arrays(np.asarray(reports, dtype=np.float64), values)
         at_point = np.abs(reports) == self.point
-        found = np.where(at_point, self._rest * self._two(np.sign(reports), values), 0.0)
+        rest = math.exp(-self.budget / 2.0) if self.share > 0 else 1.0  # probability of one of the two points
+        found = np.where(at_point, rest * self._two(np.sign(reports), values), 0.0)
         if self.share > 0:
             # At large budgets the two points are among the many.
             index = np.clip(self.piecewise.index(reports), 0, CELLS - 1)
