@@ -35,8 +35,8 @@ ONE_A_DEVICE = (
 )
 
 
-#: Reports of features, classes and levels, and sums by a shortcut; the slow suite audits every method.
-KINDS = ("krr", "label_ldp_vote", "residual_gp", "hist")
+#: Reports of features, classes, levels and labels, sums by a shortcut, a release; the slow suite audits every method.
+KINDS = ("krr", "label_ldp_vote", "residual_gp", "label_ldp_knn", "hist", "cdp_vote")
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n not in KINDS)) for n in METHODS])

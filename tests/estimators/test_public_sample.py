@@ -19,7 +19,6 @@ from lpbench.estimators import (
 from lpbench.estimators.tuning_free.ablations import WithoutPublicSample
 from lpbench.estimators.tuning_free.public_mean import PublicMean
 from lpbench.partitions import grow_max_edge
-from lpbench.privacy import RandomizedResponse
 from lpbench.privacy.users import REAL_BITS
 from lpbench.seeds import Streams
 
@@ -48,32 +47,6 @@ def test_lpdt_without_noise_is_the_mean_of_each_cell_of_the_public_tree(mechanis
     own, rows = tree.apply(given["X"]), np.random.default_rng(1).random((200, 3))
     expected = {leaf: given["y"][own == leaf].mean() for leaf in np.unique(own)}
     np.testing.assert_allclose(model.predict(rows), [expected[leaf] for leaf in tree.apply(rows)], rtol=1e-9)
-
-
-def test_lpdt_reports_the_ratio_of_unbiased_sums():
-    """Against the formula: bits of all cells at half the cell's share each, labels times unbiased bits."""
-    given, epsilon, share = sample(n=3000), 4.0, 0.5
-    found, expected = [], []
-    for seed in range(30):
-        options = {"depth": 2, "label_share": share, "y_range": Y_RANGE, "clip": False, "random_state": seed}
-        model = LPDTRegressor(epsilon, **options).fit(**given)
-        tree = grow_max_edge(given["X_public"], given["y_public"], 2, min_samples_leaf=10)
-        leaf = tree.leaf_index()[tree.apply(given["X"])]
-        rng = np.random.default_rng(seed)
-        bit = RandomizedResponse.for_budget((1 - share) * epsilon, changed_bits=2)
-        assert bit.keep == pytest.approx(1 / (1 + math.exp(-(1 - share) * epsilon / 2)))
-        sent = rng.random((3000, 4)) < np.where(np.eye(4, dtype=bool)[leaf], bit.keep, bit.flip)
-        unbiased = (sent - bit.flip) / (bit.keep - bit.flip)
-        noisy = given["y"] + rng.laplace(scale=(Y_RANGE[1] - Y_RANGE[0]) / (share * epsilon), size=3000)
-        expected.append((unbiased * noisy[:, None]).sum(axis=0) / unbiased.sum(axis=0))
-        centres = np.array([np.mean(tree.bounds(node), axis=0) for node in tree.leaves()])
-        found.append(model.predict(centres))
-    found, expected = np.array(found), np.array(expected)
-    error = np.sqrt((found.var(axis=0) + expected.var(axis=0)) / 30)
-    assert (np.abs(found.mean(axis=0) - expected.mean(axis=0)) < 6 * error).all()
-    # F(29, 29) lies in [1/9, 9] with probability 1 - 5e-8.
-    ratio = found.var(axis=0) / expected.var(axis=0)
-    assert ((1 / 9 < ratio) & (ratio < 9)).all()
 
 
 def test_lpdt_cells_that_are_too_empty_predict_their_public_mean():

@@ -380,16 +380,6 @@ def test_favoured_parts_suffice_unless_reports_say_otherwise():
         np.testing.assert_allclose(found, [0.0, 0.0, 1.0], atol=0.04)
 
 
-def test_rows_of_one_person_count_as_one_in_the_mixture():
-    """A hundred copies of each of forty rows weigh the parts as the rows alone do."""
-    rng = np.random.default_rng(2)
-    parts, ones = rng.standard_normal((40, 2)), np.ones(40)
-    reports = 0.3 * parts[:, 1] + rng.standard_normal(40)
-    copies = [np.repeat(part, 100, axis=0) for part in (parts, reports, ones)]
-    once = mixture_weights(parts, reports, ones, 1.0, np.arange(40))
-    np.testing.assert_allclose(mixture_weights(*copies, 1.0, np.repeat(np.arange(40), 100)), once, atol=1e-9)
-
-
 @pytest.mark.parametrize("epsilon", [8.0, 16.0])
 def test_rows_of_one_person_are_taken_for_one(epsilon):
     """As many people, each there three times: no more error than with each of them once."""
