@@ -28,18 +28,7 @@ def own_sweep(method: Method) -> str:
 
 
 def plan_of(method: Method, experiment: str) -> dict[str, Plan]:
-    """Blocks of a method alone on an experiment, at its one setting, whose data are at hand.
-
-    Returns
-    -------
-    dict
-        ``data set mask`` -> the plan of that block.
-
-    Raises
-    ------
-    ConfigurationError
-        No data are at hand.
-    """
+    """``data set mask`` -> plan of the block of a method alone, at its one setting, whose data are at hand."""
     plan = alone(method, catalogue.experiment(experiment), f"submissions/{method.name}").plan
     if not plan.blocks:
         raise ConfigurationError(describe_missing(plan.missing))
@@ -47,13 +36,7 @@ def plan_of(method: Method, experiment: str) -> dict[str, Plan]:
 
 
 def scores_of(blocks: dict[str, Plan], chosen: Collection[str], folder: Path, workers: int | None) -> pd.DataFrame:
-    """Run chosen blocks and return their scores, columns of ``claimed.csv``.
-
-    Raises
-    ------
-    ConfigurationError
-        A block has no score; the message has its reason.
-    """
+    """Run chosen blocks and return their scores, columns of ``claimed.csv``; one without is a ConfigurationError."""
     store = Store(folder / "store")
     run = run_blocks([b for name in chosen for b in blocks[name].blocks], store, Runner(workers=workers))
     if run.failed:

@@ -16,6 +16,7 @@ from lpbench.experiments.committed import SCORES
 from lpbench.experiments.results import Artefact, Results
 from lpbench.experiments.timing import is_measured
 from lpbench.paths import COMMITTED, REPRODUCED, ROOT
+from lpbench.reporting import publish
 from lpbench.reporting.publish import _render_one
 from lpbench.reporting.standings import read_standings
 from scripts import recompute
@@ -37,6 +38,15 @@ def test_tables_and_figures_of_an_experiment_are_the_same_bytes(tmp_path, name):
     files = tracked(COMMITTED / name)
     assert {"summary.csv", "comparison.csv"} <= {path.name for path in files}
     assert [p for p in files if (tmp_path / name / p).read_bytes() != (COMMITTED / name / p).read_bytes()] == []
+
+
+def test_what_was_drawn_from_the_same_scores_is_neither_summarised_nor_drawn_again(tmp_path, monkeypatch):
+    shutil.copytree(COMMITTED / SCORES, tmp_path / SCORES)
+    _, summary, bits = _render_one(tmp_path, NAMES[1])
+    monkeypatch.setattr(publish, "committed_summary", None)
+    _, again, found = _render_one(tmp_path, NAMES[1])
+    assert found == bits
+    pd.testing.assert_frame_equal(again.table, summary.table, check_dtype=False, check_exact=True)
 
 
 @pytest.mark.parametrize("paper", ["histoftree", "lpct", "label_dp"])

@@ -146,7 +146,8 @@ def _together(rows: pd.DataFrame, refuted: Collection[str]) -> pd.DataFrame:
     # a method without a loss on one of the data sets has no rank over all of them
     complete = [m for m in sets.index[sets == rows["dataset"].nunique()] if m not in refuted]
     over = over_sets(rows).set_index("method").loc[several]
-    placed = over_sets(rows[rows["method"].isin(complete)]).set_index("method").reindex(several)
+    placed = over if len(complete) == len(sets) else over_sets(rows[rows["method"].isin(complete)]).set_index("method")
+    placed = placed.reindex(several)
     last = rows.drop_duplicates("method", keep="last").set_index("method").loc[several]
     accuracy = 100 * (1 - rows.groupby("method")["loss"].mean())
     return pd.DataFrame({
