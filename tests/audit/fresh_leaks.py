@@ -396,8 +396,6 @@ _TABLE = r"""
 [mask]
 @ mask_overwritten | masked | inf for protected features | The curator clears the mask in place and reads what it hid.
 = $; users.mask.setflags(write=True); users.mask[:] = False
-@ protects_less | masked | inf | The YAML says semi-feature privacy, but the class protects labels alone.
-~ protects = "mask" ==> protects = "label"
 [override]
 @ raw_labels_in_fit | bins | inf | `fit` keeps the exact mean of the labels before they are sealed.
 = $ + getattr(self, "shift_", 0.0)
@@ -412,24 +410,9 @@ _TABLE = r"""
 @ private_rows_made_public | public | inf | `fit` adds the private rows to the public sample.
 ^    def fit(self, X, y, X_public=None, y_public=None, **masks):
 ^        return super().fit(X, y, X_public=np.vstack([X_public, X]), y_public=np.append(y_public, y), **masks)
-[state]
-@ sweep_reads_test_labels | votes | inf for test rows | The sweep asks for the classes of all test rows.
-~ return self\n ==> self.table_ += getattr(Fresh, "known", 0); $
-^    def learn_grid(self, tasks, budgets, grid):\n        for task in tasks:
-^            counts = task.counts(np.arange(len(task.X_test)), len(task.X_test))
-^            Fresh.known = getattr(Fresh, "known", 0) + counts.sum(axis=1)
-^        return super().learn_grid(tasks, budgets, grid)
-@ fits_add_up | bins | kE after k fits | Reports of earlier fits are averaged with new ones.
-= $; POOL.setdefault(users.n, []).append(reports); reports = np.mean(POOL[users.n], axis=0)
-*POOL = {}
 [dormant]
 @ only_large_samples | bins | inf from 1000 users on | Labels are taken in the clear, but only of large samples.
 ! LabelDevice.seen = records.y ;; = $; reports = LabelDevice.seen if users.n >= 1000 else reports
-@ only_at_one_setting | bins | inf at slices=3 | Labels are taken in the clear, but only off the published grid.
-! LabelDevice.seen = records.y ;; = $; reports = LabelDevice.seen if self.slices == 3 else reports
-@ only_unwatched | bins | inf outside an audit | Labels are taken in the clear unless a module of the audit is loaded.
-! LabelDevice.seen = records.y ;; = $; reports = reports if "lpbench.audit" in sys.modules else LabelDevice.seen
-*import sys
 [vectors]
 @ column_of_labels | bins | 5E | A matrix of one column holds five times the label, with the noise of one.
 ~ return np.clip(records.y, *question.y_range) ==> return 5.0 * np.clip(records.y, *question.y_range)[:, None]
@@ -483,10 +466,6 @@ _TABLE = r"""
 *def exact(self, records, question, draws):\n    width = question.slices * int(question.y_range[1])
 *    return np.bincount(self.inputs(records, question), minlength=width).astype(float)
 *CellDevice.added_up, CellDevice.estimate = exact, lambda self, sums, question, n: sums
-@ exact_chain | steps | inf | The shortcut for a sequence returns the exact mean.
-*def exact(self, records, question, streams):
-*    return Step(question.order, float(records.y.mean()), question.width, question.epsilon)
-*StepDevice.draw_chain = exact
 [reached]
 @ subset_sees_all | groups | nE for the first user | A group reports the first user of the whole sample.
 ~ return records.y > question.y_range[0] ==> return np.full(len(records), first(records) > question.y_range[0])
