@@ -29,6 +29,11 @@ EXPERIMENTS = {"regression": "field/regression", "classification": "field/classi
 #: Experiments of learners without privacy.
 FREE = ("field/free_regression", "field/free_classification")
 WITH_PUBLIC = {"regression": ("field/public_sample",), "classification": ()}
+#: Experiments of ``--stress``: masks that give something away, users who lie, groups of people.
+STRESS = {
+    "regression": ("extensions/masks_strength", "extensions/liars_regression", "extensions/groups_regression"),
+    "classification": ("extensions/liars_classification", "extensions/groups_classification"),
+}
 #: The budget of a quick run.
 QUICK = 1.0
 #: Columns of a CSV of predictions; ``row`` counts the test rows of a split from 0.
@@ -42,16 +47,18 @@ PREDICTIONS = ("dataset", "mask", "epsilon", "replication", "row", "prediction")
 @options.choice("--selection", ("fair", "oracle"), "fair")
 @click.option("--epsilon", "budgets", multiple=True, type=float, metavar="E", help="Budget; repeat for more.  [all]")
 @click.option("--quick", is_flag=True, help=f"The budget {QUICK:g} alone.")
+@click.option("--stress", is_flag=True, help="Masks that give something away, users who lie and groups of people.")
 @options.count("--workers", "Processes.  [default: one per core]")
 @options.results()
 def command(
-    method: str, experiments: Sequence[str], selection: str, budgets: Sequence[float], quick: bool,
+    method: str, experiments: Sequence[str], selection: str, budgets: Sequence[float], quick: bool, stress: bool,
     workers: int | None, results: Path,
 ) -> int:  # fmt: skip
     """Rank a method among all compared methods.
 
     METHOD is a name, module:Class, or a CSV of predictions. It runs alone, on the splits and seeds of the others,
-    whose scores are the committed ones; oracle: its best grid point on the test rows.
+    whose scores are the committed ones; oracle: its best grid point on the test rows. With --stress its one setting
+    is run under masks that depend on the data, with users who lie, and for two groups of people.
     """
     if quick and budgets:
         raise ConfigurationError("--quick is one budget: leave --epsilon out, or --quick")
@@ -68,6 +75,8 @@ def command(
         found = Method(re.sub(r"\W+", "_", Path(method).stem), Path(method).stem, "", "", tuning_free={})
     else:
         found = method_named(method)
+        if stress:
+            return _stress(found, experiments or STRESS[found.task], budgets, Runner(workers=workers), results)
         public = found.estimator_class.uses_public
         experiments = experiments or (EXPERIMENTS[found.task], *(WITH_PUBLIC[found.task] if public else ()))
     for name in experiments:
@@ -109,6 +118,33 @@ def _run(
     if run.failed or not scores["value"].notna().any():
         raise ConfigurationError("; ".join(o.line() for o in run.failed) or "nothing can be run without these data")
     return summarise_experiment(job.experiment, scores, job.methods)
+
+
+def _stress(method: Method, names: Sequence[str], budgets: Sequence[float], runner: Runner, results: Path) -> int:
+    """Print the table and finding of each stress test for one method, beside learners without privacy."""
+    from lpbench.analysis.standings import NONE, Run
+    from lpbench.cli.answers import print_tables
+    from lpbench.experiments import catalogue
+    from lpbench.experiments.plan import by_name, registered_methods
+    from lpbench.experiments.results import Results
+    from lpbench.reporting.paper import paper_of
+    from lpbench.reporting.standings import run_of, standings_of_runs
+
+    for name in names:
+        experiment, lay_out = catalogue.experiment(name), paper_of(name).compared.get(name)
+        if lay_out is None:
+            raise ConfigurationError(f"--stress: {name} is no stress test; there are {', '.join(STRESS[method.task])}")
+        cards = by_name(registered_methods(experiment.methods)) | {method.name: method}
+        mine = _run(method, experiment, budgets, True, runner, results).chosen.assign(experiment=name)
+        runs, others = [Run(name, mine, {method.name: method.privacy}, {})], Results(COMMITTED).artefact(name)
+        if others.is_finished:
+            run = run_of(others, cards)
+            runs.append(replace(run, chosen=run.chosen[run.chosen["method"] != method.name]))
+        rows = standings_of_runs(runs)
+        table = lay_out(rows[(rows["method"] == method.name) | (rows["privacy"] == NONE)], cards)
+        print(f"{method.title} in {name}" + (f": {table.finding}" if table else ": nothing can be compared"))
+        print_tables([table] if table else [])
+    return 0
 
 
 def _predicted(path: Path, method: Method, experiment: Experiment) -> Summary:

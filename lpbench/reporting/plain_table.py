@@ -14,6 +14,7 @@ class PlainTable:
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     remark: str = ""  # explanation of terms, shown below the table; in Markdown
+    finding: str = ""  # heading of its section, in the place of the experiment's title
 
 
 @dataclass(frozen=True)

@@ -47,3 +47,13 @@ def test_a_method_that_is_there_is_ranked_without_a_run(tmp_path, monkeypatch, c
     assert main([*export, "--results", str(tmp_path)]) == 0
     written = {p.suffix for p in (tmp_path / "export").rglob("*") if p.is_file()}
     assert {".tex", ".pdf", ".csv"} <= written
+
+
+@pytest.mark.slow
+def test_a_method_is_stressed_without_a_line_of_code(tmp_path, capsys):
+    given = ["--stress", "--experiment", "extensions/groups_regression", "--epsilon", "1", "--workers", "1"]
+    assert main(["rank", "private_mean", *given, "--results", str(tmp_path)]) == 0
+    said = capsys.readouterr().out
+    assert "PrivateMean in extensions/groups_regression: Privacy " in said and "without privacy" in said
+    assert main(["rank", "private_mean", "--stress", "--experiment", "field/regression"]) != 0
+    assert "no stress test" in capsys.readouterr().err

@@ -1,5 +1,6 @@
 """Our own experiments: constant baselines, tuning-free methods, ablations and sensitivity."""
 
+from lpbench.papers.extensions import stress
 from lpbench.papers.extensions.corrupted_data import MOST, MOST_ON_AVERAGE, corrupted_table
 from lpbench.reporting.paper import Page, Paper
 
@@ -24,6 +25,18 @@ CORRUPTED = (
     "rows missing, and few rows. Where the public forest alone is as good as the others, private data do not help.",
 )
 
+LIARS = (
+    "Then users who lie. Nobody checks a report: false records pass through honest devices, and a false report is "
+    "whatever its field admits. The influence of one report is how far it can move the curator's estimate, as a "
+    "multiple of what one record can; it is exact, and infinite where noisy numbers have no end.",
+)
+PEOPLE = (
+    "Who protects what is outside of epsilon: a mask that depends on the protected value gives it away, at odds that "
+    "are known exactly. Who pays is the group of people whose predictions get worse; groups are named in the manifests "
+    "and used in test rows alone.",
+)
+TASKS = ("regression", "classification")
+
 PAPER = Paper(
     name="extensions",
     title="Beyond the papers",
@@ -34,7 +47,13 @@ PAPER = Paper(
         *("extensions/tuning_free_regression", "extensions/tuning_free_classification"),
         *("field/regression", "field/classification", "extensions/floor", "extensions/floor_classification"),
     ),
-    compared={f"extensions/attack_{task}": corrupted_table for task in ("regression", "classification")},
+    compared={
+        **{f"extensions/attack_{task}": corrupted_table for task in TASKS},
+        **{f"extensions/liars_{task}": stress.liars_table for task in TASKS},
+        **{f"extensions/groups_{task}": stress.groups_table for task in TASKS},
+        "extensions/masks_strength": stress.strength_table,
+        "extensions/masks_rules": stress.rules_table,
+    },
     pages=(
         Page(
             name="tuning_free",
@@ -49,8 +68,14 @@ PAPER = Paper(
         Page(
             name="under_attack",
             title="Corrupted data",
-            experiments=("extensions/attack", "extensions/drift"),
-            lead=CORRUPTED,
+            experiments=("extensions/attack", "extensions/drift", "extensions/liars"),
+            lead=CORRUPTED + LIARS,
+        ),
+        Page(
+            name="people",
+            title="Who protects what, and who pays",
+            experiments=("extensions/masks", "extensions/groups"),
+            lead=PEOPLE,
         ),
     ),
 )

@@ -7,6 +7,7 @@ grid lie below half of the best constant's excess. Elsewhere a row is *unresolve
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -407,6 +408,42 @@ def cost_rows(letter: str) -> Iterator[Row]:
             yield Row(theorem, source, f"{title}: {what}", states, "counted", (0.0, bound), found, remark=remark)
 
 
+def mask_rows() -> Iterator[Row]:
+    """H-T3: what V tells of W; H-T6: section 6's bounds for equal and unequal numbers of protected features. Exact."""
+    from lpbench.estimators.histoftree.user_cells import UserLeaves
+    from lpbench.partitions import SampleGroups, grow_max_edge
+
+    masks = np.array(list(itertools.product([False, True], repeat=3)))
+    tree = grow_max_edge(np.empty((0, 3)), np.empty(0), 1, rule="random", rng=Streams(0).generator("tree"))
+    X = np.full(masks.shape, 0.25)
+    (leaves,) = UserLeaves.at_depths(tree, [1], X, masks, SampleGroups.singletons(len(masks)))
+    told = float(np.mean((leaves.choices > 1) == masks[:, tree.feature[0]]))
+    says, remark = "random cuts eliminate the risk of W", "share of users; all masks of 3 features, random cuts"
+    case, found = "W at a cut feature, read off V (the compatible cells)", Interval(told, told, told)
+    yield Row(
+        "H-T3", "§3.4 (ii)", case, says, "counted", (0.0, 0.5), found, remark=f"{remark}; a guess is right in 0.5"
+    )
+    n, d = 10_000, 5
+    for what, says, counts, wanted in (
+        ("equal", "bounds match", np.full(n, 2), (-1e-9, 1e-9)),
+        ("unequal", "bounds do not match", np.where(np.arange(n) < n / 100, 0, 4), (1e-9, math.inf)),
+    ):
+        apart = math.log(unequal_rate(counts, d, upper=True) / unequal_rate(counts, d, upper=False))
+        case, found = f"{what} numbers of protected features, n = {n}, ε = 1", Interval(apart, apart, apart)
+        remark = "logarithm of the upper over the lower bound, α = 1, without constants"
+        yield Row("H-T6", "§6", case, says, "counted", wanted, found, remark=remark)
+
+
+def unequal_rate(counts: np.ndarray, d: int, *, upper: bool) -> float:
+    """Excess E at ε = 1 that solves section 6's sum over users who protect so many features, α = 1.
+
+    Lower bound: the sum of E^power is 1; upper: that of E^-power is n^2, with power (2 + d + s) / 2.
+    """
+    powers, sizes = np.unique((2.0 + d + counts) / 2.0, return_counts=True)
+    sign, total = (-1, counts.size**2) if upper else (1, 1)
+    return math.exp(scipy.optimize.brentq(lambda e: math.log(sizes @ np.exp(sign * powers * e) / total), -60, 5))
+
+
 #: Model and task of a method -> its upper and its lower bound.
 LABEL_DP = {
     ("label_ldp", "classification"): ("Z-T1", "Th. 2", "Z-L1", "Th. 1"),
@@ -508,7 +545,10 @@ def floor_row(model: str, tried: Sequence[Curve]) -> Row:
 
 #: Leaf of an experiment (its long range has ``_long`` behind it) -> rows on its curves, and those that need none.
 TRIALS: dict[str, tuple[Callable[[Evidence, Experiment], Iterator[Row]], Callable[[int], Iterator[Row]]]] = {
-    "histoftree": (histoftree, lambda seed: (row for part in (grr_rows(seed), cost_rows("H")) for row in part)),
+    "histoftree": (
+        histoftree,
+        lambda seed: (row for part in (grr_rows(seed), mask_rows(), cost_rows("H")) for row in part),
+    ),
     "lpct": (lpct, lambda seed: (row for part in (coverage_rows(seed), cost_rows("L")) for row in part)),
     "label_dp": (label_dp, lambda seed: iter(())),
 }

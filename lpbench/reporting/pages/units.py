@@ -81,7 +81,7 @@ def unit(
         "label": label_of(entry.name),
         "group": group,
         "title": entry.title,
-        **_heads(entry, _finding(entry, about)),
+        **_heads(entry, (plain and plain.finding) or _finding(entry, about)),
         "claims": about,
         "badges": badges(numbers, about),
         "verdict": met,

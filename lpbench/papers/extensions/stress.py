@@ -1,0 +1,230 @@
+"""Tables of the stress tests: masks that give something away, users who lie, groups of people; with their findings."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy
+
+from lpbench.analysis.rates import Interval
+from lpbench.analysis.standings import NONE, geometric_mean, view
+from lpbench.analysis.summary import CONSTANTS
+from lpbench.datasets.masks import posterior_odds
+from lpbench.errors import LpbenchError
+from lpbench.experiments import catalogue
+from lpbench.experiments.method import Method
+from lpbench.privacy import worst_influence
+from lpbench.reporting.plain_table import PlainTable
+from lpbench.reporting.printed_names import card_of, dataset_title, mask_name, method_title
+from lpbench.selectors import parse_selector
+
+Cards = Mapping[str, Method]
+#: Column of the table of liars -> parameters of its data sets.
+SCENARIOS: Mapping[str, Mapping[str, Any]] = {
+    "10 % false records": {"liars": 0.1, "poison": "input"},
+    "2 % false reports": {"liars": 0.02, "poison": "output"},
+    "10 % false reports": {"liars": 0.1, "poison": "output"},
+    "10 %, one class or end": {"liars": 0.1, "poison": "output", "goal": "flip"},
+    "10 %, first test row": {"liars": 0.1, "poison": "output", "goal": "point", "metric": "at_point"},
+    "clip: price": {"defence": "clip"},
+    "clip: 10 % false reports": {"liars": 0.1, "poison": "output", "defence": "clip"},
+    "median: price": {"defence": "median"},
+    "median: 10 % false reports": {"liars": 0.1, "poison": "output", "defence": "median"},
+}
+#: Exceptions that are named.
+NAMED = 5
+LEGEND = "Loss over that {}, geometric mean over data sets with its 95 % interval."
+
+
+def fixed(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows at the one setting that a method states, with the data set apart from its parameters."""
+    rows = view(rows, "tuning_free")
+    parsed = [parse_selector(name) for name in rows["dataset"]]
+    return rows.assign(base=[name for name, _ in parsed], given=[params for _, params in parsed])
+
+
+def over_sets(rows: pd.DataFrame, before: pd.DataFrame) -> tuple[Interval, dict[str, float]]:
+    """Geometric mean over data sets of losses over those ``before``, with its interval, and the ratio on each set."""
+    ratios = (rows.set_index("base")["loss"] / before.set_index("base")["loss"]).dropna()
+    return geometric_mean(ratios), {str(name): float(ratio) for name, ratio in ratios.items()}
+
+
+def times(found: Interval) -> str:
+    """A ratio with its interval over data sets; one beyond measure as a power of ten."""
+    if math.isnan(found.estimate) or found.estimate > 1e3:
+        return "–" if math.isnan(found.estimate) else f"10^{math.log10(found.estimate):.0f}"
+    return f"{found.estimate:.2f}" + ("" if math.isnan(found.low) else f" [{found.low:.2f}, {found.high:.2f}]")
+
+
+def exceptions(cases: Mapping[str, float], usual: Callable[[float], bool]) -> str:
+    """How many cells are otherwise, and the farthest of them."""
+    found = sorted((abs(math.log(max(ratio, 1e-9))), f"{where} ({ratio:.2f})")
+                   for where, ratio in cases.items() if not usual(ratio))[::-1]  # fmt: skip
+    named = "; ".join(text for _, text in found[:NAMED])
+    return f"Otherwise in {len(found)} of {len(cases)} cells, such as {named}." if found else "No exception."
+
+
+def strength_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
+    """Odds that a mask gives away, exactly, and each method's loss over that under a mask that gives nothing away."""
+    rows = fixed(rows)
+    rows = rows.assign(strength=[float(parse_selector(mask)[1]["strength"]) for mask in rows["mask"]])
+    none, *strengths = sorted(rows["strength"].unique())
+    odds = {s: posterior_odds(1.0 / (1.0 + np.exp([[s], [-s]])), np.array([[True]]))[0] for s in strengths}
+    lines, most = [], []
+    cases: dict[str, float] = {}
+    for (epsilon, method), part in rows.groupby(["epsilon", "method"]):
+        title = method_title(str(method), cards)
+        found = [over_sets(part[part["strength"] == s], part[part["strength"] == none]) for s in strengths]
+        most.append(found[-1][0].estimate)
+        cases |= {f"{dataset_title(d)}, {title}, ε = {epsilon:g}": ratio for d, ratio in found[-1][1].items()}
+        cells = [times(interval) for interval, _ in found]
+        lines.append((f"{epsilon:g}", f"{math.exp(epsilon):.3g}", title, *cells))
+    least, last = min(rows["epsilon"]), strengths[-1]
+    finding = (
+        f"Who protects what can tell more than the report: strength {last:g} multiplies the odds of a secret bit by "
+        f"{odds[last]:.3g}, where ε = {least:g} allows {math.exp(least):.2g}; the error changes by a factor of "
+        f"{min(most):.2f} to {max(most):.2f}"
+    )
+    heads = ("ε", "odds by ε", "method", *(f"strength {s:g}: odds {odds[s]:.3g}" for s in strengths))
+    remark = f"Usually less than 10 % more. {exceptions(cases, lambda ratio: ratio < 1.1)}"
+    return PlainTable(LEGEND.format(f"at strength {none:g}"), heads, tuple(lines), remark, finding)
+
+
+def rules_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
+    """What a tree that needs no mask costs beside both rules, under each mask."""
+    lines, means = [], {}
+    cases: dict[str, float] = {}
+    for (mask, epsilon), part in fixed(rows).groupby(["mask", "epsilon"]):
+        for rule in ("histoftree_max_edge", "histoftree_cart"):
+            found, each = over_sets(part[part["method"].str.contains("random")], part[part["method"] == rule])
+            cell = mask_name(str(mask)), f"{epsilon:g}", method_title(rule, cards)
+            means["{}, ε = {}, beside {}".format(*cell)] = found.estimate
+            lines.append((*cell, times(found)))
+            cases |= {", ".join([dataset_title(d), *cell]): ratio for d, ratio in each.items()}
+    dearest, mean = max(means, key=means.__getitem__), geometric_mean(means.values()).estimate
+    finding = (
+        f"Cutting at random, which needs no mask, multiplies the error by {mean:.2f} on average and by "
+        f"{means[dearest]:.2f} at most ({dearest})"
+    )
+    heads, remark = ("mask", "ε", "beside", "random cuts"), exceptions(cases, lambda ratio: (ratio > 1) == (mean > 1))
+    return PlainTable(LEGEND.format("of the rule"), heads, tuple(lines), remark, finding)
+
+
+def influence(method: str, epsilon: float, cards: Cards) -> float:
+    """Largest exact influence of one report of a user who runs the method; NaN: bounded, and no estimate is stated."""
+    from lpbench.audit.recorded import recorded_run  # which brings every estimator
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            run = recorded_run((card_of(method, cards) or catalogue.method(method)).build(), epsilon)
+        values = [worst_influence(message.mechanism) for message in run.randomizer.messages]
+        return float(np.fmax.reduce(values, initial=math.nan))
+    except LpbenchError:
+        return math.nan
+
+
+def liars_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
+    """Each method's loss with liars over that without, a column a scenario, and the influence of one report."""
+    lines, found, reach, worst = [], {}, {}, "10 % false reports"
+    for key, part in fixed(rows).groupby(["method", "epsilon"], sort=False):
+        shown = {}
+        for name, scenario in SCENARIOS.items():
+            before = {"metric": "at_point"} if "metric" in scenario else {}
+            one, other = (part[[given == wanted for given in part["given"]]] for wanted in (scenario, before))
+            found[key, name] = over_sets(one, other)
+            shown[name] = times(found[key, name][0])
+            if before and one["metric"].str.endswith("accuracy").any():
+                shown[name] = f"{other['loss'].mean():.0%} → {one['loss'].mean():.0%} wrong"
+        reach[key] = influence(str(key[0]), float(key[1]), cards)
+        most = "bounded" if math.isnan(reach[key]) else "∞" if math.isinf(reach[key]) else f"{reach[key]:.3g}"
+        lines.append((method_title(str(key[0]), cards), f"{key[1]:g}", most, *shown.values()))
+    said = []
+    for defence in ("clip", "median"):
+        price, saved = ([found[key, f"{defence}: {what}"][0].estimate for key in reach] for what in ("price", worst))
+        said.append(f"{defence}: a loss times {np.nanmin(price):.2f} to {np.nanmax(price):.2f} without liars, times "
+                    f"{np.nanmin(saved):.2f} to {np.nanmax(saved):.2f} with a tenth of them.")  # fmt: skip
+    loose = list(dict.fromkeys(method for (method, _), value in reach.items() if math.isinf(value)))
+    names = ", ".join(method_title(str(method), cards) for method in loose) or "no method"
+    bounded = [key for key in reach if key[0] not in loose]
+    heads, finding = ("method", "ε", "influence of one report", *SCENARIOS), f"One liar is enough: {names}"
+    if bounded:
+        ends = min(e for _, e in bounded), max(e for _, e in bounded)
+        small, large = (
+            geometric_mean(found[k, worst][0].estimate for k in bounded if k[1] == e).estimate for e in ends
+        )
+        cases = {(d, method): ratio / found[(method, ends[1]), worst][1][d] for method, e in bounded if e == ends[0]
+                 for d, ratio in found[(method, e), worst][1].items()}  # fmt: skip
+        effect = geometric_mean(pd.Series(cases).apply(np.log).groupby(level=0).mean().apply(np.exp))
+        word = "easier" if effect.low > 1 else "harder" if effect.high < 1 else "neither easier nor harder"
+        finding = (
+            f"A smaller ε is {word} to poison: a tenth of false reports multiplies the loss of methods with bounded "
+            f"reports by {small:.2f} at ε = {ends[0]:g}, by {large:.2f} at ε = {ends[1]:g}; without a bound: {names}"
+        )
+        named = {f"{dataset_title(d)}, {method_title(str(m), cards)}": ratio for (d, m), ratio in cases.items()}
+        said += [f"The first over the second: {times(effect)} over data sets.",
+                 exceptions(named, lambda ratio: (ratio > 1) == (effect.estimate > 1))]  # fmt: skip
+    return PlainTable(LEGEND.format("without liars"), heads, tuple(lines), " ".join(said), finding)
+
+
+def groups_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
+    """Gap between two groups of people by data set, and score of the worse; what privacy and protection change."""
+    rows = fixed(rows)
+    gaps, worst = (rows[rows["metric"].str.startswith(part)] for part in ("group_gap", "worst_group"))
+    free, sets = gaps[gaps["privacy"] == NONE], list(dict.fromkeys(gaps["base"]))
+    if free.empty:
+        return None
+    classes = bool(rows["metric"].str.endswith("accuracy").any())
+    # gaps of accuracies in percentage points, of errors in per cent of the worse group's error without privacy
+    unit = {d: 100.0 if classes else 100.0 / _at(worst[worst["privacy"] == NONE], d)[0] for d in sets}
+    lines: list[tuple[str, ...]] = []
+    wider: dict[str, float] = {}
+    attribute: dict[tuple[str, bool], dict[tuple[str, float], float]] = {}
+    for (panel, method, epsilon, mask), part in gaps.groupby(["panel", "method", "epsilon", "mask"], sort=False):
+        low, is_shown = (
+            worst[(worst[["panel", "method", "epsilon"]] == [panel, method, epsilon]).all(axis=1)],
+            "label" in mask,
+        )
+        title, cells = method_title(str(method), cards), []
+        for d in sets:
+            (gap, error), (score, _), (without, noise) = _at(part, d), _at(low, d), _at(free, d)
+            below = "" if math.isnan(score) else f" ({unit[d] * score:.3g})"
+            cells.append("–" if math.isnan(gap) else f"{unit[d] * gap:.3g} ± {unit[d] * error:.2g}{below}")
+            if panel == "attribute":
+                attribute.setdefault((d, is_shown), {})[str(method), epsilon] = gap
+            elif panel == "" and method not in CONSTANTS and gap == gap:
+                wider[f"{dataset_title(d)}, {title}, ε = {epsilon:g}"] = (gap - without) / max(
+                    math.hypot(error, noise), 1e-12
+                )
+        title += f", attribute {'shown' if is_shown else 'protected'}" * (panel == "attribute")
+        lines.append((title, panel if panel == "without privacy" else f"{epsilon:g}", *cells))
+    more, less = sum(z > 1 for z in wider.values()), sum(z < -1 for z in wider.values())
+    said = "widens" if more > less else "narrows" if less > more else "neither widens nor narrows"
+    finding = (
+        f"Privacy {said} the gap between groups of people: beyond noise it is wider in {more}, narrower in {less} of "
+        f"{len(wider)} cells"
+    )
+    against = [where for where, z in wider.items() if (z < -1 if more >= less else z > 1)]
+    remark = f"Against it: {'; '.join(against) or 'no cell'}."
+    effect = geometric_mean(geometric_mean(gap / attribute[d, True][place] for place, gap in part.items()).estimate
+                            for (d, is_shown), part in attribute.items() if not is_shown)  # fmt: skip
+    if attribute:
+        remark += f" Protecting the group's attribute multiplies the gap by {times(effect)} over data sets."
+    legend = (
+        "Gap between the groups with its 95 % interval over replications, and in brackets the worse group's score, in "
+    )
+    legend += "percentage points." if classes else "per cent of that group's error without privacy."
+    return PlainTable(legend, ("method", "ε", *map(dataset_title, sets)), tuple(lines), remark, finding)
+
+
+def _at(rows: pd.DataFrame, base: str) -> tuple[float, float]:
+    """Score on a data set and half of its 95 % interval; of the worse group's accuracy the loss is one less it."""
+    for row in rows[rows["base"] == base].itertuples():
+        score = 1.0 - row.loss if row.metric == "worst_group_accuracy" else row.loss
+        return float(score), float(row.se * scipy.stats.t.ppf(0.975, max(row.replications - 1, 1)))
+    return math.nan, math.nan
