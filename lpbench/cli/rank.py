@@ -47,7 +47,7 @@ PREDICTIONS = ("dataset", "mask", "epsilon", "replication", "row", "prediction")
 @options.choice("--selection", ("fair", "oracle"), "fair")
 @click.option("--epsilon", "budgets", multiple=True, type=float, metavar="E", help="Budget; repeat for more.  [all]")
 @click.option("--quick", is_flag=True, help=f"The budget {QUICK:g} alone.")
-@click.option("--stress", is_flag=True, help="Masks that give something away, users who lie and groups of people.")
+@click.option("--stress", is_flag=True, help="Instead: masks that tell, users who lie, groups of people.")
 @options.count("--workers", "Processes.  [default: one per core]")
 @options.results()
 def command(
@@ -57,8 +57,7 @@ def command(
     """Rank a method among all compared methods.
 
     METHOD is a name, module:Class, or a CSV of predictions. It runs alone, on the splits and seeds of the others,
-    whose scores are the committed ones; oracle: its best grid point on the test rows. With --stress its one setting
-    is run under masks that depend on the data, with users who lie, and for two groups of people.
+    whose scores are the committed ones; oracle: its best grid point on the test rows.
     """
     if quick and budgets:
         raise ConfigurationError("--quick is one budget: leave --epsilon out, or --quick")
