@@ -64,7 +64,7 @@ def bootstrap_means(samples: np.ndarray, *, draws: int = BOOTSTRAP, seed: int = 
     return np.tensordot(_weights(count, draws, seed), samples, axes=1)
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=4)
 def _weights(count: int, draws: int, seed: int) -> np.ndarray:
     draw = Streams(seed).generator("bootstrap", replications=count, draws=draws)
     return draw.multinomial(count, np.full(count, 1 / count), size=draws) / count

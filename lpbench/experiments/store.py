@@ -150,7 +150,7 @@ class Store:
         """The file of a block and its metadata; a damaged one is removed, so that the block is computed again."""
         path = self.path(key)
         try:
-            with pq.ParquetFile(path) as file:
+            with pq.ParquetFile(path, pre_buffer=False) as file:  # small: a thread that reads ahead takes longer
                 metadata = json.loads(file.metadata.metadata[b"lpbench"])
                 if metadata["key"] != key:
                     raise ValueError("it is of another block")

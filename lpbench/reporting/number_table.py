@@ -111,6 +111,7 @@ class _PaperNumbers:
         self.paper, self.results = paper, results
         self._known: dict[tuple, dict[tuple, Sample]] = {}
         self._bases: dict[str, dict[str, pd.Series]] = {}
+        self._oracle: dict[str, pd.DataFrame | None] = {}
 
     def rows(self, artefacts: Collection[str] | None = None) -> pd.DataFrame:
         """All rows: configurations with causes of what they miss, then what was tried."""
@@ -313,14 +314,18 @@ class _PaperNumbers:
         *, beside: Sequence[str],
     ) -> dict[tuple, Sample]:  # fmt: skip
         try:
-            rows = self.results.artefact(name).chosen
+            if name not in self._oracle:
+                kept = self.results.artefact(name).chosen
+                texts = dict.fromkeys(["panel", "dataset", "mask", "method"], object)
+                self._oracle[name] = None if kept is None else kept[kept["selection"] == "oracle"].astype(texts)
+            rows = self._oracle[name]
         except NotRunError:
             rows = None
         if rows is None:
             return {}
-        rows = rows[(rows["selection"] == "oracle") & rows["method"].isin(methods)]
+        rows = rows[rows["method"].isin(methods)]
         rows = rows[rows["panel"] == panel] if panel else rows
-        rows = rows[np.array([mask in ("", bare_name(m)) for m in rows["mask"]], dtype=bool)]
+        rows = rows[rows["mask"].isin([m for m in rows["mask"].unique() if mask in ("", bare_name(m))])]
         base = self._base([*beside, name]) if relative else {}
         found: dict[tuple, Sample] = {}
         # of errors the least is the best of several methods
