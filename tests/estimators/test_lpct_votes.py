@@ -75,7 +75,7 @@ def test_votes_are_the_sum_of_the_users_tables():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("epsilon", [0.5, 4.0])
+@pytest.mark.parametrize("epsilon", [0.5, pytest.param(4.0, marks=pytest.mark.slow)])
 def test_sums_have_the_law_of_the_protocol(kind, epsilon):
     """Kolmogorov-Smirnov per entry, 3000 draws each; rejects with probability 6e-7 in all if the laws agree."""
     cells, codes = np.array([0, 0, 1, 2, 2, 2, 2]), np.array([0, 1, 1, 0, 1, 1, 0])

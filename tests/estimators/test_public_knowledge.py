@@ -63,8 +63,15 @@ def numbers(value, seen):
     return numbers(vars(value), seen)
 
 
-@pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("model", PRIVATE, ids=repr)
+#: Every model and every change, in turns; the slow suite has every change of every model.
+TURNS = [
+    pytest.param(model, change, marks=[pytest.mark.slow] * (k % len(CHANGES) != turn), id=f"{model!r}-{change}")
+    for k, model in enumerate(PRIVATE)
+    for turn, change in enumerate(CHANGES)
+]
+
+
+@pytest.mark.parametrize(("model", "change"), TURNS)
 def test_a_pickle_depends_on_protected_values_through_reports_alone(model, change):
     """Values, indices and sizes: with the reports of one sample the pickle of another's model is the same."""
     public = {"random_state": 7, "y_range": Y_RANGE, "classes": [0, 1]}
