@@ -96,19 +96,10 @@ def secret_bits(X: np.ndarray, y: np.ndarray, groups: np.ndarray) -> np.ndarray:
 
 
 def posterior_odds(choices: np.ndarray, shown: np.ndarray) -> np.ndarray:
-    """Factor by which who protects what multiplies the odds of a secret bit, exactly, one a user.
+    """Factor P(W | 1) / P(W | 0) by which W multiplies the odds of a secret bit, exactly, one a user.
 
-    Parameters
-    ----------
-    choices : ndarray of shape (2, k)
-        Probability that a user whose bit is 0, and 1, protects each of k features, independently given the bit.
-    shown : boolean ndarray of shape (n, k)
-        The mask W at these features.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        P(W | 1) / P(W | 0).
+    ``choices`` (2, k): probability that a user whose bit is 0, and 1, protects each of k features, independently given
+    the bit; ``shown``: the mask at these features, boolean (n, k).
     """
     given = np.where(np.asarray(shown)[:, None, :], choices, 1.0 - np.asarray(choices)).prod(axis=2)
     return np.asarray(given[:, 1] / given[:, 0])

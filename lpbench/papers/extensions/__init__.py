@@ -26,14 +26,12 @@ CORRUPTED = (
 )
 
 LIARS = (
-    "Then users who lie. Nobody checks a report: false records pass through honest devices, and a false report is "
-    "whatever its field admits. The influence of one report is how far it can move the curator's estimate, as a "
-    "multiple of what one record can; it is exact, and infinite where noisy numbers have no end.",
+    "Then users who lie, whom no check of a report can tell from noise. The influence of one report is how far it can "
+    "move the curator's estimate, as a multiple of what one record can: exact, and infinite where noise has no end.",
 )
 PEOPLE = (
-    "Who protects what is outside of epsilon: a mask that depends on the protected value gives it away, at odds that "
-    "are known exactly. Who pays is the group of people whose predictions get worse; groups are named in the manifests "
-    "and used in test rows alone.",
+    "A mask that depends on the protected value gives it away, at odds that epsilon does not count. Who pays is the "
+    "group of people that privacy predicts worse; groups are named in the manifests, and used in test rows alone.",
 )
 TASKS = ("regression", "classification")
 

@@ -36,8 +36,6 @@ SCENARIOS: Mapping[str, Mapping[str, Any]] = {
     "median: price": {"defence": "median"},
     "median: 10 % false reports": {"liars": 0.1, "poison": "output", "defence": "median"},
 }
-#: Exceptions that are named.
-NAMED = 5
 LEGEND = "Loss over that {}, geometric mean over data sets with its 95 % interval."
 
 
@@ -65,7 +63,7 @@ def exceptions(cases: Mapping[str, float], usual: Callable[[float], bool]) -> st
     """How many cells are otherwise, and the farthest of them."""
     found = sorted((abs(math.log(max(ratio, 1e-9))), f"{where} ({ratio:.2f})")
                    for where, ratio in cases.items() if not usual(ratio))[::-1]  # fmt: skip
-    named = "; ".join(text for _, text in found[:NAMED])
+    named = "; ".join(text for _, text in found[:5])
     return f"Otherwise in {len(found)} of {len(cases)} cells, such as {named}." if found else "No exception."
 
 
@@ -186,11 +184,8 @@ def groups_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
     wider: dict[str, float] = {}
     attribute: dict[tuple[str, bool], dict[tuple[str, float], float]] = {}
     for (panel, method, epsilon, mask), part in gaps.groupby(["panel", "method", "epsilon", "mask"], sort=False):
-        low, is_shown = (
-            worst[(worst[["panel", "method", "epsilon"]] == [panel, method, epsilon]).all(axis=1)],
-            "label" in mask,
-        )
-        title, cells = method_title(str(method), cards), []
+        low = worst[(worst[["panel", "method", "epsilon"]] == [panel, method, epsilon]).all(axis=1)]
+        title, is_shown, cells = method_title(str(method), cards), mask == "label_only", []
         for d in sets:
             (gap, error), (score, _), (without, noise) = _at(part, d), _at(low, d), _at(free, d)
             below = "" if math.isnan(score) else f" ({unit[d] * score:.3g})"
@@ -198,13 +193,12 @@ def groups_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
             if panel == "attribute":
                 attribute.setdefault((d, is_shown), {})[str(method), epsilon] = gap
             elif panel == "" and method not in CONSTANTS and gap == gap:
-                wider[f"{dataset_title(d)}, {title}, ε = {epsilon:g}"] = (gap - without) / max(
-                    math.hypot(error, noise), 1e-12
-                )
+                apart = (gap - without) / max(math.hypot(error, noise), 1e-12)
+                wider[f"{dataset_title(d)}, {title}, ε = {epsilon:g}"] = apart
         title += f", attribute {'shown' if is_shown else 'protected'}" * (panel == "attribute")
         lines.append((title, panel if panel == "without privacy" else f"{epsilon:g}", *cells))
     more, less = sum(z > 1 for z in wider.values()), sum(z < -1 for z in wider.values())
-    said = "widens" if more > less else "narrows" if less > more else "neither widens nor narrows"
+    said = "here widens and there narrows" if more and less else "widens" if more else "narrows" if less else "keeps"
     finding = (
         f"Privacy {said} the gap between groups of people: beyond noise it is wider in {more}, narrower in {less} of "
         f"{len(wider)} cells"
@@ -215,9 +209,7 @@ def groups_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
                             for (d, is_shown), part in attribute.items() if not is_shown)  # fmt: skip
     if attribute:
         remark += f" Protecting the group's attribute multiplies the gap by {times(effect)} over data sets."
-    legend = (
-        "Gap between the groups with its 95 % interval over replications, and in brackets the worse group's score, in "
-    )
+    legend = "Gap between the groups with its 95 % interval over replications (the worse group's score), in "
     legend += "percentage points." if classes else "per cent of that group's error without privacy."
     return PlainTable(legend, ("method", "ε", *map(dataset_title, sets)), tuple(lines), remark, finding)
 
