@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 #: What ``lpbench list`` prints.
 LISTED = ("dataset", "mask", "method", "experiment")
-#: Names that a sentence holds.
-_MOST_NAMES = 40
+#: Names that a sentence holds, and one that says how to list them all.
+_MOST_NAMES, _FEW_NAMES = 40, 8
 
 
 class LpbenchError(Exception):
@@ -90,6 +90,7 @@ def unknown_key(what: str, name: str, known: Iterable[str], more: str = "") -> C
     """Build the error ``<what> <name>: did you mean ...?`` for anything that is chosen from known names."""
     known = sorted(known)
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
-    more_known = f" and {len(known) - _MOST_NAMES} more" if len(known) > _MOST_NAMES else ""
-    hint = f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(known[:_MOST_NAMES])}{more_known}."
+    most = _FEW_NAMES if more else _MOST_NAMES
+    more_known = f" and {len(known) - most} more" if len(known) > most else ""
+    hint = f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(known[:most])}{more_known}."
     return ConfigurationError(f"{what} {name!r}: {hint}{more}")

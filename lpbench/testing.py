@@ -185,7 +185,9 @@ def check_audit(selector: str) -> None:
     spent = fitted.fit(problem.X_train, problem.y_train, **problem.fit_arguments).guarantee_
     hidden = problem.mask is not None and problem.mask.all()
     stated = "ldp" if hidden and method.privacy == "semi_feature_ldp" else method.privacy
-    assert spent.model == stated, f"the YAML says privacy: {method.privacy}, what was asked is {spent.model}"
+    assert spent.model == stated, (
+        f"the YAML says privacy: {method.privacy}, the reports say {spent.model}: write it there"
+    )
 
 
 def problem_for(estimator: LocalEstimator) -> Problem:

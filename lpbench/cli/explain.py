@@ -71,7 +71,9 @@ def command(dataset: str, method: str, epsilon: float, seed: int, results: Path,
     shown = [row for row in cells if len(cells) <= MOST or row["experiment"] == cells[0]["experiment"]][:MOST]
     for row in shown:
         _print_cell(row)
-    print(f"  spent: {_guarantee(cells[0], seed)}")
+        spent = _guarantee(row, seed)
+        if row is shown[-1] or not spent.startswith("unknown"):  # why it is unknown is said once
+            print(f"  spent: {spent}")
     if rest := Counter(row["experiment"] for row in cells if row not in shown):
         places = ", ".join(f"{name} ({count})" for name, count in rest.items())
         print(f"{sum(rest.values())} more cells: {places}")

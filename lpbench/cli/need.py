@@ -191,11 +191,13 @@ Method      {model}, nothing to tune; {len(answer.runs.losses["method"])} splits
         print(f"  ε = {row.epsilon:<7g}: {_least('users', row.users, row.low, row.high, answer.runs.users[0], None)}")
     n, epsilon = answer.least_epsilon(error=goal)[["users", "epsilon"]].iloc[-1]
     epsilon = hi if math.isinf(epsilon) else epsilon
+    masks = {0: "label_only", pilot.X.shape[1]: "all_private"}
+    mask = masks.get(len(protected), "file mask.params.path=WHO.csv")
     public = "" if pilot.y_range is None else f", y_range=({pilot.y_range[0]:g}, {pilot.y_range[1]:g})"
     print(f"""
 Run it: with {n:.0f} users and ε = {epsilon:.3g}
         lpbench.estimators.{model}(epsilon={epsilon:.3g}{public}).fit(X, y, mask=mask)
-        lpbench dataset=NAME method={"residual_gp" if pilot.y_range else "residual_score"} epsilon={epsilon:.3g}""")
+        lpbench dataset=NAME mask={mask} method=residual_{"gp" if pilot.y_range else "score"} epsilon={epsilon:.3g}""")
 
 
 def _grid(table: pd.DataFrame) -> str:

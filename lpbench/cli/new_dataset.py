@@ -43,7 +43,7 @@ def new_dataset(file: Path, folder: Path, *, name: str | None = None, **choices:
         if copy != file:
             refuse_overwriting(copy)
     except ConfigurationError as error:
-        raise ConfigurationError(f"{error}; --name NAME chooses another name") from error
+        raise ConfigurationError(f"{error} (--name NAME)") from error
     profile, _ = profile_file(file, copy.relative_to(folder).as_posix(), name, Choices(**choices))
     folder.mkdir(parents=True, exist_ok=True)
     text = yaml.safe_dump(profile.content, sort_keys=False, allow_unicode=True, width=110, default_flow_style=None)

@@ -132,7 +132,7 @@ def _say_reading(profile: Profile, columns: dict[str, Column], text: pd.DataFram
     where: dict[str, list[str]] = {}
     for name, column in columns.items():
         for word in column.missing:
-            where.setdefault(word, []).append(f"{name} ({int((text[name] == word).sum())})")
+            where.setdefault(word, []).append(f"{_quoted(name)} ({int((text[name] == word).sum())})")
     for word, places in where.items():
         profile.say("missing", f"{word!r} means missing in {_some(places)}; --missing-words says otherwise")
     for name, column in columns.items():
@@ -147,6 +147,23 @@ def _say_reading(profile: Profile, columns: dict[str, Column], text: pd.DataFram
 
 def _some(names: list[str], most: int = 6) -> str:
     return ", ".join(names[:most]) + ", ..." * (len(names) > most)
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"' if "," in name else name
+
+
+def _one_hot(numbers: pd.DataFrame) -> list[list[str]]:
+    """Neighbouring columns of 0 and 1 of which exactly one is 1 in every row."""
+    found, bits, names, start = [], numbers.isin((0, 1)).all(), list(numbers), 0
+    while start < len(names):
+        end = start
+        while end < len(names) and bits[names[end]] and numbers[names[start : end + 1]].sum(axis=1).max() <= 1:
+            end += 1
+        if whole := end > start and bool(numbers[names[start:end]].sum(axis=1).min() == 1):
+            found.append(names[start:end])
+        start = end if whole else start + 1
+    return found
 
 
 def _profile_target(profile: Profile, column: pd.Series, chosen: Choices) -> None:
@@ -250,7 +267,12 @@ def _profile_features(
     profile.content["features"] = features
     numbers = [f for f in features if isinstance(f, str)]
     if numbers:
-        profile.say("numbers", f"{len(numbers)} column{'s' * (len(numbers) != 1)}: {_some(numbers)}")
+        quoted = _some([_quoted(name) for name in numbers])
+        profile.say("numbers", f"{len(numbers)} column{'s' * (len(numbers) != 1)}: {quoted}")
+    for group in _one_hot(raw[numbers]):
+        names = ", ".join(map(_quoted, group))
+        profile.say("question", f"{names}: exactly one is 1 in every row, so that each tells of the others",
+                    f"; to protect them together add `groups: {{NAME: [{names}]}}` to the manifest")  # fmt: skip
     profile.content["sensitivity"] = {"order": "columns", "reason": "not known: the order of the file"}
     profile.say("sensitivity", "the order of the columns, first = most personal; edit `sensitivity` to change it")
 
@@ -345,7 +367,8 @@ def _missing(
     counts = counts[counts > 0].sort_values(ascending=False, kind="stable")
     if counts.empty:
         return []
-    cells = f"{int(counts.sum())} cells are missing ({_some([f'{column} {n}' for column, n in counts.items()], 4)})"
+    places = _some([f"{_quoted(column)} {n}" for column, n in counts.items()], 4)
+    cells = f"{int(counts.sum())} cells are missing ({places})"
     if choice == "drop":
         rows = int(raw[[*used, *needed]].isna().any(axis=1).sum())
         dropped = f"{cells}: {rows} rows are dropped ({rows / len(raw):.0%})"

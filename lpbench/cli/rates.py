@@ -70,7 +70,9 @@ def command(
         raise ConfigurationError("--replications 1: an interval needs 2 or more")
     budget = epsilon if kind.uses_epsilon else math.inf
     strict = min(budget, 1.0) if math.isfinite(budget) else budget  # where the bound is far from that without privacy
-    grid = {k: v for k, v in GRID.items() if k in found.grid_for(mask.partition("[")[0])}
+    searched = found.grid_for(mask.partition("[")[0])
+    # some methods need two bins
+    grid = {k: tuple(b for b in v if k == "depth" or b >= min(searched[k])) for k, v in GRID.items() if k in searched}
     common: dict[str, Any] = {"panel": "rate", "dataset": (name,), "x": key, "values": places}
     groups = [
         Group(**common, mask=(mask,), method=(found.name,), epsilon=(budget,), grid=grid),
@@ -144,6 +146,8 @@ def _run(
     job, store = Job(own, seed, overridden={method.name: method}), Store(results / "store")
     run = run_blocks(job.plan.blocks, store, runner)
     if run.failed:
-        raise ConfigurationError("; ".join(outcome.line() for outcome in run.failed))
+        raise ConfigurationError(
+            f"{method.name}: " + "; ".join(dict.fromkeys(outcome.reason for outcome in run.failed))
+        )
     summary = summarise_experiment(job.experiment, assemble(job.plan.entries, store), job.methods)
     return curves(summary.table, summary.chosen), summary.table, own

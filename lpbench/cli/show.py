@@ -64,6 +64,8 @@ def command(words: Sequence[str], results: Path | None) -> int:
 def _next(named: Sequence[str], chosen: Sequence[str], overrides: Sequence[str]) -> list[str]:
     """Commands that run what was planned: one where ``lpbench reproduce`` has an option for every setting."""
     if not named:
+        if "mask=file" in overrides and not any(word.startswith("mask.params.path=") for word in overrides):
+            overrides = [*overrides, "mask.params.path=FILE.csv"]
         return [f"{shlex.join(['lpbench', *overrides])} (runs it)"]
     given = dict(word.split("=", 1) for word in overrides)
     if given.keys() <= _OPTIONS.keys():

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from lpbench.checks import check_number, check_whole
-from lpbench.errors import ConfigurationError, DataError, unknown_name
+from lpbench.errors import ConfigurationError, unknown_name
 
 
 def default_n_protected(n_features: int) -> int:
@@ -112,14 +112,16 @@ def read_mask(path: str, names: Sequence[str]) -> np.ndarray:
         with Path(path).open(encoding="utf-8-sig", newline="") as file:
             head, *rows = (row for row in csv.reader(file) if row)
     except (OSError, ValueError, csv.Error) as error:
-        raise DataError(f"mask file {path!r} cannot be read as CSV in UTF-8 ({error}); {header}") from error
+        raise ConfigurationError(f"mask file {path!r} cannot be read as CSV in UTF-8 ({error}); {header}") from error
     head = [name.strip() for name in head]
     if wrong := [*(n for n in names if head.count(n) != 1), *(n for n in head if n not in names)]:
-        raise DataError(f"mask file {path!r}: {wrong[0]!r} is missing, unknown or doubled; {header}")
+        raise ConfigurationError(f"mask file {path!r}: {wrong[0]!r} is missing, unknown or doubled; {header}")
     values = {"0": False, "1": True, "false": False, "true": True}
     for number, row in enumerate(rows, 2):
         if len(row) != len(head) or not {cell.strip().lower() for cell in row} <= values.keys():
-            raise DataError(f"mask file {path!r}, line {number}: {','.join(row)} must be {len(head)} times 0 or 1")
+            raise ConfigurationError(
+                f"mask file {path!r}, line {number}: {','.join(row)} must be {len(head)} times 0 or 1"
+            )
     table = [[values[cell.strip().lower()] for cell in row] for row in rows]
     return np.array(table, dtype=bool).reshape(len(rows), len(head))[:, [head.index(name) for name in names]]
 

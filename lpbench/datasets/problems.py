@@ -114,14 +114,14 @@ class Draws:
             return make_mask(name, n, int(groups.max()) + 1, generator, params, secret)[:, groups]
         path = params.pop("path", None)
         if params or path is None:
-            raise ConfigurationError(f"mask file: give `path` and nothing else (got path={path!r}, {params})")
+            raise ConfigurationError(f"mask file: give `path` alone: mask.params.path=FILE (got {self._mask_params})")
         names = group_names(self._manifest, problem.context["columns"])
         mask = read_mask(str(path), list(dict.fromkeys(names)))
         if len(mask) != 1:
             of_table, n_raw = ((), 0) if self._manifest.synthetic else self._raw_rows
             if len(mask) != n_raw:
                 each = f", or {n_raw}, one for each row of the raw file" * bool(n_raw)
-                raise DataError(
+                raise ConfigurationError(
                     f"mask file {path!r} has {len(mask)} rows below its header, expected 1 for all users{each}"
                 )
             mask = mask[np.array(of_table)[problem.context["rows"]]]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from lpbench.cli.main import main
 from lpbench.datasets import make_mask, make_problem
 from lpbench.datasets.masks import default_n_protected
-from lpbench.errors import ConfigurationError, DataError
+from lpbench.errors import ConfigurationError
 from lpbench.seeds import Streams
 
 
@@ -130,7 +130,9 @@ def test_a_file_says_of_each_raw_row_what_it_protects_and_groups_stay_whole(who,
 def test_show_prints_the_header_of_a_mask_file(who, capsys):
     words = ["dataset=who", "method=private_mean", "mask=file", "replications=1"]
     assert main(["show", *words]) == 0
-    (line,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("header of a mask file: "))
+    out = capsys.readouterr().out
+    assert out.endswith("replications=1 mask.params.path=FILE.csv (runs it)\n")
+    (line,) = (line for line in out.splitlines() if line.startswith("header of a mask file: "))
     who.write_text(line.partition(": ")[2] + "\n1,0,0,1\n")
     assert main(["show", *words, f"mask.params.path={who}"]) == 0
     assert make_problem("who", None, "file", {"path": str(who)}).mask.any(axis=0).sum() in (2, 3, 4, 5)
@@ -152,12 +154,12 @@ def test_show_prints_the_header_of_a_mask_file(who, capsys):
 )
 def test_wrong_mask_files_are_one_sentence(who, content, reason):
     who.write_text(content)
-    with pytest.raises(DataError, match=reason):
+    with pytest.raises(ConfigurationError, match=reason):
         make_problem("who", None, "file", {"path": str(who)})
 
 
 def test_missing_file_and_missing_path():
-    with pytest.raises(DataError, match="No such file"):
+    with pytest.raises(ConfigurationError, match="No such file"):
         make_problem("sine_sum", {"n": 10}, "file", {"path": "none.csv"})
     with pytest.raises(ConfigurationError, match="give `path`"):
         make_problem("sine_sum", {"n": 10}, "file", {"path": None})

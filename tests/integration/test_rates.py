@@ -48,6 +48,7 @@ def test_an_honest_method_stays_above(method, tmp_path, capsys):
     ("words", "said"),
     [
         (["krrr"], "did you mean krr?"),
+        (["krr", "--mask", "aligned[n_protected=9]", *FAST], "krr: ConfigurationError: n_protected=9 must be"),
         (["label_ldp_knn", "--family", "sine_sum"], "choose "),
         (["label_ldp_knn", "--family", "rough_classes"], "rough_regression"),
         (["label_ldp_knn", "--n", "100", "--n", "100"], "a slope needs 3 different sizes"),

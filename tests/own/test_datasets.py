@@ -186,6 +186,18 @@ def test_rows_are_capped_and_missing_cells_filled_and_a_sample_made_public_for_n
     assert "all 53: no more than --rows" in said
 
 
+def test_columns_that_code_one_category_are_asked_about(home):
+    """Of neighbouring columns of which one is 1 a protected one is told by the others, whatever stands beside them."""
+    level = np.arange(ROWS) % 3
+    coded = {f"level, {k}": (level == k).astype(int) for k in range(3)}
+    beside = {"smoker": (np.arange(ROWS) % 5 == 0).astype(int), **coded, "pair": (level == 0).astype(int)}
+    _, said = profiled(frame(**beside))
+    (line,) = (line for line in said.splitlines() if "exactly one is 1" in line)
+    names = '"level, 0", "level, 1", "level, 2"'
+    assert line.startswith(f"question    {names}: ") and f"groups: {{NAME: [{names}]}}" in line
+    assert f"smoker, {names}" in said
+
+
 def test_any_column_can_be_the_target(home):
     manifest, said = profiled(frame(), target="a")
     assert manifest["target"] == "a" and manifest["features"] == ["b", "y"] and "last column" not in said

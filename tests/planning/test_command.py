@@ -41,6 +41,7 @@ def test_the_answer_comes_last(run):
     last = out[out.index("An error of") :]
     assert "240 users" in last and "2400 users" in last and "ε = 4" in last
     assert "ResidualGP(epsilon=" in last and "y_range=(0, 150)" in last and "Run it: with 2400 users and ε = " in last
+    assert "lpbench dataset=NAME mask=file mask.params.path=WHO.csv method=residual_gp epsilon=" in last
     assert "leaks" not in out
 
 
