@@ -18,7 +18,7 @@ from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalogue
 from lpbench.experiments.config import ROOT_SEED
 from lpbench.experiments.experiment import Experiment, Group
-from lpbench.experiments.fingerprint import canonical_json, source_hash, versions
+from lpbench.experiments.fingerprint import canonical_json, import_closure, kept, source_hash, versions
 from lpbench.experiments.method import Method, facts_of, import_object
 from lpbench.experiments.schema import check_experiment, check_parameters
 from lpbench.problem import Problem
@@ -74,14 +74,20 @@ class Block:
     @cached_property
     def n_points(self) -> int:
         """Grid points; what a word such as ``all`` stands for depends on the number of features."""
-        grid, count = self.grid, math.prod(map(len, self.grid.values()))
-        if not count or any(isinstance(value, str) for values in grid.values() for value in values):
-            from lpbench.estimators.base import expand_grid  # takes half a second to import
-
-            X = np.broadcast_to(0.0, (1, self.n_features))
-            grid = import_object(self.estimator)(**self.params).resolve_grid(grid, Problem(X, X[:, 0], X, X[:, 0]))
-            count = len(expand_grid(grid))
+        count, module = math.prod(map(len, self.grid.values())), facts_of(self.estimator).module
+        if not count or any(isinstance(value, str) for values in self.grid.values() for value in values):
+            about = canonical_json([self.estimator, self.params, self.grid, self.n_features])
+            own = module.startswith("lpbench.")
+            count = kept(f"points of {about}", self._resolved) if own else self._resolved()[0]
         return count + (self.extra_point is not None)
+
+    def _resolved(self) -> tuple[int, Iterable[str]]:
+        from lpbench.estimators.base import expand_grid  # takes half a second to import
+
+        X = np.broadcast_to(0.0, (1, self.n_features))
+        model = import_object(self.estimator)(**self.params)
+        grid = model.resolve_grid(self.grid, Problem(X, X[:, 0], X, X[:, 0]))
+        return len(expand_grid(grid)), import_closure(type(model).__module__)
 
     @property
     def fits(self) -> int:
