@@ -32,9 +32,7 @@ def test_odds_of_a_mask_are_exponentials_and_the_error_is_over_that_of_a_mask_th
     assert table.heads[-1] == "strength 1: odds 2.72"
     assert table.rows == (("1", "2.72", "A", "1.50 [1.50, 1.50]"),)
     assert "multiplies the odds of a secret bit by 2.72" in table.finding and "1.50 to 1.50" in table.finding
-    assert table.remark.startswith(
-        "Usually less than 10 % more. Otherwise in 5 of 5 cells, such as D5, A, ε = 1 (1.50)"
-    )
+    assert table.remark.startswith("Sought: at most 10 % more. Otherwise in 5 of 5 cells, such as D5, A, ε = 1 (1.50)")
 
 
 def test_random_cuts_are_compared_with_both_rules():

@@ -89,7 +89,7 @@ def strength_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
         f"{min(most):.2f} to {max(most):.2f}"
     )
     heads = ("ε", "odds by ε", "method", *(f"strength {s:g}: odds {odds[s]:.3g}" for s in strengths))
-    remark = f"Usually less than 10 % more. {exceptions(cases, lambda ratio: ratio < 1.1)}"
+    remark = f"Sought: at most 10 % more. {exceptions(cases, lambda ratio: ratio < 1.1)}"
     return PlainTable(LEGEND.format(f"at strength {none:g}"), heads, tuple(lines), remark, finding)
 
 
