@@ -1,7 +1,7 @@
 """Put pages, explorer and documentation into one static folder that any host can serve (``make site``).
 
-The pages of ``<results>/reproduced`` become the root of the site, the documentation ``docs/``. Nothing is written
-anew: a link that works in the folder of the results works in the site.
+The pages of ``<results>/reproduced`` become the root of the site, the documentation ``docs/``; the menu has both, which
+the committed pages leave out. A link that works in the folder of the results works in the site.
 """
 
 from __future__ import annotations
@@ -26,8 +26,13 @@ def assemble(pages: Path, docs: Path | None, target: Path) -> int:
         raise FileNotFoundError(f"{pages} has no index.html; write the pages first: make report, or make reproduce")
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(pages, target)
+    more = {"explorer.html": "Explorer", "docs/index.html": "Documentation"}
     if docs is not None and docs.is_dir():
         shutil.copytree(docs, target / "docs", ignore=shutil.ignore_patterns(".doctrees", ".buildinfo"))
+    there = [f'<a href="{path}">{label}</a>' for path, label in more.items() if (target / path).is_file()]
+    for page in target.glob("*.html"):  # pages of the repository link to nothing that is not in it
+        text = page.read_text(encoding="utf-8").replace("<!-- the whole site -->", "\n".join(there))
+        page.write_text(text, encoding="utf-8")
     # hosts that run sites through a generator leave out folders that begin with an underscore
     (target / ".nojekyll").touch()
     return sum(path.is_file() for path in target.rglob("*"))

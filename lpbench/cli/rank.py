@@ -314,11 +314,10 @@ def write_rank(
     selection: str, cards: Mapping[str, Method], folder: Path,
 ) -> Path:  # fmt: skip
     """Write ``index.html`` and the figure of ranks, of all methods under one selection."""
-    from lpbench.files import write_text
     from lpbench.reporting.figures.comparisons import parts
     from lpbench.reporting.figures.ranks import draw_ranks
     from lpbench.reporting.printed_names import CHOSEN, dataset_title, mask_name, method_title
-    from lpbench.reporting.render import render
+    from lpbench.reporting.render import write_page
 
     drawn = draw_ranks(parts(summary, selection), folder, "ranks", selection, experiment, cards)
     boards = [
@@ -340,10 +339,9 @@ def write_rank(
                 own / others[best],
                 method_title(best, cards),
             )
-    text = render(
-        "rank.html.j2", title=experiment.title, here="index.html", pages=[("index.html", "Where it stands")],
-        stored=False, method=method, boards=boards, wide=list(wide.values()), budgets=sorted(set(ranks["epsilon"])),
+    return write_page(
+        "rank.html.j2", folder / "index.html", title=experiment.title, here="index.html",
+        pages=[("index.html", "Where it stands")], method=method, boards=boards, wide=list(wide.values()),
+        budgets=sorted(set(ranks["epsilon"])),
         chosen=CHOSEN[selection], selection=selection, pictures=[path.name for path in drawn],
     )  # fmt: skip
-    write_text(text, folder / "index.html")
-    return folder / "index.html"

@@ -19,7 +19,7 @@ from lpbench.experiments.store import Store
 from lpbench.paths import COMMITTED
 
 #: Files of a report that hold seconds, memory or facts of the machine; ``*seconds*`` are those of timing experiments.
-MEASURED = ("*seconds*", "timing.csv", "checks.html", "bench.csv", "bench_*.svg")
+MEASURED = ("*seconds*", "timing.csv", "about.html", "bench.csv", "bench_*.svg")
 #: Summary, comparison and table of a timing experiment.
 SECONDS, COMPARED_SECONDS, SECONDS_TABLE = "seconds.csv", "seconds_comparison.csv", "seconds.tex"
 COLUMNS = ["artefact", "blocks", "fits_replaced", "seconds", "workers", "peak_mb"]

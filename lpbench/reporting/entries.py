@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.results import Artefact
-from lpbench.reporting.figures.ranks import BUDGETS, RANKS
+from lpbench.reporting.figures.ranks import BUDGETS
 
 
 class ReportEntry(Artefact):
@@ -33,8 +33,6 @@ class ReportEntry(Artefact):
         return self._experiment
 
     @property
-    def pictures(self) -> dict[str, list[str]]:
-        """Vector images: ``main``, then the plots that every table gets."""
-        mine = [f for f in self.files if f.endswith(".svg") and f.startswith(self.leaf)]
-        views = {kind: [f for f in mine if f.startswith(self.leaf + kind)] for kind in (RANKS, BUDGETS)}
-        return {"main": [f for f in mine if not any(f in found for found in views.values())], **views}
+    def pictures(self) -> list[str]:
+        """Vector images, those of scores against the budget left out."""
+        return [f for f in self.files if f.endswith(".svg") and f.startswith(self.leaf) and BUDGETS not in f]

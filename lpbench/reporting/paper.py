@@ -88,12 +88,16 @@ class Output:
 
 @dataclass(frozen=True)
 class Page:
-    """A page of its own for some experiments of a paper."""
+    """A page of its own for some experiments of a paper, or a section of a page."""
 
-    name: str  # name of the file without its ending
+    name: str  # anchor of the section
     title: str
     experiments: tuple[str, ...]  # starts of the experiments' names, in the order in which the page shows them
     lead: tuple[str, ...] = ()  # paragraphs shown above the experiments
+    file: str = ""  # name of the page without its ending (default: the name)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "file", self.file or self.name)
 
 
 @dataclass(frozen=True)
@@ -209,10 +213,16 @@ def mark_words(experiment: str) -> str:
     return "marked by the paper's rule with raw tests"
 
 
+def section_of(experiment: str) -> Page:
+    """Return the section that shows an experiment: its paper's own page, or one of the paper's further ones."""
+    paper = paper_of(experiment)
+    further = (page for page in paper.pages if experiment.startswith(page.experiments))
+    return next(further, Page(paper.name, paper.full_title or paper.title, ("",)))
+
+
 def page_of(experiment: str) -> str:
-    """Return the name of an experiment's page: its paper's, or one of the paper's further pages."""
-    further = (page for paper in papers() for page in paper.pages)
-    return next((p.name for p in further if experiment.startswith(p.experiments)), experiment.partition("/")[0])
+    """Return the name of an experiment's page."""
+    return section_of(experiment).file
 
 
 def trial_experiments() -> set[str]:

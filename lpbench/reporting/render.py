@@ -10,8 +10,10 @@ from typing import Any
 import jinja2
 from markupsafe import Markup, escape
 
+from lpbench.files import write_text
 from lpbench.reporting.printed_names import in_print
 
+TEMPLATES = Path(__file__).parent / "pages" / "templates"
 #: Words of the papers that have a symbol, or a name in full.
 _SYMBOLS = {"gamma": "γ", "lambda": "λ", "eta": "η", "mse": "mean squared error"}
 
@@ -19,6 +21,14 @@ _SYMBOLS = {"gamma": "γ", "lambda": "λ", "eta": "η", "mse": "mean squared err
 def render(template: str, **content: Any) -> str:
     """Fill a template in; a name that it needs and ``content`` lacks is an error."""
     return _environment().get_template(template).render(content)
+
+
+def write_page(template: str, path: Path, **content: Any) -> Path:
+    """Write a page, and beside it (``root``: the way from the page there) the style and the script of every page."""
+    write_text(render(template, **content), path)
+    for name in ("style.css", "page.js"):
+        write_text((TEMPLATES / name).read_text(encoding="utf-8"), path.parent / content.get("root", "") / name)
+    return path
 
 
 def coded(text: str) -> Markup:
@@ -42,13 +52,14 @@ def in_symbols(text: str) -> str:
 @cache
 def _environment() -> jinja2.Environment:
     made = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent / "pages" / "templates"),
+        loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=jinja2.select_autoescape(enabled_extensions=("html.j2",)),
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
         undefined=jinja2.StrictUndefined,
     )
+    made.globals |= {"root": "", "made": {}, "stored": True}
     made.filters |= {
         "coded": coded,
         "entry": lambda text: str(text).replace("|", r"\|"),

@@ -145,7 +145,7 @@ def test_the_report_of_an_own_study_shows_it_first_and_alone(results):
     page = (results / "own" / "index.html").read_text(encoding="utf-8")
     body = page[page.index('<div class="content">') :]
     assert "My small study" in body and "What the papers claim" not in body and "claim" not in body.split("<script")[0]
-    assert not {p.stem for p in (results / "own").glob("*.html")} - {"index", "explorer", "checks"}
+    assert not {p.stem for p in (results / "own").glob("*.html")} - {"index", "explorer", "about"}
 
 
 def test_a_partial_run_that_finds_the_committed_scores_leaves_their_report(results, monkeypatch, capsys):

@@ -43,7 +43,7 @@ def test_two_runs_give_the_same_files_but_for_those_named(reports):
     differing = {path for path in first if first[path] != second[path]}
     assert not [path for path in differing if not is_measured(path)]
     # seconds were measured, and nowhere else
-    assert {"timing.csv", "checks.html", "seconds.csv"} <= {path.name for path in differing}
+    assert {"timing.csv", "about.html", "seconds.csv"} <= {path.name for path in differing}
 
 
 def test_a_timing_experiment_has_no_other_files(reports):
@@ -52,6 +52,6 @@ def test_a_timing_experiment_has_no_other_files(reports):
 
 
 def test_every_pattern_says_what_it_is_for():
-    names = ["seconds.csv", "lpct_seconds.parquet", "timing.csv", "checks.html", "bench.csv", "bench_exponents.svg"]
+    names = ["seconds.csv", "lpct_seconds.parquet", "timing.csv", "about.html", "bench.csv", "bench_exponents.svg"]
     assert all(any(Path(name).match(pattern) for name in names) for pattern in MEASURED)
     assert not any(is_measured(Path(name)) for name in ("summary.csv", "index.html", "verdicts.csv", "lpct.html"))

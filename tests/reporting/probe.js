@@ -23,10 +23,11 @@ const look = async (page, width) => {
   const view = frame.contentWindow, page_ = frame.contentDocument, root = page_.documentElement, found = { page, width };
   found.scrolls = root.scrollWidth - root.clientWidth;
   found.height = root.scrollHeight;
+  const stops = page_.querySelectorAll("a[href], button, input, select, summary, [tabindex='0']");
+  found.stops = [...stops].filter((e) => e.tabIndex >= 0 && e.checkVisibility()).length;
+  const levels = [...page_.querySelectorAll("h1, h2, h3, h4, h5")].map((h) => Number(h.tagName[1]));
+  found.skipped = levels.filter((level, k) => level > (k ? levels[k - 1] : 0) + 1);
   page_.querySelectorAll("details").forEach((d) => { d.open = true; });
-  for (let k = 0; k < 100 && page_.querySelector("[data-table]"); k++) await wait(50);
-  found.missing = page_.querySelectorAll("[data-table]").length;
-  found.tables = page_.querySelectorAll("table").length;
   const pictures = [...page_.images];
   pictures.forEach((i) => { i.loading = "eager"; });
   await Promise.all(pictures.map((i) => i.decode().catch(() => 0)));
@@ -75,7 +76,7 @@ const look = async (page, width) => {
     found.sort = { focused: page_.activeElement === head, begins, once, twice: head.closest("th").getAttribute("aria-sort"),
       same: [...before].sort().join() === [...first].sort().join(), reversed: read().join() !== first.join() || new Set(first).size < 2 };
   }
-  const cell = page_.querySelector("td button[data-i]");
+  const cell = page_.querySelector("td[data-i] button");
   if (cell) {
     cell.click();
     found.detail = page_.querySelector("dialog[open] pre")?.textContent ?? "";

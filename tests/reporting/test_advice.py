@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import html
+import re
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -12,7 +15,7 @@ from lpbench.analysis.summary import NON_PRIVATE_PANEL
 from lpbench.experiments import catalogue
 from lpbench.paths import COMMITTED
 from lpbench.reporting.entries import ReportEntry
-from lpbench.reporting.pages.advice import GIVEN, HEADS, advise, choices, may_use
+from lpbench.reporting.pages.advice import ASKED, GIVEN, advise, choices, code_of, may_use
 from lpbench.reporting.pages.site import USE
 from lpbench.reporting.render import render
 from lpbench.reporting.standings import standings_of
@@ -113,8 +116,8 @@ def test_advice_rests_on_five_data_sets_at_least_and_says_how_many_are_held_out(
 def test_few_sets_tell_nobody_apart_and_the_page_says_so(tmp_path):
     body, table, cards = made("field/classification", CLASSES, tmp_path)
     assert all(found.second in found.tied for found in advise(body, table))
-    shown = choices([body], table.assign(over_free=2.0), cards)["Classification"]
-    assert shown and all(row[4].endswith(" (not significantly different)") for row in shown)
+    shown = choices([body], table.assign(over_free=2.0), cards)
+    assert shown and all(row["second"].endswith(" (not significantly different)") for row in shown)
 
 
 def test_small_errors_win_and_masks_are_choices_of_their_own(tmp_path):
@@ -153,23 +156,49 @@ def test_choices_are_losses_over_the_best_without_privacy(tmp_path):
     rows = [names | {"dataset": d, "method": m, "loss": level * v, "over_free": level * v}
             for d, v in ratios.items() for m, level in (("residual_gp", 1.0), ("private_constant", 2.0))]  # fmt: skip
     found = choices([catalogue.experiment("field/regression")], pd.DataFrame(rows), {})
-    answer, command = ("1", "ResidualGP", "PrivateConstant"), "lpbench dataset=NAME method=residual_gp epsilon=1"
-    assert [(row[1], row[5].partition(" ")[0], row[5].rpartition(" ")[2]) for row in found["Regression"]] == [
+    assert [(row["users"], row["free"].partition(" ")[0], row["sets"]) for row in found] == [
         ("any number", f"{2 ** (11 / 6):.2f}", "6"), ("1,000 or more", f"{2 ** (7 / 5):.2f}", "5")
     ]  # fmt: skip
-    assert {(row[0], *row[2:5], row[6]) for row in found["Regression"]} == {("public features", *answer, command)}
+    same = {"task": "regression", "features": "some", "sample": "no", "epsilon": "1", "method": "ResidualGP",
+            "second": "PrivateConstant", "command": "lpbench dataset=NAME method=residual_gp epsilon=1"}  # fmt: skip
+    assert all(row.items() >= same.items() and row["constant"].startswith("0.50") for row in found)
+
+
+CASES = [("residual_gp", "regression", False), ("public_residual_gp", "regression", True),
+         ("public_forest_regressor", "regression", True), ("residual_score", "classification", True),
+         ("residual_score[variant=features]", "classification", False),
+         ("calibrated_score", "classification", True), ("public_forest", "classification", True)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("selector", "task", "sample"), CASES)
+def test_the_code_of_an_answer_runs_on_arrays(selector, task, sample, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    for name, n in (("", 200), ("_public", 40), ("_new", 5)):
+        np.save(f"X{name}.npy", rng.random((n, 3)))
+        np.save(f"y{name}.npy", rng.integers(0, 2, n) if task == "classification" else rng.random(n))
+    code = code_of(selector, sample)
+    assert len([line for line in code.splitlines() if line]) <= 10
+    exec(code.replace("EPSILON", "1"), {})
+    assert np.load("predictions.npy").shape == (5,)
+
+
+def test_every_method_that_a_committed_page_advises_has_code_that_is_tried():
+    advised = set(re.findall(r"<code>lpbench dataset=NAME method=(\S+) ", (COMMITTED / "use.html").read_text("utf-8")))
+    assert advised and {html.unescape(name).strip("'") for name in advised} <= {selector for selector, _, _ in CASES}
 
 
 def test_the_page_of_choices_is_well_formed(tmp_path):
     body, table, cards = made("field/classification", CLASSES, tmp_path)
     table = table.assign(over_free=2.0).where(table["privacy"] != NONE)
     shown = choices([body], table.dropna(subset=["method"]), cards)
-    assert "Classification" in shown and all(len(row) == len(HEADS) for rows in shown.values() for row in rows)
-    menu = {"pages": [("use.html", USE)], "here": "use.html", "stored": False}
+    assert {row["task"] for row in shown} == {"classification"}
+    menu = {"pages": [("use.html", USE)], "here": "use.html", "codes": [0] * len(shown)}
     page = Page(render("use.html.j2", title=USE, choices=shown, **menu))
-    assert not page.open and {"filters", *map(str.lower, shown)} <= set(page.ids)
+    assert not page.open and {"filters", "answer"} <= set(page.ids)
 
 
 def test_the_committed_page_answers_for_every_choice():
     text = (COMMITTED / "use.html").read_text(encoding="utf-8")
-    assert all(given in text for given in GIVEN)
+    for features, sample in ASKED.values():
+        assert re.search(rf"<td>{features}</td><td>{sample}</td>", text), (features, sample)

@@ -14,7 +14,8 @@ from lpbench.experiments.timing import fit_seconds
 from lpbench.paths import ROOT
 from lpbench.reporting import standings
 from lpbench.reporting.entries import ReportEntry
-from lpbench.reporting.pages.findings import below_the_constant, draw_below, without_tuning
+from lpbench.reporting.pages.charts import Value
+from lpbench.reporting.pages.findings import below_the_constant, without_tuning
 from lpbench.reporting.pages.leaderboard import ALL, HELD_OUT, PACKAGE, as_script, default_view, in_view
 from lpbench.reporting.pages.leaderboard import board as board_of
 from lpbench.reporting.paper import papers
@@ -143,9 +144,10 @@ def test_a_sentence_about_held_out_sets_follows_the_leaderboard_and_names_the_fe
     for k, level in enumerate((1.0, 1.5)):
         made = entry(tmp_path / str(k), LEVEL | {"residual_gp": level}, sets)
         lines = board([made], cards(), unknown, {})
-        found = without_tuning(lines, [made])
-        assert "(Abalone and White wine): " in found.sentence
-        constant, best = (float(v) for v in re.search(r": ([\d.]+) to .*, ([\d.]+) to", found.sentence).groups())
+        [found] = without_tuning(lines, [made])
+        assert "(Abalone, White wine); " in found.caveat and len(found.sentence.split()) <= 15
+        best = float(re.search(r"has ([\d.]+) ", found.sentence)[1])
+        constant = float(re.search(r"constant: ([\d.]+) to", found.caveat)[1])
         assert (constant, best) == pytest.approx((level / 2.5, level / 0.5), rel=0.05)
         shown = in_view(lines, default_view(lines) | {"dataset": HELD_OUT})
         assert {r.sets for r in shown} == {2} and shown[0].method == "residual_gp"
@@ -155,20 +157,18 @@ WINS = {"artefact": "histoftree/table2", "mask": "aligned", "wins": 10, "wins_be
         "wins_least": 1, "wins_most": 4, "by_set": {"abalone": (25, 5), "red_wine": (25, 15)}}  # fmt: skip
 
 
-def test_the_floor_sentence_adds_up():
+def test_the_sentence_on_the_constant_adds_up():
     rows = [WINS | {"epsilon": 1.0, "cells_below": 20}, WINS | {"epsilon": 2.0, "cells_below": 1}]
     found = below_the_constant(rows)
-    assert "20 of 50 published scores" in found.sentence and "3 of 10 published wins" in found.sentence
+    assert "20 of 50 published scores" in found.sentence and len(found.sentence.split()) <= 15
+    assert "Of 10 best scores it matches 3; if the constant's error were 5 % off, 1 to 4." in found.caveat
+    assert found.chart.rows == [("HistOfTree, Table 2, aligned, ε = 1", [Value(40.0)])], "strong privacy alone"
     # shares 0.2 and 0.6: a mean of 0.4 with a standard error of 0.2 and one degree of freedom
-    assert "is 40 %" in found.measured and "[-214, 294]" in found.measured
+    assert "[-214, 294] %" in found.caveat
     assert below_the_constant(rows[1:]) is None
 
 
-def test_pictures_say_what_the_finding_counts(tmp_path):
-    draw_below([WINS | {"epsilon": 1.0}, WINS | {"epsilon": 2.0}], tmp_path)
-    picture = (tmp_path / "finding-floor.svg").read_text(encoding="utf-8")
-    assert ">3<" in picture and ">7<" in picture and "HistOfTree, Table 2, aligned, ε = 1" in picture
-    assert "ε = 2" not in picture, "strong privacy alone"
+def test_the_readme_shows_its_numbers_in_pictures_that_are_there():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     pictures = re.findall(r"!\[(.*?)\]\((.*?)\)", text)
     assert "docs/need.svg" in dict(pictures).values()

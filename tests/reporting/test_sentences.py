@@ -123,12 +123,12 @@ def site(folder: Path, change: float) -> dict[str, _Text]:
 def test_a_planted_change_of_a_summary_changes_every_sentence(tmp_path):
     before, after = (site(tmp_path / str(k), change) for k, change in enumerate((1.0, 0.5)))
     for page, place in (
-        ("index.html", "finding-floor"),
-        ("index.html", "finding-tuning-free"),
-        ("index.html", "card"),
-        ("index.html", "keys"),
-        ("histoftree.html", "keys"),
-        ("histoftree.html", "both"),
+        ("index.html", "finding-constant"),
+        ("index.html", "finding-tuning-free-residualgp"),
+        ("index.html", "hero"),
+        ("histoftree.html", "hero overview"),
+        ("histoftree.html", "verdicts"),
+        ("histoftree.html", "sortable cells"),
         ("leaderboard.html", "board"),
     ):
         texts = [pages[page].found.get(place, "") for pages in (before, after)]

@@ -11,13 +11,11 @@ REGRESSION = (
     "is what a user can have.",
     "Data sets are of three kinds: development sets, on which choices were made; held-out sets; and sealed sets, on "
     "which nothing is run before the end. standings.csv.gz has the loss of each method on each data set, over that of "
-    "the best private constant and of the best method without privacy, and the bits of a user's reports. What to use "
-    "is a page of its own.",
-    "This page covers regression; classification has its own.",
+    "the best private constant and of the best method without privacy, and the bits of a user's reports.",
 )
 CLASSIFICATION = (
-    "Our methods and the papers' beside baselines that pair a published label randomiser with a learner. The page on "
-    "regression explains selections, kinds of data sets and files.",
+    "Our methods and the papers' beside baselines that pair a published label randomiser with a learner; selections, "
+    "kinds of data sets and files are those of regression.",
 )
 
 
@@ -40,12 +38,7 @@ PAPER = Paper(
     drawings={"field/intervals": write_intervals},
     text_tables={"field/intervals": read_intervals},
     pages=(
-        Page(name="field", title="Comparison on held-out data: regression", experiments=NUMBERS, lead=REGRESSION),
-        Page(
-            name="field_classes",
-            title="Comparison on held-out data: classification",
-            experiments=CLASSES,
-            lead=CLASSIFICATION,
-        ),
+        Page("held-out-regression", "Held-out data: regression", NUMBERS, REGRESSION, file="leaderboard"),
+        Page("held-out-classification", "Held-out data: classification", CLASSES, CLASSIFICATION, file="leaderboard"),
     ),
 )

@@ -37,7 +37,7 @@ TASKS = ("regression", "classification")
 
 PAPER = Paper(
     name="extensions",
-    title="Beyond the papers",
+    title="Our methods",
     order=200,
     # references come last in every table
     methods=("private_constant", "private_mean", "private_majority", "label_dt", "dt", "ct_w"),
@@ -62,18 +62,22 @@ PAPER = Paper(
                 *("extensions/tuning_free", "extensions/ablation"),
             ),
             lead=WITHOUT_TUNING,
+            file="methods",
         ),
         Page(
             name="under_attack",
             title="Corrupted data",
             experiments=("extensions/attack", "extensions/drift", "extensions/liars"),
             lead=CORRUPTED + LIARS,
+            file="methods",
         ),
         Page(
             name="people",
             title="Who protects what, and who pays",
             experiments=("extensions/masks", "extensions/groups"),
             lead=PEOPLE,
+            file="methods",
         ),
+        Page(name="further", title="Constant baselines and variants", experiments=("extensions/",), file="methods"),
     ),
 )

@@ -177,5 +177,5 @@ PAPER = Paper(
     outputs={name: Output(write, replaces=True) for name in NAMES},
     text_tables=dict.fromkeys(NAMES, read),
     second_tables={name: read_worth for name in NAMES if "lpct" in name},
-    pages=(Page(name="theory", title="Theory: theorems on trial", experiments=tuple(NAMES), lead=LEAD),),
+    pages=(Page("theory", "Theorems on trial", tuple(NAMES), LEAD, file="label_dp"),),
 )

@@ -8,6 +8,7 @@ these are fewer than five, on all data sets, and there is no advice on fewer tha
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -15,6 +16,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
+from lpbench import estimators
 from lpbench.analysis import ALPHA, Interval, is_ranked
 from lpbench.analysis.standings import FAIR, FEWEST, NONE, geometric_mean, over_sets, view
 from lpbench.analysis.variants import bare_name
@@ -31,8 +33,12 @@ GIVEN = {
     "public sample": (False, True),
     "public features and sample": (True, True),
 }
-#: Columns of the page "What should I use?".
-HEADS = ("public", "users", "ε", "use", "second choice", "loss / loss without privacy: mean [95 %], sets", "command")
+#: Choice -> the page's questions: which features are protected, and whether there is a public sample.
+ASKED = {
+    "public features": ("some", "no"),
+    "public sample": ("all", "yes"),
+    "public features and sample": ("some", "yes"),
+}
 #: Numbers of users that train, and those between which the data sets lie that a loss is from.
 USERS = {"any number": (0, np.inf), "fewer than 1,000": (0, 1000), "1,000 or more": (1000, np.inf)}
 #: Roles of data sets on which no choice was made.
@@ -100,27 +106,53 @@ def _reads(selector: str) -> tuple[bool, bool]:
 
 def choices(
     experiments: Iterable[Experiment], standings: pd.DataFrame, cards: Mapping[str, Method]
-) -> dict[str, list[tuple[str, ...]]]:
-    """Answers to "What should I use?" by task: the advice with the loss over the best without privacy, and the command.
+) -> list[dict[str, str]]:
+    """Answers to "What should I use?": the advice with the loss over both references, a command, and code.
 
     The method is the same for any number of users; losses are of data sets with that many, where these are five.
     """
-    answers: dict[str, list[tuple[str, ...]]] = {}
+    answers = []
     for experiment in experiments:
         for found in advise(experiment, standings[standings["experiment"] == experiment.name]):
-            losses = found.rows.set_index("dataset")["over_free"].dropna()
-            n = np.array([describe(*parse_selector(name)).n_train or 0 for name in losses.index])
+            rows = found.rows.dropna(subset=["over_free", "over_constant"])
+            n = np.array([describe(*parse_selector(name)).n_train or 0 for name in rows["dataset"]])
             name = found.method if "[" not in found.method else f"'{found.method}'"
-            command = f"lpbench dataset=NAME method={name} epsilon={found.epsilon:g}"
             second = method_title(found.second, cards) if found.second else "–"
-            second += " (not significantly different)" * (found.second in found.tied)
+            features, sample = ASKED[found.given]
+            task = str(rows["task"].iloc[0]) if len(rows) else ""
             for users, (low, high) in USERS.items():
-                here = losses[(low <= n) & (n < high)]
-                if here.size >= FEWEST:
-                    row = (found.given, users, f"{found.epsilon:g}", method_title(found.method, cards), second,
-                           f"{_ratio(geometric_mean(here))}, {here.size}", command)  # fmt: skip
-                    answers.setdefault(str(found.rows["task"].iloc[0]).capitalize(), []).append(row)
+                here = rows[(low <= n) & (n < high)]
+                if len(here) >= FEWEST:
+                    answers.append({
+                        "task": task, "features": features, "sample": sample, "users": users,
+                        "epsilon": f"{found.epsilon:g}", "method": method_title(found.method, cards),
+                        "second": second + " (not significantly different)" * (found.second in found.tied),
+                        "free": _ratio(geometric_mean(here["over_free"])),
+                        "constant": _ratio(geometric_mean(here["over_constant"])), "sets": str(len(here)),
+                        "command": f"lpbench dataset=NAME method={name} epsilon={found.epsilon:g}",
+                        "code": code_of(found.method, sample == "yes"),
+                    })  # fmt: skip
     return answers
+
+
+def code_of(selector: str, sample: bool) -> str:
+    """Code that learns from arrays of a user's own; ``EPSILON`` stands for the budget."""
+    kinds = catalogue.method(selector).estimator_class.__mro__
+    kind = next(kind for kind in kinds if kind.__name__ in estimators.__all__)
+    name, taken = kind.__name__, inspect.signature(kind).parameters
+    given = {"epsilon": "EPSILON", "y_range": "(0, 1)", "classes": "(0, 1)", "random_state": "0"}
+    settings = ", ".join(f"{key}={value}" for key, value in given.items() if key in taken)
+    public = ', X_public=np.load("X_public.npy"), y_public=np.load("y_public.npy")' * sample
+    return f"""import numpy as np
+from lpbench.estimators import {name}
+
+X, y = np.load("X.npy"), np.load("y.npy")  # a row a user; labels
+mask = np.zeros(X.shape[1], dtype=bool)
+mask[[0, 1]] = True  # the protected features
+model = {name}({settings})  # what is known of labels beforehand
+model.fit(X, y, mask=mask{public})
+print(model.guarantee_)
+np.save("predictions.npy", model.predict(np.load("X_new.npy")))"""
 
 
 def _ratio(found: Interval) -> str:

@@ -22,8 +22,9 @@ FILE = "audit.json"
 FURTHER = {"mutants": "audit_mutants.csv", "libraries": "libraries.csv", "power": "power.csv"}
 #: How a row of a mutant begins that cannot be made of a method.
 NOT_APPLICABLE = "does not apply"
-#: Verdict on a library's randomizer, and how a note begins that says what its claim is not about.
-EXCEEDS, NOT_COVERED = "exceeds", "the claim rests on"
+#: Verdicts on a library's randomizer that keeps its claim and that does not, and how a note begins that says what its
+#: claim is not about.
+WITHIN, EXCEEDS, NOT_COVERED = "within", "exceeds", "the claim rests on"
 _RELEASED = ("where", "commit", "what the file does", "privacy loss", "rebuilt as")
 
 
@@ -43,8 +44,11 @@ def audit_page(folder: Path) -> dict:
     found, tables = _found(folder), {name: _table(folder / file) for name, file in FURTHER.items()}
     verdict = _verdict(found, tables["mutants"])
     tables["mutants"] = _by_mutant(tables["mutants"])
+    known = {}
     if tables["libraries"]:
-        tables["libraries"] = tables["libraries"][0], [_covered(row) for row in tables["libraries"][1]]
+        rows = [_covered(row) for row in tables["libraries"][1]]
+        known = {"audited_libraries": len(rows)}
+        tables["libraries"] = tables["libraries"][0], [row for row in rows if row[-2] != WITHIN]
     methods = _in_words(found["methods"])
     settings = [parse_selector(row[0])[1] for row in found["methods"]["rows"]]
     return {
@@ -57,6 +61,7 @@ def audit_page(folder: Path) -> dict:
         "released": released,
         "released_heads": _RELEASED,
         "further": tables,
+        **known,
     }
 
 

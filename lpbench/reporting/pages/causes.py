@@ -1,4 +1,4 @@
-"""What pages say of published numbers: badges, misses, their causes and what was tried, a dot a number.
+"""Published numbers on pages: counts, misses, their causes, interpretations that were tried, and a dot a number.
 
 Everything is a filter of ``numbers.csv``.
 """
@@ -6,9 +6,8 @@ Everything is a filter of ``numbers.csv``.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
-from urllib.parse import quote
 
 import numpy as np
 import pandas as pd
@@ -32,7 +31,7 @@ from lpbench.experiments.results import Results
 from lpbench.reporting.interpretations import SUPPORT, Interpretations
 from lpbench.reporting.number_table import TRIED
 from lpbench.reporting.numbers import per_cent
-from lpbench.reporting.pages.names import anchor_of, label_of
+from lpbench.reporting.pages.names import group_of, label_of
 from lpbench.reporting.paper import Paper, page_of, papers
 from lpbench.reporting.printed_names import dataset_title, method_title
 
@@ -40,28 +39,10 @@ from lpbench.reporting.printed_names import dataset_title, method_title
 PICTURE, WIDTH, LEFT, RADIUS = "numbers.svg", 760, 150, 1.6
 #: Places on the axis, ours over print, of ratios of errors and of accuracies; beyond the last a dot stands at the end.
 RATIOS, ACCURACIES = (0.5, 0.7, 0.85, 1, 1.2, 1.4, 2), (1 / 1.1, 0.95, 1, 1.05, 1.1)
+#: How many numbers of one cause are named; ``numbers.csv`` has all.
+NAMED = 6
 #: Ratio beyond which the largest miss is called a factor.
 FACTOR = 2.0
-
-
-class Badge(NamedTuple):
-    """What is said of an artefact in a word: its numbers, or its sentences."""
-
-    name: str
-    text: str
-    tone: str  # class of the colour
-
-
-def badges(rows: pd.DataFrame, claims: Sequence[Mapping[str, Any]]) -> list[Badge]:
-    """The two badges of an artefact, as far as there are numbers with a tolerance, and claims."""
-    found, judged = [], judged_numbers(rows)
-    if len(judged):
-        n = counts(judged)
-        tone = "good" if n["met"] == n["compared"] else "bad" if n["found"] + n["unexplained"] else "open"
-        found.append(Badge("numbers", f"{n['met']} of {n['compared']} met", tone))
-    for claim in claims:
-        found.append(Badge(f"sentence {claim['claim']}", claim["words"], claim["status"].tone))
-    return found
 
 
 def said(rows: pd.DataFrame) -> tuple[str, str]:
@@ -98,19 +79,18 @@ def _largest(missed: pd.DataFrame, unit: str) -> str:
 
 
 def misses(rows: pd.DataFrame, cards: Mapping[str, Method]) -> list[dict[str, Any]]:
-    """Numbers that are not met, by configuration, method, standing and cause, cell by cell."""
-    missed = rows[(rows["met"] == DIFFERENT) & (rows["configuration"] != TRIED)]
-    groups = missed.groupby(["configuration", "method", "standing", "reason"], sort=False)
+    """Numbers that the judging configuration does not meet, by method, standing and cause."""
+    missed = rows[(rows["met"] == DIFFERENT) & rows["judges"].astype(bool)]
+    groups = missed.groupby(["method", "standing", "reason"], sort=False)
     return [
         {
-            "configuration": configuration,
             "method": method_title(method, cards) if method else "",
             "standing": standing,
             "cause": reason,
             "numbers": len(part),
-            "where": "; ".join(_printed(row) for row in part.to_dict("records")),
+            "where": "; ".join([*map(_printed, part.head(NAMED).to_dict("records")), *"…"[: len(part) > NAMED]]),
         }
-        for (configuration, method, standing, reason), part in groups
+        for (method, standing, reason), part in groups
     ]
 
 
@@ -179,11 +159,12 @@ KINDS = {"met": "met", "explained": "missed with a reason", "open": "unexplained
 
 
 class Row(NamedTuple):
-    """A line of the picture: its label, the height of its axis, and its dots (kind, x, y, title, address)."""
+    """A line of the picture: its label, the height of its axis, its artefact's address, and a path a kind of dots."""
 
     label: str
     y: float
-    dots: list[tuple[str, float, float, str, str]]
+    href: str
+    paths: list[tuple[str, str]]
 
 
 def dots(numbers: pd.DataFrame) -> dict[str, Any] | None:
@@ -191,6 +172,7 @@ def dots(numbers: pd.DataFrame) -> dict[str, Any] | None:
     judged = judged_numbers(numbers)
     if judged.empty:
         return None
+    judged = judged.assign(kind=[_kind(row) for row in judged.to_dict("records")])
     titles = {paper.name: paper.short for paper in papers()}
     rows: list[Row] = []
     ticks: list[tuple[float, float, float, str]] = []
@@ -204,16 +186,16 @@ def dots(numbers: pd.DataFrame) -> dict[str, Any] | None:
             columns = (np.clip(at, 4, 2 * half - 4) / (2 * RADIUS)).round().astype(int)
             heights = part.groupby(columns).cumcount()
             y += 2 * RADIUS * (int(heights.max()) + 1) + 8
-            placed = [
-                (_kind(row), round(LEFT + column * 2 * RADIUS, 1), round(y - 2 * RADIUS * height - 4, 1),
-                 f"{method_title(row['method'], {}) if row['method'] else ''} {_printed(row)}".strip(), _address(row))
-                for row, column, height in zip(part.to_dict("records"), columns, heights, strict=True)
-            ]  # fmt: skip
-            rows.append(Row(f"{titles[part['paper'].iloc[0]]}, {label_of(name)}", y, placed))
+            # a stroke without length and with round ends is a dot
+            spots = zip(LEFT + 2 * RADIUS * columns, y - 2 * RADIUS * heights - 4, strict=True)
+            dot = [f"M{across:.1f} {up:.1f}h0" for across, up in spots]
+            drawn = pd.Series(dot, index=part.index).groupby(part["kind"]).sum()
+            first = part["artefact"].iloc[0]
+            href = f"{page_of(first)}.html#{group_of(first)[0]}"
+            rows.append(Row(f"{titles[part['paper'].iloc[0]]}, {label_of(name)}", y, href, list(drawn.items())))
         ticks += [(LEFT + half * (1 + math.log(v) / end), top, y + 2, f"× {v:.3g}") for v in places]
         y += 30
-    count = {kind: sum(kind == dot[0] for row in rows for dot in row.dots) for kind in KINDS}
-    key = [(kind, f"{count[kind]:,} {words}") for kind, words in KINDS.items()]
+    key = [(kind, f"{(judged['kind'] == kind).sum():,} {words}") for kind, words in KINDS.items()]
     return {"rows": rows, "ticks": ticks, "width": WIDTH, "height": y, "radius": RADIUS, "key": key,
             "sentence": in_words(judged)}  # fmt: skip
 
@@ -224,10 +206,3 @@ def _kind(row: Mapping[str, Any]) -> str:
     if row["standing"] == IMPOSSIBLE:
         return "impossible"
     return "open" if row["standing"] in (FOUND, UNEXPLAINED, "suspected") else "explained"
-
-
-def _address(row: Mapping[str, Any]) -> str:
-    """Link to the cell of a table or point: its page and what ``page.js`` calls its entry."""
-    page = page_of(row["artefact"])
-    entry = f"entry|{row['artefact']}|{row['cell']}" if row["cell"] else anchor_of(row["artefact"])
-    return f"{page}.html#{quote(entry)}"

@@ -43,4 +43,4 @@ class Intervals:
         """Place of a value, in per cent."""
         known = [0.0, *(w for _, values in self.rows for v in values for w in v[:3] if math.isfinite(w))]
         low, high = min(known), max(known)
-        return round(3 + 94 * (value - low) / ((high - low) or 1.0), 2)
+        return round(3 + 94 * (value - low) / ((high - low) or 1.0), 1)

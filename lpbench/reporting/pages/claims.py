@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from lpbench.reporting.paper import papers
 from lpbench.reporting.render import in_symbols
 
 #: Instances beyond these are not drawn: ``claims_instances.csv`` has all.
-DRAWN = 14
+DRAWN = 6
 
 
 @dataclass(frozen=True)
@@ -41,12 +42,6 @@ STATUSES = {
 }
 
 
-def counts(claims: Iterable[Mapping[str, Any]]) -> list[tuple[Status, int]]:
-    """How often each outcome of ours occurs, without the claims that count apart."""
-    labels = [c["status"].label for c in claims if not c["counted_apart"]]
-    return [(status, labels.count(label)) for label, status in STATUSES.items() if label in labels]
-
-
 def here_and_in_print(ours: str, printed: str) -> str:
     """Both outcomes of a claim: "holds here and in print"."""
     if printed == NOT_PRINTED:
@@ -66,28 +61,29 @@ def shown_claims(folder: Path) -> list[dict[str, Any]]:
             "statement": in_symbols(row["sentence"]), "ours": row["ours"], "status": STATUSES[row["ours"]],
             "words": here_and_in_print(row["ours"], row["print"]),
             "checks": [_check(check) for check in row["checks"]],
-            "changed": [check["changed"] for check in row["checks"] if check["changed"]],
             "concerns": claim.concerns if claim else lambda leaf: False,
         })  # fmt: skip
     return found
 
 
 def _check(row: Mapping[str, Any]) -> dict[str, Any]:
-    """One check: its rule, the outcomes, and a chart."""
-    outcomes = f"In print: {row['published_outcome']}. Ours ({row['configuration']}): {row['ours_outcome']}."
-    if row["stability"] == row["stability"]:
-        outcomes += f" Bootstrap: {per_cent(row['stability'])} of resamples give the same verdict."
-    if row["power"] == row["power"]:
-        outcomes += f" Power of the check: {per_cent(row['power'])}."
-    for other in row["others"]:
-        outcomes += f" Under “{other['configuration']}”: {other['ours_outcome']}."
-    changed = f"Changed after results were known: {row['changed']}." if row["changed"] else ""
+    """One check: its rule, the outcomes by configuration, the distance from the rule's border, and a chart."""
+    outcomes = [
+        (r["configuration"] + (" (judges)" if r is row else ""), r["published_outcome"], r["ours_outcome"],
+         *(per_cent(r[k]) if r[k] == r[k] else "–" for k in ("stability", "power")))
+        for r in (row, *row["others"])
+    ]  # fmt: skip
+    low, high = row["region_low"], row["region_high"]
+    asked = " and ".join(f"{word} {v:.3g}" for word, v in (("above", low), ("below", high)) if abs(v) < math.inf)
+    found = Value(row["ours"], row["ours_low"], row["ours_high"])
     more = len({point["instance"] for point in row["points"]}) - DRAWN
-    rest = f"{more} more instances are in claims_instances.csv." if more > 0 else ""
     return {
+        **{key: row[key] for key in ("rule", "reason", "changed")},
         "name": row["check"],
         "chart": _chart(row["points"]),
-        "lines": [line for line in (row["rule"], outcomes, row["reason"], changed, rest) if line],
+        "outcomes": outcomes,
+        "margin": f"the rule asks for values {asked}, ours is {found.text}" if found.value == found.value else "",
+        "rest": f"{more} more instances are in claims_instances.csv." if more > 0 else "",
     }
 
 

@@ -1,10 +1,11 @@
-"""The site: the front page, a page a paper, leaderboard, explorer, privacy audit and checks.
+"""The site: Home, what to use, the leaderboard, a page a paper, the audit, About, and a page a claim.
 
-The pages are static and ask nothing of any server: style and script stand in them, pictures and data lie next to them.
+The pages are static and ask nothing of any server: style, script, pictures and data lie beside them.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
 from pathlib import Path
@@ -12,8 +13,9 @@ from tempfile import TemporaryDirectory
 
 import pandas as pd
 
-from lpbench.analysis.numbers import judged_numbers
-from lpbench.analysis.verdicts import cross_table
+from lpbench.analysis.claims import FAILS, HOLDS, UNDECIDED
+from lpbench.analysis.numbers import by_configuration, judged_numbers
+from lpbench.analysis.numbers import counts as count_numbers
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
 from lpbench.experiments.results import Results
@@ -26,14 +28,14 @@ from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.evidence import Evidence
 from lpbench.reporting.number_table import read_numbers, write_numbers
 from lpbench.reporting.other_seed import changes_in_words
+from lpbench.reporting.pages.about import about
 from lpbench.reporting.pages.advice import choices
 from lpbench.reporting.pages.audit import audit_page, audit_verdict
 from lpbench.reporting.pages.causes import PICTURE as NUMBERS
 from lpbench.reporting.pages.causes import causes_of, dots
-from lpbench.reporting.pages.checks import checks
-from lpbench.reporting.pages.claims import counts, shown_claims
+from lpbench.reporting.pages.claims import shown_claims
 from lpbench.reporting.pages.explorer import LIBRARIES, write_explorer
-from lpbench.reporting.pages.findings import draw_below, findings
+from lpbench.reporting.pages.findings import findings
 from lpbench.reporting.pages.leaderboard import (
     FILTERS,
     SCRIPT,
@@ -42,18 +44,18 @@ from lpbench.reporting.pages.leaderboard import (
     default_view,
     in_view,
 )
-from lpbench.reporting.pages.names import is_numbered, label_of
-from lpbench.reporting.pages.over_constant import over_constant
-from lpbench.reporting.pages.tables import SELECTION_WORDS
-from lpbench.reporting.pages.units import PageFolder, defer_long_tables, links, unit
-from lpbench.reporting.paper import Page, Paper, errata, page_of, papers, trial_experiments
+from lpbench.reporting.pages.names import anchor_of, label_of
+from lpbench.reporting.pages.units import PageFolder, links, unit
+from lpbench.reporting.paper import Page, Paper, errata, page_of, papers, section_of, trial_experiments
 from lpbench.reporting.printed_names import mask_name
-from lpbench.reporting.render import render
+from lpbench.reporting.render import render, write_page
 from lpbench.reporting.report import banner, headline, in_order, not_run, not_run_in_short
 from lpbench.reporting.standings import read_standings, write_standings
 
 #: Title of the page with the advice of all experiments.
 USE = "What should I use?"
+#: Folder of the pages of claims, and page that holds what is compared and has no page of a paper.
+CLAIMS, BOARD = "claims", "leaderboard"
 
 
 def write_pages(
@@ -67,7 +69,7 @@ def write_pages(
     study: str = "",  # title of pages that show these experiments alone; empty for those of the whole benchmark
     within: str = "",
 ) -> list[Path]:
-    """Write ``index.html``, a page a paper, ``checks.html`` (About) and ``audit.html`` (if ``audit.json`` is there).
+    """Write Home, a page a paper and a claim, About and, if ``audit.json`` is there, the audit.
 
     The folder holds the artefacts and the report. Pages of a study lie next to the scores and link to every
     replication; where it has one page, that is its ``index.html``.
@@ -108,9 +110,7 @@ class Site:
         self.claims, self.numbers = shown_claims(report), read_numbers(report)
         self.errata = errata()
         self.known = {p.name: p for p in papers()}
-        further = {page.name: page for paper in papers() for page in paper.pages}
         self.papers = page_names(e.name for e in entries)
-        self.about = {p: further.get(p, Page(p, self._paper(p).title, ())) for p in self.papers}
         sent = [] if study else submissions()
         write_standings(entries, cards, report, sent)
         table = read_standings(report)
@@ -120,9 +120,8 @@ class Site:
         self.lines = board(table, cards, sent)
         self.view = default_view(self.lines)
         self.explored = write_explorer(entries, cards, report)
-        self.over = over_constant(table, [] if study else entries, cards)
-        self.findings = [] if study else findings(self.wins, self.lines, self.over, entries, cards)
-        self.choices = {} if study else choices([e.experiment for e in entries if e.was_run], table, cards)
+        self.findings = [] if study else findings(self.wins, self.lines, entries)
+        self.choices = [] if study else choices([e.experiment for e in entries if e.was_run], table, cards)
 
     def _paper(self, name: str) -> Paper:
         return self.known.get(name, Paper(name, name))
@@ -131,54 +130,64 @@ class Site:
         letter = self._paper(entry.paper).letter
         claims, errata = ([row for row in rows if row["paper"] == letter] for rows in (self.claims, self.errata))
         mine = [t[t[key] == entry.name] for t, key in ((table, "experiment"), (self.numbers, "artefact"))]
-        shown = unit(entry, self.cards, constants, mine[0], mine[1], claims, errata)
-        return shown | defer_long_tables(shown)
+        return unit(entry, self.cards, constants, mine[0], mine[1], claims, errata)
 
     def write(self, place: PageFolder) -> list[Path]:
         """Write all pages."""
-        further = [("explorer.html", "Explorer")] if self.explored else []
-        if not self._is_one_page:
-            further += [(f"{p}.html", self._short(p)) for p in self.papers if p not in self.known]
+        one, boarded = self._is_one_page, len(self.lines) or BOARD in self.papers
+        own = {p: "index.html" if one else f"{p}.html" for p in self.papers if p != BOARD}
+        # pages of experiments that no paper has are reached from the leaderboard
+        in_menu = set(filter(self._is_in_menu, own))
         menu = [
-            ("index.html", "Results", True),
+            ("index.html", "Home" if not self.study else "Results", True),
             ("use.html", USE, self.choices),
-            ("leaderboard.html", "Leaderboard", len(self.lines)),
-            ("index.html#papers", "Papers", not self._is_one_page),
+            (f"{BOARD}.html", "Leaderboard", boarded),
+            *((file, self._short(p), p in in_menu and not one) for p, file in own.items()),
             ("audit.html", "Audit", place.audited),
-            ("checks.html", "About", True),
+            ("explorer.html", "Explorer", self.explored and place.stored),
+            ("about.html", "About", True),
         ]
-        shared = {
-            "pages": [(file, label) for file, label, there in menu if there],
-            "selections": SELECTION_WORDS,
-            "stored": place.stored,
-            "audited": place.audited and audit_verdict(place.folder),
-        }
-        own = {p: "index.html" if self._is_one_page else f"{p}.html" for p in self.papers}
-        contents = [("paper", own[p], self._paper_page(p, place)) for p in self.papers]
+        shared = self._shared(place, [(file, label) for file, label, there in menu if there])
+        contents = [("paper", own[p], self._paper_page(p, place)) for p in own]
         if place.audited:
             names = [n for n in ("audit.md", "audit.json", "audit.csv") if (place.folder / n).is_file()]
-            content = audit_page(place.folder) | {"files": names}
-            contents.append(("audit", "audit.html", content))
-        if any(f.name == "floor" for f in self.findings):
-            draw_below(self.wins, place.folder)
-        if not (place.stored or self.study) and (drawn := dots(self.numbers)):
+            contents.append(("audit", "audit.html", audit_page(place.folder) | {"files": names}))
+        if not self.study and (drawn := dots(self.numbers)):
             write_text(render("numbers_svg.html.j2", dots=drawn, links=False), place.folder / NUMBERS)
-        if len(self.lines):
+        if boarded:
             write_text(as_script(self.lines, self.view), place.folder / SCRIPT)
-            choices = {key: list(dict.fromkeys(self.lines[key])) for key in FILTERS}
-            content = {"title": "Leaderboard", "view": self.view, "choices": choices, "filters": FILTERS}
-            contents.append(("leaderboard", "leaderboard.html", content | {"rows": in_view(self.lines, self.view)}))
+            picked = {key: list(dict.fromkeys(self.lines[key])) for key in FILTERS}
+            content = {"view": self.view, "choices": picked, "filters": FILTERS,
+                       "rows": in_view(self.lines, self.view),
+                       "further": [(own[p], self._short(p)) for p in own if p not in in_menu]}  # fmt: skip
+            content = self._paper_page(BOARD, place) | content | {"title": "Leaderboard"}
+            contents.append(("leaderboard", f"{BOARD}.html", content))
         if self.choices:
-            contents.append(("use", "use.html", {"title": USE, "choices": self.choices}))
+            distinct = list(dict.fromkeys(c["code"] for c in self.choices))
+            codes = [distinct.index(c["code"]) for c in self.choices]
+            contents.append(("use", "use.html", {"title": USE, "choices": self.choices, "codes": codes}))
         if self.explored:
             groups = {k: [e for e in self.explored if e["paper"] == k] for k in (e["paper"] for e in self.explored)}
             content = {"title": "Explorer", "groups": groups, "libraries": LIBRARIES}
             contents.append(("explorer", "explorer.html", content))
-        about = checks(place, self.entries, self.environment, self.cards) | {"further": further}
-        contents.append(("checks", "checks.html", about))
-        if not self._is_one_page:
+        told = about(place, self.entries, self.environment, self.cards) | self._not_run()
+        told["other_seed"] = None if self.study else changes_in_words(place.folder)
+        contents.append(("about", "about.html", told))
+        if not one:
             contents.append(("index", "index.html", self._index(place)))
-        return [self._write(name, place.folder / file, shared | content) for name, file, content in contents]
+        written = [self._write(name, place.folder / file, shared | content) for name, file, content in contents]
+        return written + self._write_claims(place.folder, shared)
+
+    def _shared(self, place: PageFolder, menu: Sequence[tuple[str, str]]) -> dict:
+        """Content of every page."""
+        commits = dict.fromkeys(e.record.get("environment", {}).get("commit", "") for e in self.entries if e.record)
+        made = {"version": self.environment.get("lpbench", ""), "commits": ", ".join(filter(None, commits))}
+        return {
+            "pages": menu,
+            "stored": place.stored,
+            "made": made,
+            "audited": place.audited and audit_verdict(place.folder),
+        }
 
     @property
     def _is_one_page(self) -> bool:
@@ -190,117 +199,150 @@ class Site:
         (entry,) = self.entries
         file = alone(entry.name)
         whole = [("index.html", "Results")] if (place.folder / "index.html").is_file() else []
-        shared = {
-            "pages": [*whole, (file, label_of(entry.name))],
-            "selections": SELECTION_WORDS,
-            "stored": place.stored,
-        }
+        shared = self._shared(place, [*whole, (file, label_of(entry.name))]) | {"made": {}}
         content = self._paper_page(page_of(entry.name), place)
-        rest: dict[str, object] = {"lead": (), "elsewhere": [], "errata": [], "facts": (), "not_run": {}}
-        return self._write("paper", place.folder / file, shared | content | rest | {"title": entry.title})
+        rest = {"lead": (), "elsewhere": [], "errata": [], "facts": (), "overview": [], "heading": ""}
+        content |= {"sections": [s | rest for s in content["sections"]], "not_run": {}, "title": entry.title}
+        self._write_claims(place.folder, shared)
+        return self._write("paper", place.folder / file, shared | content)
+
+    def _papers_on(self, page: str) -> list[Paper]:
+        """Papers of whose experiments a page shows some."""
+        names = dict.fromkeys(e.paper for e in self.entries if page_of(e.name) == page)
+        return [self._paper(name) for name in names]
+
+    def _is_in_menu(self, page: str) -> bool:
+        return bool(self.study) or any(paper.full_title for paper in self._papers_on(page))
 
     def _short(self, page: str) -> str:
-        return self.about[page].title if page not in self.known else self._paper(page).short
+        """Name of a page in the menu."""
+        return " & ".join(p.short for p in self._papers_on(page))
 
     def _write(self, template: str, path: Path, content: dict) -> Path:
         files = [file for file, _ in content["pages"]]
-        under = {"paper": "index.html#papers"}.get(template, "checks.html")
-        here = path.name if path.name in files else under
-        write_text(render(f"{template}.html.j2", **content, here=here), path)
-        return path
+        above = f"{BOARD}.html" if f"{BOARD}.html" in files else "index.html"
+        here = path.name if path.name in files else content.get("page", above)
+        return write_page(f"{template}.html.j2", path, **content, here=here)
+
+    def _write_claims(self, folder: Path, shared: Mapping) -> list[Path]:
+        """Write a page a claim."""
+        by_letter = {p.letter: p for p in self.known.values()}
+        seeds = {row[0].partition(",")[0] for row in (changes_in_words(folder) or ("", [], []))[2]}
+        written = []
+        for c in self.claims:
+            mine = [e.name for e in self.entries if e.paper == by_letter[c["paper"]].name and c["concerns"](e.leaf)]
+            files, page = [file for file, _ in shared["pages"]], f"{page_of(mine[0])}.html" if mine else "index.html"
+            page = page if page in files else files[-1] if len(files) < 3 else "index.html"
+            content = {
+                "title": f"Claim {c['claim']}", "root": "../", "c": c, "paper": by_letter[c["paper"]],
+                "page": page, "anchor": f"claim-{c['claim']}", "experiments": mine,
+                "seed": "another seed changes a check" if c["claim"] in seeds else "",
+            }  # fmt: skip
+            written.append(self._write("claim", folder / CLAIMS / f"{c['claim']}.html", {**shared, **content}))
+        return written
 
     def _paper_page(self, page: str, place: PageFolder) -> dict:
-        mine = [e for e in self.entries if page_of(e.name) == page]
-        about = self.about[page]
-        mine.sort(key=lambda e: [not e.name.startswith(start) for start in about.experiments])
-        for entry in mine:
-            if entry.was_run and (held := self.units[entry.name])["late"]:
-                write_text(held["late_script"], place.folder / held["late"])
-        paper = self._paper(page)
+        sections: dict[str, tuple[Page, list[ReportEntry]]] = {}
+        for entry in self.entries:
+            if (section := section_of(entry.name)).file == page:
+                sections.setdefault(section.name, (section, []))[1].append(entry)
+        # a paper's own section comes first, then those that it lists, in its order
+        order = [name for p in papers() for name in (p.name, *(s.name for s in p.pages))]
+        found = sorted(sections.values(), key=lambda one: order.index(one[0].name) if one[0].name in order else -1)
+        shown = [self._section(section, mine, place) for section, mine in found]
+        if len(shown) == 1 and page != BOARD:
+            shown[0]["heading"] = ""
+        units = [u for s in shown for g in s["groups"] for u in g["units"]]
+        return {
+            "title": found[0][0].title if len(found) == 1 else self._short(page) or USE,
+            "sections": shown,
+            "compared": any(t[0][1].compared for u in units for t in u["tables"]),
+            "cells": any(u["tables"] for u in units),
+            # of a study of one page, this is the place for it
+            **(self._not_run() if self._is_one_page else {"not_run": {}, "not_run_in_short": []}),
+        }
+
+    def _section(self, section: Page, mine: list[ReportEntry], place: PageFolder) -> dict:
+        paper = self._paper(mine[0].paper)
+        mine.sort(key=lambda e: [not e.name.startswith(start) for start in section.experiments])
         # what a paper's main result is laid out as comes first
         mine.sort(key=lambda e: e.name not in paper.grids)
         shown = [self.units[e.name] | links(e, place) for e in mine if e.was_run]
         names = {e.name for e in mine}
         _anchored(shown)
+        own = section.name == paper.name
         placed = {id(e) for u in shown for e in u["errata"]}
-        claims = [c for c in self.claims if c["paper"] == paper.letter]
+        claims = [c for c in self.claims if c["paper"] == paper.letter] if own else []
         beside = {c["claim"] for u in shown for c in u["claims"]}
+        numbers = self.numbers[self.numbers["artefact"].isin(names)]
+        groups = _grouped(shown)
+        for k, group in enumerate(groups):
+            n = _overview(group)["numbers"]
+            group |= {"said": f"{n['met']} of {n['compared']} numbers met" if n else "", "open": k == 0}
         return {
-            "title": paper.full_title or about.title,
+            "anchor": anchor_of(section.name),
+            "heading": section.title,
             "paper": paper,
-            "lead": about.lead,
-            "claims": claims,
+            "lead": section.lead,
+            "said": headline(claims, [], numbers)["claims"],
+            "overview": [_overview(g) for g in groups if own and not g["folded"]],
             "elsewhere": [c for c in claims if c["claim"] not in beside],
-            "counts": counts(claims),
-            "changed": list(dict.fromkeys((c["claim"], was) for c in claims for was in c["changed"])),
             "banner": banner(claims),
-            "headline": self._headline(mine),
-            "groups": _grouped(shown),
-            "causes": self.results and causes_of(paper, self.numbers, self.results),
-            "compared": any(u["points"] or any(t.compared for t in u["tables"]) for u in shown),
-            "cells": any(u["points"] or u["tables"] for u in shown),
+            "deviating": _deviating(mine),
+            "trials": _trials(shown),
+            "groups": groups,
+            "causes": self.results and own and causes_of(paper, self.numbers, self.results),
             "absent": [e for e in mine if not e.was_run],
-            # of a study of one page, this is the place for it
-            "not_run": not_run(self.entries, self.missing) if self._is_one_page else {},
-            "not_run_in_short": not_run_in_short(self.entries, self.missing) if self._is_one_page else [],
             "wins": [
                 r | {"where": label_of(r["artefact"]), "mask": mask_name(r["mask"])}
                 for r in self.wins
                 if r["artefact"] in names
             ],
-            "errata": [e for e in self.errata if e["paper"] == paper.letter and id(e) not in placed],
-            "facts": paper.deviations,
+            "errata": [e for e in self.errata if own and e["paper"] == paper.letter and id(e) not in placed],
+            "facts": paper.deviations if own else (),
         }
 
-    def _headline(self, entries: Sequence[ReportEntry]) -> dict:
-        return headline([], entries, self.numbers[self.numbers["artefact"].isin([e.name for e in entries])])
+    def _not_run(self) -> dict:
+        given = self.entries, self.missing
+        return {"not_run": not_run(*given), "not_run_in_short": not_run_in_short(*given)}
 
     def _index(self, place: PageFolder) -> dict:
         return {
-            "title": self.study or "Results",
+            "title": self.study or "Home",
             "study": self.study,
             "compared": f"{len(judged_numbers(self.numbers)):,}",
             "known_papers": sum(bool(p.claims) for p in self.known.values()),
+            "papers": [self._row(p) for p in self.papers if self._is_in_menu(p)],
             "findings": self.findings,
+            "doors": not self.study,
+            "theorems": next((page_of(name) for name, shown in self.units.items() if _trials([shown])), ""),
             "chosen": bool(self.choices),
-            "headline": self._headline(self.entries),
+            "headline": headline([], self.entries, self.numbers),
             "dots": dots(self.numbers),
             "banner": banner(self.claims),
-            "deviating": [f"{e.name} ({'; '.join(e.deviations)})" for e in self.entries if e.deviations],
+            "deviating": _deviating(self.entries),
             "claims": self.claims,
-            "said": headline(self.claims, [], self.numbers)["claims"],
-            "outcomes": _outcomes(self.claims),
-            "counts": counts(self.claims),
-            "other_seed": None if self.study else changes_in_words(place.folder),
-            "page_of": {p.letter: f"{name}.html" for name, p in self.known.items() if name in self.papers},
-            "top": in_view(self.lines, self.view)[:5],
-            "view": self.view,
-            "cards": [self._card(p) for p in self.papers],
-            "not_run": not_run(self.entries, self.missing),
             "not_run_in_short": not_run_in_short(self.entries, self.missing),
         }
 
-    def _card(self, page: str) -> dict:
-        paper, mine = self._paper(page), [e for e in self.entries if page_of(e.name) == page]
-        claims = [c for c in self.claims if c["paper"] == paper.letter]
-        return {
-            "page": f"{page}.html",
-            "name": self._short(page),
-            "title": paper.full_title or self.about[page].title,
-            "paper": paper,
-            "counts": counts(claims),
-            "headline": self._headline(mine),
-            "artefacts": dict(self.units[e.name]["group"] for e in mine if e.was_run and is_numbered(e.name)),
-        }
+    def _row(self, page: str) -> dict:
+        """A page's line of the table on Home: numbers by configuration, sentences by outcome."""
+        names = {e.name for e in self.entries if page_of(e.name) == page}
+        rows = self.numbers[self.numbers["artefact"].isin(names)]
+        judged, letters = count_numbers(judged_numbers(rows)), {p.letter for p in self._papers_on(page)}
+        counted = [(n["configuration"], n["met"], n["compared"]) for n in by_configuration(rows)]
 
+        def met(*configurations: str) -> str:
+            mine = [n for n in counted if n[0] in configurations]
+            return f"{sum(n[1] for n in mine):,} of {sum(n[2] for n in mine):,}" if mine else "–"
 
-def _outcomes(claims: Sequence[Mapping]) -> list[list]:
-    """Head and rows of the table of claims by outcome here and in print, those that occur."""
-    if not claims:
-        return []
-    table = cross_table(pd.DataFrame([{key: c[key] for key in ("ours", "print", "counted_apart")} for c in claims]))
-    table = table.loc[table.any(axis=1), table.any()]
-    return [["here", *table.columns], *([word, *row] for word, row in zip(table.index, table.to_numpy(), strict=True))]
+        said = [c["ours"] for c in self.claims if c["paper"] in letters and not c["counted_apart"]]
+        some = judged["compared"] > 0
+        numbers = [f"{judged['compared']:,}", met("text"), met("code", "inferred"), judged["impossible"],
+                   judged["found"] + judged["unexplained"]]  # fmt: skip
+        sentences = [said.count(outcome) for outcome in (HOLDS, UNDECIDED, FAILS)]
+        values = [*(numbers if some else "–" * len(numbers)), *(sentences if said else "–" * len(sentences))]
+        return {"page": f"{page}.html", "name": self._short(page), "cells": values}
 
 
 def alone(experiment: str) -> str:
@@ -318,17 +360,39 @@ def _anchored(units: Sequence[dict]) -> None:
 
 
 def page_names(experiments: Iterable[str]) -> list[str]:
-    """Names of the pages of some experiments: each paper's own, then its further ones."""
+    """Names of the pages of some experiments, in the order of the papers."""
     needed = dict.fromkeys(map(page_of, experiments))
-    known = [name for paper in papers() for name in (paper.name, *(page.name for page in paper.pages))]
+    known = [name for paper in papers() for name in (paper.name, *(page.file for page in paper.pages))]
     return [name for name in dict.fromkeys([*known, *needed]) if name in needed]
+
+
+def _deviating(entries: Sequence[ReportEntry]) -> list[str]:
+    return [f"{e.name} ({'; '.join(e.deviations)})" for e in entries if e.deviations]
+
+
+def _trials(units: Sequence[dict]) -> str:
+    """Count the verdicts on cases of theorems, by their first word; empty without any."""
+    tables = [u["plain"] for u in units if u["plain"] and "verdict" in u["plain"].heads]
+    words = [re.findall(r"\w+", row[t.heads.index("verdict")])[0] for t in tables for row in t.rows]
+    counted = ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(["holds", "fails", *words]))
+    return f"{len(words)} cases of theorems: {counted}." if words else ""
+
+
+def _overview(group: dict) -> dict:
+    """A group's line of the table above its section."""
+    judged = pd.concat([u["judged"] for u in group["units"]])
+    claims = [c for u in group["units"] for c in u["claims"]]
+    return {key: group[key] for key in ("anchor", "label")} | {
+        "claims": claims,
+        "numbers": count_numbers(judged) if len(judged) else None,
+    }
 
 
 def _grouped(units: Sequence[dict]) -> list[dict]:
     """Units in groups: the panels of one figure stand together.
 
     Last and folded come drawings, which hold no result, and experiments that only tried interpretations of a text:
-    the page of causes has what came out.
+    the section on causes has what came out.
     """
     readings = trial_experiments()
     found: dict[str, dict] = {}

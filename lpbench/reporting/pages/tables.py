@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -11,8 +10,8 @@ from itertools import groupby
 
 import pandas as pd
 
-from lpbench.analysis import distinct_selections, read_csv
-from lpbench.analysis.numbers import NEAR, NUMBER, SAME
+from lpbench.analysis import read_csv
+from lpbench.analysis.numbers import NEAR, SAME
 from lpbench.analysis.significance import DIGITS
 from lpbench.analysis.standings import view
 from lpbench.analysis.summary import CONSTANTS, REFERENCES
@@ -29,12 +28,6 @@ from lpbench.reporting.render import in_symbols
 from lpbench.reporting.tables.grid import OURS, PRINTED, Cell, Grid, build
 from lpbench.reporting.tables.layouts import Layout, TableColumn
 
-SELECTION_WORDS = {
-    "oracle": "best grid point on the test rows, as in the papers",
-    "tuning_free": "one setting fixed without test rows; published numbers are the best of a grid",
-    "private": "setting chosen by privatised reports, or the only one that there is",
-}
-
 
 @dataclass(frozen=True)
 class ShownCell:
@@ -43,7 +36,7 @@ class ShownCell:
     cell: Cell
     level: str = ""  # distance from the published number: class of the colour
     cue: str = ""  # and in words
-    info: str = ""  # metric, mean, standard error, replications and setting, as ``page.js`` reads them
+    ours: bool = False  # whether a score of ours stands behind it
     below: bool = False  # whether the score is no better than the constant baseline
 
 
@@ -62,7 +55,6 @@ class ShownTable:
     """One table: two lines of heads, rows of cells, a line of rank sums below."""
 
     caption: str
-    selection: str
     panel: str
     epsilon: float
     groups: tuple[tuple[str, int], ...]
@@ -79,30 +71,16 @@ def shown_tables(
     entry: ReportEntry, cards: Mapping[str, Method], constants: Constants,
     standings: pd.DataFrame | None = None, numbers: pd.DataFrame | None = None,
 ) -> list[ShownTable]:  # fmt: skip
-    """Lay out an experiment's tables from its summary, standings and numbers, oracle first; empty if it has none."""
+    """Lay out an experiment's tables of best grid points from its summary, standings and numbers; empty without any."""
     further, summary = paper_of(entry.name).outputs.get(entry.name), entry.shown
     if entry.kind not in ("table", "timing") or summary is None or (further is not None and further.replaces):
         return []
-    apart, found = {} if numbers is None else distances(numbers), []
-    distinct = distinct_selections(summary.table)
-    for selection in SELECTION_WORDS:
-        if selection in distinct:
-            rows = summary.table[summary.table["selection"] == selection].to_dict("records")
-            ours = {(r["panel"], r["dataset"], r["mask"], r["method"], r["epsilon"]): r for r in rows}
-            below = {} if standings is None else _below(view(standings, selection))
-            for grid in build(entry.name, summary, cards, selection):
-                found.append(
-                    _shown(
-                        grid,
-                        mark_words(entry.name),
-                        selection,
-                        ours,
-                        apart if selection == "oracle" else {},
-                        below,
-                        constants,
-                    )
-                )
-    return found
+    apart = {} if numbers is None else distances(numbers)
+    rows = summary.table[summary.table["selection"] == "oracle"].to_dict("records")
+    ours = {(r["panel"], r["dataset"], r["mask"], r["method"], r["epsilon"]): r for r in rows}
+    below = {} if standings is None else _below(view(standings, "oracle"))
+    marks = mark_words(entry.name)
+    return [_shown(grid, marks, ours, apart, below, constants) for grid in build(entry.name, summary, cards, "oracle")]
 
 
 def _below(rows: pd.DataFrame) -> dict[tuple, bool]:
@@ -126,9 +104,7 @@ def distance(met: str, apart: float, unit: str) -> tuple[str, str]:
     return f"{'close' if met == NEAR else 'far'} {side}", f"{sign} {words}"
 
 
-def _shown(
-    grid: Grid, marks: str, selection: str, ours: Mapping, apart: Mapping, below: Mapping, constants: Constants
-) -> ShownTable:
+def _shown(grid: Grid, marks: str, ours: Mapping, apart: Mapping, below: Mapping, constants: Constants) -> ShownTable:
     layout = grid.layout
     cells = [
         [_cell(cell, ours, apart, below, (layout.panel, dataset, c.mask, c.method, layout.epsilon))
@@ -159,7 +135,7 @@ def _shown(
     above = (layout.panel, layout.epsilon, tuple(groups), tuple(heads))
     marked = marks if layout.value != "seconds" else ""
     caption = in_symbols(layout.caption.replace("_", " "))
-    return ShownTable(caption, selection, *above, rows, shown, grid.reasons, compared, published, marked)
+    return ShownTable(caption, *above, rows, shown, grid.reasons, compared, published, marked)
 
 
 def under_configurations(
@@ -216,7 +192,7 @@ def _baseline_cell(layout: Layout, found: Constant | None) -> ShownCell:
     value, error = (found.ratio, found.ratio_se) if layout.value == "ratio" else (found.mean, found.se)
     text = print_number(value, layout.style)
     cell = Cell(reproduced=text, se=print_number(error, layout.style), value=float(text or "nan"))
-    return ShownCell(cell, info=_info(found.metric, found.mean, found.se, found.n, "{}"))
+    return ShownCell(cell, ours=True)
 
 
 def _groups(columns: Sequence[TableColumn]) -> tuple[tuple[str, int], ...]:
@@ -237,34 +213,7 @@ def _cell(cell: Cell, ours: Mapping, apart: Mapping, below: Mapping, key: tuple)
         return ShownCell(cell)
     level, cue = apart.get(cell_name(row), ("", ""))
     ranked = bare_name(row["method"]) not in (*CONSTANTS, *REFERENCES)
-    info = _info(row["metric"], row["mean"], row["se"], row["n"], row["params"])
-    return ShownCell(cell, level, cue, info, ranked and below.get(key, False))
-
-
-def _info(metric: str, mean: float, se: float, n: float, params: str) -> str:
-    setting = ", ".join(f"{k} = {v}" for k, v in json.loads(params or "{}").items())
-    # thousands of cells: the words between the numbers stand in the script
-    name, scale = ("accuracy (%)", 100) if metric == "accuracy" else (metric, 1)
-    return "|".join([name, f"{scale * mean:.6g}", f"{scale * se:.3g}", f"{n:g}", setting])
-
-
-def points(entry: ReportEntry, numbers: pd.DataFrame, limit: int = 400) -> list[dict]:
-    """Published points of a figure beside ours, as rows of text."""
-    if entry.kind != "figure":
-        return []
-    scale = 100 if entry.summary is not None and (entry.summary["metric"] == "accuracy").any() else 1
-    table = numbers[(numbers["reading"] == "")].drop_duplicates(["cell", *NUMBER])
-    rows = []
-    for r in table.head(limit).to_dict("records"):
-        level, cue = distance(r["met"], r["distance"], r["unit"]) if r["met"] else ("", "")
-        dataset, method, mask, *_ = r["cell"].split("|") if r["cell"] else (r["dataset"], r["method"], r["mask"])
-        where = {k: "" if r[k] != r[k] else f"{r[k]:g}" for k in ("epsilon", "x")}
-        where["published"] = f"{scale * r['published']:g}"
-        spread = f" ± {scale * r['se']:.2g}" if r["se"] > 0 else ""
-        ours = f"{scale * r['ours']:.4g}{spread}" if r["ours"] == r["ours"] else "-"
-        rows.append({"panel": r["panel"], "dataset": dataset, "mask": mask, "method": method, **where, "ours": ours,
-                     "level": level, "cue": cue})  # fmt: skip
-    return rows
+    return ShownCell(cell, level, cue, True, ranked and below.get(key, False))
 
 
 def csv_table(path) -> tuple[list[str], list[list[str]]] | None:

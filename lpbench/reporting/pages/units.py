@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,30 +9,23 @@ from pathlib import Path
 
 import pandas as pd
 
+from lpbench.analysis.numbers import judged_numbers
 from lpbench.experiments.method import Method
 from lpbench.reporting.artefact import OPTIMISM
 from lpbench.reporting.baselines import Constants, by_selection
 from lpbench.reporting.entries import ReportEntry
-from lpbench.reporting.figures.ranks import BUDGETS, RANKS
+from lpbench.reporting.figures.ranks import BUDGETS
 from lpbench.reporting.pages.audit import FILE as AUDIT
-from lpbench.reporting.pages.causes import badges, misses, said
-from lpbench.reporting.pages.names import anchor_of, concerned, group_of, is_numbered, label_of
-from lpbench.reporting.pages.tables import SELECTION_WORDS, points, shown_tables, under_configurations
+from lpbench.reporting.pages.causes import misses, said
+from lpbench.reporting.pages.names import anchor_of, concerned, group_of, label_of
+from lpbench.reporting.pages.tables import shown_tables, under_configurations
 from lpbench.reporting.paper import paper_of
 from lpbench.reporting.printed_names import in_words, mask_name
-from lpbench.reporting.render import render
 
-#: Plots that every table gets, and what a page calls them.
-VIEWS = {
-    RANKS: "Average ranks",
-    BUDGETS: "Scores against the budget, data set by data set",
-}
 #: Pixels beyond which a picture is not shrunk to a small screen, and takes a row of its own.
 BROAD = 700
 #: What stands in the place of measured numbers.
 MEASURED_ELSEWHERE = "Seconds differ from run to run; those of this one are on the page About."
-#: Characters of an experiment's folded tables beyond which a script beside the page holds them, and its folder.
-MANY, TABLES = 8_000, "tables"
 _SIZE = re.compile(r'<svg[^>]*? width="([\d.]+)pt" height="([\d.]+)pt"')
 
 
@@ -42,7 +34,7 @@ class PageFolder:
     """Where pages are written."""
 
     folder: Path  # of the report's files, and of the artefacts under their entries' addresses
-    stored: bool = False  # whether the scores lie next to the artefacts
+    stored: bool = False  # whether the scores lie next to the artefacts, and nothing of it is committed
 
     @property
     def audited(self) -> bool:
@@ -55,108 +47,58 @@ def unit(
     standings: pd.DataFrame, numbers: pd.DataFrame, claims: Sequence[Mapping], errata: Sequence,
 ) -> dict:  # fmt: skip
     """Collect what the page shows of one experiment; ``standings`` and ``numbers`` are its own rows."""
-    # seconds differ from run to run: they stand on the checks page
+    # seconds differ from run to run: they stand on the page About
     shown = shown_tables(entry, cards, constants, standings, numbers) if entry.kind != "timing" else []
     paper = paper_of(entry.name)
     read, compare, grid = paper.text_tables.get(entry.name), paper.compared.get(entry.name), paper.grids.get(entry.name)
+    second = paper.second_tables.get(entry.name)
     plain = read(entry.folder) if read else compare(standings, cards) if compare else None
-    pictures = entry.pictures
-    tables, laid_out = [t for t in shown if t.selection == "oracle"], entry.name in paper.tables
-    about = [c for c in claims if c["concerns"](entry.leaf)]
+    pictures = [_picture(entry, file) for file in entry.pictures]
     met, explained = said(numbers)
-    main = [_picture(entry, f) for f in pictures["main"]]
-    views = [(title, [_picture(entry, f) for f in pictures[kind]]) for kind, title in VIEWS.items()]
-    views = [(title, shown_there) for title, shown_there in views if shown_there]
+    if entry.name in paper.tables:
+        tables = [under_configurations(table, paper.configurations) for table in shown]
+    else:  # the columns of ours are many: the leaderboard has them, and what sums them up stands here
+        tables = [] if pictures or plain else [[("", shown[0])]] if shown else []
     group = ("drawings", "Drawings") if entry.kind == "drawing" and not plain else group_of(entry.name)
     group = next(
         ((slug.replace(" ", "-").lower(), slug) for slug, names in paper.sections.items() if entry.name in names), group
     )
-    narrow = group[0] != anchor_of(entry.name)
-    if len(main) > 1 and (narrow or main[0]["broad"]):
-        # no room beside it: panels of one figure stand side by side
-        views, main = [("Further figures", main[1:]), *views], main[:1]
     return {
         "name": entry.name,
         "anchor": anchor_of(entry.name),
         "label": label_of(entry.name),
         "group": group,
         "title": entry.title,
-        **_heads(entry, (plain and plain.finding) or _finding(entry, about)),
-        "claims": about,
-        "badges": badges(numbers, about),
+        "claims": [c for c in claims if c["concerns"](entry.leaf)],
+        "finding": plain.finding if plain else "",
         "verdict": met,
-        "optimism": _optimism(entry),
         "explained": explained,
+        "judged": judged_numbers(numbers),
+        "optimism": _optimism(entry),
         "errata": [e for e in errata if concerned(e["where"], entry.name)],
-        "wide": not narrow,
-        "long": bool(shown or plain or grid),
-        "pictures": main,
-        "bare": not (main or views or shown or plain or grid),
-        "views": views,
+        "wide": bool(tables or plain or grid) or any(p["broad"] for p in pictures),
+        "pictures": pictures,
         "tables": tables,
-        "configured": under_configurations(tables[0], paper.configurations) if tables and laid_out else [],
-        # a table of a paper stands open; of ours, whose columns are many, what sums it up, if there is anything
-        "first_table": bool(tables) and (laid_out or not (pictures[RANKS] or plain)),
-        "free_tables": [t for t in shown if t.selection != "oracle"],
-        "selections": _selections(standings, cards),
+        "selections": _selections(standings, cards) if entry.name in paper.tables else [],
         "plain": plain,
-        "second": second(entry.folder) if (second := paper.second_tables.get(entry.name)) else None,
+        "second": second(entry.folder) if second else None,
         "grid": grid(entry.folder) if grid else None,
         "measured": MEASURED_ELSEWHERE if entry.kind == "timing" else "",
         "misses": misses(numbers, cards),
-        "points": points(entry, numbers),
         "notes": entry.notes,
         "made": _made(entry),
-        "command": f"lpbench reproduce {entry.name}",
-    }  # fmt: skip
-
-
-def defer_long_tables(unit: Mapping) -> dict[str, object]:
-    """What a unit shows of its folded tables: nothing new if they are short, else the script that holds them."""
-    folded = [*(unit["tables"][1:] if unit["first_table"] else unit["tables"]), *unit["free_tables"]]
-    tables = [render("late_table.html.j2", table=table, selections=SELECTION_WORDS) for table in folded]
-    if unit["points"]:
-        tables.append(render("late_points.html.j2", points=unit["points"], title=unit["title"]))
-    if sum(map(len, tables)) <= MANY:
-        return {"late": "", "late_script": ""}
-    address = f"{TABLES}/{unit['name'].replace('/', '-')}.js"
-    held = json.dumps(tables, ensure_ascii=False, separators=(",", ":"))
-    return {"late": address, "late_script": f"(window.TABLES ??= {{}})[{json.dumps(address)}] = {held};\n"}
-
-
-def _finding(entry: ReportEntry, claims: Sequence[Mapping]) -> str:
-    """The heading: the verdict on the paper's claim and the claim, else the title."""
-    if claims:
-        first = claims[0]
-        return f"{first['words'][:1].upper()}{first['words'][1:]}: {first['statement']}"
-    return entry.title
-
-
-def _heads(entry: ReportEntry, finding: str) -> dict[str, str]:
-    """Headings of a unit alone in its section and of a panel among others, and what is told above or below each once.
-
-    An artefact without a number has the finding, or its title, for a name.
-    """
-    label, title = label_of(entry.name), entry.title
-    found = finding != title
-    alone = f"{label}. {finding}" if found and is_numbered(entry.name) else label
-    return {
-        "heading": alone if is_numbered(entry.name) else finding,
-        "subheading": title if found or is_numbered(entry.name) else "",
-        "finding": finding,
-        "eyebrow": title if found else label,
     }
 
 
 def links(entry: ReportEntry, place: PageFolder) -> dict:
-    """Addresses of an experiment's files as seen from the pages; beside the run, of its scores too."""
-    files = [
-        (f, f"{entry.address}/{f}")
-        for f in entry.files
-        if (place.folder / entry.address / f).is_file() and not (f.endswith(".csv") and _is_empty(entry.folder / f))
-    ]
-    stored = place.stored and (entry.folder / "scores.parquet").is_file()
-    return {"files": files, "scores": f"{entry.address}/scores.parquet" if stored else ""}
+    """Addresses of an experiment's files as seen from the pages; in the repository, of those that are committed."""
+    files = [f for f in entry.files if (place.folder / entry.address / f).is_file()]
+    if place.stored:
+        files += ["scores.parquet"] if (entry.folder / "scores.parquet").is_file() else []
+    else:  # summaries and TeX files are made again from the scores
+        files = [f for f in files if f.endswith((".csv", ".svg")) and f != "summary.csv" and BUDGETS not in f]
+    files = [f for f in files if not (f.endswith(".csv") and _is_empty(entry.folder / f))]
+    return {"files": [(f, f"{entry.address}/{f}") for f in files]}
 
 
 def _optimism(entry: ReportEntry) -> str:

@@ -26,7 +26,6 @@
   const measure = (box) => box.parentElement.classList.toggle("is-wide", box.scrollWidth > box.clientWidth + 1);
   const watcher = new ResizeObserver((changes) => changes.forEach((c) => measure(c.target)));
   const boxes = (within) => within.querySelectorAll(".wide > .scroll");
-  addEventListener("filled", () => boxes(document).forEach(measure));
 
   const value = (row, k) => { const c = row.cells[k]; return c ? c.dataset.v ?? c.textContent.trim().split(" / ").pop() : ""; };
   const compare = (a, b) => {
@@ -35,17 +34,21 @@
     if (isNaN(x) !== isNaN(y)) return isNaN(x) ? 1 : -1;
     return a.localeCompare(b, undefined, { numeric: true });
   };
-  const prepare = (within) => {
-    boxes(within).forEach((box) => { measure(box); watcher.observe(box); });
-    for (const table of within.querySelectorAll("table.sortable")) {
+  const button = (head) => {
+    const made = document.createElement("button");
+    made.type = "button";
+    if (head.closest(".scroll")) made.tabIndex = -1;
+    made.append(...head.childNodes);
+    head.append(made);
+    return made;
+  };
+  boxes(document).forEach((box) => { measure(box); watcher.observe(box); });
+  document.querySelectorAll("td[data-i]").forEach(button);
+  for (const table of document.querySelectorAll("table.sortable")) {
       const heads = [...table.tHead.rows[table.tHead.rows.length - 1].cells];
       heads.forEach((head, k) => {
         if (!head.textContent.trim()) return;
-        const button = document.createElement("button");
-        button.type = "button";
-        button.append(...head.childNodes);
-        head.append(button);
-        button.addEventListener("click", () => {
+        button(head).addEventListener("click", () => {
           const down = head.getAttribute("aria-sort") === "ascending";
           heads.forEach((h) => h.removeAttribute("aria-sort"));
           head.setAttribute("aria-sort", down ? "descending" : "ascending");
@@ -53,38 +56,18 @@
           body.append(...[...body.rows].sort((a, b) => (down ? -1 : 1) * compare(value(a, k), value(b, k))));
         });
       });
-    }
-  };
-  prepare(document);
+  }
 
-  // tables that the page does not carry come when their fold is opened
-  const scripts = {};
-  const load = (address) => scripts[address] ??= new Promise((done, fail) => {
-    const script = document.createElement("script");
-    script.onload = done;
-    script.onerror = fail;
-    script.src = address;
-    document.head.append(script);
+  // a table is one stop of the tab key: arrow keys move between its heads and entries
+  document.addEventListener("keydown", (event) => {
+    const box = event.target.closest?.(".scroll"), step = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
+    if (!box || !step || !box.querySelector("table button") || event.target.tagName === "SELECT") return;
+    const rows = [...box.querySelectorAll("tr")].map((row) => [...row.querySelectorAll("button")]).filter((row) => row.length);
+    let y = rows.findIndex((row) => row.includes(event.target)), x = y < 0 ? 0 : rows[y].indexOf(event.target);
+    if (y < 0) y = 0; else [x, y] = [x + step[0], y + step[1]];
+    const next = rows[y]?.[Math.min(x, rows[y].length - 1)];
+    if (next && x >= 0) { event.preventDefault(); next.focus(); next.scrollIntoView({ block: "nearest", inline: "nearest" }); }
   });
-  const bring = async (places) => {
-    for (const place of places) {
-      const address = place.closest("section").dataset.t;
-      try {
-        await load(address);
-      } catch {
-        place.textContent = `${address} is not here: lpbench report writes it.`;
-        continue;
-      }
-      if (!place.isConnected) continue;
-      const made = document.createElement("div");
-      made.innerHTML = TABLES[address][place.dataset.table];
-      place.replaceWith(made);
-      prepare(made);
-    }
-  };
-  document.addEventListener("toggle", ({ target }) => {
-    if (target.open) bring([...target.querySelectorAll("[data-table]")].filter((p) => p.closest("details") === target));
-  }, true);
 
   // what an entry does not say itself stands at its row, its column's head and its table
   const KEYS = ["d", "m", "k", "e", "p", "x"];
@@ -94,11 +77,11 @@
     return "";
   };
   const quote = (word) => /^[\w.,\/=:@%+-]+$/.test(word) ? word : `'${word}'`;
-  const name = (cell) => ["entry", cell.closest("section")?.dataset.n ?? "", ...KEYS.map((key) => of(cell, key))].join("|");
+  const name = (cell) => ["entry", cell.closest("[data-n]")?.dataset.n ?? "", ...KEYS.map((key) => of(cell, key))].join("|");
   const detail = document.getElementById("detail");
   const show = (button) => {
     const cell = button.closest("td"), [d, m, k, e, p, x] = KEYS.map((key) => of(cell, key));
-    const section = button.closest("section"), [metric, mean, se, n, setting] = button.dataset.i.split("|");
+    const section = button.closest("[data-n]");
     const printed = button.innerText.trim().replace(/\s+/g, " ");
     const options = { mask: k, experiment: section?.dataset.n, panel: p, x };
     const words = ["lpbench", "explain", d, m, e];
@@ -107,29 +90,25 @@
     detail.dataset.link = `${location.href.split("#")[0]}#${encodeURIComponent(name(cell))}`;
     detail.querySelector("pre").textContent = [
       [d, k, m, e && `ε = ${e}`, p && `panel ${p}`, x && `x = ${x}`].filter(Boolean).join(", "), printed,
-      metric && `${metric} ${mean}, standard error ${se}, ${n} replications`, setting && `setting ${setting}`,
-      section?.dataset.n && `all of it: lpbench reproduce ${section.dataset.n}`, detail.dataset.command].filter(Boolean).join("\n");
+            section?.dataset.n && `all of it: lpbench reproduce ${section.dataset.n}`, detail.dataset.command].filter(Boolean).join("\n");
     detail.showModal();
   };
   document.addEventListener("click", (event) => {
-    const button = event.target.closest("button[data-i]");
+    const button = event.target.closest("td[data-i] button");
     if (button) show(button);
     const copy = event.target.closest("button[data-copy]");
     if (copy) navigator.clipboard?.writeText(copy.closest("[data-command]").dataset[copy.dataset.copy]).then(() => { copy.textContent = "Copied"; }, () => {});
   });
 
   // a link to something folded unfolds it; a link to an entry shows what stands behind it
-  const follow = async () => {
+  const follow = () => {
     const wanted = decodeURIComponent(location.hash.slice(1));
     if (!wanted) return;
     let target = document.getElementById(wanted);
-    const find = () => [...document.querySelectorAll("td button[data-i]")].find((b) => name(b.closest("td")) === wanted);
-    let entry = wanted.startsWith("entry|") && find();
-    if (entry === undefined) {
-      const late = [...document.querySelectorAll("section[data-t]")].filter((s) => s.dataset.n === wanted.split("|")[1]);
-      for (const section of late) await bring(section.querySelectorAll("[data-table]"));
-      entry = find();
-    }
+    const find = () => [...document.querySelectorAll("td[data-i] button")].find((b) => name(b.closest("td")) === wanted);
+    const entry = wanted.startsWith("entry|") && find();
+    const group = wanted.startsWith("entry|") && !entry && document.querySelector(`[data-n="${CSS.escape(wanted.split("|")[1])}"]`);
+    if (group) target = group;
     if (entry) target = entry;
     for (let at = target; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
     if (target && (entry || !target.checkVisibility?.() || target.closest("details"))) target.scrollIntoView({ block: "center" });

@@ -1,4 +1,4 @@
-"""Content of the page About: environment, time, benchmarks, and the audit while it has no page."""
+"""Content of the page About: environment, time and benchmarks."""
 
 from __future__ import annotations
 
@@ -11,31 +11,23 @@ from lpbench.reporting.pages.tables import csv_table, shown_tables
 from lpbench.reporting.pages.units import PageFolder
 from lpbench.reporting.report import described
 
-#: Tables that other commands leave in the folder of the report: title, what it shows, and the page of the same name.
+#: Tables that other commands leave in the folder of the report: title, and what it shows.
 TABLES = {
-    "audit": ("Privacy audit", "What each method promises to spend, what it spends exactly, and what can be proved "
-              "from its reports alone."),
     "timing": ("Time", "Seconds of the blocks, added up over the workers; memory is the largest that one worker held."),
     "bench": ("Benchmarks", "Kernels and sweeps against their slow counterparts. Seconds are processor time of one "
               "thread; a ratio is within one process. Ratio to memory: the time over that of moving input and output "
               "once at the bandwidth of a copy in the same run."),
 }  # fmt: skip
 #: The command that makes each of them again.
-COMMANDS = {"audit": "lpbench audit", "bench": "make bench", "timing": "lpbench report"}
+COMMANDS = {"bench": "make bench", "timing": "lpbench report"}
 
 
-def checks(
-    place: PageFolder, entries: Sequence[ReportEntry], environment: Mapping, cards: Mapping[str, Method]
-) -> dict:
+def about(place: PageFolder, entries: Sequence[ReportEntry], environment: Mapping, cards: Mapping[str, Method]) -> dict:
     """Collect the page's content; a table whose file is not there is named as not made."""
-    found, absent = [], []
+    found = []
     for stem, (title, text) in TABLES.items():
-        if stem == "audit" and place.audited:
-            # it has a page of its own
-            continue
         table = csv_table(place.folder / f"{stem}.csv")
         if table is None:
-            absent.append(f"{stem}.csv")
             continue
         if table[0][0] == "artefact":
             table = table[0], [[printed_name(row[0]) if "/" in row[0] else row[0], *row[1:]] for row in table[1]]
@@ -45,7 +37,6 @@ def checks(
     return {
         "title": "About",
         "found": found,
-        "absent": absent,
         "seconds": [
             {"anchor": anchor_of(e.name), "title": e.title, "table": table}
             for e in entries
