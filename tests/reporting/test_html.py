@@ -113,7 +113,7 @@ def test_the_front_page_says_what_there_is(pages):
 def test_a_claim_is_a_page_with_its_rule_its_data_and_what_would_change_it(pages):
     path = pages["index.html"][0].parent / "claims" / "H6.html"
     text = path.read_text(encoding="utf-8")
-    for part in ("The p with the least error grows with t: its slope over t is above 0.", "In print", "claim = H6",
+    for part in ("The p with the least error grows with t: its slope over t is above 0.", "in print", "claim = H6",
                  'href="../claims_instances.csv"', "lpbench reproduce histoftree/figure2c", "Cite this verdict",
                  'href="../histoftree.html#claim-H6"', 'href="../style.css"'):  # fmt: skip
         assert part in text, part
@@ -161,7 +161,7 @@ def test_a_cell_has_both_numbers_and_what_leads_to_its_setting(pages):
     path, page = pages["histoftree.html"]
     text = path.read_text(encoding="utf-8")
     assert 'data-d="abalone"' in text and 'data-m="histoftree_cart" data-k="aligned"' in text and 'data-e="2"' in text
-    assert page.entries > 100
+    assert page.entries > 40
     assert '<span class="pub">1.65</span>' in text
     assert "over the &lt;limit&gt; of 3 s" in text
     assert "lpbench experiment=histoftree/table2" in text
