@@ -13,24 +13,23 @@ from lpbench.files import write_text
 from lpbench.paths import ROOT
 from lpbench.planning import need
 from lpbench.reporting.figures import style
-from lpbench.reporting.pages.advice import HEADS, choices
+from lpbench.reporting.pages.advice import choices
 from lpbench.reporting.standings import read_standings
 from scripts.need_calibration import FILE, HELD_OUT, summary
 
+COLUMNS = ("public", "users", "epsilon", "method", "second")
+HEADS = ("public", "users", "ε", "use", "second choice", "loss / loss without privacy: mean [95 %], sets", "command")
 PAGE, RESULTS = ROOT / "docs" / "need.md", ROOT / "results" / "reproduced"
 
 
 def advice() -> str:
     """Return the tables: what is public and the budget; method, second choice, loss, command."""
-    return "\n\n".join(
-        "\n".join(
-            [f"### {title}\n", f"| {' | '.join(HEADS)} |", "|---|---|---:|---|---|---|---|"]
-            + [f"| {' | '.join(row[:-1])} | `{row[-1]}` |" for row in rows]
-        )
-        for title, rows in choices(
-            catalogue.experiments().values(), read_standings(RESULTS), catalogue.methods()
-        ).items()
-    )
+    tables: dict[str, list[str]] = {}
+    for row in choices(catalogue.experiments().values(), read_standings(RESULTS), catalogue.methods()):
+        cells = [*(row[key] for key in COLUMNS), f"{row['free']}, {row['sets']}", f"`{row['command']}`"]
+        tables.setdefault(row["task"].capitalize(), []).append(f"| {' | '.join(cells)} |")
+    heads = [f"| {' | '.join(HEADS)} |", "|---|---|---:|---|---|---|---|"]
+    return "\n\n".join("\n".join([f"### {title}\n", *heads, *rows]) for title, rows in tables.items())
 
 
 def calibration() -> str:

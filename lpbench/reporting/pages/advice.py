@@ -124,7 +124,7 @@ def choices(
                 here = rows[(low <= n) & (n < high)]
                 if len(here) >= FEWEST:
                     answers.append({
-                        "task": task, "features": features, "sample": sample, "users": users,
+                        "task": task, "public": found.given, "features": features, "sample": sample, "users": users,
                         "epsilon": f"{found.epsilon:g}", "method": method_title(found.method, cards),
                         "second": second + " (not significantly different)" * (found.second in found.tied),
                         "free": _ratio(geometric_mean(here["over_free"])),
