@@ -230,7 +230,10 @@ def _guarantee(row: Row, seed: int) -> str:
     if not description.available:
         return f"unknown, for data set {dataset} is not at hand: {description.how_to_get}"
     cls = spec.estimator_class
-    problem = make_problem(dataset, params, mask, mask_params, 0, seed)
+    try:
+        problem = make_problem(dataset, params, mask, mask_params, 0, seed)
+    except ConfigurationError as error:
+        return f"unknown: {error}"
     model = spec.build().for_problem(problem).set_params(**json.loads(row["params"]))
     model.set_params(random_state=method_streams(seed, dataset, mask if cls.uses_mask else None, 0))
     if cls.uses_epsilon:

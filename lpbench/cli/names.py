@@ -70,10 +70,8 @@ def check_names(argv: Sequence[str]) -> None:
             _check_launcher(value)
         elif sep:
             _check_key(key)
-        if sep and key in known and not value.strip("'\" "):
-            raise ConfigurationError(f"{argument!r} names no {key}: write {key}=NAME")
         if sep and key in known and not value.startswith(("glob(", "choice(")):
-            for text in filter(None, (text.strip().strip("'\"") for text in values_of(value))):
+            for text in (text.strip().strip("'\"") for text in values_of(value)):
                 chosen = Selector.parse(text) if key in SELECTED and "[" in text else Selector(text)
                 if chosen.name not in known[key]:
                     raise unknown_name(key, chosen.name, known[key])

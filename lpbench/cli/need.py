@@ -191,8 +191,7 @@ Method      {model}, nothing to tune; {len(answer.runs.losses["method"])} splits
         print(f"  ε = {row.epsilon:<7g}: {_least('users', row.users, row.low, row.high, answer.runs.users[0], None)}")
     n, epsilon = answer.least_epsilon(error=goal)[["users", "epsilon"]].iloc[-1]
     epsilon = hi if math.isinf(epsilon) else epsilon
-    masks = {0: "label_only", pilot.X.shape[1]: "all_private"}
-    mask = masks.get(len(protected), "file mask.params.path=WHO.csv")
+    mask = {0: "label_only", pilot.X.shape[1]: "all_private"}.get(len(protected), "file mask.params.path=WHO.csv")
     public = "" if pilot.y_range is None else f", y_range=({pilot.y_range[0]:g}, {pilot.y_range[1]:g})"
     print(f"""
 Run it: with {n:.0f} users and ε = {epsilon:.3g}

@@ -184,7 +184,9 @@ def _profile_target(profile: Profile, column: pd.Series, chosen: Choices) -> Non
         profile.content["task"] = "classification"
         profile.content["target"] = {"column": name, "positive": [positive], "negative": others}
         share = (as_texts(known) == positive).mean()
-        profile.say("task", f"classification: {positive!r} is 1 ({share:.0%}), {', '.join(map(repr, others[:4]))} is 0")
+        profile.say(
+            "task", f"classification: {positive!r} is 1 ({share:.0%}), {_some(list(map(repr, others)), 4)} is 0"
+        )
     elif chosen.task == "classification" or few or not numeric:
         of = "has" if numeric else "is text with"
         measured = "--task regression takes them as measured numbers" if numeric else "--target COLUMN chooses another"
@@ -267,8 +269,7 @@ def _profile_features(
     profile.content["features"] = features
     numbers = [f for f in features if isinstance(f, str)]
     if numbers:
-        quoted = _some([_quoted(name) for name in numbers])
-        profile.say("numbers", f"{len(numbers)} column{'s' * (len(numbers) != 1)}: {quoted}")
+        profile.say("numbers", f"{len(numbers)} column{'s' * (len(numbers) != 1)}: {_some([*map(_quoted, numbers)])}")
     for group in _one_hot(raw[numbers]):
         names = ", ".join(map(_quoted, group))
         profile.say("question", f"{names}: exactly one is 1 in every row, so that each tells of the others",
@@ -367,8 +368,7 @@ def _missing(
     counts = counts[counts > 0].sort_values(ascending=False, kind="stable")
     if counts.empty:
         return []
-    places = _some([f"{_quoted(column)} {n}" for column, n in counts.items()], 4)
-    cells = f"{int(counts.sum())} cells are missing ({places})"
+    cells = f"{int(counts.sum())} cells are missing ({_some([f'{_quoted(c)} {n}' for c, n in counts.items()], 4)})"
     if choice == "drop":
         rows = int(raw[[*used, *needed]].isna().any(axis=1).sum())
         dropped = f"{cells}: {rows} rows are dropped ({rows / len(raw):.0%})"

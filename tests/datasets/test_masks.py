@@ -158,6 +158,19 @@ def test_wrong_mask_files_are_one_sentence(who, content, reason):
         make_problem("who", None, "file", {"path": str(who)})
 
 
+def test_a_mask_file_that_is_gone_leaves_its_results_explained(who, tmp_path, capsys):
+    who.write_text("city,size,job,arms\n1,0,0,1\n")
+    words = ["dataset=who", "method=krr", "mask=file", f"mask.params.path={who}", "replications=1", "tracking=none"]
+    assert main([*words, "epsilon=2", f"results_dir={tmp_path / 'results'}"]) == 0
+    who.unlink()
+    capsys.readouterr()
+    assert main(["explain", "who", "krr", "2", "--results", str(tmp_path / "results")]) == 0
+    out = capsys.readouterr().out
+    assert (
+        out.count("  replications ") == 2 and out.count("  spent: ") == out.count("  spent: unknown: mask file ") == 1
+    )
+
+
 def test_missing_file_and_missing_path():
     with pytest.raises(ConfigurationError, match="No such file"):
         make_problem("sine_sum", {"n": 10}, "file", {"path": "none.csv"})
