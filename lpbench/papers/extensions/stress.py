@@ -18,7 +18,6 @@ from lpbench.datasets.masks import posterior_odds
 from lpbench.errors import LpbenchError
 from lpbench.experiments import catalogue
 from lpbench.experiments.method import Method
-from lpbench.privacy import worst_influence
 from lpbench.reporting.plain_table import PlainTable
 from lpbench.reporting.printed_names import card_of, dataset_title, mask_name, method_title
 from lpbench.selectors import parse_selector
@@ -116,6 +115,7 @@ def rules_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
 def influence(method: str, epsilon: float, cards: Cards) -> float:
     """Largest exact influence of one report of a user who runs the method; NaN: bounded, and no estimate is stated."""
     from lpbench.audit.recorded import recorded_run  # which brings every estimator
+    from lpbench.privacy import worst_influence
 
     try:
         with warnings.catch_warnings():
