@@ -52,7 +52,7 @@ _NARROWING: dict[str, Callable[[Any, Any], bool]] = {
 @click.option("--experiment", type=options.NameOf("experiment"), metavar="NAME", help="Only this table or figure.")
 @click.option("--panel", metavar="PANEL", help="Only this panel of a figure.")
 @click.option("--x", type=float, metavar="X", help="Only this place on a figure's axis.")
-@options.seed("Root seed of the run.")
+@options.seed("Root seed of the fit that says what is spent.")
 @options.results()
 def command(dataset: str, method: str, epsilon: float, seed: int, results: Path, **narrowing: Any) -> int:
     """Print what was run, selected and spent for one cell, with its replications."""

@@ -227,6 +227,7 @@ def _block(
 ) -> tuple[Block, str]:
     """The block of an entry, and the way to get its data where they are missing."""
     mask_params = {**catalogue.mask(mask.name).params, **mask.params}
+    _file_hash(mask_params.get("path"))  # a missing file is said where the method reads no mask, too
     info = describe(dataset.name, dict(dataset.params))
     if method.task != info.task:
         raise ConfigurationError(

@@ -36,6 +36,7 @@ def experiment(**group):
     [
         ({"dataset": ["abalon"]}, "abalone"),
         ({"mask": ["alligned"]}, "aligned"),
+        ({"mask": ["file[path=gone.csv]"]}, "gone.csv"),  # private_mean reads no mask
         ({"method": ["histoftree_kart"]}, "histoftree_cart"),
         ({"epsilon": [0.0]}, "epsilon=0.0"),
         ({"epsilon": [math.nan]}, "epsilon=nan"),
