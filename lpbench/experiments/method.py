@@ -44,7 +44,8 @@ def _kept_facts(path: str) -> EstimatorFacts:
         facts = _facts(import_object(path))
         return asdict(facts), import_closure(path.rpartition(".")[0]) | import_closure(facts.module)
 
-    return EstimatorFacts(**kept(f"facts of {path}", found))
+    facts = kept(f"facts of {path}", found)
+    return EstimatorFacts(**facts | {"parameters": tuple(facts["parameters"])})  # JSON knows lists alone
 
 
 @cache
