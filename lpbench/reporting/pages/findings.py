@@ -87,5 +87,8 @@ def findings(
     wins: Sequence[Mapping[str, Any]], lines: pd.DataFrame, entries: Sequence[ReportEntry]
 ) -> list[PageFinding]:
     """The three findings that the results at hand allow."""
-    first = below_the_constant(wins)
-    return [*([first] if first else []), *without_tuning(lines, entries)][:3]
+    first, tasks = below_the_constant(wins), {}
+    # of each task, the method that most settings show
+    for found in sorted(without_tuning(lines, entries), key=lambda one: len(one.chart.rows)):
+        tasks[found.source] = found
+    return [*([first] if first else []), *tasks.values()]
