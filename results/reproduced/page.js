@@ -111,7 +111,7 @@
     if (group) target = group;
     if (entry) target = entry;
     for (let at = target; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
-    if (target && (entry || !target.checkVisibility?.() || target.closest("details"))) target.scrollIntoView({ block: "center" });
+    if (target && (entry || !target.checkVisibility?.() || target.closest("details"))) target.scrollIntoView({ block: target.tagName === "DETAILS" ? "start" : "center" });
     if (entry && !detail.open) show(entry);
   };
   addEventListener("hashchange", follow);
