@@ -199,7 +199,7 @@ class Site:
         (entry,) = self.entries
         file = alone(entry.name)
         whole = [("index.html", "Results")] if (place.folder / "index.html").is_file() else []
-        shared = self._shared(place, [*whole, (file, label_of(entry.name))]) | {"made": {}}
+        shared = self._shared(place, [*whole, (file, label_of(entry.name))])
         content = self._paper_page(page_of(entry.name), place)
         rest = {"lead": (), "elsewhere": [], "errata": [], "facts": (), "overview": [], "heading": ""}
         content |= {"sections": [s | rest for s in content["sections"]], "not_run": {}, "title": entry.title}
