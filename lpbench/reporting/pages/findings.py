@@ -11,6 +11,7 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from lpbench.analysis import ratio_of_means
+from lpbench.analysis.summary import CONSTANTS
 from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.pages.charts import Intervals, Value
 from lpbench.reporting.pages.leaderboard import HELD_OUT
@@ -62,9 +63,10 @@ def below_the_constant(wins: Sequence[Mapping[str, Any]]) -> PageFinding | None:
 def without_tuning(lines: pd.DataFrame, entries: Sequence[ReportEntry]) -> list[PageFinding]:
     """Loss of each method without a parameter on held-out sets, as the leaderboard has it."""
     settings = {e.name: e.experiment.settings for e in entries}
-    compared = {str(found["compared"]) for found in settings.values() if found.get("compared")}
+    compared = {str(found["compared"]) for found in settings.values() if found.get("compared")} - {*CONSTANTS}
     rows = lines[lines["method"].isin(compared) & (lines["selection"] == "fair") & (lines["dataset"] == HELD_OUT)]
     rows = rows[rows["constant"].notna() & rows["best"].notna()].sort_values(["title", "mask", "epsilon"])
+    rows = rows.drop_duplicates(["task", "title", "mask", "epsilon"], keep="last")
     found = []
     for (task, title), mine in rows.groupby(["task", "title"], sort=False):
         ends = list(dict.fromkeys(f"{v:.2g}" for v in (mine["best"].min(), mine["best"].max())))
