@@ -34,11 +34,6 @@ def printed_name(name: str) -> str:
     return f"{paper_of(name).short}, {label_of(name)}"
 
 
-def is_numbered(name: str) -> bool:
-    """Whether an artefact is a figure or table that a paper numbers."""
-    return _NUMBERED.match(name.rpartition("/")[2]) is not None
-
-
 def group_of(name: str) -> tuple[str, str]:
     """Anchor and heading of the figure that a panel belongs to; those of the artefact itself where it has no panels."""
     leaf = name.rpartition("/")[2]
