@@ -23,7 +23,7 @@ def assemble(pages: Path, docs: Path | None, target: Path) -> int:
         There are no pages to publish.
     """
     if not (pages / "index.html").is_file():
-        raise FileNotFoundError(f"{pages} has no index.html; write the pages first: make report, or make reproduce")
+        sys.exit(f"error: {pages} has no index.html; write the pages first: make report, or make reproduce")
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(pages, target)
     more = {"explorer.html": "Explorer", "docs/index.html": "Documentation"}
@@ -31,8 +31,7 @@ def assemble(pages: Path, docs: Path | None, target: Path) -> int:
         shutil.copytree(docs, target / "docs", ignore=shutil.ignore_patterns(".doctrees", ".buildinfo"))
     there = [f'<a href="{path}">{label}</a>' for path, label in more.items() if (target / path).is_file()]
     for page in target.glob("*.html"):  # pages of the repository link to nothing that is not in it
-        text = page.read_text(encoding="utf-8").replace("<!-- the whole site -->", "\n".join(there))
-        page.write_text(text, encoding="utf-8")
+        page.write_text(page.read_text("utf-8").replace("<!-- the whole site -->", "\n".join(there)), "utf-8")
     # hosts that run sites through a generator leave out folders that begin with an underscore
     (target / ".nojekyll").touch()
     return sum(path.is_file() for path in target.rglob("*"))
@@ -45,10 +44,7 @@ def main() -> None:
     parser.add_argument("--docs", type=Path, default=ROOT / "build" / "docs")
     parser.add_argument("--target", type=Path, default=ROOT / "build" / "site")
     given = parser.parse_args()
-    try:
-        count = assemble(given.results / "reproduced", given.docs, given.target)
-    except FileNotFoundError as error:
-        sys.exit(f"error: {error}")
+    count = assemble(given.results / "reproduced", given.docs, given.target)
     print(f"{count} files: {given.target / 'index.html'}")
 
 

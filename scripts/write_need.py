@@ -28,8 +28,8 @@ def advice() -> str:
     for row in choices(catalogue.experiments().values(), read_standings(RESULTS), catalogue.methods()):
         cells = [*(row[key] for key in COLUMNS), f"{row['free']}, {row['sets']}", f"`{row['command']}`"]
         tables.setdefault(row["task"].capitalize(), []).append(f"| {' | '.join(cells)} |")
-    heads = [f"| {' | '.join(HEADS)} |", "|---|---|---:|---|---|---|---|"]
-    return "\n\n".join("\n".join([f"### {title}\n", *heads, *rows]) for title, rows in tables.items())
+    heads = f"| {' | '.join(HEADS)} |\n|---|---|---:|---|---|---|---|"
+    return "\n\n".join("\n".join([f"### {title}\n", heads, *rows]) for title, rows in tables.items())
 
 
 def calibration() -> str:

@@ -25,5 +25,5 @@ def test_pages_and_documentation_in_one_folder(tmp_path):
 
 
 def test_without_pages_there_is_a_way_out(tmp_path):
-    with pytest.raises(FileNotFoundError, match="make report"):
+    with pytest.raises(SystemExit, match="make report"):
         assemble(tmp_path, None, tmp_path / "site")
