@@ -15,13 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def assemble(pages: Path, docs: Path | None, target: Path) -> int:
-    """Copy pages (and documentation, if it was built) into a new folder; return the number of files.
-
-    Raises
-    ------
-    FileNotFoundError
-        There are no pages to publish.
-    """
+    """Copy pages (and documentation, if it was built) into a new folder; return the number of files."""
     if not (pages / "index.html").is_file():
         sys.exit(f"error: {pages} has no index.html; write the pages first: make report, or make reproduce")
     shutil.rmtree(target, ignore_errors=True)
