@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 #: Row of a stored summary, and under ``folder`` where it is.
 Row = dict[Any, Any]
 #: Cells that are printed; of more, those of the first experiment, and where the others are.
-MOST = 8
+MOST = 6
 #: Replications that are printed before the last one.
 _VALUES = 8
 

@@ -50,7 +50,7 @@ def test_each_selection_has_its_own_table_and_pictures_are_the_oracles(tmp_path)
     assert "setting chosen by privatised reports" in (entry.folder / "regression_private.tex").read_text(
         encoding="utf-8"
     )
-    pictures = {f for files in entry.pictures.values() for f in files}
+    pictures = {*entry.pictures}
     assert pictures == {f for f in entry.files if f.endswith(".svg")} and not any("private" in f for f in pictures)
 
 

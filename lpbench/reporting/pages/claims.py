@@ -17,7 +17,7 @@ from lpbench.reporting.paper import papers
 from lpbench.reporting.render import in_symbols
 
 #: Instances beyond these are not drawn: ``claims_instances.csv`` has all.
-DRAWN = 6
+DRAWN = 4
 
 
 @dataclass(frozen=True)
