@@ -24,7 +24,7 @@
 
   // a table that is wider than its place says so
   const measure = (box) => box.parentElement.classList.toggle("is-wide", box.scrollWidth > box.clientWidth + 1);
-  const watcher = new ResizeObserver((changes) => changes.forEach((c) => measure(c.target)));
+  const watcher = new ResizeObserver((changes) => changes.forEach((c) => measure(c.target.closest(".scroll"))));
   const boxes = (within) => within.querySelectorAll(".wide > .scroll");
 
   const value = (row, k) => { const c = row.cells[k]; return c ? c.dataset.v ?? c.textContent.trim().split(" / ").pop() : ""; };
@@ -42,7 +42,7 @@
     head.append(made);
     return made;
   };
-  boxes(document).forEach((box) => { measure(box); watcher.observe(box); });
+  boxes(document).forEach((box) => { measure(box); [box, ...box.children].forEach((e) => watcher.observe(e)); });
   document.querySelectorAll("td[data-i]").forEach(button);
   for (const table of document.querySelectorAll("table.sortable")) {
       const heads = [...table.tHead.rows[table.tHead.rows.length - 1].cells];
