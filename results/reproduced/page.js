@@ -24,7 +24,9 @@
 
   // a table that is wider than its place says so
   const measure = (box) => box.parentElement.classList.toggle("is-wide", box.scrollWidth > box.clientWidth + 1);
-  const watcher = new ResizeObserver((changes) => changes.forEach((c) => measure(c.target.closest(".scroll"))));
+  const watcher = new ResizeObserver((changes) => changes.forEach((c) => measure(c.target)));
+  // rows that come later change the box only where they make it higher
+  const rowsWatcher = new MutationObserver((changes) => new Set(changes.map((c) => c.target.closest(".scroll"))).forEach(measure));
   const boxes = (within) => within.querySelectorAll(".wide > .scroll");
 
   const value = (row, k) => { const c = row.cells[k]; return c ? c.dataset.v ?? c.textContent.trim().split(" / ").pop() : ""; };
@@ -42,7 +44,7 @@
     head.append(made);
     return made;
   };
-  boxes(document).forEach((box) => { measure(box); [box, ...box.children].forEach((e) => watcher.observe(e)); });
+  boxes(document).forEach((box) => { measure(box); watcher.observe(box); rowsWatcher.observe(box, { childList: true, subtree: true }); });
   document.querySelectorAll("td[data-i]").forEach(button);
   for (const table of document.querySelectorAll("table.sortable")) {
       const heads = [...table.tHead.rows[table.tHead.rows.length - 1].cells];
