@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lpbench.checks import check_choice, check_flag, check_whole
 from lpbench.datasets.corruption import check_corruption
 from lpbench.datasets.manifest import Manifest
 from lpbench.errors import ConfigurationError, unknown_name
 from lpbench.problem import PARTIAL
+
+if TYPE_CHECKING:
+    from lpbench.privacy.poisoned import Liars
 
 #: Parameter of every real data set -> its default and its meaning; None stands for a default that depends on the set.
 REAL: Mapping[str, tuple[Any, str]] = {
@@ -79,9 +82,7 @@ def resolve_params(manifest: Manifest, params: Mapping | None) -> dict:
         )
     check_corruption(manifest.name, manifest.task, resolved)
     if any(resolved[name] is not REAL_PARAMS[name] for name in LIARS):
-        from lpbench.privacy.poisoned import Liars  # takes half a second to import
-
-        Liars(*(resolved[name] for name in LIARS))
+        liars_of(resolved)
     metrics = CLASS_METRICS if manifest.task == "classification" else (manifest.score,)
     resolved["metric"] = resolved["metric"] or manifest.score
     check_choice(f"data set {manifest.name}: metric", resolved["metric"], (*metrics, *PARTIAL))
@@ -92,3 +93,10 @@ def resolve_params(manifest: Manifest, params: Mapping | None) -> dict:
     if resolved["metric"] in PARTIAL:
         resolved["metric"] += "_mse" if manifest.task == "regression" else "_accuracy"
     return resolved
+
+
+def liars_of(params: Mapping) -> Liars:
+    """Who lies, and to what end, by a data set's parameters; refused where one of them is unknown."""
+    from lpbench.privacy.poisoned import Liars  # takes half a second to import
+
+    return Liars(*(params[name] for name in LIARS))

@@ -9,7 +9,7 @@ import numpy as np
 from lpbench.datasets import splits
 from lpbench.datasets.corruption import corrupted_labels, corrupted_public
 from lpbench.datasets.manifest import Manifest
-from lpbench.datasets.parameters import LIARS
+from lpbench.datasets.parameters import liars_of
 from lpbench.datasets.sources import load_table
 from lpbench.datasets.table import Table
 from lpbench.errors import ConfigurationError, DataError
@@ -70,9 +70,7 @@ def draw_real(manifest: Manifest, params: Mapping, streams: Streams, replication
     arrays |= {f"y_{part}": y[rows] for part, rows in parts.items()}
     further: dict[str, object] = {}
     if params["liars"] or params["defence"] != "none":
-        from lpbench.privacy.poisoned import Liars
-
-        further["liars"] = Liars(*(params[name] for name in LIARS))
+        further["liars"] = liars_of(params)
     if manifest.group:
         column = group_column(manifest, table)
         further["group"] = (table.X[test, column] > manifest.group["above"]).astype(int)

@@ -24,7 +24,7 @@ from lpbench.ledger import accounted, numbers_of_fit, unaccounted
 from lpbench.masks import as_groups, as_mask
 from lpbench.privacy import Liars, PoisonedUsers, PublicSample, Records, SimulatedUsers, Users
 from lpbench.privacy.mechanism import check_epsilon as check_epsilon
-from lpbench.privacy.poisoned import PARTS, farthest
+from lpbench.privacy.poisoned import farthest
 from lpbench.privacy.users import Simulation
 from lpbench.problem import BY_PROBABILITY, Problem
 from lpbench.seeds import Seed, Streams
@@ -246,16 +246,14 @@ class LocalEstimator(BaseEstimator):
         root = streams.party("users")
         users = SimulatedUsers(records, root, **known)
         users.tell(None if problem.groups is None else as_groups(problem.groups, problem.X_train), problem.units)
-        liars, parts = problem.context.get("liars"), 1
-        if liars is not None:
-            users, parts = (
-                _poisoned(model, users, problem, liars, root.child("who lies")),
-                PARTS if liars.defence == "median" else 1,
-            )
+        liars = problem.context.get("liars")
+        if liars:
+            users = _poisoned(model, users, problem, liars, root.child("who lies"))
             records = users.records
         simulate = Simulation(records, root)
         X_test = np.asarray(problem.X_test, dtype=np.float64)
         counts = partial(_test_counts, np.asarray(problem.y_test), users.classes)
+        parts = liars.parts if liars else 1
         return Task(users, X_test, streams.party("curator"), problem.score, counts, problem.metric, simulate, parts)
 
     def sweep(self, problem: Problem, budgets: Sequence[float], grid: Grid, streams: Streams) -> SweepResult:
@@ -308,19 +306,19 @@ class LocalEstimator(BaseEstimator):
                 continue
             budget = {"epsilon": epsilon} if self.uses_epsilon else {}
             for g, point in enumerate(points):
-                users, found = task.users.fresh(), []
-                for k in range(task.parts):
-                    model = clone(self).set_params(random_state=task.streams, **budget, **point)
-                    model.learn_from(users if task.parts == 1 else users.take(np.arange(k, users.n, task.parts)))
-                    by_probability = task.metric in BY_PROBABILITY
-                    found.append(
-                        model.predict_proba(task.X_test)[:, 1] if by_probability else model.predict(task.X_test)
-                    )
+                users, step = task.users.fresh(), task.parts
+                groups = [users] if step == 1 else [users.take(np.arange(k, users.n, step)) for k in range(step)]
+                first, *others = (self._predicted(task, group, budget | point) for group in groups)
                 # of two classes the median is the more frequent one
-                values[b, g] = task.score(
-                    found[0] if task.parts == 1 else np.median(found, axis=0).astype(found[0].dtype)
-                )
+                median = np.median([first, *others], axis=0).astype(first.dtype) if others else first
+                values[b, g] = task.score(median)
         return SweepResult(values)
+
+    def _predicted(self, task: Task, users: Users, params: Mapping[str, Any]) -> np.ndarray:
+        """Predictions for the test rows, or probabilities of class 1, by one fit on users."""
+        model = clone(self).set_params(random_state=task.streams, **params)
+        model.learn_from(users)
+        return model.predict_proba(task.X_test)[:, 1] if task.metric in BY_PROBABILITY else model.predict(task.X_test)
 
     def for_problem(self, problem: Problem) -> Self:
         """Return a clone that knows the problem's public range of the label or classes, where these were left open."""

@@ -50,6 +50,11 @@ class Liars:
     point: tuple[np.ndarray, Any] | None = None
 
     @property
+    def parts(self) -> int:
+        """Groups of users whom the curator learns from apart."""
+        return PARTS if self.defence == "median" else 1
+
+    @property
     def by_records(self) -> bool:
         """Whether false records are all that is wrong."""
         return self.poison == "input" and self.defence == "none"

@@ -6,17 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, replace
 
-from lpbench.analysis.claims import (
-    FAILS,
-    NO_VERDICT,
-    NOT_PRINTED,
-    POWER,
-    Check,
-    Claim,
-    Judged,
-    judge,
-    weakest,
-)
+from lpbench.analysis.claims import FAILS, NO_VERDICT, NOT_PRINTED, POWER, Check, Claim, Judged, judge, weakest
 from lpbench.analysis.instances import KEY
 from lpbench.analysis.rates import Interval
 from lpbench.errors import NotRunError

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from lpbench.analysis.rates import Interval
+
 
 def print_number(value: float, style: str) -> str:
     """A number with the digits of a table: four significant ones, three (one from 10,000 on), or per cent."""
@@ -28,6 +30,13 @@ def print_score(mean: float, se: float) -> str:
 def print_value(value: object, form: str = "g") -> str:
     """A value of any type as text, numbers in a format."""
     return format(value, form) if isinstance(value, float) else str(value)
+
+
+def print_ratio(found: Interval) -> str:
+    """A ratio with its interval over data sets, where there are enough for one."""
+    if math.isnan(found.estimate):
+        return "–"
+    return f"{found.estimate:.2f}" + ("" if math.isnan(found.low) else f" [{found.low:.2f}, {found.high:.2f}]")
 
 
 def per_cent(share: float) -> str:

@@ -18,6 +18,7 @@ from lpbench.datasets.masks import posterior_odds
 from lpbench.errors import LpbenchError
 from lpbench.experiments import catalogue
 from lpbench.experiments.method import Method
+from lpbench.reporting.numbers import print_ratio
 from lpbench.reporting.plain_table import PlainTable
 from lpbench.reporting.printed_names import card_of, dataset_title, mask_name, method_title
 from lpbench.selectors import parse_selector
@@ -45,7 +46,7 @@ def fixed(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(base=[name for name, _ in parsed], given=[params for _, params in parsed])
 
 
-def over_sets(rows: pd.DataFrame, before: pd.DataFrame) -> tuple[Interval, dict[str, float]]:
+def ratio_to(rows: pd.DataFrame, before: pd.DataFrame) -> tuple[Interval, dict[str, float]]:
     """Geometric mean over data sets of losses over those ``before``, with its interval, and the ratio on each set."""
     ratios = (rows.set_index("base")["loss"] / before.set_index("base")["loss"]).dropna()
     return geometric_mean(ratios), {str(name): float(ratio) for name, ratio in ratios.items()}
@@ -53,9 +54,7 @@ def over_sets(rows: pd.DataFrame, before: pd.DataFrame) -> tuple[Interval, dict[
 
 def times(found: Interval) -> str:
     """A ratio with its interval over data sets; one beyond measure as a power of ten."""
-    if math.isnan(found.estimate) or found.estimate > 1e3:
-        return "–" if math.isnan(found.estimate) else f"10^{math.log10(found.estimate):.0f}"
-    return f"{found.estimate:.2f}" + ("" if math.isnan(found.low) else f" [{found.low:.2f}, {found.high:.2f}]")
+    return f"10^{math.log10(found.estimate):.0f}" if found.estimate > 1e3 else print_ratio(found)
 
 
 def exceptions(cases: Mapping[str, float], usual: Callable[[float], bool]) -> str:
@@ -76,7 +75,7 @@ def strength_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
     cases: dict[str, float] = {}
     for (epsilon, method), part in rows.groupby(["epsilon", "method"]):
         title = method_title(str(method), cards)
-        found = [over_sets(part[part["strength"] == s], part[part["strength"] == none]) for s in strengths]
+        found = [ratio_to(part[part["strength"] == s], part[part["strength"] == none]) for s in strengths]
         most.append(found[-1][0].estimate)
         cases |= {f"{dataset_title(d)}, {title}, ε = {epsilon:g}": ratio for d, ratio in found[-1][1].items()}
         cells = [times(interval) for interval, _ in found]
@@ -98,7 +97,7 @@ def rules_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
     cases: dict[str, float] = {}
     for (mask, epsilon), part in fixed(rows).groupby(["mask", "epsilon"]):
         for rule in ("histoftree_max_edge", "histoftree_cart"):
-            found, each = over_sets(part[part["method"].str.contains("random")], part[part["method"] == rule])
+            found, each = ratio_to(part[part["method"].str.contains("random")], part[part["method"] == rule])
             cell = mask_name(str(mask)), f"{epsilon:g}", method_title(rule, cards)
             means["{}, ε = {}, beside {}".format(*cell)] = found.estimate
             lines.append((*cell, times(found)))
@@ -135,7 +134,7 @@ def liars_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
         for name, scenario in SCENARIOS.items():
             before = {"metric": "at_point"} if "metric" in scenario else {}
             one, other = (part[[given == wanted for given in part["given"]]] for wanted in (scenario, before))
-            found[key, name] = over_sets(one, other)
+            found[key, name] = ratio_to(one, other)
             shown[name] = times(found[key, name][0])
             if before and one["metric"].str.endswith("accuracy").any():
                 shown[name] = f"{other['loss'].mean():.0%} → {one['loss'].mean():.0%} wrong"

@@ -545,11 +545,8 @@ def floor_row(model: str, tried: Sequence[Curve]) -> Row:
 
 #: Leaf of an experiment (its long range has ``_long`` behind it) -> rows on its curves, and those that need none.
 TRIALS: dict[str, tuple[Callable[[Evidence, Experiment], Iterator[Row]], Callable[[int], Iterator[Row]]]] = {
-    "histoftree": (
-        histoftree,
-        lambda seed: (row for part in (grr_rows(seed), mask_rows(), cost_rows("H")) for row in part),
-    ),
-    "lpct": (lpct, lambda seed: (row for part in (coverage_rows(seed), cost_rows("L")) for row in part)),
+    "histoftree": (histoftree, lambda seed: itertools.chain(grr_rows(seed), mask_rows(), cost_rows("H"))),
+    "lpct": (lpct, lambda seed: itertools.chain(coverage_rows(seed), cost_rows("L"))),
     "label_dp": (label_dp, lambda seed: iter(())),
 }
 

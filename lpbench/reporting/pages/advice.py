@@ -9,6 +9,7 @@ these are fewer than five, on all data sets, and there is no advice on fewer tha
 from __future__ import annotations
 
 import inspect
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -17,13 +18,14 @@ import numpy as np
 import pandas as pd
 
 from lpbench import estimators
-from lpbench.analysis import ALPHA, Interval, is_ranked
+from lpbench.analysis import ALPHA, is_ranked
 from lpbench.analysis.standings import FAIR, FEWEST, NONE, geometric_mean, over_sets, view
 from lpbench.analysis.variants import bare_name
 from lpbench.datasets import describe
 from lpbench.experiments import catalogue
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
+from lpbench.reporting.numbers import print_ratio
 from lpbench.reporting.printed_names import method_title
 from lpbench.selectors import parse_selector
 
@@ -116,7 +118,7 @@ def choices(
         for found in advise(experiment, standings[standings["experiment"] == experiment.name]):
             rows = found.rows.dropna(subset=["over_free", "over_constant"])
             n = np.array([describe(*parse_selector(name)).n_train or 0 for name in rows["dataset"]])
-            name = found.method if "[" not in found.method else f"'{found.method}'"
+            name = shlex.quote(found.method)
             second = method_title(found.second, cards) if found.second else "–"
             features, sample = ASKED[found.given]
             task = str(rows["task"].iloc[0]) if len(rows) else ""
@@ -127,8 +129,8 @@ def choices(
                         "task": task, "public": found.given, "features": features, "sample": sample, "users": users,
                         "epsilon": f"{found.epsilon:g}", "method": method_title(found.method, cards),
                         "second": second + " (not significantly different)" * (found.second in found.tied),
-                        "free": _ratio(geometric_mean(here["over_free"])),
-                        "constant": _ratio(geometric_mean(here["over_constant"])), "sets": str(len(here)),
+                        "free": print_ratio(geometric_mean(here["over_free"])),
+                        "constant": print_ratio(geometric_mean(here["over_constant"])), "sets": str(len(here)),
                         "command": f"lpbench dataset=NAME method={name} epsilon={found.epsilon:g}",
                         "code": code_of(found.method, sample == "yes"),
                     })  # fmt: skip
@@ -153,9 +155,3 @@ model = {name}({settings})  # what is known of labels beforehand
 model.fit(X, y, mask=mask{public})
 print(model.guarantee_)
 np.save("predictions.npy", model.predict(np.load("X_new.npy")))"""
-
-
-def _ratio(found: Interval) -> str:
-    if np.isnan(found.estimate):
-        return "–"
-    return f"{found.estimate:.2f}" + ("" if np.isnan(found.low) else f" [{found.low:.2f}, {found.high:.2f}]")

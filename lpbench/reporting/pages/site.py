@@ -36,14 +36,7 @@ from lpbench.reporting.pages.causes import causes_of, dots
 from lpbench.reporting.pages.claims import shown_claims
 from lpbench.reporting.pages.explorer import LIBRARIES, write_explorer
 from lpbench.reporting.pages.findings import findings
-from lpbench.reporting.pages.leaderboard import (
-    FILTERS,
-    SCRIPT,
-    as_script,
-    board,
-    default_view,
-    in_view,
-)
+from lpbench.reporting.pages.leaderboard import FILTERS, SCRIPT, as_script, board, default_view, in_view
 from lpbench.reporting.pages.names import anchor_of, label_of
 from lpbench.reporting.pages.units import PageFolder, links, unit
 from lpbench.reporting.paper import Page, Paper, errata, page_of, papers, section_of, trial_experiments
@@ -264,9 +257,8 @@ class Site:
 
     def _section(self, section: Page, mine: list[ReportEntry], place: PageFolder) -> dict:
         paper = self._paper(mine[0].paper)
-        mine.sort(key=lambda e: [not e.name.startswith(start) for start in section.experiments])
-        # what a paper's main result is laid out as comes first
-        mine.sort(key=lambda e: e.name not in paper.grids)
+        # what a paper's main result is laid out as comes first, the rest in the section's order
+        mine.sort(key=lambda e: (e.name not in paper.grids, [not e.name.startswith(s) for s in section.experiments]))
         shown = [self.units[e.name] | links(e, place) for e in mine if e.was_run]
         names = {e.name for e in mine}
         _anchored(shown)
