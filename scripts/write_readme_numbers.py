@@ -129,8 +129,7 @@ def development(folder: Path) -> str:
 
 def time(folder: Path) -> str:
     """How long the last full run took."""
-    table = pd.read_csv(folder / "timing.csv").set_index("artefact")
-    total = table.loc["total"]
+    total = pd.read_csv(folder / "timing.csv").set_index("artefact").loc["total"]
     hours = total["seconds"] / total["workers"] / 3600
     return (
         f"`make everything` takes about {hours:.1f} hours on {total['workers']:.0f} cores, without the sealed sets "
