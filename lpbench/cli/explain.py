@@ -242,5 +242,5 @@ def _guarantee(row: Row, seed: int) -> str:
     spent = model.guarantee_
     text = f"{spent.model}, epsilon {spent.epsilon:.6g}, delta {spent.delta:.3g}, {spent.rounds} round(s)"
     if rows := problem.context.get("rows_per_unit"):
-        text += f" of one {problem.context['unit']}, who has up to {rows} rows"
+        text += f" of one {problem.context['unit']}, who has up to {rows} rows with {row['epsilon']:g} each"
     return text + (f"; {spent.note}" if spent.note else "")

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from lpbench.experiments.method import import_object
 from lpbench.experiments.plan import Block
 from lpbench.experiments.store import Store
 from lpbench.experiments.time_limit import time_limit
+from lpbench.paths import own_folders
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
 
@@ -200,7 +202,14 @@ def _run_locked(block: Block, store: Store, timeout: float) -> Outcome:
         raise
     except (Exception, SystemExit) as error:  # a method must not end the run of the others
         status = "timeout" if isinstance(error, CellTimeout) else "failed"
-        reason = str(error) if isinstance(error, CellTimeout) else f"{type(error).__name__}: {error}"
+        reason = str(error) if isinstance(error, CellTimeout) else f"{type(error).__name__}: {error}{_place(error)}"
         record = {"status": status, "reason": reason, "label": block.label, "config": block.config}
         store.write_failure(block.key, {**record, "limit": timeout, "traceback": traceback.format_exc()})
         return Outcome(block.key, block.label, status, time.perf_counter() - start, 0, reason)
+
+
+def _place(error: BaseException) -> str:
+    """The last line of a user's own code that an error went through; empty where there is none."""
+    own = {str(folder) for folder in own_folders()}
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if str(Path(f.filename).parent) in own]
+    return f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.own.conftest import change
@@ -47,3 +49,18 @@ def test_a_broken_promise_is_caught_and_named(lpbench, promise):
     change(f"lpbench_plugins/{file}", old, new)
     code, out, _ = lpbench(f"check method own_mean --only {promise}")
     assert code == 1 and "FAILED" in out and said in out and "1 broken" in out
+
+
+def test_a_privacy_model_that_the_reports_do_not_have_fails_the_audit(lpbench):
+    lpbench("new method own_mean")
+    change("lpbench_plugins/methods/own_mean.yaml", "privacy: label_ldp", "privacy: ldp")
+    code, out, _ = lpbench("audit own_mean")
+    assert code == 1 and "the reports say label_ldp" in out
+
+
+def test_an_error_of_a_users_method_has_its_file_and_line(lpbench):
+    lpbench("new method own_mean")
+    line = 1 + Path("lpbench_plugins/own_mean.py").read_text().partition("        where = ")[0].count("\n")
+    change("lpbench_plugins/own_mean.py", "        where = ", "        where = 1 // 0 + ")
+    code, _, err = lpbench("dataset=sine_sum method=own_mean epsilon=1 replications=2 tracking=none")
+    assert code == 1 and f"ZeroDivisionError: integer division or modulo by zero (own_mean.py, line {line})" in err
