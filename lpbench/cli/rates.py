@@ -57,8 +57,8 @@ def command(
 
     found, runner = method_named(method), Runner(workers=workers)
     name, hard, constant = FAMILIES[found.task]
-    name, key = _checked(found, family or name)
-    kind = found.estimator_class
+    name, kind = family or name, found.estimator_class
+    key = _size_of(found, name)
     by_class = {"mask": "semi_feature_ldp", "label": "label_ldp", "record": "ldp"}
     model = found.privacy or (by_class[kind.protects] if kind.uses_epsilon else "none")
     own = "label_only" if model in ("semi_feature_ldp", "label_ldp") else "all_private"
@@ -84,9 +84,7 @@ def command(
     inside = theorems.interior(table, line, experiment)
     resolved = inside if grid else share <= theorems.RESOLVED
     exponents = theorems.expected_of(model, name, mask)
-    row = theorems.rate(
-        line, exponents or (0.0, 0.0), resolved, 4 * line.x[-1], theorem="T", source="", case="", order=""
-    )
+    row = theorems.rate(line, exponents or (0.0, 0.0), resolved, 4 * line.x[-1])
     print(f"{found.title} on {name}, mask {mask}, ε = {budget:g}, {replications} draws of each size")
     for k, n in enumerate(line.x):
         state = "" if row.resolved[k] else "  unresolved"
@@ -98,36 +96,34 @@ def command(
         ((verdict, word, _),) = theorems.judge([row])
         theory = " to ".join(dict.fromkeys(f"{e:.3f}" for e in row.expected))
         print(f"exponent: {states}; " + (f"theorem {theory}: {verdict} {word}" if exponents else "no theorem is known"))
-    central = model in ("label_cdp", "cdp")
     group = Group(panel="floor", dataset=(hard,), mask=(own,), method=(found.name,), epsilon=(strict,),
                   x="dataset.n", values=(ROWS,))  # fmt: skip
     lines, *_ = _run(found, [group], DRAWS, seed, runner, results)
-    bound = theorems.floor_row("label_cdp" if central else "label_ldp", lines)
+    bound = theorems.floor_row("label_cdp" if model in ("label_cdp", "cdp") else "label_ldp", lines)
     ((verdict, _, p),) = theorems.judge([bound])
-    below = verdict == theorems.FAILS
+    leaks = verdict == theorems.FAILS and model != "none"
     where = f"{bound.found.estimate:.3g} [{bound.found.low:.3g}, {bound.found.high:.3g}] times the least"
     print(f"lower bound: {where} possible on {hard}, n = {ROWS}; {bound.remark}")
-    if below and model != "none":
+    if leaks:
         print(f"LEAK: {found.name} lies below what ε = {strict:g} allows (p = {p:.1g}): it uses more than its reports")
-    return int(below and model != "none")
+    return int(leaks)
 
 
-def _checked(method: Method, family: str) -> tuple[str, str]:
-    """The family and its sample size's parameter; refused where it is of another task or its scores hold noise."""
+def _size_of(method: Method, family: str) -> str:
+    """Name of a family's sample size; refused where the family is of another task or its scores hold noise."""
     from lpbench.datasets import load_manifest
     from lpbench.datasets.manifest import list_datasets
     from lpbench.selectors import parse_selector
 
     name, _ = parse_selector(family)
-    manifest = load_manifest(name)
-    if manifest.task != method.task or not manifest.synthetic or manifest.score != "excess_risk":
-        known = [load_manifest(d) for d in list_datasets()]
-        fit = [m.name for m in known if m.synthetic and m.score == "excess_risk" and m.task == method.task]
+    known = map(load_manifest, [name, *list_datasets()])
+    fit = [m.name for m in known if m.synthetic and m.score == "excess_risk" and m.task == method.task]
+    if name not in fit:
         raise ConfigurationError(
             f"--family {family}: {method.name} is for {method.task}, and a rate needs the excess over the true "
             f"function: choose {', '.join(fit)}"
         )
-    return family, "dataset.n" if "n" in manifest.params else "dataset.n_private"
+    return "dataset.n" if "n" in load_manifest(name).params else "dataset.n_private"
 
 
 def _run(

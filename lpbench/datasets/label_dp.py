@@ -12,6 +12,7 @@ trace of where the waves and the cubes happen to line up.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -65,6 +66,14 @@ def design(m: int, d: int) -> np.ndarray:
     return (0.5 + np.arange(1, m + 1)[:, None] * g ** -np.arange(1.0, d + 1)) % 1.0
 
 
+def _uniform(streams: Streams, params: Mapping, replication: int) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
+    """Training rows, uniforms from which labels are made, and the parts of a problem that all families share."""
+    X = streams.generator("X").random((params["n"], params["d"]))
+    known = {"X_train": X, "X_test": design(params["n_test"], params["d"])}
+    known |= {"metric": "excess_risk", "replication": replication}
+    return X, streams.generator("y").random(params["n"]), known
+
+
 def rough_regression(streams: Streams, params: Mapping, replication: int) -> Problem:
     """Regression with uniform X and eta = :func:`rough_wave`.
 
@@ -76,21 +85,12 @@ def rough_regression(streams: Streams, params: Mapping, replication: int) -> Pro
     beta, moment = check_number("beta", params["beta"], above=0, most=1), params["moment"]
     if moment is not None and not moment >= 2:
         raise ConfigurationError(f"rough_regression: moment={moment!r} must be a number >= 2, or null: bounded labels")
-    X, X_test = streams.generator("X").random((params["n"], params["d"])), design(params["n_test"], params["d"])
+    X, u, known = _uniform(streams, params, replication)
     phases = streams.generator("phases").random((params["d"], SCALES))
-    eta, eta_test = rough_wave(X, phases, beta), rough_wave(X_test, phases, beta)
-    u = streams.generator("y").random(params["n"])
+    eta, eta_test = rough_wave(X, phases, beta), rough_wave(known["X_test"], phases, beta)
     y = np.where(u < (1 + eta) / 2, 1.0, -1.0) if moment is None else eta + _pareto(u, float(moment))
-    return Problem(
-        X_train=X,
-        y_train=y,
-        X_test=X_test,
-        y_test=eta_test,
-        y_range=(-1.0, 1.0) if moment is None else None,
-        metric="excess_risk",
-        eta_test=eta_test,
-        replication=replication,
-    )
+    y_range = (-1.0, 1.0) if moment is None else None
+    return Problem(**known, y_train=y, y_test=eta_test, eta_test=eta_test, y_range=y_range)
 
 
 def _pareto(u: np.ndarray, moment: float) -> np.ndarray:
@@ -117,7 +117,7 @@ def rough_classes(streams: Streams, params: Mapping, replication: int) -> Proble
         raise ConfigurationError(f"rough_classes: margin={margin!r} must lie in [1, 1/beta] = [1, {1 / beta:g}]")
     if K < 2:
         raise ConfigurationError(f"rough_classes: classes={K!r} must be a whole number >= 2")
-    X, X_test = streams.generator("X").random((params["n"], params["d"])), design(params["n_test"], params["d"])
+    X, u, known = _uniform(streams, params, replication)
     phases = streams.generator("phases").random((params["d"], SCALES))
     # The competing pair is random: methods break ties in favour of small classes.
     pair = streams.generator("pair", classes=K).permutation(K)[:2]
@@ -126,24 +126,14 @@ def rough_classes(streams: Streams, params: Mapping, replication: int) -> Proble
         wave = rough_wave(points, phases, beta * margin)
         return np.sign(wave) * np.abs(wave) ** (1.0 / margin)
 
-    u = streams.generator("y").random(params["n"])
     y = np.where(u < mass * (1 + gap(X)) / 2, pair[0], pair[1])
     background = u >= mass
     # Given u >= s, (u - s) / (1 - s) is uniform again.
     y[background] = np.minimum((u[background] - mass) / (1 - mass) * K, K - 1).astype(int)
-    g = gap(X_test)
+    g = gap(known["X_test"])
     eta_test = np.full((len(g), K), (1 - mass) / K)
     eta_test[:, pair] += mass / 2 * np.column_stack([1 + g, 1 - g])
-    return Problem(
-        X_train=X,
-        y_train=y,
-        X_test=X_test,
-        y_test=eta_test.argmax(axis=1),
-        metric="excess_risk",
-        eta_test=eta_test,
-        classes=np.arange(K),
-        replication=replication,
-    )
+    return Problem(**known, y_train=y, y_test=eta_test.argmax(axis=1), eta_test=eta_test, classes=np.arange(K))
 
 
 def sign_cubes(params: Mapping) -> tuple[int, float]:
@@ -168,50 +158,37 @@ def sign_classes(streams: Streams, params: Mapping, replication: int) -> Problem
 
     The labels of the public sample are coins: they tell nothing of the signs.
     """
-    X, signs, test, height = _signs(streams, params)
-    eta = 0.5 * (1.0 + test * height)
+    signs, test, u, known = _signs(streams, params, replication)
+    eta = 0.5 * (1.0 + test)
     return Problem(
-        X_train=X,
-        y_train=(streams.generator("y").random(params["n"]) < 0.5 * (1.0 + signs * height)).astype(int),
-        X_test=design(params["n_test"], params["d"]),
+        **known,
+        y_train=(u < 0.5 * (1.0 + signs)).astype(int),
         y_test=(test > 0).astype(int),
-        X_public=streams.generator("X", part="public").random((params["n_public"], params["d"])),
         y_public=streams.generator("y", part="public").integers(0, 2, params["n_public"]),
-        metric="excess_risk",
         eta_test=np.column_stack([1.0 - eta, eta]),
         classes=np.array([0, 1]),
-        replication=replication,
     )
 
 
 def sign_regression(streams: Streams, params: Mapping, replication: int) -> Problem:
     """Labels ±1 of mean ±height, or with ``moment`` p those of :func:`three_point`, so that E |Y|^p = 1."""
-    X, signs, test, height = _signs(streams, params)
-    moment, u = params["moment"], streams.generator("y").random(params["n"])
-    if moment is None:
-        bound, y = 1.0, np.where(u < 0.5 * (1.0 + signs * height), 1.0, -1.0)
+    signs, test, u, known = _signs(streams, params, replication)
+    if params["moment"] is None:
+        bound, y = 1.0, np.where(u < 0.5 * (1.0 + signs), 1.0, -1.0)
     else:
-        bound, share = three_point(height, float(moment))
-        y = np.where(u < share, signs * bound, 0.0)
-    return Problem(
-        X_train=X,
-        y_train=y,
-        X_test=design(params["n_test"], params["d"]),
-        y_test=test * height,
-        X_public=streams.generator("X", part="public").random((params["n_public"], params["d"])),
-        y_public=bound * streams.generator("y", part="public").choice([-1.0, 1.0], params["n_public"]),
-        y_range=(-bound, bound),
-        metric="excess_risk",
-        eta_test=test * height,
-        replication=replication,
-    )
+        bound, share = three_point(sign_cubes(params)[1], float(params["moment"]))
+        y = np.where(u < share, np.sign(signs) * bound, 0.0)
+    public = bound * streams.generator("y", part="public").choice([-1.0, 1.0], params["n_public"])
+    return Problem(**known, y_train=y, y_test=test, y_public=public, eta_test=test, y_range=(-bound, bound))
 
 
-def _signs(streams: Streams, params: Mapping) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-    """Training features, their signs (n,), the signs of the test points and the height."""
+def _signs(
+    streams: Streams, params: Mapping, replication: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+    """Signed heights at the training and the test rows, uniforms of the labels, and what both families share."""
     bins, height = sign_cubes(params)
-    hypothesis = streams.generator("signs").choice([-1.0, 1.0], (bins,) * params["d"])
-    X = streams.generator("X").random((params["n"], params["d"]))
-    places = (tuple((x * bins).astype(int).T) for x in (X, design(params["n_test"], params["d"])))
-    signs, test = (hypothesis[place] for place in places)
-    return X, signs, test, height
+    hypothesis = height * streams.generator("signs").choice([-1.0, 1.0], (bins,) * params["d"])
+    X, u, known = _uniform(streams, params, replication)
+    known["X_public"] = streams.generator("X", part="public").random((params["n_public"], params["d"]))
+    signs, test = (hypothesis[tuple((x * bins).astype(int).T)] for x in (X, known["X_test"]))
+    return signs, test, u, known

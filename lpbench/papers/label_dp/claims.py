@@ -14,7 +14,7 @@ from lpbench.analysis.claims import Checks, above, below, within
 from lpbench.analysis.curves import Curve
 from lpbench.analysis.instances import Instance, join
 from lpbench.errors import NotRunError
-from lpbench.papers.label_dp.rates import LARGEST, is_constant
+from lpbench.papers.label_dp.rates import LARGEST, is_constant, largest
 from lpbench.reporting.evidence import Evidence
 
 checks = Checks()
@@ -50,11 +50,6 @@ def find(results: Evidence, panel: str, base: str, epsilon: float) -> Curve:
 def budgets(results: Evidence, panel: str, base: str) -> list[float]:
     """Budgets at which a method was run in a panel."""
     return sorted({line.epsilon for line in results.curves(NAME, base, panel=panel)})
-
-
-def largest(line: Curve) -> Curve:
-    """The part at the largest n, where local exponents are fitted."""
-    return line.between(line.x[-LARGEST], np.inf)
 
 
 def exponents(name: str, *terms: tuple[float, Curve], silent: str = "") -> Instance:

@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lpbench.analysis import Summary, bootstrap, loglog_slope, write_csv
+from lpbench.analysis import Summary, write_csv
 from lpbench.analysis.curves import Curve
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
 from lpbench.papers.label_dp.rates import (
-    LARGEST,
     MODEL_NAMES,
-    MeasuredRate,
+    allowed,
+    excess,
+    exponent,
     is_constant,
-    measure,
+    largest,
     rate_table,
     row_of,
     theory,
@@ -59,13 +60,12 @@ def _draw_tasks(lines: Sequence[Curve], folder: Path) -> None:
     for ax, (panel, text) in zip(axes.flat, PANELS.items(), strict=False):
         drawn = [line for line in lines if line.panel == panel and _is_drawn(line)]
         for k, line in enumerate(sorted(drawn, key=_row)):
-            _draw_curve(ax, measure(line, lines), style.COLOURS[k], style.MARKERS[k])
+            _draw_fit(ax, k, line, lines)
         finish(ax, text, loc="lower left" if panel == "classification" else "upper right", legend=FITTED)
     curves = {(line.panel, line.base, line.epsilon): line for line in lines if not is_constant(line)}
     wanted = [(p, *key) for p in MOMENTS for key in (("label_ldp_knn", 2.0), ("knn_mean", np.inf))]
     for k, (p, base, epsilon) in enumerate(wanted):
-        found = measure(curves[f"heavy_tail_{p}", base, epsilon], lines)
-        _draw_curve(axes.flat[3], found, style.COLOURS[k], style.MARKERS[k], prefix=f"p = {p}, ")
+        _draw_fit(axes.flat[3], k, curves[f"heavy_tail_{p}", base, epsilon], lines, f"p = {p}, ")
     finish(axes.flat[3], "(d) heavy tails: label LDP against no privacy", loc="upper right", legend=FITTED)
     # Room for the legend above the curves.
     axes.flat[3].set_ylim(top=3.0)
@@ -87,15 +87,22 @@ def _is_drawn(line: Curve) -> bool:
     return bool(np.isclose(line.epsilon, LOCAL_DRAWN.get(model, CENTRAL_DRAWN[task])))
 
 
-def _draw_curve(ax: style.Axes, found: MeasuredRate, color: str, marker: str, prefix: str = "") -> None:
-    line, local = found.line, found.local
+def _draw_fit(ax: style.Axes, k: int, line: Curve, lines: Sequence[Curve], prefix: str = "") -> None:
+    """Draw a curve with its exponent at the largest n."""
+    _, model, rate = theory(line)
     budget = "" if np.isinf(line.epsilon) else f", ε = {line.epsilon:g}"
-    expected = "–".join(dict.fromkeys((f"{found.low:.2f}", f"{found.high:.2f}")))
-    fitted = f"{local.estimate:.2f} ± {(local.high - local.low) / 2:.2f}"
-    label = f"{prefix}{MODEL_NAMES[found.model]}{budget}: {fitted} ({expected})"
+    title, expected = f"{prefix}{MODEL_NAMES[model]}{budget}", allowed(rate, excess(line, lines))
+    _draw_curve(ax, k, line, largest(line), title, *expected)
+
+
+def _draw_curve(ax: style.Axes, k: int, line: Curve, part: Curve, title: str, *expected: float) -> None:
+    """Draw the k-th curve with the exponent of a part of it, and the theory's slope there."""
+    fitted, color = exponent(part), style.COLOURS[k]
+    theory = "–".join(dict.fromkeys(f"{e:.2f}" for e in expected))
+    label = f"{title}: {fitted.estimate:.2f} ± {(fitted.high - fitted.low) / 2:.2f} ({theory})"
     ax.fill_between(line.x, line.mean - 2 * line.se, line.mean + 2 * line.se, color=color, alpha=0.15, linewidth=0)
-    ax.plot(line.x, line.mean, color=color, marker=marker, label=label)
-    draw_slope(ax, line.x[-LARGEST:], line.mean[-LARGEST:], found.high, color=color)
+    ax.plot(line.x, line.mean, color=color, marker=style.MARKERS[k], label=label)
+    draw_slope(ax, part.x, part.mean, expected[-1], color=color)
 
 
 def _draw_collapse(lines: Sequence[Curve], folder: Path) -> None:
@@ -122,7 +129,9 @@ def write_budget_rates(experiment: Experiment, summary: Summary, cards: Mapping[
             drawn = [line for line in lines if line.panel == panel]
             for k, line in enumerate(sorted(drawn, key=_row)):
                 rows.append(_budget_rate(line))
-                _draw_budget(ax, line, rows[-1], style.COLOURS[k], style.MARKERS[k])
+                low, high, expected = (rows[-1][name] for name in ("epsilon_low", "epsilon_high", "expected"))
+                tight = " (tight constants)" if line.parameter("constants") == "tight" else ""
+                _draw_curve(ax, k, line, line.between(low, high), f"{rows[-1]['model']}{tight}", expected)
             finish(ax, text, "privacy budget ε", "upper right", "fitted exponent of ε (theory, dashed)")
             # Room for the legend above the curves.
             ax.set_ylim(top=ax.get_ylim()[1] * 4)
@@ -135,17 +144,7 @@ def _budget_rate(line: Curve) -> dict[str, Any]:
     _, model, rate = theory(line)
     low, high, power = BUDGETS[model]
     kept = line.between(low, high)
-    fitted = bootstrap(kept.samples, lambda mean: -loglog_slope(kept.x, mean))
+    fitted = exponent(kept)
     keys = {"panel": line.panel, "model": MODEL_NAMES[model], "method": line.method}
     budgets = {"epsilon_low": kept.x[0], "epsilon_high": kept.x[-1], "expected": power * rate.privacy}
     return keys | budgets | {"slope": fitted.estimate, "slope_low": fitted.low, "slope_high": fitted.high}
-
-
-def _draw_budget(ax: style.Axes, line: Curve, row: dict[str, Any], color: str, marker: str) -> None:
-    kept = line.between(row["epsilon_low"], row["epsilon_high"])
-    tight = " (tight constants)" if line.parameter("constants") == "tight" else ""
-    half = (row["slope_high"] - row["slope_low"]) / 2
-    label = f"{row['model']}{tight}: {row['slope']:.2f} ± {half:.2f} ({row['expected']:.2f})"
-    ax.fill_between(line.x, line.mean - 2 * line.se, line.mean + 2 * line.se, color=color, alpha=0.15, linewidth=0)
-    ax.plot(line.x, line.mean, color=color, marker=marker, label=label)
-    draw_slope(ax, kept.x, kept.mean, row["expected"], color=color)

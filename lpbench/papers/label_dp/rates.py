@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -51,36 +51,14 @@ PRIVACY_DOMINATES, SAMPLING_DOMINATES = 2.0, 1.05
 RESOLVED = 0.25
 
 
-@dataclass(frozen=True)
-class MeasuredRate:
-    """One curve beside its row of Table I."""
-
-    line: Curve
-    task: str
-    model: str
-    rate: Rate  # the exponents of the theorem
-    low: float  # least and largest exponent that the local slope may have; equal where one term of the rate dominates
-    high: float
-    overall: Interval  # fitted exponents (minus the slope) over all n
-    local: Interval  # and over the LARGEST largest
-    excess: float  # risk over that of the non-private counterpart at the largest n (NaN for a reference)
-    share: float  # risk over that of the constant prediction at the first of the largest n
-
-    @property
-    def resolved(self) -> bool:
-        """Whether the curve is far enough below the constant prediction to show a rate."""
-        return self.share <= RESOLVED
-
-    @property
-    def covers(self) -> bool:
-        """Whether the interval of the local slope meets what the theorem allows."""
-        return self.local.low <= self.high and self.local.high >= self.low
+def largest(line: Curve) -> Curve:
+    """The part at the :data:`LARGEST` largest n, where local exponents are fitted."""
+    return line.between(line.x[-LARGEST], np.inf)
 
 
-def exponent(line: Curve, last: int | None = None) -> Interval:
-    """Fitted exponent (minus the log-log slope) of a curve over all places or the ``last`` ones."""
-    part = slice(None) if last is None else slice(-last, None)
-    return bootstrap(line.samples, lambda mean: -loglog_slope(line.x[part], mean[..., part]))
+def exponent(line: Curve) -> Interval:
+    """Fitted exponent (minus the log-log slope) of a curve."""
+    return bootstrap(line.samples, lambda mean: -loglog_slope(line.x, mean))
 
 
 @cache
@@ -96,12 +74,17 @@ def theory(line: Curve) -> tuple[str, str, Rate]:
     return task, model, rate_on(model, line.dataset)
 
 
-def rate_on(model: str, dataset: str) -> Rate:
-    """Rate of a privacy model on a data set with known exponents; one without a margin has gamma = 0."""
+def facts(dataset: str) -> tuple[str, dict[str, Any]]:
+    """Task of a data set with known exponents and its parameters; one without a margin has gamma = 0."""
     name, params = parse_selector(dataset)
     manifest = load_manifest(name)
-    known = {"margin": 0.0, "moment": None, **manifest.params, **params}
-    return table_i(manifest.task, model, **{key: known[key] for key in ("beta", "d", "margin", "moment")})
+    return manifest.task, {"margin": 0.0, "moment": None, **manifest.params, **params}
+
+
+def rate_on(model: str, dataset: str) -> Rate:
+    """Rate of a privacy model on a data set."""
+    task, known = facts(dataset)
+    return table_i(task, model, **{key: known[key] for key in ("beta", "d", "margin", "moment")})
 
 
 def is_constant(line: Curve) -> bool:
@@ -117,16 +100,6 @@ def excess(line: Curve, lines: Sequence[Curve]) -> float:
     return float(line.mean[-1] / known[0].mean[-1]) if known else float("nan")
 
 
-def measure(line: Curve, lines: Sequence[Curve]) -> MeasuredRate:
-    """Compare a curve with its row of Table I; ``lines`` holds the references of its panel."""
-    task, model, rate = theory(line)
-    constant = next(other for other in lines if other.panel == line.panel and is_constant(other))
-    share = float(line.mean[-LARGEST] / constant.mean[-LARGEST])
-    ratio = excess(line, lines)
-    low, high = allowed(rate, ratio)
-    return MeasuredRate(line, task, model, rate, low, high, exponent(line), exponent(line, LARGEST), ratio, share)
-
-
 def allowed(rate: Rate, ratio: float = math.nan) -> tuple[float, float]:
     """Least and largest exponent that a local slope may have, given the risk relative to the non-private one."""
     low, high = sorted((rate.sampling, rate.privacy))
@@ -139,40 +112,38 @@ def allowed(rate: Rate, ratio: float = math.nan) -> tuple[float, float]:
     return low, high
 
 
+def measure(line: Curve, lines: Sequence[Curve]) -> dict[str, Any]:
+    """One curve beside its row of Table I, a row of ``rates.csv``; ``lines`` holds the references of its panel.
+
+    Exponents are positive. ``slope`` is fitted over all n, ``local`` over the :data:`LARGEST` largest, and
+    ``local_slopes`` are those between neighbouring n.
+    """
+    task, model, rate = theory(line)
+    constant = next(other for other in lines if other.panel == line.panel and is_constant(other))
+    ratio, share = excess(line, lines), float(line.mean[-LARGEST] / constant.mean[-LARGEST])
+    low, high = allowed(rate, ratio)
+    found = {
+        "panel": line.panel, "task": task, "model": MODEL_NAMES[model], "method": line.method, "epsilon": line.epsilon,
+        "exponent_sampling": rate.sampling, "exponent_privacy": rate.privacy, "effective_sample": rate.effective,
+        "expected_low": low, "expected_high": high,
+    }  # fmt: skip
+    for name, part in (("slope", line), ("local", largest(line))):
+        fitted = exponent(part)
+        found |= {name: fitted.estimate, f"{name}_low": fitted.low, f"{name}_high": fitted.high}
+    return found | {
+        "covers": found["local_low"] <= high and found["local_high"] >= low,
+        "resolved": share <= RESOLVED,
+        "ratio_to_non_private": ratio,
+        "share_of_constant": share,
+        "local_slopes": " ".join(f"{-s:.2f}" for s in local_slopes(line.x, line.mean)),
+    }
+
+
 def rate_table(lines: Sequence[Curve]) -> pd.DataFrame:
-    """Return one row a curve; exponents are positive, ``local_slopes`` are the exponents between neighbouring n."""
-    rows = []
-    for line in (line for line in lines if not is_constant(line)):
-        found = measure(line, lines)
-        steps = -local_slopes(line.x, line.mean)
-        rows.append(
-            {
-                "panel": line.panel,
-                "task": found.task,
-                "model": MODEL_NAMES[found.model],
-                "method": line.method,
-                "epsilon": line.epsilon,
-                "exponent_sampling": found.rate.sampling,
-                "exponent_privacy": found.rate.privacy,
-                "effective_sample": found.rate.effective,
-                "expected_low": found.low,
-                "expected_high": found.high,
-                "slope": found.overall.estimate,
-                "slope_low": found.overall.low,
-                "slope_high": found.overall.high,
-                "local": found.local.estimate,
-                "local_low": found.local.low,
-                "local_high": found.local.high,
-                "covers": found.covers,
-                "resolved": found.resolved,
-                "ratio_to_non_private": found.excess,
-                "share_of_constant": found.share,
-                "local_slopes": " ".join(f"{s:.2f}" for s in steps),
-            }
-        )
+    """Return one row a curve, in the order of Table I."""
+    frame = pd.DataFrame([measure(line, lines) for line in lines if not is_constant(line)])
     # a term that is not there is missing, not infinite
     terms = ["exponent_sampling", "exponent_privacy"]
-    frame = pd.DataFrame(rows)
     frame[terms] = frame[terms].replace(np.inf, np.nan)
     frame["_order"] = frame["model"].map(list(MODEL_NAMES.values()).index)
     frame = frame.sort_values(["panel", "_order", "method", "epsilon"], kind="stable", ignore_index=True)

@@ -11,8 +11,7 @@ import itertools
 import json
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -25,12 +24,12 @@ from lpbench.analysis.exponents import (
     semi_feature_exponent,
     two_point,
 )
-from lpbench.analysis.rates import LEVEL, Interval, bootstrap, bootstrap_means, loglog_slope
-from lpbench.datasets import load_manifest, make_problem
+from lpbench.analysis.rates import LEVEL, Interval, bootstrap, bootstrap_means, loglog_slope, slope
+from lpbench.datasets import make_problem
 from lpbench.datasets.label_dp import sign_cubes
 from lpbench.experiments import catalogue
 from lpbench.experiments.experiment import Experiment
-from lpbench.papers.label_dp.rates import MODEL_NAMES, allowed, excess, is_constant, rate_on
+from lpbench.papers.label_dp.rates import MODEL_NAMES, allowed, excess, facts, is_constant, rate_on
 from lpbench.reporting.evidence import Evidence
 from lpbench.seeds import Streams
 from lpbench.selectors import parse_selector
@@ -46,6 +45,7 @@ RESOLVED = 0.5
 FEWEST = 3
 #: LPCT's simulation: Hölder exponent, dimension, margin (P(|eta - 1/2| < t) is of order t^10 but for logarithms).
 ALPHA, DIMENSION, MARGIN = 0.1, 2, 10.0
+NOTHING = Interval(math.nan, math.nan, math.nan)
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Row:
     order: str  # what it states
     kind: str  # rate: a lower bound of the exponent; power: an equality; above, below; counted: without error
     expected: tuple[float, float]  # ends of what the theorem allows
-    found: Interval = field(default=Interval(math.nan, math.nan, math.nan))
+    found: Interval = NOTHING
     freedom: float = math.inf  # degrees of freedom behind the interval
     over: str = ""  # the range
     unresolved: str = ""  # why, and from which n on it would not be
@@ -80,20 +80,24 @@ class Row:
         def below(base: float) -> float:
             return min(1.0, self.tests * float(scipy.stats.t.cdf((estimate - base) / error, self.freedom)))
 
+        def inside(least: float, most: float) -> float:
+            return max(above(least), below(most))
+
         if self.kind == "counted":
             return [(0.0, HOLDS if low <= estimate <= high else FAILS, "")]
-        if self.kind == "above":
-            return [(above(low), HOLDS, ""), (below(low), FAILS, "")]
-        if self.kind == "below":
-            return [(below(high), HOLDS, ""), (above(high), FAILS, "")]
-        if self.kind == "power":
-            wide = SHARE * low
-            outside = min(above(high + wide), below(low - wide))
-            return [(max(above(low - wide), below(high + wide)), HOLDS, ""), (outside, FAILS, "")]
-        found = [(below(low - NEAR), FAILS, "slower"), (above(high + NEAR), HOLDS, "faster here")]
-        if low - NEAR <= estimate <= high + NEAR:
-            found.append((max(above(low - WIDE), below(high + WIDE)), HOLDS, "sharp"))
-        return found
+        if self.kind == "rate":
+            found = [(below(low - NEAR), FAILS, "slower"), (above(high + NEAR), HOLDS, "faster here")]
+            if low - NEAR <= estimate <= high + NEAR:
+                found.append((inside(low - WIDE, high + WIDE), HOLDS, "sharp"))
+            return found
+        ends = {"above": (low, math.inf), "below": (-math.inf, high), "power": (low * (1 - SHARE), high * (1 + SHARE))}
+        least, most = ends[self.kind]
+        return [(inside(least, most), HOLDS, ""), (min(above(most), below(least)), FAILS, "")]
+
+
+def exact(theorem: str, source: str, case: str, order: str, bound: tuple[float, float], value: float, says: str) -> Row:
+    """A row of a number that is computed without error."""
+    return Row(theorem, source, case, order, "counted", bound, Interval(value, value, value), remark=says)
 
 
 def judge(rows: Sequence[Row]) -> list[tuple[str, str, float]]:
@@ -126,20 +130,24 @@ def longest(places: np.ndarray) -> np.ndarray:
     return np.isin(np.arange(len(places)), best)
 
 
-def rate(line: Curve, expected: tuple[float, float], resolved: np.ndarray, needed: float, **about: Any) -> Row:
+def rate(
+    line: Curve, expected: tuple[float, float], resolved: np.ndarray, needed: float, theorem: str = "T",
+    source: str = "", case: str = "", order: str = "", remark: str = "",
+) -> Row:  # fmt: skip
     """A row of an upper bound: the exponent over the longest resolved run of sizes."""
-    clear = resolved & (line.mean > 2 * line.se) & (line.mean > 0)
-    places = longest(clear)
-    common = {"kind": "rate", "expected": expected, "lines": (line,), "resolved": tuple(map(bool, places))} | about
+    places = longest(resolved & (line.mean > 2 * line.se) & (line.mean > 0))
+    row = Row(
+        theorem, source, case, order, "rate", expected, remark=remark, lines=(line,), resolved=tuple(places.tolist())
+    )
     if places.sum() < FEWEST:
-        need = f"{int(places.sum())} of {len(places)} sizes are resolved; three would be from n = {needed:.2g} on"
-        return Row(unresolved=need, **common)
+        need = f"{places.sum()} of {len(places)} sizes are resolved; three would be from n = {needed:.2g} on"
+        return replace(row, unresolved=need)
     x = line.x[places]
-    if about["theorem"].startswith(("H", "L")):
+    if theorem.startswith(("H", "L")):
         with_log = f"{-loglog_slope(x / np.log(x), line.mean[places]):.3f} against n / log n"
-        common["remark"] = "; ".join(filter(None, [about.get("remark", ""), with_log]))
+        row = replace(row, remark="; ".join(filter(None, [remark, with_log])))
     found = bootstrap(line.samples, lambda mean: -loglog_slope(x, mean[..., places]))
-    return Row(found=found, freedom=len(line.samples) - 1, over=f"n = {x[0]:g} to {x[-1]:g}", **common)
+    return replace(row, found=found, freedom=len(line.samples) - 1, over=f"n = {x[0]:g} to {x[-1]:g}")
 
 
 def histoftree(results: Evidence, experiment: Experiment) -> Iterator[Row]:
@@ -159,9 +167,8 @@ def histoftree(results: Evidence, experiment: Experiment) -> Iterator[Row]:
         rough = f"rough, α = ½, d = {d}, " if line.panel == "rough" else ""
         mechanism = "RR, " if line.parameter("mechanism") == "rr" else ""
         yield rate(
-            line, (e, e), inside, 4 * start, theorem="H-T1", source="Th. 4.2, Cor. 4.4",
-            case=f"{rough}{mechanism}s* = {s}, ε = {line.epsilon:g}",
-            order="(n ε² / log n)^(−2α / (2α + d + s*))",
+            line, (e, e), inside, 4 * start, "H-T1", "Th. 4.2, Cor. 4.4",
+            f"{rough}{mechanism}s* = {s}, ε = {line.epsilon:g}", "(n ε² / log n)^(−2α / (2α + d + s*))",
         )  # fmt: skip
     constants = {c.panel: c for c in lines if is_constant(c)}
     for line in (c for c in lines if c.panel == "personal"):
@@ -171,9 +178,9 @@ def histoftree(results: Evidence, experiment: Experiment) -> Iterator[Row]:
         lack = line.mean[-1] / constants["aligned"].mean[-1] / RESOLVED
         yield rate(
             line, (min(exponents), max(exponents)), resolved, 4 * line.x[-1] * max(lack, 1.0) ** (1 / min(exponents)),
-            theorem="H-T2", source="Th. 4.3", case=f"γ = {line.parameter('gamma'):g}, ε = {line.epsilon:g}",
-            order="(n ε² / log n)^(−2α / (2α + d + s + λ*(d − s)))",
-            remark="s, λ* = " + ", ".join(dict.fromkeys(f"{s}, {share:.2f}" for s, share in stars)),
+            "H-T2", "Th. 4.3", f"γ = {line.parameter('gamma'):g}, ε = {line.epsilon:g}",
+            "(n ε² / log n)^(−2α / (2α + d + s + λ*(d − s)))",
+            "s, λ* = " + ", ".join(dict.fromkeys(f"{s}, {share:.2f}" for s, share in stars)),
         )  # fmt: skip
     hidden = [c for c in lines if c.panel == "hidden"]
     for line in (c for c in hidden if c.parameter("rule") == "random"):
@@ -205,8 +212,8 @@ def lpct(results: Evidence, experiment: Experiment) -> Iterator[Row]:
         e = public_data_exponents(ALPHA, DIMENSION, MARGIN, gamma)[line.panel == "public"]
         case = f"n_Q, γ = {gamma:g}" if line.panel == "public" else f"n_P, ε = {line.epsilon:g}{by_response(line)}"
         inside = interior(results.summary(line.experiment), line, experiment)
-        start = float(line.x[inside][0]) if inside.any() else float(line.x[-1])
-        yield rate(line, (e, e), inside, 16 * start, theorem="L-T1", source="Th. 3, 4", case=case, order=order)
+        start = float(line.x[inside.argmax() if inside.any() else -1])
+        yield rate(line, (e, e), inside, 16 * start, "L-T1", "Th. 3, 4", case, order)
     yield from effective_sample([c for c in lines if c.panel in ("private", "public")])
     for line in (c for c in lines if c.panel == "range"):
         dip = bootstrap(
@@ -225,9 +232,9 @@ def lpct(results: Evidence, experiment: Experiment) -> Iterator[Row]:
         share = line.mean / constants[line.panel].mean
         needed = line.x[-1] * max(share[-1] / RESOLVED, 1.0) ** (1 / e) * 16
         yield rate(
-            line, (e, e), share <= RESOLVED, needed, theorem="L-T5", source="Th. 7",
-            case="P dominates: n_P" if private else "Q dominates: n_Q",
-            order="δ^(α(α + d)(β + 1) / (d(1 + d)))" if private else "δ^(α(β + 1) / d)",
+            line, (e, e), share <= RESOLVED, needed, "L-T5", "Th. 7",
+            "P dominates: n_P" if private else "Q dominates: n_Q",
+            "δ^(α(α + d)(β + 1) / (d(1 + d)))" if private else "δ^(α(β + 1) / d)",
         )  # fmt: skip
 
 
@@ -284,15 +291,13 @@ def power(
     places = np.isfinite(estimate)
     kept = drawn[np.isfinite(drawn[:, places]).all(axis=1)][:, places]
     most = max(line.x[-1] for line in lines)
-    head: dict[str, Any] = {"theorem": "L-T2", "source": "Th. 3, (10)", "case": case, "order": order, "kind": "power",
-            "expected": (theory, theory), "over": f"n_P up to {most:g}", "lines": lines}  # fmt: skip
+    row = Row("L-T2", "Th. 3, (10)", case, order, "power", (theory, theory), over=f"n_P up to {most:g}", lines=lines)
     if places.sum() < FEWEST or len(kept) < len(drawn) / 2:
         why = f"{places.sum()} places lie on the private curve, in {len(kept) / len(drawn):.0%} of the resamples"
-        return Row(unresolved=f"{why}; all would up to n_P = {16 * most:.2g}", **head)
-    centred = x[places] - x[places].mean()
-    fit, fits = (np.log(v) @ centred / (centred @ centred) for v in (estimate[places], kept))
+        return replace(row, unresolved=f"{why}; all would up to n_P = {16 * most:.2g}")
+    fit, fits = (slope(x[places], np.log(v)) for v in (estimate[places], kept))
     low, high = np.quantile(fits, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return Row(found=Interval(float(fit), float(low), float(high)), freedom=len(lines[0].samples) - 1, **head)
+    return replace(row, found=Interval(float(fit), float(low), float(high)), freedom=len(lines[0].samples) - 1)
 
 
 def grr_rows(seed: int) -> Iterator[Row]:
@@ -335,23 +340,18 @@ def coverage_rows(seed: int) -> Iterator[Row]:
     spread = rng.standard_gamma(n_p, (2, 2, draws, leaves))
     noise = (4 / epsilon) * (spread[0] - spread[1])
     ones, ones_q = rng.binomial(private, eta), rng.binomial(public, eta)
-    outside = {"(14), C₁ = 8 log n": np.zeros(draws, dtype=bool), "Algorithm 2": np.zeros(draws, dtype=bool)}
+    outside = np.zeros((2, draws), dtype=bool)
     for k in range(1, depth + 1):
         sums = (private + noise[0], ones + noise[1], public, ones_q)
         u, v, u_q, v_q = (votes.reshape(draws, 2**k, -1).sum(axis=2) for votes in sums)
         level = 2.0 ** (depth - k + 3) * n_p / epsilon**2
-        both = np.abs(v + v_q - eta * (u + u_q))
+        both, noisy = np.abs(v + v_q - eta * (u + u_q)), level >= u
+        outside[0] |= (both > np.sqrt((32 * np.maximum(level, u) + 8 * u_q) * log_n)).any(axis=1)
         # Algorithm 2 looks at P alone where the noise switch is on
-        alone = np.where(level >= u, np.abs(v - eta * u), both)
-        printed = np.where(level >= u, 4 * level, 32 * u + 4 * u_q)
-        for name, far, square in (
-            ("(14), C₁ = 8 log n", both, 32 * np.maximum(level, u) + 8 * u_q),
-            ("Algorithm 2", alone, printed),
-        ):
-            outside[name] |= (far > np.sqrt(square * log_n)).any(axis=1)
+        far, square = np.where(noisy, np.abs(v - eta * u), both), np.where(noisy, 4 * level, 32 * u + 4 * u_q)
+        outside[1] |= (far > np.sqrt(square * log_n)).any(axis=1)
     bound = 3 / (n_p + n_q) ** 2
-    for name, failed in outside.items():
-        count = int(failed.sum())
+    for name, count in zip(("(14), C₁ = 8 log n", "Algorithm 2"), outside.sum(axis=1).tolist(), strict=True):
         low, high = scipy.stats.beta.ppf([0.025, 0.975], [count, count + 1], [draws - count + 1, draws - count])
         found = Interval(count / draws, 0.0 if count == 0 else float(low), float(high))
         yield Row(
@@ -404,8 +404,7 @@ def cost_rows(letter: str) -> Iterator[Row]:
         if order:
             counted += [("labels read to grow a tree, over p n d", order, 1, most_read, "as " + ", ".join(powers))]
         for what, states, bound, count, remark in counted:
-            found = Interval(count, count, count)
-            yield Row(theorem, source, f"{title}: {what}", states, "counted", (0.0, bound), found, remark=remark)
+            yield exact(theorem, source, f"{title}: {what}", states, (0.0, bound), count, remark)
 
 
 def mask_rows() -> Iterator[Row]:
@@ -418,20 +417,20 @@ def mask_rows() -> Iterator[Row]:
     X = np.full(masks.shape, 0.25)
     (leaves,) = UserLeaves.at_depths(tree, [1], X, masks, SampleGroups.singletons(len(masks)))
     told = float(np.mean((leaves.choices > 1) == masks[:, tree.feature[0]]))
-    says, remark = "random cuts eliminate the risk of W", "share of users; all masks of 3 features, random cuts"
-    case, found = "W at a cut feature, read off V (the compatible cells)", Interval(told, told, told)
-    yield Row(
-        "H-T3", "§3.4 (ii)", case, says, "counted", (0.0, 0.5), found, remark=f"{remark}; a guess is right in 0.5"
-    )
+    yield exact(
+        "H-T3", "§3.4 (ii)", "W at a cut feature, read off V (the compatible cells)",
+        "random cuts eliminate the risk of W", (0.0, 0.5), told,
+        "share of users; all masks of 3 features, random cuts; a guess is right in 0.5",
+    )  # fmt: skip
     n, d = 10_000, 5
     for what, says, counts, wanted in (
         ("equal", "bounds match", np.full(n, 2), (-1e-9, 1e-9)),
         ("unequal", "bounds do not match", np.where(np.arange(n) < n / 100, 0, 4), (1e-9, math.inf)),
     ):
         apart = math.log(unequal_rate(counts, d, upper=True) / unequal_rate(counts, d, upper=False))
-        case, found = f"{what} numbers of protected features, n = {n}, ε = 1", Interval(apart, apart, apart)
+        case = f"{what} numbers of protected features, n = {n}, ε = 1"
         remark = "logarithm of the upper over the lower bound, α = 1, without constants"
-        yield Row("H-T6", "§6", case, says, "counted", wanted, found, remark=remark)
+        yield exact("H-T6", "§6", case, says, wanted, apart, remark)
 
 
 def unequal_rate(counts: np.ndarray, d: int, *, upper: bool) -> float:
@@ -460,14 +459,6 @@ LABEL_DP = {
 EFFECTIVE = {"label_ldp": "N ε²", "ldp": "N ε²", "label_cdp": "N, N ε", "cdp": "N, N ε", "none": "N"}
 
 
-def facts(dataset: str) -> tuple[str, dict[str, Any]]:
-    """Task of a data set (``heavy`` for labels with moments alone) and its parameters."""
-    name, params = parse_selector(dataset)
-    manifest = load_manifest(name)
-    known = {**manifest.params, **params}
-    return "heavy" if known.get("moment") else manifest.task, known
-
-
 def expected_of(model: str, dataset: str, mask: str) -> tuple[float, float] | None:
     """Least and largest exponent that a theorem states for a model on a family under a mask; None without one."""
     name, (_, known), (shape, given) = parse_selector(dataset)[0], facts(dataset), parse_selector(mask)
@@ -492,6 +483,7 @@ def label_dp(results: Evidence, experiment: Experiment) -> Iterator[Row]:
         if line.panel.startswith("floor") or is_constant(line):
             continue
         (task, known), model = facts(line.dataset), catalogue.method(line.base).privacy
+        task = "heavy" if known["moment"] else task
         theorem, source, *_ = LABEL_DP.get((model, task), ("", "Table I"))
         places = [c for c in lines if (c.panel, c.dataset) == (line.panel, line.dataset)]
         constant = next(c for c in places if is_constant(c))
@@ -499,14 +491,14 @@ def label_dp(results: Evidence, experiment: Experiment) -> Iterator[Row]:
         expected = allowed(rate_on(model, line.dataset), ratio)
         share = line.mean / constant.mean
         case = [f"d = {known['d']}", f"β = {known['beta']:g}"]
-        case += [f"γ = {known.get('margin', 0):g}"] if task == "classification" else []
+        case += [f"γ = {known['margin']:g}"] if task == "classification" else []
         case += [f"p = {known['moment']:g}"] if task == "heavy" else []
         case += [] if math.isinf(line.epsilon) else [f"ε = {line.epsilon:g}"]
         yield rate(
             line, expected, share <= RESOLVED, line.x[-1] * max(share[-FEWEST] / RESOLVED, 1.0) ** (1 / expected[0]),
-            theorem=theorem, source=source, case=", ".join([task, names[model], *case]),
-            order=f"({EFFECTIVE[model]})^−" + " or ".join(dict.fromkeys(f"{e:.3f}" for e in expected)),
-            remark="" if math.isnan(ratio) else f"{ratio:.2f} times the risk without privacy",
+            theorem, source, ", ".join([task, names[model], *case]),
+            f"({EFFECTIVE[model]})^−" + " or ".join(dict.fromkeys(f"{e:.3f}" for e in expected)),
+            "" if math.isnan(ratio) else f"{ratio:.2f} times the risk without privacy",
         )  # fmt: skip
     panels = [(c.panel, c.dataset, c.epsilon) for c in lines if c.panel.startswith("floor")]
     for place in dict.fromkeys(panels):
@@ -521,9 +513,10 @@ def label_dp(results: Evidence, experiment: Experiment) -> Iterator[Row]:
 def floor_row(model: str, tried: Sequence[Curve]) -> Row:
     """The lowest of the methods against the bound: its mean over replications, each with signs of its own."""
     (task, known), n, epsilon = facts(tried[0].dataset), int(tried[0].x[-1]), tried[0].epsilon
+    task = "heavy" if known["moment"] else task
     bins, height = sign_cubes(known | {"n": n})
     family = {"model": model, "classes": task == "classification", "n": n, "cubes": bins ** known["d"],
-              "height": height, "moment": known.get("moment")}  # fmt: skip
+              "height": height, "moment": known["moment"]}  # fmt: skip
     *_, theorem, source = LABEL_DP[model, task]
     floor = two_point(epsilon=epsilon, **family)
     values = [c.samples[:, -1] / floor for c in tried]
@@ -557,11 +550,10 @@ def tabulate(rows: Sequence[Row]) -> pd.DataFrame:
     rows = sorted((row for row in rows if row.theorem), key=lambda row: (row.theorem[2] == "L", row.theorem))
     found = []
     for row, (verdict, word, p) in zip(rows, judge(rows), strict=True):
-        low, high = row.expected
         found.append({
-            "theorem": row.theorem, "source": row.source, "case": row.case, "order": row.order, "kind": row.kind,
-            "expected_low": low, "expected_high": high, "ours": row.found.estimate, "low": row.found.low,
-            "high": row.found.high, "range": row.over, "verdict": verdict, "word": word, "p_holm": p,
-            "unresolved": row.unresolved, "remark": row.remark,
+            **{name: getattr(row, name) for name in ("theorem", "source", "case", "order", "kind")},
+            "expected_low": row.expected[0], "expected_high": row.expected[1], "ours": row.found.estimate,
+            "low": row.found.low, "high": row.found.high, "range": row.over, "verdict": verdict, "word": word,
+            "p_holm": p, "unresolved": row.unresolved, "remark": row.remark,
         })  # fmt: skip
     return pd.DataFrame(found)
