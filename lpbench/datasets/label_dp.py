@@ -69,7 +69,7 @@ def design(m: int, d: int) -> np.ndarray:
 def _uniform(streams: Streams, params: Mapping, replication: int) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
     """Training rows, uniforms from which labels are made, and the parts of a problem that all families share."""
     X = streams.generator("X").random((params["n"], params["d"]))
-    known = {"X_train": X, "X_test": design(params["n_test"], params["d"])}
+    known: dict[str, Any] = {"X_train": X, "X_test": design(params["n_test"], params["d"])}
     known |= {"metric": "excess_risk", "replication": replication}
     return X, streams.generator("y").random(params["n"]), known
 

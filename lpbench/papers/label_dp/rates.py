@@ -122,7 +122,7 @@ def measure(line: Curve, lines: Sequence[Curve]) -> dict[str, Any]:
     constant = next(other for other in lines if other.panel == line.panel and is_constant(other))
     ratio, share = excess(line, lines), float(line.mean[-LARGEST] / constant.mean[-LARGEST])
     low, high = allowed(rate, ratio)
-    found = {
+    found: dict[str, Any] = {
         "panel": line.panel, "task": task, "model": MODEL_NAMES[model], "method": line.method, "epsilon": line.epsilon,
         "exponent_sampling": rate.sampling, "exponent_privacy": rate.privacy, "effective_sample": rate.effective,
         "expected_low": low, "expected_high": high,

@@ -1,6 +1,6 @@
 """LPCT (JMLR 2024): locally private classification trees with public data; letter L."""
 
-from lpbench.papers.lpct import claims_figures4_5, claims_figures6_10, claims_tables
+from lpbench.papers.lpct import claims_figures, claims_tables
 from lpbench.papers.lpct.causes import BOUNDS, CAUSES, INTERPRETATIONS, TOTALS
 from lpbench.papers.lpct.deviations import DEVIATIONS, REPOSITORY
 from lpbench.papers.lpct.drawings import (
@@ -26,7 +26,7 @@ PAPER = Paper(
     leaderboard=("lpct/table2",),
     letter="L",
     order=2,
-    claims=stated_claims("L", claims_figures4_5.checks, claims_figures6_10.checks, claims_tables.checks),
+    claims=stated_claims("L", claims_figures.checks, claims_tables.checks),
     configurations={"text": ("text", "tight_no_flag"), "code": ("released", "published_code")},
     judges={"figure": "code"},
     rests_on=(claims_tables.SELECTED,),
