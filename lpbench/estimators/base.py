@@ -290,8 +290,13 @@ class LocalEstimator(BaseEstimator):
         return [model.learn_grid(tasks, budgets, grid) for model, tasks, grid in sealed]
 
     def learn_grid(self, tasks: Sequence[Task], budgets: Sequence[float], grid: Grid) -> list[SweepResult]:
-        """Score the whole grid on several replications; by default one fit after the other."""
-        return [self.refitted(task, budgets, grid) for task in tasks]
+        """Score the whole grid on several replications; by default one after the other."""
+        points = expand_grid(grid)
+        return [SweepResult(self._scores(task, budgets, points)) for task in tasks]
+
+    def _scores(self, task: Task, budgets: Sequence[float], points: Sequence[dict]) -> np.ndarray:
+        """Scores of budgets and grid points on one replication; overridden where points or budgets share work."""
+        return self.refitted(task, budgets, points).values
 
     def refitted(self, task: Task, budgets: Sequence[float], grid: Grid) -> SweepResult:
         """Score every budget and grid point by a fit of its own, all on the users' same randomness.
@@ -560,6 +565,11 @@ class LocalRegressor(RegressorMixin, LocalEstimator):
             )
         self.y_range_ = users.y_range
 
+    @abstractmethod
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Predict labels for complete X of shape (m, d): ndarray of shape (m,)."""
+        raise NotImplementedError(f"{type(self).__name__}.predict")
+
     def _finish(self, predictions: np.ndarray) -> np.ndarray:
         """Post-process predictions: clip to the public range unless ``clip=False`` (costs no privacy)."""
         return np.clip(predictions, *self.y_range_) if self.clip else predictions
@@ -599,7 +609,7 @@ class LocalClassifier(ClassifierMixin, LocalEstimator):
         self.classes_ = users.classes
 
     def predict(self, X: np.ndarray) -> np.ndarray:
-        """Predict class labels for X of shape (m, d)."""
+        """Predict class labels for complete X of shape (m, d): ndarray of shape (m,)."""
         probability = self.predict_proba(X)
         return self.classes_[self._decide(probability)]
 

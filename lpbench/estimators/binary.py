@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 
 from lpbench.errors import DataError
 from lpbench.estimators.base import LocalClassifier
@@ -12,7 +14,23 @@ from lpbench.privacy import Users
 
 
 class BinaryClassifier(LocalClassifier):
-    """Base of classifiers that know two classes only."""
+    """Base of classifiers that know two classes only, and predict the second iff a score is positive."""
+
+    scale_: float = 1.0  # logits per unit of the score
+
+    @abstractmethod
+    def decision_function(self, X: np.ndarray) -> np.ndarray:
+        """Return scores of X of shape (m, d): ndarray of shape (m,), positive for the second class."""
+        raise NotImplementedError
+
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
+        """Estimate class probabilities for X of shape (m, d): ndarray of shape (m, 2)."""
+        positive = expit(self.scale_ * self.decision_function(X))
+        return np.column_stack([1.0 - positive, positive])
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        scores = self.decision_function(X)
+        return self.classes_[(scores > 0).astype(int)]
 
     def _meet(self, users: Users) -> None:
         super()._meet(users)

@@ -44,7 +44,6 @@ class PrivateMean(LocalRegressor):
         return self
 
     def predict(self, X: np.ndarray) -> np.ndarray:
-        """Predict labels for X of shape (m, d): a constant vector of shape (m,)."""
         return self._finish(np.full(self._check_predict(X).shape[0], self.mean_))
 
 
@@ -88,7 +87,6 @@ class PrivateConstant(LocalRegressor):
         return self
 
     def predict(self, X: np.ndarray) -> np.ndarray:
-        """Predict labels for X of shape (m, d): a constant vector of shape (m,)."""
         return self._finish(np.full(self._check_predict(X).shape[0], self.mean_))
 
 

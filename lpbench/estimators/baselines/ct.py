@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from lpbench.checks import check_choice
 from lpbench.errors import ConfigurationError
-from lpbench.estimators.base import Grid, LocalClassifier, SweepResult, Task, expand_grid, grouped
+from lpbench.estimators.base import LocalClassifier, Task, grouped
 from lpbench.estimators.baselines.tree_growth import CutTree, cut_class_trees, values_of_all
 from lpbench.privacy import Users
 
@@ -75,12 +75,8 @@ class CT(LocalClassifier):
         probability[:, self.tree_.grown.classes] = self.tree_.values(X)
         return probability
 
-    def learn_grid(self, tasks: Sequence[Task], budgets: Sequence[float], grid: Grid) -> list[SweepResult]:
+    def _scores(self, task: Task, budgets: Sequence[float], points: Sequence[dict]) -> np.ndarray:
         """Score the grid; depths are read from few trees, and nothing depends on the budget."""
-        points = expand_grid(grid)
-        return [SweepResult(np.tile(self._scores(task, points), (len(budgets), 1))) for task in tasks]
-
-    def _scores(self, task: Task, points: Sequence[dict]) -> np.ndarray:
         scores = np.full(len(points), np.nan)
         for shared, members in grouped(points, ["max_depth"]):
             model = clone(self).set_params(random_state=task.streams, **shared)
@@ -91,4 +87,4 @@ class CT(LocalClassifier):
             # ties go to the smaller class
             codes = trees[0].grown.classes[values_of_all(trees, test).argmax(axis=-1)]
             scores[members] = task.score(model.classes_[codes])
-        return scores
+        return np.tile(scores, (len(budgets), 1))

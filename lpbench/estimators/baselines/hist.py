@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from lpbench.checks import check_choice, check_number, check_whole
-from lpbench.estimators.base import Grid, LocalRegressor, SweepResult, Task, check_epsilon, expand_grid, grouped
+from lpbench.estimators.base import LocalRegressor, Task, check_epsilon, grouped
 from lpbench.estimators.baselines.grid_sums import NOISES, GridDevice, NamedCells, NoisyGrid
 from lpbench.estimators.lpct.votes import DISCRETE_STEP
 from lpbench.partitions import GridCells
@@ -174,7 +174,6 @@ class Hist(LocalRegressor):
         return cell_questions(GridCells(self.bins, n_features), self.epsilon, self.y_range_, self.noise)
 
     def predict(self, X: np.ndarray) -> np.ndarray:
-        """Predict labels for X of shape (m, d): ndarray of shape (m,)."""
         X = self._check_predict(X)
         return self._means(self.histogram_.at(X), self.histogram_.n)
 
@@ -182,12 +181,8 @@ class Hist(LocalRegressor):
         """Predict from the noisy sums of the queried cells, shape (2, m), of ``n`` users."""
         return self._finish(sum(self.y_range_) / 2.0 + cell_means(noisy, n, self.threshold))
 
-    def learn_grid(self, tasks: Sequence[Task], budgets: Sequence[float], grid: Grid) -> list[SweepResult]:
-        """Score the grid; budgets and thresholds share the look-ups."""
-        points = expand_grid(grid)
-        return [SweepResult(self._scores(task, budgets, points)) for task in tasks]
-
     def _scores(self, task: Task, budgets: Sequence[float], points: Sequence[dict[str, Any]]) -> np.ndarray:
+        """Score the grid; budgets and thresholds share the look-ups."""
         values, test = np.full((len(budgets), len(points)), np.nan), self._to_unit_cube(task.X_test)
         for shared, members in grouped(points, ("threshold",)):
             model = clone(self).set_params(**shared)

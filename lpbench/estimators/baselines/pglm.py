@@ -17,7 +17,7 @@ from sklearn.base import clone
 
 from lpbench.checks import check_choice
 from lpbench.errors import ConfigurationError, DataError
-from lpbench.estimators.base import Grid, SweepResult, Task, check_epsilon, expand_grid
+from lpbench.estimators.base import Task, check_epsilon
 from lpbench.estimators.baselines.released import ReleasedMoments
 from lpbench.estimators.binary import BinaryClassifier, with_constant
 from lpbench.privacy import Device, Gaussian, Records, Users
@@ -271,22 +271,8 @@ class PGLM(BinaryClassifier):
         X = self._check_predict(X)
         return unit_rows(X) @ self.coef_
 
-    def predict_proba(self, X: np.ndarray) -> np.ndarray:
-        """Estimate class probabilities for X of shape (m, d): ndarray of shape (m, 2)."""
-        scores = self.decision_function(X)
-        positive = expit(self.scale_ * scores)
-        return np.column_stack([1.0 - positive, positive])
-
-    def predict(self, X: np.ndarray) -> np.ndarray:
-        """Predict class labels for X of shape (m, d): the second class iff the score is positive."""
-        scores = self.decision_function(X)
-        return self.classes_[(scores > 0).astype(int)]
-
-    def learn_grid(self, tasks: Sequence[Task], budgets: Sequence[float], grid: Grid) -> list[SweepResult]:
-        """Score the grid; all points and budgets share sums and unit noise."""
-        return [SweepResult(self._scores(task, budgets, expand_grid(grid))) for task in tasks]
-
     def _scores(self, task: Task, budgets: Sequence[float], points: Sequence[dict]) -> np.ndarray:
+        """Score the grid; all points and budgets share sums and unit noise."""
         model = clone(self).set_params(random_state=task.streams)
         model._meet(task.users)
         test, values = unit_rows(model._to_unit_cube(task.X_test)), np.full((len(budgets), len(points)), np.nan)

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from lpbench.checks import check_choice, check_whole
 from lpbench.errors import ConfigurationError
-from lpbench.estimators.base import Grid, LocalClassifier, SweepResult, Task, check_epsilon, expand_grid
+from lpbench.estimators.base import LocalClassifier, Task, check_epsilon
 from lpbench.estimators.baselines.grid_sums import NOISES, GridDevice, NamedCells, NoisyGrid
 from lpbench.estimators.baselines.released import MOST_CELLS, ReleasedHistogram
 from lpbench.estimators.lpct.votes import (
@@ -129,26 +129,23 @@ class PHIST(LocalClassifier):
         X = self._check_predict(X)
         return self.classes_[decide(self._shares(X))]
 
-    def learn_grid(self, tasks: Sequence[Task], budgets: Sequence[float], grid: Grid) -> list[SweepResult]:
+    def _scores(self, task: Task, budgets: Sequence[float], points: Sequence[dict]) -> np.ndarray:
         """Score the grid; budgets share the look-ups."""
-        results = []
-        for task in tasks:
-            test, values = self._to_unit_cube(task.X_test), []
-            for point in expand_grid(grid):
-                model = clone(self).set_params(**point)
-                model._meet(task.users)
-                if model.version == "released":
-                    scores = np.full(len(budgets), np.nan)  # where there are too many cells
-                    if model.bins**task.users.n_features <= MOST_CELLS:
-                        shares = model._released(task.users).shares(test, list(budgets))
-                        scores = task.score(model.classes_[(shares > 0.5).astype(int)])
-                    values.append(scores)
-                    continue
-                asked = [[model.set_params(epsilon=epsilon)._question(task.users.n_features)] for epsilon in budgets]
-                votes = task.simulate(VOTE, NamedCells(asked, test))
-                values.append(task.score(model.classes_[decide(_shares(votes))]))
-            results.append(SweepResult(np.column_stack(values)))
-        return results
+        test, values = self._to_unit_cube(task.X_test), []
+        for point in points:
+            model = clone(self).set_params(**point)
+            model._meet(task.users)
+            if model.version == "released":
+                scores = np.full(len(budgets), np.nan)  # where there are too many cells
+                if model.bins**task.users.n_features <= MOST_CELLS:
+                    shares = model._released(task.users).shares(test, list(budgets))
+                    scores = task.score(model.classes_[(shares > 0.5).astype(int)])
+                values.append(scores)
+                continue
+            asked = [[model.set_params(epsilon=epsilon)._question(task.users.n_features)] for epsilon in budgets]
+            votes = task.simulate(VOTE, NamedCells(asked, test))
+            values.append(task.score(model.classes_[decide(_shares(votes))]))
+        return np.column_stack(values)
 
 
 def _shares(votes: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone
 
-from lpbench.estimators.base import Grid, LocalRegressor, SweepResult, Task, expand_grid, grouped
+from lpbench.estimators.base import LocalRegressor, Task, grouped
 from lpbench.estimators.baselines.tree_growth import TREE_PARAMETERS, CutTree, cut_trees, values_of_all
 from lpbench.estimators.private_labels import LABEL, LabelQuestion
 from lpbench.privacy import Users
@@ -38,7 +38,6 @@ class TreeRegressor(LocalRegressor):
         return cut_trees(_single(inputs), labels, settings, self._streams().integer("tree"))
 
     def predict(self, X: np.ndarray) -> np.ndarray:
-        """Predict labels for complete X of shape (m, d): ndarray of shape (m,)."""
         X = self._check_predict(X)
         return self._finish(self.tree_.values(_single(self._visible(X)))[:, 0])
 
@@ -46,12 +45,8 @@ class TreeRegressor(LocalRegressor):
         """Columns that the tree was grown on."""
         return X
 
-    def learn_grid(self, tasks: Sequence[Task], budgets: Sequence[float], grid: Grid) -> list[SweepResult]:
-        """Score the grid; points that differ in the size of the tree alone share the users' messages."""
-        points = expand_grid(grid)
-        return [SweepResult(self._scores(task, budgets, points)) for task in tasks]
-
     def _scores(self, task: Task, budgets: Sequence[float], points: Sequence[dict[str, Any]]) -> np.ndarray:
+        """Score the grid; points that differ in the size of the tree alone share the users' messages."""
         values = np.full((len(budgets), len(points)), np.nan)
         for shared, members in grouped(points, TREE_PARAMETERS):
             model = clone(self).set_params(random_state=task.streams, **shared)

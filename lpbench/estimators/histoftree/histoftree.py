@@ -90,7 +90,6 @@ class CellRegressor(LocalRegressor):
         self.n_grid_features_, self.depth_, self.bins_ = len(question.grid_columns), question.depth, question.bins
 
     def predict(self, X: np.ndarray) -> np.ndarray:
-        """Predict labels for complete features X of shape (m, d)."""
         X = self._check_predict(X)
         leaves = self.tree_.leaf_index()[self.tree_.apply(X[:, self.tree_columns_])]
         query = self._grid.locate(X[:, self.grid_columns_])

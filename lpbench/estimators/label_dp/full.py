@@ -56,12 +56,11 @@ class LDPVote(CubeClassifier):
         return bins_for_width(max(noise, sampling_width(n, d, math.log(2), **self._rule)))
 
     def predict(self, X: np.ndarray) -> np.ndarray:
-        """Predict classes for X of shape (m, d)."""
         X = self._check_predict(X)
         return self.histogram_.predict(X)
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
-        """Estimate class probabilities, shape (m, K)."""
+        """Estimate class probabilities for complete X of shape (m, d): ndarray of shape (m, n_classes)."""
         X = self._check_predict(X)
         return self.histogram_.predict_proba(X)
 
@@ -115,7 +114,6 @@ class LDPMean(BoundedRegressor):
         return bins_for_width(max(noise, sampling_width(n, d, bound**2, **self._rule)))
 
     def predict(self, X: np.ndarray) -> np.ndarray:
-        """Predict labels for X of shape (m, d)."""
         X = self._check_predict(X)
         means = cell_means(self.histogram_.at(X), self.histogram_.n, self._threshold)
         return self.centre_ + (np.clip(means, -self.truncation_, self.truncation_) if self.clip else means)

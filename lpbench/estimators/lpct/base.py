@@ -98,14 +98,13 @@ class LPCTBase(LocalClassifier):
         self._leaf_index = tree.leaf_index()
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
-        """Estimate class probabilities for X of shape (m, n_features): ndarray of shape (m, n_classes)."""
+        """Estimate class probabilities for complete X of shape (m, d): ndarray of shape (m, n_classes)."""
         X = self._check_predict(X)
         result = self.leaf_probability_[self._leaf_index[self.tree_.apply(X)]]
         result[self._outside(X)] = np.arange(self.classes_.size) == 0
         return result
 
     def predict(self, X: np.ndarray) -> np.ndarray:
-        """Predict class labels for X of shape (m, n_features)."""
         X = self._check_predict(X)
         result = self.leaf_class_[self._leaf_index[self.tree_.apply(X)]]
         result[self._outside(X)] = 0

@@ -250,7 +250,7 @@ class PrivateSelectionClassifier(PrivateSelection, LocalClassifier):
         return compare_by_differences(fitted, users, validating, epsilon, "wrong", lambda model, first: 1.0)
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
-        """Estimate class probabilities for X of shape (m, d): ndarray of shape (m, n_classes)."""
+        """Estimate class probabilities for complete X of shape (m, d): ndarray of shape (m, n_classes)."""
         X = self._check_predict(X)
         probability = np.zeros((X.shape[0], self.classes_.size))
         probability[:, self.estimator_.classes_] = self.estimator_.predict_proba(X)

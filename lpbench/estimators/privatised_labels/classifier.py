@@ -218,7 +218,7 @@ class PrivateLabelsClassifier(LocalClassifier):
         return Model(fitted, reported, correction)
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
-        """Return class probabilities for complete X of shape (m, d): ndarray of shape (m, n_classes)."""
+        """Estimate class probabilities for complete X of shape (m, d): ndarray of shape (m, n_classes)."""
         X = self._check_predict(X)
         shown = X[:, self.features_] if self.features_.size else np.zeros((X.shape[0], 1))
         return self.model_.probabilities(shown, self.classes_.size)

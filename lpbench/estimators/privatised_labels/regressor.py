@@ -122,7 +122,6 @@ class PrivateLabelsRegressor(LocalRegressor):
         return NumberQuestion(self.y_range_, channel(epsilon, on_points(known, points)))
 
     def predict(self, X: np.ndarray) -> np.ndarray:
-        """Predict labels for complete X of shape (m, d): ndarray of shape (m,)."""
         X = self._check_predict(X)
         if self.learner_ is None:
             return self._finish(np.full(X.shape[0], self.mean_))

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from scipy.special import expit
 from sklearn.base import clone
 
 from lpbench.checks import check_choice, check_number
@@ -121,16 +120,6 @@ class PSGD(BinaryClassifier):
         X = self._check_predict(X)
         return self.model_.scores(with_constant(X))
 
-    def predict_proba(self, X: np.ndarray) -> np.ndarray:
-        """Estimate class probabilities for X of shape (m, d): ndarray of shape (m, 2)."""
-        positive = expit(self.decision_function(X))
-        return np.column_stack([1.0 - positive, positive])
-
-    def predict(self, X: np.ndarray) -> np.ndarray:
-        """Predict class labels for X of shape (m, d): the second class iff the logit is positive."""
-        scores = self.decision_function(X)
-        return self.classes_[(scores > 0).astype(int)]
-
     def replications_per_batch(self, problem: Problem) -> int:
         """As many replications as keep the weights of some twenty runs in the cache."""
         d = problem.X_train.shape[1]
@@ -151,11 +140,11 @@ class PSGD(BinaryClassifier):
             model = clone(self).set_params(**setting)
             rates = [points[g].get("learning_rate", self.learning_rate) for g in members]
             for batch in batches.values():
-                scores = model._scores([tasks[r] for r in batch], budgets, rates)
+                scores = model._stacked([tasks[r] for r in batch], budgets, rates)
                 values[np.ix_(batch, range(len(budgets)), members)] = scores
         return [SweepResult(v) for v in values]
 
-    def _scores(self, tasks: Sequence[Task], budgets: Sequence[float], rates: Sequence[float]) -> np.ndarray:
+    def _stacked(self, tasks: Sequence[Task], budgets: Sequence[float], rates: Sequence[float]) -> np.ndarray:
         """Test scores of shape (replications, budgets, rates)."""
         mechanisms = [self._mechanism(epsilon, tasks[0].users.n_features) for epsilon in budgets]
         classes, orders, starts, rows = [], [], [], []

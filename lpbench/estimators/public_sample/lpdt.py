@@ -157,7 +157,6 @@ class LPDTRegressor(CellRegressor):
         return np.where(count > 0, total / np.maximum(count, 1), y.mean())
 
     def predict(self, X: np.ndarray) -> np.ndarray:
-        """Predict labels for complete features X of shape (m, d)."""
         X = self._check_predict(X)
         leaves = self.tree_.leaf_index()[self.tree_.apply(X)]
         return self._filled(self._reports.estimate(self._grid.locate(X[:, :0]), leaves), leaves)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import clone
 
-from lpbench.estimators.base import Grid, LocalClassifier, SweepResult, Task, expand_grid, grouped
+from lpbench.estimators.base import LocalClassifier, Task, grouped
 from lpbench.privacy import Users
 from lpbench.seeds import Streams
 
@@ -66,11 +66,8 @@ class IndicatorClassifier(LocalClassifier):
         total = scores.sum(axis=1, keepdims=True)
         return np.where(total > 0, scores / np.where(total > 0, total, 1.0), 1.0 / len(self.models_))
 
-    def learn_grid(self, tasks: Sequence[Task], budgets: Sequence[float], grid: Grid) -> list[SweepResult]:
+    def _scores(self, task: Task, budgets: Sequence[float], points: Sequence[dict]) -> np.ndarray:
         """Score all budgets and points; what the public sample teaches is shared."""
-        return [self._scored(task, budgets, expand_grid(grid)) for task in tasks]
-
-    def _scored(self, task: Task, budgets: Sequence[float], points: Sequence[dict]) -> SweepResult:
         values = np.empty((len(budgets), len(points)))
         for common, members in grouped(points, self._cheap):
             model = clone(self).set_params(random_state=task.streams, **common)
@@ -83,4 +80,4 @@ class IndicatorClassifier(LocalClassifier):
                     model.set_params(**points[g], epsilon=epsilon)
                     model._asked(task.users.fresh(), model.public_, task.streams)
                     values[b, g] = task.score(model.classes_[model._decide(model._probabilities(X, at_test))])
-        return SweepResult(values)
+        return values

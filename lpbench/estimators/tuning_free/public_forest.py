@@ -49,7 +49,7 @@ class PublicForest(LocalClassifier):
         return self
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
-        """Return class probabilities for X of shape (m, d): ndarray of shape (m, n_classes)."""
+        """Estimate class probabilities for complete X of shape (m, d): ndarray of shape (m, n_classes)."""
         X = self._check_predict(X)  # fails before fit
         return self._score.predict_proba(X)
 
@@ -93,7 +93,6 @@ class PublicForestRegressor(LocalRegressor):
         return self.y_range is not None
 
     def predict(self, X: np.ndarray) -> np.ndarray:
-        """Predict labels for X of shape (m, d): ndarray of shape (m,)."""
         X = self._check_predict(X)
         if self.model_ is not None:
             return self._finish(self.model_.predict(X))

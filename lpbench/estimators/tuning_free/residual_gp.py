@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import clone
 
-from lpbench.estimators.base import Grid, LocalRegressor, SweepResult, Task, check_epsilon, expand_grid
+from lpbench.estimators.base import LocalRegressor, Task, check_epsilon
 from lpbench.estimators.relabelled import RelabelledUsers
 from lpbench.estimators.tuning_free.mixture import Fitted
 from lpbench.estimators.tuning_free.public_mean import PublicMean
@@ -125,14 +125,10 @@ class ResidualGP(LocalRegressor):
     def _added(self, public: np.ndarray | None, X: np.ndarray) -> np.ndarray:
         return self._finish(self.fitted_.at(X, public))
 
-    def learn_grid(self, tasks: Sequence[Task], budgets: Sequence[float], grid: Grid) -> list[SweepResult]:
+    def _scores(self, task: Task, budgets: Sequence[float], points: Sequence[dict]) -> np.ndarray:
         """Score all budgets; public forests, kernels and the users' randomness are shared."""
-        points = expand_grid(grid)
         if any(points):
-            return super().learn_grid(tasks, budgets, points)
-        return [self._scored(task, budgets, len(points)) for task in tasks]
-
-    def _scored(self, task: Task, budgets: Sequence[float], n_points: int) -> SweepResult:
+            return super()._scores(task, budgets, points)
         model, scores = clone(self).set_params(random_state=task.streams), []
         model._meet(task.users)
         model.public_ = PublicMean.of(task.users, task.streams)
@@ -141,4 +137,4 @@ class ResidualGP(LocalRegressor):
         for epsilon in budgets:
             model.set_params(epsilon=epsilon)._asked(task.users.fresh(), model.public_, enrolled)
             scores.append(task.score(model._added(public, X)))
-        return SweepResult(np.repeat(np.array(scores)[:, None], n_points, axis=1))
+        return np.repeat(np.array(scores)[:, None], len(points), axis=1)
