@@ -61,10 +61,9 @@ class Liars:
 
     def __post_init__(self) -> None:
         check_number("liars", self.share, least=0, most=1)
-        for name, value, known in (
-            ("poison", self.poison, POISONS), ("goal", self.goal, GOALS), ("defence", self.defence, DEFENCES),
-        ):  # fmt: skip
-            check_choice(name, value, known)
+        check_choice("poison", self.poison, POISONS)
+        check_choice("goal", self.goal, GOALS)
+        check_choice("defence", self.defence, DEFENCES)
 
 
 def farthest(y: np.ndarray, y_range: tuple[float, float] | None, classes: np.ndarray | None) -> np.ndarray:
@@ -122,13 +121,11 @@ class PoisonedUsers(SimulatedUsers):
 
     def ask(self, device: Device[Any], question: Any, who: np.ndarray | None = None) -> np.ndarray:
         reports, places = super().ask(device, question, who), self._writes(who)
+        users = np.arange(self.n) if who is None else np.asarray(who)
         if places.size:
-            users = places if who is None else np.asarray(who)[places]
             reports = reports.copy()
-            reports[places] = self._written(device, question_of(question, places), users)
-        if self._liars.defence == "clip":
-            return self._cut(reports, device, question, self._records if who is None else self._records.take(who))
-        return reports
+            reports[places] = self._written(device, question_of(question, places), users[places])
+        return self._cut(reports, device, question, users)
 
     def sums(self, device: Device[Any], question: Any, by: np.ndarray | None = None) -> np.ndarray:
         """The honest users' sum by its law, and the liars' reports."""
@@ -136,22 +133,15 @@ class PoisonedUsers(SimulatedUsers):
         if not liars.size or device.columns(question) * liars.size > _MOST_NUMBERS:  # too long to write: false records
             return super().sums(device, question, by)
         honest, own = np.flatnonzero(~self._lying), question_of(question, liars)
-        rest = self.take(honest)
-        found: Any = SimulatedUsers.sums(
-            rest, device, question_of(question, honest), None if by is None else by[honest]
-        )
-        reports = self._written(device, own, liars)
-        if self._liars.defence == "clip":
-            reports = self._cut(reports, device, own, self._records.take(liars))
+        groups = (None, None) if by is None else (by[honest], by[liars])
+        found: Any = SimulatedUsers.sums(self.take(honest), device, question_of(question, honest), groups[0])
         if not isinstance(found, np.ndarray):  # sums that are drawn when they are looked up
             return super().sums(device, question, by)
-        if by is None:
-            return np.asarray(found + summed(device, reports, own, None))
-        theirs, groups = summed(device, reports, own, by[liars]), by.max() + 1
-        both = np.zeros((groups, found.shape[1]))
-        both[: len(found)] += found
-        both[: len(theirs)] += theirs
-        return both
+        reports = self._cut(self._written(device, own, liars), device, own, liars)
+        theirs = summed(device, reports, own, groups[1])
+        if by is not None:
+            found, theirs = (np.pad(part, ((0, by.max() + 1 - len(part)), (0, 0))) for part in (found, theirs))
+        return np.asarray(found + theirs)
 
     def chain(self, device: Device[Any], question: Any) -> Any:
         liars = self._writes()
@@ -160,14 +150,13 @@ class PoisonedUsers(SimulatedUsers):
         super().chain(device, question)  # which is charged; the reports are drawn again, one after the other
         streams, lying = self._root.child("poisoned chain"), self._lying if liars.size else np.zeros(self.n, dtype=bool)
         for place, user in enumerate(question.order):
-            record = self._records.take([user])
+            one = np.array([user])
             if lying[user]:
-                report = self._written(device, question, np.array([user]))
+                report = self._written(device, question, one)
             else:
-                report = device.report(record, question, device.draws(streams.child("step", place=place), 1, question))
-            if self._liars.defence == "clip":
-                report = self._cut(report, device, question, record)
-            question = question.after(report[0])
+                draws = device.draws(streams.child("step", place=place), 1, question)
+                report = device.report(self._records.take(one), question, draws)
+            question = question.after(self._cut(report, device, question, one)[0])
         return question
 
     def _written(self, device: Device[Any], question: Any, users: np.ndarray) -> np.ndarray:
@@ -175,14 +164,19 @@ class PoisonedUsers(SimulatedUsers):
         streams = self._root.child("lies")
         return worst_reports(device, question, self._records.take(users), self._opposite.take(users), streams)
 
-    def _cut(self, reports: np.ndarray, device: Device[Any], question: Any, records: Records) -> np.ndarray:
-        """Reports cut where an honest one of any label lies with probability :data:`BEYOND`; the ends are public."""
+    def _cut(self, reports: np.ndarray, device: Device[Any], question: Any, users: np.ndarray) -> np.ndarray:
+        """Clipped reports: where an honest one of any label lies with probability :data:`BEYOND`; the ends are public.
+
+        Without that defence, and under mechanisms that add no noise, reports stay as they are.
+        """
         mechanism, ends = (
             device.mechanism(question),
-            (self.y_range if self.classes is None else (0, len(self.classes) - 1)),
+            self.y_range if self.classes is None else (0, len(self.classes) - 1),
         )
-        if not isinstance(mechanism, _ADDITIVE) or ends is None or not np.isfinite(ends).all():
+        clipped = self._liars.defence == "clip" and isinstance(mechanism, _ADDITIVE)
+        if not clipped or ends is None or not np.isfinite(ends).all():
             return reports
+        records = self._records.take(users)
         inputs = np.concatenate([
             device.inputs(Records(records.X, np.full_like(records.y, end), records.mask), question) for end in ends
         ])  # fmt: skip

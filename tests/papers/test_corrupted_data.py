@@ -3,7 +3,7 @@
 import pytest
 
 from lpbench.analysis.standings import standings
-from lpbench.papers.extensions.corrupted_data import corrupted_table
+from lpbench.papers.extensions.stress import corrupted_table
 from tests.analysis.test_standings import rows, run
 from tests.reporting.fake import card
 

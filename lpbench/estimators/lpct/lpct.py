@@ -14,7 +14,7 @@ from lpbench.errors import ConfigurationError
 from lpbench.estimators.base import Task, check_epsilon, grouped
 from lpbench.estimators.lpct.base import LPCTBase, with_parameters
 from lpbench.estimators.lpct.partition import rate_depth
-from lpbench.estimators.lpct.sweep import GridAxes, Sweep
+from lpbench.estimators.lpct.sweep import CHEAP, Sweep
 from lpbench.estimators.lpct.tables import Tables, n_rows
 from lpbench.estimators.lpct.votes import (
     MECHANISMS,
@@ -179,12 +179,9 @@ class LPCT(LPCTBase):
         self, points: Sequence[dict], budgets: Sequence[float]
     ) -> Iterator[tuple[Sequence[int], Callable[[Task], Sweep] | None]]:
         """All depths, leaf sizes, weights and budgets in one pass, unless ``noise="per_user"``."""
-        for shared, members in grouped(points, GridAxes.CHEAP):
-            if shared.get("noise", self.noise) == "per_user":
-                yield members, None
-            else:
-                axes = GridAxes([points[i] for i in members], self)
-                yield members, partial(self._sweep, budgets, axes, shared)
+        for shared, members in grouped(points, CHEAP):
+            by_fits = shared.get("noise", self.noise) == "per_user"
+            yield members, None if by_fits else partial(self._sweep, budgets, [points[i] for i in members], shared)
 
-    def _sweep(self, budgets: Sequence[float], axes: GridAxes, shared: dict[str, Any], task: Task) -> Sweep:
-        return Sweep(with_parameters(self, random_state=task.streams, **shared), task, budgets, axes)
+    def _sweep(self, budgets: Sequence[float], points: Sequence[dict], shared: dict[str, Any], task: Task) -> Sweep:
+        return Sweep(with_parameters(self, random_state=task.streams, **shared), task, budgets, points)

@@ -16,36 +16,32 @@ from lpbench.estimators.lpct.family import VoteFamily
 from lpbench.estimators.lpct.tables import ScoredRows, Tables, hits_of
 from lpbench.estimators.lpct.votes import VOTE, decide, regression_function
 
-
-class GridAxes:
-    """The points of a grid that share everything but depth, weight and leaf size."""
-
-    #: Parameters over which one growth of the partition is shared.
-    CHEAP = ("depth", "public_weight", "min_samples_leaf")
-
-    def __init__(self, points: Sequence[Mapping], model: Any) -> None:
-        depths, weights, sizes = ([p.get(name, getattr(model, name)) for p in points] for name in self.CHEAP)
-        # distinct weights, pairs (depth, min_samples_leaf), and which of them each point has
-        self.weights, self.weight_index = _distinct(weights)
-        self.settings, self.setting_index = _distinct(list(zip(depths, sizes, strict=True)))
+#: Parameters over which one growth of the partition is shared.
+CHEAP = ("depth", "public_weight", "min_samples_leaf")
 
 
 class Sweep:
-    """The points of such a grid on one replication; the model carries the shared parameters."""
+    """The points of a grid that share everything but depth, weight and leaf size, on one replication.
 
-    def __init__(self, model: Any, task: Task, budgets: Sequence[float], axes: GridAxes) -> None:
+    The model carries the shared parameters.
+    """
+
+    def __init__(self, model: Any, task: Task, budgets: Sequence[float], points: Sequence[Mapping]) -> None:
         self.model, self.task, self.budgets = model, task, list(budgets)
-        self.weights, self.weight_index = axes.weights, axes.weight_index
+        depths, weights, sizes = ([p.get(name, getattr(model, name)) for p in points] for name in CHEAP)
+        # distinct weights and pairs (depth, min_samples_leaf), and which of them each point has
+        self.weights, self.weight_index = _distinct(weights)
+        settings, place = _distinct(list(zip(depths, sizes, strict=True)))
         model._check_fixed()
-        model._check_swept(self.budgets, *map(set, zip(*axes.settings, strict=True)), self.weights)
+        model._check_swept(self.budgets, set(depths), set(sizes), self.weights)
         model._meet(task.users)
         asked = [
-            [(model._resolved_depth(depth, task.users, epsilon), size) for depth, size in axes.settings]
+            [(model._resolved_depth(depth, task.users, epsilon), size) for depth, size in settings]
             for epsilon in self.budgets
         ]
         self.trees = sorted(set().union(*asked))
         position = {tree: t for t, tree in enumerate(self.trees)}
-        self.tree_index = np.array([[position[tree] for tree in row] for row in asked])[:, axes.setting_index]
+        self.tree_index = np.array([[position[tree] for tree in row] for row in asked])[:, place]
         deepest, smallest = max(p for p, _ in self.trees), min(m for _, m in self.trees)
         self.tables = Tables(model, task.users.public, model._streams(), deepest, smallest)
 

@@ -1,7 +1,7 @@
 """Our own experiments: constant baselines, tuning-free methods, ablations and sensitivity."""
 
 from lpbench.papers.extensions import stress
-from lpbench.papers.extensions.corrupted_data import MOST, MOST_ON_AVERAGE, corrupted_table
+from lpbench.papers.extensions.stress import MOST, MOST_ON_AVERAGE
 from lpbench.reporting.paper import Page, Paper
 
 WITHOUT_TUNING = (
@@ -46,7 +46,7 @@ PAPER = Paper(
         *("field/regression", "field/classification", "extensions/floor", "extensions/floor_classification"),
     ),
     compared={
-        **{f"extensions/attack_{task}": corrupted_table for task in TASKS},
+        **{f"extensions/attack_{task}": stress.corrupted_table for task in TASKS},
         **{f"extensions/liars_{task}": stress.liars_table for task in TASKS},
         **{f"extensions/groups_{task}": stress.groups_table for task in TASKS},
         "extensions/masks_strength": stress.strength_table,

@@ -1,4 +1,4 @@
-"""Tables of the stress tests: masks that give something away, users who lie, groups of people; with their findings."""
+"""Tables of the stress tests: corrupted data, masks that tell, users who lie, groups of people; with their findings."""
 
 from __future__ import annotations
 
@@ -36,6 +36,8 @@ SCENARIOS: Mapping[str, Mapping[str, Any]] = {
     "median: price": {"defence": "median"},
     "median: 10 % false reports": {"liars": 0.1, "poison": "output", "defence": "median"},
 }
+#: A method is never worse than the constant by more than noise: bounds of the geometric mean, and of any data set.
+MOST_ON_AVERAGE, MOST = 1.02, 1.10
 LEGEND = "Loss over that {}, geometric mean over data sets with its 95 % interval."
 
 
@@ -63,6 +65,36 @@ def exceptions(cases: Mapping[str, float], usual: Callable[[float], bool]) -> st
                    for where, ratio in cases.items() if not usual(ratio))[::-1]  # fmt: skip
     named = "; ".join(text for _, text in found[:5])
     return f"Otherwise in {len(found)} of {len(cases)} cells, such as {named}." if found else "No exception."
+
+
+def corrupted_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
+    """A row a kind of labels, budget and method: geometric mean of the ratio of losses, and the worst set."""
+    rows = view(rows[(rows["privacy"] != NONE) & ~rows["method"].isin(CONSTANTS)], "tuning_free")
+    rows = rows.dropna(subset=["over_constant"])
+    if rows.empty:
+        return None
+    labels = [parse_selector(name)[1].get("labels", "recorded") for name in rows["dataset"]]
+    found = []
+    for (kind, epsilon, method), part in rows.assign(labels=labels).groupby(["labels", "epsilon", "method"]):
+        worst, largest = dataset_title(part.loc[part["over_constant"].idxmax(), "dataset"]), part["over_constant"].max()
+        mean = geometric_mean(part["over_constant"]).estimate
+        found.append((str(kind), f"{epsilon:g}", method_title(str(method), cards), mean, float(largest), worst))
+    found.sort(key=lambda row: (row[0], float(row[1]), row[3]))
+    heads = ("labels", "ε", "method", "geometric mean", "largest", "data set")
+    cells = tuple((*place, f"{mean:.3f}", f"{most:.3f}", worst) for *place, mean, most, worst in found)
+    return PlainTable("Loss over that of the best private constant", heads, cells, _never_worse(found))
+
+
+def _never_worse(rows: list[tuple[str, str, str, float, float, str]]) -> str:
+    """Which methods are never worse than the constant by more than noise, and where the others are."""
+    worse: dict[str, list[str]] = {}
+    for labels, epsilon, title, mean, largest, worst in rows:
+        if mean > MOST_ON_AVERAGE or largest > MOST:
+            worse.setdefault(title, []).append(f"{labels} at ε = {epsilon} ({mean:.3f}, {largest:.3f} on {worst})")
+    kept = [title for title in dict.fromkeys(row[2] for row in rows) if title not in worse]
+    said = [f"At most {MOST_ON_AVERAGE} in the geometric mean and {MOST:.2f} on any data set everywhere: "
+            f"{'; '.join(kept) or 'no method'}."]  # fmt: skip
+    return " ".join([*said, *(f"{title} is worse with labels {'; '.join(where)}." for title, where in worse.items())])
 
 
 def strength_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
