@@ -32,7 +32,10 @@ WITH_PUBLIC = {"regression": ("field/public_sample",), "classification": ()}
 #: Experiments of ``--stress``: masks that give something away, users who lie, groups of people.
 STRESS = {
     "regression": ("extensions/masks_strength", "extensions/liars_regression", "extensions/groups_regression"),
-    "classification": ("extensions/liars_classification", "extensions/groups_classification"),
+    "classification": (
+        *("extensions/masks_strength_classification", "extensions/liars_classification"),
+        "extensions/groups_classification",
+    ),
 }
 #: The budget of a quick run.
 QUICK = 1.0

@@ -55,6 +55,17 @@ def test_liars_are_compared_with_the_same_method_without_them():
     assert "No exception" in table.remark
 
 
+def test_every_method_is_compared_with_itself_at_each_share_of_liars_and_the_least_hurt_comes_first():
+    losses = {"": 1.0, "[liars=0.05,poison=output]": 2.0, "[liars=0.1,poison=output]": 3.0,
+              "[liars=0.1,poison=input]": 1.5}  # fmt: skip
+    cells = {(m, f"{d}{given}", "aligned", 1.0, ""): v ** (1 + 9 * (m == "a"))
+             for m in CARDS for d in SETS[:2] for given, v in losses.items()}  # fmt: skip
+    table = laid_out(stress.every_method_table, cells)
+    assert table.heads[2:] == ("5 % false reports, ε = 1", "10 % false reports, ε = 1", "10 % false records, ε = 1")
+    assert [row[0] for row in table.rows] == ["B", "A"] and table.rows[0][2:] == ("2.00", "3.00", "1.50")
+    assert table.rows[1][3] == "10^5" and "leaves 0 of 2 methods" in table.finding and "that of 1 by" in table.finding
+
+
 @pytest.mark.parametrize(
     "method, expected", [("private_mean", math.inf), ("private_majority", (math.e + 1) / (math.e - 1)), ("dt", None)]
 )

@@ -48,8 +48,10 @@ PAPER = Paper(
     compared={
         **{f"extensions/attack_{task}": stress.corrupted_table for task in TASKS},
         **{f"extensions/liars_{task}": stress.liars_table for task in TASKS},
+        **{f"extensions/liars_methods_{task}": stress.every_method_table for task in TASKS},
         **{f"extensions/groups_{task}": stress.groups_table for task in TASKS},
         "extensions/masks_strength": stress.strength_table,
+        "extensions/masks_strength_classification": stress.strength_table,
         "extensions/masks_rules": stress.rules_table,
     },
     pages=(
