@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pkgutil import resolve_name
 
 import numpy as np
@@ -13,10 +14,13 @@ from lpbench.datasets.manifest import Manifest, load_manifest
 from lpbench.datasets.masks import INFORMATIVE, make_mask, read_mask, secret_bits
 from lpbench.datasets.parameters import resolve_params
 from lpbench.datasets.real import draw_real, group_names, group_numbers
-from lpbench.datasets.sources import raw_rows
+from lpbench.datasets.sources import load_table, raw_rows
 from lpbench.errors import ConfigurationError, DataError, foreign
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
+
+#: Bytes of a scenario's first replications that are kept.
+_KEPT_BYTES = 1 << 27
 
 
 def make_problem(
@@ -68,7 +72,7 @@ def mask_names(dataset: str, dataset_params: Mapping | None = None) -> list[str]
 
 
 class Draws:
-    """The replications of one scenario: what :func:`make_problem` returns, with the manifest read once.
+    """The replications of one scenario: what :func:`make_problem` returns, with manifest and table read once.
 
     Parameters
     ----------
@@ -87,14 +91,29 @@ class Draws:
         self._manifest = load_manifest(dataset)
         self._params = resolve_params(self._manifest, dataset_params)
         self._mask, self._mask_params, self._streams = mask, dict(mask_params or {}), Streams(seed)
+        synthetic = bool(self._manifest.synthetic)
+        self._draw = _draw_synthetic if synthetic else partial(draw_real, load_table(dataset))
+        self._kept: dict[int, Problem] = {}  # drawn before, without masks
+        self._room = 0  # bytes for them
+
+    def under(self, mask: str | None, mask_params: Mapping | None) -> Draws:
+        """The same replications under another mask; the first of them are kept, read-only, for the masks to come."""
+        twin = copy(self)
+        twin._mask, twin._mask_params, twin._room = mask, dict(mask_params or {}), _KEPT_BYTES
+        return twin
 
     def problem(self, replication: int) -> Problem:
         """Draw one replication."""
-        manifest, mask = self._manifest, self._mask
-        streams = self._streams.child("data", dataset=manifest.draws_as or manifest.name, replication=replication)
-        draw = _draw_synthetic if manifest.synthetic else draw_real
-        problem = draw(manifest, dict(self._params), streams, replication)
-        check_scaled(problem, manifest.name)
+        manifest, mask, problem = self._manifest, self._mask, self._kept.get(replication)
+        if problem is None:
+            streams = self._streams.child("data", dataset=manifest.draws_as or manifest.name, replication=replication)
+            problem = self._draw(manifest, dict(self._params), streams, replication)
+            check_scaled(problem, manifest.name)
+            arrays = [array for array in vars(problem).values() if isinstance(array, np.ndarray)]
+            if (replication + 1) * sum(array.nbytes for array in arrays) <= self._room:
+                for array in arrays:
+                    array.setflags(write=False)
+                self._kept[replication] = problem
         if mask is None:
             return problem
         generator = self._streams.generator("mask", dataset=manifest.name, mask=mask, replication=replication)

@@ -10,21 +10,19 @@ from lpbench.datasets import splits
 from lpbench.datasets.corruption import corrupted_labels, corrupted_public
 from lpbench.datasets.manifest import Manifest
 from lpbench.datasets.parameters import liars_of
-from lpbench.datasets.sources import load_table
 from lpbench.datasets.table import Table
 from lpbench.errors import ConfigurationError, DataError
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
 
 
-def draw_real(manifest: Manifest, params: Mapping, streams: Streams, replication: int) -> Problem:
+def draw_real(table: Table, manifest: Manifest, params: Mapping, streams: Streams, replication: int) -> Problem:
     """Split, order and scale the rows of a table.
 
     The problem's ``context`` holds ``columns`` (feature names in their order), ``groups`` (number of each feature's
     group), ``rows`` (table row of each training row) and ``scaling``; with a ``unit``, also its name, ``units`` (of
     each training row) and ``rows_per_unit``.
     """
-    table = load_table(manifest.name)
     private, public = kept_rows(table, params["deduplicate"])
     units = None if table.units is None else np.unique(table.units[private], return_inverse=True)[1]
     train, test = splits.train_test_rows(
@@ -62,9 +60,10 @@ def draw_real(manifest: Manifest, params: Mapping, streams: Streams, replication
     y = table.y if manifest.task == "regression" else table.y.astype(int)
     y, y_range = corrupted_labels(y, manifest.label_range(params["label_range"]), params["labels"], streams)
     parts = {"train": train, "test": test} | ({"public": public} if public.size else {})
-    arrays = {
-        f"X_{part}": splits.min_max_scale(table.X[rows][:, order], reference[:, order]) for part, rows in parts.items()
-    }
+    ends, arrays = np.stack([reference.min(axis=0), reference.max(axis=0)])[:, order], {}
+    for part, rows in parts.items():
+        X = table.X[rows][:, order]  # a copy, which is scaled where it lies; an order reversed is a view of it
+        arrays[f"X_{part}"] = splits.min_max_scale(X, ends, out=X if min(X.strides) > 0 else None)
     if scaling == "bounds of the manifest":
         arrays = {part: X.clip(0.0, 1.0) for part, X in arrays.items()}
     arrays |= {f"y_{part}": y[rows] for part, rows in parts.items()}

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 #: Size of the data of all replications that a method gets at once.
 BATCH_BYTES = 400_000_000
+#: The scenario of this process's last block.
+_last: dict[str, Draws] = {}
 
 
 @dataclass(frozen=True)
@@ -58,8 +60,7 @@ class Outcome:
 def execute(block: Block) -> pa.Table:
     """Compute a block's rows (pure: reads data, writes nothing)."""
     estimator = import_object(block.estimator)(**block.params)
-    mask = (block.mask or "all_private", block.mask_params)
-    draw, points = Draws(block.dataset, block.dataset_params, *mask, block.seed).problem, _Points(block)
+    draw, points = _draws(block).under(block.mask or "all_private", block.mask_params).problem, _Points(block)
     tables: list[pa.Table] = []
     replication = 0
     batch = 1
@@ -84,6 +85,15 @@ def execute(block: Block) -> pa.Table:
             tables.append(points.table(r, problem.metric, result, seconds))
         replication += len(problems)
     return pa.concat_tables(tables).unify_dictionaries()
+
+
+def _draws(block: Block) -> Draws:
+    """Replications of a scenario; those that one block has drawn are there for the next one."""
+    known = canonical_json([block.dataset, block.dataset_params, block.fingerprint, block.seed])
+    if known not in _last:
+        _last.clear()
+        _last[known] = Draws(block.dataset, block.dataset_params, seed=block.seed)
+    return _last[known]
 
 
 def _fitting(problem: Problem) -> int:

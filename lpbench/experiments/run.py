@@ -120,7 +120,8 @@ def _weight(block: Block) -> float:
 
 def _ordered(blocks: list[Block], order: str) -> list[Block]:
     if order == "longest_first":
-        return sorted(blocks, key=lambda b: -b.numbers)
+        # blocks of one scenario in a row: what one has drawn is there for the next
+        return sorted(blocks, key=lambda b: (-b.numbers, b.dataset, canonical_json(b.dataset_params)))
     if order == "shuffle":
         return random.Random(0).sample(blocks, len(blocks))
     return blocks
