@@ -67,11 +67,14 @@ class _Frame:
     def __init__(self, raw: pd.DataFrame, name: str):
         self.raw, self.name = raw, name
 
+    def wrong(self, text: str) -> DataError:
+        return DataError(f"data set {self.name!r}: {text}")
+
     def column(self, column: str) -> pd.Series:
         column = str(column)  # a name such as 2020 is a number to YAML
         if column not in self.raw.columns:
             have = ", ".join(map(str, self.raw.columns[:12])) + (", ..." if self.raw.shape[1] > 12 else "")
-            raise DataError(f"data set {self.name!r}: column {column!r} is missing; the file has {have}")
+            raise self.wrong(f"column {column!r} is missing; the file has {have}")
         return self.raw[column]
 
     def numbers(self, column: str) -> np.ndarray:
@@ -80,7 +83,7 @@ class _Frame:
         if not np.isfinite(values).all():
             row = int(np.flatnonzero(~np.isfinite(values))[0])
             cell = "nothing" if pd.isna(series.iloc[row]) else repr(str(series.iloc[row]))
-            raise DataError(f"data set {self.name!r}: column {column!r}, row {row} holds {cell}, expected a number")
+            raise self.wrong(f"column {column!r}, row {row} holds {cell}, expected a number")
         return values
 
     def days(self, column: str, written: str) -> np.ndarray:
@@ -89,9 +92,8 @@ class _Frame:
         dates = pd.to_datetime(series, format=written, errors="coerce", utc=True)
         if dates.isna().any():
             row = int(np.flatnonzero(dates.isna())[0])
-            raise DataError(
-                f"data set {self.name!r}: column {column!r}, row {row} holds {str(series.iloc[row])!r}, "
-                f"expected a date written as {written}"
+            raise self.wrong(
+                f"column {column!r}, row {row} holds {str(series.iloc[row])!r}, expected a date written as {written}"
             )
         return ((dates - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)).to_numpy(dtype=np.float64)
 
@@ -101,9 +103,8 @@ class _Frame:
         allowed = set(self.cells(column, known))
         if unknown := sorted(set(text.unique()) - allowed):
             quoted = "" if all(isinstance(v, str) for v in known) else "; in the manifest, quote words and numbers"
-            raise DataError(
-                f"data set {self.name!r}: column {column!r} holds {unknown[0]!r}, expected one of "
-                f"{', '.join(sorted(allowed))}{quoted}"
+            raise self.wrong(
+                f"column {column!r} holds {unknown[0]!r}, expected one of {', '.join(sorted(allowed))}{quoted}"
             )
         return text
 
@@ -124,12 +125,12 @@ class _Frame:
     def units(self, column: str, features: Sequence[str], public: np.ndarray | None) -> np.ndarray:
         """Number the values of a column that names persons, in the order in which they occur."""
         if column in features:
-            raise DataError(f"data set {self.name!r}: unit {column!r} is a feature, too; leave it out of `features`")
+            raise self.wrong(f"unit {column!r} is a feature, too; leave it out of `features`")
         codes, names = pd.factorize(self.column(column))
         if (codes < 0).any():
-            raise DataError(f"data set {self.name!r}: unit {column!r} is missing in row {int(np.argmin(codes))}")
+            raise self.wrong(f"unit {column!r} is missing in row {int(np.argmin(codes))}")
         if public is not None and (both := np.intersect1d(codes[public], codes[~public])).size:
-            raise DataError(f"data set {self.name!r}: {column} {names[both[0]]!r} has public and private rows")
+            raise self.wrong(f"{column} {names[both[0]]!r} has public and private rows")
         return codes
 
     def choose_rows(self, step: Mapping) -> None:
@@ -145,7 +146,7 @@ class _Frame:
         elif kind == "sample":
             self.raw = self.raw[drawn_rows(len(self.raw), argument["size"], argument["seed"])]
         else:
-            raise DataError(f"data set {self.name!r}: rows step {kind!r} must be one of {', '.join(ROWS)}")
+            raise self.wrong(f"rows step {kind!r} must be one of {', '.join(ROWS)}")
 
     def public(self, rule: Mapping, unit: str) -> np.ndarray:
         n = len(self.raw)
@@ -166,7 +167,7 @@ class _Frame:
             return (text == (counts - rule["size"]).abs().idxmin()).to_numpy()
         if "column" in rule:
             return self.is_in(rule["column"], rule["values"])
-        raise DataError(f"data set {self.name!r}: public rule {dict(rule)} must have first, sample, file or column")
+        raise self.wrong(f"public rule {dict(rule)} must have first, sample, file or column")
 
     def target(self, rule: str | Mapping) -> np.ndarray:
         if isinstance(rule, str):
@@ -182,8 +183,8 @@ class _Frame:
         values = offset + self.numbers(column)
         if not (values > 0).all():
             row = int(np.flatnonzero(values <= 0)[0])
-            raise DataError(
-                f"data set {self.name!r}: column {column!r}, row {row}: {offset:g} + the label is {values[row]:g}, "
+            raise self.wrong(
+                f"column {column!r}, row {row}: {offset:g} + the label is {values[row]:g}, "
                 "which has no logarithm; use `clip` instead of `log`"
             )
         return np.log(values)

@@ -156,9 +156,7 @@ def _source(manifest: Manifest) -> dict[str, str]:
 def level_numbers(manifest: Manifest, columns: Sequence[str]) -> np.ndarray:
     """Number the categorical features of which columns are levels: int ndarray, one entry a column, -1: of none."""
     source = _source(manifest)
-    owners = [source.get(column, "") for column in columns]
-    number = {name: k for k, name in enumerate(dict.fromkeys(filter(None, owners)))}
-    return np.array([number.get(name, -1) for name in owners], dtype=np.int64)
+    return group_numbers([source.get(column, "") for column in columns])
 
 
 def group_names(manifest: Manifest, columns: Sequence[str]) -> list[str]:
@@ -179,6 +177,6 @@ def group_names(manifest: Manifest, columns: Sequence[str]) -> list[str]:
 
 
 def group_numbers(names: Sequence[str]) -> np.ndarray:
-    """Number the groups in the order in which they first occur: int ndarray, one entry a column."""
-    number = {name: k for k, name in enumerate(dict.fromkeys(names))}
-    return np.array([number[name] for name in names], dtype=np.int64)
+    """Number the groups in the order in which they first occur: int ndarray, one entry a column; -1: of no name."""
+    number = {name: k for k, name in enumerate(filter(None, dict.fromkeys(names)))}
+    return np.array([number.get(name, -1) for name in names], dtype=np.int64)

@@ -325,6 +325,12 @@ class LocalEstimator(BaseEstimator):
         model.learn_from(users)
         return model.predict_proba(task.X_test)[:, 1] if task.metric in BY_PROBABILITY else model.predict(task.X_test)
 
+    def taught(self, users: Users, streams: Streams, **known: Any) -> Self:
+        """Learn within another method, with the parameters that are known and its own; no seed stays in the model."""
+        known |= {"random_state": streams}
+        self.set_params(**{name: value for name, value in known.items() if name in self.get_params()})
+        return self.learn_from(users).set_params(random_state=None)
+
     def for_problem(self, problem: Problem) -> Self:
         """Return a clone that knows the problem's public range of the label or classes, where these were left open."""
         return _told(clone(self), problem)

@@ -47,9 +47,6 @@ class ClassQuestion:
 class ClassDevice(Device[ClassQuestion]):
     """Randomise the own class code; features are not read."""
 
-    def mechanism(self, question: ClassQuestion) -> Mechanism:
-        return question.mechanism
-
     def inputs(self, records: Records, question: ClassQuestion) -> np.ndarray:
         """The class codes, or their one-hot vectors."""
         codes = np.asarray(records.y)

@@ -81,9 +81,10 @@ class Device(ABC, Generic[Q]):
     and other users' values, which the audit tests.
     """
 
-    @abstractmethod
     def mechanism(self, question: Q) -> Mechanism:
-        """Return the mechanism that randomises what :meth:`inputs` returns."""
+        """Return the mechanism that randomises what :meth:`inputs` returns; by default the question's ``mechanism``."""
+        own: Mechanism = question.mechanism  # type: ignore[attr-defined]
+        return own
 
     @abstractmethod
     def inputs(self, records: Records, question: Q) -> np.ndarray:

@@ -48,9 +48,6 @@ class GridCellQuestion:
 class GridCellDevice(GridDevice):
     """Send the one-hot vector of the own cell, or the centred label times that vector, with noise on every entry."""
 
-    def mechanism(self, question: GridCellQuestion) -> Laplace | DiscreteLaplace:
-        return question.mechanism
-
     def inputs(self, records: Records, question: GridCellQuestion) -> np.ndarray:
         """Vectors of shape (n, cells)."""
         vectors = np.zeros((len(records), question.cells.size))

@@ -84,9 +84,6 @@ class MomentDevice(Device[MomentQuestion]):
     The symmetric matrix is sent on and above the diagonal, in units in which the noise of all entries is the same.
     """
 
-    def mechanism(self, question: MomentQuestion) -> Gaussian:
-        return question.mechanism
-
     def inputs(self, records: Records, question: MomentQuestion) -> np.ndarray:
         """Entries of the moments, shape (n, D (D + 1) / 2 + D)."""
         X, (rows, columns) = unit_rows(records.X), question.triangle

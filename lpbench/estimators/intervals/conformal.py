@@ -59,10 +59,8 @@ class Calibrated(LocalEstimator):
         n_calibrating = max(1, round(share * users.n))
         if users.n <= n_calibrating:
             raise DataError(f"n_samples = {users.n}: a training and a calibrating user need more; pass more users")
-        given = {**known, "epsilon": epsilon, "random_state": streams.child("estimator")}
-        estimator.set_params(**{k: v for k, v in given.items() if k in estimator.get_params()})
-        estimator.learn_from(users.take(np.sort(order[n_calibrating:])))
-        estimator.set_params(random_state=None)  # no seed stays in a model
+        training = users.take(np.sort(order[n_calibrating:]))
+        estimator.taught(training, streams.child("estimator"), epsilon=epsilon, **known)
         mechanism = RandomizedResponse.for_budget(epsilon)
         self.curves_ = {level: CoverageCurve(reach, mechanism, level) for level in levels}
         question = ThresholdQuestion(estimator, score, 0.0, mechanism)

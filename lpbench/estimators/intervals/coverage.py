@@ -49,9 +49,6 @@ class ThresholdQuestion:
 class ThresholdDevice(Device[ThresholdQuestion]):
     """Answer whether the own score is at most the threshold."""
 
-    def mechanism(self, question: ThresholdQuestion) -> RandomizedResponse:
-        return question.mechanism
-
     def inputs(self, records: Records, question: ThresholdQuestion) -> np.ndarray:
         """The bits."""
         return SCORES[question.score](question.model, records.X, records.y) <= question.threshold

@@ -87,9 +87,8 @@ def fit_candidates(
     """
 
     def learned(point: Mapping[str, Any], some: Users, group: int) -> Any:
-        model, given = candidates.build(), {**known, "random_state": streams.child("candidates", group=group)}
-        model.set_params(**{k: v for k, v in given.items() if k in model.get_params()}, **point)
-        model.learn_from(some).set_params(random_state=None)  # no seed stays in a model
+        model = candidates.build().set_params(**point)
+        model.taught(some, streams.child("candidates", group=group), **known)
         if "classes" in known:
             # Devices compare predictions with class numbers, whatever the classes are called.
             model.classes_ = known["classes"]

@@ -57,9 +57,6 @@ class NumberQuestion:
 class NumberDevice(Device[NumberQuestion]):
     """Clip the label to the public range, map it to [-1, 1] and randomise it."""
 
-    def mechanism(self, question: NumberQuestion) -> Mechanism:
-        return question.mechanism
-
     def inputs(self, records: Records, question: NumberQuestion) -> np.ndarray:
         """Labels in [-1, 1]."""
         return question.unit(records.y)

@@ -105,9 +105,6 @@ class GradientFamily:
 class GradientDevice(Device[GradientQuestion]):
     """Clip the own gradient to length 1, turn it into a unit vector with the right mean, and send it by PrivUnitG."""
 
-    def mechanism(self, question: GradientQuestion) -> SignedPrivUnitG:
-        return question.mechanism
-
     def inputs(self, records: Records, question: GradientQuestion) -> np.ndarray:
         """Gradients at the broadcast weights, shape (n, D)."""
         return question.gradients(with_constant(records.X), records.y)

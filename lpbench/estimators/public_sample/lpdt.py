@@ -1,4 +1,4 @@
-"""LPDT for regression: a tree grown from a public sample, its cells filled by privatised labels and cells.
+"""LPDT with masks: a tree grown from a public sample, its cells filled by privatised labels and cells.
 
 The reports are those of HistOfTree with a grid of no feature: a label with Laplace noise, and the cell hidden among
 those that the shown features of the user allow. Under local privacy of the whole record every cell is possible.
@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import KW_ONLY, dataclass
-from typing import Self
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, Self
 
 import numpy as np
 
@@ -23,9 +23,12 @@ from lpbench.estimators.histoftree.rounds import Split, public_features
 from lpbench.estimators.histoftree.setting import PublicMask, TreeSetting
 from lpbench.estimators.histoftree.user_cells import UserCells
 from lpbench.estimators.private_labels import LABEL
+from lpbench.estimators.relabelled import Indicator, RelabelledUsers
+from lpbench.estimators.tuning_free.indicators import IndicatorClassifier
 from lpbench.estimators.tuning_free.public_score import NOTE
 from lpbench.partitions import TreePartition, grow_cart, grow_max_edge
-from lpbench.privacy import Users
+from lpbench.privacy import PublicSample, Users
+from lpbench.seeds import Streams
 
 
 @dataclass(eq=False, repr=False)
@@ -166,3 +169,64 @@ class LPDTRegressor(CellRegressor):
         count, total = sums
         filled = count > self._least_count
         return self._finish(np.where(filled, total / np.where(filled, count, 1.0), self._leaf_means[leaves]))
+
+
+#: Parameters of the regressor.
+_TREE = ("epsilon", "depth", "min_samples_leaf", "label_share", "rule", "mechanism")
+
+
+@dataclass(eq=False, repr=False)
+class PublicTreeClassifier(IndicatorClassifier):
+    """HistOfTree with a tree of public labels, for classes: :class:`lpbench.estimators.LPDTRegressor` on indicators.
+
+    Parameters
+    ----------
+    epsilon, depth, min_samples_leaf, label_share, rule, mechanism
+        See :class:`lpbench.estimators.LPDTRegressor`.
+    domain, classes, random_state
+        See :class:`~lpbench.estimators.base.LocalClassifier`.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Public.
+    models_ : list of LPDTRegressor
+    guarantee_ : Guarantee
+    """
+
+    rounding = "sums as wide as the processor's vectors"
+
+    epsilon: float = 1.0
+    depth: int = field(default=2, kw_only=True)
+    min_samples_leaf: int = field(default=10, kw_only=True)
+    label_share: float = field(default=0.5, kw_only=True)
+    rule: str = field(default="max_edge", kw_only=True)
+    mechanism: str = field(default="grr", kw_only=True)
+    domain: Any = field(default=(0.0, 1.0), kw_only=True)
+
+    _cheap = _TREE
+
+    def _asked(self, users: Users, public: None, streams: Streams) -> Self:
+        self.public_, n_classes = public, self.classes_.size
+        if self._reads(users):
+            users.note(NOTE)
+        if n_classes == 2:
+            self.models_ = [self._regress(users, 1, streams)]
+            return self
+        # Of more classes the users are divided evenly at random, so that each answers for one at the whole budget.
+        order = streams.generator("class groups").permutation(users.n)
+        groups = np.array_split(order, n_classes) if n_classes > 2 else []
+        self.models_ = [
+            self._regress(users.take(group), k, streams.child("class", number=k)) for k, group in enumerate(groups)
+        ]
+        return self
+
+    def _regress(self, users: Users, k: int, streams: Streams) -> LPDTRegressor:
+        """Return a regressor that has learned users' indicators of class k; ``streams`` is the curator's."""
+        rows = users.public
+        labels = None if rows is None else PublicSample(rows.X, (rows.y == k).astype(float))
+        asked = RelabelledUsers(users, Indicator(k), (0.0, 1.0), labels)
+        return LPDTRegressor().taught(asked, streams, **{name: getattr(self, name) for name in _TREE})
+
+    def _estimate(self, k: int, X: np.ndarray, model: LPDTRegressor, public: None) -> np.ndarray:
+        return model.predict(X)

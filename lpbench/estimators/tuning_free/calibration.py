@@ -37,9 +37,6 @@ class SubsetQuestion:
 class SubsetDevice(Device[SubsetQuestion]):
     """Locate the own record in the cells of the score, and hide it at the whole budget."""
 
-    def mechanism(self, question: SubsetQuestion) -> SubsetSelection:
-        return question.mechanism
-
     def inputs(self, records: Records, question: SubsetQuestion) -> np.ndarray:
         """``cell * n_classes + class`` of each record, shape (n,)."""
         if question.score is None or question.cells is None:
