@@ -99,6 +99,12 @@ def _address(file: Path) -> str:
     return next((a for a in addresses if make_url(a).database == str(file)), f"sqlite:///{file}")
 
 
+def has_file(uri: str) -> bool:
+    """Whether a store is a server, or a file that is there."""
+    file = _file_of(uri)
+    return file is None or (file.is_file() and file.stat().st_size > 0)
+
+
 def experiment_pages(uri: str) -> dict[str, str]:
     """Where the interface shows the runs of each logged experiment, as model training, by the experiment's name."""
     with _store(uri) as client:
@@ -186,7 +192,7 @@ def _store(uri: str) -> Iterator:
         with locked(file.with_name(f".{file.name}.lock")) if file else nullcontext():
             if file:
                 _do_not_wait_for_the_disk()
-                if not file.is_file() or not file.stat().st_size:
+                if not has_file(uri):
                     _make(file)
                 with closing(sqlite3.connect(file)) as found:  # MLflow tries for minutes to open what is no database
                     found.execute("SELECT version_num FROM alembic_version")

@@ -48,16 +48,18 @@ def command(tracking_uri: str | None, port: int, results: Path) -> int:
     server = [sys.executable, "-m", "mlflow", "server", "--backend-store-uri", uri, "--host", _HOST, "--workers", "1"]
     server += ["--uvicorn-opts", "--log-level=warning"]
     print("MLflow is starting (its telemetry is switched off); new results are logged first ...", flush=True)
-    tracking.experiment_pages(uri)  # makes a local store before the server opens it
     if written := track_results(results, tracking_uri):
         print(f"{written} runs written", flush=True)
+    if not tracking.has_file(uri):
+        tracking.experiment_pages(uri)  # makes a local store before the server opens it
     # a terminated command takes the server with it
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     process = subprocess.Popen([*server, "--port", str(port)], env={**os.environ, **_SETTINGS})
     try:
+        pages = tracking.experiment_pages(uri)  # while the server starts: both import MLflow for seconds
         _wait(process, port)
         address = f"http://{_HOST}:{port}/"
-        for name, page in tracking.experiment_pages(uri).items():
+        for name, page in pages.items():
             print(f"{name:<12} {address}{page}")
         print(f"{address}#/experiments?workflowType=machine_learning (Ctrl-C ends it)", flush=True)
         return process.wait()
