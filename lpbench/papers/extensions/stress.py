@@ -12,7 +12,7 @@ import pandas as pd
 import scipy
 
 from lpbench.analysis.rates import Interval
-from lpbench.analysis.standings import NONE, geometric_mean, view
+from lpbench.analysis.standings import FAIR, NONE, geometric_mean, view
 from lpbench.analysis.summary import CONSTANTS
 from lpbench.datasets.masks import posterior_odds
 from lpbench.errors import LpbenchError
@@ -42,8 +42,8 @@ LEGEND = "Loss over that {}, geometric mean over data sets with its 95 % interva
 
 
 def fixed(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows at the one setting that a method states, with the data set apart from its parameters."""
-    rows = view(rows, "tuning_free")
+    """Rows at the one setting that a method states or chooses, with the data set apart from its parameters."""
+    rows = view(rows, FAIR)
     parsed = [parse_selector(name) for name in rows["dataset"]]
     return rows.assign(base=[name for name, _ in parsed], given=[params for _, params in parsed])
 
@@ -275,7 +275,9 @@ def groups_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
         f"{len(wider)} cells"
     )
     against = [where for where, z in wider.items() if (z < -1 if more >= less else z > 1)]
-    remark = f"Against it: {'; '.join(against) or 'no cell'}."
+    remark = f"Against it: {'; '.join(against[:5]) or 'no cell'}" + (
+        f"; {len(against) - 5} more." if against[5:] else "."
+    )
     effect = geometric_mean(geometric_mean(gap / attribute[d, True][place] for place, gap in part.items()).estimate
                             for (d, is_shown), part in attribute.items() if not is_shown)  # fmt: skip
     if attribute:
