@@ -41,6 +41,12 @@ def coded(text: str) -> Markup:
     )
 
 
+def contents(body: str) -> list[tuple[str, Markup]]:
+    """Identifiers and texts of a page's headings of the second level, also of those that open a fold."""
+    found = re.findall(r'<(?:h2|details class="group") id="([^"]+)".*?>(?:<summary><h2>)?(.*?)</h2>', body)
+    return [(name, Markup(text)) for name, text in found]
+
+
 def in_symbols(text: str) -> str:
     """Words of a paper in symbols: ``epsilon <= 1`` is ``ε ≤ 1``."""
     text = re.sub(r"\b(?:[Ee]psilon|eps)\b", "ε", text)
@@ -59,9 +65,10 @@ def _environment() -> jinja2.Environment:
         keep_trailing_newline=True,
         undefined=jinja2.StrictUndefined,
     )
-    made.globals |= {"root": "", "made": {}, "stored": True}
+    made.globals |= {"root": "", "made": {}, "stored": True, "with_contents": False}
     made.filters |= {
         "coded": coded,
+        "contents": contents,
         "entry": lambda text: str(text).replace("|", r"\|"),
         "in_symbols": in_symbols,
         "printed": in_print,

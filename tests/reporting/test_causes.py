@@ -10,11 +10,11 @@ import pytest
 from lpbench.analysis.numbers import DIFFERENT, by_configuration, counts, judged_numbers
 from lpbench.experiments.results import RECORD, Results
 from lpbench.papers.histoftree import PAPER
+from lpbench.reporting.figures.numbers import draw_numbers
 from lpbench.reporting.interpretations import Bound, Interpretations, Step
 from lpbench.reporting.number_table import met_numbers, read_numbers, write_numbers
 from lpbench.reporting.pages import causes as page
 from lpbench.reporting.published import published_cells
-from lpbench.reporting.render import render
 from tests.reporting.fake import CARDS, bare, experiment, scores_of
 from tests.reporting.store import put
 
@@ -107,10 +107,11 @@ def test_pages_are_filters(results, tmp_path):
     said, explained = page.said(rows[rows["artefact"] == NAME])
     assert said.startswith("0 of 120 numbers met under the text") and "under inferred: 80 of 120" in said
     assert re.fullmatch(r"120 missed: 10 met by inferred, \d+ suspected, \d+ unexplained\.", explained)
-    drawn = page.dots(rows)
-    assert sum(path.count("h0") for row in drawn["rows"] for _, path in row.paths) == 120
-    assert [row.href for row in drawn["rows"]] == ["histoftree.html#table-1"]
-    assert render("numbers_svg.html.j2", dots=drawn, links=True).count("<a href") == 1
+    [drawn] = draw_numbers(judged_numbers(rows).assign(line="Table 1"), tmp_path)
+    text = drawn.read_text(encoding="utf-8")
+    assert all(f">{words}<" in text for words in ("Table 1", "0 met", "10 missed with a reason", "110 unexplained"))
+    # a dot is a move and a line of a path that ends round; seven lines of the grid have one of each
+    assert sum(d.count("M") for d in re.findall(r'<path d="([^"]+)" clip-path', text)) == 120 + 7
     assert [line["numbers"] for line in page.misses(rows, CARDS) if line["standing"] == "met by inferred"] == [10]
 
 
@@ -129,4 +130,4 @@ def test_an_impossible_number_is_not_the_largest_miss(results, tmp_path):
 
 def test_without_results_there_is_nothing_to_explain(tmp_path):
     numbers = read_numbers(tmp_path)
-    assert page.causes_of(PAPER, numbers, Results(tmp_path)) is None and page.dots(numbers) is None
+    assert page.causes_of(PAPER, numbers, Results(tmp_path)) is None and draw_numbers(numbers, tmp_path) == []

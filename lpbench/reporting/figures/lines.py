@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -53,42 +54,58 @@ def draw_lines(
     found = [_bare(c, default) for c in labelled_curves(experiment, table, cards, selection)]
     if not any(len(c.x) > 1 for c in found):
         return []
-    panels = sorted({c.panel for c in found})
     metric = table.loc[table["metric"] != "", "metric"].iloc[0]
+    looks, paper = _looks(found), style.printed_width()
+    under = published_curves(experiment.name, found) if selection == "oracle" and not paper else []
+    places = sorted({c.panel for c in found})
+    panels = {p: (_panel_title(p, found) if p else "", axis_of(experiment, p)) for p in places}
+    text = CHOSEN[selection].capitalize() if selection != "oracle" else ""
+    most = 1 if paper and paper <= style.WIDTHS["column"] else _COLUMNS
     with style.look():
-        paper = style.printed_width()
-        columns = min(len(panels), 1 if paper and paper <= style.WIDTHS["column"] else _COLUMNS)
-        rows = -(-len(panels) // columns)
-        looks = _looks(found)
-        under = published_curves(experiment.name, found) if selection == "oracle" and not paper else []
-        scale = _SCALES.get(metric, 1.0)
-        found, under = (
-            [c if scale == 1 else replace(c, mean=scale * c.mean, se=scale * c.se) for c in part]
+        handles = _legend(found, looks, bool(under), default)
+    return draw_panels(found, panels, metric, partial(_look, looks), handles, most, text, folder / name, under)
+
+
+@style.look()
+def draw_panels(
+    found: Sequence[Curve],
+    panels: Mapping[str, tuple[str, str]],  # title and axis of each
+    metric: str,
+    look: Callable[[Curve], dict[str, Any]],
+    handles: Sequence[Any],  # of the legend
+    most: int,  # panels side by side
+    text: str,
+    path: Path,
+    under: Sequence[Curve] = (),  # of print
+) -> list[Path]:
+    """Draw curves in panels, with one legend below all of them."""
+    paper, scale = style.printed_width(), _SCALES.get(metric, 1.0)
+    columns = min(len(panels), most)
+    rows = -(-len(panels) // columns)
+    # one panel is as wide as a small screen; the legend begins at the left, where such a screen shows it
+    across = 2 if max(len(str(h.get_label())) for h in handles) <= 34 else 1
+    across = across if columns == 1 else across + 1
+    width, lines = (5.2 if columns == 1 else 3.9 * columns), -(-len(handles) // across)
+    size = width, 3.1 * rows + 0.19 * lines + 0.2
+    if paper:
+        across = style.legend_columns([str(h.get_label()) for h in handles], paper)
+        size = paper, 0.75 * paper / columns * rows + 0.15 * -(-len(handles) // across) + 0.1
+    figure, axes = style.pyplot().subplots(rows, columns, figsize=size, squeeze=False)
+    for ax in axes.flat[len(panels) :]:
+        ax.set_axis_off()
+    for ax, (panel, (title, axis)) in zip(axes.flat, panels.items(), strict=False):
+        mine, theirs = (
+            [c if scale == 1 else replace(c, mean=scale * c.mean, se=scale * c.se) for c in part if c.panel == panel]
             for part in (found, under)
         )
-        handles = _legend(found, looks, bool(under), default)
-        # one panel is as wide as a small screen; the legend begins at the left, where such a screen shows it
-        across = 2 if max(len(str(h.get_label())) for h in handles) <= 34 else 1
-        across = across if columns == 1 else across + 1
-        width, lines = (5.2 if columns == 1 else 3.9 * columns), -(-len(handles) // across)
-        size = width, 3.1 * rows + 0.19 * lines + 0.2
-        if paper:
-            across = style.legend_columns([str(h.get_label()) for h in handles], paper)
-            size = paper, 0.75 * paper / columns * rows + 0.15 * -(-len(handles) // across) + 0.1
-        figure, axes = style.pyplot().subplots(rows, columns, figsize=size, squeeze=False)
-        for ax in axes.flat[len(panels) :]:
-            ax.set_axis_off()
-        for ax, panel in zip(axes.flat, panels, strict=False):
-            _panel(ax, [c for c in found if c.panel == panel], under, axis_of(experiment, panel), metric, looks)
-            if panel:
-                ax.set_title(_panel_title(panel, found), loc="left")
-        for ax in axes[:, 0]:
-            ax.set_ylabel(_METRIC_NAMES.get(metric, metric))
-        figure.legend(handles=handles, loc="outside lower left", ncols=across, frameon=False, handlelength=2.8)
-        if selection != "oracle" and not paper:
-            style.heading(figure, CHOSEN[selection].capitalize())
-        # the papers' own figures are bitmaps too, for slides
-        return style.save(figure, folder, name)
+        _panel(ax, mine, theirs, axis, metric, look)
+        ax.set_title(title, loc="left")
+    for ax in axes[:, 0]:
+        ax.set_ylabel(_METRIC_NAMES.get(metric, metric))
+    figure.legend(handles=handles, loc="outside lower left", ncols=across, frameon=False, handlelength=2.8)
+    if text and not paper:
+        style.heading(figure, text)
+    return style.save(figure, path.parent, path.name)
 
 
 def _bare(curve: Curve, default_variant: str) -> Curve:
@@ -142,7 +159,7 @@ def _looks(found: Sequence[Curve]) -> dict[str, dict]:
     }
 
 
-def _look(curve: Curve, looks: Mapping) -> dict:
+def _look(looks: Mapping, curve: Curve) -> dict[str, Any]:
     by_budget = looks["by_budget"][""]
     line = looks["line"].get(curve.variant, looks["line"].get(curve.label, "-"))
     return {
@@ -153,21 +170,20 @@ def _look(curve: Curve, looks: Mapping) -> dict:
 
 
 def _panel(
-    ax: style.Axes, found: Sequence[Curve], under: Sequence[Curve], axis: str, metric: str, looks: Mapping
+    ax: style.Axes, found: Sequence[Curve], under: Sequence[Curve], axis: str, metric: str, look: Callable
 ) -> None:
     places = np.unique(np.concatenate([c.x for c in found]))
     position = _positions(axis, places)
-    for curve in (c for c in under if c.panel == found[0].panel):
+    for curve in under:
         keep = np.isin(curve.x, places)
         x = np.array([position[v] for v in curve.x[keep]])
-        ax.plot(x, curve.mean[keep], linewidth=1.1, zorder=4, **(_look(curve, looks) | _UNDER))
+        ax.plot(x, curve.mean[keep], linewidth=1.1, zorder=4, **(look(curve) | _UNDER))
     for curve in found:
         x = np.array([position[v] for v in curve.x])
-        look = _look(curve, looks)
         margin = BAND * np.nan_to_num(curve.se)
         band = (curve.mean - margin, curve.mean + margin)
-        ax.fill_between(x, *band, color=look["color"], alpha=0.13, linewidth=0, zorder=2)
-        ax.plot(x, curve.mean, zorder=3, **look)
+        ax.fill_between(x, *band, color=look(curve)["color"], alpha=0.13, linewidth=0, zorder=2)
+        ax.plot(x, curve.mean, zorder=3, **look(curve))
     _x_axis(ax, axis, places, position, metric)
     values = np.concatenate([c.mean for c in found])
     if metric == "excess_risk" or (
@@ -210,32 +226,26 @@ def _x_axis(ax: style.Axes, axis: str, places: np.ndarray, position: Mapping, me
 
 def _legend(found: Sequence[Curve], looks: Mapping, published: bool, default_variant: str) -> list[Any]:
     """Entries for each dimension that varies, not for each of their products."""
-    by_budget = looks["by_budget"][""]
+    by_budget, line = looks["by_budget"][""], partial(style.pyplot().Line2D, [], [])
     handles = []
-    kinds = list(dict.fromkeys(c.label for c in found))
     several_variants = len({c.variant for c in found}) > 1
-    for kind in kinds:
-        example = next(c for c in found if c.label == kind)
-        look = _look(example, looks)
+    for kind in dict.fromkeys(c.label for c in found):
+        look = _look(looks, next(c for c in found if c.label == kind))
         if several_variants:
             look["linestyle"] = "-"
         if by_budget:
             look["color"] = style.COLOURS[6]
-        handles.append(style.pyplot().Line2D([], [], label=kind, **look))
+        handles.append(line(label=kind, **look))
     if by_budget:
         for budget in sorted({c.epsilon for c in found}):
             text = f"ε = {budget:g}" + (" (non-private)" if budget >= NON_PRIVATE_EPSILON else "")
             text = "non-private" if math.isinf(budget) else text
-            handles.append(style.pyplot().Line2D([], [], color=looks["colour"][budget], linewidth=4, label=text))
+            handles.append(line(color=looks["colour"][budget], linewidth=4, label=text))
     if several_variants:
-        for variant, line in looks["line"].items():
+        for variant, style_of in looks["line"].items():
             text = variant.replace("_", " ") or default_variant
-            handles.append(style.pyplot().Line2D([], [], color=style.GREY, linestyle=line, label=f"variant: {text}"))
+            handles.append(line(color=style.GREY, linestyle=style_of, label=f"variant: {text}"))
     if published:
-        handles.append(
-            style.pyplot().Line2D([], [], color=style.GREY, marker="o", label="published (read off)", **_UNDER)
-        )
-    handles.append(
-        style.pyplot().Line2D([], [], color=style.GREY, linewidth=7, alpha=0.15, label=f"± {BAND:g} standard errors")
-    )
+        handles.append(line(color=style.GREY, marker="o", label="published (read off)", **_UNDER))
+    handles.append(line(color=style.GREY, linewidth=7, alpha=0.15, label=f"± {BAND:g} standard errors"))
     return handles

@@ -14,7 +14,7 @@ from lpbench.analysis.variants import bare_name
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
 from lpbench.reporting.figures import style
-from lpbench.reporting.figures.budgets import ACROSS, draw_budgets
+from lpbench.reporting.figures.budgets import draw_budgets
 from lpbench.reporting.figures.comparisons import Part, is_constant, leading, parts
 from lpbench.reporting.paper import paper_of
 from lpbench.reporting.printed_names import CHOSEN, method_title
@@ -23,6 +23,8 @@ from lpbench.selectors import parse_selector
 #: Height of a line of names, what title and axis of a row of panels take, and width of a panel, in inches.
 _LINE, _AROUND, _PANEL = 0.165, 0.85, 2.2
 _WIDTH = 8.4
+#: With more data sets and methods than that, scores against the budget are left to the explorer.
+_MANY = 5
 #: Fewer methods say nothing in a diagram of average ranks.
 LEAST_METHODS = 3
 #: Ends of the names of the standard plots, in the order in which a page shows them.
@@ -121,6 +123,6 @@ def draw_standard(
     found = parts(summary, selection)
     written = draw_ranks(found, folder, stem + RANKS, selection, experiment, cards)
     sets, methods = ({name for part in found for name in getattr(part.means, axis)} for axis in ("index", "columns"))
-    if min(len(sets), len(methods)) <= ACROSS:
+    if min(len(sets), len(methods)) <= _MANY:
         written += draw_budgets(found, folder, stem + BUDGETS, selection, cards)
     return written

@@ -44,10 +44,8 @@ def audit_page(folder: Path) -> dict:
     found, tables = _found(folder), {name: _table(folder / file) for name, file in FURTHER.items()}
     verdict = _verdict(found, tables["mutants"])
     tables["mutants"] = _by_mutant(tables["mutants"])
-    known = {}
+    rows = [_covered(row) for row in tables["libraries"][1]] if tables["libraries"] else []
     if tables["libraries"]:
-        rows = [_covered(row) for row in tables["libraries"][1]]
-        known = {"audited_libraries": len(rows)}
         tables["libraries"] = tables["libraries"][0], [row for row in rows if row[-2] != WITHIN]
     methods = _in_words(found["methods"])
     settings = [parse_selector(row[0])[1] for row in found["methods"]["rows"]]
@@ -61,7 +59,8 @@ def audit_page(folder: Path) -> dict:
         "released": released,
         "released_heads": _RELEASED,
         "further": tables,
-        **known,
+        "audited_libraries": len(rows),
+        "files": [n for n in ("audit.md", FILE, "audit.csv", *FURTHER.values()) if (folder / n).is_file()],
     }
 
 

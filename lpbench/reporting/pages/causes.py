@@ -1,25 +1,22 @@
-"""Published numbers on pages: counts, misses, their causes, interpretations that were tried, and a dot a number.
+"""Published numbers on pages: counts, misses, their causes, and interpretations that were tried.
 
 Everything is a filter of ``numbers.csv``.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from lpbench.analysis.numbers import (
     DIFFERENT,
-    FOUND,
     IMPOSSIBLE,
     NEAR,
     NUMBER,
     SAME,
-    UNEXPLAINED,
     by_configuration,
     counts,
     in_words,
@@ -31,14 +28,9 @@ from lpbench.experiments.results import Results
 from lpbench.reporting.interpretations import SUPPORT, Interpretations
 from lpbench.reporting.number_table import TRIED
 from lpbench.reporting.numbers import per_cent
-from lpbench.reporting.pages.names import group_of, label_of
-from lpbench.reporting.paper import Paper, page_of, papers
+from lpbench.reporting.paper import Paper
 from lpbench.reporting.printed_names import dataset_title, method_title
 
-#: The picture of all numbers: file, width, room for labels, radius of a dot.
-PICTURE, WIDTH, LEFT, RADIUS = "numbers.svg", 760, 150, 1.6
-#: Places on the axis, ours over print, of ratios of errors and of accuracies; beyond the last a dot stands at the end.
-RATIOS, ACCURACIES = (0.5, 0.7, 0.85, 1, 1.2, 1.4, 2), (1 / 1.1, 0.95, 1, 1.05, 1.1)
 #: How many numbers of one cause are named; ``numbers.csv`` has all.
 NAMED = 6
 #: Ratio beyond which the largest miss is called a factor.
@@ -111,9 +103,13 @@ def causes_of(paper: Paper, numbers: pd.DataFrame, results: Results) -> dict[str
         return None
     tried = {(s.reading, s.method.partition("[")[2]) for i in paper.interpretations for s in i.steps[1:]}
     shown = [found for candidates in paper.interpretations if (found := steps_of(candidates, rows))]
+    counted = ("compared", "met", "same", "impossible", "explained", "found", "chance", "unexplained")
+    totals = [
+        [n["what"].capitalize(), n["configuration"] + " (judges)" * bool(n["judges"]), *(n[key] for key in counted)]
+        for n in by_configuration(rows)
+    ]
     said = in_words(judged_numbers(rows))
-    return {"said": said, "tried": len(tried), "totals": by_configuration(rows), "bounds": evidence,
-            "interpretations": shown}  # fmt: skip
+    return {"said": said, "tried": len(tried), "totals": totals, "bounds": evidence, "interpretations": shown}
 
 
 def bounds(paper: Paper, results: Results) -> list[dict[str, str]]:
@@ -152,57 +148,3 @@ def steps_of(candidates: Interpretations, rows: pd.DataFrame) -> dict[str, Any] 
         })  # fmt: skip
     tolerance = f"{100 * candidates.tolerance:g} {'%' if candidates.relative else 'pp'}"
     return {"what": candidates.what, "steps": steps, "unexplained": candidates.unexplained, "tolerance": tolerance}
-
-
-#: What a dot says: its class and words.
-KINDS = {"met": "met", "explained": "missed with a reason", "open": "unexplained", "impossible": "impossible in print"}
-
-
-class Row(NamedTuple):
-    """A line of the picture: its label, the height of its axis, its artefact's address, and a path a kind of dots."""
-
-    label: str
-    y: float
-    href: str
-    paths: list[tuple[str, str]]
-
-
-def dots(numbers: pd.DataFrame) -> dict[str, Any] | None:
-    """Lay out one dot a judged number, ours over print, a line a table or figure; None without any."""
-    judged = judged_numbers(numbers)
-    if judged.empty:
-        return None
-    judged = judged.assign(kind=[_kind(row) for row in judged.to_dict("records")])
-    titles = {paper.name: paper.short for paper in papers()}
-    rows: list[Row] = []
-    ticks: list[tuple[float, float, float, str]] = []
-    y = 30.0
-    figure = judged["artefact"].str.replace(r"(figure\d+)[a-z]$", r"\1", regex=True)
-    for unit, whole in judged.groupby("unit", sort=False):
-        places, top = RATIOS if unit == "ratio" else ACCURACIES, y
-        end, half = math.log(places[-1]), (WIDTH - LEFT) / 2
-        for name, part in whole.groupby(figure, sort=False):
-            at = half * (1 + np.log(part["ours"] / part["published"]) / end)
-            columns = (np.clip(at, 4, 2 * half - 4) / (2 * RADIUS)).round().astype(int)
-            heights = part.groupby(columns).cumcount()
-            y += 2 * RADIUS * (int(heights.max()) + 1) + 8
-            # a stroke without length and with round ends is a dot
-            spots = zip(LEFT + 2 * RADIUS * columns, y - 2 * RADIUS * heights - 4, strict=True)
-            dot = [f"M{across:.1f} {up:.1f}h0" for across, up in spots]
-            drawn = pd.Series(dot, index=part.index).groupby(part["kind"]).sum()
-            first = part["artefact"].iloc[0]
-            href = f"{page_of(first)}.html#{group_of(first)[0]}"
-            rows.append(Row(f"{titles[part['paper'].iloc[0]]}, {label_of(name)}", y, href, list(drawn.items())))
-        ticks += [(LEFT + half * (1 + math.log(v) / end), top, y + 2, f"× {v:.3g}") for v in places]
-        y += 30
-    key = [(kind, f"{(judged['kind'] == kind).sum():,} {words}") for kind, words in KINDS.items()]
-    return {"rows": rows, "ticks": ticks, "width": WIDTH, "height": y, "radius": RADIUS, "key": key,
-            "sentence": in_words(judged)}  # fmt: skip
-
-
-def _kind(row: Mapping[str, Any]) -> str:
-    if row["met"] != DIFFERENT:
-        return "met"
-    if row["standing"] == IMPOSSIBLE:
-        return "impossible"
-    return "open" if row["standing"] in (FOUND, UNEXPLAINED, "suspected") else "explained"

@@ -23,11 +23,11 @@ from lpbench.experiments.method import Method
 from lpbench.files import write_text
 from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.figures.curves import axis_of
+from lpbench.reporting.number_table import cell_name
 from lpbench.reporting.numbers import for_script
 from lpbench.reporting.pages.leaderboard import PROTECTS
 from lpbench.reporting.paper import paper_of
 from lpbench.reporting.printed_names import card_of, dataset_title, method_title
-from lpbench.reporting.published import published_cells
 
 #: Folder of the scripts beside the report.
 EXPLORER = "explorer"
@@ -38,13 +38,15 @@ QUANTILES = tuple(np.linspace(0, 1, 11))
 LEAST = 5
 #: How many of a table's methods are ticked at first, beside the one it is about and the constant.
 BEST = 5
-COLUMNS = ("panel", "dataset", "mask", "method", "selection", "params", "epsilon", "x", "mean", "se", "n", "quantiles")
-_TEXTS = COLUMNS[:6]
-_POINT = ["panel", "dataset", "mask", "method", "epsilon", "x", "published"]
+_TEXTS = ("panel", "dataset", "mask", "method", "selection", "params")
+COLUMNS = (*_TEXTS, "epsilon", "x", "published", "mean", "se", "n", "quantiles")
+KEYS = ["panel", "dataset", "mask", "method", "epsilon", "x", "selection"]
 
 
-def write_explorer(entries: Sequence[ReportEntry], cards: Mapping[str, Method], folder: Path) -> list[dict[str, str]]:
-    """Write the library and a script an experiment; return what there is to explore.
+def write_explorer(
+    entries: Sequence[ReportEntry], cards: Mapping[str, Method], numbers: pd.DataFrame, folder: Path
+) -> list[dict[str, str]]:
+    """Write the library and a script an experiment, ``numbers`` with print; return what there is to explore.
 
     Papers come before what goes beyond them, figures that the paper has too before everything else: the first is what
     the page shows first.
@@ -56,13 +58,17 @@ def write_explorer(entries: Sequence[ReportEntry], cards: Mapping[str, Method], 
         shutil.copyfile(path, target / path.name)
     found: list[tuple[tuple, dict[str, str]]] = []
     for entry in entries:
-        content = data_of(entry, cards)
+        content = data_of(entry, cards, numbers)
         if content is not None:
             script = f"{entry.name.replace('/', '-')}.js"
             text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
             write_text(f"explored({json.dumps(entry.name)}, {text});\n", target / script)
             paper = paper_of(entry.name)
-            place = (not paper.claims, paper.order, not (content["published"] and entry.kind == "figure"))
+            place = (
+                not paper.claims,
+                paper.order,
+                not (any(row[8] is not None for row in content["rows"]) and entry.kind == "figure"),
+            )
             about = {"name": entry.name, "title": entry.title, "script": script, "paper": paper.short}
             found.append((place, about))
     # of the papers, the one with a figure to lay ours over comes first
@@ -71,7 +77,7 @@ def write_explorer(entries: Sequence[ReportEntry], cards: Mapping[str, Method], 
     return [about for _, about in found]
 
 
-def data_of(entry: ReportEntry, cards: Mapping[str, Method]) -> dict[str, Any] | None:
+def data_of(entry: ReportEntry, cards: Mapping[str, Method], numbers: pd.DataFrame) -> dict[str, Any] | None:
     """The chosen scores of an experiment: rows of :data:`COLUMNS`, texts by their number; None if it has none."""
     summary = entry.shown
     if summary is None or entry.kind == "timing" or summary.table["mean"].isna().all():
@@ -82,34 +88,30 @@ def data_of(entry: ReportEntry, cards: Mapping[str, Method]) -> dict[str, Any] |
     # a table of ratios to the non-private tree is shown, and compared with print, as such
     unit = baseline_means(table) if ratio else pd.Series(1.0, index=table.index)
     table, unit = table[unit.notna()], unit[unit.notna()]
-    keys = ["panel", "dataset", "mask", "method", "epsilon", "x", "selection"]
-    ends = _quantiles(summary.chosen, keys)
+    rows = table.assign(unit=unit).merge(_quantiles(summary.chosen), on=KEYS, how="left")
+    mine = numbers[numbers["artefact"] == entry.name]
+    printed = dict(zip(mine["cell"], mine["published"], strict=True))
     texts: dict[str, dict[str, int]] = {name: {} for name in _TEXTS}
-    rows = []
-    for r, one in zip(table.to_dict("records"), unit, strict=True):
-        shown = [for_script(v / one, ".4g") for v in ends.get(_plain(tuple(r[k] for k in keys)), ())]
+    lines = []
+    for r in rows.to_dict("records"):
         words = [texts[name].setdefault(str(r[name]), len(texts[name])) for name in _TEXTS]
-        scores = for_script(r["mean"] / one, ".6g"), for_script(r["se"] / one, ".3g")
-        place = (for_script(r[axis], ".4g") for axis in ("epsilon", "x"))
-        rows.append([*words, *place, *scores, int(r["n"]), shown])
+        scores = [for_script(r["mean"] / r["unit"], ".6g"), for_script(r["se"] / r["unit"], ".3g")]
+        published = printed.get(cell_name(r), math.nan) if r["selection"] == "oracle" else math.nan
+        place = [for_script(v, ".4g") for v in (r["epsilon"], r["x"], published)]
+        spread = [for_script(r[q] / r["unit"], ".4g") for q in QUANTILES if not math.isnan(r[q])]
+        lines.append([*words, *place, *scores, int(r["n"]), spread])
     methods, datasets = list(texts["method"]), list(texts["dataset"])
     known = {m: card_of(m, cards) for m in methods}
-    cells = published_cells(entry.name)
-    cells = cells[cells["published"].notna()]
     return {
         "columns": COLUMNS,
         "texts": {name: list(words) for name, words in texts.items()},
-        "rows": rows,
+        "rows": lines,
         "titles": {m: method_title(m, cards) for m in methods} | {d: dataset_title(d) for d in datasets},
         "protects": {m: PROTECTS.get(c.privacy, c.privacy) if c else "" for m, c in known.items()},
         "axis": axis_of(entry.experiment, next(iter(texts["panel"]), "")),
         "metric": "ratio" if ratio else str(table["metric"].iloc[0]),
         "figure": entry.kind == "figure",
         "first": _first(table, entry.experiment.settings.get("compared", "")),
-        "published": [
-            [*map(str, row[:4]), *(for_script(float(v), ".4g") for v in row[4:])]
-            for row in cells[_POINT].itertuples(index=False)
-        ],
     }  # fmt: skip
 
 
@@ -124,22 +126,8 @@ def _first(table: pd.DataFrame, compared: str) -> list[str]:
     return list(dict.fromkeys([*([compared] if compared in set(table["method"]) else []), *best, *constants]))
 
 
-def _quantiles(chosen: pd.DataFrame, keys: list[str]) -> dict[tuple, np.ndarray]:
+def _quantiles(chosen: pd.DataFrame) -> pd.DataFrame:
     """Quantiles of the replications of every cell that has enough of them."""
-    numbers = chosen.groupby(keys, dropna=False, sort=False).ngroup().to_numpy()
-    order = np.argsort(numbers, kind="stable")
-    sizes = np.bincount(numbers)
-    begins = np.cumsum(sizes) - sizes
-    names = list(chosen[keys].iloc[order[begins]].itertuples(index=False, name=None))
-    values = chosen["value"].to_numpy()[order]
-    found: dict[tuple, np.ndarray] = {}
-    for size in {*sizes[sizes >= LEAST]}:
-        mine = np.flatnonzero(sizes == size)
-        ends = np.quantile(values[begins[mine, None] + np.arange(size)], QUANTILES, axis=1).T
-        found |= {_plain(names[k]): row for k, row in zip(mine, ends, strict=True)}
-    return found
-
-
-def _plain(key: tuple) -> tuple:
-    """A key in which missing numbers are equal."""
-    return tuple(None if isinstance(v, float) and math.isnan(v) else v for v in key)
+    enough = chosen[chosen.groupby(KEYS, dropna=False)["value"].transform("size") >= LEAST]
+    found = enough.groupby(KEYS, dropna=False)["value"].quantile(QUANTILES).unstack()
+    return found.reindex(columns=QUANTILES).reset_index()

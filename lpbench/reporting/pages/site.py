@@ -26,22 +26,22 @@ from lpbench.reporting.claim_files import tabulate
 from lpbench.reporting.claims import decide_about
 from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.evidence import Evidence
+from lpbench.reporting.figures.numbers import draw_numbers
 from lpbench.reporting.number_table import read_numbers, write_numbers
 from lpbench.reporting.other_seed import changes_in_words
 from lpbench.reporting.pages.about import about
 from lpbench.reporting.pages.advice import choices
 from lpbench.reporting.pages.audit import audit_page, audit_verdict
-from lpbench.reporting.pages.causes import PICTURE as NUMBERS
-from lpbench.reporting.pages.causes import causes_of, dots
+from lpbench.reporting.pages.causes import causes_of
 from lpbench.reporting.pages.claims import shown_claims
 from lpbench.reporting.pages.explorer import LIBRARIES, write_explorer
 from lpbench.reporting.pages.findings import findings
 from lpbench.reporting.pages.leaderboard import FILTERS, SCRIPT, as_script, board, default_view, in_view
-from lpbench.reporting.pages.names import anchor_of, label_of
-from lpbench.reporting.pages.units import PageFolder, links, unit
-from lpbench.reporting.paper import Page, Paper, errata, page_of, papers, section_of, trial_experiments
+from lpbench.reporting.pages.names import anchor_of, group_of, label_of
+from lpbench.reporting.pages.units import PageFolder, links, picture, unit
+from lpbench.reporting.paper import Page, Paper, errata, page_of, paper_of, papers, section_of, trial_experiments
 from lpbench.reporting.printed_names import mask_name
-from lpbench.reporting.render import render, write_page
+from lpbench.reporting.render import write_page
 from lpbench.reporting.report import banner, headline, in_order, not_run, not_run_in_short
 from lpbench.reporting.standings import read_standings, write_standings
 
@@ -112,7 +112,7 @@ class Site:
         self.units = {e.name: self._unit(e, constants, table) for e in entries if e.was_run}
         self.lines = board(table, cards, sent)
         self.view = default_view(self.lines)
-        self.explored = write_explorer(entries, cards, report)
+        self.explored = write_explorer(entries, cards, self.numbers, report)
         self.findings = [] if study else findings(self.wins, self.lines, entries)
         self.choices = [] if study else choices([e.experiment for e in entries if e.was_run], table, cards)
 
@@ -143,10 +143,7 @@ class Site:
         shared = self._shared(place, [(file, label) for file, label, there in menu if there])
         contents = [("paper", own[p], self._paper_page(p, place)) for p in own]
         if place.audited:
-            names = [n for n in ("audit.md", "audit.json", "audit.csv") if (place.folder / n).is_file()]
-            contents.append(("audit", "audit.html", audit_page(place.folder) | {"files": names}))
-        if not self.study and (drawn := dots(self.numbers)):
-            write_text(render("numbers_svg.html.j2", dots=drawn, links=False), place.folder / NUMBERS)
+            contents.append(("audit", "audit.html", audit_page(place.folder)))
         if boarded:
             write_text(as_script(self.lines, self.view), place.folder / SCRIPT)
             picked = {key: list(dict.fromkeys(self.lines[key])) for key in FILTERS}
@@ -249,7 +246,7 @@ class Site:
         return {
             "title": found[0][0].title if len(found) == 1 else self._short(page) or USE,
             "sections": shown,
-            "compared": any(t[0][1].compared for u in units for t in u["tables"]),
+            "compared": any(t[0][1]["compared"] for u in units for t in u["tables"]),
             "cells": any(u["tables"] for u in units),
             # of a study of one page, this is the place for it
             **(self._not_run() if self._is_one_page else {"not_run": {}, "not_run_in_short": []}),
@@ -267,7 +264,7 @@ class Site:
         claims = [c for c in self.claims if c["paper"] == paper.letter] if own else []
         beside = {c["claim"] for u in shown for c in u["claims"]}
         numbers = self.numbers[self.numbers["artefact"].isin(names)]
-        groups = _grouped(shown)
+        groups, won = _grouped(shown), [r for r in self.wins if r["artefact"] in names]
         for k, group in enumerate(groups):
             n = _overview(group)["numbers"]
             group |= {"said": f"{n['met']} of {n['compared']} numbers met" if n else "", "open": k == 0}
@@ -285,11 +282,8 @@ class Site:
             "groups": groups,
             "causes": self.results and own and causes_of(paper, self.numbers, self.results),
             "absent": [e for e in mine if not e.was_run],
-            "wins": [
-                r | {"where": label_of(r["artefact"]), "mask": mask_name(r["mask"])}
-                for r in self.wins
-                if r["artefact"] in names
-            ],
+            "won": f"{sum(r['wins_below'] for r in won)} of {sum(r['wins'] for r in won)}",
+            "wins": [_won(r) for r in won],
             "errata": [e for e in self.errata if own and e["paper"] == paper.letter and id(e) not in placed],
             "facts": paper.deviations if own else (),
         }
@@ -299,18 +293,21 @@ class Site:
         return {"not_run": not_run(*given), "not_run_in_short": not_run_in_short(*given)}
 
     def _index(self, place: PageFolder) -> dict:
+        judged, found = judged_numbers(self.numbers), headline([], self.entries, self.numbers)
+        judged = judged.assign(line=[f"{paper_of(n).short}, {group_of(n)[1]}" for n in judged["artefact"]])
+        dots = [picture(path, path.name, found["numbers"]) for path in draw_numbers(judged, place.folder)]
         return {
             "title": self.study or "Home",
             "study": self.study,
-            "compared": f"{len(judged_numbers(self.numbers)):,}",
+            "compared": f"{len(judged):,}",
             "known_papers": sum(bool(p.claims) for p in self.known.values()),
             "papers": [self._row(p) for p in self.papers if self._is_in_menu(p)],
             "findings": self.findings,
             "doors": not self.study,
             "theorems": next((page_of(name) for name, shown in self.units.items() if _trials([shown])), ""),
             "chosen": bool(self.choices),
-            "headline": headline([], self.entries, self.numbers),
-            "dots": dots(self.numbers),
+            "headline": found,
+            "dots": dots,
             "banner": banner(self.claims),
             "deviating": _deviating(self.entries),
             "claims": self.claims,
@@ -335,6 +332,12 @@ class Site:
         sentences = [said.count(outcome) for outcome in (HOLDS, UNDECIDED, FAILS)]
         values = [*(numbers if some else "–" * len(numbers)), *(sentences if said else "–" * len(sentences))]
         return {"page": f"{page}.html", "name": self._short(page), "cells": values}
+
+
+def _won(row: Mapping) -> list[str]:
+    """A line of the table of published scores that are no better than the constant."""
+    counts = [f"{row[f'{kind}_below']} of {row[kind]}" for kind in ("wins", "proposed", "marks", "cells")]
+    return [label_of(row["artefact"]), mask_name(row["mask"]), f"{row['epsilon']:g}", *counts]
 
 
 def alone(experiment: str) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import Any
 
 import pandas as pd
 
@@ -18,7 +19,7 @@ from lpbench.analysis.summary import CONSTANTS, REFERENCES
 from lpbench.analysis.variants import bare_name, one_variant_each
 from lpbench.experiments import catalogue
 from lpbench.experiments.method import Method
-from lpbench.reporting.baselines import Constant, Constants
+from lpbench.reporting.baselines import Constants
 from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.figures.comparisons import is_constant
 from lpbench.reporting.number_table import cell_name
@@ -28,12 +29,14 @@ from lpbench.reporting.render import in_symbols
 from lpbench.reporting.tables.grid import OURS, PRINTED, Cell, Grid, build
 from lpbench.reporting.tables.layouts import Layout, TableColumn
 
+#: What tells the cells of an experiment's tables apart.
+PLACE = ("panel", "dataset", "mask", "method", "epsilon")
+
 
 @dataclass(frozen=True)
-class ShownCell:
-    """One cell: the laid-out content, its distance from the published number, and where it comes from."""
+class ShownCell(Cell):
+    """One cell: what was laid out, its distance from the published number, and where it comes from."""
 
-    cell: Cell
     level: str = ""  # distance from the published number: class of the colour
     cue: str = ""  # and in words
     ours: bool = False  # whether a score of ours stands behind it
@@ -50,43 +53,21 @@ class Head:
     mask: str = ""
 
 
-@dataclass(frozen=True)
-class ShownTable:
-    """One table: two lines of heads, rows of cells, a line of rank sums below."""
-
-    caption: str
-    panel: str
-    epsilon: float
-    groups: tuple[tuple[str, int], ...]
-    heads: tuple[Head, ...]
-    rows: tuple[tuple[Head, tuple[ShownCell, ...]], ...]
-    footer: tuple[tuple[str, tuple[str, ...]], ...]
-    reasons: tuple[str, ...]
-    compared: bool
-    published: bool
-    marked: str
-
-
 def shown_tables(
     entry: ReportEntry, cards: Mapping[str, Method], constants: Constants,
     standings: pd.DataFrame | None = None, numbers: pd.DataFrame | None = None,
-) -> list[ShownTable]:  # fmt: skip
+) -> list[dict[str, Any]]:  # fmt: skip
     """Lay out an experiment's tables of best grid points from its summary, standings and numbers; empty without any."""
     further, summary = paper_of(entry.name).outputs.get(entry.name), entry.shown
     if entry.kind not in ("table", "timing") or summary is None or (further is not None and further.replaces):
         return []
     apart = {} if numbers is None else distances(numbers)
-    rows = summary.table[summary.table["selection"] == "oracle"].to_dict("records")
-    ours = {(r["panel"], r["dataset"], r["mask"], r["method"], r["epsilon"]): r for r in rows}
-    below = {} if standings is None else _below(view(standings, "oracle"))
-    marks = mark_words(entry.name)
-    return [_shown(grid, marks, ours, apart, below, constants) for grid in build(entry.name, summary, cards, "oracle")]
-
-
-def _below(rows: pd.DataFrame) -> dict[tuple, bool]:
-    """Whether each score is no better than the constant, by its place."""
-    keys = zip(*(rows[k] for k in ("panel", "dataset", "mask", "method", "epsilon")), strict=True)
-    return dict(zip(keys, rows["over_constant"].round(DIGITS) >= 1, strict=True))
+    oracle = summary.table[(summary.table["selection"] == "oracle") & summary.table["mean"].notna()]
+    ours = {tuple(r[k] for k in PLACE): cell_name(r) for r in oracle.to_dict("records")}
+    rows = [] if standings is None else view(standings, "oracle").to_dict("records")
+    below = {tuple(r[k] for k in PLACE) for r in rows if round(r["over_constant"], DIGITS) >= 1}
+    return [_shown(grid, mark_words(entry.name), ours, apart, below, constants)
+            for grid in build(entry.name, summary, cards, "oracle")]  # fmt: skip
 
 
 def distances(numbers: pd.DataFrame) -> dict[str, tuple[str, str]]:
@@ -104,62 +85,72 @@ def distance(met: str, apart: float, unit: str) -> tuple[str, str]:
     return f"{'close' if met == NEAR else 'far'} {side}", f"{sign} {words}"
 
 
-def _shown(grid: Grid, marks: str, ours: Mapping, apart: Mapping, below: Mapping, constants: Constants) -> ShownTable:
+def _shown(
+    grid: Grid, marks: str, ours: Mapping, apart: Mapping, below: Collection, constants: Constants
+) -> dict[str, Any]:
+    """Two lines of heads, rows of cells, a line of rank sums below."""
     layout = grid.layout
+
+    def shown(cell: Cell, column: TableColumn, dataset: str) -> ShownCell:
+        place = (layout.panel, dataset, column.mask, column.method, layout.epsilon)
+        level, cue = apart.get(ours.get(place), ("", ""))
+        ranked = bare_name(column.method) not in (*CONSTANTS, *REFERENCES)
+        return ShownCell(**vars(cell), level=level, cue=cue, ours=place in ours, below=ranked and place in below)
+
     cells = [
-        [_cell(cell, ours, apart, below, (layout.panel, dataset, c.mask, c.method, layout.epsilon))
-         for cell, c in zip(row, layout.columns, strict=True)]
+        [shown(cell, column, dataset) for cell, column in zip(row, layout.columns, strict=True)]
         for (_, dataset), row in zip(layout.datasets, grid.cells, strict=True)
-    ]  # fmt: skip
+    ]
     heads = [Head(c.label, method=c.method, mask=c.mask) for c in layout.columns]
-    groups, footer = list(_groups(layout.columns)), grid.footer
-    beside = _baseline_column(layout, constants)
-    if beside:
+    spans, footer = _spans([c.group for c in layout.columns]), grid.footer
+    beside = _constants_beside(layout, constants)
+    if beside is not None:
         heads.append(beside[0])
-        groups += [("constant", 1)] if groups else []
+        spans += [("constant", 1)] if spans else []
         footer = tuple((label, (*values, "")) for label, values in footer)
         cells = [[*row, cell] for row, cell in zip(cells, beside[1], strict=True)]
     names = [Head(label, dataset=dataset) for label, dataset in layout.datasets]
     if len(names) == 1:
         # one data set reads better from top to bottom; rank sums over it say nothing
-        kept = [c.group for c in layout.columns] + [""] * len(beside[1:])
-        labels = [f"{group} {head.label}".strip() for group, head in zip(kept, heads, strict=True)]
-        heads = [replace(head, label=label) for head, label in zip(heads, labels, strict=True)]
-        cells = [[cell] for cell in cells[0]]
-        names, heads = heads, names
-        groups, footer = [], ()
-    shown = _rank_line(footer)
-    rows = tuple((head, tuple(row)) for head, row in zip(names, cells, strict=True))
-    compared = any(c.level for row in cells for c in row)
-    published = any(c.cell.published for row in cells for c in row)
-    above = (layout.panel, layout.epsilon, tuple(groups), tuple(heads))
-    marked = marks if layout.value != "seconds" else ""
-    caption = in_symbols(layout.caption.replace("_", " "))
-    return ShownTable(caption, *above, rows, shown, grid.reasons, compared, published, marked)
+        kept = [c.group for c in layout.columns] + [""]
+        heads = [replace(head, label=f"{group} {head.label}".strip()) for group, head in zip(kept, heads, strict=False)]
+        cells, names, heads, spans, footer = [[cell] for cell in cells[0]], heads, names, [], ()
+    return {
+        "caption": in_symbols(layout.caption.replace("_", " ")), "panel": layout.panel, "epsilon": layout.epsilon,
+        "groups": spans, "heads": heads, "rows": list(zip(names, cells, strict=True)), "footer": _rank_line(footer),
+        "reasons": grid.reasons, "compared": any(c.level for row in cells for c in row),
+        "published": any(c.published for row in cells for c in row),
+        "marked": marks if layout.value != "seconds" else "",
+    }  # fmt: skip
+
+
+def _spans(labels: Sequence[str]) -> list[tuple[str, int]]:
+    """The line above the heads: each label with the columns below it; empty where no column has one."""
+    return [(label, len(list(same))) for label, same in groupby(labels)] if any(labels) else []
 
 
 def under_configurations(
-    table: ShownTable, configurations: Mapping[str, Sequence[str]]
-) -> list[tuple[str, ShownTable]]:
+    table: Mapping[str, Any], configurations: Mapping[str, Sequence[str]]
+) -> list[tuple[str, dict[str, Any]]]:
     """A table once a configuration: the variant that stands for each method, beside the printed number."""
-    found: dict[tuple[int, ...], tuple[str, ShownTable]] = {}
-    base = [(head.mask, bare_name(head.method)) for head in table.heads]
-    labels = [label for label, span in table.groups for _ in range(span)]
+    found: dict[tuple[int, ...], tuple[str, dict[str, Any]]] = {}
+    base = [(head.mask, bare_name(head.method)) for head in table["heads"]]
+    labels = [label for label, span in table["groups"] for _ in range(span)]
 
     def beside(cells: Sequence[ShownCell], k: int) -> ShownCell:
-        printed = next(
-            (c.cell.published for c, b in zip(cells, base, strict=True) if b == base[k] and c.cell.published), ""
-        )
-        return replace(cells[k], cell=replace(cells[k].cell, published=printed))
+        printed = (c.published for c, b in zip(cells, base, strict=True) if b == base[k] and c.published)
+        return replace(cells[k], published=next(printed, ""))
 
     for name, variants in configurations.items():
-        chosen = one_variant_each((head.method for head in table.heads), variants)
-        kept = tuple(k for k, head in enumerate(table.heads) if head.method in chosen)
-        groups = tuple((label, len(list(same))) for label, same in groupby(labels[k] for k in kept)) if labels else ()
-        rows = tuple((head, tuple(beside(cells, k) for k in kept)) for head, cells in table.rows)
-        footer = tuple((label, tuple(values[k] for k in kept)) for label, values in table.footer)
-        heads = tuple(table.heads[k] for k in kept)
-        found.setdefault(kept, (name, replace(table, groups=groups, heads=heads, rows=rows, footer=footer)))
+        chosen = one_variant_each((head.method for head in table["heads"]), variants)
+        kept = tuple(k for k, head in enumerate(table["heads"]) if head.method in chosen)
+        shown = {
+            "groups": _spans([labels[k] for k in kept]) if labels else [],
+            "heads": [table["heads"][k] for k in kept],
+            "rows": [(head, [beside(cells, k) for k in kept]) for head, cells in table["rows"]],
+            "footer": [(label, [values[k] for k in kept]) for label, values in table["footer"]],
+        }
+        found.setdefault(kept, (name, {**table, **shown}))
     return list(found.values())
 
 
@@ -174,46 +165,20 @@ def _rank_line(footer: Sequence[tuple[str, tuple[str, ...]]]) -> tuple:
     return (("Rank sum (published / ours)" if any(printed) else "Rank sum", values),)
 
 
-def _baseline_column(layout: Layout, constants: Constants) -> tuple[Head, list[ShownCell]] | tuple[()]:
+def _constants_beside(layout: Layout, constants: Constants) -> tuple[Head, list[ShownCell]] | None:
     """The constant baseline beside a table that does not have it among its own columns."""
-    if layout.value == "seconds" or any(is_constant(c.method) for c in layout.columns):
-        return ()
     found = [constants.get((dataset, layout.epsilon)) for _, dataset in layout.datasets]
-    known = [f for f in found if f is not None]
-    if not known or (layout.value == "ratio" and math.isnan(known[0].ratio)):
-        return ()
-    head = Head(catalogue.method(known[0].method).title, method=known[0].method, mask=known[0].mask)
-    return head, [_baseline_cell(layout, f) for f in found]
-
-
-def _baseline_cell(layout: Layout, found: Constant | None) -> ShownCell:
-    if found is None:
-        return ShownCell(Cell(reproduced="-"))
-    value, error = (found.ratio, found.ratio_se) if layout.value == "ratio" else (found.mean, found.se)
-    text = print_number(value, layout.style)
-    cell = Cell(reproduced=text, se=print_number(error, layout.style), value=float(text or "nan"))
-    return ShownCell(cell, ours=True)
-
-
-def _groups(columns: Sequence[TableColumn]) -> tuple[tuple[str, int], ...]:
-    if not any(c.group for c in columns):
-        return ()
-    found: list[tuple[str, int]] = []
-    for column in columns:
-        if found and found[-1][0] == column.group:
-            found[-1] = (column.group, found[-1][1] + 1)
-        else:
-            found.append((column.group, 1))
-    return tuple(found)
-
-
-def _cell(cell: Cell, ours: Mapping, apart: Mapping, below: Mapping, key: tuple) -> ShownCell:
-    row = ours.get(key)
-    if row is None or math.isnan(row["mean"]):
-        return ShownCell(cell)
-    level, cue = apart.get(cell_name(row), ("", ""))
-    ranked = bare_name(row["method"]) not in (*CONSTANTS, *REFERENCES)
-    return ShownCell(cell, level, cue, True, ranked and below.get(key, False))
+    known, ratio = next(filter(None, found), None), layout.value == "ratio"
+    if known is None or layout.value == "seconds" or any(is_constant(c.method) for c in layout.columns):
+        return None
+    if ratio and math.isnan(known.ratio):
+        return None
+    pairs = [(math.nan, math.nan) if f is None else (f.ratio, f.ratio_se) if ratio else (f.mean, f.se) for f in found]
+    texts = [[print_number(v, layout.style) for v in pair] for pair in pairs]
+    cells = [
+        ShownCell(reproduced=text or "-", se=se, value=float(text or "nan"), ours=bool(text)) for text, se in texts
+    ]
+    return Head(catalogue.method(known.method).title, method=known.method, mask=known.mask), cells
 
 
 def csv_table(path) -> tuple[list[str], list[list[str]]] | None:

@@ -84,7 +84,7 @@ def unit(
         "second": second(entry.folder) if second else None,
         "grid": grid(entry.folder) if grid else None,
         "measured": MEASURED_ELSEWHERE if entry.kind == "timing" else "",
-        "misses": misses(numbers, cards),
+        "misses": [list(line.values()) for line in misses(numbers, cards)],
         "notes": entry.notes,
         "made": _made(entry),
     }
@@ -124,14 +124,16 @@ def _is_empty(path: Path) -> bool:
         return not next(file, "").strip()
 
 
-def _picture(entry: ReportEntry, file: str) -> dict:
+def picture(path: Path, href: str, alt: str) -> dict:
     """Address, text alternative and size (known before the picture is there, so that the page does not jump)."""
-    found = _SIZE.search((entry.folder / file).read_text(encoding="utf-8")[:2000])
+    found = _SIZE.search(path.read_text(encoding="utf-8")[:2000])
     width, height = (round(float(v) * 4 / 3) for v in found.groups()) if found else (0, 0)
+    return {"href": href, "alt": alt, "width": width, "height": height, "broad": width > BROAD}
+
+
+def _picture(entry: ReportEntry, file: str) -> dict:
     what = file.removesuffix(".svg").removeprefix(entry.leaf).strip("_").replace("_", " ")
-    alt = f"{entry.title}: {what}" if what else entry.title
-    broad = width > BROAD
-    return {"href": f"{entry.address}/{file}", "alt": alt, "width": width, "height": height, "broad": broad}
+    return picture(entry.folder / file, f"{entry.address}/{file}", f"{entry.title}: {what}" if what else entry.title)
 
 
 def _selections(standings: pd.DataFrame, cards: Mapping[str, Method]) -> list[list[str]]:

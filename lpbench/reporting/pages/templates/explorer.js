@@ -9,7 +9,7 @@ function explored(name, content) { EXPLORED[name] = content; }
   const METRICS = { mse: "mean squared error", accuracy: "accuracy (%)", excess_risk: "excess risk", ratio: "error over the non-private tree's" };
   const SELECTIONS = { oracle: "best grid point on the test rows", tuning_free: "fixed without test rows", private: "chosen by privatised reports" };
   const SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json";
-  const printed = (v) => v === null ? "non-private" : String(v), bare = (selector) => selector.split("[")[0];
+  const printed = (v) => v === null ? "non-private" : String(v);
   const short = (v) => v === null || v === undefined ? "–" : String(Number(v.toPrecision(4)));
   const distinct = (found, key) => [...new Set(found.map((r) => r[key]))];
   let current = null, rows = [], curves = [];
@@ -34,15 +34,8 @@ function explored(name, content) { EXPLORED[name] = content; }
       r.place = along ? r.x : r.epsilon;
       r.curve = [r.method, ...parts.map((key) => r[key])].join("|");
       r.name = [content.titles[r.method] ?? r.method, ...parts.map((key) => title(key, r[key]))].join(", ");
-      for (const key of ["mean", "se"]) if (r[key] !== null) r[key] *= scale();
+      for (const key of ["mean", "se", "published"]) if (r[key] !== null) r[key] *= scale();
       r.quantiles = r.quantiles.map((v) => v * scale());
-    }
-    // a published value stands beside the row of the same method, its bare name before a variant
-    for (const [panel, dataset, mask, method, epsilon, x, value] of content.published) {
-      const same = made.filter((r) => (!panel || r.panel === panel) && (!dataset || bare(r.dataset) === dataset) && (!mask || bare(r.mask) === mask) && bare(r.method) === method
-        && r.selection === "oracle" && (along ? r.x === x && (epsilon === null || r.epsilon === epsilon) : r.epsilon === (epsilon ?? x)));
-      same.sort((a, b) => (a.method !== method) - (b.method !== method));
-      if (same.length) same[0].published = value * scale();
     }
     return made;
   };
@@ -84,7 +77,7 @@ function explored(name, content) { EXPLORED[name] = content; }
   };
 
   const style = () => {
-    const css = getComputedStyle(document.documentElement), fg = css.getPropertyValue("--fg").trim(), line = css.getPropertyValue("--line").trim();
+    const { color: fg, borderTopColor: line } = getComputedStyle(list);
     return { background: "transparent", font: "system-ui, sans-serif", view: { stroke: line }, axis: { labelColor: fg, titleColor: fg, gridColor: line, domainColor: line, tickColor: line } };
   };
   const draw = (place, spec, width) => vegaEmbed(place, { $schema: SCHEMA, width, autosize: { type: "fit", contains: "padding" }, ...spec }, { actions: false, renderer: "svg", config: style() }).catch((error) => { told.textContent = String(error); });
@@ -97,7 +90,7 @@ function explored(name, content) { EXPLORED[name] = content; }
     shown = picked().filter((r) => chosen.includes(r.curve) && r.place !== null);
     const axis = along ? current.axis.split(".").pop().replaceAll("_", " ") : "privacy budget ε", metric = METRICS[current.metric] ?? current.metric;
     const points = shown.map((r) => ({ ...r, kind: "ours", low: r.mean - 2 * (r.se ?? 0), high: r.mean + 2 * (r.se ?? 0), spends: r.epsilon === null ? "no privacy" : `ε = ${r.epsilon}` }));
-    points.push(...shown.filter((r) => r.published !== undefined).map((r) => ({ name: r.name, place: r.place, mean: r.published, kind: "published" })));
+    points.push(...shown.filter((r) => r.published !== null).map((r) => ({ name: r.name, place: r.place, mean: r.published, kind: "published" })));
     const places = distinct(points, "place"), log = places.every((v) => v > 0) && Math.max(...places) / Math.min(...places) > 6;
     const several = places.length > 1, width = Math.max(240, Math.min(900, at("chart").parentElement.clientWidth - 4));
     const x = { field: "place", type: "quantitative", title: axis, axis: { format: "~g", ...(places.length <= 10 ? { values: places } : {}) }, scale: log ? { type: "log", nice: false } : { zero: false, nice: false } };
@@ -127,7 +120,7 @@ function explored(name, content) { EXPLORED[name] = content; }
       const made = document.createElement("tr"), button = document.createElement("button");
       made.dataset.command = button.title = command(r, along);
       button.type = "button"; button.dataset.copy = "command"; button.textContent = "Copy command";
-      const cells = [r.name, printed(r.epsilon), along ? short(r.x) : "", `${short(r.mean)}${r.se ? ` ± ${Number(r.se.toPrecision(2))}` : ""}`, r.published === undefined ? "" : short(r.published), setting(r), String(r.n), button, current.protects[r.method]];
+      const cells = [r.name, printed(r.epsilon), along ? short(r.x) : "", `${short(r.mean)}${r.se ? ` ± ${Number(r.se.toPrecision(2))}` : ""}`, r.published === null ? "" : short(r.published), setting(r), String(r.n), button, current.protects[r.method]];
       made.append(...cells.map((c, i) => { const cell = document.createElement(i ? "td" : "th"); if (!i) cell.scope = "row"; cell.append(c); return cell; }));
       return made;
     }));
@@ -146,7 +139,7 @@ function explored(name, content) { EXPLORED[name] = content; }
     return words.map(quoted).join(" ");
   };
   at("csv").addEventListener("click", () => {
-    const columns = ["name", ...current.columns.filter((c) => c !== "quantiles"), "published"], along = rows.some((r) => r.place !== r.epsilon);
+    const columns = ["name", ...current.columns.filter((c) => c !== "quantiles")], along = rows.some((r) => r.place !== r.epsilon);
     download("scores.csv", [[...columns, "command"], ...shown.map((r) => [...columns.map((c) => r[c]), command(r, along)])]);
   });
   const open = async (asks) => {

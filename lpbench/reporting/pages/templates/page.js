@@ -118,5 +118,4 @@
   };
   addEventListener("hashchange", follow);
   follow();
-  addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((d) => { d.open = true; }));
 })();
