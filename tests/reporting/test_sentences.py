@@ -139,7 +139,7 @@ def test_a_planted_change_of_a_summary_changes_every_sentence(tmp_path):
 #: Numbers in templates that define something and measure nothing.
 DEFINITIONS = {
     "leaderboard.html.j2": ["1", "95"],
-    "macros.html.j2": ["0.05"],
+    "sections.html.j2": ["0.05"],
     "rank.html.j2": ["95"],
     "use.html.j2": ["95"],
 }

@@ -134,38 +134,28 @@ def _budgets_vary(found: Sequence[Curve]) -> bool:
 def _looks(found: Sequence[Curve]) -> dict[str, dict]:
     """Give each value of each dimension its look: colour by budget (else kind), marker by kind, line by variant."""
     kinds = list(dict.fromkeys(c.label for c in found))
-    budgets = sorted({c.epsilon for c in found if not math.isnan(c.epsilon)})
     variants = sorted({c.variant for c in found}, key=lambda v: (v not in ("", "published_code"), v))
-    by_budget = _budgets_vary(found)
-    first = budgets if by_budget else kinds
-    colour: dict[Any, str] = {v: style.COLOURS[k % len(style.COLOURS)] for k, v in enumerate(first)}
+    colour: dict[Any, str] = {v: style.COLOURS[k % len(style.COLOURS)] for k, v in enumerate(kinds)}
     # beyond the colours, the same colour has another marker
     marker = {v: style.MARKERS[(k + k // len(style.COLOURS)) % len(style.MARKERS)] for k, v in enumerate(kinds)}
-    if by_budget:
-        colour = style.budget_colours(budgets, NON_PRIVATE_EPSILON)
     bases = {c.label: c.base for c in found}
-    if len(set(bases.values())) == len(kinds):
+    known = looks_of(bases.values())
+    if len({tuple(look.values()) for look in known.values()}) == len(kinds) == len(set(bases.values())):
         # a curve a method: each looks the same in all figures
-        known = looks_of(bases.values())
-        if len({tuple(look.values()) for look in known.values()}) == len(kinds):
-            marker = {label: known[base]["marker"] for label, base in bases.items()}
-            colour = colour if by_budget else {label: known[base]["color"] for label, base in bases.items()}
+        colour, marker = ({label: known[base][key] for label, base in bases.items()} for key in ("color", "marker"))
+    if by_budget := _budgets_vary(found):
+        budgets = sorted({c.epsilon for c in found if not math.isnan(c.epsilon)})
+        colour = style.budget_colours(budgets, NON_PRIVATE_EPSILON)
     line_of = variants if len(variants) > 1 or not by_budget else kinds
-    return {
-        "colour": colour,
-        "marker": marker,
-        "line": {v: style.LINES[k % len(style.LINES)] for k, v in enumerate(line_of)},
-        "by_budget": {"": by_budget},
-    }
+    lines = {v: style.LINES[k % len(style.LINES)] for k, v in enumerate(line_of)}
+    return {"colour": colour, "marker": marker, "line": lines}
 
 
 def _look(looks: Mapping, curve: Curve) -> dict[str, Any]:
-    by_budget = looks["by_budget"][""]
-    line = looks["line"].get(curve.variant, looks["line"].get(curve.label, "-"))
     return {
-        "color": looks["colour"].get(curve.epsilon if by_budget else curve.label, style.GREY),
+        "color": looks["colour"].get(curve.label, looks["colour"].get(curve.epsilon, style.GREY)),
         "marker": looks["marker"].get(curve.label, "x"),
-        "linestyle": line,
+        "linestyle": looks["line"].get(curve.variant, looks["line"].get(curve.label, "-")),
     }
 
 
@@ -185,10 +175,8 @@ def _panel(
         ax.fill_between(x, *band, color=look(curve)["color"], alpha=0.13, linewidth=0, zorder=2)
         ax.plot(x, curve.mean, zorder=3, **look(curve))
     _x_axis(ax, axis, places, position, metric)
-    values = np.concatenate([c.mean for c in found])
-    if metric == "excess_risk" or (
-        metric in ("mse", "seconds") and values.min() > 0 and np.ptp(np.log(values)) > LOG_FROM
-    ):
+    values, error = np.concatenate([c.mean for c in found]), metric in ("mse", "seconds")
+    if metric == "excess_risk" or (error and values.min() > 0 and np.ptp(np.log(values)) > LOG_FROM):
         style.log_scale(ax, "y")
 
 
@@ -226,16 +214,12 @@ def _x_axis(ax: style.Axes, axis: str, places: np.ndarray, position: Mapping, me
 
 def _legend(found: Sequence[Curve], looks: Mapping, published: bool, default_variant: str) -> list[Any]:
     """Entries for each dimension that varies, not for each of their products."""
-    by_budget, line = looks["by_budget"][""], partial(style.pyplot().Line2D, [], [])
-    handles = []
-    several_variants = len({c.variant for c in found}) > 1
+    by_budget, several_variants = _budgets_vary(found), len({c.variant for c in found}) > 1
+    handles, line = [], partial(style.pyplot().Line2D, [], [])
     for kind in dict.fromkeys(c.label for c in found):
-        look = _look(looks, next(c for c in found if c.label == kind))
-        if several_variants:
-            look["linestyle"] = "-"
-        if by_budget:
-            look["color"] = style.COLOURS[6]
-        handles.append(line(label=kind, **look))
+        fixed = {"linestyle": "-"} if several_variants else {}
+        fixed |= {"color": style.COLOURS[6]} if by_budget else {}
+        handles.append(line(label=kind, **_look(looks, next(c for c in found if c.label == kind)) | fixed))
     if by_budget:
         for budget in sorted({c.epsilon for c in found}):
             text = f"ε = {budget:g}" + (" (non-private)" if budget >= NON_PRIVATE_EPSILON else "")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from lpbench.experiments.method import Method
 from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.pages.names import anchor_of, printed_name
 from lpbench.reporting.pages.tables import csv_table, shown_tables
-from lpbench.reporting.pages.units import PageFolder
 from lpbench.reporting.report import described
 
 #: Tables that other commands leave in the folder of the report: title, and what it shows.
@@ -22,16 +22,16 @@ TABLES = {
 COMMANDS = {"bench": "make bench", "timing": "lpbench report"}
 
 
-def about(place: PageFolder, entries: Sequence[ReportEntry], environment: Mapping, cards: Mapping[str, Method]) -> dict:
+def about(folder: Path, entries: Sequence[ReportEntry], environment: Mapping, cards: Mapping[str, Method]) -> dict:
     """Collect the page's content; a table whose file is not there is named as not made."""
     found = []
     for stem, (title, text) in TABLES.items():
-        table = csv_table(place.folder / f"{stem}.csv")
+        table = csv_table(folder / f"{stem}.csv")
         if table is None:
             continue
         if table[0][0] == "artefact":
             table = table[0], [[printed_name(row[0]) if "/" in row[0] else row[0], *row[1:]] for row in table[1]]
-        picture = f"{stem}.svg" if (place.folder / f"{stem}.svg").is_file() else ""
+        picture = f"{stem}.svg" if (folder / f"{stem}.svg").is_file() else ""
         shown = {"stem": stem, "title": title, "text": text, "heads": table[0], "rows": table[1]}
         found.append(shown | {"command": COMMANDS.get(stem, ""), "picture": picture})
     return {

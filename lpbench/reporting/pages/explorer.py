@@ -129,5 +129,5 @@ def _first(table: pd.DataFrame, compared: str) -> list[str]:
 def _quantiles(chosen: pd.DataFrame) -> pd.DataFrame:
     """Quantiles of the replications of every cell that has enough of them."""
     enough = chosen[chosen.groupby(KEYS, dropna=False)["value"].transform("size") >= LEAST]
-    found = enough.groupby(KEYS, dropna=False)["value"].quantile(QUANTILES).unstack()
+    found = enough.astype({"value": float}).groupby(KEYS, dropna=False)["value"].quantile(QUANTILES).unstack()
     return found.reindex(columns=QUANTILES).reset_index()

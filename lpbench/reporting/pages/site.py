@@ -31,6 +31,7 @@ from lpbench.reporting.number_table import read_numbers, write_numbers
 from lpbench.reporting.other_seed import changes_in_words
 from lpbench.reporting.pages.about import about
 from lpbench.reporting.pages.advice import choices
+from lpbench.reporting.pages.audit import FILE as AUDIT
 from lpbench.reporting.pages.audit import audit_page, audit_verdict
 from lpbench.reporting.pages.causes import causes_of
 from lpbench.reporting.pages.claims import shown_claims
@@ -38,7 +39,7 @@ from lpbench.reporting.pages.explorer import LIBRARIES, write_explorer
 from lpbench.reporting.pages.findings import findings
 from lpbench.reporting.pages.leaderboard import FILTERS, SCRIPT, as_script, board, default_view, in_view
 from lpbench.reporting.pages.names import anchor_of, group_of, label_of
-from lpbench.reporting.pages.units import PageFolder, links, picture, unit
+from lpbench.reporting.pages.units import links, picture, unit
 from lpbench.reporting.paper import Page, Paper, errata, page_of, paper_of, papers, section_of, trial_experiments
 from lpbench.reporting.printed_names import mask_name
 from lpbench.reporting.render import write_page
@@ -67,11 +68,9 @@ def write_pages(
     The folder holds the artefacts and the report. Pages of a study lie next to the scores and link to every
     replication; where it has one page, that is its ``index.html``.
     """
-    results_dir, folder = Path(results_dir), Path(folder)
-    entries = sorted((ReportEntry(e, results_dir, within) for e in experiments), key=in_order)
-    results = None if study else Results(results_dir)
-    site = Site(entries, folder, missing, environment, cards, results, study)
-    return site.write(PageFolder(folder, stored=bool(study)))
+    entries = sorted((ReportEntry(e, Path(results_dir), within) for e in experiments), key=in_order)
+    results = None if study else Results(Path(results_dir))
+    return Site(entries, Path(folder), Path(folder), environment, cards, bool(study), missing, results, study).write()
 
 
 def write_experiment_page(
@@ -81,8 +80,7 @@ def write_experiment_page(
     with TemporaryDirectory() as folder:
         tabulate(decide_about([experiment.name], Evidence(results_dir))).write(Path(folder))
         write_numbers(papers(), Results(results_dir), Path(folder), {experiment.name})
-        site = Site([ReportEntry(experiment, results_dir)], Path(folder), [], environment, cards)
-        return site.write_alone(PageFolder(results_dir, stored=True))
+        return Site([ReportEntry(experiment, results_dir)], Path(folder), results_dir, environment, cards).write_alone()
 
 
 class Site:
@@ -91,19 +89,23 @@ class Site:
     def __init__(
         self,
         entries: list[ReportEntry],
-        report: Path,
-        missing,
+        report: Path,  # with the tables of claims and numbers
+        folder: Path,  # of the pages
         environment: Mapping,
         cards: Mapping[str, Method],
+        stored: bool = True,  # whether the scores lie next to the artefacts, and nothing of it is committed
+        missing: Sequence[tuple[str, str]] = (),
         results: Results | None = None,
         study: str = "",
     ):
-        self.results, self.study = results, study
+        self.results, self.study, self.folder, self.stored = results, study, folder, stored
         self.entries, self.missing, self.environment, self.cards = entries, missing, environment, cards
+        self.audited = (folder / AUDIT).is_file()
         self.claims, self.numbers = shown_claims(report), read_numbers(report)
         self.errata = errata()
         self.known = {p.name: p for p in papers()}
         self.papers = page_names(e.name for e in entries)
+        self.one = bool(study) and len(self.papers) == 1  # whether the page of its experiments is its front page
         sent = [] if study else submissions()
         write_standings(entries, cards, report, sent)
         table = read_standings(report)
@@ -125,32 +127,32 @@ class Site:
         mine = [t[t[key] == entry.name] for t, key in ((table, "experiment"), (self.numbers, "artefact"))]
         return unit(entry, self.cards, constants, mine[0], mine[1], claims, errata)
 
-    def write(self, place: PageFolder) -> list[Path]:
+    def write(self) -> list[Path]:
         """Write all pages."""
-        one, boarded = self._is_one_page, len(self.lines) or BOARD in self.papers
-        own = {p: "index.html" if one else f"{p}.html" for p in self.papers if p != BOARD}
+        boarded = len(self.lines) or BOARD in self.papers
+        own = {p: "index.html" if self.one else f"{p}.html" for p in self.papers if p != BOARD}
         # pages of experiments that no paper has are reached from the leaderboard
         in_menu = set(filter(self._is_in_menu, own))
         menu = [
             ("index.html", "Home" if not self.study else "Results", True),
             ("use.html", USE, self.choices),
             (f"{BOARD}.html", "Leaderboard", boarded),
-            *((file, self._short(p), p in in_menu and not one) for p, file in own.items()),
-            ("audit.html", "Audit", place.audited),
-            ("explorer.html", "Explorer", self.explored and place.stored),
+            *((file, self._short(p), p in in_menu and not self.one) for p, file in own.items()),
+            ("audit.html", "Audit", self.audited),
+            ("explorer.html", "Explorer", self.explored and self.stored),
             ("about.html", "About", True),
         ]
-        shared = self._shared(place, [(file, label) for file, label, there in menu if there])
-        contents = [("paper", own[p], self._paper_page(p, place)) for p in own]
-        if place.audited:
-            contents.append(("audit", "audit.html", audit_page(place.folder)))
+        shared = self._shared([(file, label) for file, label, there in menu if there])
+        contents = [("paper", own[p], self._paper_page(p)) for p in own]
+        if self.audited:
+            contents.append(("audit", "audit.html", audit_page(self.folder)))
         if boarded:
-            write_text(as_script(self.lines, self.view), place.folder / SCRIPT)
+            write_text(as_script(self.lines, self.view), self.folder / SCRIPT)
             picked = {key: list(dict.fromkeys(self.lines[key])) for key in FILTERS}
             content = {"view": self.view, "choices": picked, "filters": FILTERS,
                        "rows": in_view(self.lines, self.view),
                        "further": [(own[p], self._short(p)) for p in own if p not in in_menu]}  # fmt: skip
-            content = self._paper_page(BOARD, place) | content | {"title": "Leaderboard"}
+            content = self._paper_page(BOARD) | content | {"title": "Leaderboard"}
             contents.append(("leaderboard", f"{BOARD}.html", content))
         if self.choices:
             distinct = list(dict.fromkeys(c["code"] for c in self.choices))
@@ -160,46 +162,40 @@ class Site:
             groups = {k: [e for e in self.explored if e["paper"] == k] for k in (e["paper"] for e in self.explored)}
             content = {"title": "Explorer", "groups": groups, "libraries": LIBRARIES}
             contents.append(("explorer", "explorer.html", content))
-        told = about(place, self.entries, self.environment, self.cards) | self._not_run()
-        told["other_seed"] = None if self.study else changes_in_words(place.folder)
+        told = about(self.folder, self.entries, self.environment, self.cards) | self._not_run()
+        told["other_seed"] = None if self.study else changes_in_words(self.folder)
         contents.append(("about", "about.html", told))
-        if not one:
-            contents.append(("index", "index.html", self._index(place)))
-        written = [self._write(name, place.folder / file, shared | content) for name, file, content in contents]
-        return written + self._write_claims(place.folder, shared)
+        if not self.one:
+            contents.append(("index", "index.html", self._index()))
+        written = [self._write(name, file, shared | content) for name, file, content in contents]
+        return written + self._write_claims(shared)
 
-    def _shared(self, place: PageFolder, menu: Sequence[tuple[str, str]]) -> dict:
+    def _shared(self, menu: Sequence[tuple[str, str]]) -> dict:
         """Content of every page."""
         commits = dict.fromkeys(e.record.get("environment", {}).get("commit", "") for e in self.entries if e.record)
         made = {"version": self.environment.get("lpbench", ""), "commits": ", ".join(filter(None, commits))}
         return {
             "pages": menu,
-            "stored": place.stored,
+            "stored": self.stored,
             "made": made,
-            "audited": place.audited and audit_verdict(place.folder),
+            "audited": self.audited and audit_verdict(self.folder),
         }
 
-    @property
-    def _is_one_page(self) -> bool:
-        """Whether the page of a study's experiments is its front page."""
-        return bool(self.study) and len(self.papers) == 1
-
-    def write_alone(self, place: PageFolder) -> Path:
+    def write_alone(self) -> Path:
         """Write the page of the only experiment, with its claims and nothing else of its paper."""
         (entry,) = self.entries
         file = alone(entry.name)
-        whole = [("index.html", "Results")] if (place.folder / "index.html").is_file() else []
-        shared = self._shared(place, [*whole, (file, label_of(entry.name))])
-        content = self._paper_page(page_of(entry.name), place)
+        whole = [("index.html", "Results")] if (self.folder / "index.html").is_file() else []
+        shared = self._shared([*whole, (file, label_of(entry.name))])
+        content = self._paper_page(page_of(entry.name))
         rest = {"lead": (), "elsewhere": [], "errata": [], "facts": (), "overview": [], "heading": ""}
         content |= {"sections": [s | rest for s in content["sections"]], "not_run": {}, "title": entry.title}
-        self._write_claims(place.folder, shared)
-        return self._write("paper", place.folder / file, shared | content)
+        self._write_claims(shared)
+        return self._write("paper", file, shared | content)
 
     def _papers_on(self, page: str) -> list[Paper]:
         """Papers of whose experiments a page shows some."""
-        names = dict.fromkeys(e.paper for e in self.entries if page_of(e.name) == page)
-        return [self._paper(name) for name in names]
+        return [self._paper(name) for name in dict.fromkeys(e.paper for e in self.entries if page_of(e.name) == page)]
 
     def _is_in_menu(self, page: str) -> bool:
         return bool(self.study) or any(paper.full_title for paper in self._papers_on(page))
@@ -208,16 +204,16 @@ class Site:
         """Name of a page in the menu."""
         return " & ".join(p.short for p in self._papers_on(page))
 
-    def _write(self, template: str, path: Path, content: dict) -> Path:
+    def _write(self, template: str, file: str, content: dict) -> Path:
         files = [file for file, _ in content["pages"]]
         above = f"{BOARD}.html" if f"{BOARD}.html" in files else "index.html"
-        here = path.name if path.name in files else content.get("page", above)
-        return write_page(f"{template}.html.j2", path, **content, here=here)
+        here = file if file in files else content.get("page", above)
+        return write_page(f"{template}.html.j2", self.folder / file, **content, here=here)
 
-    def _write_claims(self, folder: Path, shared: Mapping) -> list[Path]:
+    def _write_claims(self, shared: Mapping) -> list[Path]:
         """Write a page a claim."""
         by_letter = {p.letter: p for p in self.known.values()}
-        seeds = {row[0].partition(",")[0] for row in (changes_in_words(folder) or ("", [], []))[2]}
+        seeds = {row[0].partition(",")[0] for row in (changes_in_words(self.folder) or ("", [], []))[2]}
         written = []
         for c in self.claims:
             mine = [e.name for e in self.entries if e.paper == by_letter[c["paper"]].name and c["concerns"](e.leaf)]
@@ -228,10 +224,10 @@ class Site:
                 "page": page, "anchor": f"claim-{c['claim']}", "experiments": mine,
                 "seed": "another seed changes a check" if c["claim"] in seeds else "",
             }  # fmt: skip
-            written.append(self._write("claim", folder / CLAIMS / f"{c['claim']}.html", {**shared, **content}))
+            written.append(self._write("claim", f"{CLAIMS}/{c['claim']}.html", {**shared, **content}))
         return written
 
-    def _paper_page(self, page: str, place: PageFolder) -> dict:
+    def _paper_page(self, page: str) -> dict:
         sections: dict[str, tuple[Page, list[ReportEntry]]] = {}
         for entry in self.entries:
             if (section := section_of(entry.name)).file == page:
@@ -239,7 +235,7 @@ class Site:
         # a paper's own section comes first, then those that it lists, in its order
         order = [name for p in papers() for name in (p.name, *(s.name for s in p.pages))]
         found = sorted(sections.values(), key=lambda one: order.index(one[0].name) if one[0].name in order else -1)
-        shown = [self._section(section, mine, place) for section, mine in found]
+        shown = [self._section(section, mine) for section, mine in found]
         if len(shown) == 1 and page != BOARD:
             shown[0]["heading"] = ""
         units = [u for s in shown for g in s["groups"] for u in g["units"]]
@@ -249,14 +245,14 @@ class Site:
             "compared": any(t[0][1]["compared"] for u in units for t in u["tables"]),
             "cells": any(u["tables"] for u in units),
             # of a study of one page, this is the place for it
-            **(self._not_run() if self._is_one_page else {"not_run": {}, "not_run_in_short": []}),
+            **(self._not_run() if self.one else {"not_run": {}, "not_run_in_short": []}),
         }
 
-    def _section(self, section: Page, mine: list[ReportEntry], place: PageFolder) -> dict:
+    def _section(self, section: Page, mine: list[ReportEntry]) -> dict:
         paper = self._paper(mine[0].paper)
         # what a paper's main result is laid out as comes first, the rest in the section's order
         mine.sort(key=lambda e: (e.name not in paper.grids, [not e.name.startswith(s) for s in section.experiments]))
-        shown = [self.units[e.name] | links(e, place) for e in mine if e.was_run]
+        shown = [self.units[e.name] | links(e, self.folder, self.stored) for e in mine if e.was_run]
         names = {e.name for e in mine}
         _anchored(shown)
         own = section.name == paper.name
@@ -292,10 +288,10 @@ class Site:
         given = self.entries, self.missing
         return {"not_run": not_run(*given), "not_run_in_short": not_run_in_short(*given)}
 
-    def _index(self, place: PageFolder) -> dict:
+    def _index(self) -> dict:
         judged, found = judged_numbers(self.numbers), headline([], self.entries, self.numbers)
         judged = judged.assign(line=[f"{paper_of(n).short}, {group_of(n)[1]}" for n in judged["artefact"]])
-        dots = [picture(path, path.name, found["numbers"]) for path in draw_numbers(judged, place.folder)]
+        dots = [picture(path, path.name, found["numbers"]) for path in draw_numbers(judged, self.folder)]
         return {
             "title": self.study or "Home",
             "study": self.study,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
@@ -15,7 +14,6 @@ from lpbench.reporting.artefact import OPTIMISM
 from lpbench.reporting.baselines import Constants, by_selection
 from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.figures.ranks import BUDGETS
-from lpbench.reporting.pages.audit import FILE as AUDIT
 from lpbench.reporting.pages.causes import misses, said
 from lpbench.reporting.pages.names import anchor_of, concerned, group_of, label_of
 from lpbench.reporting.pages.tables import shown_tables, under_configurations
@@ -27,19 +25,6 @@ BROAD = 700
 #: What stands in the place of measured numbers.
 MEASURED_ELSEWHERE = "Seconds differ from run to run; those of this one are on the page About."
 _SIZE = re.compile(r'<svg[^>]*? width="([\d.]+)pt" height="([\d.]+)pt"')
-
-
-@dataclass(frozen=True)
-class PageFolder:
-    """Where pages are written."""
-
-    folder: Path  # of the report's files, and of the artefacts under their entries' addresses
-    stored: bool = False  # whether the scores lie next to the artefacts, and nothing of it is committed
-
-    @property
-    def audited(self) -> bool:
-        """Whether there are findings of a privacy audit."""
-        return (self.folder / AUDIT).is_file()
 
 
 def unit(
@@ -90,10 +75,10 @@ def unit(
     }
 
 
-def links(entry: ReportEntry, place: PageFolder) -> dict:
+def links(entry: ReportEntry, folder: Path, stored: bool) -> dict:
     """Addresses of an experiment's files as seen from the pages; in the repository, of those that are committed."""
-    files = [f for f in entry.files if (place.folder / entry.address / f).is_file()]
-    if place.stored:
+    files = [f for f in entry.files if (folder / entry.address / f).is_file()]
+    if stored:
         files += ["scores.parquet"] if (entry.folder / "scores.parquet").is_file() else []
     else:  # summaries and TeX files are made again from the scores
         files = [f for f in files if f.endswith((".csv", ".svg")) and f != "summary.csv" and BUDGETS not in f]
