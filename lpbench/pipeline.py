@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Thread
 
-from lpbench.analysis.summary import CONSTANTS
+from lpbench.analysis.summary import CONSTANTS, Summary
 from lpbench.datasets import describe
 from lpbench.datasets.sources import MIRROR_VARIABLE, mirror_folder
-from lpbench.errors import LpbenchError, TrackingError
+from lpbench.errors import ConfigurationError, LpbenchError, TrackingError
 from lpbench.experiments import catalogue
 from lpbench.experiments.assemble import assemble
 from lpbench.experiments.config import Runner, Tracking
@@ -89,6 +89,19 @@ def run_jobs(
             if changed:
                 result.written.append(job.folder)
     return result
+
+
+def summarised(job: Job, results_dir: Path, runner: Runner) -> Summary:
+    """Run the blocks of one method and summarise them, without writing an artefact; refused where one has no result."""
+    from lpbench.reporting.artefact import summarise_experiment  # drawing takes a second to import
+
+    store = Store(results_dir / "store")
+    run = run_blocks(job.plan.blocks, store, runner)
+    scores = assemble(job.plan.entries, store)
+    if run.failed or not scores["value"].notna().any():
+        reasons = "; ".join(dict.fromkeys(outcome.reason for outcome in run.failed)) or NOTHING
+        raise ConfigurationError(f"{', '.join(method.name for method in job.overridden.values())}: {reasons}")
+    return summarise_experiment(job.experiment, scores, job.methods)
 
 
 def _import_tracking() -> None:

@@ -105,21 +105,13 @@ def _run(
     method: Method, experiment: Experiment, budgets: Sequence[float], fair: bool, runner: Runner, results: Path
 ) -> Summary:
     """Run the method's own blocks and summarise them."""
-    from lpbench.experiments.assemble import assemble
-    from lpbench.experiments.run import run_blocks
     from lpbench.experiments.single_method import alone
-    from lpbench.experiments.store import Store
-    from lpbench.pipeline import describe_left_out, describe_missing
-    from lpbench.reporting.artefact import summarise_experiment
+    from lpbench.pipeline import describe_left_out, describe_missing, summarised
 
-    job, store = alone(method, experiment, _folder(method, experiment), budgets, fair=fair), Store(results / "store")
+    job = alone(method, experiment, _folder(method, experiment), budgets, fair=fair)
     for text in filter(None, (describe_missing(job.plan.missing), describe_left_out(job.plan.left_out))):
         print(text, flush=True)
-    run = run_blocks(job.plan.blocks, store, runner)
-    scores = assemble(job.plan.entries, store)
-    if run.failed or not scores["value"].notna().any():
-        raise ConfigurationError("; ".join(o.line() for o in run.failed) or "nothing can be run without these data")
-    return summarise_experiment(job.experiment, scores, job.methods)
+    return summarised(job, results, runner)
 
 
 def _stress(method: Method, names: Sequence[str], budgets: Sequence[float], runner: Runner, results: Path) -> int:

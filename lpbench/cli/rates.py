@@ -131,19 +131,10 @@ def _run(
 ) -> tuple[list[Curve], pd.DataFrame, Experiment]:
     """Run the blocks, under a bar; the curves, the summary that they are of, and the experiment."""
     from lpbench.analysis.curves import curves
-    from lpbench.experiments.assemble import assemble
     from lpbench.experiments.experiment import Experiment
     from lpbench.experiments.job import Job
-    from lpbench.experiments.run import run_blocks
-    from lpbench.experiments.store import Store
-    from lpbench.reporting.artefact import summarise_experiment
+    from lpbench.pipeline import summarised
 
     own = Experiment("rates/run", "rates", "figure", replications=replications, groups=tuple(groups))
-    job, store = Job(own, seed, overridden={method.name: method}), Store(results / "store")
-    run = run_blocks(job.plan.blocks, store, runner)
-    if run.failed:
-        raise ConfigurationError(
-            f"{method.name}: " + "; ".join(dict.fromkeys(outcome.reason for outcome in run.failed))
-        )
-    summary = summarise_experiment(job.experiment, assemble(job.plan.entries, store), job.methods)
+    summary = summarised(Job(own, seed, overridden={method.name: method}), results, runner)
     return curves(summary.table, summary.chosen), summary.table, own

@@ -25,6 +25,7 @@ from lpbench.analysis.exponents import (
     two_point,
 )
 from lpbench.analysis.rates import LEVEL, Interval, bootstrap, bootstrap_means, loglog_slope, slope
+from lpbench.analysis.significance import holm
 from lpbench.datasets import make_problem
 from lpbench.datasets.label_dp import sign_cubes
 from lpbench.experiments import catalogue
@@ -103,13 +104,11 @@ def exact(theorem: str, source: str, case: str, order: str, bound: tuple[float, 
 def judge(rows: Sequence[Row]) -> list[tuple[str, str, float]]:
     """Verdict, word and p-value of each row after Holm's correction over the rows of one paper that are resolved."""
     best = [(1.0, UNRESOLVED, "") if row.unresolved else min(row.options()) for row in rows]
-    resolved = sorted((k for k, row in enumerate(rows) if not row.unresolved), key=lambda k: best[k][0])
-    found, p = [(verdict, word, math.nan) for _, verdict, word in best], 0.0
-    for place, k in enumerate(resolved):
-        raw, verdict, word = best[k]
-        p = max(p, min(1.0, (len(resolved) - place) * raw))
-        found[k] = (verdict, word, p) if p < (1 - LEVEL) / 2 else (UNDECIDED, "", p)
-    return found
+    resolved = np.array([not row.unresolved for row in rows], dtype=bool)
+    p = np.full(len(rows), np.nan)
+    p[resolved] = holm(np.array([raw for raw, *_ in best])[resolved])
+    words = [(UNDECIDED, "") if q >= (1 - LEVEL) / 2 else said for (_, *said), q in zip(best, p, strict=True)]
+    return [(verdict, word, q) for (verdict, word), q in zip(words, p.tolist(), strict=True)]
 
 
 def interior(table: pd.DataFrame, line: Curve, experiment: Experiment) -> np.ndarray:
