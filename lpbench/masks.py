@@ -35,6 +35,8 @@ def as_mask(mask: Any, X: Any) -> np.ndarray:
         A label is unknown or missing, or the shape is neither (d,) nor (n, d).
     """
     n, d = np.shape(X)
+    if type(mask) is np.ndarray and mask.dtype == bool and mask.shape == (n, d):
+        return mask
     stated = _stated(mask(X) if callable(mask) else mask, d, _names(X), X)
     if stated.ndim == 1:
         return np.broadcast_to(stated, (n, d)).copy()
@@ -100,7 +102,8 @@ def _labels(table: Any) -> list[Any] | None:
 def _stated(mask: Any, d: int, names: list[Any] | None, X: Any = None) -> np.ndarray:
     """The mask as a boolean array of shape (d,) or (n, d); what has labels is matched by them."""
     known, labels = list(range(d)) if names is None else names, _labels(mask)
-    rows = _labels(X) or list(range(len(X) if X is not None else 0))
+    by_label = isinstance(mask, Mapping) or hasattr(mask, "columns")
+    rows = (_labels(X) or list(range(len(X) if X is not None else 0))) if by_label else []
     if isinstance(mask, Mapping):
         _check_same(mask, known, "columns")
         columns = (_by_rows(np.asarray(mask[name]), _labels(mask[name]), rows) for name in known)

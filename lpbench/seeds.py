@@ -100,7 +100,7 @@ class Streams:
     def child(self, purpose: str, /, **axes: Any) -> Streams:
         """Return an independent sub-family."""
         words = self._sequence(purpose, axes).generate_state(4, np.uint32)
-        return Streams(sum(int(w) << (32 * k) for k, w in enumerate(words)))
+        return Streams(int.from_bytes(words.astype("<u4").tobytes(), "little"))
 
     def party(self, name: str) -> Streams:
         """Return the root of one party to a protocol, from which neither this seed nor another party's can be told."""
@@ -108,7 +108,10 @@ class Streams:
         return Streams(int.from_bytes(digest, "little"))
 
     def _sequence(self, purpose: str, axes: dict[str, Any]) -> np.random.SeedSequence:
-        return np.random.SeedSequence([self.seed, stable_hash(purpose=purpose, axes=tuple(sorted(axes.items())))])
+        parts = self.seed, stable_hash(purpose=purpose, axes=tuple(sorted(axes.items())))
+        # SeedSequence takes numbers as words of 32 bits, of which it makes these one by one
+        words = b"".join([part.to_bytes(max(4, -(-part.bit_length() // 32) * 4), "little") for part in parts])
+        return np.random.SeedSequence(np.frombuffer(words, dtype="<u4").astype(np.uint32))
 
     def __repr__(self) -> str:
         return f"Streams({self.seed})"

@@ -377,11 +377,9 @@ def sealed(
     else:
         y = np.asarray(y, dtype=np.float64)
         known["y_range"], known["notes"] = _range_of(model, y)
-    if model.domain is not None and model._clips:
-        _warn_of_clipping(X, model.domain)
     domain = model.domain, model._clips
     known["public"] = None if X_public is None else PublicSample(in_unit_cube(X_public, *domain), y_public)
-    return Records(in_unit_cube(X, *domain), y, mask), known
+    return Records(in_unit_cube(X, *domain, warns=True), y, mask), known
 
 
 def _is_plain(array: Any, ndim: int) -> bool:
@@ -418,19 +416,16 @@ def validated(model: Any, X: Any, y: Any = "no_validation", *, reset: bool = Tru
         raise DataError(f"{name} contains {value}; {ways[name]}") from error
 
 
-def in_unit_cube(X: np.ndarray, domain: Any, clips: bool) -> np.ndarray:
-    """Clip features to a declared public domain and map it to [0, 1]; without one they stay as they are."""
+def in_unit_cube(X: np.ndarray, domain: Any, clips: bool, warns: bool = False) -> np.ndarray:
+    """Clip features to a declared public domain and map it to [0, 1]; without one they stay as they are.
+
+    With ``warns`` features outside of the domain are told of, if by more than rounding errors.
+    """
     if domain is None:
         return X
     lo, hi = check_domain(domain, X.shape[1])
-    return ((np.clip(X, lo, hi) if clips else X) - lo) / (hi - lo)
-
-
-def _warn_of_clipping(X: np.ndarray, domain: Any) -> None:
-    """Warn if training features lie outside the domain by more than rounding errors."""
-    lo, hi = check_domain(domain, X.shape[1])
     slack = 1e-9 * (hi - lo)
-    if ((X < lo - slack) | (X > hi + slack)).any():
+    if warns and clips and ((X < lo - slack) | (X > hi + slack)).any():
         warnings.warn(
             f"values of X lie outside domain={domain!r} and were clipped to it; pass the public range of the "
             "features as domain=(lo, hi), or one pair for each feature, or scale X first by "
@@ -438,6 +433,8 @@ def _warn_of_clipping(X: np.ndarray, domain: Any) -> None:
             ClippingWarning,
             stacklevel=4,
         )
+    inside = np.clip(X, lo, hi) if clips else X
+    return inside if clips and np.ndim(lo) == 0 and (lo, hi) == (0.0, 1.0) else (inside - lo) / (hi - lo)
 
 
 def _range_of(model: Any, y: np.ndarray) -> tuple[tuple[float, float], list[str]]:

@@ -31,7 +31,7 @@ class Account:
         free = math.isinf(epsilon)
         return Account(
             self.epsilon + (0 if free else Fraction(float(epsilon))),
-            self.delta + Fraction(float(delta)),
+            self.delta + Fraction(float(delta)) if delta else self.delta,
             self.unlimited + free,
             self.rounds + 1,
             self.bits_up + bits_up,
@@ -47,7 +47,8 @@ class Account:
 def rounded_up(exact: Fraction) -> float:
     """Return the least float that is not below a rational number."""
     nearest = float(exact)
-    return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
+    top, bottom = nearest.as_integer_ratio()  # compared as whole numbers: a Fraction takes longer to make
+    return nearest if top * exact.denominator >= exact.numerator * bottom else math.nextafter(nearest, math.inf)
 
 
 @dataclass

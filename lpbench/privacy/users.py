@@ -7,6 +7,7 @@ references without privacy, the records themselves (:meth:`Users.reveal`). Only 
 
 from __future__ import annotations
 
+import copyreg
 import hashlib
 import math
 import pickle
@@ -368,11 +369,11 @@ class SimulatedUsers(Users):
     @property
     def spent(self) -> Guarantee:
         """What the user who spent most has spent; users taken from others report for the whole sample."""
-        accounts = self._accounts
+        accounts, shown = self._accounts, 0
         if accounts.spending.revealed:
             shown = accounts.n_features + 1
-        else:
-            shown = 0 if accounts.mask is None else int((~accounts.mask).sum(axis=1).max(initial=0))
+        elif accounts.spending.shown_read and accounts.mask is not None:
+            shown = int((~accounts.mask @ np.ones(accounts.n_features)).max(initial=0))
         return accounts.spending.guarantee(accounts.mask, REAL_BITS * shown)
 
     @property
@@ -402,18 +403,17 @@ _dtype_text, _is_dataclass = cache(str), cache(is_dataclass)
 class _Content(pickle.Pickler):
     """Pickles without what is cached; in fast mode objects are told by content, however often they occur."""
 
-    def __init__(self, file: BytesIO) -> None:
-        super().__init__(file, 4)
-        self.fast, self.arrays = True, hashlib.sha256()
-
     def reducer_override(self, value: Any) -> Any:
+        if type(value) is Broadcast:
+            return bytes, (value.digest,)
         if type(value) is np.ndarray and not value.dtype.hasobject:
-            self.arrays.update(np.ascontiguousarray(value).reshape(-1).view(np.uint8).data)
-            return bytes, (_dtype_text(value.dtype), value.shape)
+            return bytes, (_dtype_text(value.dtype), value.shape, hashlib.sha256(value.tobytes()).digest())
         kind: Any = type(value)
+        if issubclass(kind, type):
+            return NotImplemented
         cached = _cached_properties(kind)
         if _is_dataclass(kind) and hasattr(value, "__dict__"):  # whatever it says of itself to other pickles
-            made, arguments, state, more = object.__new__, (kind,), vars(value), ()
+            made, arguments, state, more = copyreg.__newobj__, (kind,), vars(value), ()  # type: ignore[attr-defined]
         elif not cached or cached.isdisjoint(vars(value)):
             return NotImplemented
         else:
@@ -424,9 +424,27 @@ class _Content(pickle.Pickler):
 def content_hash(value: Any) -> bytes:
     """Digest of everything that a value holds, field by field: equal for a value built anew, or pickled and back."""
     told = BytesIO()
-    pickler = _Content(told)
+    pickler = _Content(told, 4)
+    pickler.fast = True
     pickler.dump(value)
-    return hashlib.sha256(pickler.arrays.digest() + told.getvalue()).digest()
+    return hashlib.sha256(told.getvalue()).digest()
+
+
+@dataclass(frozen=True, eq=False)
+class Broadcast:
+    """What many questions share, such as a fitted model: a copy that nobody else holds, and its digest, taken once."""
+
+    content: Any
+    digest: bytes = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "content", pickle.loads(pickle.dumps(self.content)))
+        object.__setattr__(self, "digest", content_hash(self.content))
+
+    @property
+    def broadcast_bits(self) -> float:
+        """Bits of its numbers."""
+        return numeric_bits(self.content)
 
 
 def numbered(who: Any, n: int) -> np.ndarray:

@@ -17,7 +17,7 @@ from lpbench.estimators.base import LocalClassifier, LocalRegressor
 from lpbench.estimators.private_labels import LABEL, LabelQuestion
 from lpbench.experiments import catalogue
 from lpbench.ledger import PrivacyLedger
-from lpbench.privacy.users import answer_streams, content_hash
+from lpbench.privacy.users import Broadcast, answer_streams, content_hash
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
 
@@ -201,3 +201,9 @@ def test_digests_tell_containers_types_and_what_is_changed_in_place_apart():
     fitted = HistOfTree(1.0, y_range=(-1.0, 1.0), random_state=0)
     before = content_hash(fitted)
     assert content_hash(fitted.fit(X, Y)) != before, "what a model has learned is part of it"
+    once, again = Broadcast(fitted), Broadcast(pickle.loads(pickle.dumps(fitted)))
+    assert content_hash(once) == content_hash(again) == content_hash(pickle.loads(pickle.dumps(once)))
+    before = once.content.predict(X)
+    fitted.fit(X, -Y)
+    assert np.array_equal(once.content.predict(X), before), "users hold a copy, which nobody changes any more"
+    assert content_hash(Broadcast(fitted)) != content_hash(once)

@@ -16,6 +16,7 @@ from lpbench.estimators.base import LocalClassifier, LocalEstimator, LocalRegres
 from lpbench.estimators.intervals.coverage import CoverageCurve, ThresholdQuestion, calibrate
 from lpbench.estimators.tuning_free import ResidualGP, ResidualScore
 from lpbench.privacy import RandomizedResponse, Users
+from lpbench.privacy.users import Broadcast
 
 
 @dataclass(eq=False, repr=False)
@@ -63,7 +64,7 @@ class Calibrated(LocalEstimator):
         estimator.taught(training, streams.child("estimator"), epsilon=epsilon, **known)
         mechanism = RandomizedResponse.for_budget(epsilon)
         self.curves_ = {level: CoverageCurve(reach, mechanism, level) for level in levels}
-        question = ThresholdQuestion(estimator, score, 0.0, mechanism)
+        question = ThresholdQuestion(Broadcast(estimator), score, 0.0, mechanism)
         self.calibrating_ = order[:n_calibrating]
         parts = np.array_split(self.calibrating_, len(levels))
         for curve, part in zip(self.curves_.values(), parts, strict=True):

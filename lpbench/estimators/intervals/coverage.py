@@ -20,6 +20,7 @@ import numpy as np
 from scipy.special import xlog1py, xlogy
 
 from lpbench.privacy import Device, RandomizedResponse, Records, Users
+from lpbench.privacy.users import Broadcast
 
 #: Rounds of as many users, and thresholds of the first and of every later one.
 ROUNDS, _FIRST, _LATER = 8, 6, 3
@@ -40,7 +41,7 @@ SCORES: Mapping[str, Callable[[Any, np.ndarray, np.ndarray], np.ndarray]] = {
 class ThresholdQuestion:
     """What a user is asked about a model, which is public by then."""
 
-    model: Any
+    model: Broadcast
     score: str  # a key of SCORES
     threshold: float
     mechanism: RandomizedResponse
@@ -51,7 +52,7 @@ class ThresholdDevice(Device[ThresholdQuestion]):
 
     def inputs(self, records: Records, question: ThresholdQuestion) -> np.ndarray:
         """The bits."""
-        return SCORES[question.score](question.model, records.X, records.y) <= question.threshold
+        return SCORES[question.score](question.model.content, records.X, records.y) <= question.threshold
 
 
 THRESHOLD = ThresholdDevice()
