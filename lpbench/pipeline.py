@@ -23,11 +23,10 @@ from lpbench.experiments.experiment import Experiment, labelled
 from lpbench.experiments.job import Job
 from lpbench.experiments.plan import Plan, by_name
 from lpbench.experiments.progress import Progress
-from lpbench.experiments.records import record_of, stamp_of
+from lpbench.experiments.records import begin, begun, end, record_of, stamp_of
 from lpbench.experiments.results import RECORD, Artefact, Results
 from lpbench.experiments.run import RunReport, run_blocks
 from lpbench.experiments.store import Store, lock_of
-from lpbench.experiments.unfinished import begin, begun, end
 from lpbench.files import locked, refusal
 from lpbench.paths import DOWNLOAD
 from lpbench.reporting.paper import sources

@@ -1,8 +1,12 @@
-"""The record of a run, ``run.json``: what was run, with what, from which data, and how long it took."""
+"""Records of runs: what was run, with what, from which data, and how long it took (``run.json``).
+
+Of an unfinished run what was asked for is kept beside the store, so that ``lpbench report`` can show partial results.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import platform
 import subprocess
@@ -16,11 +20,13 @@ import pandas as pd
 import lpbench
 from lpbench.datasets import describe
 from lpbench.experiments.config import Runner
+from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.fingerprint import canonical_json, source_hash, versions
 from lpbench.experiments.job import Job
 from lpbench.experiments.method import Method
 from lpbench.experiments.store import Store
 from lpbench.experiments.timing import block_times
+from lpbench.files import write_text
 from lpbench.paths import IN_CHECKOUT, ROOT
 
 
@@ -115,3 +121,39 @@ def git_commit() -> str:
 def missing_data(records: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     """Data sets that were not at hand in the runs of the records -> how to get them."""
     return {name: how for record in records for name, how in record.get("missing", {}).items()}
+
+
+def begin(jobs: Iterable[Job], store: Store) -> None:
+    """Record the jobs whose blocks are not all stored; single cells are whole or not there at all.
+
+    By their keys alone nobody could tell the finished blocks of an interrupted run apart.
+    """
+    stored = store.keys()
+    for job in jobs:
+        if not job.is_cell and any(block.key not in stored for block in job.plan.blocks):
+            content = {
+                "experiment": asdict(job.experiment),
+                "seed": job.seed,
+                "deviations": list(job.deviations),
+                "folder": job.folder,
+            }
+            write_text(json.dumps(content, sort_keys=True, indent=1), _path(job.folder, store))
+
+
+def end(job: Job, store: Store) -> None:
+    """Forget a job whose artefact is written."""
+    _path(job.folder, store).unlink(missing_ok=True)
+
+
+def begun(store: Store) -> list[Job]:
+    """Jobs that have begun and did not end, by their folders."""
+    found = []
+    for path in (store.root / "begun").glob("*.json"):
+        content = json.loads(path.read_text(encoding="utf-8"))
+        experiment = Experiment.from_record(content["experiment"])
+        found.append(Job(experiment, content["seed"], tuple(content["deviations"]), folder=content["folder"]))
+    return sorted(found, key=lambda job: job.folder)
+
+
+def _path(folder: str, store: Store) -> Path:
+    return store.root / "begun" / f"{hashlib.sha256(folder.encode()).hexdigest()[:16]}.json"

@@ -18,8 +18,8 @@ import pytest
 from lpbench.cli.main import main
 from lpbench.experiments import catalogue
 from lpbench.experiments.job import job_of
+from lpbench.experiments.records import begin, begun
 from lpbench.experiments.store import Store
-from lpbench.experiments.unfinished import begin, begun
 from tests.integration.faults.faulty import NAME, mounted, summary, words
 
 SLOW = """
@@ -27,6 +27,7 @@ import sys
 from lpbench.experiments.config import Runner
 from lpbench.experiments.plan import Plan
 from lpbench.experiments.run import run_blocks
+from lpbench.experiments.records import begin, begun
 from lpbench.experiments.store import Store
 from tests.experiments.helpers import cell
 plan = sum([cell(epsilon=e, params={"mode": "sleep"}) for e in (1.0, 2.0, 3.0, 4.0)], Plan(()))
