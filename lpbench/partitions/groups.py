@@ -75,6 +75,14 @@ class SampleGroups:
         groups = cls.by_key(cell_keys(digits, base), base**d)
         return groups if 2 * groups.size <= n else cls.singletons(n)
 
+    def repeated(self, times: int) -> SampleGroups:
+        """Groups of the samples one after the other, as often as told; each time they are groups of their own."""
+        if self.member is None or self._first is None:
+            return SampleGroups.singletons(times * self.size)
+        time = np.arange(times)[:, None]
+        member, first = self.member + self.size * time, self._first + self.member.size * time
+        return SampleGroups(member.ravel(), first.ravel(), times * self.size)
+
     @property
     def number(self) -> np.ndarray:
         """Group of each sample, shape (n,)."""

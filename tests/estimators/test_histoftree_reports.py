@@ -210,7 +210,7 @@ def test_bit_sums_equal_the_definition(users, budget):
 
 def family_of(cells, tree, budget, labels, query, leaves, *mechanisms):
     columns, grids = (np.arange(S), np.arange(S, 5)), [(cells.grid, query, name) for name in mechanisms]
-    return CellFamily(tree, DEPTH, DEPTH, True, *columns, budget, labels, cells.leaves, leaves, grids)
+    return CellFamily([tree], DEPTH, DEPTH, True, *columns, [budget], labels, cells.leaves, leaves, grids)
 
 
 @pytest.mark.parametrize("budget", [0.5, 3.0, math.inf])

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +18,7 @@ from lpbench.privacy.counter import hashed_words
 from lpbench.privacy.exact import UNITS, check_words, truthful_units
 
 
-def truthful_words(choices: np.ndarray, budget: float) -> np.ndarray:
+def truthful_words(choices: np.ndarray, budget: float | np.ndarray) -> np.ndarray:
     """Of 2^62 words, how many report the truth; the others a cell drawn evenly from V, the truth included.
 
     The former with probability p - q, this is the law of generalised randomised response (HistOfTree eq. (17)); it
@@ -59,17 +60,16 @@ class CategorySums:
         n_codes: int,
         cells: UserCells,
         labels: np.ndarray,  # privatised, (n,)
-        budget: float,
+        budgets: Sequence[float],  # of each tree, which as many users meet; all or none of them are 0
         index: KeyIndex | None = None,  # numbers the cells of queries as codes; None: their numbers are those
     ) -> None:
-        self._offset, self._index = 0.0, index
+        self._offsets, self._index = np.zeros(len(budgets)), index
         weights: tuple[np.ndarray | None, np.ndarray] = None, labels
-        if budget > 0:
-            sizes, place = cells.sizes
-            slopes, offset = grr_weights(sizes, budget)
-            slope, self._offset = slopes.take(place), float(offset)
+        if budgets[0] > 0:
+            slopes, offsets = grr_weights(cells.sizes[0], np.array(budgets)[:, None])
+            slope, self._offsets = cells.read(slopes), offsets[:, 0]
             weights = slope, slope * labels
-        if self._offset > 0:
+        if self._offsets.any():
             self._possible = cells.sums(labels)
         self._reported = CellSums(codes, leaf, n_codes, cells.leaves.n_leaves, *weights)
 
@@ -80,17 +80,18 @@ class CategorySums:
         """Number the grid cells, given by their bins (n, s), by the reports alone."""
         keys = cell_keys(digits, cells.grid.bins)
         index = KeyIndex(keys, cells.grid.size)
-        return cls(index.find(keys), leaf, index.size, cells, labels, budget, index)
+        return cls(index.find(keys), leaf, index.size, cells, labels, [budget], index)
 
     def estimate(self, query: CellQuery, leaves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Estimate the number of users and the sum of their privatised labels in each cell (query, leaf)."""
         codes = query.codes if self._index is None else self._index.find(query.codes)
         count, total = self._reported.at(codes, leaves)
-        if self._offset == 0:
+        if not self._offsets.any():
             return count, total
+        offset = self._offsets.repeat(leaves.size // self._offsets.size)
         for shown in query.shown:
             possible, possible_total = self._possible.at(shown, leaves)
-            count, total = count - self._offset * possible, total - self._offset * possible_total
+            count, total = count - offset * possible, total - offset * possible_total
         return count, total
 
 

@@ -15,7 +15,7 @@ from typing import TypeVar
 import numpy as np
 
 from lpbench.estimators.histoftree.cell_reports import CategorySums, bit_indicators, bit_reports, truthful_words
-from lpbench.estimators.histoftree.user_cells import CellQuery, UserCells, UserGrid, UserLeaves
+from lpbench.estimators.histoftree.user_cells import CellQuery, UserCells, UserGrid, UserLeaves, nodes_of
 from lpbench.partitions import KeyIndex, SampleGroups, TreePartition, cell_keys, grid_digits
 from lpbench.privacy import Records
 from lpbench.privacy.device import Answers
@@ -39,18 +39,22 @@ def asked_at_once(n: int, n_cells: int) -> list[slice]:
 
 @dataclass(frozen=True, eq=False)
 class CellFamily:
-    """Questions about one tree at one depth, asked with several grids and mechanisms; all of it is public."""
+    """Questions about trees at one depth, asked with several grids and mechanisms; all of it is public.
 
-    tree: TreePartition  # of the features tree_columns
+    Users meet the trees one after the other: user i of n is number k n + i at tree k, and so are test rows. Bits are of
+    a single tree.
+    """
+
+    trees: Sequence[TreePartition]  # of the features tree_columns
     depth: int  # levels of the tree that are used here
     deepest: int  # and by any family of this tree
     midpoints: bool  # all cuts are midpoints of the unit cube's: users may be walked down in groups
     grid_columns: np.ndarray
     tree_columns: np.ndarray
-    budget: float
-    labels: np.ndarray  # privatised, (n,)
+    budgets: Sequence[float]  # for each tree; all or none of them are 0
+    labels: np.ndarray  # privatised, (trees * n,)
     leaves: UserLeaves
-    query_leaves: np.ndarray  # leaves of the test rows (m,)
+    query_leaves: np.ndarray  # leaves of the test rows (trees * m,)
     grids: Sequence[tuple[UserGrid, CellQuery, str]]  # with the cells that the test rows look up, and the mechanism
 
 
@@ -59,30 +63,33 @@ def answer_family(records: Records, family: CellFamily, answers: Answers) -> lis
 
     Users have answered for their label before.
     """
-    leaves, budget, labels, streams = family.leaves, family.budget, family.labels, answers("ask", 1)
-    truth, keep = _true_leaves(records, family), _words(records, streams, draw="keep")
-    blind = truth if leaves.most == 1 else leaves.choose(_words(records, streams, draw="leaf"))
+    leaves, budgets, labels, streams = family.leaves, family.budgets, family.labels, answers("ask", 1)
+    truth, keep, times = _true_leaves(records, family), _words(records, streams, draw="keep"), len(family.trees)
+    blind = truth if leaves.most == 1 else leaves.choose(np.tile(_words(records, streams, draw="leaf"), times))
     found = []
     for grid, query, mechanism in family.grids:
         cells, columns = UserCells(grid, leaves), family.grid_columns
         key = ("bins", streams.seed, columns.tobytes(), grid.bins)
         own = records.remembered(key, partial(_TrueBins, records, columns, grid.bins, streams))
-        cells.check_budget(budget)
+        cells.check_budget(budgets[0])
         asked = CellQuery(query.digits, own.index.find(query.codes), query.shown)
         if mechanism == "rr":
             parts = asked_at_once(len(records), grid.size * leaves.n_leaves)
             who = [None if len(parts) == 1 else np.arange(part.start, part.stop) for part in parts]
             seeds = [answers("ask", 1, users).child("report", draw="bits").seed for users in who]
-            bits = _BitSums(parts, seeds, cells, own.truth, truth, labels, budget)
+            bits = _BitSums(parts, seeds, cells, own.truth, truth, labels, budgets[0])
             found.append(bits.estimate(asked, family.query_leaves))
             continue
         codes, leaf = own.truth, truth
-        if budget > 0:
-            sizes, place = cells.sizes
-            limits = partial(truthful_words, sizes, budget)
-            told = keep < records.remembered(("truthful", budget, sizes.tobytes()), limits).take(place)
-            codes, leaf = np.where(told, codes, own.blind), leaf if leaf is blind else np.where(told, leaf, blind)
-        sums = CategorySums(codes, leaf, own.index.size, cells, labels, budget)
+        if budgets[0] > 0:
+            sizes, each = cells.sizes[0], np.array(budgets)[:, None]
+            limits = partial(truthful_words, sizes, each)
+            told = keep < cells.read(records.remembered(("truthful", *budgets, sizes.tobytes()), limits)).reshape(
+                times, -1
+            )
+            codes, leaf = np.where(told, codes, own.blind), np.where(told.ravel(), leaf, blind)
+        codes = np.broadcast_to(codes, (times, len(records))).ravel()
+        sums = CategorySums(codes, leaf, own.index.size, cells, labels, budgets)
         found.append(sums.estimate(asked, family.query_leaves))
     return found
 
@@ -95,16 +102,17 @@ def _words(records: Records, streams: Streams, **axes: str | int) -> np.ndarray:
 
 def _true_leaves(records: Records, family: CellFamily) -> np.ndarray:
     """Index of every user's leaf."""
-    tree, columns, deepest = family.tree, family.tree_columns, family.deepest
+    trees, columns, deepest = family.trees, family.tree_columns, family.deepest
 
     def walk() -> tuple[SampleGroups, np.ndarray]:
         X, key = records.X[:, columns], ("places", columns.tobytes(), deepest)
         places = SampleGroups.singletons(len(X))
         if family.midpoints:
             places = records.remembered(key, lambda: SampleGroups.for_depth(deepest, X))
-        return places, tree.apply_levels(places.one_of_each(X), deepest)
+        nodes = nodes_of(trees, places.one_of_each(X), deepest)
+        return places.repeated(len(trees)), nodes
 
-    places, nodes = kept_last(records, "nodes", (tree, deepest), walk)
+    places, nodes = kept_last(records, "nodes", (tuple(trees), deepest), walk)
     return places.to_samples(family.leaves.index[nodes[family.depth]])
 
 

@@ -27,6 +27,7 @@ from lpbench.estimators.histoftree.setting import (
     TreeSetting,
     protection_order,
     sensitive_count,
+    setting_of,
 )
 from lpbench.estimators.histoftree.sweep import GridPoint, sweep_cells
 from lpbench.estimators.histoftree.user_cells import UserCells
@@ -117,9 +118,9 @@ class CellRegressor(LocalRegressor):
                     result.reasons[b, g] = ("skipped", str(error))
         X_test = self._to_unit_cube(task.X_test)
         for same, predictions in sweep_cells(task, public, X_test, budgets, jobs, self._label_question):
-            score = task.score(self._finish(predictions))
-            for job in same:
-                result.values[job.budget, job.point] = score
+            for jobs, score in zip(same, task.score(self._finish(predictions)), strict=True):
+                for job in jobs:
+                    result.values[job.budget, job.point] = score
         return result
 
 
@@ -216,5 +217,5 @@ class HistOfTree(CellRegressor):
             hint = "as many as everybody protects; 's*': ceil ln sqrt d"
             check_whole("n_grid_features", count, most=d, none=hint)
         names = ("bins", "depth", "label_share", "rule", "mechanism", "split_score", "min_samples_leaf")
-        setting = TreeSetting(n_grid_features=int(count), **{name: params[name] for name in names})
+        setting = setting_of(n_grid_features=int(count), **{name: params[name] for name in names})
         return self._divide(setting, params, mask)

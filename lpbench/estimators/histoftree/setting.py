@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TypeVar
 
 import numpy as np
@@ -70,6 +70,10 @@ class TreeSetting:
         """
         mechanism = "grr" if math.isinf(budget) else self.mechanism
         return CellQuestion(tree, self.depth, grid, columns, self.bins, mechanism, budget)
+
+
+#: Settings that were asked for before, which are checked once: a sweep asks for its grid in every replication.
+setting_of = lru_cache(maxsize=1 << 12, typed=True)(TreeSetting)
 
 
 def protection_order(mask: np.ndarray) -> np.ndarray:

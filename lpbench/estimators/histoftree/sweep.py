@@ -15,10 +15,13 @@ from lpbench.estimators.histoftree.cell_reports import predict_cells
 from lpbench.estimators.histoftree.cell_shortcut import CellFamily
 from lpbench.estimators.histoftree.rounds import Split, public_features
 from lpbench.estimators.histoftree.setting import PublicMask, TreeSetting
-from lpbench.estimators.histoftree.user_cells import CellQuery, UserGrid
+from lpbench.estimators.histoftree.user_cells import CellQuery, UserGrid, UserLeaves, nodes_of
 from lpbench.estimators.private_labels import LABEL, LabelQuestion
-from lpbench.partitions import TreePartition, grow_personalized_carts
+from lpbench.partitions import SampleGroups, TreePartition, grow_personalized_carts
 from lpbench.privacy.users import Simulation
+
+#: Users whom trees meet at once at most: more of them leave the processor's cache, and gain nothing from it.
+_TOGETHER = 1 << 14
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -40,8 +43,8 @@ def sweep_cells(
     budgets: Sequence[float],
     jobs: Sequence[GridPoint],
     ask_label: Callable[[float], LabelQuestion],
-) -> Iterator[tuple[list[GridPoint], np.ndarray]]:
-    """Predict the test rows (m, d) in [0, 1] under every job: jobs of one prediction, and that, (m,), not yet clipped.
+) -> Iterator[tuple[list[list[GridPoint]], np.ndarray]]:
+    """Predict the test rows (m, d) in [0, 1] under every job: jobs of each prediction, and those, (k, m), not clipped.
 
     One tree serves all depths, bins and mechanisms of a budget and label share.
     """
@@ -64,9 +67,15 @@ def sweep_cells(
                 forests = [[(tree, depths)] for tree in carts[n_grid_features, least]]
             else:
                 forests = split.forests(rule, score, [labels[source] for source, _ in sources], depths, least)
-            for (source, same), trees in zip(sources, forests, strict=True):
-                for tree, served in trees:
-                    yield from second_rounds.predict(tree, served, same, labels[source], shares[source][1])
+            rounds = [
+                second_rounds.of(tree, served, same, labels[source], shares[source][1])
+                for (source, same), trees in zip(sources, forests, strict=True)
+                for tree, served in trees
+            ]
+            for (cells, _), alike in _group([own for own in rounds if own.cells], lambda own: own.kind):
+                most = 1 if any(mechanism == "rr" for *_, mechanism in cells) else max(1, _TOGETHER // len(X))
+                for first in range(0, len(alike), most):
+                    yield from second_rounds.predict(alike[first : first + most], rule)
 
 
 def _personalized_carts(
@@ -93,6 +102,21 @@ def _personalized_carts(
     return carts
 
 
+@dataclass(frozen=True, eq=False)
+class _Round:
+    """Second rounds in the cells of one tree."""
+
+    tree: TreePartition
+    cells: dict[tuple[int, int, str], list[GridPoint]]  # jobs by depth, which increases, bins and mechanism
+    labels: np.ndarray
+    budget: float  # of the cell reports
+
+    @property
+    def kind(self) -> tuple[tuple[tuple[int, int, str], ...], bool]:
+        """What trees must have in common to be asked about together."""
+        return tuple(self.cells), self.budget > 0
+
+
 class _SecondRounds:
     """Second rounds and predictions for one division of the features into grid and tree."""
 
@@ -101,32 +125,43 @@ class _SecondRounds:
         self._X_tree = X_test[:, split.tree_columns]
 
         @cache
-        def grid(bins: int) -> tuple[UserGrid, CellQuery]:
-            cells = split.grid(bins)
-            return cells, cells.locate(X_test[:, split.grid_columns])
+        def grid(bins: int, times: int = 1) -> tuple[UserGrid, CellQuery]:
+            if times == 1:
+                cells = split.grid(bins)
+                return cells, cells.locate(X_test[:, split.grid_columns])
+            cells, query = grid(bins)
+            return cells.repeated(times), query.repeated(times)
 
-        self._grid = grid
+        self._grid, self._views = grid, cache(SampleGroups.repeated)
 
-    def predict(
+    def of(
         self, tree: TreePartition, depths: Sequence[int], jobs: Sequence[GridPoint], labels: np.ndarray, budget: float
-    ) -> Iterator[tuple[list[GridPoint], np.ndarray]]:
-        """Predict under those of ``jobs`` whose depth the tree serves; ``budget`` is that of the cell reports."""
-        at_depth = dict(_group(jobs, lambda j: j.setting.depth))
-        depths = [depth for depth in depths if depth in at_depth]
-        if not depths:
-            return
-        nodes, rule = tree.apply_levels(self._X_tree, depths[-1]), jobs[0].setting.rule
-        columns = self._split.grid_columns, self._split.tree_columns
+    ) -> _Round:
+        """Those of ``jobs`` whose depth the tree serves."""
         # a grid on no feature is one cell, whatever the number of bins
         one_cell = not self._split.grid_columns.size
-        for depth, leaves in zip(depths, self._split.leaves(tree, depths, rule), strict=True):
-            alike = _group(at_depth[depth], lambda j: (1 if one_cell else j.setting.bins, j.setting.mechanism))
-            grids = [(*self._grid(bins), mechanism) for (bins, mechanism), _ in alike]
+        served = sorted((job for job in jobs if job.setting.depth in depths), key=lambda job: job.setting.depth)
+        cells = _group(served, lambda j: (j.setting.depth, 1 if one_cell else j.setting.bins, j.setting.mechanism))
+        return _Round(tree, dict(cells), labels, budget)
+
+    def predict(self, rounds: Sequence[_Round], rule: str) -> Iterator[tuple[list[list[GridPoint]], np.ndarray]]:
+        """Predict under all jobs of rounds that are alike."""
+        trees, times = [own.tree for own in rounds], len(rounds)
+        labels, budgets = np.concatenate([own.labels for own in rounds]), [own.budget for own in rounds]
+        at_depth = _group(list(rounds[0].cells), lambda cell: cell[0])
+        depths = [depth for depth, _ in at_depth]
+        nodes = nodes_of(trees, self._X_tree, depths[-1])
+        columns = self._split.grid_columns, self._split.tree_columns
+        of_trees = zip(*(self._split.leaves(tree, depths, rule) for tree in trees), strict=True)
+        for (depth, cells), several in zip(at_depth, of_trees, strict=True):
+            leaves = UserLeaves.side_by_side(several, self._views(several[0].views, times))
+            grids = [(*self._grid(bins, times), mechanism) for _, bins, mechanism in cells]
             test_leaves, means = leaves.index.take(nodes[depth]), leaves.means(labels)
             levels = depth, depths[-1], rule != "cart"
-            family = CellFamily(tree, *levels, *columns, budget, labels, leaves, test_leaves, grids)
-            for (_, same), sums in zip(alike, self._simulate(TREE_CELL, family), strict=True):
-                yield same, predict_cells(sums, test_leaves, means)
+            family = CellFamily(trees, *levels, *columns, budgets, labels, leaves, test_leaves, grids)
+            for cell, sums in zip(cells, self._simulate(TREE_CELL, family), strict=True):
+                predictions = predict_cells(sums, test_leaves, means).reshape(times, -1)
+                yield [own.cells[cell] for own in rounds], predictions
 
 
 def _sources(jobs: Sequence[GridPoint]) -> list[tuple[tuple[int, float], list[GridPoint]]]:

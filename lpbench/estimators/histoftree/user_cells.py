@@ -59,6 +59,12 @@ class UserGrid:
             self._seen = views, SampleGroups.by_key(self.shown * views.size + views.number, self.n_shown * views.size)
         return self._seen[1]
 
+    def repeated(self, times: int) -> UserGrid:
+        """The grid of the users one after the other, as often as told."""
+        twin = copy(self)
+        twin.hidden, twin.shown, twin.pattern = (np.tile(a, times) for a in (self.hidden, self.shown, self.pattern))
+        return twin
+
     def without_users(self) -> UserGrid:
         """Return what :meth:`locate` needs."""
         twin = copy(self)
@@ -75,6 +81,12 @@ class UserGrid:
         return self._index.find(cell_keys(np.where(pattern, self.bins, digits), self.bins + 1))
 
 
+def nodes_of(trees: Sequence[TreePartition], X: np.ndarray, depth: int) -> np.ndarray:
+    """Nodes of the points X (m, s) at each depth of several trees, numbered on: (depth + 1, trees * m)."""
+    first = np.cumsum([0] + [tree.n_nodes for tree in trees])
+    return np.hstack([tree.apply_levels(X, depth) + start for tree, start in zip(trees, first, strict=False)])
+
+
 @dataclass(frozen=True)
 class CellQuery:
     """Grid cells that are asked for."""
@@ -82,6 +94,11 @@ class CellQuery:
     digits: np.ndarray  # (m, s)
     codes: np.ndarray  # keys of the cells (m,), or their numbers in another numbering
     shown: list[np.ndarray]  # for each pattern of protected features, the code that compatible users show, (m,)
+
+    def repeated(self, times: int) -> CellQuery:
+        """The cells one after the other, as often as told."""
+        shown = [np.tile(codes, times) for codes in self.shown]
+        return CellQuery(np.tile(self.digits, (times, 1)), np.tile(self.codes, times), shown)
 
 
 class UserLeaves:
@@ -95,6 +112,7 @@ class UserLeaves:
         index: np.ndarray,  # leaf of each node of the tree, -1 for inner nodes
     ) -> None:
         self.index, self.n_leaves = index, int(index.max()) + 1
+        self._of_trees = [self.n_leaves]  # leaves of each tree
         self.views, self._view, self._leaf = views, view, leaf
         self._n_leaves = np.bincount(view, minlength=views.size)
         self.most = int(self._n_leaves.max(initial=1))
@@ -114,6 +132,22 @@ class UserLeaves:
             if depth in depths:
                 index = tree.leaf_index(depth)
                 yield cls(views, view, index[nodes], index)
+
+    @classmethod
+    def side_by_side(cls, several: Sequence[UserLeaves], views: SampleGroups) -> UserLeaves:
+        """Those of several trees, numbered on, which users meet one after the other; so ``views`` are repeated."""
+        of_trees = [own.n_leaves for own in several]
+        first = np.cumsum([0, *of_trees])
+        joined = cls(
+            views,
+            np.concatenate([own._view + k * own.views.size for k, own in enumerate(several)]),
+            np.concatenate([own._leaf + start for own, start in zip(several, first, strict=False)]),
+            np.concatenate(
+                [np.where(own.index < 0, -1, own.index + k) for own, k in zip(several, first, strict=False)]
+            ),
+        )
+        joined._of_trees = of_trees
+        return joined
 
     def choose(self, drawn: np.ndarray) -> np.ndarray:
         """Choose one of each user's compatible leaves by a whole number below 2^62: int ndarray of shape (n,)."""
@@ -148,7 +182,8 @@ class UserLeaves:
         counts, totals = self.views.counts / self._n_leaves, self.views.sums(labels) / self._n_leaves
         weight = np.bincount(self._leaf, weights=counts[self._view], minlength=self.n_leaves)
         total = np.bincount(self._leaf, weights=totals[self._view], minlength=self.n_leaves)
-        return np.where(weight > 0, total / np.where(weight > 0, weight, 1.0), labels.mean())
+        overall = labels.reshape(len(self._of_trees), -1).mean(axis=1).repeat(self._of_trees)
+        return np.where(weight > 0, total / np.where(weight > 0, weight, 1.0), overall)
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,6 +201,11 @@ class UserCells:
             return grid.sizes, grid.hidden
         sizes = grid.sizes[:, None] * np.arange(1, most + 1)
         return sizes.ravel(), grid.hidden * most + self.leaves.choices - 1
+
+    def read(self, tables: np.ndarray) -> np.ndarray:
+        """Read numbers that depend on a user's number of cells; each of several tables is that of as many users."""
+        place = self.sizes[1].reshape(len(tables), -1) + tables.shape[1] * np.arange(len(tables))[:, None]
+        return tables.take(place.ravel())
 
     @cached_property
     def choices(self) -> np.ndarray:

@@ -123,7 +123,7 @@ class LPDTRegressor(CellRegressor):
             levels = setting.depth, setting.depth, setting.rule != "cart"
             for b, (y, (_, budget)) in enumerate(zip(labels, shares, strict=True)):
                 asked = [(grid, query, setting.mechanism)]
-                family = CellFamily(tree, *levels, *columns, budget, y, leaves, rows, asked)
+                family = CellFamily([tree], *levels, *columns, [budget], y, leaves, rows, asked)
                 [sums] = task.simulate(TREE_CELL, family)
                 result.values[b, g] = task.score(model._filled(sums, rows))
         return result
