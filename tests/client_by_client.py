@@ -27,9 +27,6 @@ class OneOfMany:
     def random(self, size):
         return self._taken(self._generator.random, size)
 
-    def geometric(self, p, size):
-        return self._taken(lambda shape: self._generator.geometric(p, shape), size)
-
     def integers(self, high, size, **kind):
         # Bits that their first 16 random bits leave open draw more; no user of the tests has such a bit.
         return self._taken(lambda shape: self._generator.integers(high, size=shape, **kind), size)

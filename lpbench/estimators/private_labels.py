@@ -60,9 +60,10 @@ class LabelDevice(Device[LabelQuestion]):
     The unit noise does not depend on the budget, so that budgets are compared on the same draws.
     """
 
-    def draws(self, streams: Streams, n: int, question: LabelQuestion) -> np.ndarray:
-        """Standard Laplace noise of the users, shape (n,)."""
-        return streams.generator("label").laplace(size=n)
+    def draws(self, streams: Streams, n: int, question: LabelQuestion) -> np.ndarray | np.random.Generator:
+        """Standard Laplace noise of the users, shape (n,); a generator for noise on the grid."""
+        generator = streams.generator("label")
+        return generator.laplace(size=n) if question.on_grid is None else generator
 
     def mechanism(self, question: LabelQuestion) -> Laplace | DiscreteLaplace:
         """Laplace noise on the clipped label, at the budget of the user who divides it most often."""
@@ -74,11 +75,11 @@ class LabelDevice(Device[LabelQuestion]):
         """The clipped labels, about the centre."""
         return np.clip(records.y - question.centre, *question.y_range)
 
-    def report(self, records: Records, question: LabelQuestion, draws: np.ndarray) -> np.ndarray:
+    def report(self, records: Records, question: LabelQuestion, draws: Any) -> np.ndarray:
         """Noisy labels of shape (n,), in units of the label, about the centre."""
         labels = self.inputs(records, question)
         if question.on_grid is not None:
-            return question.on_grid.randomize_by(labels, draws)
+            return question.on_grid.randomize(labels, draws)
         return labels + question.scale * draws
 
     def fields(self, question: LabelQuestion) -> tuple[Field, ...]:
@@ -101,9 +102,9 @@ class LabelDevice(Device[LabelQuestion]):
         check_epsilon(question.epsilon)
 
     def draw_many(self, records: Records, family: Sequence[LabelQuestion], answers: Answers) -> list[np.ndarray]:
-        """Noisy labels by several questions, each the first that users are asked, all with the same unit noise."""
-        draws = self.draws(answers("ask", 0), len(records), family[0])
-        return [self.report(records, question, draws) for question in family]
+        """Noisy labels by several questions, each the first that users are asked, all with the same randomness."""
+        n = len(records)
+        return [self.report(records, own, self.draws(answers("ask", 0), n, own)) for own in family]
 
     @staticmethod
     def _budgets(question: LabelQuestion) -> float | np.ndarray:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from scipy.stats import nbinom
 
 from lpbench.errors import ConfigurationError, DataError
 from lpbench.privacy.counter import hashed_uniforms
+from lpbench.privacy.exact import UNITS, words
 from lpbench.privacy.mechanism import (
     AdditiveMechanism,
     check_epsilon,
@@ -24,6 +27,11 @@ from lpbench.privacy.mechanism import (
     check_sensitivity,
 )
 from lpbench.privacy.payload import Field, GridPoints, grid_reach
+
+#: What a step may cost beyond step / scale, since whole numbers draw the noise, and the rounding of a budget.
+_PER_STEP, _ROUNDED = 2.0**-53, 2.0**-50
+#: Least step / scale: numbers of steps beyond blur in doubles.
+_LEAST_RATE = 2.0**-46
 
 
 @dataclass(frozen=True)
@@ -151,13 +159,22 @@ def discrete_cell_noise(seed: int, keys: np.ndarray, n: int, mechanism: Discrete
     return (first - second) * mechanism.step
 
 
+def _check_rate(rate: float) -> None:
+    if rate < _LEAST_RATE:
+        raise ConfigurationError(
+            f"step / scale={rate:g} must be at least {_LEAST_RATE:g}, below which points of the grid blur: take a "
+            "larger budget or a longer step"
+        )
+
+
 @dataclass(frozen=True)
 class DiscreteLaplace(AdditiveMechanism):
     """Round values to the grid ``step * Z`` and add discrete Laplace noise on it (Ghosh et al. 2009).
 
     Every report lies on the grid whatever the value, so no low-order bits of a floating-point sum give the value away
     (Mironov 2012). P(noise = k step) is proportional to ``exp(-|k| step / scale)``. Rounding shifts a value by at most
-    step / 2, deterministically: reports are unbiased for the *rounded* value.
+    step / 2, deterministically: reports are unbiased for the *rounded* value. Single reports are drawn by whole
+    numbers, and every point of the grid can follow from every value: the stated epsilon is an upper bound for them.
 
     Parameters
     ----------
@@ -186,17 +203,21 @@ class DiscreteLaplace(AdditiveMechanism):
     @classmethod
     def for_budget(cls, epsilon: float, step: float, sensitivity: float = 1.0) -> DiscreteLaplace:
         """Return the mechanism that spends exactly ``epsilon``, the rounding included."""
-        widened = cls(0.0, step, sensitivity).grid_distance(sensitivity) * step
-        return cls(widened / check_epsilon(epsilon), step, sensitivity)
+        steps = cls(0.0, step, sensitivity).grid_distance(sensitivity)
+        rate = check_epsilon(epsilon) * (1.0 - 2.0 * _ROUNDED) / steps - _PER_STEP
+        _check_rate(rate)
+        return cls(step / rate, step, sensitivity)
 
     def grid_distance(self, distance: float) -> int:
         """Largest number of steps between the roundings of two values at most ``distance`` apart."""
         return math.ceil(distance / self.step)
 
     def privacy_map(self, distance: float) -> float:
-        """Exact epsilon between values at most ``distance`` apart: ceil(distance / step) * step / scale."""
+        """Epsilon between values at most ``distance`` apart: ceil(distance / step) * step / scale, rounded up."""
         steps = self.grid_distance(distance)
-        return steps * self.step / self.scale if self.scale > 0 else (math.inf if steps else 0.0)
+        if self.scale == 0:
+            return math.inf if steps else 0.0
+        return steps * (self.step / self.scale + _PER_STEP) * (1.0 + _ROUNDED)
 
     def fields(self, columns: int = 1, largest: float = 1.0) -> tuple[Field, ...]:
         """Points of the grid, for values of size at most ``largest``."""
@@ -220,28 +241,34 @@ class DiscreteLaplace(AdditiveMechanism):
         """Return grid points: the rounded values plus noise, shape of ``values``."""
         index = self.round(values)
         if self.scale > 0:
-            success = -math.expm1(-self.step / self.scale)
             # A difference of two geometric variables is discrete Laplace.
-            index += rng.geometric(success, index.shape) - rng.geometric(success, index.shape)
+            noise = self._geometric((*index.shape, 2), rng)
+            index = index + (noise[..., 0] - noise[..., 1])
         return index * self.step
 
-    def randomize_by(self, values: ArrayLike, unit: ArrayLike) -> np.ndarray:
-        """Return the reports that follow from unit Laplace draws, shape of ``values``: exactly the discrete law.
+    @cached_property
+    def _words(self) -> tuple[list[int], int]:
+        """Of the 2^62 words, how many set each low bit of a geometric number, and how many add one to the rest.
 
-        The noise lies within about a step of ``scale * unit``, so that grids and budgets can share the draws of
-        :class:`Laplace`.
-
-        Parameters
-        ----------
-        values, unit : ndarrays of one shape
+        P(k) proportional to q^k makes the bits of k independent: bit j is set with odds q^(2^j). Numbers are rounded
+        up, less than _PER_STEP in all: a larger k is no less probable than stated.
         """
-        index = self.round(values)
-        if self.scale > 0:
-            rate = self.step / self.scale
-            # P(|noise| >= k steps) = 2 e^(-k rate) / (1 + e^(-rate)) for k >= 1, and P(|unit| >= u) = e^(-u).
-            offset = -math.log1p(math.expm1(-rate) / 2.0)
-            index = index + np.copysign(np.floor((np.abs(unit) + offset) / rate), unit)
-        return index * self.step
+        _check_rate(rate := self.step / self.scale)
+        low = max(0, 1 - math.frexp(rate)[1])  # bits whose odds are above 1 / e
+        with localcontext() as context:
+            context.prec = 60
+            odds = [(Decimal(self.step) / Decimal(self.scale) * -(1 << j)).exp() for j in range(low + 1)]
+            return [int(UNITS * q / (1 + q)) + 1 for q in odds[:-1]], int(UNITS * odds[-1]) + 1
+
+    def _geometric(self, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+        bits, more = self._words
+        found, going = np.zeros(shape, dtype=np.int64), np.ones(shape, dtype=bool)
+        for j, below in enumerate(bits):
+            found += (words(rng, shape) < below).astype(np.int64) << j
+        while going.any():  # without end, so that every number is possible
+            going &= words(rng, shape) < more
+            found += going.astype(np.int64) << len(bits)
+        return found
 
     def sum_of_reports(self, totals: ArrayLike, n: Any, rng: np.random.Generator) -> np.ndarray:
         """Draw the sums of ``n`` users' reports whose rounded values add up to ``totals`` (multiples of ``step``).

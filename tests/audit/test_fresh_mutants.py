@@ -54,7 +54,7 @@ def sorted_label_noise(self, records, question, draws):
     by itself, and all together their order is that of the private labels."""
     labels = self.inputs(records, question)
     if question.on_grid is not None:
-        return question.on_grid.randomize_by(labels, draws)
+        return question.on_grid.randomize(labels, draws)
     return labels + question.scale * np.sort(draws)[np.argsort(np.argsort(labels, kind="stable"))]
 
 

@@ -16,7 +16,7 @@ import pytest
 from scipy.stats import binom
 
 from lpbench import privacy
-from lpbench.errors import DataError
+from lpbench.errors import ConfigurationError, DataError
 from lpbench.estimators.histoftree.cell_reports import reports_truth
 from lpbench.estimators.tuning_free.level_reports import LevelReport
 from lpbench.paths import ROOT
@@ -24,6 +24,7 @@ from lpbench.privacy import (
     GRR,
     BitVector,
     Channel,
+    DiscreteLaplace,
     Hybrid,
     Piecewise,
     PriorResponse,
@@ -39,9 +40,9 @@ from lpbench.privacy.exact import BITS, UNITS, below, draw_below, kept_units, wo
 from lpbench.privacy.randomized_response import grr_reports
 
 #: Mechanisms whose stated loss is that of real arithmetic.
-NOT_COUNTED = {"Laplace", "Gaussian", "Staircase", "PrivUnitG", "SignedPrivUnitG", "Exponential", "DiscreteLaplace"}
+NOT_COUNTED = {"Laplace", "Gaussian", "Staircase", "PrivUnitG", "SignedPrivUnitG", "Exponential"}
 COUNTED = {"RandomizedResponse", "BitVector", "GRR", "PriorResponse", "SubsetSelection", "HadamardResponse", "Channel",
-           "NumberChannel", "Piecewise", "Hybrid"}  # fmt: skip
+           "NumberChannel", "Piecewise", "Hybrid", "DiscreteLaplace"}  # fmt: skip
 EPSILONS = [1e-9, 1e-3, 0.1, 1.0, 5.0, 20.0, 50.0, 700.0]
 SIZES = [2, 3, 16, 1000, 2**31 - 1, 2**31 + 1, 2**50, 2**60 - 1, 2**60]
 
@@ -207,6 +208,47 @@ def test_cells_of_grid_and_tree(epsilon, leaves, bins, hidden):
     told = count(lambda word: reports_truth(choices, epsilon, word)[0])
     cell = Fraction(UNITS // leaves, UNITS) * Fraction(UNITS // bins, UNITS) ** hidden
     assert_loss(1 + Fraction(told, UNITS - told) / cell, epsilon, sharp=epsilon <= 20 and choices[0] < 1000)
+
+
+def most_likely(odds, more, steps):
+    """Largest P(k) / P(k + steps) of a geometric number over all k: bit by bit, with the best for either carry."""
+    best = {0: Fraction(1)}
+    for j, ratio in enumerate(odds):  # of a bit that is set to one that is not
+        after: dict[int, Fraction] = {}
+        for carry, found in best.items():
+            for bit in (0, 1):
+                total = bit + (steps >> j & 1) + carry
+                loss = found * ratio ** (bit - (total & 1))
+                after[total >> 1] = max(after.get(total >> 1, Fraction(0)), loss)
+        best = after
+    return max(found / more ** ((steps >> len(odds)) + carry) for carry, found in best.items())
+
+
+@pytest.mark.parametrize("step", [1.0, 2.0**-3, 2.0**-10])
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_noise_on_a_grid(epsilon, step):
+    """Two values d apart lose P(k) / P(k + d) of one of the two geometric numbers, at most, whatever the other is."""
+    mechanism = DiscreteLaplace.for_budget(epsilon, step)
+    bits, more = mechanism._words
+    none = [UNITS - 1] * 2
+    for j, told in enumerate([*bits, more]):
+        for word, set_ in ((told - 1, True), (told, False)):
+            drawn = [none] * j + [[word, UNITS - 1]] + [none] * (len(bits) + 1 - j)
+            assert mechanism.randomize(np.array(0.0), Planted(*drawn)) == set_ * 2**j * step
+    odds, kept = [Fraction(told, UNITS - told) for told in bits], Fraction(more, UNITS)
+    whole = round(1 / step)
+    for steps in {1, max(whole // 2 - 1, 1), max(whole - 1, 1), whole}:
+        assert most_likely(odds, kept, steps) <= grown(mechanism.privacy_map(steps * step))
+    assert mechanism.epsilon <= epsilon
+    assert_loss(most_likely(odds, kept, whole), epsilon, sharp=1e-3 <= epsilon <= 20)
+    two = most_likely(odds, kept, 1) ** 2  # of a vector that moves in two entries
+    assert two <= grown(mechanism.privacy_map(2 * step))
+
+
+def test_grids_that_blur_are_refused():
+    for make in (lambda: DiscreteLaplace.for_budget(1e-13, 2.0**-10), lambda: DiscreteLaplace(1e15, 1.0)._words):
+        with pytest.raises(ConfigurationError, match="larger budget or a longer step"):
+            make()
 
 
 def test_without_a_budget_or_without_others_the_truth_is_told():
