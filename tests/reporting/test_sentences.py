@@ -53,16 +53,23 @@ PLANTED = {
 }
 
 
-@pytest.mark.parametrize("file", PLANTED)
-def test_a_planted_change_changes_the_readme(file, tmp_path):
+@pytest.fixture(scope="module")
+def behind_the_readme(tmp_path_factory):
+    """The files, and the README with their numbers."""
+    folder = tmp_path_factory.mktemp("behind")
     for name in PLANTED:
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(COMMITTED / name, tmp_path / name)
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    before = with_numbers(text, tmp_path)
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(COMMITTED / name, folder / name)
+    return folder, with_numbers((ROOT / "README.md").read_text(encoding="utf-8"), folder)
+
+
+@pytest.mark.parametrize("file", PLANTED)
+def test_a_planted_change_changes_the_readme(file, behind_the_readme, tmp_path):
+    folder, before = behind_the_readme
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     table, (column, planted) = pd.read_csv(tmp_path / file), PLANTED[file]
     table.assign(**{column: planted(table[column])}).to_csv(tmp_path / file, index=False)
-    assert with_numbers(text, tmp_path) != before
+    assert with_numbers(before, tmp_path) != before
 
 
 class _Text(HTMLParser):
