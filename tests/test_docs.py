@@ -102,9 +102,12 @@ def test_commands_that_pages_print_are_found():
     assert len(printed_commands()) >= 60 and any("[variant=" in line for line in printed_commands())
 
 
-@pytest.mark.parametrize("line", printed_commands())
+@pytest.mark.parametrize("line", [line for line in printed_commands() if "hydra/launcher" not in line])
 def test_a_command_that_a_page_prints_runs(line, tmp_path):
-    """Settings are planned, and run where a method has parameters; other commands are parsed, which runs nothing."""
+    """Settings are planned, and run where a method has parameters; other commands are parsed, which runs nothing.
+
+    Sweeps on launchers run below.
+    """
     words = [word for word in shlex.split(line)[1:] if not word.startswith(("hydra/", "hydra.", "runner"))]
     if words[0] in COMMANDS:
         command, rest = cli.get_command(click.Context(cli), words[0]), words[1:]

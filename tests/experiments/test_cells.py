@@ -161,10 +161,13 @@ def test_parameters_of_a_selector_may_stand_in_any_order():
     assert methods[0] == methods[1] and methods[0].tuning_free is not None
 
 
-def test_every_registered_method_runs_as_a_cell(tmp_path):
+@pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_registered_methods_run_as_cells(every, tmp_path):
+    """Every method, or one of every estimator class."""
     sets = {"regression": ["dataset=diabetes_progression"], "classification": ["dataset=breast_cancer"]}
     bases = {task: compose([*words, "replications=1"]) for task, words in sets.items()}
-    methods = catalogue.methods().values()
+    registered = catalogue.methods().values()
+    methods = registered if every else {m.estimator: m for m in registered}.values()
     jobs = [job_from(replace(bases[m.task], method=m, epsilon=2.0)) for m in methods]
     result = run_jobs(jobs, tmp_path, Runner(backend="serial"), progress=False)
     assert result.exit_code == 0 and len(result.written) == len(jobs)

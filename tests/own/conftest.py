@@ -22,11 +22,15 @@ def change(path: str, old: str, new: str) -> None:
 
 
 @pytest.fixture
-def forget():
+def forget(monkeypatch):
     """What has been read about methods and experiments is forgotten: each command is a process of its own."""
+    imports = fingerprint._imports
+    # modules of the package stay as they are
+    own = lambda name: (imports if name.startswith("lpbench.") else imports.__wrapped__)(name)  # noqa: E731
+    monkeypatch.setattr(fingerprint, "_imports", own)
 
     def clear():
-        read = (fingerprint._imports, fingerprint.import_closure, fingerprint.source_hash, paths._refuse_others)
+        read = (fingerprint.import_closure, fingerprint.source_hash, paths._refuse_others)
         registry.clear()
         for cached in read:
             cached.cache_clear()

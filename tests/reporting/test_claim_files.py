@@ -247,11 +247,14 @@ def made_up(key) -> float:
     return 0.55 + own + budget + (0 if key["x"] is None else 0.05 * np.sin(np.log(key["x"] + 1)))
 
 
-@pytest.mark.parametrize("place", [pytest.param("made up", marks=pytest.mark.slow), "committed"])
-def test_every_outcome_follows_from_the_files(folder, place):
-    source = folder if place == "made up" else COMMITTED
+@pytest.fixture(params=[pytest.param("made up", marks=pytest.mark.slow), "committed"])
+def run(request):
+    return COMMITTED if request.param == "committed" else request.getfixturevalue("folder")
+
+
+def test_every_outcome_follows_from_the_files(run):
     seen = 0
-    for row, source_name, telling, intervals, pooled, whole, result in compute_again(source):
+    for row, source_name, telling, intervals, pooled, whole, result in compute_again(run):
         where = f"{row.claim} {row.check} {source_name}"
         assert pooled.outcome == result, where
         if row.ours_outcome != "no verdict" or source_name == "published":
@@ -287,10 +290,10 @@ def test_two_replications_give_no_verdict_that_the_full_run_contradicts(first):
     assert ("L8", "trend") in other_way
 
 
-def test_the_made_up_run_uses_every_statistic_and_judges_every_claim(folder):
-    found = pd.read_csv(folder / "claims_instances.csv")
+def test_a_run_uses_every_statistic_and_judges_every_claim(run):
+    found = pd.read_csv(run / "claims_instances.csv")
     assert set(found["statistic"].dropna()) == set(STATISTICS) == set(AGAIN)
-    judged = pd.read_csv(folder / "verdicts.csv").query("judges")
+    judged = pd.read_csv(run / "verdicts.csv").query("judges")
     assert set(judged["claim"]) == {c.name for p in papers() for c in p.claims}
     few = judged[(judged["ours_outcome"] == "no verdict") & ~judged["counted_apart"]]
     assert few.empty, few[["claim", "check", "reason"]].to_string()
@@ -299,10 +302,10 @@ def test_the_made_up_run_uses_every_statistic_and_judges_every_claim(folder):
     assert without == {*(f"H{k}" for k in range(1, 9)), "H13", "H14", "L18", "L20", *(f"Z{k}" for k in range(1, 7))}
 
 
-def test_files_are_small_and_read_back(folder):
-    for path in folder.glob("claims*.csv"):
+def test_files_are_small_and_read_back(run):
+    for path in run.glob("claims*.csv"):
         assert path.stat().st_size < 1_000_000, path.name
-    claims = read_claims(folder)
+    claims = read_claims(run)
     assert [c["claim"] for c in claims] == [c.name for p in papers() for c in p.claims]
     points = claims[0]["checks"][0]["points"]
     assert [p["instance"] for p in points] == ["s* = 1", "s* = 2", "s* = 3", "s* = 4"]
@@ -332,16 +335,14 @@ def test_a_verdict_on_the_same_numbers_is_not_bootstrapped_again(monkeypatch):
     assert found.verdicts.equals(expected.verdicts) and found.instances.equals(expected.instances)
 
 
-def test_no_file_of_the_claims_holds_seconds(folder):
+def test_no_file_of_the_claims_holds_seconds(run):
     """All of them are the same after every run."""
-    claims = pd.read_csv(folder / "verdicts.csv").query("judges").set_index(["claim", "check"])
+    claims = pd.read_csv(run / "verdicts.csv").query("judges").set_index(["claim", "check"])
     assert not np.isnan(claims.loc[("L18", "work"), "ours"])
-    assert not [p.name for p in folder.glob("claims*.csv") if is_measured(p)]
+    assert not [p.name for p in run.glob("claims*.csv") if is_measured(p)]
 
 
-@pytest.mark.parametrize("place", ["made up", "committed"])
-def test_no_number_is_a_rounding_error(folder, place):
-    source = folder if place == "made up" else COMMITTED
+def test_no_number_is_a_rounding_error(run):
     for name in ("verdicts", "claims_instances"):
-        numbers = pd.read_csv(source / f"{name}.csv").select_dtypes("number").to_numpy()
+        numbers = pd.read_csv(run / f"{name}.csv").select_dtypes("number").to_numpy()
         assert not ((np.abs(numbers) < 1e-12) & (numbers != 0)).any()
