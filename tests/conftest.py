@@ -1,7 +1,5 @@
 """Shared fixtures; tests marked ``mirror`` need the real data files and are skipped without them."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

@@ -3,8 +3,6 @@
 Which room may import which is held by import-linter in ``make lint``.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import tomllib

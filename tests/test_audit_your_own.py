@@ -1,7 +1,5 @@
 """docs/audit_your_own.md works as it stands: every command, with the exit codes and the output that it shows."""
 
-from __future__ import annotations
-
 import csv
 import os
 import re

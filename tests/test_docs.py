@@ -1,7 +1,5 @@
 """Pages name files that exist and commands that run; docs/privacy.md's method passes the audit, a broken copy not."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import shlex

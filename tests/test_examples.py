@@ -1,7 +1,5 @@
 """Every example of the documentation runs."""
 
-from __future__ import annotations
-
 import runpy
 import warnings
 

@@ -1,7 +1,5 @@
 """Names that come from somebody else's file: manifests, and the records of results."""
 
-from __future__ import annotations
-
 import json
 import threading
 

@@ -1,7 +1,5 @@
 """What a user of the library meets first: masks in words, tables as people have them, what was spent, and errors."""
 
-from __future__ import annotations
-
 import json
 import warnings
 

@@ -1,7 +1,5 @@
 """Tables as people have them: declared categories, dates, missing cells by a stated choice."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Streams: stable over processes, independent over keys."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

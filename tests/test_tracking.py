@@ -1,7 +1,5 @@
 """Everything logged to MLflow is rebuilt from results, and logging twice changes nothing."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

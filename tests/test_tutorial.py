@@ -1,7 +1,5 @@
 """docs/tutorial.md works as it stands: every command, in a folder of its own, without the real data files."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Small score tables for tests."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from lpbench.analysis.scores import SCORE_COLUMNS

@@ -1,7 +1,5 @@
 """Exponents of label-DP Table I (the digest's rows, typed again) and the minimax orders of HistOfTree and LPCT."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

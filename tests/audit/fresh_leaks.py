@@ -11,8 +11,6 @@ leaks that one rule refuses, as that a device states a report of its own, one ea
 - lines after ``*`` stand before the estimator, after ``^`` in its class, after ``>`` below the line that asks.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Leaks written without knowledge of the audit: each is a complaint, or has nothing to find where the method runs."""
 
-from __future__ import annotations
-
 from itertools import islice
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 Flaws of other kinds are planted in plug-ins (fresh_leaks.py) and in what users answer (lpbench/audit/mutants.py).
 """
 
-from __future__ import annotations
-
 import copy
 import inspect
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A method and its devices run where no private record is: what reaches for one finds nothing, or is a complaint."""
 
-from __future__ import annotations
-
 from itertools import islice
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The audit of whole methods by what users answer: honest ones pass, also over many seeds, and leaks are caught."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Every transformation of what users answer, of every private method, is caught by the audit itself."""
 
-from __future__ import annotations
-
 import pytest
 
 from lpbench.audit import table

@@ -1,7 +1,5 @@
 """Honest methods of unusual build, written as plug-ins from the documented interface: nobody may accuse them."""
 
-from __future__ import annotations
-
 _HEAD = '''"""An honest method of unusual build."""
 from dataclasses import dataclass, field
 from typing import Any

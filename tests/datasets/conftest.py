@@ -1,7 +1,5 @@
 """Toy data sets with manifests of their own, in folders of their own."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import yaml

@@ -1,7 +1,5 @@
 """A local HTTP server that speaks just enough of OpenML and the UCI archive, and fails in every way on request."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import threading

@@ -1,7 +1,5 @@
 """Tables as people write them: each column is what it says, and nothing is changed without a word."""
 
-from __future__ import annotations
-
 import re
 import string
 

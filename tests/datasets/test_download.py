@@ -1,7 +1,5 @@
 """Downloads: OpenML and UCI as they should answer, and every way they fail."""
 
-from __future__ import annotations
-
 import io
 import re
 import zipfile

@@ -1,7 +1,5 @@
 """Groups of columns, roles of data sets, and metrics of unbalanced classes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

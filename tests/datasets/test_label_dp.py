@@ -1,7 +1,5 @@
 """The rough families: known truth, Hölder exponent, margin and moment, as the label-DP theorems assume them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Manifests: those of the project are complete, and a wrong one says what is wrong."""
 
-from __future__ import annotations
-
 import math
 import re
 

@@ -1,7 +1,5 @@
 """Masks: exact counts from the papers' formulas, random order of users, files."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings

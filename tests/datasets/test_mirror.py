@@ -1,7 +1,5 @@
 """The real files: the papers' n and d, the authors' cleaned copies, and the accuracies they logged."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

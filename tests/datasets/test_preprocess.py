@@ -1,7 +1,5 @@
 """From raw columns to the canonical table: each step on a table small enough to do by hand."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

@@ -1,7 +1,5 @@
 """make_problem and describe on data that need no file: pairing, options, scaling, agreement."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

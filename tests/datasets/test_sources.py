@@ -1,7 +1,5 @@
 """Where tables come from: order of the sources, the parsed copy in the cache, and refusals."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import lzma

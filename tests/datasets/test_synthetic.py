@@ -1,7 +1,5 @@
 """Synthetic families: the printed laws, nested samples, test rows that depend on nothing but the replication."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Rows of one person: kept together by splits and public samples, told of and counted."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The loaders of jobs and taxi on invented files with the published columns: they run the day the data are there."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """What an object holds."""
 
-from __future__ import annotations
-
 import numpy as np
 from sklearn.tree._tree import Tree
 

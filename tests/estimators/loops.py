@@ -1,7 +1,5 @@
 """The loop of single fits, which every sweep must equal."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """ResidualScore where users show nothing: public mixture, affordable cells, posterior of the drift, and the whole."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Guarantees that were once written by hand and wrong: each follows from what was asked."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

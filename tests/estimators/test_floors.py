@@ -1,7 +1,5 @@
 """PrivateMean, PrivateConstant and PrivateMajority: the constants that use no feature."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Hist and PHIST: the same histogram as user by user, whatever the order of queries and the number of cells."""
 
-from __future__ import annotations
-
 import math
 import pickle
 

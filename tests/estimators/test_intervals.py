@@ -1,7 +1,5 @@
 """Intervals and sets hold their coverage at exact epsilon, and are wide rather than wrong where reports tell little."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.special import ndtri, stdtrit

@@ -1,7 +1,5 @@
 """KRR: obfuscated features, and how the budget is divided."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Behaviour of the label-DP estimators: sweep equals fit, references, public facts, refusals."""
 
-from __future__ import annotations
-
 import math
 import warnings
 

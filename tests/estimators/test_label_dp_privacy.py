@@ -1,7 +1,5 @@
 """Exact privacy of the label-DP estimators: enumeration for finite outputs, the privacy map for Laplace noise."""
 
-from __future__ import annotations
-
 import itertools
 from unittest import mock
 

@@ -1,7 +1,5 @@
 """The rules of Z: exponents of the widths, the balance they claim, and the two printed rules that miss it."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Reports of a clipped residual, alone or with a bin: law, exact budget, and what the curator reads from them."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

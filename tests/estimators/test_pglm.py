@@ -1,7 +1,5 @@
 """PGLM: sensitivity of the moments, law of the summed noise, least squares and the scale of the probabilities."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

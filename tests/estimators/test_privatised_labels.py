@@ -1,7 +1,5 @@
 """PrivateLabelsRegressor and PrivateLabelsClassifier: readings, priors, weights, stages, any learner."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

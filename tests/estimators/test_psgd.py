@@ -1,7 +1,5 @@
 """PSGD: the batched passes against the explicit recursion on whole parameter vectors."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What a fitted model keeps, and what it takes from the data: pickles, lists of classes, ranges of the features."""
 
-from __future__ import annotations
-
 import numbers as numbers_abc
 import pickle
 import warnings

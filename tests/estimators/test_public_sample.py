@@ -1,7 +1,5 @@
 """Methods with a public sample: trees of public labels, residuals of public forests, masks beside them."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

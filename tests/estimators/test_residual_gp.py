@@ -1,7 +1,5 @@
 """ResidualGP: its rounds, its posterior, fall-back without signal, and gain with it."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -3,8 +3,6 @@
 A new estimator is tested by being exported in ``lpbench.estimators``, a new method by its YAML.
 """
 
-from __future__ import annotations
-
 import inspect
 import math
 

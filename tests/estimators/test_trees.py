@@ -1,7 +1,5 @@
 """Tree baselines of HistOfTree, and the classification trees of LPCT's tables, which share trees between depths."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Small estimators for tests of the runner."""
 
-from __future__ import annotations
-
 import os
 import time
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Builders of methods and plans on the embedded data, and of experiments in a user's folder."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path

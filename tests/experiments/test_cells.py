@@ -1,7 +1,5 @@
 """A single cell: its folder, row and run are those of everything that decides its numbers, and of nothing else."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """The same bits from this process, worker processes, Dask and Ray; dead workers; time limits in threads."""
 
-from __future__ import annotations
-
 import importlib.util
 import threading
 import time

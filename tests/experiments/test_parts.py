@@ -1,7 +1,5 @@
 """A block that is part of another one of the run is read from it, and is what computing it gives."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Plans: names, axes, budgets and what a block's key depends on."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import math

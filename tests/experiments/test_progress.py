@@ -1,7 +1,5 @@
 """Progress: one bar from start to end, a line a minute in a log, the time left by the speed since the start."""
 
-from __future__ import annotations
-
 import re
 import threading
 

@@ -1,7 +1,5 @@
 """Same bits for any worker count, order, backend, or interrupted-and-resumed run."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

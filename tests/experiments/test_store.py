@@ -1,7 +1,5 @@
 """A finished block is never lost, an unfinished one never half there."""
 
-from __future__ import annotations
-
 import numpy as np
 import pyarrow as pa
 import pytest

@@ -1,7 +1,5 @@
 """Many blocks, a full disk, a folder that cannot be written."""
 
-from __future__ import annotations
-
 import errno
 import os
 import time

@@ -1,7 +1,5 @@
 """A folder outside of which nothing may be written while a case runs; an attempt is stopped before it does anything."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ Names that lead out stay below the test's own folder, and the sandbox stops a wr
 fails costs nothing but the test.
 """
 
-from __future__ import annotations
-
 import bz2
 import copy
 import gzip

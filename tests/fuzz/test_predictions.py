@@ -1,7 +1,5 @@
 """Whatever a method predicts, its score is that of the test rows, or none."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

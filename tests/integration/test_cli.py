@@ -1,7 +1,5 @@
 """The command line as a user meets it."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 

@@ -1,7 +1,5 @@
 """A newcomer's first words, mistyped ones, help, exit codes, completion."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The first ten minutes: what is imported, what is said of missing data, what a run answers."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Multiruns in this process, in worker processes, and as jobs of a scheduler."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 Two separate stores in every case; a planted difference must be found.
 """
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Scores do not depend on the kind of processor, or by no more than a method's promise says."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """What a newcomer is told: missing data, lists, the end of a run."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

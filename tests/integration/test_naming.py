@@ -1,7 +1,5 @@
 """Experiments are named in one way: names, several of them, patterns, each with totals; a key is given once."""
 
-from __future__ import annotations
-
 import re
 import shlex
 

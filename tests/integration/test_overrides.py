@@ -1,7 +1,5 @@
 """What was composed is what runs: every key of the configuration takes effect, or is refused by name."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass

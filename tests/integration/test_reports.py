@@ -1,7 +1,5 @@
 """Where a report is written: the committed one is not lost to a tiny, partial or own run; an own study stands alone."""
 
-from __future__ import annotations
-
 import html.parser
 import re
 import shutil

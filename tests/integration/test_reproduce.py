@@ -1,7 +1,5 @@
 """The main job: byte-identical summaries however it is run, and every experiment runs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Two full runs give the same report, but for the files that hold seconds and facts of the machine."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """``lpbench ui`` serves what was logged, at the address that it prints; a page's content stands in test_tracking.py."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

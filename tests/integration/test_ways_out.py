@@ -1,7 +1,5 @@
 """What small mistakes are answered with: forgotten options, damaged files, a cell that is everywhere."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A folder of a user's own, in which lpbench runs as it would for that user."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

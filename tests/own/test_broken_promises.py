@@ -1,7 +1,5 @@
 """The contract catches a broken promise of each kind; leaks are tried one by one in tests/audit/test_keeper.py."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

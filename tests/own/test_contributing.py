@@ -1,7 +1,5 @@
 """A method is its module, its YAML and its test: CONTRIBUTING's steps in a copy of the checkout end green."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

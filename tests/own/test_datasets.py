@@ -1,7 +1,5 @@
 """``lpbench new dataset``: what it decides, what it refuses, and that its manifest gives the data of the file."""
 
-from __future__ import annotations
-
 import gzip
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``lpbench export``: what a paper can include as it is; and the look of a user's own methods."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

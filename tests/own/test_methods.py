@@ -1,7 +1,5 @@
 """``lpbench new method``, own folders, and packages with entry points."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """A paper in a user's own folder: a package and its YAMLs appear in tables, claims and pages, and nothing is edited."""
 
-from __future__ import annotations
-
 import sys
 
 import pandas as pd

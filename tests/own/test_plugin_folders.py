@@ -1,7 +1,5 @@
 """Folders of plug-ins: the working folder's and those that are named, if nobody else can write there."""
 
-from __future__ import annotations
-
 import os
 import stat
 

@@ -1,7 +1,5 @@
 """Whatever others wrote (plug-ins, tables, titles, names, arguments) works, or is one sentence with the way out."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from pathlib import Path

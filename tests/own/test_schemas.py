@@ -1,7 +1,5 @@
 """Own configuration files: what would fail or be ignored is refused by the name of its key, before anything runs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """field/intervals: at a budget without noise the private answer is the exact one, and each unmet demand is named."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

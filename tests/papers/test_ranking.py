@@ -1,7 +1,5 @@
 """The comparison's experiments: selections apart, sealed sets as the others, reports that cost bits."""
 
-from __future__ import annotations
-
 import pytest
 
 from lpbench.analysis.standings import view

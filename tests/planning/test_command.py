@@ -1,7 +1,5 @@
 """``lpbench need``: the answer is the last thing on the screen, and every bad file ends in one sentence."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Planning from a pilot: predictions fall with users and budget, and say how far they can be trusted."""
 
-from __future__ import annotations
-
 import doctest
 
 import numpy as np

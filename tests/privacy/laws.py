@@ -1,7 +1,5 @@
 """Tests in distribution. Every one has error probability ALPHA per call under its (fixed) seed."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy import stats
 

@@ -1,7 +1,5 @@
 """Where users' and curator's randomness come from, and that neither a method nor two of its fits can subtract any."""
 
-from __future__ import annotations
-
 import pickle
 from dataclasses import dataclass, fields, is_dataclass, replace
 

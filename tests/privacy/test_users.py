@@ -1,7 +1,5 @@
 """The only interface to records: what is asked is spent, exactly; no two answers share randomness; records stay."""
 
-from __future__ import annotations
-
 import math
 import pickle
 from dataclasses import dataclass, field

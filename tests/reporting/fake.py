@@ -1,7 +1,5 @@
 """Seeded score tables shaped like those of a real run, made from an experiment's YAML and a formula for the mean."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import Callable, Mapping

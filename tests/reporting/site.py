@@ -1,7 +1,5 @@
 """A small report as a run leaves it: a figure, a part of a table, an experiment that was not run, an audit."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

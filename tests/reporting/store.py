@@ -1,7 +1,5 @@
 """Write fake results the way a run does, without drawing figures."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Advice: a planted change of the scores changes what a user is told; nobody is told a method that reads more."""
 
-from __future__ import annotations
-
 import html
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Outcomes of checks, computed again from the files beside the claims page with numpy and scipy alone."""
 
-from __future__ import annotations
-
 import json
 from zlib import crc32
 

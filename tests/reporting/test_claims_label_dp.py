@@ -1,7 +1,5 @@
 """Verdicts on Z's claims and the table of slopes, from curves with known exponents."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

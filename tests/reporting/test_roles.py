@@ -1,7 +1,5 @@
 """Roles of data sets: every set of an experiment that compares a method has one."""
 
-from __future__ import annotations
-
 import pytest
 
 from lpbench.reporting.standings import ROLES

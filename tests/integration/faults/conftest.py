@@ -1,7 +1,5 @@
 """The small experiment in a user's folder, and a run of it without faults."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

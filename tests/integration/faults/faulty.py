@@ -1,7 +1,5 @@
 """A small experiment whose runs meet faults, and what tests do with it."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager

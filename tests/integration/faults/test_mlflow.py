@@ -3,8 +3,6 @@
 Results and report stay, and the next call logs each run once.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

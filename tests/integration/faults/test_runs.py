@@ -3,8 +3,6 @@
 Finished blocks stay, a sentence says what to do, and the next call completes.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal
