@@ -100,6 +100,7 @@ def environment() -> dict[str, Any]:
     return {
         "lpbench": lpbench.__version__,
         "commit": git_commit(),
+        "date": _git("show", "-s", "--format=%cs", "HEAD"),
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
         "cores": os.cpu_count(),
@@ -109,10 +110,14 @@ def environment() -> dict[str, Any]:
 
 def git_commit() -> str:
     """Short commit of the checkout, with ``+changes`` if the work tree differs; ``unknown`` outside git."""
+    return _git("describe", "--always", "--dirty=+changes", "--abbrev=12", "--exclude=*")
+
+
+def _git(*words: str) -> str:
     if not IN_CHECKOUT:  # the repository around an installed package is somebody else's
         return "unknown"
     try:
-        command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty=+changes", "--abbrev=12", "--exclude=*"]
+        command = ["git", "-C", str(ROOT), *words]
         return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
     except (OSError, subprocess.SubprocessError):
         return "unknown"

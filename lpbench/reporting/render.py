@@ -14,6 +14,8 @@ from lpbench.files import write_text
 from lpbench.reporting.printed_names import in_print
 
 TEMPLATES = Path(__file__).parent / "pages" / "templates"
+#: A word or more between stars, which are neither of a symbol (s*) nor of a mark.
+_EMPHASIS = re.compile(r"(?<![\w*])\*(\w[^*]*)\*(?![\w*])")
 #: Words of the papers that have a symbol, or a name in full.
 _SYMBOLS = {"gamma": "γ", "lambda": "λ", "eta": "η", "mse": "mean squared error"}
 
@@ -32,12 +34,15 @@ def write_page(template: str, path: Path, **content: Any) -> Path:
 
 
 def coded(text: str) -> Markup:
-    """Text in which what stands between backticks is code, and what has a printed name has it elsewhere."""
+    """Text in which what stands between backticks is code; elsewhere stars emphasise, and printed names stand."""
     parts = str(text).split("`")
     if len(parts) % 2 == 0:  # a backtick without its pair stands for itself
         parts[-2:] = ["`".join(parts[-2:])]
     return Markup("").join(
-        Markup("<code>{}</code>").format(p) if k % 2 else escape(in_print(p)) for k, p in enumerate(parts)
+        Markup("<code>{}</code>").format(p)
+        if k % 2
+        else Markup(_EMPHASIS.sub(r"<em>\1</em>", str(escape(in_print(p)))))
+        for k, p in enumerate(parts)
     )
 
 

@@ -27,7 +27,7 @@ from lpbench.papers.label_dp.rates import (
 from lpbench.reporting.evidence import Evidence
 from lpbench.reporting.figures import style
 from lpbench.reporting.figures.curves import NON_PRIVATE_EPSILON
-from lpbench.reporting.figures.loglog import draw_slope, finish
+from lpbench.reporting.figures.style import draw_slope, finish
 
 #: Budgets that are drawn of each row of Table I (all of them are in the table): label and full LDP, then both CDP.
 LOCAL_DRAWN = {"label_ldp": 1.0, "ldp": 8.0}

@@ -18,7 +18,7 @@ from lpbench.papers.theory.theorems import TRIALS, Row, by_response, public_powe
 from lpbench.paths import COMMITTED
 from lpbench.reporting.evidence import Evidence
 from lpbench.reporting.figures import style
-from lpbench.reporting.figures.loglog import draw_slope, finish
+from lpbench.reporting.figures.style import draw_slope, finish
 from lpbench.reporting.paper import Output, Page, Paper
 from lpbench.reporting.plain_table import PlainTable
 

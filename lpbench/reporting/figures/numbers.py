@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -30,7 +29,9 @@ def draw_numbers(judged: pd.DataFrame, folder: Path) -> list[Path]:
     """Draw ``numbers.svg`` from the judged rows of the table of numbers, whose column ``line`` names their lines."""
     if judged.empty:
         return []
-    rows = judged.assign(kind=[_kind(row) for row in judged.to_dict("records")])
+    standing = judged["standing"]
+    cases = [judged["met"] != DIFFERENT, standing == IMPOSSIBLE, standing.isin([FOUND, UNEXPLAINED, SUSPECTED])]
+    rows = judged.assign(kind=np.select(cases, ["met", "impossible", "open"], "explained"))
     units = dict(iter(rows.groupby("unit", sort=False)))
     for unit, part in units.items():
         end = math.log(PLACES.get(unit, PLACES[""])[-1])
@@ -43,34 +44,21 @@ def draw_numbers(judged: pd.DataFrame, folder: Path) -> list[Path]:
         size = 7.9, STEP / 72 * sum(heights) + 0.4 + 0.3 * len(units)
         figure, axes = style.pyplot().subplots(len(units), figsize=size, squeeze=False, height_ratios=heights)
         for ax, (unit, part), height in zip(axes.flat, units.items(), heights, strict=True):
+            places = PLACES.get(unit, PLACES[""])
             for kind, mine in part.groupby("kind"):
                 # a line without length and with round ends is a dot, in fewer bytes than a marker
-                x, y = (
-                    np.stack([mine[k], mine[k], np.full(len(mine), np.nan)], axis=1).ravel() for k in ("across", "down")
-                )
+                x, y = (np.ravel([[v, v, np.nan] for v in mine[k]]) for k in ("across", "down"))
                 ax.plot(x, y, color=KINDS[kind][0], linewidth=STEP, solid_capstyle="round")
             lines = part.groupby("line", sort=False)["down"].max()
             ax.set_yticks(lines, lines.index, va="bottom")
-            places = PLACES.get(unit, PLACES[""])
             ax.set_xticks([HALF * math.log(v) / math.log(places[-1]) for v in places], [f"× {v:.3g}" for v in places])
             ax.set(xlim=(-HALF - 1, HALF + 1), ylim=(height, 0))
             ax.tick_params(length=0)
             ax.grid(axis="y", visible=False)
             ax.spines[:].set_visible(False)
-        counts = rows["kind"].value_counts()
+        line = partial(style.pyplot().Line2D, [], [], marker="o", linestyle="")
         handles = [
-            style.pyplot().Line2D(
-                [], [], marker="o", linestyle="", color=colour, label=f"{counts.get(kind, 0):,} {words}"
-            )
-            for kind, (colour, words) in KINDS.items()
+            line(color=c, label=f"{(rows['kind'] == kind).sum():,} {words}") for kind, (c, words) in KINDS.items()
         ]
         figure.legend(handles=handles, loc="outside upper left", ncols=len(KINDS), frameon=False)
         return style.save(figure, folder, "numbers")
-
-
-def _kind(row: Mapping[str, Any]) -> str:
-    if row["met"] != DIFFERENT:
-        return "met"
-    if row["standing"] == IMPOSSIBLE:
-        return "impossible"
-    return "open" if row["standing"] in (FOUND, UNEXPLAINED, SUSPECTED) else "explained"

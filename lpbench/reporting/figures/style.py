@@ -7,7 +7,7 @@ import math
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from lpbench.analysis.exponents import reference_line
 from lpbench.files import atomic_write
 
 if TYPE_CHECKING:
@@ -156,14 +157,10 @@ def method_looks(places: Mapping[str, int | None]) -> dict[str, dict[str, str]]:
     colours, markers = (sorted(known, key=taken.__contains__) for known in ((OWN, *COLOURS[:7]), ("*", *MARKERS[:7])))
     for name, place in places.items():
         if place is None:
-            found[name] = next(look for look in _looks(colours, markers) if look not in found.values())
+            # every colour with every marker, both new from one to the next
+            looks = ({"color": colours[k % 8], "marker": markers[(k + k // 8) % 8]} for k in count())
+            found[name] = next(look for look in looks if look not in found.values())
     return {name: found[name] for name in places}
-
-
-def _looks(colours: Sequence[str], markers: Sequence[str]) -> Iterator[dict[str, str]]:
-    """Every colour with every marker, both new from one to the next."""
-    for k in count():
-        yield {"color": colours[k % len(colours)], "marker": markers[(k + k // len(colours)) % len(markers)]}
 
 
 def log_scale(ax: Axes, which: Literal["x", "y"]) -> None:
@@ -177,6 +174,28 @@ def log_scale(ax: Axes, which: Literal["x", "y"]) -> None:
     axis.set_major_locator(LogLocator(subs=(1,) if decades > 2 else (1, 3) if decades > 1 else (1, 2, 3, 5)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}" if value < 1e5 else f"{value / 1e6:g} M"))
     axis.set_minor_formatter(NullFormatter())
+
+
+def draw_slope(ax: Axes, x: np.ndarray, y: np.ndarray, exponent: float, *, label: str = "", color=GREY) -> None:
+    """Draw a dashed line of slope ``-exponent`` through the middle of a curve on double logarithmic axes."""
+    ends, line = reference_line(x, y, exponent)
+    ax.plot(ends, line, linestyle="--", linewidth=1.0, color=color, label=label or None, zorder=1)
+
+
+def finish(
+    ax: Axes,
+    title: str,
+    xlabel: str = "sample size N",
+    loc: Literal["best", "upper right", "lower left"] = "best",
+    legend: str | None = None,
+) -> None:
+    """Set logarithmic scales, names and the legend (with a heading that says what its numbers are)."""
+    ax.set_xscale("log", base=2)
+    log_scale(ax, "y")
+    ax.set_xlabel(xlabel)
+    ax.set_ylabel("excess risk")
+    ax.set_title(title, loc="left")
+    ax.legend(loc=loc, fontsize=7, title=legend, title_fontsize=7)
 
 
 def heading(figure: Figure, text: str) -> None:

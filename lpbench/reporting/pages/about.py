@@ -11,29 +11,27 @@ from lpbench.reporting.pages.names import anchor_of, printed_name
 from lpbench.reporting.pages.tables import csv_table, shown_tables
 from lpbench.reporting.report import described
 
-#: Tables that other commands leave in the folder of the report: title, and what it shows.
+#: Tables that other commands leave in the folder of the report: title, what it shows, the command that makes it.
 TABLES = {
-    "timing": ("Time", "Seconds of the blocks, added up over the workers; memory is the largest that one worker held."),
+    "timing": ("Time", "Seconds of the blocks, added up over the workers; memory is the largest that one worker held.",
+               "lpbench report"),
     "bench": ("Benchmarks", "Kernels and sweeps against their slow counterparts. Seconds are processor time of one "
               "thread; a ratio is within one process. Ratio to memory: the time over that of moving input and output "
-              "once at the bandwidth of a copy in the same run."),
+              "once at the bandwidth of a copy in the same run.", "make bench"),
 }  # fmt: skip
-#: The command that makes each of them again.
-COMMANDS = {"bench": "make bench", "timing": "lpbench report"}
 
 
 def about(folder: Path, entries: Sequence[ReportEntry], environment: Mapping, cards: Mapping[str, Method]) -> dict:
     """Collect the page's content; a table whose file is not there is named as not made."""
     found = []
-    for stem, (title, text) in TABLES.items():
+    for stem, (title, text, command) in TABLES.items():
         table = csv_table(folder / f"{stem}.csv")
         if table is None:
             continue
         if table[0][0] == "artefact":
             table = table[0], [[printed_name(row[0]) if "/" in row[0] else row[0], *row[1:]] for row in table[1]]
-        picture = f"{stem}.svg" if (folder / f"{stem}.svg").is_file() else ""
         shown = {"stem": stem, "title": title, "text": text, "heads": table[0], "rows": table[1]}
-        found.append(shown | {"command": COMMANDS.get(stem, ""), "picture": picture})
+        found.append(shown | {"command": command})
     return {
         "title": "About",
         "found": found,

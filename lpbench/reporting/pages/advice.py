@@ -36,11 +36,7 @@ GIVEN = {
     "public features and sample": (True, True),
 }
 #: Choice -> the page's questions: which features are protected, and whether there is a public sample.
-ASKED = {
-    "public features": ("some", "no"),
-    "public sample": ("all", "yes"),
-    "public features and sample": ("some", "yes"),
-}
+ASKED = {name: ("some" if features else "all", "yes" if sample else "no") for name, (features, sample) in GIVEN.items()}
 #: Numbers of users that train, and those between which the data sets lie that a loss is from.
 USERS = {"any number": (0, np.inf), "fewer than 1,000": (0, 1000), "1,000 or more": (1000, np.inf)}
 #: Roles of data sets on which no choice was made.

@@ -41,7 +41,8 @@ def audit_page(folder: Path) -> dict:
         for p in papers()
         if p.deviations
     }
-    found, tables = _found(folder), {name: _table(folder / file) for name, file in FURTHER.items()}
+    found: dict = json.loads((folder / FILE).read_text(encoding="utf-8"))
+    tables = {name: _table(folder / file) for name, file in FURTHER.items()}
     verdict = _verdict(found, tables["mutants"])
     tables["mutants"] = _by_mutant(tables["mutants"])
     rows = [_covered(row) for row in tables["libraries"][1]] if tables["libraries"] else []
@@ -66,7 +67,7 @@ def audit_page(folder: Path) -> dict:
 
 def audit_verdict(folder: Path) -> str:
     """One sentence: what the audit catches, and whether it accuses anything that keeps its promise."""
-    return _verdict(_found(folder), _table(folder / FURTHER["mutants"]))
+    return str(audit_page(folder)["verdict"])
 
 
 def _verdict(found: Mapping, mutants: tuple[list[str], list[list[str]]] | None) -> str:
@@ -132,11 +133,6 @@ def _in_words(table: Mapping) -> dict:
     words = [f"{PROTECTS.get(model, model)}{comma}{rest}" for model, comma, rest in models]
     rows = [[*row[:k], shown, *row[k + 1 :]] for row, shown in zip(rows, words, strict=True)]
     return {"heads": heads, "rows": rows}
-
-
-def _found(folder: Path) -> dict:
-    found: dict = json.loads((folder / FILE).read_text(encoding="utf-8"))
-    return found
 
 
 def _table(path: Path) -> tuple[list[str], list[list[str]]] | None:

@@ -43,9 +43,9 @@ def said(rows: pd.DataFrame) -> tuple[str, str]:
     if judged.empty:
         return "", ""
     n, unit = counts(judged), "%" if judged["unit"].iloc[0] == "ratio" else "percentage points"
-    [configuration] = judged["configuration"].mode()
+    configuration = judged["configuration"].mode()[0].replace("code", "authors' code")
     text = (
-        f"{n['met']} of {n['compared']} numbers met under the {_of(configuration)}: {n['same']} the same within noise, "
+        f"{n['met']} of {n['compared']} numbers met under the {configuration}: {n['same']} the same within noise, "
         f"{n['met'] - n['same']} different but within {100 * judged['tolerance'].iloc[0]:g} {unit}"
     )
     missed = judged[judged["met"] == DIFFERENT]
@@ -56,10 +56,6 @@ def said(rows: pd.DataFrame) -> tuple[str, str]:
         text += f"; under {other}: {m['met']} of {m['compared']}"
     shares = [f"{len(part)} {standing}" for standing, part in missed.groupby("standing", sort=True)]
     return f"{text}.", f"{len(missed)} missed: {', '.join(shares)}." if shares else ""
-
-
-def _of(configuration: str) -> str:
-    return {"code": "authors' code"}.get(configuration, configuration)
 
 
 def _largest(missed: pd.DataFrame, unit: str) -> str:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from lpbench.analysis.claims import FAILS, HOLDS, NO_VERDICT, NOT_PRINTED, UNDECIDED
 from lpbench.reporting.claim_files import read_claims
@@ -20,8 +19,7 @@ from lpbench.reporting.render import in_symbols
 DRAWN = 4
 
 
-@dataclass(frozen=True)
-class Status:
+class Status(NamedTuple):
     """An outcome of a claim, on our numbers or in print."""
 
     label: str  # as in ``verdicts.csv``
@@ -31,15 +29,10 @@ class Status:
 
 #: From the best news to none.
 STATUSES = {
-    s.label: s
-    for s in (
-        Status(HOLDS, "good", "✓"),
-        Status(UNDECIDED, "open", "≈"),
-        Status(FAILS, "bad", "✗"),
-        Status(NO_VERDICT, "none", "○"),
-        Status(NOT_PRINTED, "none", "–"),
-    )
-}
+    label: Status(label, tone, sign)
+    for label, tone, sign in ((HOLDS, "good", "✓"), (UNDECIDED, "open", "≈"), (FAILS, "bad", "✗"),
+                              (NO_VERDICT, "none", "○"), (NOT_PRINTED, "none", "–"))
+}  # fmt: skip
 
 
 def here_and_in_print(ours: str, printed: str) -> str:

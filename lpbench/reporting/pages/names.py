@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from lpbench.reporting.paper import paper_of
+from lpbench.reporting.paper import paper_of, papers
 
 _NUMBERED = re.compile(r"(figure|table)(\d+)([a-z]?)$")
 
@@ -20,8 +20,14 @@ def label_of(name: str) -> str:
     leaf = name.rpartition("/")[2]
     found = _NUMBERED.match(leaf)
     if not found:
-        words = leaf
-        for code, word in (("tuning_free", "tuning-free"), ("attack", "corrupted"), ("floor", "constant"), ("_", " ")):
+        words, shorts = leaf, [(paper.name, paper.short) for paper in papers() if paper.full_title]
+        for code, word in (
+            *shorts,
+            ("tuning_free", "tuning-free"),
+            ("attack", "corrupted"),
+            ("floor", "constant"),
+            ("_", " "),
+        ):
             words = words.replace(code, word)
         words = re.sub(r"(figure|table)(\d)", r"\1 \2", words)
         return words[:1].upper() + words[1:]

@@ -172,8 +172,10 @@ class Site:
 
     def _shared(self, menu: Sequence[tuple[str, str]]) -> dict:
         """Content of every page."""
-        commits = dict.fromkeys(e.record.get("environment", {}).get("commit", "") for e in self.entries if e.record)
-        made = {"version": self.environment.get("lpbench", ""), "commits": ", ".join(filter(None, commits))}
+        run = [e.record.get("environment", {}) for e in self.entries if e.record]
+        commits = ", ".join(dict.fromkeys(found["commit"] for found in run if "commit" in found))
+        made = {"version": self.environment.get("lpbench", ""), "commits": commits}
+        made["date"] = max((found.get("date", "") for found in run), default="")
         return {
             "pages": menu,
             "stored": self.stored,

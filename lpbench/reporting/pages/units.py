@@ -82,7 +82,8 @@ def links(entry: ReportEntry, folder: Path, stored: bool) -> dict:
         files += ["scores.parquet"] if (entry.folder / "scores.parquet").is_file() else []
     else:  # summaries and TeX files are made again from the scores
         files = [f for f in files if f.endswith((".csv", ".svg")) and f != "summary.csv" and BUDGETS not in f]
-    files = [f for f in files if not (f.endswith(".csv") and _is_empty(entry.folder / f))]
+    # a CSV file may have heads and nothing else
+    files = [f for f in files if not f.endswith(".csv") or (entry.folder / f).read_bytes().count(b"\n") > 1]
     return {"files": [(f, f"{entry.address}/{f}") for f in files]}
 
 
@@ -100,13 +101,6 @@ def _optimism(entry: ReportEntry) -> str:
         "are worse by more than two standard errors"
         + (f": by {size.median():.2g} {unit} in the median, {size.max():.2g} at most." if len(size) else ".")
     )
-
-
-def _is_empty(path: Path) -> bool:
-    """Whether a CSV file has heads and nothing else."""
-    with path.open(encoding="utf-8") as file:
-        next(file, "")
-        return not next(file, "").strip()
 
 
 def picture(path: Path, href: str, alt: str) -> dict:

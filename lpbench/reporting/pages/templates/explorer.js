@@ -128,7 +128,6 @@ function explored(name, content) { EXPLORED[name] = content; }
     const table = at("rows"), lines = [...table.tBodies[0].rows], heads = table.tHead.rows[0];
     heads.cells[2].textContent = axis;
     [...heads.cells].forEach((head, k) => { for (const line of [heads, ...lines]) line.cells[k].hidden = !lines.some((l) => l.cells[k].textContent); });
-    dispatchEvent(new Event("filled"));
     told.textContent = shown.length ? `${shown.length} scores, ${distinct(shown, "curve").length} curves.` : "Nothing was run like this.";
     const kept = [...PARTS, "epsilon"].filter((key) => !box(key).parentElement.hidden).map((key) => [key, box(key).value]);
     history.replaceState(null, "", `#${new URLSearchParams([["experiment", box("experiment").value], ...kept, ["methods", chosen.join(" ")]])}`);

@@ -1,4 +1,14 @@
 "use strict";
+const quoted = (w) => /^[\w.,\/=:@%+-]+$/.test(w) ? w : `'${w}'`;
+// rows of values as a CSV file that the browser keeps
+const download = (name, rows) => {
+  const field = (v) => /[",\n]/.test(v ?? "") ? `"${String(v).replaceAll('"', '""')}"` : v ?? "";
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([rows.map((r) => r.map(field).join(",")).join("\n") + "\n"], { type: "text/csv" }));
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(link.href);
+};
 (() => {
   const root = document.documentElement, toggle = document.getElementById("theme");
   const dark = () => root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
@@ -78,7 +88,6 @@
     for (const at of [cell, cell.parentElement, heads[cell.cellIndex], table]) if (at?.dataset[key] !== undefined) return at.dataset[key];
     return "";
   };
-  const quote = (word) => /^[\w.,\/=:@%+-]+$/.test(word) ? word : `'${word}'`;
   const name = (cell) => ["entry", cell.closest("[data-n]")?.dataset.n ?? "", ...KEYS.map((key) => of(cell, key))].join("|");
   const detail = document.getElementById("detail");
   const show = (button) => {
@@ -88,7 +97,7 @@
     const options = { mask: k, experiment: section?.dataset.n, panel: p, x };
     const words = ["lpbench", "explain", d, m, e];
     for (const [option, given] of Object.entries(options)) if (given) words.push(`--${option}`, given);
-    detail.dataset.command = words.map(quote).join(" ");
+    detail.dataset.command = words.map(quoted).join(" ");
     detail.dataset.link = `${location.href.split("#")[0]}#${encodeURIComponent(name(cell))}`;
     detail.querySelector("pre").textContent = [
       [d, k, m, e && `ε = ${e}`, p && `panel ${p}`, x && `x = ${x}`].filter(Boolean).join(", "), printed,
