@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -13,11 +12,6 @@ from lpbench.reporting.figures import style
 from lpbench.reporting.printed_names import mask_name
 from lpbench.selectors import parse_selector
 
-_DEFAULTS: dict[str, Any] = {
-    "dataset": "sine_sum[n=24]",
-    "n_selected": 2,
-    "masks": {"a": "aligned[n_protected=2]", "b": "power_law[gamma=2]", "c": "power_law[gamma=0.5]"},
-}
 _CAPTIONS = {"a": "aligned", "b": "personalised, concentrated", "c": "personalised, spread"}
 
 
@@ -25,7 +19,7 @@ def draw_masks(experiment: Experiment, folder: Path, seed: int) -> list[Path]:
     """Draw one mask a panel: users are rows, features columns, coloured where protected."""
     from matplotlib.patches import Patch
 
-    settings = _DEFAULTS | dict(experiment.settings)
+    settings = experiment.settings
     dataset, params = parse_selector(settings["dataset"])
     with style.look(mathematics=True):
         figure, axes = style.pyplot().subplots(1, len(settings["masks"]), figsize=(2.6 * len(settings["masks"]), 3.9))

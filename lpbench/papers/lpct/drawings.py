@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Callable, Mapping
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,16 +23,30 @@ if TYPE_CHECKING:
 ONE, ZERO = style.COLOURS[1], style.COLOURS[0]
 
 
-def problem_of(settings: Mapping[str, Any], default: str, seed: int) -> Problem:
+def problem_of(settings: Mapping[str, Any], seed: int) -> Problem:
     """Draw replication 0 of the data set that a drawing's settings name."""
-    name, params = parse_selector(settings.get("dataset", default))
+    name, params = parse_selector(settings["dataset"])
     return make_problem(name, params, None, None, 0, seed)
 
 
-def fit(problem: Problem, **params: Any) -> estimators.LPCT:
-    """Fit LPCT to a problem of two classes, as a run would."""
-    model = estimators.LPCT(classes=(0, 1), **params)
-    return model.fit(problem.X_train, problem.y_train, X_public=problem.X_public, y_public=problem.y_public)
+def fit(problem: Problem, model: Any, **params: Any) -> Any:
+    """Fit a method to a problem of two classes, as a run would."""
+    return model.set_params(classes=(0, 1), **params).fit(problem.X_train, problem.y_train, **problem.fit_arguments)
+
+
+def shade(ax: style.Axes, function: Callable[[np.ndarray], np.ndarray], points: int, **look: Any) -> Any:
+    """Shade the unit square by the values of a function."""
+    axis = np.linspace(0, 1, points)
+    values = function(np.stack(np.meshgrid(axis, axis), axis=-1))
+    filled = ax.contourf(axis, axis, values, levels=np.linspace(0.1, 0.9, 17), cmap=shades(), **look)
+    # as paths the shading alone would take more than a megabyte
+    filled.set_rasterized(True)
+    return filled
+
+
+def add_scale(figure: Any, axes: Any, filled: Any) -> None:
+    """Say which colour of :func:`shade` is which probability."""
+    figure.colorbar(filled, ax=axes, label="P(y = 1 | x)", ticks=[0.1, 0.3, 0.5, 0.7, 0.9])
 
 
 @cache
@@ -87,9 +101,8 @@ def draw_partition(experiment: Experiment, folder: Path, seed: int) -> list[Path
     from matplotlib.patches import Patch
 
     settings = experiment.settings
-    problem = problem_of(settings, "posterior_drift[n_public=1000]", seed)
-    depth = int(settings.get("depth", 3))
-    tree = fit(problem, depth=depth).tree_
+    problem, depth = problem_of(settings, seed), settings["depth"]
+    tree = fit(problem, estimators.LPCT(), depth=depth).tree_
     leaf = int(tree.apply(np.array([[0.7, 0.3]]))[0])
     path = [leaf]
     while path[-1] > 0:
@@ -122,11 +135,8 @@ def draw_pruning(experiment: Experiment, folder: Path, seed: int) -> list[Path]:
     from matplotlib.patches import Patch
 
     settings = experiment.settings
-    problem = problem_of(settings, "posterior_drift[n_public=200]", seed)
-    depth = int(settings.get("depth", 3))
-    model = registry.method(settings.get("method", "lpct_prune_max_edge[min_depth=1]")).build()
-    model.set_params(depth=depth, epsilon=float(settings.get("epsilon", 8)), classes=(0, 1), random_state=seed)
-    model.fit(problem.X_train, problem.y_train, X_public=problem.X_public, y_public=problem.y_public)
+    depth, pruned = settings["depth"], registry.method(settings["method"]).build()
+    model = fit(problem_of(settings, seed), pruned, depth=depth, epsilon=settings["epsilon"], random_state=seed)
     examples = [int(np.flatnonzero(model.climbed_ == c)[0]) for c in np.unique(model.climbed_)]
     with style.look(mathematics=True):
         figure, axes = style.pyplot().subplots(
@@ -166,21 +176,15 @@ def _all_leaves(ax: style.Axes, model: Any, depth: int) -> None:
 
 def draw_contours(experiment: Experiment, folder: Path, seed: int) -> list[Path]:
     """Figure 3: eta_P, and eta_Q for each exponent."""
-    gammas = experiment.settings.get("gamma", [0.5, 5])
-    axis = np.linspace(0, 1, 301)
-    points = np.stack(np.meshgrid(axis, axis), axis=-1)
-    functions = [("$\\eta_P$", eta_p(points))]
-    functions += [(f"$\\eta_Q$, $\\gamma$ = {g:g}", eta_q(points, float(g))) for g in gammas]
+    functions: dict[str, Callable[[np.ndarray], np.ndarray]] = {"$\\eta_P$": eta_p}
+    functions |= {f"$\\eta_Q$, $\\gamma$ = {g:g}": partial(eta_q, gamma=g) for g in experiment.settings["gamma"]}
     with style.look(mathematics=True):
         figure, axes = style.pyplot().subplots(1, len(functions), figsize=(3.0 * len(functions) + 0.8, 3.1))
-        levels = np.linspace(0.1, 0.9, 17)
-        for ax, (title, values) in zip(axes, functions, strict=True):
-            filled = ax.contourf(axis, axis, values, levels=levels, cmap=shades(), extend="both")
-            # as paths the shading alone would take more than a megabyte
-            filled.set_rasterized(True)
+        for ax, (title, function) in zip(axes, functions.items(), strict=True):
+            filled = shade(ax, function, 301, extend="both")
             square(ax)
             ax.set_title(title, loc="left")
-        figure.colorbar(filled, ax=axes, label="P(y = 1 | x)", ticks=[0.1, 0.3, 0.5, 0.7, 0.9])
+        add_scale(figure, axes, filled)
         return style.save(figure, folder, "figure3")
 
 
@@ -189,9 +193,8 @@ def draw_ranges(experiment: Experiment, folder: Path, seed: int) -> list[Path]:
     from matplotlib.patches import Patch
 
     settings = experiment.settings
-    scale, n_public = float(settings.get("scale", 2.9)), int(settings.get("n_public", 50))
-    assumed = settings.get("assumed_ranges", [1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5])
-    params = {"n_public": n_public, "scale": scale, "range": "known"}
+    scale, assumed = settings["scale"], settings["assumed_ranges"]
+    params = {"n_public": settings["n_public"], "scale": scale, "range": "known"}
     problem = make_problem("posterior_drift", params, None, None, 0, seed)
     public, private = scale * np.asarray(problem.X_public), scale * problem.X_train[:1000]
     low, high = public.min(axis=0), public.max(axis=0)
@@ -221,21 +224,16 @@ def draw_ranges(experiment: Experiment, folder: Path, seed: int) -> list[Path]:
 
 def draw_two_partitions(experiment: Experiment, folder: Path, seed: int) -> list[Path]:
     """Figure 9(a): a random partition and the max-edge partition of the same depth, over eta_P."""
-    settings = experiment.settings
-    problem = problem_of(settings, "posterior_drift[n_public=1000]", seed)
-    depth = int(settings.get("depth", 3))
-    axis = np.linspace(0, 1, 201)
-    truth = eta_p(np.stack(np.meshgrid(axis, axis), axis=-1))
+    problem, depth = problem_of(experiment.settings, seed), experiment.settings["depth"]
     rules = {"random": "random cuts (LPCT-R)", "max_edge": "cuts chosen by public data (LPCT)"}
     with style.look(mathematics=True):
         figure, axes = style.pyplot().subplots(1, 2, figsize=(7.2, 3.7))
         for ax, (rule, title) in zip(axes, rules.items(), strict=True):
-            shade = ax.contourf(axis, axis, truth, levels=np.linspace(0.1, 0.9, 17), cmap=shades(), alpha=0.75)
-            shade.set_rasterized(True)
-            tree = fit(problem, depth=depth, rule=rule, random_state=seed).tree_
+            filled = shade(ax, eta_p, 201, alpha=0.75)
+            tree = fit(problem, estimators.LPCT(), depth=depth, rule=rule, random_state=seed).tree_
             draw_cells(ax, tree, depth, edgecolor="black", linewidth=1.4)
             square(ax)
             ax.set_title(title, loc="left")
-        figure.colorbar(shade, ax=axes, label="P(y = 1 | x)", ticks=[0.1, 0.3, 0.5, 0.7, 0.9])
+        add_scale(figure, axes, filled)
         figure.suptitle(f"(a) depth {depth}", x=0.02, ha="left")
         return style.save(figure, folder, "figure9a")
