@@ -28,10 +28,6 @@ class Rate:
     privacy: float  # exponent of the effective sample in the term that privacy adds; inf without privacy
     effective: str  # the effective sample of the privacy term
 
-    def leading(self) -> float:
-        """Exponent of N for N to infinity at a fixed budget: the slower of the two terms."""
-        return min(self.sampling, self.privacy)
-
 
 def table_i(task: str, model: str, *, beta: float, d: int, margin: float = 1.0, moment: float | None = None) -> Rate:
     """Return the rate of a task under a privacy model (label-DP Table I; (28) and (31) for heavy tails).

@@ -208,7 +208,7 @@ class PublicTreeClassifier(IndicatorClassifier):
 
     def _asked(self, users: Users, public: None, streams: Streams) -> Self:
         self.public_, n_classes = public, self.classes_.size
-        if self._reads(users):
+        if users.public is not None:
             users.note(NOTE)
         if n_classes == 2:
             self.models_ = [self._regress(users, 1, streams)]

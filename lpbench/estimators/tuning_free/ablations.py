@@ -6,7 +6,6 @@ from lpbench.estimators.tuning_free.calibration import Design
 from lpbench.estimators.tuning_free.public_score import LEAF_SIZES
 from lpbench.estimators.tuning_free.residual_gp import ResidualGP
 from lpbench.estimators.tuning_free.residual_score import ResidualScore
-from lpbench.privacy import Users
 
 
 class ShownAlone(ResidualGP):
@@ -51,9 +50,6 @@ class RecordScore(ResidualScore):
     rounding = ""
     uses_mask = False
     protects = "record"
-
-    def _shows(self, users: Users) -> bool:
-        return False
 
 
 class OneLeafSize(RecordScore):

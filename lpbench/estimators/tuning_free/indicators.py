@@ -37,10 +37,6 @@ class IndicatorClassifier(LocalClassifier):
         """What the public sample alone teaches; shared by all budgets."""
         return None
 
-    def _reads(self, users: Users) -> bool:
-        """Whether a public sample is read."""
-        return users.public is not None
-
     def _public_at(self, X: np.ndarray) -> Any:
         """What was learned from the public sample, at rows X; shared by all budgets."""
         return None

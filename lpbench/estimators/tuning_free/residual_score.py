@@ -67,16 +67,9 @@ class ResidualScore(IndicatorClassifier):
     _design: ClassVar[Design] = Design()
 
     def _learn_public(self, users: Users, streams: Streams) -> PublicScore | None:
-        if not self._reads(users) or users.public is None:
+        if not self.uses_public or users.public is None:
             return None
         return PublicScore(*users.public, self.classes_.size, streams.integer("tree"), self._design.leaf_sizes)
-
-    def _reads(self, users: Users) -> bool:
-        return self.uses_public and super()._reads(users)
-
-    def _shows(self, users: Users) -> bool:
-        """Whether users show any feature."""
-        return not users.mask.all()
 
     def _public_at(self, X: np.ndarray) -> np.ndarray | None:
         return None if self.public_ is None else self.public_.predict_proba(X)
@@ -86,7 +79,7 @@ class ResidualScore(IndicatorClassifier):
         self.public_, n_classes = public, self.classes_.size
         if public is not None:
             users.note(NOTE)
-        if not self._shows(users):
+        if self.protects == "record" or users.mask.all():
             seed = streams.integer("tree")
             self.models_ = Calibration.of(users, public, self.epsilon, n_classes, seed, self._design)
         else:
