@@ -11,6 +11,7 @@ import numpy as np
 from lpbench.checks import check_number
 from lpbench.errors import ConfigurationError
 from lpbench.estimators.base import LocalClassifier, LocalRegressor
+from lpbench.estimators.label_dp.rules import bins_for_width, noise_width, sampling_width
 from lpbench.partitions import GridCells
 
 #: More cubes than this are refused: the theory never asks for more cubes than samples.
@@ -42,6 +43,13 @@ class SmoothRule:
         check_number("beta", self.beta, above=0, most=1)
         check_number("holder", self.holder, above=0)
         return {"beta": self.beta, "holder": self.holder}
+
+    def _bins_of(self, given: int | None, n: int, d: int, variance: float, noise: float = 0.0, **labels: Any) -> int:
+        """Bins per axis: those given, else of the wider rule, for sampling or for ``noise`` (of a cell of width 1)."""
+        if given is not None:
+            return given
+        widths = sampling_width(n, d, variance, **self._rule), noise_width(noise, d, **labels, **self._rule)
+        return bins_for_width(max(widths))
 
 
 @dataclass(eq=False, repr=False)

@@ -14,7 +14,7 @@ from lpbench.estimators.baselines.grid_sums import NoisyGrid
 from lpbench.estimators.baselines.hist import GRID_CELL, cell_means, cell_questions
 from lpbench.estimators.baselines.phist import PHIST
 from lpbench.estimators.label_dp.cubes import BoundedRegressor, CubeClassifier
-from lpbench.estimators.label_dp.rules import bins_for_width, noise_width, sampling_width, truncation
+from lpbench.estimators.label_dp.rules import truncation
 from lpbench.partitions import GridCells
 from lpbench.privacy import Users
 
@@ -47,13 +47,10 @@ class LDPVote(CubeClassifier):
 
     def learn(self, users: Users) -> Self:
         """Learn the histogram."""
-        bins = self._bins(users.n, users.n_features, check_epsilon(self.epsilon)) if self.bins is None else self.bins
+        noise = VOTE_NOISE / (check_epsilon(self.epsilon) * math.sqrt(users.n))
+        bins = self._bins_of(self.bins, users.n, users.n_features, math.log(2), noise)
         self.histogram_ = PHIST(self.epsilon, bins).learn_from(users)
         return self
-
-    def _bins(self, n: int, d: int, epsilon: float) -> int:
-        noise = noise_width(VOTE_NOISE / (epsilon * math.sqrt(n)), d, **self._rule)
-        return bins_for_width(max(noise, sampling_width(n, d, math.log(2), **self._rule)))
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         X = self._check_predict(X)
@@ -102,16 +99,13 @@ class LDPMean(BoundedRegressor):
         n, d = users.n, users.n_features
         self.centre_, bound = self._centre_and_bound()
         per_cell = MEAN_NOISE / (check_epsilon(self.epsilon) * math.sqrt(n))
-        cells = GridCells(self._bins(n, d, per_cell, bound) if self.bins is None else self.bins, d)
+        bins = self._bins_of(self.bins, n, d, bound**2, per_cell, bound=bound, moment=self.moment)
+        cells = GridCells(bins, d)
         self.truncation_ = T = truncation(per_cell * float(cells.bins) ** d, bound, self.moment)
         self._threshold = min(1.0, self.density / float(cells.bins) ** d / 2.0)
         questions = cell_questions(cells, self.epsilon, (-T, T), centre=self.centre_)
         self.histogram_ = NoisyGrid(cells, n, *(users.sums(GRID_CELL, question) for question in questions))
         return self
-
-    def _bins(self, n: int, d: int, per_cell: float, bound: float) -> int:
-        noise = noise_width(per_cell, d, bound=bound, moment=self.moment, **self._rule)
-        return bins_for_width(max(noise, sampling_width(n, d, bound**2, **self._rule)))
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         X = self._check_predict(X)

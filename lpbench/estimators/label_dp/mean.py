@@ -12,13 +12,7 @@ from lpbench.checks import check_choice, check_number
 from lpbench.estimators.base import check_epsilon
 from lpbench.estimators.label_dp.cubes import BoundedRegressor, Cubes
 from lpbench.estimators.label_dp.releases import MEAN_RELEASE, MeanQuestion
-from lpbench.estimators.label_dp.rules import (
-    bins_for_width,
-    mean_sensitivity,
-    noise_width,
-    sampling_width,
-    truncation,
-)
+from lpbench.estimators.label_dp.rules import mean_sensitivity, truncation
 from lpbench.privacy import Users
 
 
@@ -48,9 +42,15 @@ class CubeMean(BoundedRegressor):
     def learn(self, users: Users) -> Self:
         """Average the labels of each cube."""
         check_epsilon(self.epsilon)
-        n, (centre, bound) = users.n, self._centre_and_bound()
-        self.cubes_ = Cubes(self._bins(n, users.n_features, bound), users.n_features)
-        self.truncation_ = truncation(self._noise_per_cube(n) * self.cubes_.size, bound, self.moment)
+        n, d, noise, (centre, bound) = (
+            users.n,
+            users.n_features,
+            self._noise_per_cube(users.n),
+            self._centre_and_bound(),
+        )
+        bins = self._bins_of(self.bins, n, d, bound**2, noise, bound=bound, moment=self.moment)
+        self.cubes_ = Cubes(bins, d)
+        self.truncation_ = truncation(noise * self.cubes_.size, bound, self.moment)
         self.values_ = centre + self._means(users, centre)
         return self
 
@@ -62,15 +62,6 @@ class CubeMean(BoundedRegressor):
         """Released value of each row's cube, shape (m,)."""
         X = self._check_predict(X)
         return self._finish(self.values_[self.cubes_.locate(X)])
-
-    def _bins(self, n: int, d: int, bound: float) -> int:
-        if self.bins is not None:
-            return self.bins
-        widths = [sampling_width(n, d, bound**2, **self._rule)]
-        if math.isfinite(self.epsilon):
-            per_cube = self._noise_per_cube(n)
-            widths.append(noise_width(per_cube, d, bound=bound, moment=self.moment, **self._rule))
-        return bins_for_width(max(widths))
 
     def _noise_per_cube(self, n: int) -> float:
         """Noise of a cube of expected size for labels in [-1, 1]: its standard deviation times the volume h^d."""

@@ -12,7 +12,6 @@ from lpbench.checks import check_choice
 from lpbench.estimators.base import check_epsilon
 from lpbench.estimators.label_dp import releases
 from lpbench.estimators.label_dp.cubes import CubeClassifier, Cubes
-from lpbench.estimators.label_dp.rules import bins_for_width, noise_width, sampling_width
 from lpbench.estimators.private_classes import CLASS, ClassQuestion
 from lpbench.estimators.privatised_labels.numbers import on_simplex
 from lpbench.privacy import GRR, BitVector, Exponential, Users, grr_probabilities
@@ -44,9 +43,8 @@ class CubeVote(CubeClassifier):
 
     def learn(self, users: Users) -> Self:
         """Count the classes of each cube."""
-        n, d, variance = users.n, users.n_features, self._variance() * log_classes(self.classes_.size)
-        bins = bins_for_width(sampling_width(n, d, variance, **self._rule)) if self.bins is None else self.bins
-        self.cubes_ = Cubes(bins, d)
+        d, variance = users.n_features, self._variance() * log_classes(self.classes_.size)
+        self.cubes_ = Cubes(self._bins_of(self.bins, users.n, d, variance), d)
         self.counts_, sizes = self._counted(users)
         self.scores_ = on_simplex(self.counts_ / np.maximum(sizes[:, None], 1))
         return self
@@ -140,7 +138,8 @@ class LabelCDPVote(CubeClassifier):
 
     def learn(self, users: Users) -> Self:
         """Let the curator release the class of each cube."""
-        self.cubes_ = Cubes(self._bins(users.n, users.n_features), users.n_features)
+        n, d, log_K = users.n, users.n_features, log_classes(self.classes_.size)
+        self.cubes_ = Cubes(self._bins_of(self.bins, n, d, log_K, log_K / (self._coefficient() * n)), d)
         self.choice_ = users.release(releases.CLASS_RELEASE, self._question(users))
         self.scores_ = np.eye(self.classes_.size)[self.choice_]
         return self
@@ -153,13 +152,6 @@ class LabelCDPVote(CubeClassifier):
         """What the curator releases of every cube."""
         cells, mechanism = self.cubes_.locate(users.public_features), Exponential(self._coefficient())
         return releases.CubeClassQuestion(self.cubes_, cells, self.classes_.size, mechanism)
-
-    def _bins(self, n: int, d: int) -> int:
-        coefficient, log_K = self._coefficient(), log_classes(self.classes_.size)
-        if self.bins is not None:
-            return self.bins
-        widths = sampling_width(n, d, log_K, **self._rule), noise_width(log_K / (coefficient * n), d, **self._rule)
-        return bins_for_width(max(widths))
 
 
 @dataclass(eq=False, repr=False)
