@@ -152,6 +152,12 @@ class LocalEstimator(BaseEstimator):
 
     random_state: Seed | Streams  # within ``learn`` the curator's
 
+    @classmethod
+    @cache
+    def _get_param_names(cls) -> list[str]:
+        names: list[str] = super()._get_param_names()  # from a signature, which takes long to read
+        return names
+
     def fit(
         self, X: np.ndarray, y: np.ndarray, *, mask: Any = None, X_public: Rows = None, y_public: Rows = None,
         groups: Any = None, units: Any = None,

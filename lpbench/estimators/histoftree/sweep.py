@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -67,13 +67,15 @@ def sweep_cells(
                 forests = [[(tree, depths)] for tree in carts[n_grid_features, least]]
             else:
                 forests = split.forests(rule, score, [labels[source] for source, _ in sources], depths, least)
-            rounds = [
-                second_rounds.of(tree, served, same, labels[source], shares[source][1])
-                for (source, same), trees in zip(sources, forests, strict=True)
-                for tree, served in trees
-            ]
-            for (cells, _), alike in _group([own for own in rounds if own.cells], lambda own: own.kind):
-                most = 1 if any(mechanism == "rr" for *_, mechanism in cells) else max(1, _TOGETHER // len(X))
+            rounds: dict[tuple, list[_Round]] = {}
+            for (source, same), trees in zip(sources, forests, strict=True):
+                for tree, served in trees:
+                    if cells := second_rounds.cells(same, served):
+                        own = _Round(tree, cells, labels[source], shares[source][1])
+                        rounds.setdefault((*cells, own.budget > 0), []).append(own)
+            for alike in rounds.values():
+                bits = any(mechanism == "rr" for *_, mechanism in alike[0].cells)
+                most = 1 if bits else max(1, _TOGETHER // len(X))
                 for first in range(0, len(alike), most):
                     yield from second_rounds.predict(alike[first : first + most], rule)
 
@@ -102,19 +104,13 @@ def _personalized_carts(
     return carts
 
 
-@dataclass(frozen=True, eq=False)
-class _Round:
+class _Round(NamedTuple):
     """Second rounds in the cells of one tree."""
 
     tree: TreePartition
     cells: dict[tuple[int, int, str], list[GridPoint]]  # jobs by depth, which increases, bins and mechanism
     labels: np.ndarray
     budget: float  # of the cell reports
-
-    @property
-    def kind(self) -> tuple[tuple[tuple[int, int, str], ...], bool]:
-        """What trees must have in common to be asked about together."""
-        return tuple(self.cells), self.budget > 0
 
 
 class _SecondRounds:
@@ -134,21 +130,18 @@ class _SecondRounds:
 
         self._grid, self._views = grid, cache(SampleGroups.repeated)
 
-    def of(
-        self, tree: TreePartition, depths: Sequence[int], jobs: Sequence[GridPoint], labels: np.ndarray, budget: float
-    ) -> _Round:
-        """Those of ``jobs`` whose depth the tree serves."""
+    def cells(self, jobs: Sequence[GridPoint], depths: Sequence[int]) -> dict[tuple[int, int, str], list[GridPoint]]:
+        """Those of ``jobs`` whose depth is one of ``depths``, by depth, bins and mechanism."""
         # a grid on no feature is one cell, whatever the number of bins
         one_cell = not self._split.grid_columns.size
         served = sorted((job for job in jobs if job.setting.depth in depths), key=lambda job: job.setting.depth)
-        cells = _group(served, lambda j: (j.setting.depth, 1 if one_cell else j.setting.bins, j.setting.mechanism))
-        return _Round(tree, dict(cells), labels, budget)
+        return dict(_group(served, lambda j: (j.setting.depth, 1 if one_cell else j.setting.bins, j.setting.mechanism)))
 
     def predict(self, rounds: Sequence[_Round], rule: str) -> Iterator[tuple[list[list[GridPoint]], np.ndarray]]:
         """Predict under all jobs of rounds that are alike."""
-        trees, times = [own.tree for own in rounds], len(rounds)
-        labels, budgets = np.concatenate([own.labels for own in rounds]), [own.budget for own in rounds]
-        at_depth = _group(list(rounds[0].cells), lambda cell: cell[0])
+        trees, jobs, several_labels, budgets = zip(*rounds, strict=True)
+        times, labels = len(trees), np.concatenate(several_labels)
+        at_depth = _group(list(jobs[0]), lambda cell: cell[0])
         depths = [depth for depth, _ in at_depth]
         nodes = nodes_of(trees, self._X_tree, depths[-1])
         columns = self._split.grid_columns, self._split.tree_columns
@@ -161,7 +154,7 @@ class _SecondRounds:
             family = CellFamily(trees, *levels, *columns, budgets, labels, leaves, test_leaves, grids)
             for cell, sums in zip(cells, self._simulate(TREE_CELL, family), strict=True):
                 predictions = predict_cells(sums, test_leaves, means).reshape(times, -1)
-                yield [own.cells[cell] for own in rounds], predictions
+                yield [own[cell] for own in jobs], predictions
 
 
 def _sources(jobs: Sequence[GridPoint]) -> list[tuple[tuple[int, float], list[GridPoint]]]:
