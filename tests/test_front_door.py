@@ -111,7 +111,7 @@ def test_rows_of_a_mask_are_matched_by_the_index_and_a_name_is_all_columns_of_th
     np.testing.assert_array_equal(as_mask(twice > 0.5, twice), twice.to_numpy() > 0.5)
 
 
-@settings(max_examples=200, derandomize=True, deadline=None, database=None)
+@settings(max_examples=50)
 @given(st.lists(st.lists(st.booleans(), min_size=3, max_size=3), min_size=1, max_size=6), st.randoms(), st.data())
 def test_a_mask_with_labels_is_matched_by_them_however_it_is_ordered_and_typed(who, random, data):
     rows = [f"user {k}" for k in range(len(who))]

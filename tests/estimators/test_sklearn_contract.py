@@ -28,6 +28,8 @@ SELECTORS = [s for name, m in METHODS.items() for s in [name, *(f"{name}[variant
 #: One selector for every estimator class and set of searched parameters: batches, order and processes are the class's.
 KINDS = list({(m.estimator_class, frozenset(m.grid)): name for name, m in reversed(METHODS.items())}.values())
 ONCE_A_KIND = ("sweep", "batches", "determinism", "workers")
+#: One of them for every package of estimators; the slow suite starts worker processes for all.
+PACKAGES = list({METHODS[k].estimator_class.__module__.rpartition(".")[0]: k for k in reversed(KINDS)}.values())
 
 
 def without_warnings(test):
@@ -77,8 +79,11 @@ def test_contract_of_registered_methods(selector):
 
 
 @without_warnings
-@pytest.mark.parametrize("check", ONCE_A_KIND)
-@pytest.mark.parametrize("selector", KINDS)
+@pytest.mark.parametrize(
+    ("selector", "check"),
+    [pytest.param(kind, check, marks=[pytest.mark.slow] * (check == "workers" and kind not in PACKAGES))
+     for kind in KINDS for check in ONCE_A_KIND],
+)  # fmt: skip
 def test_contract_of_estimators(selector, check):
     METHOD_CHECKS[check](selector)
 

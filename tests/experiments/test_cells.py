@@ -188,7 +188,7 @@ def test_commas_outside_brackets_and_quotes_separate_values(selectors, quote):
     assert values_of(",".join(f"{quote}{s}{quote}" for s in selectors)) == [f"{quote}{s}{quote}" for s in selectors]
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(SELECTORS)
 def test_a_name_with_parameters_is_the_method_with_them(selector):
     config, parsed = compose([f"method={selector}"]), Selector.parse(selector)

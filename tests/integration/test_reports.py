@@ -70,10 +70,16 @@ class Page(html.parser.HTMLParser):
     ("words", "page"),
     [
         (("histoftree/figure2c", "--replications", "2"), "runs/replications=2/index.html"),
-        (("histoftree/figure2c", "--replications", "2", "--seed", "7"), "runs/replications=2,seed=7/index.html"),
+        pytest.param(
+            ("histoftree/figure2c", "--replications", "2", "--seed", "7"),
+            "runs/replications=2,seed=7/index.html",
+            marks=pytest.mark.slow,
+        ),
         ((DRAWING,), "index.html"),
         (("own/small",), "own/index.html"),
-        (("own/small", "--replications", "1"), "runs/replications=1/own/index.html"),
+        pytest.param(
+            ("own/small", "--replications", "1"), "runs/replications=1/own/index.html", marks=pytest.mark.slow
+        ),
     ],
 )
 def test_a_tiny_partial_or_own_run_leaves_the_committed_report(results, words, page, capsys):

@@ -52,7 +52,7 @@ def test_a_broken_promise_is_caught_and_named(lpbench, promise):
 def test_a_privacy_model_that_the_reports_do_not_have_fails_the_audit(lpbench):
     lpbench("new method own_mean")
     change("lpbench_plugins/methods/own_mean.yaml", "privacy: label_ldp", "privacy: ldp")
-    code, out, _ = lpbench("audit own_mean")
+    code, out, _ = lpbench("audit own_mean --samples 1000 --workers 1")
     assert code == 1 and "the reports say label_ldp" in out
 
 

@@ -65,11 +65,16 @@ def test_a_summary_that_is_not_committed_is_read_from_the_scores(name, tmp_path)
     pd.testing.assert_frame_equal(found.summary, read_csv(COMMITTED / name / "summary.csv"))
 
 
-def test_explain_answers_from_scores_alone(capsys):
+def test_explain_answers_from_scores_alone(tmp_path, capsys):
+    """In a folder with one paper, whose other summaries are committed."""
+    shutil.copytree(COMMITTED / "lpct", tmp_path / REPRODUCED / "lpct")
+    (tmp_path / REPRODUCED / SCORES).mkdir()
+    for path in (COMMITTED / SCORES).glob("lpct*"):
+        shutil.copy(path, tmp_path / REPRODUCED / SCORES)
     assert Path("lpct/causes_tables/summary.csv") not in tracked(COMMITTED)
-    row = Results(COMMITTED).artefact("lpct/causes_tables").rows().dropna(subset="mean").iloc[0]
+    row = Results(tmp_path / REPRODUCED).artefact("lpct/causes_tables").rows().dropna(subset="mean").iloc[0]
     words = [row["dataset"], row["method"], f"{row['epsilon']:g}", "--experiment", "lpct/causes_tables"]
-    assert main(["explain", *words, "--results", str(COMMITTED)]) == 0
+    assert main(["explain", *words, "--results", str(tmp_path)]) == 0
     out = capsys.readouterr().out
     assert f"mean {row['mean']:.6g}" in out and "  replications 0." in out
 

@@ -1,12 +1,17 @@
 """The pages: well-formed, links that resolve, nothing loaded from elsewhere, small, every number with its source."""
 
+import os
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlparse
 
 import pytest
 
 from lpbench.analysis.numbers import DIFFERENT, NEAR, SAME
+from lpbench.datasets import list_datasets
+from lpbench.experiments import catalogue
+from lpbench.paths import ROOT
 from lpbench.reporting.pages.site import _grouped, page_names
 from lpbench.reporting.pages.tables import distance
 from lpbench.reporting.paper import papers
@@ -201,3 +206,43 @@ def test_readings_that_were_tried_are_one_folded_group(monkeypatch):
         ("Interpretations that were tried", True, 2),
     ]
     assert len({g["anchor"] for g in found}) == 3
+
+
+class Visible(HTMLParser):
+    """Collects the text that a page shows outside code and lists of files."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.hidden, self.words = [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        if tag in ("script", "style", "code", "pre") or (tag == "p" and dict(attrs).get("class") == "files"):
+            self.hidden.append(tag)
+
+    def handle_endtag(self, tag):
+        if self.hidden and self.hidden[-1] == tag:
+            self.hidden.pop()
+
+    def handle_data(self, data):
+        self.words += [] if self.hidden else [data]
+
+
+def slugs(folder: Path) -> set[tuple[str, str]]:
+    """Names of methods, data sets and masks with an underscore that pages of a folder show, and where."""
+    names = {*catalogue.method_names(), *list_datasets(), *catalogue.mask_names(), "tuning_free"}
+    long = "|".join(name for name in names if "_" in name)
+    found = set()
+    for path in folder.glob("*.html"):
+        text = "\n".join(Visible(path.read_text(encoding="utf-8")).words)
+        found |= {(path.name, m) for m in re.findall(rf"(?<![\w/.-])(?:{long})(?![\w/]|\.\w)", text)}
+    return found
+
+
+def test_pages_show_printed_names(pages):
+    assert slugs(pages["index.html"][0].parent) == set()
+
+
+@pytest.mark.slow
+def test_committed_pages_show_printed_names():
+    assert slugs(Path(os.environ.get("LPBENCH_PAGES", ROOT / "results" / "reproduced"))) == set()

@@ -1,17 +1,11 @@
 """Printed names: one for each method, data set and mask, and no name of a configuration in what a reader sees."""
 
-import os
 import re
-from html.parser import HTMLParser
-from pathlib import Path
 
 import pytest
 
-from lpbench.datasets import list_datasets
 from lpbench.experiments import catalogue
-from lpbench.paths import ROOT
 from lpbench.reporting.printed_names import dataset_title, in_print, mask_name, method_title
-from tests.reporting.site import write_site
 
 GP = "private_labels_regressor[learner=gaussian_process"
 
@@ -62,43 +56,3 @@ def test_names_of_configurations_in_a_text_become_printed_ones():
     # files and paths are what they are
     for kept in ("field/public_sample", "claims_instances.csv", "histoftree_cart.yaml", "my_par_dt", "ct_w_2"):
         assert in_print(kept) == kept
-
-
-class Visible(HTMLParser):
-    """Collects the text that a page shows outside code and lists of files."""
-
-    def __init__(self, text: str):
-        super().__init__()
-        self.hidden, self.words = [], []
-        self.feed(text)
-
-    def handle_starttag(self, tag, attrs):
-        if tag in ("script", "style", "code", "pre") or (tag == "p" and dict(attrs).get("class") == "files"):
-            self.hidden.append(tag)
-
-    def handle_endtag(self, tag):
-        if self.hidden and self.hidden[-1] == tag:
-            self.hidden.pop()
-
-    def handle_data(self, data):
-        self.words += [] if self.hidden else [data]
-
-
-def slugs(folder: Path) -> set[tuple[str, str]]:
-    """Names of methods, data sets and masks with an underscore that pages of a folder show, and where."""
-    names = {*catalogue.method_names(), *list_datasets(), *catalogue.mask_names(), "tuning_free"}
-    long = "|".join(name for name in names if "_" in name)
-    found = set()
-    for path in folder.glob("*.html"):
-        text = "\n".join(Visible(path.read_text(encoding="utf-8")).words)
-        found |= {(path.name, m) for m in re.findall(rf"(?<![\w/.-])(?:{long})(?![\w/]|\.\w)", text)}
-    return found
-
-
-def test_pages_show_printed_names(tmp_path):
-    assert slugs(write_site(tmp_path)) == set()
-
-
-@pytest.mark.slow
-def test_committed_pages_show_printed_names():
-    assert slugs(Path(os.environ.get("LPBENCH_PAGES", ROOT / "results" / "reproduced"))) == set()
