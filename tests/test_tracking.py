@@ -27,39 +27,19 @@ from lpbench.tracking import experiment_pages, rebuild, tracking_uri
 COLUMNS = (
     "experiment,panel,dataset,mask,method,epsilon,x,selection,params,metric,mean,std,se,n,ratio,rank,best,"
     "marked,p_best_is_better"
-).split(",")
+)
 
 
 def artefact(root, methods=("krr", "hist"), mean=1.0, epsilons=(1.0, 2.0)):
     folder = root / "paper" / "table9"
     folder.mkdir(parents=True, exist_ok=True)
     rows = [
-        [
-            "paper/table9",
-            "",
-            "abalone",
-            "aligned",
-            m,
-            e,
-            None,
-            s,
-            '{"depth":2}',
-            "mse",
-            mean + i,
-            0.1,
-            0.01,
-            50,
-            1.5,
-            1,
-            True,
-            False,
-            0.5,
-        ]
+        f'paper/table9,,abalone,aligned,{m},{e},,{s},"{{""depth"":2}}",mse,{mean + i},0.1,0.01,50,1.5,1,True,False,0.5'
         for i, m in enumerate(methods)
         for e in epsilons
         for s in ("oracle", "tuning_free")
     ]
-    pd.DataFrame(rows, columns=COLUMNS).to_csv(folder / "summary.csv", index=False)
+    (folder / "summary.csv").write_text("\n".join([COLUMNS, *rows]))
     (folder / "table9.svg").write_text("<svg/>")
     record = {
         "name": "paper/table9",
@@ -222,13 +202,6 @@ def test_remote_server(tmp_path):
         server.wait()
 
 
-def test_server_that_does_not_answer_is_named(tmp_path, monkeypatch):
-    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
-    folder, record = artefact(tmp_path)
-    with pytest.raises(TrackingError, match=r"tracking\.uri='http://127\.0\.0\.1:9'"):
-        rebuild("http://127.0.0.1:9", tmp_path, [(folder, record)])
-
-
 def test_a_single_cell_is_a_single_run(tmp_path):
     from mlflow import MlflowClient
 
@@ -259,12 +232,7 @@ def sqlite(path, *statements):
 
 @pytest.mark.parametrize(
     ("fault", "said"),
-    [
-        ("version", "version"),
-        ("garbage", "not a database"),
-        ("half made", "no such table"),
-        ("cut", "malformed"),
-    ],
+    [("version", "version"), ("garbage", "not a database"), ("half made", "no such table"), ("cut", "malformed")],
 )
 def test_a_store_that_cannot_be_used_is_left_as_it_is_and_the_way_out_is_said(tmp_path, fault, said):
     folder, record = artefact(tmp_path)

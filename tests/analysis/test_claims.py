@@ -3,16 +3,7 @@
 import numpy as np
 import pytest
 
-from lpbench.analysis.claims import (
-    Check,
-    above,
-    below,
-    judge,
-    power,
-    replications_for,
-    weakest,
-    within,
-)
+from lpbench.analysis.claims import Check, above, below, judge, power, replications_for, weakest, within
 from lpbench.analysis.instances import CellScores, Instance, difference, join, linear, pooled
 from lpbench.analysis.rates import Interval
 from lpbench.analysis.statistics import significant, statistic

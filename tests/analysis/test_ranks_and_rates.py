@@ -2,14 +2,7 @@ import numpy as np
 import pytest
 
 from lpbench.analysis.ranks import rank_intervals, rank_sums, ranks, wins
-from lpbench.analysis.rates import (
-    bootstrap,
-    bootstrap_means,
-    local_slopes,
-    loglog_slope,
-    ratio_of_means,
-    slope,
-)
+from lpbench.analysis.rates import bootstrap, bootstrap_means, local_slopes, loglog_slope, ratio_of_means, slope
 
 # three data sets x three methods, lower is better
 TABLE = np.array([[1.0, 1.0, 2.0], [3.0, 2.0, 1.0], [1.0, 2.0, np.nan]])

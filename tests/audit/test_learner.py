@@ -10,14 +10,7 @@ import pytest
 from scipy.stats import binom
 from sklearn.neighbors import KNeighborsClassifier
 
-from lpbench.audit.learner import (
-    anytime_lower,
-    canary_audit,
-    inference_audit,
-    leak_test,
-    load_learner,
-    one_run_epsilon,
-)
+from lpbench.audit.learner import anytime_lower, canary_audit, inference_audit, leak_test, load_learner, one_run_epsilon
 from lpbench.cli.main import main
 from lpbench.errors import ConfigurationError, DataError
 

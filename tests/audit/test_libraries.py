@@ -5,16 +5,7 @@ import csv
 import pytest
 
 from lpbench.errors import ConfigurationError
-from scripts.audits.libraries import (
-    EPSILONS,
-    LIBRARIES,
-    NOT_COVERED,
-    PAGE,
-    RANDOMIZERS,
-    TABLE,
-    audit_library,
-    page,
-)
+from scripts.audits.libraries import EPSILONS, LIBRARIES, NOT_COVERED, PAGE, RANDOMIZERS, TABLE, audit_library, page
 
 
 @pytest.fixture(scope="module")

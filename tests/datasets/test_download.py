@@ -102,13 +102,7 @@ def test_openml_delivers_once_and_its_settings_are_put_back(server, workshop, ca
 
 
 @pytest.mark.parametrize(
-    "wrong",
-    [
-        {"status": 404},
-        {"send_bytes": 30},
-        {"md5": "0" * 32},
-    ],
-    ids=["404", "truncated", "checksum"],
+    "wrong", [{"status": 404}, {"send_bytes": 30}, {"md5": "0" * 32}], ids=["404", "truncated", "checksum"]
 )
 def test_uci_steps_in_where_openml_fails(server, workshop, capsys, wrong):
     workshop.manifest()

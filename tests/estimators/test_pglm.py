@@ -171,11 +171,6 @@ def test_guarantee_counts_the_symmetric_matrix_once():
     assert guarantee.bits_up == 64 * (15 + 5)
 
 
-def test_more_than_two_classes_are_refused():
-    with pytest.raises(ValueError, match="Only binary"):
-        PGLM().fit(X, np.arange(500) % 3)
-
-
 def test_the_released_version_follows_the_public_code():
     """Rows as they are, classes 0 and 1, the cut at 1/2, noise of the sums by the formula of the code."""
     draws = Streams(5)

@@ -11,11 +11,7 @@ from lpbench.audit.samples import Y_RANGE, audit_sample
 from lpbench.errors import ConfigurationError, DataError
 from lpbench.estimators import DT, LabelDT, PrivateSelectionClassifier, PrivateSelectionRegressor
 from lpbench.estimators.private_selection.candidates import CANDIDATES
-from lpbench.estimators.private_selection.selection import (
-    compare_by_differences,
-    compare_by_labels,
-    divide,
-)
+from lpbench.estimators.private_selection.selection import compare_by_differences, compare_by_labels, divide
 from lpbench.experiments import catalogue
 from lpbench.privacy import Records, SimulatedUsers
 from lpbench.seeds import Streams
@@ -143,12 +139,7 @@ def test_without_noise_the_best_on_the_validating_users_is_chosen():
 
 @pytest.mark.parametrize(
     ("name", "counts"),
-    [
-        ("par_dt", [240, 1, 60, 9]),
-        ("histoftree_cart", [80, 3, 60, 2]),
-        ("lpdt", [80, 3, 60, 2]),
-        ("ct_q", [300, 3]),
-    ],
+    [("par_dt", [240, 1, 60, 9]), ("histoftree_cart", [80, 3, 60, 2]), ("lpdt", [80, 3, 60, 2]), ("ct_q", [300, 3])],
 )
 def test_the_guarantee_is_exact_and_counts_users(name, counts):
     """Users who train each group and groups; users who validate and settings beside the first."""

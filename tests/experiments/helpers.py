@@ -1,6 +1,6 @@
 """Builders of methods and plans on the embedded data, and of experiments in a user's folder."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -34,6 +34,13 @@ def cell(epsilon=1.0, mask="aligned", replications=3, seed=1, **changes) -> Plan
 def block(**changes) -> Block:
     (only,) = cell(**changes).blocks
     return only
+
+
+def study(methods: Iterable[str], name="own/small", title="Small", replications=2, **group) -> dict:
+    """A table of methods on the embedded data, as a user writes it."""
+    group = {"dataset": ["diabetes_progression"], "method": list(methods), "epsilon": [1, 4], **group}
+    about = {"name": name, "paper": "own", "kind": "table", "title": title, "replications": replications}
+    return {**about, "groups": [group]}
 
 
 @contextmanager

@@ -39,28 +39,13 @@ DECIDE: dict[str, tuple[list[str], str, str]] = {
     "experiment.scaling": ([], "rows", "bounds"),
 }  # fmt: skip
 #: Keys that decide no number of a cell, or are refused.
-OTHERS = {
-    *("dataset.name", "dataset.title", "mask.name", "mask.title", "method.name", "method.title", "method.task"),
-    *(
-        "method.selection",
-        "method.reference",
-        "method.privacy",
-        "method.audited",
-        "results_dir",
-        "selection",
-        "dry_run",
-    ),
-    *("experiment", "experiment.name", "experiment.paper", "experiment.kind", "experiment.title", "experiment.notes"),
-    *(
-        "experiment.on_request",
-        "experiment.groups",
-        "experiment.settings",
-        "experiment.work_limit",
-        "experiment.left_out",
-    ),
-    *("runner", "runner.backend", "runner.workers", "runner.address", "runner.order"),
-    *("tracking", "tracking.backend", "tracking.uri"),
-}
+OTHERS = set(
+    "dataset.name dataset.title mask.name mask.title method.name method.title method.task method.selection "
+    "method.reference method.privacy method.audited results_dir selection dry_run experiment experiment.name "
+    "experiment.paper experiment.kind experiment.title experiment.notes experiment.on_request experiment.groups "
+    "experiment.settings experiment.work_limit experiment.left_out runner runner.backend runner.workers "
+    "runner.address runner.order tracking tracking.backend tracking.uri".split()
+)
 
 
 def word(key: str, value: str) -> str:

@@ -48,23 +48,6 @@ def test_workers_and_order_do_not_change_a_bit(tmp_path, expected, workers, orde
     assert scores(product(), store) == expected
 
 
-def test_second_run_does_no_fit(tmp_path):
-    store = Store(tmp_path)
-    run_blocks(product().blocks, store, Runner(backend="serial"), progress=False)
-    report = run_blocks(product().blocks, store, Runner(backend="serial"), progress=False)
-    assert report.outcomes == [] and report.reused == 6
-
-
-def test_corrupt_block_is_named_and_recomputed(tmp_path, expected, capsys):
-    store = Store(tmp_path)
-    run_blocks(product().blocks, store, Runner(backend="serial"), progress=False)
-    victim = product().blocks[2].key
-    store.path(victim).write_bytes(b"PAR1 nonsense")
-    report = run_blocks(product().blocks, store, Runner(backend="serial"), progress=False)
-    assert victim in capsys.readouterr().err and report.recomputed == [victim]
-    assert scores(product(), store) == expected
-
-
 def test_failure_is_recorded_retried_and_not_fatal(tmp_path):
     store = Store(tmp_path)
     plan = cell(params={"mode": "fail"}) + cell()

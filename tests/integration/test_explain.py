@@ -82,13 +82,6 @@ def test_a_method_without_a_rank_is_told_why(few_committed, capsys, method, said
     assert "nan" not in out and "; no rank: " in out and said in out
 
 
-def test_data_that_are_not_at_hand_are_named_with_the_way_to_them(few_committed, tmp_path, monkeypatch, capsys):
-    monkeypatch.delenv("LPBENCH_DATA_MIRROR", raising=False)
-    monkeypatch.setenv("LPBENCH_CACHE", str(tmp_path))
-    out = explained("explain anonymity lpct_max_edge 2", few_committed, capsys)[1]
-    assert "spent: unknown, for data set anonymity is not at hand: " in out and "LPBENCH_DATA_MIRROR" in out
-
-
 def test_a_report_of_nothing_is_refused(tmp_path, capsys):
     (tmp_path / "results" / "reproduced").mkdir(parents=True)
     code, _, err = explained("report", tmp_path / "results", capsys)

@@ -15,23 +15,9 @@ from lpbench.cli.main import main
 from lpbench.experiments import catalogue as registry
 from lpbench.experiments.plan import Plan, plan_experiment
 from lpbench.paths import ROOT
-from tests.experiments.helpers import own_experiments
+from tests.experiments.helpers import own_experiments, study
 
-SMALL = {
-    "name": "own/small",
-    "paper": "own",
-    "kind": "table",
-    "title": "Small",
-    "replications": 12,
-    "groups": [
-        {
-            "dataset": ["diabetes_progression"],
-            "mask": ["personalized"],
-            "method": ["private_mean", "par_dt", "label_dt"],
-            "epsilon": [1, 4],
-        }
-    ],
-}
+SMALL = study(("private_mean", "par_dt", "label_dt"), replications=12, mask=["personalized"])
 
 
 @pytest.fixture(scope="module")

@@ -4,28 +4,20 @@ import re
 import shlex
 
 import pytest
-import yaml
 
 from lpbench.cli.main import main
 from lpbench.cli.options import matching
-from lpbench.experiments import catalogue
+from tests.experiments.helpers import own_experiments, study
 
-GROUP = {"dataset": ["diabetes_progression"], "method": ["private_mean", "label_dt"], "epsilon": [1]}
 NAMES = ("own/one", "own/two")
 
 
 @pytest.fixture(autouse=True)
-def own(tmp_path, monkeypatch):
+def own(tmp_path):
     """Two small experiments that share a block, and an empty results folder."""
-    monkeypatch.setenv("LPBENCH_PLUGINS", str(tmp_path / "own"))
-    catalogue.clear()
-    for name, methods in zip(NAMES, (["private_mean", "label_dt"], ["private_mean", "par_dt"]), strict=True):
-        content = {"name": name, "paper": "own", "kind": "table", "title": name, "replications": 2}
-        path = tmp_path / "own" / "experiments" / f"{name}.yaml"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(yaml.safe_dump({**content, "groups": [{**GROUP, "method": methods}]}))
-    yield tmp_path / "results"
-    catalogue.clear()
+    one, two = (study(("private_mean", method), epsilon=[1]) for method in ("label_dt", "par_dt"))
+    with own_experiments(tmp_path / "own", {**one, "name": NAMES[0]}, {**two, "name": NAMES[1]}):
+        yield tmp_path / "results"
 
 
 COMMANDS = ("reproduce", "plan", "show", "verify bitwise", "report")

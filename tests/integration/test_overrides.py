@@ -11,25 +11,11 @@ import pytest
 
 from lpbench.cli.main import main
 from lpbench.experiments.config import Config
-from tests.experiments.helpers import own_experiments
+from tests.experiments.helpers import own_experiments, study
 
 #: An experiment with two methods on embedded data.
-SMALL = {
-    "name": "own/small",
-    "paper": "own",
-    "kind": "table",
-    "title": "Small",
-    "replications": 2,
-    "groups": [
-        {
-            "dataset": ["diabetes_progression"],
-            "mask": ["aligned"],
-            "method": ["private_mean", "hist"],
-            "epsilon": [4.0],
-            "grid": {"bins": [1, 2], "threshold": [0.05]},
-        }
-    ],
-}
+GRID = {"bins": [1, 2], "threshold": [0.05]}
+SMALL = study(("private_mean", "hist"), mask=["aligned"], epsilon=[4.0], grid=GRID)
 EXPERIMENT = ["experiment=own/small", "runner=serial", "tracking=none"]
 CELL = ["method=hist", "replications=2", "tracking=none"]
 DRAWING = ["experiment=histoftree/figure1", "tracking=none"]

@@ -6,40 +6,28 @@ import shutil
 from pathlib import Path
 
 import pytest
-import yaml
 
 from lpbench.cli.main import main
 from lpbench.experiments import catalogue
 from lpbench.paths import ROOT
+from tests.experiments.helpers import own_experiments, study
 
 DRAWING = "histoftree/figure1"
-SMALL = {
-    "name": "own/small",
-    "paper": "own",
-    "kind": "table",
-    "title": "My small study",
-    "replications": 2,
-    "groups": [{"dataset": ["diabetes_progression"], "method": ["private_mean", "hist"], "epsilon": [1]}],
-}
+SMALL = study(("private_mean", "hist"), title="My small study", epsilon=[1])
 QUIET = ("--tracking", "none", "--backend", "serial")
 
 
 @pytest.fixture
-def results(tmp_path, monkeypatch):
+def results(tmp_path):
     """A results folder with a committed report of more than anybody runs here, and a user's experiment."""
-    monkeypatch.setenv("LPBENCH_PLUGINS", str(tmp_path / "own"))
-    catalogue.clear()
-    path = tmp_path / "own" / "experiments" / "own" / "small.yaml"
-    path.parent.mkdir(parents=True)
-    path.write_text(yaml.safe_dump(SMALL))
     committed = ROOT / "results" / "reproduced"
     folder = tmp_path / "results"
     for name in ("histoftree/figure2c", DRAWING):
         shutil.copytree(committed / name, folder / "reproduced" / name)
     for name in ("index.html", "report.md", "verdicts.csv"):
         shutil.copy(committed / name, folder / "reproduced" / name)
-    yield folder
-    catalogue.clear()
+    with own_experiments(tmp_path / "own", SMALL):
+        yield folder
 
 
 def contents(folder: Path) -> dict[str, bytes]:

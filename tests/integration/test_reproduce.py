@@ -33,9 +33,8 @@ def expected(serial) -> bytes:
     return (serial / RUN / EXPERIMENT / "summary.csv").read_bytes()
 
 
-@pytest.mark.parametrize(
-    "options", [pytest.param(("--workers", "1"), marks=pytest.mark.slow), ("--workers", "2", "--order", "shuffle")]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [("--workers", "1"), ("--workers", "2", "--order", "shuffle")])
 def test_summary_is_byte_identical(tmp_path, expected, options):
     assert reproduce(tmp_path, *options) == expected
 

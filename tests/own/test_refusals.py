@@ -263,19 +263,6 @@ def test_an_impossible_parameter_is_a_request_that_is_not_valid(lpbench):
     assert code == 2 and "bins=-3 must be a whole number" in error and "traceback" not in error
 
 
-SIGNS = st.text(st.sampled_from("$_%&<>\\{}^~#ab "), max_size=12)
-
-
-@settings(max_examples=200, deadline=None)
-@given(SIGNS)
-def test_titles_are_drawn_as_they_are_written(title):
-    with style.look():
-        figure = Figure()
-        text = figure.text(0, 0, title)
-        assert not text.get_parse_math()
-        figure.draw_without_rendering()
-
-
 def test_formulas_of_drawings_stay_formulas():
     with style.look(mathematics=True):
         assert Figure().text(0, 0, "$x^1$").get_parse_math()

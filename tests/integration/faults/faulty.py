@@ -7,22 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.experiments.helpers import study
+
 NAME = "own/faulty"
-CONTENT = {
-    "name": NAME,
-    "paper": "own",
-    "kind": "table",
-    "title": "Faulty",
-    "replications": 3,
-    "groups": [
-        {
-            "dataset": ["diabetes_progression"],
-            "mask": ["personalized"],
-            "method": ["private_mean", "par_dt", "label_dt"],
-            "epsilon": [1, 4],
-        }
-    ],
-}
+CONTENT = study(("private_mean", "par_dt", "label_dt"), NAME, "Faulty", 3, mask=["personalized"])
 
 
 def words(results: Path, *options: str) -> list[str]:
