@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
@@ -36,21 +35,13 @@ def labelled_curves(
     """Return the curves of an experiment with printed names, in a fixed order."""
     found = curves(table, selection=selection)
     named = []
-    for _, part in itertools.groupby(found, key=lambda c: c.panel):
-        mine = list(part)
-        many = {key: len({getattr(c, key) for c in mine}) > 1 for key in ("dataset", "mask")}
-        named += [replace(c, label=_label(c, many, cards)) for c in mine]
+    for curve in found:
+        # the variant has no part of it; mask and data set have where a panel has several
+        many = {key: len({getattr(c, key) for c in found if c.panel == curve.panel}) > 1 for key in ("dataset", "mask")}
+        mask, dataset = many["mask"] * mask_title(curve.mask), many["dataset"] * dataset_title(curve.dataset)
+        title = method_title(curve.method, cards, variant=False)
+        named.append(replace(curve, label=", ".join(filter(None, [title, mask, dataset]))))
     return named
-
-
-def _label(curve: Curve, many: Mapping[str, bool], cards: Mapping[str, Method]) -> str:
-    """Method, mask and data set in print, without the variant; the latter two where a panel has several."""
-    parts = [method_title(curve.method, cards, variant=False)]
-    if many["mask"] and mask_title(curve.mask):
-        parts.append(mask_title(curve.mask))
-    if many["dataset"]:
-        parts.append(dataset_title(curve.dataset))
-    return ", ".join(parts)
 
 
 def published_curves(name: str, ours: list[Curve]) -> list[Curve]:

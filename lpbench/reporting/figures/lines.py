@@ -83,12 +83,13 @@ def draw_panels(
     columns = min(len(panels), most)
     rows = -(-len(panels) // columns)
     # one panel is as wide as a small screen; the legend begins at the left, where such a screen shows it
-    across = 2 if max(len(str(h.get_label())) for h in handles) <= 34 else 1
+    longest = max(len(str(h.get_label())) for h in handles)
+    across = 2 if longest <= 34 else 1
     across = across if columns == 1 else across + 1
     width, lines = (5.2 if columns == 1 else 3.9 * columns), -(-len(handles) // across)
     size = width, 3.1 * rows + 0.19 * lines + 0.2
     if paper:
-        across = style.legend_columns([str(h.get_label()) for h in handles], paper)
+        across = max(1, min(len(handles), int(paper / (0.4 + 0.056 * longest))))
         size = paper, 0.75 * paper / columns * rows + 0.15 * -(-len(handles) // across) + 0.1
     figure, axes = style.pyplot().subplots(rows, columns, figsize=size, squeeze=False)
     for ax in axes.flat[len(panels) :]:
@@ -194,10 +195,10 @@ def _x_axis(ax: style.Axes, axis: str, places: np.ndarray, position: Mapping, me
     name = axis.rpartition(".")[2]
     ax.set_xlabel(_AXIS_NAMES.get(name, SYMBOLS.get(name, name.replace("_", " "))))
     if axis == "epsilon":
-        ax.set_xticks([position[v] for v in places])
-        ax.set_xticklabels([f"{v:g}\nnon-private" if v >= NON_PRIVATE_EPSILON else f"{v:g}" for v in places])
-        if places.max() >= NON_PRIVATE_EPSILON and places.min() < NON_PRIVATE_EPSILON:
-            private, beyond = places[places < NON_PRIVATE_EPSILON], places[places >= NON_PRIVATE_EPSILON]
+        words = [f"{v:g}\nnon-private" if v >= NON_PRIVATE_EPSILON else f"{v:g}" for v in places]
+        ax.set_xticks([position[v] for v in places], words)
+        private, beyond = places[places < NON_PRIVATE_EPSILON], places[places >= NON_PRIVATE_EPSILON]
+        if private.size and beyond.size:
             middle = (position[private.max()] + position[beyond.min()]) / 2
             ax.axvline(middle, color=style.GREY, linestyle=":", linewidth=0.8)
         return

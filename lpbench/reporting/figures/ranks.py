@@ -42,7 +42,8 @@ def draw_ranks(
     if not rows:
         return []
     control = control_of(experiment, [m for part in rows[next(iter(rows))] for m in part.means])
-    found = {key: [_compared(part, control) for part in mine] for key, mine in rows.items()}
+    found = {key: [compare_losses(1 - p.means if LARGER_IS_BETTER[p.metric] else p.means, control) for p in mine]
+             for key, mine in rows.items()}  # fmt: skip
     orders = {key: _order(found[key]) for key in rows}
     beside = max(map(len, rows.values()))
     heights = [_AROUND + _LINE * len(orders[key]) for key in rows]
@@ -73,10 +74,6 @@ def control_of(experiment: Experiment, methods: Sequence[str]) -> str:
     named, proposed = experiment.settings.get("compared", ""), paper_of(experiment.name).proposed
     same = (m for m in methods if named and parse_selector(m) == parse_selector(named))
     return next(same, next((m for m in methods if proposed and m.startswith(proposed)), methods[0]))
-
-
-def _compared(part: Part, control: str) -> pd.DataFrame:
-    return compare_losses(1 - part.means if LARGER_IS_BETTER[part.metric] else part.means, control)
 
 
 def _is_enough(part: Part) -> bool:

@@ -120,11 +120,6 @@ def printed_width() -> float | None:
     return _WIDTH.get()
 
 
-def legend_columns(labels: Sequence[str], width: float) -> int:
-    """Entries of a printed legend that stand side by side."""
-    return max(1, min(len(labels), int(width / (0.4 + 0.056 * max(map(len, labels))))))
-
-
 def budget_colours(budgets: Sequence[float], non_private: float) -> dict[float, str]:
     """Colours of budgets from one sequential scale, the same in all figures; budgets beyond its ends share it out."""
     from matplotlib.colors import to_hex

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -30,8 +31,8 @@ def about(folder: Path, entries: Sequence[ReportEntry], environment: Mapping, ca
             continue
         if table[0][0] == "artefact":
             table = table[0], [[printed_name(row[0]) if "/" in row[0] else row[0], *row[1:]] for row in table[1]]
-        shown = {"stem": stem, "title": title, "text": text, "heads": table[0], "rows": table[1]}
-        found.append(shown | {"command": command})
+        about = {"stem": stem, "title": title, "text": text, "command": command}
+        found.append(about | {"heads": table[0], "rows": table[1]})
     return {
         "title": "About",
         "found": found,
@@ -51,13 +52,12 @@ def _of_the_run(entries: Sequence[ReportEntry]) -> dict[str, str]:
     records = [r for e in entries if (r := e.record)]
     if not records:
         return {}
-    values: dict[str, dict[str, int]] = {}
+    values: dict[str, Counter[str]] = {}
     for record in records:
         config = record["config"]
         found = {"seed": config["seed"], "workers": record.get("workers", "")} | dict(record["environment"])
         for key, text in described(found).items():
-            count = values.setdefault(key, {})
-            count[text] = count.get(text, 0) + 1
+            values.setdefault(key, Counter())[text] += 1
     total = len(records)
     return {
         key: next(iter(count)) if len(count) == 1 and sum(count.values()) == total

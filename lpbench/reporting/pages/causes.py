@@ -6,6 +6,7 @@ Everything is a filter of ``numbers.csv``.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -100,10 +101,8 @@ def causes_of(paper: Paper, numbers: pd.DataFrame, results: Results) -> dict[str
     tried = {(s.reading, s.method.partition("[")[2]) for i in paper.interpretations for s in i.steps[1:]}
     shown = [found for candidates in paper.interpretations if (found := steps_of(candidates, rows))]
     counted = ("compared", "met", "same", "impossible", "explained", "found", "chance", "unexplained")
-    totals = [
-        [n["what"].capitalize(), n["configuration"] + " (judges)" * bool(n["judges"]), *(n[key] for key in counted)]
-        for n in by_configuration(rows)
-    ]
+    totals = [[n["what"].capitalize(), n["configuration"] + " (judges)" * bool(n["judges"]), *(n[k] for k in counted)]
+              for n in by_configuration(rows)]  # fmt: skip
     said = in_words(judged_numbers(rows))
     return {"said": said, "tried": len(tried), "totals": totals, "bounds": evidence, "interpretations": shown}
 
@@ -112,10 +111,8 @@ def bounds(paper: Paper, results: Results) -> list[dict[str, str]]:
     """Evidence of a paper's bounds that can be computed."""
     found = []
     for bound in paper.bounds:
-        try:
+        with suppress(NotRunError):
             found.append({"where": bound.where, "why": bound.why, "evidence": bound.compute(results)})
-        except NotRunError:
-            continue
     return found
 
 

@@ -10,6 +10,7 @@ import json
 import math
 import shutil
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -48,14 +49,11 @@ def write_explorer(
 ) -> list[dict[str, str]]:
     """Write the library and a script an experiment, ``numbers`` with print; return what there is to explore.
 
-    Papers come before what goes beyond them, figures that the paper has too before everything else: the first is what
-    the page shows first.
+    Figures that the paper has too come first, then papers before what goes beyond them.
     """
     target = folder / EXPLORER
     shutil.rmtree(target, ignore_errors=True)
-    target.mkdir(parents=True)
-    for path in ASSETS.iterdir():
-        shutil.copyfile(path, target / path.name)
+    shutil.copytree(ASSETS, target)
     found: list[tuple[tuple, dict[str, str]]] = []
     for entry in entries:
         content = data_of(entry, cards, numbers)
@@ -64,17 +62,10 @@ def write_explorer(
             text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
             write_text(f"explored({json.dumps(entry.name)}, {text});\n", target / script)
             paper = paper_of(entry.name)
-            place = (
-                not paper.claims,
-                paper.order,
-                not (any(row[8] is not None for row in content["rows"]) and entry.kind == "figure"),
-            )
+            printed = entry.kind == "figure" and any(row[8] is not None for row in content["rows"])
             about = {"name": entry.name, "title": entry.title, "script": script, "paper": paper.short}
-            found.append((place, about))
-    # of the papers, the one with a figure to lay ours over comes first
-    with_figure = {about["paper"] for place, about in found if not (place[0] or place[2])}
-    found.sort(key=lambda e: (e[0][0], e[1]["paper"] not in with_figure, *e[0][1:]))
-    return [about for _, about in found]
+            found.append(((not printed, not paper.claims, paper.order), about))
+    return [about for _, about in sorted(found, key=itemgetter(0))]
 
 
 def data_of(entry: ReportEntry, cards: Mapping[str, Method], numbers: pd.DataFrame) -> dict[str, Any] | None:

@@ -42,11 +42,8 @@ def printed_name(name: str) -> str:
 
 def group_of(name: str) -> tuple[str, str]:
     """Anchor and heading of the figure that a panel belongs to; those of the artefact itself where it has no panels."""
-    leaf = name.rpartition("/")[2]
-    found = _NUMBERED.match(leaf)
-    if not found or not found[3]:
-        return anchor_of(name), label_of(name)
-    return f"{found[1]}-{found[2]}", f"{found[1].capitalize()} {found[2]}"
+    whole = re.sub(r"((?:figure|table)\d+)[a-z]$", r"\1", name)
+    return anchor_of(whole), label_of(whole)
 
 
 def concerned(where: str, name: str) -> bool:

@@ -61,7 +61,8 @@ def shown_tables(
     further, summary = paper_of(entry.name).outputs.get(entry.name), entry.shown
     if entry.kind not in ("table", "timing") or summary is None or (further is not None and further.replaces):
         return []
-    apart = {} if numbers is None else distances(numbers)
+    compared = [] if numbers is None else numbers[(numbers["met"] != "") & (numbers["reading"] == "")].itertuples()
+    apart = {r.cell: distance(r.met, r.distance, r.unit) for r in compared}
     oracle = summary.table[(summary.table["selection"] == "oracle") & summary.table["mean"].notna()]
     ours = {tuple(r[k] for k in PLACE): cell_name(r) for r in oracle.to_dict("records")}
     rows = [] if standings is None else view(standings, "oracle").to_dict("records")
@@ -70,14 +71,8 @@ def shown_tables(
             for grid in build(entry.name, summary, cards, "oracle")]  # fmt: skip
 
 
-def distances(numbers: pd.DataFrame) -> dict[str, tuple[str, str]]:
-    """Class (for the colour) and words (for everybody) of each cell's distance from print."""
-    rows = numbers[(numbers["met"] != "") & (numbers["reading"] == "")]
-    return {r.cell: distance(r.met, r.distance, r.unit) for r in rows.itertuples()}
-
-
 def distance(met: str, apart: float, unit: str) -> tuple[str, str]:
-    """The same of one number, by what it is among met numbers."""
+    """Class (for the colour) and words (for everybody) of a number's distance from print, by what is met of it."""
     words = f"{100 * apart:+.0f} %" if unit == "ratio" else f"{100 * apart:+.1f} pp"
     if met == SAME:
         return "agree", f"≈ {words}"

@@ -22,8 +22,6 @@ from lpbench.reporting.printed_names import in_words, mask_name
 
 #: Pixels beyond which a picture is not shrunk to a small screen, and takes a row of its own.
 BROAD = 700
-#: What stands in the place of measured numbers.
-MEASURED_ELSEWHERE = "Seconds differ from run to run; those of this one are on the page About."
 _SIZE = re.compile(r'<svg[^>]*? width="([\d.]+)pt" height="([\d.]+)pt"')
 
 
@@ -38,7 +36,9 @@ def unit(
     read, compare, grid = paper.text_tables.get(entry.name), paper.compared.get(entry.name), paper.grids.get(entry.name)
     second = paper.second_tables.get(entry.name)
     plain = read(entry.folder) if read else compare(standings, cards) if compare else None
-    pictures = [_picture(entry, file) for file in entry.pictures]
+    whats = [f.removesuffix(".svg").removeprefix(entry.leaf).strip("_").replace("_", " ") for f in entry.pictures]
+    pictures = [picture(entry.folder / file, f"{entry.address}/{file}", f"{entry.title}: {what}".removesuffix(": "))
+                for file, what in zip(entry.pictures, whats, strict=True)]  # fmt: skip
     met, explained = said(numbers)
     if entry.name in paper.tables:
         tables = [under_configurations(table, paper.configurations) for table in shown]
@@ -68,7 +68,7 @@ def unit(
         "plain": plain,
         "second": second(entry.folder) if second else None,
         "grid": grid(entry.folder) if grid else None,
-        "measured": MEASURED_ELSEWHERE if entry.kind == "timing" else "",
+        "measured": "Seconds differ from run to run: see the page About." if entry.kind == "timing" else "",
         "misses": [list(line.values()) for line in misses(numbers, cards)],
         "notes": entry.notes,
         "made": _made(entry),
@@ -108,11 +108,6 @@ def picture(path: Path, href: str, alt: str) -> dict:
     found = _SIZE.search(path.read_text(encoding="utf-8")[:2000])
     width, height = (round(float(v) * 4 / 3) for v in found.groups()) if found else (0, 0)
     return {"href": href, "alt": alt, "width": width, "height": height, "broad": width > BROAD}
-
-
-def _picture(entry: ReportEntry, file: str) -> dict:
-    what = file.removesuffix(".svg").removeprefix(entry.leaf).strip("_").replace("_", " ")
-    return picture(entry.folder / file, f"{entry.address}/{file}", f"{entry.title}: {what}" if what else entry.title)
 
 
 def _selections(standings: pd.DataFrame, cards: Mapping[str, Method]) -> list[list[str]]:

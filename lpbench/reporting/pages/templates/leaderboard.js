@@ -6,7 +6,6 @@
     return { task, mask_key, mask, epsilon, selection, dataset_key, dataset, method, title, protects, work, bits, badge, paper,
       experiment: BOARD.experiments[from], sets, score, se, floor, best, rank, low, high };
   }));
-  const text = (v) => typeof v === "number" ? String(v) : v;
   const cell = (content, value, tag = "td") => {
     const made = document.createElement(tag);
     if (tag === "th") made.scope = "row";
@@ -37,13 +36,13 @@
   find.replaceChildren(new Option("–", ""), ...[...new Set(rows.map((r) => r.title))].sort().map((t) => new Option(t, t)));
   let shown = [];
   const keys = [...form.elements].filter((e) => e.name).map((e) => e.name);
-  const matches = (r, key, value) => value === "any" || text(r[key]) === value;
+  const matches = (r, key, value) => value === "any" || String(r[key]) === value;
   const show = (changed) => {
     // a choice that the others leave without rows gives way to one that has some
     let found = rows, chosen = changed ? [changed, ...keys.filter((k) => k !== changed)] : keys;
     for (const key of chosen) {
       const box = form.elements[key];
-      for (const o of box.options) o.disabled = o.value !== "any" && !found.some((r) => text(r[key]) === o.value);
+      for (const o of box.options) o.disabled = o.value !== "any" && !found.some((r) => String(r[key]) === o.value);
       if (box.selectedOptions[0]?.disabled) box.value = [...box.options].find((o) => !o.disabled)?.value ?? "any";
       found = found.filter((r) => matches(r, key, box.value));
     }
@@ -73,9 +72,9 @@
   for (const key of keys) if ([...form.elements[key].options].some((o) => o.value === asked.get(key))) form.elements[key].value = asked.get(key);
   // a method that the view does not have is shown in the view most like it
   const seek = () => {
-    const alike = (r) => keys.filter((key) => text(r[key]) === form.elements[key].value).length;
+    const alike = (r) => keys.filter((key) => String(r[key]) === form.elements[key].value).length;
     const near = rows.filter((r) => r.title === find.value).reduce((a, b) => !a || alike(b) > alike(a) ? b : a, null);
-    if (near) for (const key of keys) form.elements[key].value = text(near[key]);
+    if (near) for (const key of keys) form.elements[key].value = String(near[key]);
     show();
   };
   form.addEventListener("change", (event) => event.target === find ? seek() : show(event.target.name));

@@ -37,7 +37,6 @@ const download = (name, rows) => {
   const watcher = new ResizeObserver((changes) => changes.forEach((c) => measure(c.target)));
   // rows that come later change the box only where they make it higher
   const rowsWatcher = new MutationObserver((changes) => new Set(changes.map((c) => c.target.closest(".scroll"))).forEach(measure));
-  const boxes = (within) => within.querySelectorAll(".wide > .scroll");
 
   const value = (row, k) => { const c = row.cells[k]; return c ? c.dataset.v ?? c.textContent.trim().split(" / ").pop() : ""; };
   const compare = (a, b) => {
@@ -54,7 +53,7 @@ const download = (name, rows) => {
     head.append(made);
     return made;
   };
-  boxes(document).forEach((box) => { measure(box); watcher.observe(box); rowsWatcher.observe(box, { childList: true, subtree: true }); });
+  document.querySelectorAll(".wide > .scroll").forEach((box) => { measure(box); watcher.observe(box); rowsWatcher.observe(box, { childList: true, subtree: true }); });
   document.querySelectorAll("td[data-i]").forEach(button);
   for (const table of document.querySelectorAll("table.sortable")) {
       const heads = [...table.tHead.rows[table.tHead.rows.length - 1].cells];
@@ -115,12 +114,8 @@ const download = (name, rows) => {
   const follow = () => {
     const wanted = decodeURIComponent(location.hash.slice(1));
     if (!wanted) return;
-    let target = document.getElementById(wanted);
-    const find = () => [...document.querySelectorAll("td[data-i] button")].find((b) => name(b.closest("td")) === wanted);
-    const entry = wanted.startsWith("entry|") && find();
-    const group = wanted.startsWith("entry|") && !entry && document.querySelector(`[data-n="${CSS.escape(wanted.split("|")[1])}"]`);
-    if (group) target = group;
-    if (entry) target = entry;
+    const ours = wanted.startsWith("entry|"), entry = ours && [...document.querySelectorAll("td[data-i] button")].find((b) => name(b.closest("td")) === wanted);
+    const target = entry || (ours ? document.querySelector(`[data-n="${CSS.escape(wanted.split("|")[1])}"]`) : document.getElementById(wanted));
     for (let at = target; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
     if (target && (entry || !target.checkVisibility?.() || target.closest("details"))) target.scrollIntoView({ block: target.tagName === "DETAILS" ? "start" : "center" });
     if (entry && !detail.open) show(entry);
