@@ -27,6 +27,14 @@ WORDS = {
     r"under (?:attack|stress)": "on corrupted data",
     r"last bits": "rounding error",
     r"honest (?:floor|baseline)": "constant baseline",
+    r"nobody can see": "is visible only with",
+    r"(?:which nothing|nobody) calibrates": "is not calibrated",
+    r"went away": "was closed, was removed",
+    r"(?:is|are) no size": "does not measure how large it is",
+    r"vouch(?:es)? for": "is evidence of",
+    r"borrows? no": "is never mixed with",
+    r"the latter's": "the thing's own name",
+    r"where it is so": "where … does",
 }
 _SPACED = [word.replace(" ", r"\s+") for word in WORDS]
 _ANY = re.compile("|".join(rf"(?P<w{k}>(?<![\w.`/]){word}(?![\w`/]))" for k, word in enumerate(_SPACED)), re.IGNORECASE)

@@ -1,7 +1,7 @@
 """The command line: commands by name, each in a module of its name; everything else is Hydra's.
 
 Exit codes: 0 done; 1 something was run and failed; 2 the request is not valid, or data or results cannot be used;
-130 interrupted; 141 whoever read the output went away.
+130 interrupted; 141 output pipe closed.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ def _rank_sums(results: Evidence, ties: dict[str, str]) -> Iterator[Instance]:
 
 @checks("H9", "rank sums", above(), quantifier="every")
 def smallest_rank_sums(results: Evidence) -> Iterator[Instance]:
-    """At every ε and mask a compared method's smallest rank sum exceeds the proposed ones' largest, ties as printed."""
+    """At every ε and mask the worst HistOfTree variant's rank sum is below the best competitor's, ties as printed."""
     yield from _rank_sums(results, TIES)
 
 
