@@ -19,7 +19,7 @@ from scipy.stats import nbinom
 
 from lpbench.errors import ConfigurationError, DataError
 from lpbench.privacy.counter import hashed_uniforms
-from lpbench.privacy.exact import UNITS, words
+from lpbench.privacy.exact import UNITS, blocks, words
 from lpbench.privacy.mechanism import (
     AdditiveMechanism,
     check_epsilon,
@@ -239,12 +239,12 @@ class DiscreteLaplace(AdditiveMechanism):
 
     def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return grid points: the rounded values plus noise, shape of ``values``."""
-        index = self.round(values)
+        index = np.atleast_1d(self.round(values))
         if self.scale > 0:
-            # A difference of two geometric variables is discrete Laplace.
-            noise = self._geometric((*index.shape, 2), rng)
-            index = index + (noise[..., 0] - noise[..., 1])
-        return index * self.step
+            for some in blocks(index.shape):  # a difference of two geometric variables is discrete Laplace
+                first, second = np.moveaxis(self._geometric((*index[some].shape, 2), rng), -1, 0)
+                index[some] += first - second
+        return (index * self.step).reshape(np.shape(values))
 
     @cached_property
     def _words(self) -> tuple[list[int], int]:
@@ -254,7 +254,7 @@ class DiscreteLaplace(AdditiveMechanism):
         up, less than _PER_STEP in all: a larger k is no less probable than stated.
         """
         _check_rate(rate := self.step / self.scale)
-        low = max(0, 1 - math.frexp(rate)[1])  # bits whose odds are above 1 / e
+        low = max(0, 3 - math.frexp(rate)[1]) if rate < 1 else 0  # bits whose odds are above e^-4
         with localcontext() as context:
             context.prec = 60
             odds = [(Decimal(self.step) / Decimal(self.scale) * -(1 << j)).exp() for j in range(low + 1)]
