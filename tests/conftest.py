@@ -19,14 +19,13 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 settings.register_profile("lpbench", derandomize=True, deadline=None)
 settings.load_profile("lpbench")
 
-#: Files that take more than ten seconds each.
+#: Files that take longest, the longest first.
 LONGEST = (
-    "test_method_checks.py", "test_reproduce.py", "test_tutorial.py", "test_runs.py", "test_mlflow.py",
-    "test_claim_files.py", "test_command.py", "test_mutants.py", "test_protocols.py", "test_devices.py",
-    "test_browser.py", "test_methods.py", "test_run.py", "test_sklearn_contract.py", "test_causes.py",
-    "test_audit_your_own.py", "test_first_run.py", "test_levels.py", "test_papers.py",
-)  # fmt: skip
-
+    "test_sklearn_contract test_sentences test_reports test_methods test_runs test_cells test_claims_histoftree "
+    "test_run test_claims_lpct test_reproduce test_browser test_overrides test_need test_tracking test_submissions "
+    "test_client_by_client test_residual_gp test_report test_docs test_levels test_schemas test_refusals "
+    "test_claims_label_dp test_ways_out test_install test_keeper test_broken_promises test_claim_files test_first_run"
+).split()
 
 #: Folders of the checkout's results that are committed.
 _COMMITTED = tuple(f"{COMMITTED.parent / name}{os.sep}" for name in ("published", "reproduced", "submissions"))
@@ -51,8 +50,9 @@ def _results_apart(tmp_path_factory):
 
 
 def pytest_collection_modifyitems(items):
-    # the longest files first: files are shared out whole, and a last long one would be waited for
-    items.sort(key=lambda item: item.path.name not in LONGEST)
+    # files are shared out whole, and a last long one would be waited for
+    places = {name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.path.stem, len(places)))
     mirror = os.environ.get("LPBENCH_DATA_MIRROR", "")
     if not (mirror and Path(mirror).is_dir()):
         skip = pytest.mark.skip(reason="LPBENCH_DATA_MIRROR does not name a folder with the real data")

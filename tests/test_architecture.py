@@ -6,6 +6,7 @@ Which room may import which is held by import-linter in ``make lint``.
 import ast
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -88,7 +89,11 @@ def members_defined(tree: ast.Module) -> set[str]:
 def of_own_object(value: ast.expr) -> bool:
     """Whether an attribute is read from ``self``, ``cls`` or ``super()``."""
     own = isinstance(value, ast.Name) and value.id in ("self", "cls")
-    return own or (isinstance(value, ast.Call) and ast.unparse(value.func) == "super")
+    return own or is_call_of(value, "super")
+
+
+def is_call_of(node: ast.AST, *names: str) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names
 
 
 def members_read(tree: ast.Module) -> list[tuple[str, str]]:
@@ -97,7 +102,7 @@ def members_read(tree: ast.Module) -> list[tuple[str, str]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and is_private(node.attr) and not of_own_object(node.value):
             found.append((node.attr, ast.unparse(node)))
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("getattr", "hasattr", "setattr"):
+        elif is_call_of(node, "getattr", "hasattr", "setattr"):
             if isinstance(node.args[1], ast.Constant) and is_private(str(node.args[1].value)):
                 found.append((str(node.args[1].value), ast.unparse(node)))
     return found
@@ -109,10 +114,9 @@ def foreign_members(texts: Mapping[str, tuple[str, str]]) -> dict[str, list[str]
     defined: dict[str, set[str]] = {}
     for room, tree in trees.values():
         defined.setdefault(room, set()).update(members_defined(tree))
-    found = {}
+    found, rooms = {}, Counter(name for names in defined.values() for name in names)
     for place, (room, tree) in trees.items():
-        others = set().union(*(names for other, names in defined.items() if other != room))
-        read = [text for name, text in members_read(tree) if name in others and name not in defined[room]]
+        read = [text for name, text in members_read(tree) if rooms[name] and name not in defined[room]]
         if read:
             found[place] = read
     return found

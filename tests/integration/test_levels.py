@@ -52,13 +52,6 @@ def test_bitwise_the_same_seed_in_another_store(home, capsys):
     assert "own/small: identical" in out and "bitwise: holds" in out
 
 
-def test_bitwise_a_last_digit_is_found(home, capsys):
-    name = planted(home, "digit", "mean", 1e-9)
-    assert verify(home, "bitwise", "again", "--all", against=name) == 1
-    out = capsys.readouterr().out
-    assert "mean" in out and "does not hold" in out
-
-
 def test_a_sample_holds_and_is_not_taken_for_the_whole(home, capsys):
     assert verify(home, "bitwise", "sampled") == 0
     assert "own/small: identical, 12 lines" in capsys.readouterr().out  # two budgets and selections of three methods
