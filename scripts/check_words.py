@@ -31,10 +31,6 @@ WORDS = {
     r"(?:which nothing|nobody) calibrates": "is not calibrated",
     r"went away": "was closed, was removed",
     r"(?:is|are) no size": "does not measure how large it is",
-    r"vouch(?:es)? for": "is evidence of",
-    r"borrows? no": "is never mixed with",
-    r"the latter's": "the thing's own name",
-    r"where it is so": "where … does",
 }
 _SPACED = [word.replace(" ", r"\s+") for word in WORDS]
 _ANY = re.compile("|".join(rf"(?P<w{k}>(?<![\w.`/]){word}(?![\w`/]))" for k, word in enumerate(_SPACED)), re.IGNORECASE)
