@@ -39,8 +39,13 @@ def expected(tmp_path_factory):
     return scores(product(), store)
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-@pytest.mark.parametrize("order", ["plan", "shuffle", "longest_first"])
+@pytest.mark.parametrize(
+    ("workers", "order"),
+    [(1, "longest_first"), (2, "shuffle"), *(
+        pytest.param(*given, marks=pytest.mark.slow)
+        for given in ((1, "plan"), (1, "shuffle"), (2, "plan"), (2, "longest_first"))
+    )],
+)  # fmt: skip
 def test_workers_and_order_do_not_change_a_bit(tmp_path, expected, workers, order):
     store = Store(tmp_path)
     report = run_blocks(product().blocks, store, Runner(workers=workers, order=order), progress=False)

@@ -10,27 +10,22 @@ from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalogue as registry
 
 EXPERIMENT = "extensions/embedded_regression"
+#: A figure that needs no data.
+SMALL = "histoftree/figure2c"
 #: Where a run of two replications goes.
 RUN = "runs/replications=2"
 
 
-def reproduce(folder: Path, *options: str) -> bytes:
-    argv = ["reproduce", EXPERIMENT, "--results", str(folder), "--replications", "2", "--tracking", "none", *options]
+def reproduce(folder: Path, *options: str, name: str = EXPERIMENT) -> bytes:
+    argv = ["reproduce", name, "--results", str(folder), "--replications", "2", "--tracking", "none", *options]
     assert main(argv) == 0
-    return (folder / RUN / EXPERIMENT / "summary.csv").read_bytes()
+    return (folder / RUN / name / "summary.csv").read_bytes()
 
 
 @pytest.fixture(scope="module")
-def serial(tmp_path_factory) -> Path:
-    """Results of one process, block by block."""
-    folder = tmp_path_factory.mktemp("serial")
-    reproduce(folder, "--backend", "serial", "--order", "plan")
-    return folder
-
-
-@pytest.fixture(scope="module")
-def expected(serial) -> bytes:
-    return (serial / RUN / EXPERIMENT / "summary.csv").read_bytes()
+def expected(tmp_path_factory) -> bytes:
+    """Of one process, block by block."""
+    return reproduce(tmp_path_factory.mktemp("serial"), "--backend", "serial", "--order", "plan")
 
 
 @pytest.mark.slow
@@ -39,27 +34,29 @@ def test_summary_is_byte_identical(tmp_path, expected, options):
     assert reproduce(tmp_path, *options) == expected
 
 
-def test_second_call_runs_nothing_and_writes_nothing(serial, expected, capsys):
-    stamp = (serial / RUN / EXPERIMENT / "summary.csv").stat().st_mtime_ns
-    assert reproduce(serial, "--backend", "serial") == expected
+def test_second_call_runs_nothing_and_writes_nothing(tmp_path, capsys):
+    first = reproduce(tmp_path, "--backend", "serial", name=SMALL)
+    stamp = (tmp_path / RUN / SMALL / "summary.csv").stat().st_mtime_ns
+    capsys.readouterr()
+    assert reproduce(tmp_path, "--backend", "serial", name=SMALL) == first
     assert "0 blocks run" in capsys.readouterr().out
-    assert (serial / RUN / EXPERIMENT / "summary.csv").stat().st_mtime_ns == stamp
+    assert (tmp_path / RUN / SMALL / "summary.csv").stat().st_mtime_ns == stamp
 
 
 def test_report_lists_what_is_missing_and_how_to_get_it(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("LPBENCH_DATA_MIRROR", str(tmp_path / "nothing"))
     monkeypatch.setenv("LPBENCH_CACHE", str(tmp_path / "cache"))
-    argv = ["reproduce", "lpct/table3", EXPERIMENT, "--results", str(tmp_path), "--replications", "1"]
+    argv = ["reproduce", "lpct/table3", SMALL, "--results", str(tmp_path), "--replications", "1"]
     assert main([*argv, "--tracking", "none", "--backend", "serial"]) == 0
     assert "email: " in capsys.readouterr().out
     run = tmp_path / "runs" / "replications=1"
     assert "email" in (run / "report.md").read_text() and "email" in (run / "index.html").read_text()
-    assert (run / EXPERIMENT / "summary.csv").is_file() and not (tmp_path / "reproduced").exists()
+    assert (run / SMALL / "summary.csv").is_file() and not (tmp_path / "reproduced").exists()
 
 
 def test_a_tracking_server_that_is_down_stops_neither_run_nor_report(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
-    argv = ["reproduce", EXPERIMENT, "histoftree/figure1", "--results", str(tmp_path), "--replications", "1"]
+    argv = ["reproduce", SMALL, "histoftree/figure1", "--results", str(tmp_path), "--replications", "1"]
     tracking = ["--tracking", "mlflow", "--tracking-uri", "http://127.0.0.1:9"]
     assert main([*argv, "--backend", "serial", *tracking]) == 0
     said = capsys.readouterr().err
@@ -69,7 +66,7 @@ def test_a_tracking_server_that_is_down_stops_neither_run_nor_report(tmp_path, m
         and "lpbench report --results" in said
     )
     run = tmp_path / "runs" / "replications=1"
-    assert all((run / name / "run.json").is_file() for name in (EXPERIMENT, "histoftree/figure1"))
+    assert all((run / name / "run.json").is_file() for name in (SMALL, "histoftree/figure1"))
     assert (run / "index.html").is_file()
 
 
