@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -100,7 +101,7 @@ def draw_panels(
             for part in (found, under)
         )
         _panel(ax, mine, theirs, axis, metric, look)
-        ax.set_title(title, loc="left")
+        ax.set_title(textwrap.fill(title, int(10 * size[0] / columns)), loc="left")
     for ax in axes[:, 0]:
         ax.set_ylabel(_METRIC_NAMES.get(metric, metric))
     figure.legend(handles=handles, loc="outside lower left", ncols=across, frameon=False, handlelength=2.8)
