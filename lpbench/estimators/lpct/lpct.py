@@ -14,7 +14,7 @@ from lpbench.errors import ConfigurationError
 from lpbench.estimators.base import Task, check_epsilon, grouped
 from lpbench.estimators.lpct.base import LPCTBase, with_parameters
 from lpbench.estimators.lpct.partition import rate_depth
-from lpbench.estimators.lpct.sweep import CHEAP, Sweep
+from lpbench.estimators.lpct.sweep import CHEAP, Sweep, axes_of
 from lpbench.estimators.lpct.tables import Tables, n_rows
 from lpbench.estimators.lpct.votes import (
     MECHANISMS,
@@ -181,7 +181,8 @@ class LPCT(LPCTBase):
         """All depths, leaf sizes, weights and budgets in one pass, unless ``noise="per_user"``."""
         for shared, members in grouped(points, CHEAP):
             by_fits = shared.get("noise", self.noise) == "per_user"
-            yield members, None if by_fits else partial(self._sweep, budgets, [points[i] for i in members], shared)
+            axes = axes_of(self, [points[i] for i in members])
+            yield members, None if by_fits else partial(self._sweep, budgets, axes, shared)
 
-    def _sweep(self, budgets: Sequence[float], points: Sequence[dict], shared: dict[str, Any], task: Task) -> Sweep:
-        return Sweep(with_parameters(self, random_state=task.streams, **shared), task, budgets, points)
+    def _sweep(self, budgets: Sequence[float], axes: Any, shared: dict[str, Any], task: Task) -> Sweep:
+        return Sweep(with_parameters(self, random_state=task.streams, **shared), task, budgets, axes)

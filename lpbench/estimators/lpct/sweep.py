@@ -26,14 +26,13 @@ class Sweep:
     The model carries the shared parameters.
     """
 
-    def __init__(self, model: Any, task: Task, budgets: Sequence[float], points: Sequence[Mapping]) -> None:
+    def __init__(
+        self, model: Any, task: Task, budgets: Sequence[float], axes: Sequence[tuple[list, np.ndarray]]
+    ) -> None:
         self.model, self.task, self.budgets = model, task, list(budgets)
-        depths, weights, sizes = ([p.get(name, getattr(model, name)) for p in points] for name in CHEAP)
-        # distinct weights and pairs (depth, min_samples_leaf), and which of them each point has
-        self.weights, self.weight_index = _distinct(weights)
-        settings, place = _distinct(list(zip(depths, sizes, strict=True)))
+        (self.weights, self.weight_index), (settings, place) = axes
         model._check_fixed()
-        model._check_swept(self.budgets, set(depths), set(sizes), self.weights)
+        model._check_swept(self.budgets, *map(set, zip(*settings, strict=True)), self.weights)
         model._meet(task.users)
         asked = [
             [(model._resolved_depth(depth, task.users, epsilon), size) for depth, size in settings]
@@ -79,6 +78,12 @@ class Sweep:
         else:
             private = self.task.simulate(VOTE, family)
         return decide(regression_function(private[:, None], public, np.repeat(weights, sizes, axis=-1)))
+
+
+def axes_of(model: Any, points: Sequence[Mapping]) -> list[tuple[list, np.ndarray]]:
+    """Distinct weights and pairs (depth, min_samples_leaf), and which of them each point has: for all replications."""
+    depths, weights, sizes = ([p.get(name, getattr(model, name)) for p in points] for name in CHEAP)
+    return [_distinct(weights), _distinct(list(zip(depths, sizes, strict=True)))]
 
 
 def _distinct(values: Sequence) -> tuple[list, np.ndarray]:
