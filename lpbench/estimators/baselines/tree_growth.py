@@ -79,7 +79,7 @@ def cut_trees(inputs: np.ndarray, labels: np.ndarray, settings: Sequence[Mapping
     # tree does not look for missing entries either.
     missing = bool(np.isnan(inputs).any())
     grown: dict[tuple, GrownTree] = {}
-    cut = []
+    cut, state = [], np.random.RandomState(seed)  # made anew for a tree it would ask the system for entropy each time
     for setting in settings:
         for name in TREE_PARAMETERS:
             _check_size(name, setting[name])
@@ -87,7 +87,8 @@ def cut_trees(inputs: np.ndarray, labels: np.ndarray, settings: Sequence[Mapping
         limit = None if depth is None else max(GROWN_DEPTH, int(depth))
         if (least, limit) not in grown:
             with config_context(skip_parameter_validation=True):
-                model = DecisionTreeRegressor(random_state=seed, max_depth=limit, min_samples_leaf=least)
+                state.seed(seed)
+                model = DecisionTreeRegressor(random_state=state, max_depth=limit, min_samples_leaf=least)
                 grown[least, limit] = GrownTree(model.fit(inputs, labels, check_input=missing))
         cut.append(CutTree(grown[least, limit], math.inf if depth is None else depth))
     return cut
