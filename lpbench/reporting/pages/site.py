@@ -306,6 +306,10 @@ class Site:
             "chosen": bool(self.choices),
             "headline": found,
             "dots": dots,
+            "lines": {
+                f"{paper_of(n).short}, {group_of(n)[1]}": f"{page_of(n)}.html#{group_of(n)[0]}"
+                for n in judged["artefact"].unique()
+            },
             "banner": banner(self.claims),
             "deviating": _deviating(self.entries),
             "claims": self.claims,
