@@ -51,7 +51,7 @@ def _by_importance(method: str, reading: str = IMPORTANCE) -> Step:
 
 def _interpretations() -> Iterator[Interpretations]:
     building = "Building (see the bounds)"
-    whole = "and the whole budget for the label where an uncut tree without a grid asks nothing else"
+    whole = "also: an uncut tree spends the whole ε on the label"
     for mask in MASKS:
         for rule, name in NAMES.items():
             method = f"histoftree_{rule}"
