@@ -1,4 +1,14 @@
 "use strict";
+const quoted = (w) => /^[\w.,\/=:@%+-]+$/.test(w) ? w : `'${w}'`;
+// rows of values as a CSV file that the browser keeps
+const download = (name, rows) => {
+  const field = (v) => /[",\n]/.test(v ?? "") ? `"${String(v).replaceAll('"', '""')}"` : v ?? "";
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([rows.map((r) => r.map(field).join(",")).join("\n") + "\n"], { type: "text/csv" }));
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(link.href);
+};
 (() => {
   const root = document.documentElement, toggle = document.getElementById("theme");
   const dark = () => root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
@@ -27,7 +37,6 @@
   const watcher = new ResizeObserver((changes) => changes.forEach((c) => measure(c.target)));
   // rows that come later change the box only where they make it higher
   const rowsWatcher = new MutationObserver((changes) => new Set(changes.map((c) => c.target.closest(".scroll"))).forEach(measure));
-  const boxes = (within) => within.querySelectorAll(".wide > .scroll");
 
   const value = (row, k) => { const c = row.cells[k]; return c ? c.dataset.v ?? c.textContent.trim().split(" / ").pop() : ""; };
   const compare = (a, b) => {
@@ -44,7 +53,7 @@
     head.append(made);
     return made;
   };
-  boxes(document).forEach((box) => { measure(box); watcher.observe(box); rowsWatcher.observe(box, { childList: true, subtree: true }); });
+  document.querySelectorAll(".wide > .scroll").forEach((box) => { measure(box); watcher.observe(box); rowsWatcher.observe(box, { childList: true, subtree: true }); });
   document.querySelectorAll("td[data-i]").forEach(button);
   for (const table of document.querySelectorAll("table.sortable")) {
       const heads = [...table.tHead.rows[table.tHead.rows.length - 1].cells];
@@ -78,7 +87,6 @@
     for (const at of [cell, cell.parentElement, heads[cell.cellIndex], table]) if (at?.dataset[key] !== undefined) return at.dataset[key];
     return "";
   };
-  const quote = (word) => /^[\w.,\/=:@%+-]+$/.test(word) ? word : `'${word}'`;
   const name = (cell) => ["entry", cell.closest("[data-n]")?.dataset.n ?? "", ...KEYS.map((key) => of(cell, key))].join("|");
   const detail = document.getElementById("detail");
   const show = (button) => {
@@ -88,7 +96,7 @@
     const options = { mask: k, experiment: section?.dataset.n, panel: p, x };
     const words = ["lpbench", "explain", d, m, e];
     for (const [option, given] of Object.entries(options)) if (given) words.push(`--${option}`, given);
-    detail.dataset.command = words.map(quote).join(" ");
+    detail.dataset.command = words.map(quoted).join(" ");
     detail.dataset.link = `${location.href.split("#")[0]}#${encodeURIComponent(name(cell))}`;
     detail.querySelector("pre").textContent = [
       [d, k, m, e && `ε = ${e}`, p && `panel ${p}`, x && `x = ${x}`].filter(Boolean).join(", "), printed,
@@ -106,17 +114,12 @@
   const follow = () => {
     const wanted = decodeURIComponent(location.hash.slice(1));
     if (!wanted) return;
-    let target = document.getElementById(wanted);
-    const find = () => [...document.querySelectorAll("td[data-i] button")].find((b) => name(b.closest("td")) === wanted);
-    const entry = wanted.startsWith("entry|") && find();
-    const group = wanted.startsWith("entry|") && !entry && document.querySelector(`[data-n="${CSS.escape(wanted.split("|")[1])}"]`);
-    if (group) target = group;
-    if (entry) target = entry;
+    const ours = wanted.startsWith("entry|"), entry = ours && [...document.querySelectorAll("td[data-i] button")].find((b) => name(b.closest("td")) === wanted);
+    const target = entry || (ours ? document.querySelector(`[data-n="${CSS.escape(wanted.split("|")[1])}"]`) : document.getElementById(wanted));
     for (let at = target; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
     if (target && (entry || !target.checkVisibility?.() || target.closest("details"))) target.scrollIntoView({ block: target.tagName === "DETAILS" ? "start" : "center" });
     if (entry && !detail.open) show(entry);
   };
   addEventListener("hashchange", follow);
   follow();
-  addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((d) => { d.open = true; }));
 })();
