@@ -26,6 +26,7 @@ def label_of(name: str) -> str:
             ("tuning_free", "tuning-free"),
             ("attack", "corrupted"),
             ("floor", "constant"),
+            ("liars_methods", "every method with liars:"),
             ("_", " "),
         ):
             words = words.replace(code, word)
