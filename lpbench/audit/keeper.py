@@ -161,10 +161,12 @@ class OwnDevice(Device[OwnQuestion]):
             raise Refused(f"{type(self).__name__}.inputs: {error}") from error
         if np.ndim(found) < 1 or len(found) != len(records):
             raise Refused(f"{type(self).__name__}.inputs returns shape {np.shape(found)} for {len(records)} records")
-        if np.ndim(found) == 1 and len(found) and found.dtype.kind in "biuf":  # also of users who are asked alone
+        if len(found) and found.dtype.kind in "biuf":  # also of users who are asked alone
             ends = self.place.ends.setdefault((self.content, question.content), [])
-            ends[:] = [min([*ends, found.min()]), max([*ends, found.max()])]
-            self.mechanism(question).check_inputs(np.array(ends))
+            seen = np.array([*ends, *found])
+            self.mechanism(question).check_inputs(seen)
+            far = np.abs(seen - seen[0]).reshape(len(seen), -1).sum(axis=1).argmax()
+            ends[:] = [seen.min(), seen.max()] if seen.ndim == 1 else [seen[0], seen[far]]
         return found  # type: ignore[no-any-return]
 
     def columns(self, question: OwnQuestion) -> int:

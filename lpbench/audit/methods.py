@@ -34,6 +34,8 @@ _ODD = 0.05
 _ALIKE = 3
 #: Budgets at which methods are audited, a small one among them.
 BUDGETS = (1.0, 4.0, 0.05)
+#: Largest delta that a method may state: beyond, a share of the users may be published and the guarantee still hold.
+MOST_DELTA = 1e-3
 #: Seeds of the users and of the curator: a method cannot know the users' noise.
 USERS_SEED, CURATOR_SEED = 20240501, 7
 
@@ -122,6 +124,8 @@ def wrong_answers(model: Any, recording: Recording, spent: Guarantee, sample: Au
         yield Complaint("account", what)
     if model.uses_epsilon and not model.exceeds_budget and spent.epsilon > model.epsilon * (1.0 + 1e-9):
         yield Complaint("account", f"a user spent {spent.epsilon:.9g} of a budget of {model.epsilon:.9g}")
+    if spent.delta > MOST_DELTA:
+        yield Complaint("account", f"delta = {spent.delta:.3g}: a guarantee that fails so often is none")
     if recording.revealed:
         if model.uses_epsilon:
             yield Complaint("sealed", "the method takes a budget and reads the records themselves")

@@ -29,7 +29,7 @@ def broken_rows(entry: Asked, y_range: tuple[float, float] | None, n_classes: in
             mechanism.check_inputs(inputs)
         except DataError as error:
             yield f"{name}, with some value that a user may hold: {error}"
-    n = min(entry.users.size, 60)
+    n = entry.users.size
     users = np.arange(n)
     records, question = entry.records.take(users), question_of(entry.question, users)
     whole = _inputs(device, question, records)

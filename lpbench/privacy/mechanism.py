@@ -64,6 +64,12 @@ def exact_epsilon(log_channel: np.ndarray) -> float:
     return float((reachable.max(axis=0) - reachable.min(axis=0)).max(initial=0.0))
 
 
+def check_single(inputs: np.ndarray, mechanism: Any) -> None:
+    """Raise a DataError unless each user has one input: several would be several reports, and cost as many."""
+    if np.ndim(inputs) != 1:
+        raise DataError(f"inputs of {mechanism} have shape {np.shape(inputs)}; a user has one, not a vector")
+
+
 class Mechanism(ABC):
     """Base of all mechanisms.
 
@@ -121,6 +127,10 @@ class FiniteMechanism(Mechanism):
     def channel(self) -> np.ndarray:
         """Probabilities of shape (n_inputs, n_reports); rows sum to 1."""
         return np.exp(self.log_channel())
+
+    def check_inputs(self, inputs: np.ndarray) -> None:
+        """A user has one input."""
+        check_single(inputs, self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,11 +192,6 @@ class CategoryMechanism(FiniteMechanism):
     def __post_init__(self) -> None:
         check_epsilon(self.budget, "budget")
         check_whole("n_categories", self.n_categories, least=1)
-
-    def check_inputs(self, inputs: np.ndarray) -> None:
-        """A user has one category."""
-        if np.ndim(inputs) != 1:
-            raise DataError(f"inputs of {self} have shape {np.shape(inputs)}; a user has one category")
 
     def privacy_map(self, distance: int = 1) -> float:
         """Exact epsilon between two categories (distance 1) or a category and itself (0)."""

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from lpbench.errors import DataError
 from lpbench.privacy.exact import UNITS, weight_pair, whole_epsilon
-from lpbench.privacy.mechanism import ContinuousMechanism, check_epsilon
+from lpbench.privacy.mechanism import ContinuousMechanism, check_epsilon, check_single
 
 #: Budget up to which the two-point mechanism alone has the least worst-case variance.
 TWO_POINT_BUDGET = 0.61
@@ -38,7 +38,8 @@ class _UnitMechanism(ContinuousMechanism):
         check_epsilon(self.budget, "budget")
 
     def check_inputs(self, inputs: np.ndarray) -> None:
-        """Numbers in [-1, 1]."""
+        """A user has one number in [-1, 1]."""
+        check_single(inputs, self)
         check_unit(inputs)
 
     def log_density_ratio_sup(self, value: ArrayLike, other: ArrayLike) -> float:

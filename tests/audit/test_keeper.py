@@ -31,11 +31,30 @@ CAUGHT = {
     "two_faced_number": "library",
     "five_rows": "shape",
 }
+#: What the honest device returns, and what stands before it.
+CLIPPED = "return np.clip(records.y, *question.y_range)"
+LAPLACE = (
+    "return Laplace.for_budget(question.epsilon, sensitivity=max(high - low, 1e-12))\n"
+    "    def inputs(self, records, question):\n        "
+)
 #: Changes of an honest method that no process of its own can hide.
 ENDED = {
     "an attribute": ("users.ask(LABEL, question)", "users._records.y", "not public"),
     "leaving": ("return self\n", "raise SystemExit(0)\n", "fails"),
     "a refusal that tells": ("return np.clip(", "assert records.y[0] < 0; return np.clip(", ""),
+    "a label for many users": (CLIPPED, f"{CLIPPED.replace('return', 'y =')}; y[60:] = y[0]; return y", "order"),
+    "several numbers of a user": (
+        f"{LAPLACE}{CLIPPED}",
+        "from lpbench.privacy import Piecewise; return Piecewise(question.epsilon)\n"
+        "    def inputs(self, records, question):\n"
+        "        return np.sign(records.y)[:, None] * np.ones(8)",
+        "not a vector",
+    ),
+    "a delta that promises nothing": (
+        LAPLACE.partition("\n")[0],
+        "return Gaussian.for_budget(question.epsilon, 0.5, max(high - low, 1e-12))",
+        "fails",
+    ),
 }
 
 
@@ -70,6 +89,7 @@ def test_a_leak_is_a_complaint(name, complaints_of):
     if name in ENDED:
         old, new, word = ENDED[name]
         source = BASES["bins"].source.replace(old, new)
+        assert source != BASES["bins"].source
     else:
         source, word = LEAKS[name], CAUGHT[name]
     found = complaints_of(source)

@@ -1,15 +1,19 @@
 """Exact privacy of the label-DP estimators: enumeration for finite outputs, the privacy map for Laplace noise."""
 
 import itertools
+from dataclasses import replace
 from unittest import mock
 
 import numpy as np
 import pytest
 from scipy.special import log_softmax
 
+from lpbench.errors import ConfigurationError
+from lpbench.estimators.label_dp.cubes import Cubes
 from lpbench.estimators.label_dp.mean import CDPMean, CubeMean, LabelCDPMean
+from lpbench.estimators.label_dp.releases import MEAN_RELEASE, CubeQuestion, MeanQuestion
 from lpbench.estimators.label_dp.vote import CDPVote, LabelCDPVote, LabelLDPVote
-from lpbench.privacy import exact_epsilon
+from lpbench.privacy import Records, exact_epsilon
 from lpbench.seeds import Streams
 
 EPSILON = 0.9
@@ -122,3 +126,13 @@ def test_heavy_tails_are_clipped_before_they_are_averaged():
         far = released(model, X, y)
         y[0] = 1e9
         np.testing.assert_array_equal(far, released(model, X, y))
+
+
+def test_a_question_about_cubes_has_one_of_them_for_each_record_and_the_price_of_its_noise():
+    cubes, records = Cubes(2, 1), Records(np.zeros((3, 1)), np.zeros(3), np.zeros((3, 1), dtype=bool))
+    for cells in (np.arange(3), np.array([0, 1]), np.array([0, 1, -1])):
+        with pytest.raises(ConfigurationError, match="cells"):
+            CubeQuestion(cubes, cells).of(records)
+    question = MeanQuestion(cubes, np.array([0, 1, 1]), 0.0, 1.0, EPSILON)
+    assert MEAN_RELEASE.budget(question) == EPSILON == pytest.approx(MEAN_RELEASE.mechanism(question).epsilon)
+    assert MEAN_RELEASE.budget(replace(question, unit_scale=1.0)) == 2 * EPSILON

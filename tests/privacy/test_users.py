@@ -10,7 +10,21 @@ import pytest
 
 from lpbench.errors import DataError, PrivacyError
 from lpbench.estimators.private_labels import LABEL, LabelQuestion
-from lpbench.privacy import GRR, Device, Gaussian, Laplace, RandomizedResponse, Records, Release, SimulatedUsers, Users
+from lpbench.privacy import (
+    GRR,
+    Channel,
+    Device,
+    Gaussian,
+    Hybrid,
+    Laplace,
+    Piecewise,
+    RandomizedResponse,
+    Records,
+    Release,
+    SimulatedUsers,
+    Users,
+)
+from lpbench.privacy.number_channel import typical_unbiased
 from lpbench.privacy.spending import Spending, rounded_up
 from lpbench.seeds import Streams
 
@@ -297,6 +311,10 @@ def test_what_equality_or_pickles_leave_out_is_asked_anew():
         (Gaussian.for_budget(1.0, 1e-6, 1.0), np.tile([[0.0, 0.0], [1.0, 1.0]], (5, 1))),
         (RandomizedResponse(1.0), np.tile([[0, 0], [1, 1]], (5, 1))),
         (GRR(1.0, 3), np.zeros((10, 2), dtype=int)),
+        (Channel(np.full((2, 2), 0.5)), np.zeros((10, 2), dtype=int)),
+        (typical_unbiased(1.0), np.zeros((10, 2))),
+        (Piecewise(1.0), np.zeros((10, 2))),
+        (Hybrid(1.0), np.zeros((10, 2))),
     ],
     ids=lambda part: type(part).__name__,
 )

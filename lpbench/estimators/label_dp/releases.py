@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lpbench.errors import ConfigurationError
 from lpbench.estimators.label_dp.cubes import Cubes
 from lpbench.estimators.label_dp.rules import mean_sensitivity
 from lpbench.privacy import Exponential, Laplace, Records, Release
@@ -23,8 +24,13 @@ class CubeQuestion:
     cells: np.ndarray | None
 
     def of(self, records: Records) -> np.ndarray:
-        """Cube of each record."""
-        return self.cubes.locate(records.X) if self.cells is None else self.cells
+        """Cube of each record; noise is drawn for the cubes that there are."""
+        if self.cells is None:
+            return self.cubes.locate(records.X)
+        known = np.shape(self.cells) == (len(records),) and np.isin(self.cells, np.arange(self.cubes.size)).all()
+        if not known:
+            raise ConfigurationError(f"cells must be one of {self.cubes.size} cubes for each of {len(records)} records")
+        return self.cells
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,9 +127,8 @@ class MeanRelease(Release[MeanQuestion]):
         return np.bincount(cells, labels, size), np.bincount(cells, minlength=size)
 
     def budget(self, question: MeanQuestion) -> float:
-        if question.cells is not None:
-            return question.epsilon
-        return question.epsilon * mean_sensitivity(question.least) / question.unit_scale
+        sensitivity = 2.0 if question.cells is not None else mean_sensitivity(question.least)
+        return question.epsilon * sensitivity / question.unit_scale
 
 
 CLASS_RELEASE, MEAN_RELEASE = ClassRelease(), MeanRelease()
