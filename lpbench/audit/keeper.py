@@ -166,7 +166,7 @@ class OwnDevice(Device[OwnQuestion]):
             seen = np.array([*ends, *found])
             self.mechanism(question).check_inputs(seen)
             far = np.abs(seen - seen[0]).reshape(len(seen), -1).sum(axis=1).argmax()
-            ends[:] = [seen.min(), seen.max()] if seen.ndim == 1 else [seen[0], seen[far]]
+            ends[:] = [seen[0], seen[far]] if seen[0].size > 1 else [seen.min(axis=0), seen.max(axis=0)]
         return found  # type: ignore[no-any-return]
 
     def columns(self, question: OwnQuestion) -> int:
