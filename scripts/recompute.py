@@ -128,7 +128,7 @@ def check_counts(folder: Path) -> list[str]:
               missed.str.startswith("impossible").sum(), (~reason).sum()]  # fmt: skip
     first = pd.read_csv(folder / "verdicts.csv").query("judges and not counted_apart").replace("mostly", "holds")
     ours = first[first["counts"]].groupby("claim")["ours_outcome"].agg(lambda found: max(found, key=WORST.index))
-    table = [[(of == word).sum() for word in WORST[:3]] for _, of in ours.groupby(ours.index.str[0])]
+    table = [[(of == word).sum() for word in WORST[:3]] for _, of in [*ours.groupby(ours.index.str[0]), ("", ours)]]
     form = r"N printed numbers compared: N met \(N of .*?\), N .*? \(N .*?\), N unexplained"
     texts = [path.read_text("utf-8") for path in (ROOT / "README.md", folder / "index.html")]
     readme, home = (re.sub(r"(\d),(?=\d)", r"\1", text) for text in texts)

@@ -152,12 +152,12 @@ def in_words(rows: pd.DataFrame) -> str:
         f"{n['found'] + n['unexplained']:,} unexplained"
     )
     if n["found"]:
-        text += f", of which {n['found']} are met by what was found afterwards ({n['chance']} would be by chance)"
+        text += f"; a search after the fact reproduces {n['found']} of them, chance alone {n['chance']}"
     return text
 
 
 def by_configuration(rows: pd.DataFrame) -> list[dict[str, Any]]:
-    """Counts under each configuration of each paper, its tables and its curves apart; what was tried is none."""
+    """Counts under each configuration of each paper, of tables and curves, judging or not; what was tried is none."""
     rows = rows[(rows["met"] != "") & ((rows["reading"] == "") | (rows["configuration"] == "found"))]
     kinds = pd.Series(np.where(rows["x"].notna(), "curves", "tables"), index=rows.index)
     return [
@@ -165,8 +165,8 @@ def by_configuration(rows: pd.DataFrame) -> list[dict[str, Any]]:
             "paper": paper,
             "what": kind,
             "configuration": name,
-            "judges": part["judges"].mean() > 0.5,
+            "judges": bool(judges),
             **counts(part),
         }
-        for (paper, kind, name), part in rows.groupby(["paper", kinds, "configuration"], sort=False)
+        for (paper, kind, name, judges), part in rows.groupby(["paper", kinds, "configuration", "judges"], sort=False)
     ]

@@ -63,10 +63,10 @@ def in_words(claims: pd.DataFrame) -> str:
     first = claims[~claims["counted_apart"].astype(bool)]
     depend, unknown = ((first["depends"] == word).sum() for word in ("yes", "unknown"))
     parts = [
-        f"{here[HOLDS]} hold here ({holds[HOLDS]} of them in the printed numbers too, {holds[NOT_PRINTED]} have no "
-        "printed number)",
-        f"{here[UNDECIDED]} are undecided",
-        f"{here[FAILS]} fail",
+        f"{here[HOLDS]} hold{'s' if here[HOLDS] == 1 else ''} here ({holds[HOLDS]} of them in the printed numbers too, "
+        f"{holds[NOT_PRINTED]} have no printed number)",
+        f"{here[UNDECIDED]} {'is' if here[UNDECIDED] == 1 else 'are'} undecided",
+        f"{here[FAILS]} fail{'s' if here[FAILS] == 1 else ''}",
         *([f"{here[NO_VERDICT]} without a verdict"] if here[NO_VERDICT] else []),
     ]
     text = f"Of {len(first)} claims in words {', '.join(parts)}; {depend} depend on how an open point is interpreted"

@@ -96,7 +96,8 @@ def lines_by_configuration(rows: pd.DataFrame) -> list[str]:
     titles = {paper.name: paper.short for paper in papers()}
     words = {"code": "authors' code"}
     return [
-        f"{titles.get(n['paper'], n['paper'])}, {n['what']}, {words.get(n['configuration'], n['configuration'])}: "
+        f"{titles.get(n['paper'], n['paper'])}, {n['what']}, {words.get(n['configuration'], n['configuration'])}"
+        f"{' (judges)' * n['judges']}: "
         f"{n['met']} of {n['compared']} met ({n['same']} the same within noise), {n['impossible']} impossible in "
         f"print, {n['explained']} met by another interpretation, {n['found']} by what was found afterwards, "
         f"{n['unexplained']} unexplained"

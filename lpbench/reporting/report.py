@@ -23,7 +23,7 @@ from lpbench.reporting.claims import TOO_FEW, decide_about, decide_all
 from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.evidence import Evidence
 from lpbench.reporting.number_table import lines_by_configuration, read_numbers, write_numbers
-from lpbench.reporting.paper import papers
+from lpbench.reporting.paper import page_of, papers
 from lpbench.reporting.printed_names import in_print, method_title
 from lpbench.reporting.render import render
 
@@ -122,7 +122,7 @@ def _papers(claims: Sequence[Mapping], entries: Sequence[ReportEntry], page: str
             found.append(
                 {
                     "title": title,
-                    "page": page or f"{name}.html",
+                    "page": page or f"{page_of(mine[0].name)}.html",
                     "artefacts": mine,
                     "claims": {s: names for s, names in decided.items() if names},
                 }

@@ -84,5 +84,5 @@ def test_numbers_are_counted_once_under_what_judges_them():
                      "unexplained": 0, "chance": 1}  # fmt: skip
     assert in_words(judged_numbers(rows)) == (
         "5 printed numbers compared: 2 met (1 of them the same within noise), 2 missed with a reason (1 impossible in "
-        "print), 1 unexplained, of which 1 are met by what was found afterwards (1 would be by chance)"
+        "print), 1 unexplained; a search after the fact reproduces 1 of them, chance alone 1"
     )

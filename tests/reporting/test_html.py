@@ -84,6 +84,31 @@ def test_links_resolve_and_nothing_is_loaded_from_elsewhere(pages, beside_the_ru
         assert not re.search(r"@import|url\(|fetch\(|XMLHttpRequest", text)
 
 
+def test_every_link_of_the_report_and_of_a_claim_is_there(pages):
+    folder = pages["index.html"][0].parent
+    ids = {path.resolve(): page.ids for path, page in pages.values()}
+    report = (folder / "report.md").read_text(encoding="utf-8")
+    links = [(folder, link) for link in re.findall(r"\]\(([^)]*)\)", report)]
+    for path in folder.glob("claims/*.html"):
+        links += [(path.parent, link) for link in Page(path.read_text("utf-8")).links if link != "#main"]
+    assert len({place for place, _ in links}) == 2
+    for place, link in links:
+        target, fragment = urldefrag(link)
+        path = (place / unquote(target)).resolve()
+        assert path.exists() and (not fragment or fragment in ids[path]), link
+
+
+def test_the_numbers_of_a_line_on_home_add_up_and_the_last_line_is_their_sum(pages):
+    text = pages["index.html"][0].read_text(encoding="utf-8")
+    table = text[text.index('class="hero"') : text.index("</table>")]
+    rows = [re.findall(r'<td class="number">([^<]*)</td>', row) for row in table.split("<tr>")[2:]]
+    *lines, total = [[int(v.replace(",", "").replace("–", "0")) for v in row] for row in rows]
+    assert len(lines) > 1 and all(compared == sum(parts) for compared, *parts in (line[:5] for line in (*lines, total)))
+    assert total == [sum(column) for column in zip(*lines, strict=True)] and total[0] > 0
+    assert re.search(rf">{total[0]:,} printed numbers compared: {total[1]:,} met ", text)
+    assert "Counted apart" in text and '<a href="claims/L20.html">L20</a>' in text
+
+
 MENU = ["Home", "What should I use?", "Leaderboard", "HistOfTree", "LPCT", "Label DP & Theory", "Audit", "About"]
 
 

@@ -44,7 +44,7 @@ def test_report_is_one_screen(folder):
     for part in (
         "2 of 3 experiments have results, 1 of them not in every cell.",
         "printed numbers compared: ",
-        "- HistOfTree, tables, text: ",
+        "- HistOfTree, tables, text (judges): ",
         "| [HistOfTree (AISTATS 2025)](histoftree.html) | no verdict: H1 H2",
         "[figure2c](histoftree/figure2c/) [table1](histoftree/table1/) table2 (not run) |",
         "Not run: data not at hand: taxi; incomplete, stopped by the clock (run again): KRR, text on building.",

@@ -227,8 +227,8 @@ def every_method_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
     ]
     little, beyond = sum(ratio <= 1.1 for ratio in most.values()), sum(ratio > 1e3 for ratio in most.values())
     finding = (
-        f"A tenth of false reports at ε = 1 leaves {little} of {len(most)} methods within 10 % of their loss, and "
-        f"multiplies that of {beyond} by more than 1,000"
+        f"A tenth of false reports at ε = 1 leaves {little} of {len(most)} methods within 10 % of their loss; "
+        f"{beyond or 'none'} lose{'s' * (beyond < 2)} more than 1,000-fold"
     )
     kinds = {"output": "reports", "input": "records"}
     heads = (f"{share:.0%} false {kinds[poison]}, ε = {e:g}".replace("%", " %") for poison, share, e in places)

@@ -30,7 +30,8 @@ PAPER = Paper(
     configurations={"text": ("text", "tight_no_flag"), "code": ("released", "published_code")},
     judges={"figure": "code"},
     rests_on=(claims_tables.SELECTED,),
-    judge="The text judges the tables; the authors' code the figures, whose text and settings contradict each other.",
+    judge="We judge tables against the paper's text, and figures, whose text and settings contradict each other, "
+    "against the authors' code.",
     errata=ERRATA,
     repository=REPOSITORY,
     deviations=DEVIATIONS,

@@ -120,6 +120,8 @@ def choices(
             task = str(rows["task"].iloc[0]) if len(rows) else ""
             for users, (low, high) in USERS.items():
                 here = rows[(low <= n) & (n < high)]
+                kept = here[here["role"].isin(HELD_OUT)]["over_free"]
+                mean = f"× {geometric_mean(kept).estimate:.2f} on {len(kept)}" if len(kept) else "none"
                 if len(here) >= FEWEST:
                     answers.append({
                         "task": task, "public": found.given, "features": features, "sample": sample, "users": users,
@@ -127,6 +129,7 @@ def choices(
                         "second": second + " (not significantly different)" * (found.second in found.tied),
                         "free": print_ratio(geometric_mean(here["over_free"])),
                         "constant": print_ratio(geometric_mean(here["over_constant"])), "sets": str(len(here)),
+                        "held": f"{(here['role'] == 'development').sum()}; {mean}",
                         "command": f"lpbench dataset=NAME method={name} epsilon={found.epsilon:g}",
                         "code": code_of(found.method, sample == "yes"),
                     })  # fmt: skip

@@ -73,14 +73,14 @@ def audit_verdict(folder: Path) -> str:
 def _verdict(found: Mapping, mutants: tuple[list[str], list[list[str]]] | None) -> str:
     bad, good = found["bad"]["rows"], found["good"]["rows"]
     caught, accused = (sum(row[-1] == "yes" for row in rows) for rows in (bad, good))
-    parts = [f"{caught} of {len(bad)} mechanisms known to be wrong"]
+    text = f"The audit catches {caught} of {len(bad)} mechanisms known to be wrong"
+    text += f" and accuses {accused or 'none'} of {len(good)} that keep their promise."
     if mutants:
         applied = [row[-1] for row in mutants[1] if not row[-1].startswith(NOT_APPLICABLE)]
-        kinds = len({row[1] for row in mutants[1]})
-        pairs = f"{sum(map(bool, applied))} of {len(applied)} pairs"
-        parts.append(f"{pairs} of a method's setting and one of {kinds} kinds of planted fault that applies to it")
-    whom = "none" if not accused else str(accused)
-    return f"The audit catches {' and '.join(parts)}, and accuses {whom} of {len(good)} that keep their promise."
+        kinds, found, of = len({row[1] for row in mutants[1]}), sum(map(bool, applied)), len(applied)
+        text += f" Each of {kinds} planted faults is caught in "
+        text += f"all {of} settings it applies to." if found == of else f"{found} of the {of} settings it applies to."
+    return text
 
 
 def _covered(row: Sequence[str]) -> list[str]:

@@ -53,8 +53,8 @@ def said(rows: pd.DataFrame) -> tuple[str, str]:
     if len(possible := missed[missed["standing"] != IMPOSSIBLE]):
         text += f"; largest miss {_largest(possible, unit)}"
     for other, part in rows[~rows["judges"].astype(bool) & (rows["configuration"] != TRIED)].groupby("configuration"):
-        m = counts(part[part["met"] != ""])
-        text += f"; under {other}: {m['met']} of {m['compared']}"
+        if (m := counts(part[part["met"] != ""]))["compared"]:
+            text += f"; under {other}: {m['met']} of {m['compared']}"
     shares = [f"{len(part)} {standing}" for standing, part in missed.groupby("standing", sort=True)]
     return f"{text}.", f"{len(missed)} missed: {', '.join(shares)}." if shares else ""
 

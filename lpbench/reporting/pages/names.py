@@ -15,20 +15,16 @@ def anchor_of(name: str) -> str:
     return re.sub(r"^(figure|table)(?=\d)", r"\1-", leaf.replace("_", "-"))
 
 
-def label_of(name: str) -> str:
-    """Printed name: ``Figure 2(a)``; an artefact without a number is its name in words."""
+def label_of(name: str, title: str = "") -> str:
+    """Printed name: ``Figure 2(a)``; an artefact without a number is its title, or without one its name in words."""
     leaf = name.rpartition("/")[2]
     found = _NUMBERED.match(leaf)
+    if not found and title:
+        return title
     if not found:
         words, shorts = leaf, [(paper.name, paper.short) for paper in papers() if paper.full_title]
-        for code, word in (
-            *shorts,
-            ("tuning_free", "tuning-free"),
-            ("attack", "corrupted"),
-            ("floor", "constant"),
-            ("liars_methods", "every method with liars:"),
-            ("_", " "),
-        ):
+        others = [("tuning_free", "tuning-free"), ("attack", "corrupted"), ("floor", "constant")]
+        for code, word in (*shorts, *others, ("liars_methods", "every method with liars:"), ("_", " ")):
             words = words.replace(code, word)
         words = re.sub(r"(figure|table)(\d)", r"\1 \2", words)
         return words[:1].upper() + words[1:]
@@ -41,10 +37,10 @@ def printed_name(name: str) -> str:
     return f"{paper_of(name).short}, {label_of(name)}"
 
 
-def group_of(name: str) -> tuple[str, str]:
+def group_of(name: str, title: str = "") -> tuple[str, str]:
     """Anchor and heading of the figure that a panel belongs to; those of the artefact itself where it has no panels."""
     whole = re.sub(r"((?:figure|table)\d+)[a-z]$", r"\1", name)
-    return anchor_of(whole), label_of(whole)
+    return anchor_of(whole), label_of(whole, title)
 
 
 def concerned(where: str, name: str) -> bool:

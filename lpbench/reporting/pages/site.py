@@ -14,8 +14,8 @@ from tempfile import TemporaryDirectory
 import pandas as pd
 
 from lpbench.analysis.claims import FAILS, HOLDS, UNDECIDED
-from lpbench.analysis.numbers import by_configuration, judged_numbers
 from lpbench.analysis.numbers import counts as count_numbers
+from lpbench.analysis.numbers import judged_numbers
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
 from lpbench.experiments.results import Results
@@ -176,12 +176,8 @@ class Site:
         commits = ", ".join(dict.fromkeys(found["commit"] for found in run if "commit" in found))
         made = {"version": self.environment.get("lpbench", ""), "commits": commits}
         made["date"] = max((found.get("date", "") for found in run), default="")
-        return {
-            "pages": menu,
-            "stored": self.stored,
-            "made": made,
-            "audited": self.audited and audit_verdict(self.folder),
-        }
+        audited = self.audited and audit_verdict(self.folder)
+        return {"pages": menu, "stored": self.stored, "made": made, "audited": audited}
 
     def write_alone(self) -> Path:
         """Write the page of the only experiment, with its claims and nothing else of its paper."""
@@ -218,12 +214,15 @@ class Site:
         seeds = {row[0].partition(",")[0] for row in (changes_in_words(self.folder) or ("", [], []))[2]}
         written = []
         for c in self.claims:
-            mine = [e.name for e in self.entries if e.paper == by_letter[c["paper"]].name and c["concerns"](e.leaf)]
-            files, page = [file for file, _ in shared["pages"]], f"{page_of(mine[0])}.html" if mine else "index.html"
+            known = [e for e in self.entries if e.paper == by_letter[c["paper"]].name]
+            mine = [e.name for e in known if c["concerns"](e.leaf)]
+            # a sentence about no artefact stands on its paper's page as well
+            page = next((f"{page_of(name)}.html" for name in [*mine, *(e.name for e in known)]), "index.html")
+            files = [file for file, _ in shared["pages"]]
             page = page if page in files else files[-1] if len(files) < 3 else "index.html"
             content = {
                 "title": f"Claim {c['claim']}", "root": "../", "c": c, "paper": by_letter[c["paper"]],
-                "page": page, "anchor": f"claim-{c['claim']}", "experiments": mine,
+                "page": page, "anchor": f"claim-{c['claim']}" if known else "main", "experiments": mine,
                 "seed": "another seed changes a check" if c["claim"] in seeds else "",
             }  # fmt: skip
             written.append(self._write("claim", f"{CLAIMS}/{c['claim']}.html", {**shared, **content}))
@@ -272,7 +271,7 @@ class Site:
             "paper": paper,
             "lead": section.lead,
             "said": headline(claims, [], numbers)["claims"],
-            "overview": [_overview(g) for g in groups if own and not g["folded"]],
+            "overview": [_overview(g) for g in groups if own and not g["folded"]] if not _trials(shown) else [],
             "elsewhere": [c for c in claims if c["claim"] not in beside],
             "banner": banner(claims),
             "deviating": _deviating(mine),
@@ -292,6 +291,7 @@ class Site:
 
     def _index(self) -> dict:
         judged, found = judged_numbers(self.numbers), headline([], self.entries, self.numbers)
+        rows = [self._row(p) for p in self.papers if self._is_in_menu(p)]
         judged = judged.assign(line=[f"{paper_of(n).short}, {group_of(n)[1]}" for n in judged["artefact"]])
         dots = [picture(path, path.name, found["numbers"]) for path in draw_numbers(judged, self.folder)]
         return {
@@ -299,7 +299,8 @@ class Site:
             "study": self.study,
             "compared": f"{len(judged):,}",
             "known_papers": sum(bool(p.claims) for p in self.known.values()),
-            "papers": [self._row(p) for p in self.papers if self._is_in_menu(p)],
+            "papers": rows,
+            "total": [sum(v for v in column if v != "–") for column in zip(*(r["cells"] for r in rows), strict=True)],
             "findings": self.findings,
             "doors": not self.study,
             "theorems": next((page_of(name) for name, shown in self.units.items() if _trials([shown])), ""),
@@ -313,23 +314,18 @@ class Site:
             "banner": banner(self.claims),
             "deviating": _deviating(self.entries),
             "claims": self.claims,
+            "apart": [c for c in self.claims if c["counted_apart"]],
             "not_run_in_short": not_run_in_short(self.entries, self.missing),
         }
 
     def _row(self, page: str) -> dict:
-        """A page's line of the table on Home: numbers by configuration, sentences by outcome."""
+        """A page's line of the table on Home: numbers by what is behind them, sentences by outcome."""
         names = {e.name for e in self.entries if page_of(e.name) == page}
         rows = self.numbers[self.numbers["artefact"].isin(names)]
         judged, letters = count_numbers(judged_numbers(rows)), {p.letter for p in self._papers_on(page)}
-        counted = [(n["configuration"], n["met"], n["compared"]) for n in by_configuration(rows)]
-
-        def met(*configurations: str) -> str:
-            mine = [n for n in counted if n[0] in configurations]
-            return f"{sum(n[1] for n in mine):,} of {sum(n[2] for n in mine):,}" if mine else "–"
-
         said = [c["ours"] for c in self.claims if c["paper"] in letters and not c["counted_apart"]]
         some = judged["compared"] > 0
-        numbers = [f"{judged['compared']:,}", met("text"), met("code", "inferred"), judged["impossible"],
+        numbers = [*(judged[key] for key in ("compared", "met", "explained", "impossible")),
                    judged["found"] + judged["unexplained"]]  # fmt: skip
         sentences = [said.count(outcome) for outcome in (HOLDS, UNDECIDED, FAILS)]
         values = [*(numbers if some else "–" * len(numbers)), *(sentences if said else "–" * len(sentences))]
@@ -367,12 +363,15 @@ def _deviating(entries: Sequence[ReportEntry]) -> list[str]:
     return [f"{e.name} ({'; '.join(e.deviations)})" for e in entries if e.deviations]
 
 
-def _trials(units: Sequence[dict]) -> str:
-    """Count the verdicts on cases of theorems, by their first word; empty without any."""
+def _trials(units: Sequence[dict]) -> dict:
+    """Verdicts on cases of theorems, of both ranges together: a count, and a row a theorem; empty without any."""
     tables = [u["plain"] for u in units if u["plain"] and "verdict" in u["plain"].heads]
-    words = [re.findall(r"\w+", row[t.heads.index("verdict")])[0] for t in tables for row in t.rows]
-    counted = ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(["holds", "fails", *words]))
-    return f"{len(words)} cases of theorems: {counted}." if words else ""
+    cases = [(row[0], re.findall(r"\w+", row[t.heads.index("verdict")])[0]) for t in tables for row in t.rows]
+    verdicts = list(dict.fromkeys([HOLDS, FAILS, UNDECIDED, "unresolved", *(word for _, word in cases)]))
+    rows = [[name, *(cases.count((name, v)) for v in verdicts)] for name in sorted({name for name, _ in cases})]
+    counted = ", ".join(f"{sum(row[k] for row in rows)} {v}" for k, v in enumerate(verdicts, 1))
+    said = f"{len(cases)} cases of theorems: {counted}."
+    return {"said": said, "heads": ["theorem", *verdicts], "rows": rows} if rows else {}
 
 
 def _overview(group: dict) -> dict:

@@ -44,14 +44,14 @@ def unit(
         tables = [under_configurations(table, paper.configurations) for table in shown]
     else:  # the columns of ours are many: the leaderboard has them, and what sums them up stands here
         tables = [] if pictures or plain else [[("", shown[0])]] if shown else []
-    group = ("drawings", "Drawings") if entry.kind == "drawing" and not plain else group_of(entry.name)
+    group = ("drawings", "Drawings") if entry.kind == "drawing" and not plain else group_of(entry.name, entry.title)
     group = next(
         ((slug.replace(" ", "-").lower(), slug) for slug, names in paper.sections.items() if entry.name in names), group
     )
     return {
         "name": entry.name,
         "anchor": anchor_of(entry.name),
-        "label": label_of(entry.name),
+        "label": label_of(entry.name, entry.title),
         "group": group,
         "title": entry.title,
         "claims": [c for c in claims if c["concerns"](entry.leaf)],
@@ -68,7 +68,7 @@ def unit(
         "plain": plain,
         "second": second(entry.folder) if second else None,
         "grid": grid(entry.folder) if grid else None,
-        "measured": "Seconds differ from run to run: see the page About." if entry.kind == "timing" else "",
+        "timing": entry.kind == "timing",
         "misses": [list(line.values()) for line in misses(numbers, cards)],
         "notes": entry.notes,
         "made": _made(entry),
