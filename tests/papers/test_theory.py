@@ -3,12 +3,14 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from lpbench.analysis.exponents import least_leak, two_point
 from lpbench.analysis.rates import Interval
 from lpbench.datasets import make_problem
 from lpbench.datasets.label_dp import sign_cubes, three_point
+from lpbench.papers.theory import FILE, NAMES, read
 from lpbench.papers.theory.theorems import (
     FAILS,
     HOLDS,
@@ -20,6 +22,8 @@ from lpbench.papers.theory.theorems import (
     longest,
     tabulate,
 )
+from lpbench.paths import COMMITTED
+from lpbench.reporting.pages.site import _trials
 
 
 def row(kind="rate", expected=(0.3, 0.3), found=(0.3, 0.29, 0.31), **options):
@@ -137,3 +141,12 @@ def test_candidate_cuts_of_the_first_levels_read_each_label_once_a_longest_edge(
     # level 1 has d longest edges, level 2 has d - 1
     assert labels_read(100, 4, 1) == 400
     assert labels_read(100, 4, 2) == 700
+
+
+def test_a_theorem_has_one_row_with_its_cases_by_verdict():
+    found = _trials([{"plain": read(COMMITTED / name)} for name in NAMES])
+    cases = pd.concat([pd.read_csv(COMMITTED / name / FILE) for name in NAMES])
+    count = pd.crosstab(cases["theorem"] + " " + cases["source"], cases["verdict"])
+    assert found["heads"] == ["theorem", "holds", "fails", "undecided", "unresolved"]
+    assert found["rows"] == [[name, *count.loc[name, found["heads"][1:]]] for name in sorted(count.index)]
+    assert found["said"].startswith(f"{len(cases)} cases of theorems: {count['holds'].sum()} holds, ")

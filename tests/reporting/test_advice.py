@@ -149,14 +149,17 @@ def test_what_a_method_reads_decides_where_it_may_be_used(selector, choices):
 def test_choices_are_losses_over_the_best_without_privacy(tmp_path):
     ratios = {"abalone": 2, "airfoil": 2, "bike": 4, "white_wine": 4, "visits": 2, "portfolio": 16}
     names = {"panel": "", "mask": "aligned", "epsilon": 1.0, "selection": "tuning_free", "task": "regression",
-             "experiment": "field/regression", "role": "", "privacy": "semi_feature_ldp", "bits": 1.0, "metric": "mse",
+             "experiment": "field/regression", "privacy": "semi_feature_ldp", "bits": 1.0, "metric": "mse",
              "over_constant": 0.5}  # fmt: skip
-    rows = [names | {"dataset": d, "method": m, "loss": level * v, "over_free": level * v}
+    held = dict.fromkeys(("abalone", "bike", "white_wine"), "held out")
+    rows = [names | {"dataset": d, "method": m, "loss": level * v, "over_free": level * v,
+                     "role": held.get(d, "development")}
             for d, v in ratios.items() for m, level in (("residual_gp", 1.0), ("private_constant", 2.0))]  # fmt: skip
     found = choices([catalogue.experiment("field/regression")], pd.DataFrame(rows), {})
     assert [(row["users"], row["free"].partition(" ")[0], row["sets"]) for row in found] == [
         ("any number", f"{2 ** (11 / 6):.2f}", "6"), ("1,000 or more", f"{2 ** (7 / 5):.2f}", "5")
     ]  # fmt: skip
+    assert [row["held"] for row in found] == [f"{n}; × {2 ** (5 / 3):.2f} on 3" for n in (3, 2)]
     same = {"task": "regression", "features": "some", "sample": "no", "epsilon": "1", "method": "ResidualGP",
             "second": "PrivateConstant", "command": "lpbench dataset=NAME method=residual_gp epsilon=1"}  # fmt: skip
     assert all(row.items() >= same.items() and row["constant"].startswith("0.50") for row in found)

@@ -212,7 +212,8 @@ QUESTIONS = [
      f"{_TABLE} .explained", r"^\d+ missed: \d+ impossible in print, .*\d+ (suspected|unexplained)"),
     ("5,000 users, label and two features private, ε = 1: method, loss, command?",
      [_USE, {"at": "select[name='users']", "choose": "1,000 or more"}],
-     "#answer", r"^\w+ \(regression\), ε = 1: loss × [\d.]+ \[.*without privacy.*× [\d.]+.*constant"),
+     "#answer", r"^\w+ \(regression\), ε = 1: [\d.]+ \[.*\] times the loss without privacy, [\d.]+ .*constant, on \d+ "
+     r"data sets, \d+ of them used to develop our methods; held out: × [\d.]+ on \d+\."),
     ("whose released code leaks?", [{"at": "nav a", "text": "Audit"}],
      "#leaks", r"^Released code that spends more than it promises: Karlmyh/LPCT in \d+ places, .*pure-ldp \(RAPPOR\)"),
     ("where does HistOfTree (ME) stand?", [_BOARD, {"at": "#method", "choose": "HistOfTree (ME)"}],
@@ -258,5 +259,5 @@ def test_three_questions_have_one_answer_on_every_page_which_names_its_filter(tm
         met, explained = said(numbers[numbers["artefact"] == artefact])
         assert text[name].startswith(met) and explained in text[name]
     ours = re.search(r"loss × ([\d.]+) of the best", text["price"])[1]
-    assert text["use"].startswith("ResidualGP") and f"loss × {ours} [" in text["use"]
+    assert text["use"].startswith("ResidualGP") and f": {ours} [" in text["use"]
     assert "method = residual_gp" in text["use"]

@@ -10,6 +10,7 @@ import pytest
 from lpbench.analysis.numbers import DIFFERENT, by_configuration, counts, judged_numbers
 from lpbench.experiments.results import RECORD, Results
 from lpbench.papers.histoftree import PAPER
+from lpbench.paths import COMMITTED
 from lpbench.reporting.figures.numbers import draw_numbers
 from lpbench.reporting.interpretations import Bound, Interpretations, Step
 from lpbench.reporting.number_table import met_numbers, read_numbers, write_numbers
@@ -131,3 +132,10 @@ def test_an_impossible_number_is_not_the_largest_miss(results, tmp_path):
 def test_without_results_there_is_nothing_to_explain(tmp_path):
     numbers = read_numbers(tmp_path)
     assert page.causes_of(PAPER, numbers, Results(tmp_path)) is None and draw_numbers(numbers, tmp_path) == []
+
+
+def test_the_judging_lines_are_all_numbers_and_no_sentence_counts_none():
+    rows = read_numbers(COMMITTED)
+    judging = [n["compared"] for n in by_configuration(rows) if n["judges"]]
+    assert sum(judging) == len(judged_numbers(rows)) > 0
+    assert [name for name, part in rows.groupby("artefact") if "0 of 0" in page.said(part)[0]] == []

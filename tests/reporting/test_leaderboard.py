@@ -7,15 +7,16 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
+from lpbench.analysis.standings import view
 from lpbench.audit import table as audit_table
 from lpbench.experiments import catalogue
 from lpbench.experiments.submissions import REPEATS, Submission
 from lpbench.experiments.timing import fit_seconds
-from lpbench.paths import ROOT
+from lpbench.paths import COMMITTED, ROOT
 from lpbench.reporting import standings
 from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.pages.charts import Value
-from lpbench.reporting.pages.findings import below_the_constant, without_tuning
+from lpbench.reporting.pages.findings import below_the_constant, findings, without_tuning
 from lpbench.reporting.pages.leaderboard import ALL, HELD_OUT, PACKAGE, as_script, default_view, in_view
 from lpbench.reporting.pages.leaderboard import board as board_of
 from lpbench.reporting.paper import papers
@@ -151,6 +152,23 @@ def test_a_sentence_about_held_out_sets_follows_the_leaderboard_and_names_the_fe
         assert (constant, best) == pytest.approx((level / 2.5, level / 0.5), rel=0.05)
         shown = in_view(lines, default_view(lines) | {"dataset": HELD_OUT})
         assert {r.sets for r in shown} == {2} and shown[0].method == "residual_gp"
+
+
+def test_a_card_is_about_one_experiment_whose_held_out_sets_it_names():
+    table, cards = standings.read_standings(COMMITTED), catalogue.methods()
+    entries = [ReportEntry(e, COMMITTED) for e in catalogue.experiments().values()]
+    found = findings([], board_of(table, cards), entries)
+    assert {one.command.rpartition(" ")[2] for one in found} == {"field/regression", "field/classification"}
+    for one in found:
+        count, names = re.search(r"over (\d+) held-out data sets \((.*?)\);", one.caveat).groups()
+        rows = view(table[table["experiment"] == one.command.rpartition(" ")[2]], "fair")
+        rows = rows[(rows["role"] == "held out") & (rows["method"] == {"ResidualGP": "residual_gp", "CalibratedScore":
+                    "calibrated_score"}[re.search(r", (\w+) has", one.sentence)[1]])]  # fmt: skip
+        assert len(names.split(", ")) == int(count) == rows["dataset"].nunique()
+        logs = np.log(rows["over_free"]).groupby([rows["mask"], rows["epsilon"]])
+        assert logs.ngroups == len(one.chart.rows) and (logs.size() == int(count)).all()
+        ends = [f"{np.exp(v):.2g}" for v in (logs.mean().min(), logs.mean().max())]
+        assert f"has {' to '.join(ends)} times" in one.sentence
 
 
 WINS = {"artefact": "histoftree/table2", "mask": "aligned", "wins": 10, "wins_below": 3, "cells": 50,

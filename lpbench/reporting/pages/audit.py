@@ -77,9 +77,9 @@ def _verdict(found: Mapping, mutants: tuple[list[str], list[list[str]]] | None) 
     text += f" and accuses {accused or 'none'} of {len(good)} that keep their promise."
     if mutants:
         applied = [row[-1] for row in mutants[1] if not row[-1].startswith(NOT_APPLICABLE)]
-        kinds, found, of = len({row[1] for row in mutants[1]}), sum(map(bool, applied)), len(applied)
+        kinds, known, of = len({row[1] for row in mutants[1]}), sum(map(bool, applied)), len(applied)
         text += f" Each of {kinds} planted faults is caught in "
-        text += f"all {of} settings it applies to." if found == of else f"{found} of the {of} settings it applies to."
+        text += f"all {of} settings it applies to." if known == of else f"{known} of the {of} settings it applies to."
     return text
 
 
