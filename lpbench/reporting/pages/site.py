@@ -264,7 +264,10 @@ class Site:
         groups, won = _grouped(shown), [r for r in self.wins if r["artefact"] in names]
         for k, group in enumerate(groups):
             n = _overview(group)["numbers"]
-            group |= {"said": f"{n['met']} of {n['compared']} numbers met" if n else "", "open": k == 0}
+            group |= {
+                "said": f"{n['met']} of {n['compared']} numbers met" if n else "",
+                "open": k == 0 and not _trials(shown),
+            }
         return {
             "anchor": anchor_of(section.name),
             "heading": section.title,
