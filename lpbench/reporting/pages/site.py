@@ -261,6 +261,7 @@ class Site:
         claims = [c for c in self.claims if c["paper"] == paper.letter] if own else []
         beside = {c["claim"] for u in shown for c in u["claims"]}
         numbers = self.numbers[self.numbers["artefact"].isin(names)]
+        trials = _trials(shown)
         groups, won = _grouped(shown), [r for r in self.wins if r["artefact"] in names]
         for k, group in enumerate(groups):
             n = _overview(group)["numbers"]
@@ -274,11 +275,17 @@ class Site:
             "paper": paper,
             "lead": section.lead,
             "said": headline(claims, [], numbers)["claims"],
-            "overview": [_overview(g) for g in groups if own and not g["folded"]] if not _trials(shown) else [],
+            "overview": [
+                o
+                for g in groups
+                if own and not trials and not g["folded"]
+                for o in [_overview(g)]
+                if o["claims"] or o["numbers"]
+            ],
             "elsewhere": [c for c in claims if c["claim"] not in beside],
             "banner": banner(claims),
             "deviating": _deviating(mine),
-            "trials": _trials(shown),
+            "trials": trials,
             "groups": groups,
             "causes": self.results and own and causes_of(paper, self.numbers, self.results),
             "absent": [e for e in mine if not e.was_run],
