@@ -237,6 +237,8 @@ class Site:
         order = [name for p in papers() for name in (p.name, *(s.name for s in p.pages))]
         found = sorted(sections.values(), key=lambda one: order.index(one[0].name) if one[0].name in order else -1)
         shown = [self._section(section, mine) for section, mine in found]
+        for group in (g for s in shown[2:] for g in s["groups"]):
+            group["open"] = False
         if len(shown) == 1 and page != BOARD:
             shown[0]["heading"] = ""
         units = [u for s in shown for g in s["groups"] for u in g["units"]]
