@@ -236,9 +236,7 @@ class Site:
         # a paper's own section comes first, then those that it lists, in its order
         order = [name for p in papers() for name in (p.name, *(s.name for s in p.pages))]
         found = sorted(sections.values(), key=lambda one: order.index(one[0].name) if one[0].name in order else -1)
-        shown = [self._section(section, mine) for section, mine in found]
-        for group in (g for s in shown[2:] for g in s["groups"]):
-            group["open"] = False
+        shown = [self._section(*one, early=k < 2) for k, one in enumerate(found)]
         if len(shown) == 1 and page != BOARD:
             shown[0]["heading"] = ""
         units = [u for s in shown for g in s["groups"] for u in g["units"]]
@@ -251,7 +249,7 @@ class Site:
             **(self._not_run() if self.one else {"not_run": {}, "not_run_in_short": []}),
         }
 
-    def _section(self, section: Page, mine: list[ReportEntry]) -> dict:
+    def _section(self, section: Page, mine: list[ReportEntry], early: bool) -> dict:
         paper = self._paper(mine[0].paper)
         # what a paper's main result is laid out as comes first, the rest in the section's order
         mine.sort(key=lambda e: (e.name not in paper.grids, [not e.name.startswith(s) for s in section.experiments]))
@@ -265,25 +263,18 @@ class Site:
         numbers = self.numbers[self.numbers["artefact"].isin(names)]
         trials = _trials(shown)
         groups, won = _grouped(shown), [r for r in self.wins if r["artefact"] in names]
-        for k, group in enumerate(groups):
-            n = _overview(group)["numbers"]
-            group |= {
-                "said": f"{n['met']} of {n['compared']} numbers met" if n else "",
-                "open": k == 0 and not _trials(shown),
-            }
+        lines = [_overview(g) for g in groups]
+        for k, (group, line) in enumerate(zip(groups, lines, strict=True)):
+            said = "{met} of {compared} numbers met".format(**line["numbers"]) if line["numbers"] else ""
+            group |= {"said": said, "open": early and not (k or trials)}
+        lines = [o for o, g in zip(lines, groups, strict=True) if not g["folded"] and (o["claims"] or o["numbers"])]
         return {
             "anchor": anchor_of(section.name),
             "heading": section.title,
             "paper": paper,
             "lead": section.lead,
             "said": headline(claims, [], numbers)["claims"],
-            "overview": [
-                o
-                for g in groups
-                if own and not trials and not g["folded"]
-                for o in [_overview(g)]
-                if o["claims"] or o["numbers"]
-            ],
+            "overview": lines if own and not trials else [],
             "elsewhere": [c for c in claims if c["claim"] not in beside],
             "banner": banner(claims),
             "deviating": _deviating(mine),
@@ -305,6 +296,7 @@ class Site:
         judged, found = judged_numbers(self.numbers), headline([], self.entries, self.numbers)
         rows = [self._row(p) for p in self.papers if self._is_in_menu(p)]
         judged = judged.assign(line=[f"{paper_of(n).short}, {group_of(n)[1]}" for n in judged["artefact"]])
+        lines = {line: f"{page_of(n)}.html#{group_of(n)[0]}" for line, n in judged[["line", "artefact"]].values}
         dots = [picture(path, path.name, found["numbers"]) for path in draw_numbers(judged, self.folder)]
         return {
             "title": self.study or "Home",
@@ -319,10 +311,7 @@ class Site:
             "chosen": bool(self.choices),
             "headline": found,
             "dots": dots,
-            "lines": {
-                f"{paper_of(n).short}, {group_of(n)[1]}": f"{page_of(n)}.html#{group_of(n)[0]}"
-                for n in judged["artefact"].unique()
-            },
+            "lines": lines,
             "banner": banner(self.claims),
             "deviating": _deviating(self.entries),
             "claims": self.claims,
