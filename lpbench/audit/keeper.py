@@ -163,10 +163,12 @@ class OwnDevice(Device[OwnQuestion]):
             raise Refused(f"{type(self).__name__}.inputs returns shape {np.shape(found)} for {len(records)} records")
         if len(found) and found.dtype.kind in "biuf":  # also of users who are asked alone
             ends = self.place.ends.setdefault((self.content, question.content), [])
-            seen = np.array([*ends, *found])
+            seen = np.concatenate([*ends, found])
             self.mechanism(question).check_inputs(seen)
-            far = np.abs(seen - seen[0]).reshape(len(seen), -1).sum(axis=1).argmax()
-            ends[:] = [seen[0], seen[far]] if seen[0].size > 1 else [seen.min(axis=0), seen.max(axis=0)]
+            if seen[0].size > 1:  # of vectors the first, and the farthest from it
+                ends[:] = [seen[[0, np.abs(seen - seen[0]).reshape(len(seen), -1).sum(axis=1).argmax()]]]
+            else:
+                ends[:] = [np.stack([seen.min(axis=0), seen.max(axis=0)])]
         return found  # type: ignore[no-any-return]
 
     def columns(self, question: OwnQuestion) -> int:

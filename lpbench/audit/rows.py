@@ -29,9 +29,8 @@ def broken_rows(entry: Asked, y_range: tuple[float, float] | None, n_classes: in
             mechanism.check_inputs(inputs)
         except DataError as error:
             yield f"{name}, with some value that a user may hold: {error}"
-    n = entry.users.size
+    records, question, n = entry.records, entry.question, entry.users.size
     users = np.arange(n)
-    records, question = entry.records.take(users), question_of(entry.question, users)
     whole = _inputs(device, question, records)
     order = np.random.default_rng(5).permutation(n)
     if not _same(_inputs(device, question_of(question, order), records.take(order)), _take(whole, order)):

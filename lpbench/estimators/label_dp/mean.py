@@ -42,12 +42,8 @@ class CubeMean(BoundedRegressor):
     def learn(self, users: Users) -> Self:
         """Average the labels of each cube."""
         check_epsilon(self.epsilon)
-        n, d, noise, (centre, bound) = (
-            users.n,
-            users.n_features,
-            self._noise_per_cube(users.n),
-            self._centre_and_bound(),
-        )
+        n, d, noise = users.n, users.n_features, self._noise_per_cube(users.n)
+        centre, bound = self._centre_and_bound()
         bins = self._bins_of(self.bins, n, d, bound**2, noise, bound=bound, moment=self.moment)
         self.cubes_ = Cubes(bins, d)
         self.truncation_ = truncation(noise * self.cubes_.size, bound, self.moment)

@@ -48,6 +48,11 @@ def fixed(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(base=[name for name, _ in parsed], given=[params for _, params in parsed])
 
 
+def drawn_with(rows: pd.DataFrame, given: Mapping[str, Any]) -> pd.DataFrame:
+    """Rows whose data set has these parameters and no others."""
+    return rows[[found == given for found in rows["given"]]]
+
+
 def ratio_to(rows: pd.DataFrame, before: pd.DataFrame) -> tuple[Interval, dict[str, float]]:
     """Geometric mean over data sets of losses over those ``before``, with its interval, and the ratio on each set."""
     ratios = (rows.set_index("base")["loss"] / before.set_index("base")["loss"]).dropna()
@@ -165,7 +170,7 @@ def liars_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
         shown = {}
         for name, scenario in SCENARIOS.items():
             before = {"metric": "at_point"} if "metric" in scenario else {}
-            one, other = (part[[given == wanted for given in part["given"]]] for wanted in (scenario, before))
+            one, other = drawn_with(part, scenario), drawn_with(part, before)
             found[key, name] = ratio_to(one, other)
             shown[name] = times(found[key, name][0])
             if before and one["metric"].str.endswith("accuracy").any():
@@ -203,14 +208,12 @@ def liars_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
 def every_method_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
     """Each method's loss with a growing share of false reports, or with false records, over that without."""
     rows = fixed(rows)
-    told = {(given["poison"], given["liars"]) for given in rows["given"] if given}
-    lies = sorted(told, key=lambda lie: (lie[0] == "input", lie[1]))
+    lies = sorted({(g["poison"], g["liars"]) for g in rows["given"] if g}, key=lambda lie: (lie[0] == "input", lie[1]))
     budgets = sorted(rows["epsilon"].unique())
     found: dict[str, list[Interval]] = {}
     for method, part in rows.groupby("method", sort=False):
         for poison, share in lies:
-            lying = part[[given == {"liars": share, "poison": poison} for given in part["given"]]]
-            honest = part[[not given for given in part["given"]]]
+            lying, honest = drawn_with(part, {"liars": share, "poison": poison}), drawn_with(part, {})
             found.setdefault(str(method), []).extend(
                 ratio_to(lying[lying["epsilon"] == e], honest[honest["epsilon"] == e])[0] for e in budgets
             )
