@@ -24,7 +24,7 @@ OVERWRITE    ?=
 OPTIONS = --results $(RESULTS) $(if $(SEED),--seed $(SEED)) $(if $(REPLICATIONS),--replications $(REPLICATIONS)) $(if $(WORKERS),--workers $(WORKERS)) $(if $(OVERWRITE),--overwrite)
 
 .DEFAULT_GOAL := help
-.PHONY: help install engines docs site reproduce everything field extensions quick verify test test-all lint wheel audit bench datasets report ui lock clean
+.PHONY: help install engines docs site reproduce everything comparison field extensions quick verify test test-all lint wheel audit bench datasets report ui lock clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -65,8 +65,10 @@ everything: $(STAMP) ## The papers, our extensions and the comparison on further
 extensions: $(STAMP) ## Our own experiments: baselines, tuning-free methods, ablations, corrupted data
 	$(BIN)/lpbench reproduce 'extensions/*' $(OPTIONS)
 
-field: $(STAMP) ## Published randomizers with learners, compared; sealed results stay as they are
-	$(BIN)/lpbench reproduce 'field/*' $(OPTIONS)
+comparison: $(STAMP) ## Published randomizers with learners, compared; sealed results stay as they are
+	$(BIN)/lpbench reproduce 'comparison/*' $(OPTIONS)
+
+field: comparison
 
 quick: $(STAMP) ## A minute of it: experiments without download, two replications, into results/runs
 	$(BIN)/lpbench reproduce $(foreach e,$(filter-out *,$(EXPERIMENTS)),'$(e)') $(OPTIONS) --quick

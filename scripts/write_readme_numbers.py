@@ -39,7 +39,7 @@ def proof(folder: Path) -> str:
     found = (ROOT / "docs" / "released_code.md").read_text(encoding="utf-8").count("\n## ")
     claims = claims_of(pd.read_csv(folder / "verdicts.csv", keep_default_na=False))
     error = _ratios(folder, EXPERIMENT).xs(2.0, level="epsilon")
-    beside = _ratios(folder, "field/regression").xs(2.0, level="epsilon").iloc[0]
+    beside = _ratios(folder, "comparison/regression").xs(2.0, level="epsilon").iloc[0]
     default, inferred = list(COLUMNS[1:5:2]), list(COLUMNS[2:5:2])
     mutants = pd.read_csv(folder / "audit_mutants.csv", keep_default_na=False)
     applied = mutants["caught_by"][~mutants["caught_by"].str.startswith("does not apply")]

@@ -110,7 +110,10 @@ def matching(words: Sequence[str]) -> list[str]:
     """
     known = catalogue.experiment_names()
     chosen: dict[str, None] = {}
-    for word in words or ["*"]:
+    for asked in words or ["*"]:
+        word = catalogue.present_name(asked)
+        if word != asked:
+            click.echo(f"{asked} is called {word} now", err=True)
         matches = fnmatch.filter(known, word)
         if not matches:
             raise unknown_name("experiment", word, known)

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from lpbench.experiments.method import Method
 
 #: Experiments that a method of each task is ranked in; the last one where it reads a public sample.
-EXPERIMENTS = {"regression": "field/regression", "classification": "field/classification"}
+EXPERIMENTS = {"regression": "comparison/regression", "classification": "comparison/classification"}
 #: Experiments of learners without privacy.
-FREE = ("field/free_regression", "field/free_classification")
-WITH_PUBLIC = {"regression": ("field/public_sample",), "classification": ()}
+FREE = ("comparison/free_regression", "comparison/free_classification")
+WITH_PUBLIC = {"regression": ("comparison/public_sample",), "classification": ()}
 #: Experiments of ``--stress``: masks that give something away, users who lie, groups of people.
 STRESS = {
     "regression": ("extensions/masks_strength", "extensions/liars_regression", "extensions/groups_regression"),
@@ -73,7 +73,7 @@ def command(
     predicted = Path(method).suffix == ".csv"
     if predicted:
         if not experiments:
-            raise ConfigurationError(f"{method}: say which experiment it predicts: --experiment field/regression")
+            raise ConfigurationError(f"{method}: say which experiment it predicts: --experiment comparison/regression")
         found = Method(re.sub(r"\W+", "_", Path(method).stem), Path(method).stem, "", "", tuning_free={})
     else:
         found = method_named(method)

@@ -25,6 +25,13 @@ if TYPE_CHECKING:
 
 #: Entry-point group through which another package adds methods alone: each entry is a folder of method YAMLs.
 PLUGIN_GROUP = "lpbench.methods"
+#: How names of experiments began before they were renamed, which is understood for one version.
+_FORMER = {
+    "field/": "comparison/",
+    "extensions/attack": "extensions/corrupted_data",
+    "extensions/floor_": "extensions/constants_",
+    "extensions/floor": "extensions/constants_regression",
+}
 #: Keys that every file of a kind must give.
 _REQUIRED = {Method: ("name", "title", "task", "estimator"), Experiment: ("name",), Named: ("name",)}
 
@@ -123,8 +130,15 @@ def experiments(names: Iterable[str] | None = None) -> dict[str, Experiment]:
 
 
 def experiment(name: str) -> Experiment:
-    """Return one experiment."""
+    """Return one experiment, also by its former name."""
+    name = present_name(name)
     return experiments([name])[name]
+
+
+def present_name(word: str) -> str:
+    """Name, or pattern of names, of experiments as they are called today."""
+    former = next((former for former in _FORMER if word.startswith(former)), "")
+    return _FORMER.get(former, "") + word.removeprefix(former)
 
 
 def single() -> Experiment:

@@ -31,7 +31,7 @@ def test_manifests_say_what_a_set_is_for(role):
 def test_no_experiment_but_the_sealed_ones_names_a_sealed_set():
     for name, experiment in catalogue.experiments().items():
         named = {selector.partition("[")[0] for group in experiment.groups for selector in group.dataset}
-        assert not named & ROLES["sealed"] or name.startswith("field/sealed_"), name
+        assert not named & ROLES["sealed"] or name.startswith("comparison/sealed_"), name
 
 
 @pytest.mark.parametrize("name", FRESH)

@@ -137,7 +137,10 @@ def test_every_experiment_can_be_planned(name):
     assert experiment.kind == "drawing" or plan.entries
 
 
-PAPERS_SCALING = {"extensions/floor", "extensions/sensitivity_order"}  # they share the blocks of HistOfTree's tables
+PAPERS_SCALING = {
+    "extensions/constants_regression",
+    "extensions/sensitivity_order",
+}  # they share the blocks of HistOfTree's tables
 
 
 def test_our_experiments_scale_features_by_public_knowledge():
@@ -148,7 +151,7 @@ def test_our_experiments_scale_features_by_public_knowledge():
         by_rows = any(d.params.get("scaling", "rows") == "rows" for d in real)
         if name in PAPERS_SCALING:
             assert by_rows and any("all rows" in note for note in own.notes)
-        elif name.startswith(("field/", "extensions/")):
+        elif name.startswith(("comparison/", "extensions/")):
             assert not by_rows, name
         else:
             assert own.scaling == "rows", name

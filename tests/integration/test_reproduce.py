@@ -81,11 +81,18 @@ def test_every_experiment_runs(tmp_path, name):
 
 
 def test_what_runs_on_request_must_be_named_in_full():
-    assert set(matching(["field/*"])) == {
-        "field/regression", "field/classification", "field/unbalanced", "field/public_sample",
-        "field/intervals", "field/free_regression", "field/free_classification",
+    assert set(matching(["comparison/*"])) == {
+        "comparison/regression", "comparison/classification", "comparison/unbalanced", "comparison/public_sample",
+        "comparison/intervals", "comparison/free_regression", "comparison/free_classification",
     }  # fmt: skip
-    named = ["field/sealed_regression", "histoftree/figure1"]
+    named = ["comparison/sealed_regression", "histoftree/figure1"]
     assert matching(named) == named
     with pytest.raises(ConfigurationError, match="only if they are named in full"):
-        matching(["field/sealed_*"])
+        matching(["comparison/sealed_*"])
+
+
+def test_experiments_are_understood_by_their_former_names(capsys):
+    assert matching(["field/regression", "extensions/floor", "extensions/attack_*"]) == matching(
+        ["comparison/regression", "extensions/constants_regression", "extensions/corrupted_data_*"]
+    )
+    assert "field/regression is called comparison/regression now" in capsys.readouterr().err

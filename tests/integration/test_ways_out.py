@@ -57,7 +57,7 @@ def test_a_sweep_ends_with_one_table_of_its_product_which_is_saved(tmp_path, cap
 
 def test_a_cell_that_is_everywhere_fits_a_screen(tmp_path, capsys):
     """In the paper's table, and in two of our experiments of which the scores are committed."""
-    name, places = "scores/extensions", ["extensions/floor", "extensions/sensitivity_order"]
+    name, places = "scores/extensions", ["extensions/constants_regression", "extensions/sensitivity_order"]
     folder = tmp_path / COMMITTED.name
     shutil.copytree(COMMITTED / "histoftree/table1", folder / "histoftree/table1")
     (folder / "scores").mkdir()

@@ -1,4 +1,4 @@
-"""field/intervals: at a budget without noise the private answer is the exact one, and each unmet demand is named."""
+"""Intervals: at a budget without noise the private answer is the exact one, and each unmet demand is named."""
 
 from dataclasses import replace
 
@@ -31,7 +31,9 @@ def test_much_budget_gives_about_the_exact_answer_and_little_a_wide_one(classes)
 
 def test_one_row_a_set_and_budget_and_a_page_that_names_what_is_not_met(tmp_path):
     settings = {"datasets": ["diabetes_progression"], "epsilon": [1, 8]}
-    write_intervals(replace(catalogue.experiment("field/intervals"), replications=2, settings=settings), tmp_path, 0)
+    write_intervals(
+        replace(catalogue.experiment("comparison/intervals"), replications=2, settings=settings), tmp_path, 0
+    )
     rows = pd.read_csv(tmp_path / FILE)
     assert (rows["enough"] == (rows["users"] * rows["epsilon"] ** 2 >= ENOUGH)).all() and len(rows) == 2
     np.testing.assert_allclose(rows["ratio"], rows["width"] / rows["exact_width"], rtol=1e-5)

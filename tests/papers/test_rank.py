@@ -13,11 +13,11 @@ from lpbench.reporting.standings import read_standings
 
 
 def test_nobody_elses_blocks_are_planned():
-    job = alone(catalogue.method("par_dt"), catalogue.experiment("field/regression"), "rank/par_dt/regression")
+    job = alone(catalogue.method("par_dt"), catalogue.experiment("comparison/regression"), "rank/par_dt/regression")
     assert job.experiment.methods == ["par_dt"]
     assert {group.panel for group in job.experiment.groups} == {""}
     assert {entry.method for entry in job.plan.entries} == {"par_dt"}
-    registered = catalogue.experiment("field/regression")
+    registered = catalogue.experiment("comparison/regression")
     assert {e.dataset for e in job.plan.entries} == {d for g in registered.groups for d in g.dataset}
     assert job.experiment.replications == registered.replications
     one = at_one_setting(catalogue.method("par_dt"))
@@ -31,10 +31,12 @@ def test_a_method_that_is_there_is_ranked_without_a_run(tmp_path, monkeypatch, c
 
     monkeypatch.setattr(run, "run_blocks", refuse)
     assert main(["rank", "par_dt", "--epsilon", "1", "--results", str(tmp_path)]) == 0
-    assert "ParDT in field/regression, 14 data sets" in capsys.readouterr().out
+    assert "ParDT in comparison/regression, 14 data sets" in capsys.readouterr().out
     folder = tmp_path / "rank" / "par_dt" / "regression"
     table = read_standings(rank.COMMITTED)
-    rows = table[(table["experiment"] == "field/regression") & (table["epsilon"] == 1) & (table["privacy"] != NONE)]
+    rows = table[
+        (table["experiment"] == "comparison/regression") & (table["epsilon"] == 1) & (table["privacy"] != NONE)
+    ]
     known = over_sets(view(rows, "fair"), "par_dt").set_index("method")
     found = pd.read_csv(folder / "rank.csv").set_index("method")
     for column in ("rank_sum", "constant", "free", "control"):
@@ -55,5 +57,5 @@ def test_a_method_is_stressed_without_a_line_of_code(tmp_path, capsys):
     assert main(["rank", "private_mean", *given, "--results", str(tmp_path)]) == 0
     said = capsys.readouterr().out
     assert "PrivateMean in extensions/groups_regression: Privacy " in said and "without privacy" in said
-    assert main(["rank", "private_mean", "--stress", "--experiment", "field/regression"]) != 0
+    assert main(["rank", "private_mean", "--stress", "--experiment", "comparison/regression"]) != 0
     assert "no stress test" in capsys.readouterr().err

@@ -18,7 +18,7 @@ CARDS = {name: catalogue.method(name) for name in ("private_selection_regressor"
 
 def few():
     """The experiment with few methods and sets, and its scores."""
-    spec = experiment("field/regression")
+    spec = experiment("comparison/regression")
     # few methods and sets, of every kind
     spec["groups"] = [
         {**group, "epsilon": [1], "dataset": ["abalone", "bike", "student", "visits"],
@@ -61,7 +61,7 @@ def test_bits_are_those_of_the_reports_alone():
 @pytest.mark.parametrize("task", ["regression", "classification"])
 def test_the_sealed_sets_meet_the_field_as_it_is(task):
     """Whatever is compared on other sets is compared there, in the same way."""
-    field, sealed = (experiment(f"field/{kind}{task}") for kind in ("", "sealed_"))
+    field, sealed = (experiment(f"comparison/{kind}{task}") for kind in ("", "sealed_"))
     assert {d for g in sealed["groups"] for d in g["dataset"]} == set(sealed["groups"][0]["dataset"])
     compared, once = ([{**g, "dataset": []} for g in spec["groups"]] for spec in (field, sealed))
     for group in once:

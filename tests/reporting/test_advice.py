@@ -23,9 +23,9 @@ from tests.reporting.store import put
 from tests.reporting.test_html import Page
 
 SETS = {
-    "field/classification": ["titanic", "anonymity", "employ", "rice", "hmda", "magic[private_fraction=0.265]"],
-    "field/sealed_classification": ["spambase", "bank[private_fraction=0.11]"],
-    "field/public_sample": [
+    "comparison/classification": ["titanic", "anonymity", "employ", "rice", "hmda", "magic[private_fraction=0.265]"],
+    "comparison/sealed_classification": ["spambase", "bank[private_fraction=0.11]"],
+    "comparison/public_sample": [
         "student[label_range=scale,public_share=0.1]", "airfoil[public_share=0.1]", "abalone[public_share=0.1]",
         "red_wine[label_range=scale,public_share=0.1]", "white_wine[label_range=scale,public_share=0.1]",
     ],
@@ -73,7 +73,7 @@ CLASSES = {
 
 
 def test_the_best_fair_method_that_reads_no_more_is_advised(tmp_path):
-    every = advised("field/classification", CLASSES, tmp_path)
+    every = advised("comparison/classification", CLASSES, tmp_path)
     assert {place: found.method for place, found in every.items()} == {
         ("public features", 1.0): "residual_score[variant=features]",
         ("public features", 4.0): "private_labels_classifier[randomizer=rr,learner=ridge]",
@@ -87,9 +87,9 @@ def test_the_best_fair_method_that_reads_no_more_is_advised(tmp_path):
 
 
 def test_a_planted_change_of_the_scores_changes_the_advice(tmp_path):
-    before = advised("field/classification", CLASSES, tmp_path / "a")
+    before = advised("comparison/classification", CLASSES, tmp_path / "a")
     changed = {**CLASSES, ("calibrated_score", 4.0): 0.9, ("residual_score", 1.0): 0.4}
-    after = advised("field/classification", changed, tmp_path / "b")
+    after = advised("comparison/classification", changed, tmp_path / "b")
     differ = {place: found.method for place, found in after.items() if found.method != before[place].method}
     assert differ == dict.fromkeys(
         [("public sample", 4.0), ("public features and sample", 1.0), ("public features and sample", 4.0)],
@@ -98,7 +98,7 @@ def test_a_planted_change_of_the_scores_changes_the_advice(tmp_path):
 
 
 def test_advice_rests_on_five_data_sets_at_least_and_says_how_many_are_held_out(tmp_path):
-    body, table, _ = made("field/classification", CLASSES, tmp_path)
+    body, table, _ = made("comparison/classification", CLASSES, tmp_path)
     sets = sorted(set(table["dataset"]))
 
     def rests_on(held_out, development):
@@ -112,7 +112,7 @@ def test_advice_rests_on_five_data_sets_at_least_and_says_how_many_are_held_out(
 
 
 def test_few_sets_tell_nobody_apart_and_the_page_says_so(tmp_path):
-    body, table, cards = made("field/classification", CLASSES, tmp_path)
+    body, table, cards = made("comparison/classification", CLASSES, tmp_path)
     assert all(found.second in found.tied for found in advise(body, table))
     shown = choices([body], table.assign(over_free=2.0), cards)
     assert shown and all(row["second"].endswith(" (not significantly different)") for row in shown)
@@ -120,7 +120,7 @@ def test_few_sets_tell_nobody_apart_and_the_page_says_so(tmp_path):
 
 def test_small_errors_win_and_masks_are_choices_of_their_own(tmp_path):
     best = {("public_forest_regressor", 1.0): 0.3, ("residual_gp", 4.0): 0.3, ("public_residual_gp", 4.0): 0.35}
-    found = advised("field/public_sample", best, tmp_path, larger=False)
+    found = advised("comparison/public_sample", best, tmp_path, larger=False)
     assert {(one.held_out, len(one.sets)) for one in found.values()} == {(2, 5)}
     assert {place: one.method for place, one in found.items()} == {
         ("public sample", 1.0): "public_forest_regressor",
@@ -149,13 +149,13 @@ def test_what_a_method_reads_decides_where_it_may_be_used(selector, choices):
 def test_choices_are_losses_over_the_best_without_privacy(tmp_path):
     ratios = {"abalone": 2, "airfoil": 2, "bike": 4, "white_wine": 4, "visits": 2, "portfolio": 16}
     names = {"panel": "", "mask": "aligned", "epsilon": 1.0, "selection": "tuning_free", "task": "regression",
-             "experiment": "field/regression", "privacy": "semi_feature_ldp", "bits": 1.0, "metric": "mse",
+             "experiment": "comparison/regression", "privacy": "semi_feature_ldp", "bits": 1.0, "metric": "mse",
              "over_constant": 0.5}  # fmt: skip
     held = dict.fromkeys(("abalone", "bike", "white_wine"), "held out")
     rows = [names | {"dataset": d, "method": m, "loss": level * v, "over_free": level * v,
                      "role": held.get(d, "development")}
             for d, v in ratios.items() for m, level in (("residual_gp", 1.0), ("private_constant", 2.0))]  # fmt: skip
-    found = choices([catalogue.experiment("field/regression")], pd.DataFrame(rows), {})
+    found = choices([catalogue.experiment("comparison/regression")], pd.DataFrame(rows), {})
     assert [(row["users"], row["free"].partition(" ")[0], row["sets"]) for row in found] == [
         ("any number", f"{2 ** (11 / 6):.2f}", "6"), ("1,000 or more", f"{2 ** (7 / 5):.2f}", "5")
     ]  # fmt: skip
@@ -190,7 +190,7 @@ def test_every_method_that_a_committed_page_advises_has_code_that_is_tried():
 
 
 def test_the_page_of_choices_is_well_formed(tmp_path):
-    body, table, cards = made("field/classification", CLASSES, tmp_path)
+    body, table, cards = made("comparison/classification", CLASSES, tmp_path)
     table = table.assign(over_free=2.0).where(table["privacy"] != NONE)
     shown = choices([body], table.dropna(subset=["method"]), cards)
     assert {row["task"] for row in shown} == {"classification"}

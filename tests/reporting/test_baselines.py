@@ -62,7 +62,7 @@ def test_the_better_constant_counts_beside_the_tree_of_its_replications():
 
 
 def test_selections_count_what_beats_the_constant(tmp_path):
-    table = experiment("extensions/floor")
+    table = experiment("extensions/constants_regression")
     table = table | {"groups": [table["groups"][0] | {"epsilon": [1]}]}
     cards = CARDS | {"private_mean": card("PrivateMean", "regression", {})}
 

@@ -106,7 +106,7 @@ def test_no_private_method_beats_the_best_without_privacy_by_more_than_noise():
     if not set(FREE) <= set(table["experiment"]):
         pytest.skip(f"without privacy not all learners were run: lpbench reproduce {' '.join(FREE)}")
     private = table[
-        (table["privacy"] != NONE) & table["experiment"].str.startswith(("field/", "extensions/tuning_free"))
+        (table["privacy"] != NONE) & table["experiment"].str.startswith(("comparison/", "extensions/tuning_free"))
     ]
     beaten = private[private["over_free"] + 4 * private["over_free_se"] < 1]
     assert len(private) > 3000 and beaten.empty, beaten[["experiment", "dataset", "method", "epsilon", "over_free"]]

@@ -216,7 +216,13 @@ def test_backticks_are_code_and_html_is_shown_as_it_stands():
 
 
 def test_further_pages_stand_beside_those_of_their_paper():
-    names = ("field/classification", "lpct/figure4a", "extensions/drift", "extensions/floor", "field/regression")
+    names = (
+        "comparison/classification",
+        "lpct/figure4a",
+        "extensions/drift",
+        "extensions/constants_regression",
+        "comparison/regression",
+    )
     assert page_names(names) == ["lpct", "methods", "leaderboard"]
     assert page_names(["mine/first", "lpct/table1"]) == ["lpct", "mine"]
 

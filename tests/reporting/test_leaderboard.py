@@ -82,7 +82,7 @@ def test_ranks_and_changes_by_hand(tmp_path):
 
 def test_all_data_sets_are_those_of_the_experiment_that_compares_most(tmp_path):
     """The same data under two selectors do not count twice, nor does a set without the rivals undo their ranks."""
-    body = experiment("field/regression")
+    body = experiment("comparison/regression")
     rivals = ["residual_gp", "histoftree_cart", "krr", "par_dt", "private_mean", "dt"]
     body["groups"] = [
         {"dataset": ["abalone", "red_wine[label_range=scale]", "student"], "mask": ["aligned"], "method": rivals,
@@ -99,7 +99,7 @@ def test_all_data_sets_are_those_of_the_experiment_that_compares_most(tmp_path):
         ("residual_gp", 1.0, 3), ("histoftree_cart", 2.0, 3), ("private_mean", 3.0, 3), ("par_dt", 4.0, 3),
         ("krr", 5.0, 3),
     ]  # fmt: skip
-    assert {r.experiment for r in shown} == {"field/regression"}
+    assert {r.experiment for r in shown} == {"comparison/regression"}
 
 
 def test_only_one_privacy_model_is_ranked_and_shown_first(tmp_path):
@@ -158,7 +158,7 @@ def test_a_card_is_about_one_experiment_whose_held_out_sets_it_names():
     table, cards = standings.read_standings(COMMITTED), catalogue.methods()
     entries = [ReportEntry(e, COMMITTED) for e in catalogue.experiments().values()]
     found = findings([], board_of(table, cards), entries)
-    assert {one.command.rpartition(" ")[2] for one in found} == {"field/regression", "field/classification"}
+    assert {one.command.rpartition(" ")[2] for one in found} == {"comparison/regression", "comparison/classification"}
     for one in found:
         count, names = re.search(r"over (\d+) held-out data sets \((.*?)\);", one.caveat).groups()
         rows = view(table[table["experiment"] == one.command.rpartition(" ")[2]], "fair")

@@ -54,5 +54,5 @@ def test_names_of_configurations_in_a_text_become_printed_ones():
         == "red wine aligned HistOfTree (CART) 1.4, KRR, inferred on bike, private fraction = 0.32: the hist bins"
     )
     # files and paths are what they are
-    for kept in ("field/public_sample", "claims_instances.csv", "histoftree_cart.yaml", "my_par_dt", "ct_w_2"):
+    for kept in ("comparison/public_sample", "claims_instances.csv", "histoftree_cart.yaml", "my_par_dt", "ct_w_2"):
         assert in_print(kept) == kept

@@ -51,7 +51,7 @@ def test_a_minus_is_missing_seconds_are_multiples_of_the_non_private_tree_and_ot
     assert np.isnan(cells[0.5, "email", "phist"]) and cells[8.0, "taxi", "lpct_cart"] == 0.9610
     seconds = published_cells("lpct/table3").set_index(["dataset", "method"])["published"]
     assert seconds["email", "ct_w"] == 1 and seconds["email", "psgd_neural"] == pytest.approx(1000)
-    assert published_cells("extensions/floor").empty and published_rank_sums("lpct/figure4a").empty
+    assert published_cells("extensions/constants_regression").empty and published_rank_sums("lpct/figure4a").empty
 
 
 def test_notes_refer_to_published_cells():

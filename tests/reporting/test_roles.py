@@ -6,11 +6,13 @@ from lpbench.reporting.standings import ROLES
 from lpbench.selectors import parse_selector
 from tests.reporting.fake import experiment
 
-TABLES = ("extensions/ablation", "extensions/tuning_free", "field/sealed")
+TABLES = ("extensions/ablation", "extensions/tuning_free", "comparison/sealed")
 NAMES = [f"{table}_{task}" for table in TABLES for task in ("regression", "classification")]
 
 
-@pytest.mark.parametrize("name", [*NAMES, "field/regression", "field/classification", "field/public_sample"])
+@pytest.mark.parametrize(
+    "name", [*NAMES, "comparison/regression", "comparison/classification", "comparison/public_sample"]
+)
 def test_every_set_has_one_role(name):
     spec = experiment(name)
     named = [name for kind in spec["settings"]["data_sets"].values() for name in kind]

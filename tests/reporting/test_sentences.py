@@ -108,7 +108,7 @@ def site(folder: Path, change: float) -> dict[str, _Text]:
     methods = ["residual_gp", "histoftree_cart", "krr", "private_mean", "dt"]
     sets = [name for names in free["settings"]["data_sets"].values() for name in names]  # held-out ones among them
     free["groups"] = [{"dataset": sets, "mask": ["aligned"], "method": methods, "epsilon": [1.0]}]
-    floor = experiment("extensions/floor")
+    floor = experiment("extensions/constants_regression")
     floor["groups"] = [floor["groups"][0] | {"epsilon": [1.0], "method": ["dt", "private_mean", "histoftree_cart"]}]
     table, curve = experiment("histoftree/table2"), experiment("histoftree/figure2c")
     table["groups"] = [g | {"epsilon": [2.0]} for g in table["groups"]]  # at 1 free has the most cells

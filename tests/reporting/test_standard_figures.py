@@ -18,7 +18,7 @@ FLOOR = CARDS | {"private_mean": card("PrivateMean", "regression", {})}
 @pytest.fixture(scope="module")
 def table():
     """Two of the three budgets of the floor's table."""
-    found = experiment("extensions/floor")
+    found = experiment("extensions/constants_regression")
     return found | {"groups": [found["groups"][0] | {"epsilon": [1, 2]}]}
 
 
@@ -31,10 +31,10 @@ def scores(table):
 def test_files_of_a_table_at_two_budgets(table, scores, tmp_path):
     write_artefact(typed(table), scores, FLOOR, tmp_path)
     names = {p.name for p in tmp_path.glob("*.svg")}
-    assert "floor_ranks.svg" in names
+    assert "constants_regression_ranks.svg" in names
     # ten data sets and seven methods are too many for a plot of the scores: the explorer has them
     assert not any("differences" in n for n in names) and not list(tmp_path.glob("*.png"))
-    text = (tmp_path / "floor_ranks.svg").read_text(encoding="utf-8")
+    text = (tmp_path / "constants_regression_ranks.svg").read_text(encoding="utf-8")
     assert "PrivateMean (constant)" in text and "10 sets" in text and "Wilcoxon" in text
     assert f"p ≥ {least_p(10, 6):.2g}" in text and "Nemenyi" not in text
 
@@ -69,7 +69,7 @@ def test_names_of_files():
 def test_no_title_is_wider_than_its_figure(table, scores, tmp_path):
     found = parts(summarise_experiment(typed(table), scores, FLOOR), "oracle")
     found = [replace(part, means=part.means[:1]) for part in found]
-    for path in draw_budgets(found, tmp_path, "floor_budgets", "oracle", FLOOR):
+    for path in draw_budgets(found, tmp_path, "constants_budgets", "oracle", FLOOR):
         text = path.read_text(encoding="utf-8")
         width = float(re.search(r'width="([\d.]+)pt"', text)[1])
         classes = "|".join(re.findall(r"\.(s\d+)\{font-size: 9px", text)) or "none"  # styles that several texts share

@@ -21,22 +21,22 @@ CLASSIFICATION = (
 
 #: Experiments of numbers and of classes, each with a page of its own.
 NUMBERS = tuple(
-    f"field/{name}"
+    f"comparison/{name}"
     for name in ("regression", "public_sample", "intervals", "sealed_regression", "full_regression", "free_regression")
 )
 CLASSES = tuple(
-    f"field/{name}"
+    f"comparison/{name}"
     for name in ("classification", "unbalanced", "sealed_classification", "full_classification", "free_classification")
 )
 
 PAPER = Paper(
-    name="field",
+    name="comparison",
     title="Comparison on held-out data",
     order=210,
     methods=("private_constant", "private_mean", "private_majority", "dt", "ct_w"),
-    leaderboard=("field/regression", "field/classification", "field/public_sample"),
-    drawings={"field/intervals": write_intervals},
-    text_tables={"field/intervals": read_intervals},
+    leaderboard=("comparison/regression", "comparison/classification", "comparison/public_sample"),
+    drawings={"comparison/intervals": write_intervals},
+    text_tables={"comparison/intervals": read_intervals},
     pages=(
         Page("held-out-regression", "Held-out data: regression", NUMBERS, REGRESSION, file="leaderboard"),
         Page("held-out-classification", "Held-out data: classification", CLASSES, CLASSIFICATION, file="leaderboard"),

@@ -1,4 +1,4 @@
-"""``field/intervals``: coverage and width of private intervals and sets, beside the same model's with exact labels.
+"""Coverage and width of private intervals and sets, beside the same model's with exact labels.
 
 The exact threshold is that of split conformal prediction on the scores of the same calibrating users [1]_.
 

@@ -43,10 +43,15 @@ PAPER = Paper(
     methods=("private_constant", "private_mean", "private_majority", "label_dt", "dt", "ct_w"),
     leaderboard=(
         *("extensions/tuning_free_regression", "extensions/tuning_free_classification"),
-        *("field/regression", "field/classification", "extensions/floor", "extensions/floor_classification"),
+        *(
+            "comparison/regression",
+            "comparison/classification",
+            "extensions/constants_regression",
+            "extensions/constants_classification",
+        ),
     ),
     compared={
-        **{f"extensions/attack_{task}": stress.corrupted_table for task in TASKS},
+        **{f"extensions/corrupted_data_{task}": stress.corrupted_table for task in TASKS},
         **{f"extensions/liars_{task}": stress.liars_table for task in TASKS},
         **{f"extensions/liars_methods_{task}": stress.every_method_table for task in TASKS},
         **{f"extensions/groups_{task}": stress.groups_table for task in TASKS},
@@ -67,9 +72,9 @@ PAPER = Paper(
             file="methods",
         ),
         Page(
-            name="under_attack",
+            name="corrupted_data",
             title="Corrupted data",
-            experiments=("extensions/attack", "extensions/drift", "extensions/liars"),
+            experiments=("extensions/corrupted_data", "extensions/drift", "extensions/liars"),
             lead=CORRUPTED + LIARS,
             file="methods",
         ),

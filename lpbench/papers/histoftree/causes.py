@@ -122,7 +122,7 @@ def _interpretations() -> Iterator[Interpretations]:
 
 def building_is_no_mean(results: Results) -> str:
     """Equal max-edge and CART cells come from an uncut tree, whose error is at least that of the mean."""
-    rows = results.artefact("extensions/floor").rows()
+    rows = results.artefact("extensions/constants_regression").rows()
     rows = rows[(rows["dataset"] == "building") & (rows["method"] == "private_mean")]
     least = rows[rows["epsilon"] == rows["epsilon"].max()]["ratio"].min()
     printed = _printed("building", "histoftree_max_edge", "histoftree_cart")

@@ -84,7 +84,7 @@ def some_are_unaffected(results: Evidence) -> Iterator[Instance]:
 
 
 #: Where methods choose their setting by privatised reports of some users, and those that have one to choose.
-SELECTED = "field/classification"
+SELECTED = "comparison/classification"
 TUNED = {"lpct_max_edge": "LPCT (max-edge)", "lpct_cart": "LPCT (CART)", "lpdt": "LPDT", "phist": "PHIST"}
 
 

@@ -23,8 +23,7 @@ def label_of(name: str, title: str = "") -> str:
         return title
     if not found:
         words, shorts = leaf, [(paper.name, paper.short) for paper in papers() if paper.full_title]
-        others = [("tuning_free", "tuning-free"), ("attack", "corrupted"), ("floor", "constant")]
-        for code, word in (*shorts, *others, ("_", " ")):
+        for code, word in (*shorts, ("tuning_free", "tuning-free"), ("_", " ")):
             words = words.replace(code, word)
         words = re.sub(r"(figure|table)(\d)", r"\1 \2", words)
         return words[:1].upper() + words[1:]
