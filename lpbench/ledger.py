@@ -6,7 +6,7 @@ import math
 import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from itertools import count
@@ -254,12 +254,15 @@ def _as_floats(value: Any) -> Any:
     return float(value) if isinstance(value, Real) else value
 
 
-@contextmanager
-def accounted(model: Any, users: Any, table: Any = None, y: Any = None, units: Any = None) -> Iterator[None]:
+def accounted(
+    model: Any, users: Any, table: Any = None, y: Any = None, units: Any = None
+) -> AbstractContextManager[None]:
     """Enter what users spend on learning into the open ledgers, also if it fails half-way; once for nested methods."""
-    if not _OPEN or _ENTERED.get():
-        yield
-        return
+    return nullcontext() if not _OPEN or _ENTERED.get() else _entered(model, users, table, y, units)
+
+
+@contextmanager
+def _entered(model: Any, users: Any, table: Any, y: Any, units: Any) -> Iterator[None]:
     before, delta, begun, asked = users.spent_by_user, users.spent.delta, False, list[PrivacyLedger]()
     rows = _Owners.of(table, y, before.size) if units is None else _Owners.named(units)
     try:

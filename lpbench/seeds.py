@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import numbers
 import secrets
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,15 @@ def stable_hash(**axes: Any) -> int:
         h.update(_encode(key))
         h.update(_encode(axes[key]))
     return int.from_bytes(h.digest(), "little")
+
+
+def _hash(purpose: str, axes: tuple[tuple[str, Any], ...]) -> int:
+    return stable_hash(purpose=purpose, axes=axes)
+
+
+#: Types of values that are equal only if they are encoded alike: what is drawn in every fit is hashed once.
+_PLAIN = (str, int, type(None))
+_plain_hash = lru_cache(maxsize=4096)(_hash)
 
 
 class Streams:
@@ -108,7 +118,9 @@ class Streams:
         return Streams(int.from_bytes(digest, "little"))
 
     def _sequence(self, purpose: str, axes: dict[str, Any]) -> np.random.SeedSequence:
-        parts = self.seed, stable_hash(purpose=purpose, axes=tuple(sorted(axes.items())))
+        named = tuple(sorted(axes.items()))
+        told = _plain_hash if all(type(value) in _PLAIN for value in axes.values()) else _hash
+        parts = self.seed, told(purpose, named)
         # SeedSequence takes numbers as words of 32 bits, of which it makes these one by one
         words = b"".join([part.to_bytes(max(4, -(-part.bit_length() // 32) * 4), "little") for part in parts])
         return np.random.SeedSequence(np.frombuffer(words, dtype="<u4").astype(np.uint32))

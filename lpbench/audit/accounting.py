@@ -32,7 +32,7 @@ def wrong_account(
     totals, infinite, deltas = [Fraction(0)] * n, np.zeros(n, dtype=bool), [Fraction(0)] * n
     paid = paid_answers(recording)
     for entry in paid[:: len(paid) // _ANSWERS + 1]:
-        yield from _more_than_stated(entry, y_range, n_classes)
+        yield from more_than_stated(entry, y_range, n_classes)
     for entry in paid:
         for user, epsilon in zip(entry.users.tolist(), _stated(entry).tolist(), strict=True):
             if math.isinf(epsilon):
@@ -73,7 +73,7 @@ def _stated(entry: Asked) -> np.ndarray:
     return np.broadcast_to(np.asarray(budgets, dtype=float), entry.users.shape)
 
 
-def _more_than_stated(entry: Asked, y_range: tuple[float, float] | None, n_classes: int) -> Iterator[str]:
+def more_than_stated(entry: Asked, y_range: tuple[float, float] | None, n_classes: int) -> Iterator[str]:
     """Compare statements with the exact losses of the mechanisms at planted values."""
     stated, name = _stated(entry), type(entry.device).__name__
     if isinstance(entry.device, Release):

@@ -103,10 +103,10 @@ class PipeUsers(Users):
         return Guarantee(**self._call("spent"))
 
     def ask(self, device: Device[Any], question: Any, who: np.ndarray | None = None) -> np.ndarray:
-        return self._call("ask", **_asked(device, question), who=who)  # type: ignore[no-any-return]
+        return self._call("ask", **_told(device, question), who=who)  # type: ignore[no-any-return]
 
     def sums(self, device: Device[Any], question: Any, by: np.ndarray | None = None) -> np.ndarray:
-        sums = self._call("sums", **_asked(device, question), by=by)
+        sums = self._call("sums", **_told(device, question), by=by)
         return summed(device, self.ask(device, question), question, by) if sums is None else sums
 
     def release(self, release: Release[Any], question: Any) -> np.ndarray:
@@ -133,6 +133,15 @@ class PipeUsers(Users):
 
 def _asked(device: Any, question: Any) -> dict[str, bytes]:
     return {"device": encode(device), "question": encode(question)}
+
+
+def _told(device: Device[Any], question: Any) -> dict[str, Any]:
+    """A question and what the device says of its answers; no record is here, and it is part of what is asked."""
+    device.check(question)
+    return _asked(device, question) | {
+        "name": type(device).__name__, "replaced": own_statements(type(device)), "columns": device.columns(question),
+        "mechanism": encode(device.mechanism(question)), "in_parts": hasattr(question, "take"),
+    }  # fmt: skip
 
 
 def _build(asked: dict[str, Any]) -> Any:
@@ -176,29 +185,14 @@ def predict(asked: dict[str, Any], pipe: Pipe) -> dict[str, Any]:
     }
 
 
-def device(asked: dict[str, Any], pipe: Pipe) -> dict[str, Any]:
-    """The mechanism of a device for a question; no record is here."""
-    device, question = _device_and_question(asked)
-    device.check(question)
-    return {
-        "name": type(device).__name__, "replaced": list(own_statements(type(device))),
-        "mechanism": encode(device.mechanism(question)), "columns": device.columns(question),
-        "takes": hasattr(question, "take"),
-    }  # fmt: skip
-
-
 def inputs(asked: dict[str, Any], pipe: Pipe) -> dict[str, Any]:
     """What the given records put into the mechanism, one row a record."""
-    device, question = _device_and_question(asked)
+    device, question = (decode(asked[name], any_object) for name in ("device", "question"))
+    question = question if asked["users"] is None else question_of(question, asked["users"])
     return {"inputs": np.asarray(device.inputs(Records(asked["X"], asked["y"], asked["mask"]), question))}
 
 
-def _device_and_question(asked: dict[str, Any]) -> tuple[Any, Any]:
-    device, question = (decode(asked[name], any_object) for name in ("device", "question"))
-    return device, question if asked["users"] is None else question_of(question, asked["users"])
-
-
-ACTIONS = {run.__name__: run for run in (describe, learn, predict, device, inputs)}
+ACTIONS = {run.__name__: run for run in (describe, learn, predict, inputs)}
 
 
 def _answer(request: bytes, pipe: Pipe) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from lpbench.audit.keeper import Foreign, Places
 from lpbench.audit.methods import BUDGETS, CURATOR_SEED, USERS_SEED, Complaint, recorded_users, samples, wrong_answers
 from lpbench.audit.recording import Recording
-from lpbench.audit.samples import Y_RANGE, AuditSample, audit_sample
+from lpbench.audit.samples import AuditSample, audit_sample
 from lpbench.errors import LpbenchError
 
 #: Users, features and classes of the larger sample.
@@ -29,13 +29,13 @@ def foreign_complaints(
     for name in model.replaced:
         yield Complaint("sealed", f"{estimator.rpartition('.')[2]}.{name} replaces the way in that seals the records")
     for epsilon, sample in drawn_samples(model, budgets):
-        yield from _complaints_in(places, model.with_params(epsilon=epsilon, y_range=Y_RANGE), sample)
+        yield from _complaints_in(places, model.with_params(epsilon=epsilon, **sample.stated(model.params)), sample)
 
 
 def drawn_samples(model: Foreign, budgets: Sequence[float]) -> Iterator[tuple[float, AuditSample]]:
     """The samples of every audit, and one that is larger and wider, with many classes where the method takes them."""
     yield from samples(model, budgets)
-    yield budgets[0], audit_sample(model, n_classes=MANY if model.multi_class else 2, n=LARGE, d=WIDE)
+    yield budgets[0], audit_sample(model, n_classes=MANY if model.multi_class else 2, n=LARGE, d=WIDE, number=3)
 
 
 def _complaints_in(places: Places, model: Foreign, sample: AuditSample) -> Iterator[Complaint]:

@@ -7,6 +7,7 @@ is its mechanism, one of this library's, and the inputs of each record: the keep
 
 from __future__ import annotations
 
+import hashlib
 import math
 import os
 import secrets
@@ -27,12 +28,14 @@ import numpy as np
 from sklearn.utils import ClassifierTags, Tags, TargetTags
 
 from lpbench import errors
+from lpbench.audit.accounting import more_than_stated
 from lpbench.audit.author_process import Pipe
 from lpbench.audit.codec import decode, encode, library_object, no_object
 from lpbench.audit.isolation import Isolation, isolation
+from lpbench.audit.recording import Asked
 from lpbench.errors import DataError, LpbenchError, PrivacyError
 from lpbench.paths import own_folders
-from lpbench.privacy import Device, Guarantee, Mechanism, Records, Release, Users
+from lpbench.privacy import Device, Guarantee, Mechanism, Records, Release, SimulatedUsers, Users
 from lpbench.privacy.device import of_the_library
 from lpbench.privacy.spending import numeric_bits
 
@@ -51,8 +54,8 @@ class Place:
     isolation: Isolation
     seconds: float = SECONDS
     path: Sequence[str] = ()  # folders of the author's modules
-    told: dict[bytes, dict[str, Any]] = field(default_factory=dict)  # by question, what devices have said
-    ends: dict[tuple[bytes, bytes], list[Any]] = field(default_factory=dict)  # by device and question, of their inputs
+    #: By device and question, then by what was asked: the inputs of the records.
+    given: dict[tuple[bytes, bytes], dict[bytes, np.ndarray]] = field(default_factory=dict)
 
     def __enter__(self) -> Self:
         self._start()
@@ -84,14 +87,6 @@ class Place:
         if "failed" in result:
             raise getattr(errors, result["failed"], PrivacyError)(result["text"])
         return result["result"]  # type: ignore[no-any-return]
-
-    def tell(self, device: bytes, question: bytes, users: Any = None) -> dict[str, Any]:
-        """Name, mechanism and length of a report, which depend on the question alone; each question is told once."""
-        asked = {"device": device, "question": question, "users": users}
-        key = encode(asked)
-        if key not in self.told:
-            self.told[key] = self.call("device", **asked)
-        return self.told[key]
 
     def _converse(self, request: bytes, users: Serving | None) -> dict[str, Any]:
         self._pipe.send(request)
@@ -139,40 +134,43 @@ class OwnQuestion:
 
 @dataclass(frozen=True)
 class OwnDevice(Device[OwnQuestion]):
-    """A device of the author's own: its inputs come from its place, everything else is the harness's."""
+    """A device of the author's own: its inputs come from its place, everything else is the harness's.
+
+    Its mechanism and length are what its method says they are, and a part of what is asked.
+    """
 
     content: bytes
+    own: Mechanism
+    length: int
     place: ClassVar[Place]
 
     def mechanism(self, question: OwnQuestion) -> Mechanism:
-        told = self.place.tell(self.content, question.content, question.users)
-        found = decode(told["mechanism"], library_object)
-        if not (isinstance(found, Mechanism) and of_the_library(found)):
-            raise PrivacyError(
-                f"{type(self).__name__}.mechanism returns a {type(found).__name__}, no mechanism of this library"
-            )
-        return found
+        return self.own
 
     def inputs(self, records: Records, question: OwnQuestion) -> np.ndarray:
         asked = {"device": self.content, "question": question.content, "users": question.users}
+        asked |= {"X": records.X, "y": records.y, "mask": records.mask}
+        given = self.place.given.setdefault((self.content, question.content), {})
+        key = hashlib.blake2b(encode(asked)).digest()
+        if key not in given:
+            given[key] = self._rows(asked, len(records))
+        rows = list(given.values())
+        if any(some.shape[1:] != rows[0].shape[1:] for some in rows):
+            raise Refused(f"{type(self).__name__}.inputs are not as long for every record")
+        self.own.check_inputs(np.concatenate(rows))  # also of users who are asked alone
+        return given[key]
+
+    def _rows(self, asked: dict[str, Any], n: int) -> np.ndarray:
         try:
-            found = self.place.call("inputs", **asked, X=records.X, y=records.y, mask=records.mask)["inputs"]
+            found = self.place.call("inputs", **asked)["inputs"]
         except LpbenchError as error:  # whether it fails may depend on a record: the method does not hear of it
             raise Refused(f"{type(self).__name__}.inputs: {error}") from error
-        if np.ndim(found) < 1 or len(found) != len(records):
-            raise Refused(f"{type(self).__name__}.inputs returns shape {np.shape(found)} for {len(records)} records")
-        if len(found) and found.dtype.kind in "biuf":  # also of users who are asked alone
-            ends = self.place.ends.setdefault((self.content, question.content), [])
-            seen = np.concatenate([*ends, found])
-            self.mechanism(question).check_inputs(seen)
-            if seen[0].size > 1:  # of vectors the first, and the farthest from it
-                ends[:] = [seen[[0, np.abs(seen - seen[0]).reshape(len(seen), -1).sum(axis=1).argmax()]]]
-            else:
-                ends[:] = [np.stack([seen.min(axis=0), seen.max(axis=0)])]
+        if np.ndim(found) < 1 or len(found) != n or found.dtype.kind not in "biuf":
+            raise Refused(f"{type(self).__name__}.inputs returns shape {np.shape(found)} for {n} records")
         return found  # type: ignore[no-any-return]
 
     def columns(self, question: OwnQuestion) -> int:
-        return int(self.place.tell(self.content, question.content, question.users)["columns"])
+        return self.length
 
 
 @cache
@@ -229,21 +227,36 @@ class Serving:
         self._taken.append(users.take(who))
         return len(self._taken) - 1
 
-    def _ask(self, users: Users, device: bytes, question: bytes, who: np.ndarray | None) -> np.ndarray:
-        return users.ask(*self._understood(device, question), who)
+    def _ask(self, users: SimulatedUsers, who: np.ndarray | None, **told: Any) -> np.ndarray:
+        device, question = self._understood(**told)
+        self._check(device, question, users if who is None else users.take(who))
+        return users.ask(device, question, who)
 
-    def _sums(self, users: Users, device: bytes, question: bytes, by: np.ndarray | None) -> np.ndarray | None:
-        understood = self._understood(device, question)
+    def _check(self, device: Any, question: Any, users: SimulatedUsers) -> None:
+        """Refuse a device of the library that a question of the author's makes lose more than it states."""
+        if users.n and not isinstance(device, OwnDevice):
+            n_classes = 0 if users.classes is None else users.classes.size
+            asked = Asked("ask", device, question, np.arange(users.n), users._records, None)
+            for what in more_than_stated(asked, users.y_range, n_classes):
+                raise PrivacyError(what)
+
+    def _sums(self, users: SimulatedUsers, by: np.ndarray | None, **told: Any) -> np.ndarray | None:
+        understood = self._understood(**told)
+        self._check(*understood, users)
         return None if isinstance(understood[0], OwnDevice) else users.sums(*understood, by)
 
-    def _release(self, users: Users, device: bytes, question: bytes) -> np.ndarray:
+    def _release(self, users: SimulatedUsers, device: bytes, question: bytes) -> np.ndarray:
         try:
-            release = decode(device, library_object)
-            return users.release(release, decode(question, library_object))
+            release, about = decode(device, library_object), decode(question, library_object)
         except PrivacyError as error:
             raise PrivacyError(f"a release is one of this library's statistics; {error}") from error
+        self._check(release, about, users)
+        return users.release(release, about)
 
-    def _understood(self, device: bytes, question: bytes) -> tuple[Any, Any]:
+    def _understood(
+        self, device: bytes, question: bytes, mechanism: bytes, name: str, replaced: Sequence[str], columns: int,
+        in_parts: bool,
+    ) -> tuple[Any, Any]:  # fmt: skip
         """The library's device and question, or the author's at their own place."""
         try:
             found = decode(device, library_object), decode(question, library_object)
@@ -251,13 +264,15 @@ class Serving:
                 return found
         except PrivacyError:
             pass
-        told = self.devices.tell(device, question)
-        if told["replaced"]:
+        if replaced:
             raise PrivacyError(
-                f"{told['name']} states {', '.join(told['replaced'])} of its own; a device states its mechanism and "
-                "the inputs of a record, and the harness draws, reports and charges"
+                f"{name} states {', '.join(replaced)} of its own; a device states its mechanism and the inputs of a "
+                "record, and the harness draws, reports and charges"
             )
-        return _own_device(told["name"], self.devices)(device), OwnQuestion(question, told["takes"])
+        own = decode(mechanism, library_object)
+        if not (isinstance(own, Mechanism) and of_the_library(own)):
+            raise PrivacyError(f"{name}.mechanism returns a {type(own).__name__}, no mechanism of this library")
+        return _own_device(name, self.devices)(device, own, int(columns)), OwnQuestion(question, bool(in_parts))
 
 
 @dataclass(frozen=True)
@@ -283,6 +298,10 @@ class Foreign:
         kind = "classifier" if self.classifier else "regressor"
         own = ClassifierTags(multi_class=self.multi_class) if self.classifier else None
         return Tags(estimator_type=kind, target_tags=TargetTags(required=True), classifier_tags=own)
+
+    def get_params(self) -> dict[str, Any]:
+        """Its parameters."""
+        return self.params
 
     def with_params(self, **params: Any) -> Foreign:
         """The same with other values of parameters that it has."""
@@ -328,12 +347,11 @@ class Places:
 
     def describe(self, estimator: str, params: Mapping[str, Any]) -> Foreign:
         """What the harness must know of a method."""
-        self.device.told.clear()  # the code may be another one
-        self.device.ends.clear()
         return Foreign(estimator, **self.method.call("describe", estimator=estimator, params=dict(params)))
 
     def learn(self, model: Foreign, users: Users, random_state: Any) -> bytes:
         """Let the method learn from users here; returns the fitted model, which only its place can read."""
+        self.device.given.clear()
         serving = Serving(users, self.device)
         params = {**model.params, "random_state": random_state}
         asked = {"estimator": model.estimator, "params": params, "view": serving.view()}

@@ -18,7 +18,7 @@ from lpbench.audit import laws
 from lpbench.audit.accounting import wrong_account
 from lpbench.audit.recording import Asked, RecordedUsers, Recording
 from lpbench.audit.rows import broken_rows
-from lpbench.audit.samples import CHANGES, Y_RANGE, AuditSample, audit_sample
+from lpbench.audit.samples import CHANGES, AuditSample, audit_sample
 from lpbench.errors import LpbenchError, PrivacyError
 from lpbench.estimators.base import LocalEstimator
 from lpbench.privacy import Guarantee, Users
@@ -62,31 +62,29 @@ def recorded_users(sample: AuditSample, seed: int, recording: Recording) -> Reco
 def settings(model: LocalEstimator, budgets: Sequence[float] = BUDGETS) -> Iterator[tuple[LocalEstimator, AuditSample]]:
     """Models and samples in which a method is audited: budgets, masks, three classes."""
     for epsilon, sample in samples(model, budgets):
-        yield _prepared(model, epsilon), sample
+        yield _prepared(model, epsilon, sample), sample
 
 
 def samples(model: Any, budgets: Sequence[float] = BUDGETS) -> Iterator[tuple[float, AuditSample]]:
     """Budgets and samples of an audit."""
-    first, *others = budgets
-    yield first, audit_sample(model)
-    for epsilon in others:
-        yield epsilon, audit_sample(model)
+    first = budgets[0]
+    kinds: list[tuple[float, dict[str, Any]]] = [(epsilon, {}) for epsilon in budgets]
     if model.protects == "mask":
-        yield first, audit_sample(model, "all")
+        kinds.append((first, {"mask": "all"}))
         if model.uses_mask:
-            yield first, audit_sample(model, "none")
+            kinds.append((first, {"mask": "none"}))
     if is_classifier(model) and model.__sklearn_tags__().classifier_tags.multi_class:
-        yield first, audit_sample(model, n_classes=3)
+        kinds.append((first, {"n_classes": 3}))
+    for number, (epsilon, kind) in enumerate(kinds):
+        yield epsilon, audit_sample(model, **kind, number=number)
 
 
-def _prepared(model: LocalEstimator, epsilon: float) -> LocalEstimator:
+def _prepared(model: LocalEstimator, epsilon: float, sample: AuditSample) -> LocalEstimator:
     own = clone(model).set_params(random_state=CURATOR_SEED)
-    if own.uses_epsilon and "epsilon" in own.get_params():
-        own.set_params(epsilon=epsilon)
     known = own.get_params()
-    if "y_range" in known:
-        own.set_params(y_range=Y_RANGE)
-    return own
+    if own.uses_epsilon and "epsilon" in known:
+        own.set_params(epsilon=epsilon)
+    return own.set_params(**sample.stated(known))
 
 
 def complaints(
@@ -119,8 +117,7 @@ def complaints_in(
 def wrong_answers(model: Any, recording: Recording, spent: Guarantee, sample: AuditSample) -> Iterator[Complaint]:
     """Everything that is wrong with what passed in one run: account and rows."""
     n_classes = 0 if sample.classes is None else sample.classes.size
-    y_range = Y_RANGE if sample.classes is None else None
-    for what in wrong_account(recording, spent, len(sample.records), y_range, n_classes):
+    for what in wrong_account(recording, spent, len(sample.records), sample.y_range, n_classes):
         yield Complaint("account", what)
     if model.uses_epsilon and not model.exceeds_budget and spent.epsilon > model.epsilon * (1.0 + 1e-9):
         yield Complaint("account", f"a user spent {spent.epsilon:.9g} of a budget of {model.epsilon:.9g}")
@@ -131,7 +128,7 @@ def wrong_answers(model: Any, recording: Recording, spent: Guarantee, sample: Au
             yield Complaint("sealed", "the method takes a budget and reads the records themselves")
         return
     for entry in _distinct(recording):
-        for what in broken_rows(entry, y_range, n_classes):
+        for what in broken_rows(entry, sample.y_range, n_classes):
             yield Complaint("rows", what)
 
 

@@ -14,7 +14,7 @@ from lpbench.audit.accounting import neighbours, paid_answers
 from lpbench.audit.methods import recorded_users, settings
 from lpbench.audit.randomizers import Message, Randomizer
 from lpbench.audit.recording import Asked, Recording
-from lpbench.audit.samples import Y_RANGE, planted
+from lpbench.audit.samples import planted
 from lpbench.estimators.base import LocalEstimator
 from lpbench.privacy import Guarantee, Records
 from lpbench.privacy.device import question_of
@@ -51,7 +51,7 @@ def recorded_run(model: LocalEstimator, epsilon: float) -> RecordedRun:
     named = [f"{type(e.device).__name__}.{drawn[e.kind]}" for e in paid if e.kind in drawn]
     shortcuts = "; ".join(dict.fromkeys(named))
     user = _most_asked(paid, len(sample.records))
-    public = (Y_RANGE, 0) if sample.classes is None else (None, sample.classes.size)
+    public = sample.y_range, 0 if sample.classes is None else sample.classes.size
     values = planted(sample.records, user, *public)
     messages = [_message(entry, k, user, values) for k, entry in enumerate(paid) if user in entry.users]
     n_values = len(values) if messages else 2

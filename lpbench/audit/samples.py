@@ -7,7 +7,8 @@ beyond, by half.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,9 @@ from lpbench.seeds import Streams
 N, D, N_PUBLIC, N_TEST = 240, 6, 60, 120
 #: Values that a user may hold, by which a domain is tried: a flaw in a two-thousandth of a range is met.
 DENSE = 4001
-#: Public range of the label.
+#: Public range of the label of the first sample; those of the following ones, in turn, and their features' domains.
 Y_RANGE = (-1.0, 2.0)
+RANGES = ((Y_RANGE, (0.0, 1.0)), ((50.0, 450.0), (-5.0, 10.0)), ((0.0, 1.0), (0.0, 1.0)), ((-0.03, 0.01), (2.0, 2.5)))
 #: Shares of classes: of three one is rare, so that who adapts to frequencies does not treat all alike.
 SHARES = {2: (0.5, 0.5), 3: (0.6, 0.3, 0.1)}
 #: How the protected values of the second sample differ from the first's.
@@ -36,11 +38,20 @@ class AuditSample:
     public: PublicSample | None
     classes: np.ndarray | None
     X_test: np.ndarray  # shape (m, d)
+    y_range: tuple[float, float] | None  # of a regression
+    domain: (
+        tuple[float, float] | None
+    )  # from which X_test is; records are in the unit cube. None: the method scales nothing
 
     def users(self, seed: int) -> SimulatedUsers:
         """The users, with the randomness of a seed."""
-        y_range = Y_RANGE if self.classes is None else None
-        return SimulatedUsers(self.records, Streams(seed), y_range=y_range, classes=self.classes, public=self.public)
+        public = {"y_range": self.y_range, "classes": self.classes, "public": self.public}
+        return SimulatedUsers(self.records, Streams(seed), **public)  # type: ignore[arg-type]
+
+    def stated(self, known: Mapping[str, Any]) -> dict[str, Any]:
+        """What is public of the sample and a parameter of the method."""
+        stated = {"y_range": self.y_range, "domain": self.domain}
+        return {name: value for name, value in stated.items() if name in known and value is not None}
 
     def changed(self, change: str) -> AuditSample:
         """The sample with other protected values and the same public part; see :data:`CHANGES`."""
@@ -49,20 +60,23 @@ class AuditSample:
         order = rng.permutation(len(y))
         hidden = {"permuted": X[order], "nonlinear": X**2, "constant": 1.0 - X}[change]
         X_new = hidden if mask is None else np.where(mask, hidden, X)
-        if self.classes is not None:
+        if self.y_range is None:
             codes = {"permuted": y[order], "nonlinear": (X[:, 2] > 0.8).astype(y.dtype), "constant": np.zeros_like(y)}
             y_new = codes[change]
         else:
-            lo, hi = Y_RANGE
+            lo, hi = self.y_range
             squashed = lo + (hi - lo) * ((y - lo) / (hi - lo)) ** 3 / 2.0
             y_new = {"permuted": y[order], "nonlinear": squashed, "constant": np.full(len(y), 0.3 * lo + 0.7 * hi)}[
                 change
             ]
-        return AuditSample(Records(X_new, y_new, mask), self.public, self.classes, self.X_test)
+        return replace(self, records=Records(X_new, y_new, mask))
 
 
-def audit_sample(model: Any, mask: str = "partial", n_classes: int = 2, n: int = N, d: int = D) -> AuditSample:
-    """A sample of the model's task, with at least five features."""
+def audit_sample(
+    model: Any, mask: str = "partial", n_classes: int = 2, n: int = N, d: int = D, number: int = 0
+) -> AuditSample:
+    """A sample of the model's task, with at least five features; ``number`` says which ranges are public."""
+    y_range, domain = RANGES[number % len(RANGES)]
     rng = np.random.default_rng(20240601)
     X = rng.random((n, d))
     signal = 1.2 * X[:, 0] - X[:, 3] + 0.6 * X[:, 1] * X[:, 4]
@@ -75,7 +89,7 @@ def audit_sample(model: Any, mask: str = "partial", n_classes: int = 2, n: int =
         classes = np.arange(n_classes)
     else:
         labels = (np.clip(2 * s + 0.3 * rng.standard_normal(s.size), *Y_RANGE) for s in (signal, public_signal))
-        y, y_public = labels  # type: ignore[assignment]
+        y, y_public = (s if y_range == Y_RANGE else np.interp(s, Y_RANGE, y_range) for s in labels)  # type: ignore[assignment]
         classes = None
     protected = np.zeros((n, d), dtype=bool)
     protected[:, 0], protected[::3, 1], protected[::5, 2] = True, True, True
@@ -83,12 +97,18 @@ def audit_sample(model: Any, mask: str = "partial", n_classes: int = 2, n: int =
     masks = {"partial": protected, "all": None, "none": np.zeros((n, d), dtype=bool)}
     own = {"label": masks["none"], "record": None}.get(model.protects, masks[mask])
     public = PublicSample(X_public, y_public) if model.uses_public else None
-    return AuditSample(Records(X, y, own), public, classes, rng.random((N_TEST, d)))
+    known = None if model.get_params().get("domain") is None else domain
+    X_test = rng.uniform(*(known or (0.0, 1.0)), (N_TEST, d))
+    return AuditSample(Records(X, y, own), public, classes, X_test, y_range if classes is None else None, known)
 
 
 def planted(records: Records, user: int, y_range: tuple[float, float] | None, n_classes: int) -> Records:
     """Records that share one user's public part and hold extreme and middling protected values."""
-    labels = np.array([y_range[0], sum(y_range) / 2.0 + 0.1, y_range[1]]) if y_range else np.arange(n_classes)
+    labels = (
+        np.array([y_range[0], sum(y_range) / 2.0 + (y_range[1] - y_range[0]) / 30.0, y_range[1]])
+        if y_range
+        else np.arange(n_classes)
+    )
     places = np.array([0.03, 0.55, 0.97])
     x, mask = records.X[user], None if records.mask is None else records.mask[user]
     protected = np.ones(x.size, dtype=bool) if mask is None else mask

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ class LabelQuestion:
         """The question to some of the users."""
         return self if np.ndim(self.split) == 0 else replace(self, split=np.asarray(self.split)[users])
 
-    @property
+    @cached_property
     def scale(self) -> float | np.ndarray:
         """Scale of each user's noise."""
         lo, hi = self.y_range

@@ -16,8 +16,8 @@ import numpy as np
 from scipy.special import log_softmax
 
 from lpbench.checks import check_number
-from lpbench.errors import ConfigurationError
-from lpbench.privacy.mechanism import Mechanism, check_epsilon, check_sensitivity
+from lpbench.errors import ConfigurationError, DataError
+from lpbench.privacy.mechanism import Mechanism, check_epsilon, check_sensitivity, check_spread
 
 
 def exponential_choices(scores: np.ndarray, coefficient: float, gumbels: np.ndarray) -> np.ndarray:
@@ -75,6 +75,12 @@ class Exponential(Mechanism):
     def epsilon(self) -> float:
         """Exact epsilon between any two neighbouring data sets."""
         return self.privacy_map(self.range_sensitivity)
+
+    def check_inputs(self, inputs: np.ndarray) -> None:
+        """The change of the scores between two users may have the range."""
+        if np.ndim(inputs) != 2:
+            raise DataError(f"inputs of {self} have shape {np.shape(inputs)}; a user has a score for each candidate")
+        check_spread(inputs, self.range_sensitivity, self, lambda rows: np.ptp(rows, axis=1))
 
     @property
     def bits(self) -> float:

@@ -127,7 +127,7 @@ class Gaussian(ContinuousMechanism):
 
     def check_inputs(self, inputs: np.ndarray) -> None:
         """Two users' vectors may differ by the sensitivity."""
-        check_spread(inputs, self.sensitivity, self, power=2)
+        check_spread(inputs, self.sensitivity, self, lambda rows: np.linalg.norm(rows, axis=1))
 
     @property
     def bits(self) -> float:

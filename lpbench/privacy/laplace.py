@@ -25,6 +25,7 @@ from lpbench.privacy.mechanism import (
     check_epsilon,
     check_scale,
     check_sensitivity,
+    check_spread,
 )
 from lpbench.privacy.payload import Field, GridPoints, grid_reach
 
@@ -218,6 +219,10 @@ class DiscreteLaplace(AdditiveMechanism):
         if self.scale == 0:
             return math.inf if steps else 0.0
         return steps * (self.step / self.scale + _PER_STEP) * (1.0 + _ROUNDED)
+
+    def check_inputs(self, inputs: np.ndarray) -> None:
+        """Two users' numbers may differ by the sensitivity after rounding, which may move each apart by a step."""
+        check_spread(self.round(inputs), self.grid_distance(self.sensitivity), self)
 
     def fields(self, columns: int = 1, largest: float = 1.0) -> tuple[Field, ...]:
         """Points of the grid, for values of size at most ``largest``."""

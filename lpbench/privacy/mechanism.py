@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -218,21 +219,41 @@ class CategoryMechanism(FiniteMechanism):
         return self.privacy_map()
 
 
-def check_spread(inputs: np.ndarray, sensitivity: float, mechanism: Mechanism, power: int = 1) -> None:
-    """Raise a DataError if two users' inputs are farther apart than the noise is made for, of vectors in L1 or L2.
+#: Rows, as far from one another as there are, with which all others are compared.
+_CENTRES = 32
 
-    All vectors are compared with the first and with the one that is farthest from it; no honest ones are refused.
+
+def farthest(rows: np.ndarray, size: Callable[[np.ndarray], np.ndarray], most: float) -> float:
+    """Largest ``size`` of the difference of two rows, (n, k) -> (n,), or of less than ``most`` a bound.
+
+    Exact up to the distance of a row from the nearest of 32 that are far from one another; no honest row is too far.
     """
+    if not rows.size:
+        return 0.0
+    for middle in (0, (rows.max(axis=0) + rows.min(axis=0)) / 2.0):  # most lie within a ball about one of them
+        if (ball := 2.0 * float(size(rows - middle).max())) <= most:
+            return ball
+    nearest, far, found = np.full(len(rows), np.inf), 0, 0.0
+    for _ in range(_CENTRES):
+        distances = size(rows - rows[far])
+        found, nearest = float(np.maximum(found, distances.max())), np.minimum(nearest, distances)
+        far = int(nearest.argmax())
+        if not nearest[far] > 0:
+            break
+    return found
+
+
+def check_spread(
+    inputs: np.ndarray, most: float, mechanism: Mechanism, size: Callable[[np.ndarray], np.ndarray] | None = None
+) -> None:
+    """Raise a DataError if two users' inputs are farther apart than the noise is made for: by default in L1."""
     values = np.asarray(inputs, dtype=float)
     if values.ndim < 2 or values.shape[1:] == (1,):
         apart = np.ptp(values) if values.size else 0.0
     else:
-        values, far, apart = values.reshape(len(values), -1), 0, 0.0
-        for _ in range(2 if values.size else 0):
-            distances = np.linalg.norm(values - values[far], power, axis=1)
-            far, apart = int(distances.argmax()), float(distances.max())
-    if not apart <= sensitivity * (1.0 + 1e-9):
-        raise DataError(f"inputs of {mechanism} spread over more than its sensitivity {sensitivity:g}; clip them first")
+        apart = farthest(values.reshape(len(values), -1), size or (lambda rows: np.abs(rows).sum(axis=1)), most)
+    if not apart <= most * (1.0 + 1e-9):
+        raise DataError(f"inputs of {mechanism} spread over more than its sensitivity {most:g}; clip them first")
 
 
 class ContinuousMechanism(Mechanism):

@@ -28,7 +28,7 @@ from lpbench.privacy.exact import (
     log_law,
     truthful_units,
 )
-from lpbench.privacy.mechanism import CategoryMechanism, FiniteMechanism, check_epsilon
+from lpbench.privacy.mechanism import CategoryMechanism, FiniteMechanism, check_epsilon, farthest
 from lpbench.privacy.payload import Field, Integers
 
 
@@ -148,13 +148,11 @@ class RandomizedResponse(FiniteMechanism):
 
     def check_inputs(self, inputs: np.ndarray) -> None:
         """Two users' vectors may differ in ``changed_bits`` bits."""
-        bits, far = np.asarray(inputs), 0
-        rows = bits.reshape(len(bits), -1) if bits.ndim > 1 else bits[:0, None]
-        for _ in range(2 if rows.size else 0):
-            changed = np.count_nonzero(rows != rows[far], axis=1)
-            far = int(changed.argmax())
-            if changed[far] > self.changed_bits:
-                raise DataError(f"inputs of {self} differ in {changed[far]} bits, more than it is made for")
+        bits = np.asarray(inputs)
+        rows = bits.reshape(len(bits), -1).astype(np.int8) if bits.ndim > 1 else bits[:0, None]
+        changed = farthest(rows, lambda difference: np.count_nonzero(difference, axis=1), self.changed_bits)
+        if changed > self.changed_bits:
+            raise DataError(f"inputs of {self} differ in {changed:g} bits, more than it is made for")
 
     @property
     def keep(self) -> float:

@@ -123,8 +123,8 @@ class Spending:
         """Return the privacy model of what was asked, given who protects what (None: everybody everything)."""
         if self.revealed:
             return "none"
-        shows = self.shown_read and mask is not None and not mask.all()
-        everything = shows and mask is not None and not mask.any()
+        hidden, size = (np.count_nonzero(mask), mask.size) if self.shown_read and mask is not None else (0, 0)
+        shows, everything = hidden < size, hidden == 0 < size
         if self.central:
             return "label_cdp" if everything else "cdp"
         return "label_ldp" if everything else "semi_feature_ldp" if shows else "ldp"
@@ -149,7 +149,7 @@ class Spending:
     def _beside(self, mask: np.ndarray | None) -> str:
         """That epsilon does not count the mask, where the method reads it and users differ in it."""
         read = self.shown_read or self.mask_read
-        if not read or mask is None or not len(mask) or (mask == mask[0]).all():
+        if not read or mask is None or np.count_nonzero(mask) in (0, mask.size) or (mask == mask[0]).all():
             return ""
         return (
             "The method reads who protects what, which epsilon does not count: a choice that depends on a secret gives "

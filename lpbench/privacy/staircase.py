@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lpbench.privacy.mechanism import AdditiveMechanism, check_epsilon, check_sensitivity
+from lpbench.privacy.mechanism import AdditiveMechanism, check_epsilon, check_sensitivity, check_single
 
 #: Relative error of a distance below which it counts as a whole number of steps.
 _ROUNDING = 1e-12
@@ -55,6 +55,11 @@ class Staircase(AdditiveMechanism):
     def privacy_map(self, distance: float) -> float:
         """Exact epsilon between two inputs at the given distance: the budget for each step begun."""
         return math.ceil(distance / self.sensitivity - _ROUNDING) * self.budget if distance > 0 else 0.0
+
+    def check_inputs(self, inputs: np.ndarray) -> None:
+        """A user has one number: each of several that differ, by however little, would cost the budget."""
+        check_single(inputs, self)
+        super().check_inputs(inputs)
 
     @property
     def variance(self) -> float:

@@ -373,7 +373,9 @@ class SimulatedUsers(Users):
         if accounts.spending.revealed:
             shown = accounts.n_features + 1
         elif accounts.spending.shown_read and accounts.mask is not None:
-            shown = int((~accounts.mask @ np.ones(accounts.n_features)).max(initial=0))
+            shown = accounts.n_features
+            if np.count_nonzero(accounts.mask):
+                shown = int((~accounts.mask @ np.ones(shown)).max(initial=0))
         return accounts.spending.guarantee(accounts.mask, REAL_BITS * shown)
 
     @property

@@ -50,6 +50,19 @@ ENDED = {
         "        return np.sign(records.y)[:, None] * np.ones(8)",
         "not a vector",
     ),
+    "scores without bounds": (
+        f"{LAPLACE}{CLIPPED}",
+        "from lpbench.privacy import Exponential; return Exponential.for_budget(question.epsilon)\n"
+        "    def inputs(self, records, question):\n"
+        "        return 1e6 * np.eye(2)[(records.y > 0.5).astype(int)]",
+        "spread over more",
+    ),
+    "a device of the library, asked for more than its noise hides": (
+        "users.ask(LABEL, question)",
+        "users.sums((h := __import__('lpbench.estimators.baselines.hist', fromlist=['_'])).GRID_CELL, "
+        "h.GridCellQuestion(h.GridCells(1, users.n_features), Laplace.for_budget(1.0, 1e-6), question.y_range))",
+        "GridCellDevice loses",
+    ),
     "a delta that promises nothing": (
         LAPLACE.partition("\n")[0],
         "return Gaussian.for_budget(question.epsilon, 0.5, max(high - low, 1e-12))",
@@ -71,9 +84,9 @@ def write(places, source):
 @pytest.fixture
 def complaints_of(monkeypatch, places):
     """Complaints about a source, in the first sample of an audit."""
-    monkeypatch.setattr(foreign, "drawn_samples", lambda model, budgets: islice(samples(model, budgets), 1))
 
-    def complaints(source):
+    def complaints(source, met=1):
+        monkeypatch.setattr(foreign, "drawn_samples", lambda model, budgets: islice(samples(model, budgets), met))
         write(places, source)
         return [str(found) for found in foreign.foreign_complaints(places, "submitted.Fresh", {})]
 
@@ -94,6 +107,20 @@ def test_a_leak_is_a_complaint(name, complaints_of):
         source, word = LEAKS[name], CAUGHT[name]
     found = complaints_of(source)
     assert found and word in " ".join(found)
+
+
+def test_a_leak_at_another_range_of_labels_is_a_complaint(complaints_of):
+    leaks = f"{CLIPPED} * (1 if question.y_range == (-1.0, 2.0) else 9)"
+    assert any("spread" in found for found in complaints_of(BASES["bins"].source.replace(CLIPPED, leaks), met=2))
+
+
+def test_an_equal_request_has_equal_inputs(places):
+    source = BASES["bins"].source.replace(CLIPPED, f"import os; {CLIPPED} * (os.urandom(1)[0] & 1)")
+    both = "[1 / 0 for a in [users.ask(LABEL, question)] for _ in range(24) if (users.ask(LABEL, question) != a).any()]"
+    write(places, source.replace("users.ask(LABEL, question)", f"(({both}), users.ask(LABEL, question))[1]"))
+    records = Records(np.zeros((30, 3)), np.linspace(-1, 2, 30), np.zeros((30, 3), dtype=bool))
+    model = places.describe("submitted.Fresh", {"y_range": (-1.0, 2.0)})
+    assert places.learn(model, SimulatedUsers(records, Streams(3), y_range=(-1.0, 2.0)), 1)
 
 
 def test_what_runs_apart_learns_what_runs_here_learns(monkeypatch, places):

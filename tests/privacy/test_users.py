@@ -14,6 +14,8 @@ from lpbench.privacy import (
     GRR,
     Channel,
     Device,
+    DiscreteLaplace,
+    Exponential,
     Gaussian,
     Hybrid,
     Laplace,
@@ -22,6 +24,7 @@ from lpbench.privacy import (
     Records,
     Release,
     SimulatedUsers,
+    Staircase,
     Users,
 )
 from lpbench.privacy.number_channel import typical_unbiased
@@ -315,6 +318,12 @@ def test_what_equality_or_pickles_leave_out_is_asked_anew():
         (typical_unbiased(1.0), np.zeros((10, 2))),
         (Piecewise(1.0), np.zeros((10, 2))),
         (Hybrid(1.0), np.zeros((10, 2))),
+        # the first, and the one that is farthest from it, are near all others
+        (Laplace.for_budget(1.0, 1.0), np.array([[0.0, 0.0], [0.5, 0.5], [0.5, -0.5], [-0.5, 0.5]])),
+        (RandomizedResponse(1.0, 2), np.array([[0, 0, 0, 0], [1, 0, 1, 0], [1, 1, 0, 0], [0, 0, 1, 1]])),
+        # each entry costs a step, however near
+        (Staircase(1.0), np.tile([[0.0, 0.0], [0.1, 0.1]], (5, 1))),
+        (DiscreteLaplace.for_budget(1.0, 1.0, 1e-3), np.tile([[0.4999, 0.4999], [0.5001, 0.5001]], (5, 1))),
     ],
     ids=lambda part: type(part).__name__,
 )
@@ -322,3 +331,11 @@ def test_vectors_apart_by_more_than_the_sensitivity_are_refused(mechanism, input
     with pytest.raises(DataError):
         mechanism.check_inputs(inputs)
     mechanism.check_inputs(inputs[::2, 0])
+
+
+def test_one_hot_rows_and_scores_are_not_refused():
+    rows = np.eye(40)
+    for mechanism in (Gaussian.for_budget(1.0, 1e-6, 2**0.5), Exponential.for_budget(1.0), RandomizedResponse(1.0, 2)):
+        mechanism.check_inputs(rows)
+    with pytest.raises(DataError):
+        Exponential.for_budget(1.0).check_inputs(2 * rows)

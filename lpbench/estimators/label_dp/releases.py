@@ -27,8 +27,8 @@ class CubeQuestion:
         """Cube of each record; noise is drawn for the cubes that there are."""
         if self.cells is None:
             return self.cubes.locate(records.X)
-        least, most = self.cells.min(initial=0), self.cells.max(initial=0)
-        if self.cells.shape != (len(records),) or least < 0 or most >= self.cubes.size:
+        most = self.cells.astype(np.uint64).max(initial=0)  # what is negative is huge
+        if self.cells.shape != (len(records),) or most >= self.cubes.size:
             raise ConfigurationError(f"cells must be one of {self.cubes.size} cubes for each of {len(records)} records")
         return self.cells
 
