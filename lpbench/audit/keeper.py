@@ -299,10 +299,6 @@ class Foreign:
         own = ClassifierTags(multi_class=self.multi_class) if self.classifier else None
         return Tags(estimator_type=kind, target_tags=TargetTags(required=True), classifier_tags=own)
 
-    def get_params(self) -> dict[str, Any]:
-        """Its parameters."""
-        return self.params
-
     def with_params(self, **params: Any) -> Foreign:
         """The same with other values of parameters that it has."""
         return replace(self, params={**self.params, **{k: v for k, v in params.items() if k in self.params}})
