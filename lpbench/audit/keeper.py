@@ -32,7 +32,7 @@ from lpbench.audit.accounting import more_than_stated
 from lpbench.audit.author_process import Pipe
 from lpbench.audit.codec import decode, encode, library_object, no_object
 from lpbench.audit.isolation import Isolation, isolation
-from lpbench.audit.recording import Asked
+from lpbench.audit.recording import RecordedUsers, Recording
 from lpbench.errors import DataError, LpbenchError, PrivacyError
 from lpbench.paths import own_folders
 from lpbench.privacy import Device, Guarantee, Mechanism, Records, Release, SimulatedUsers, Users
@@ -229,15 +229,14 @@ class Serving:
 
     def _ask(self, users: SimulatedUsers, who: np.ndarray | None, **told: Any) -> np.ndarray:
         device, question = self._understood(**told)
-        self._check(device, question, users if who is None else users.take(who))
+        self._check(device, question, users, who)
         return users.ask(device, question, who)
 
-    def _check(self, device: Any, question: Any, users: SimulatedUsers) -> None:
+    def _check(self, device: Any, question: Any, users: SimulatedUsers, who: np.ndarray | None = None) -> None:
         """Refuse a device of the library that a question of the author's makes lose more than it states."""
-        if users.n and not isinstance(device, OwnDevice):
-            n_classes = 0 if users.classes is None else users.classes.size
-            asked = Asked("ask", device, question, np.arange(users.n), users._records, None)
-            for what in more_than_stated(asked, users.y_range, n_classes):
+        if not isinstance(device, OwnDevice) and (who is None or len(who)):
+            asked = RecordedUsers(users, Recording()).entry("ask", device, question, None, who)
+            for what in more_than_stated(asked, users.y_range, 0 if users.classes is None else users.classes.size):
                 raise PrivacyError(what)
 
     def _sums(self, users: SimulatedUsers, by: np.ndarray | None, **told: Any) -> np.ndarray | None:

@@ -81,7 +81,11 @@ class RecordedUsers(SimulatedUsers):
         return super().reveal()
 
     def _entry(self, kind: str, device: Any, question: Any, answer: Any, who: Any = None, by: Any = None) -> Any:
+        return self._recording.enter(self.entry(kind, device, question, answer, who, by))
+
+    def entry(self, kind: str, device: Any, question: Any, answer: Any, who: Any = None, by: Any = None) -> Asked:
+        """An answer as it is recorded."""
         index, records = np.arange(self.n) if self._index is None else self._index, self._records
         if who is not None:
             index, records = index[who], records.take(who)
-        return self._recording.enter(Asked(kind, device, question, index, records, answer, by))
+        return Asked(kind, device, question, index, records, answer, by)
