@@ -24,7 +24,14 @@ def ranks(values: np.ndarray, *, larger_is_better: bool, ties: str = "average") 
     if ties not in TIES:
         raise ValueError(f"ties={ties!r} must be one of {', '.join(TIES)}")
     cost = np.asarray(values, dtype=float) * (-1 if larger_is_better else 1)
-    return scipy.stats.rankdata(np.where(np.isnan(cost), np.inf, cost), method=ties, axis=-1)
+    columns = np.ascontiguousarray(np.moveaxis(np.where(np.isnan(cost), np.inf, cost), -1, 0))
+    # columns are few: to count those before each takes a quarter of the time of sorting every row
+    least, most = np.ones(columns.shape, dtype=np.int16), np.zeros(columns.shape, dtype=np.int16)
+    for column in columns:
+        least += column < columns
+        most += column <= columns
+    found = (least + most) / 2 if ties == "average" else least if ties == "min" else most
+    return np.ascontiguousarray(np.moveaxis(found, 0, -1))
 
 
 def rank_sums(values: np.ndarray, *, larger_is_better: bool, ties: str = "average") -> np.ndarray:

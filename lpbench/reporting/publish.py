@@ -36,6 +36,8 @@ from lpbench.reporting.paper import paper_of, papers, sources
 
 #: Beside tables and figures, not committed: what they were drawn from, and the summary.
 _DRAWN, _KEPT = ".drawn.json", ".kept"
+#: Tables are small and read cell by cell, which takes three times as long where texts are kept by Arrow.
+_QUICK_TEXTS = pd.option_context("mode.string_storage", "python")
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,7 @@ class Report:
     uncommitted: list[str] = field(default_factory=list)  # whose scores come from no commit of the history
 
 
+@_QUICK_TEXTS
 def publish(
     results_dir: Path, asked: Sequence[str] = (), within: str = "", *, judged: bool = True, overwrite: bool = False
 ) -> list[Report]:
@@ -197,6 +200,7 @@ def _stamp(code: str, scores: str, record: Mapping, experiment: Experiment, meth
     return hash_of([code, scores, record["rule"], record["config"]["seed"], asdict(experiment), cards])
 
 
+@_QUICK_TEXTS
 def _render_one(
     folder: Path, name: str, known: Mapping[Any, Any] | None = None, draw: bool = True, code: str = ""
 ) -> tuple[str, Summary | None, Mapping[tuple[str, float], float]]:

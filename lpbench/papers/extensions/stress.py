@@ -254,6 +254,7 @@ def groups_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
     classes = bool(rows["metric"].str.endswith("accuracy").any())
     # gaps of accuracies in percentage points, of errors in per cent of the worse group's error without privacy
     unit = {d: 100.0 if classes else 100.0 / _at(worst[worst["privacy"] == NONE], d)[0] for d in sets}
+    at_free = {d: _at(free, d) for d in sets}
     lines: list[tuple[str, ...]] = []
     wider: dict[str, float] = {}
     attribute: dict[tuple[str, bool], dict[tuple[str, float], float]] = {}
@@ -261,7 +262,7 @@ def groups_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
         low = worst[(worst[["panel", "method", "epsilon"]] == [panel, method, epsilon]).all(axis=1)]
         title, is_shown, cells = method_title(str(method), cards), mask == "label_only", []
         for d in sets:
-            (gap, error), (score, _), (without, noise) = _at(part, d), _at(low, d), _at(free, d)
+            (gap, error), (score, _), (without, noise) = _at(part, d), _at(low, d), at_free[d]
             below = "" if math.isnan(score) else f" ({unit[d] * score:.3g})"
             cells.append("–" if math.isnan(gap) else f"{unit[d] * gap:.3g} ± {unit[d] * error:.2g}{below}")
             if panel == "attribute":
