@@ -30,8 +30,9 @@ _ACCOUNTS, _FIRST_ACCOUNT = 2**28, 2**20
 #: Environment that is handed in; everything else stays outside, secrets among it.
 _FOLDERS = ("LPBENCH_DATA_MIRROR", "LPBENCH_CACHE", "LPBENCH_DATASETS")
 _KEPT = ("PATH", "LANG", "LC_ALL", "OPENBLAS_NUM_THREADS", *_FOLDERS)
-#: Programs and libraries of the system.
-_SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc/alternatives", "/etc/ld.so.cache", "/etc/localtime")
+#: Programs and libraries of the system, and whether it has huge pages.
+_SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc/alternatives", "/etc/ld.so.cache", "/etc/localtime",
+           "/sys/kernel/mm/transparent_hugepage")  # fmt: skip
 #: Makes a root of the folders up to "--", then gives up all rights to undo it.
 _ROOT = """set -e
 place=$1; who=$2; shift 2
