@@ -44,11 +44,6 @@ def test_the_output_is_what_the_page_shows(run):
     assert "report > " in run[0] and " % against " in run[0]
 
 
-@pytest.mark.slow
-def test_the_picture_is_drawn(run):
-    assert (run[1] / "halved.svg").read_text(encoding="utf-8").startswith("<?xml")
-
-
 @pytest.fixture(scope="module")
 def rows():
     with (ROOT / "results" / "reproduced" / "power.csv").open(encoding="utf-8", newline="") as file:

@@ -52,7 +52,6 @@ class _ManyValues(click.Command):
 @click.option("--confidence", type=click.FloatRange(0, 1, True, True), default=0.999, metavar="X", show_default=True)
 @options.seed("Seed of the samples.")
 @options.above_0("--timeout", "S", "Seconds of the code.  [default: 300]", 300.0)
-@click.option("--figure", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Picture of SUBJECT.")
 def code(
     subjects: Sequence[str], program: str | None, learner: str | None, protects: Literal["label", "record"],
     reports: Sequence[str], epsilon: float | None, seed: int, timeout: float, **asked: Any,
@@ -69,12 +68,10 @@ def code(
 
 def _audit_reports(
     subjects: Sequence[str], program: str | None, epsilon: float | None, seed: int, timeout: float, *, delta: float,
-    renyi: float, values: Sequence[str], features: str | None, samples: int, confidence: float, figure: Path | None,
+    renyi: float, values: Sequence[str], features: str | None, samples: int, confidence: float,
 ) -> int:  # fmt: skip
     if epsilon is None:
         raise ConfigurationError("the claim is missing: --epsilon NUMBER")
-    if figure and len(subjects) > 1:
-        raise ConfigurationError("--figure draws one audit, and there are several")
     from lpbench.audit.black_box import CommandSource, PrivacyClaim, WithFeatures, audit
     from lpbench.audit.black_box.sources import load_function
 
@@ -92,11 +89,6 @@ def _audit_reports(
         verdict = audit(source, claim, samples, (1 - confidence) / len(sources))
         print(verdict)
         violated |= verdict.violated
-        if figure:
-            from lpbench.audit.black_box.picture import draw
-
-            draw(verdict, figure)
-            print(f"  drawn: {figure}")
     return int(violated)
 
 

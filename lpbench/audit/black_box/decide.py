@@ -55,8 +55,6 @@ class Verdict:
     samples: int  # reports of each value that were drawn
     estimate: float | None  # loss of the counted frequencies, where reports are few; nothing is proven by it
     n_reports: int  # distinct reports behind ``estimate``
-    samples_of: tuple[Columns, Columns]  # reports of the two values, for a picture
-    event: Event
     remarks: tuple[str, ...] = ()  # about reports that are not independent, or of which a part cannot be learned
 
     @property
@@ -85,7 +83,6 @@ class Verdict:
 def audit(source: Source, claim: PrivacyClaim, samples: int = 1_000_000, failure: float = 1e-3) -> Verdict:
     """Hold a randomizer to its claim; fewer samples are drawn if the claim is refuted earlier."""
     pair, start = _worst_pair(source, claim, failure)
-    source = source.for_pair(pair)
     room = min(samples, source.size - start)
     if room < FEWEST:
         raise DataError(f"{source.name}: {room:g} reports of a value are too few; an audit needs {FEWEST} or more")
@@ -115,7 +112,7 @@ def audit(source: Source, claim: PrivacyClaim, samples: int = 1_000_000, failure
     values = source.values[pair[event.direction[0]]], source.values[pair[event.direction[1]]]
     estimate, n_reports = _counted(*shown, claim)
     return Verdict(
-        source.name, claim, bound, 1 - failure, values, event.rule, hits_, tested, n, estimate, n_reports, shown, event,
+        source.name, claim, bound, 1 - failure, values, event.rule, hits_, tested, n, estimate, n_reports,
         tuple(_remarks(values, shown, bound > claim.epsilon + _TOLERANCE)),
     )  # fmt: skip
 

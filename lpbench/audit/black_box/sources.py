@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module, util
 from pathlib import Path
 from typing import Any
@@ -28,8 +28,6 @@ from lpbench.seeds import Streams, stable_hash
 
 #: Reports asked for by one call of a vectorised function.
 _CHUNK = 100_000
-#: Reports by which a column is recognised as a draw, reports that are run again, and how often for each value.
-_RECOGNISED, _MOST_AGAIN, _AGAIN = 64, 24_000, 8
 
 
 class Source(ABC):
@@ -42,10 +40,6 @@ class Source(ABC):
     @abstractmethod
     def draw(self, value: int, start: int, stop: int) -> Columns:
         """Return the reports number ``start`` to ``stop`` of the value of that index."""
-
-    def for_pair(self, pair: tuple[int, int]) -> Source:
-        """Return the source of an audit of two values, which may see more in a report."""
-        return self
 
 
 class CallableSource(Source):
@@ -98,36 +92,6 @@ class CallableSource(Source):
         self.left -= time.monotonic() - began
         return self._columns(reports, n, given)
 
-    def for_pair(self, pair: tuple[int, int]) -> Source:
-        """Run reports again if a column of them is a whole number that ``rng`` drew."""
-        if not self.takes_rng:
-            return self
-        try:
-            with time_limit(max(self.left, 1e-3)):
-                columns, made = self.recorded(pair[0], _RECOGNISED, self.streams.generator("recognised"))
-        except (
-            Exception,
-            SystemExit,
-        ):  # it takes numpy's own generator alone; the audit itself says what else is wrong
-            return self
-        for place, drawn in enumerate(np.asarray(part) for part in made):
-            for name, column in columns.items() if drawn.dtype.kind in "iu" and drawn.shape == (_RECOGNISED,) else ():
-                if np.array_equal(column, drawn) and np.unique(column).size == _RECOGNISED:
-                    return _RunAgain(self, pair, name, place, drawn.dtype)
-        return self
-
-    def recorded(
-        self, value: int, n: int, rng: np.random.Generator, place: int = -1, given: Any = None
-    ) -> tuple[Columns, Iterable[Any]]:
-        """Reports of a value and every draw of ``rng`` for them; that number ``place`` is given, one a report."""
-        one = self.values[value]
-        if self.vectorised:
-            draws = _Draws(rng, place, given)
-            return self._columns(self.function(_repeated(one, n), draws), n, one), draws.made
-        each = [_Draws(rng, place, None if given is None else given[i]) for i in range(n)]
-        columns = self._columns([self.function(one, draws) for draws in each], n, one)
-        return columns, zip(*(draws.made for draws in each), strict=False)
-
     def _columns(self, reports: Any, n: int, given: Any) -> Columns:
         try:
             if not isinstance(reports, dict) and len(reports) != n:
@@ -143,50 +107,6 @@ class CallableSource(Source):
         if not columns:
             raise DataError(f"{self.name} returned empty reports for value {given!r}")
         return columns
-
-
-class _Draws:
-    """A generator that keeps what it draws, and one of whose draws can be given."""
-
-    def __init__(self, rng: np.random.Generator, place: int = -1, given: Any = None):
-        self._rng, self._place, self._given, self.made = rng, place, given, list[Any]()
-
-    def __getattr__(self, name: str) -> Any:
-        method = getattr(self._rng, name)
-        if not callable(method):
-            return method
-
-        def draw(*args: Any, **kwargs: Any) -> Any:
-            made = method(*args, **kwargs)
-            self.made.append(self._given if len(self.made) == self._place else made)
-            return self.made[-1]
-
-        return draw
-
-
-class _RunAgain(Source):
-    """Reports one column of which is a draw, such as the seed of a hash function, run again with the same draw.
-
-    What depends on a column that is another in every report cannot be learned from reports. That the rest of a report
-    comes again more often for one of two values can, and is a function of the report and of fresh randomness.
-    """
-
-    def __init__(self, source: CallableSource, pair: tuple[int, int], column: str, place: int, kind: np.dtype):
-        self.name, self.values, self.source, self.pair = source.name, source.values, source, pair
-        self.column, self.place, self.kind = column, place, kind
-
-    def draw(self, value: int, start: int, stop: int) -> Columns:
-        """Draw reports, and run the first of them again for either value."""
-        columns = self.source.draw(value, start, stop)
-        hits = np.zeros((2, stop - start))
-        for side, other in enumerate(self.pair if stop <= _MOST_AGAIN else ()):
-            for k in range(_AGAIN):
-                rng = self.source.streams.generator("again", value=value, start=start, other=other, k=k)
-                given = columns[self.column].astype(self.kind)
-                found, _ = self.source.recorded(other, stop - start, rng, self.place, given)
-                hits[side] += np.all([found[c] == columns[c] for c in columns if c != self.column], axis=0)
-        name = f"log-ratio of the same report from runs with this {self.column}"
-        return columns | {name: np.log(hits[0] + 0.5) - np.log(hits[1] + 0.5)}
 
 
 class WithFeatures(Source):
