@@ -126,16 +126,24 @@ def paired(one: Losses, other: Losses | None) -> tuple[np.ndarray, np.ndarray]:
 
 def _best_constants(rows: Sequence[Mapping[str, Any]], losses: Sequence[Losses]) -> dict[Place, Losses]:
     """(data set, metric, seed, budget) -> the constant with the smaller mean loss; it depends on no experiment."""
-    found: dict[Place, Losses] = {}
+    found: dict[Place, dict[str, Losses]] = {}
     for row, own in zip(rows, losses, strict=True):
         if bare_name(row["method"]) in CONSTANTS and row["privacy"] != NONE:
-            key = (row["dataset"], row["metric"], row["seed"], row["epsilon"])
-            known = found.get(key)
-            mine, theirs = paired(own, known)
-            # the same constant in another experiment, with more replications, stands for both
-            if known is None or (mine.mean(), -own[0].size) < (theirs.mean(), -known[0].size):
-                found[key] = own
-    return found
+            by_method = found.setdefault((row["dataset"], row["metric"], row["seed"], row["epsilon"]), {})
+            # of several experiments the one with most replications: few would decide which constant is the best
+            if own[0].size > by_method.get(row["method"], (np.empty(0),))[0].size:
+                by_method[row["method"]] = own
+    return {place: _smallest(list(by_method.values())) for place, by_method in found.items()}
+
+
+def _smallest(candidates: Sequence[Losses]) -> Losses:
+    """The losses with the smallest mean, compared on common replications; of equals the first."""
+    best, *others = candidates
+    for other in others:
+        mine, theirs = paired(other, best)
+        if mine.size and mine.mean() < theirs.mean():
+            best = other
+    return best
 
 
 def _best_without_privacy(rows: Sequence[Mapping[str, Any]], losses: Sequence[Losses]) -> dict[Place, Losses]:

@@ -91,6 +91,15 @@ def test_the_best_constant_has_the_smaller_mean_loss_and_depends_on_no_experimen
     assert apart[apart["method"] == "tree"]["over_constant"].tolist() == [1.5]
 
 
+def test_an_experiment_with_few_replications_does_not_decide_which_constant_is_the_best():
+    many = rows("private_mean", "a", [1.0] * 2 + [9.0] * 8), rows("private_constant", "a", [2.0] * 10)
+    few = rows("private_mean", "a", [1.0] * 2), rows("private_constant", "a", [2.0] * 2)
+    both = [run(*few, name="test/few"), run(rows("tree", "a", [2.0] * 10), *many)]
+    for runs in (both, both[::-1], both[1:]):
+        found = standings(runs)
+        assert found[found["method"] == "tree"]["over_constant"].tolist() == [1.0]
+
+
 def test_the_best_without_privacy_is_chosen_on_one_half_and_scored_on_the_other():
     halves = (np.arange(4), np.array([1.0, 9.0, 1.0, 9.0])), (np.arange(4), np.array([2.0, 2.0, 2.0, 2.0]))
     # on even replications the first is best, and scored on odd ones; there the second is, and scored on even ones

@@ -129,3 +129,12 @@ def test_rows_of_the_tables_are_computed_again_without_the_package(seed, capsys)
     source = (ROOT / "scripts/recompute.py").read_text(encoding="utf-8")
     assert "lpbench" not in source.partition("ROOT =")[0] and len(source.splitlines()) <= 150
     assert recompute.main(str(COMMITTED), seed) == 0, capsys.readouterr().out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("printed", "planted"), [("2.71 [1.54,", "2.72 [1.54,"), ("GP on RR on bins", "PrivateMean")])
+def test_a_changed_answer_of_the_page_of_choices_is_found(printed, planted, tmp_path, capsys):
+    shutil.copytree(COMMITTED, tmp_path, dirs_exist_ok=True)
+    page = (COMMITTED / "use.html").read_text(encoding="utf-8")
+    (tmp_path / "use.html").write_text(page.replace(f"<td>{printed}", f"<td>{planted}", 1), encoding="utf-8")
+    assert recompute.main(str(tmp_path), "0") == 1 and planted in capsys.readouterr().out
