@@ -69,7 +69,7 @@ def answer(fair: pd.DataFrame, row: dict) -> dict:
     task, features, sample, users, epsilon, _, second, *text, run = row["cells"]
     public = (task, sample) == ("regression", "yes")  # an experiment of its own, in which nothing else is shown
     name, mask = "public_sample" if public else task, "all_private" if public and features == "all" else "aligned"
-    here = fair.query(f"experiment == 'field/{name}' and mask == '{mask}' and epsilon == {epsilon}")
+    here = fair.query(f"experiment == 'comparison/{name}' and mask == '{mask}' and epsilon == {epsilon}")
     reads = here["method"].str.contains(SAMPLE) & (sample == "no") | (here["privacy"] != "ldp") & (features == "all")
     here = here[public | ~reads]
     held = here[here["role"] != "development"]

@@ -45,7 +45,8 @@ class Span(click.ParamType):
 
 
 @click.command(epilog="FILE is read in the clear and never leaves this machine.")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path), required=False)
+@click.option("--without-pilot", is_flag=True, help="In place of FILE: the method that did best on our data sets.")
 @click.option("--target", metavar="COLUMN", help="What to predict.  [default: the last column]")
 @click.option(
     "--protect", metavar="COLUMNS", default="", help='Private columns besides the target: age,sex,"a, b", or all.'
@@ -65,8 +66,8 @@ class Span(click.ParamType):
 @click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Draw the answer.")
 @options.seed()
 def command(
-    file: Path, target: str | None, protect: str, y_range: tuple[float, float] | None, task: str | None,
-    positive: str | None, missing_words: str | None, epsilon: list[float], users: list[int] | None, unit: str,
+    file: Path | None, without_pilot: bool, target: str | None, protect: str, y_range: tuple[float, float] | None,
+    task: str | None, positive: str | None, missing_words: str | None, epsilon: list[float], users: list[int] | None, unit: str,
     plot: Path | None, seed: int, **wanted: Any,
 ) -> int:  # fmt: skip
     """Estimate the epsilon and the number of users that an error needs, from a pilot sample."""
@@ -75,6 +76,11 @@ def command(
     from lpbench.planning import need
     from lpbench.planning.pilot import SPLITS
 
+    if file is None or without_pilot:
+        if not without_pilot or file is not None:
+            raise ConfigurationError("give either FILE, a pilot sample, or --without-pilot")
+        print_advice(task, protect, epsilon, users)
+        return 0
     _check_file(file)
     if plot is not None and (plot.suffix not in (".png", ".svg", ".pdf") or not plot.absolute().parent.is_dir()):
         raise ConfigurationError(f"--plot {plot} must end in .png, .svg or .pdf, in a folder that is there")
@@ -104,6 +110,30 @@ def command(
         print(f"  drawn       {plot}")
     print_answer(answer, goal, unit, [str(c) for c, m in zip(table.columns, mask, strict=True) if m], name)
     return 0
+
+
+def print_advice(task: str | None, protect: str, budgets: Sequence[float], users: Sequence[int] | None) -> None:
+    """Print the answers of the page "What should I use?" that fit."""
+    from lpbench.experiments import catalogue
+    from lpbench.paths import COMMITTED
+    from lpbench.reporting.pages.advice import USERS, choices
+    from lpbench.reporting.standings import read_standings
+
+    asked = {name for name, (low, high) in USERS.items() if any(low <= n < high for n in users or ())}
+    found = 0
+    for row in choices(catalogue.experiments().values(), read_standings(COMMITTED), catalogue.methods()):
+        fits = task in (None, row["task"]) and (protect != "all" or row["features"] == "all")
+        if fits and float(row["epsilon"]) in budgets and row["users"] in (asked or {"any number"}):
+            found += 1
+            print(f"{row['task']}, {row['public']}, ε = {row['epsilon']}, users: {row['users']}")
+            print(f"    {row['method']}; second choice: {row['second']}")
+            print(
+                f"    {row['free']} times the loss without privacy, {row['constant']} times that of the private",
+                end=" ",
+            )
+            print(f"constant, on {row['sets']} data sets\n    {row['command']}")
+    if not found:
+        raise ConfigurationError("nothing was measured for this choice; without --epsilon and --users all are shown")
 
 
 def _check_file(file: Path) -> None:

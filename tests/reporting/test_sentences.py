@@ -6,10 +6,16 @@ import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
+from lpbench.analysis.standings import FEWEST, compare_losses, least_p
+from lpbench.estimators import ResidualScore
+from lpbench.papers.extensions import WITHOUT_TUNING
 from lpbench.paths import COMMITTED, ROOT
+from lpbench.privacy.users import SimulatedUsers
+from lpbench.reporting.figures.ranks import LEAST_METHODS
 from lpbench.reporting.pages.site import write_pages
 from lpbench.reporting.report import write_claims, write_report
 from scripts.write_readme_numbers import COMPARED, with_numbers
@@ -166,3 +172,39 @@ def test_no_number_is_typed_into_a_template():
         if numbers:
             found[path.name] = numbers
     assert found == DEFINITIONS
+
+
+@pytest.mark.parametrize("name", ["README.md", "ARTIFACT.md", "results/reproduced/index.html"])
+def test_who_speaks_of_all_printed_numbers_names_the_figure_without_any(name):
+    """HistOfTree's Figure 2 was never read off its drawing."""
+    compared = set(pd.read_csv(COMMITTED / "numbers.csv")["artefact"])
+    assert "histoftree/table1" in compared and not any("histoftree/figure2" in one for one in compared)
+    text = (ROOT / name).read_text(encoding="utf-8")
+    assert not re.search(r"(?i)\b(?:each|every|all)(?: of the(?:ir)?)? (?:printed|published) numbers?", text)
+    assert "sets printed numbers beside ours" not in text or "HistOfTree's Figure 2" in text
+
+
+def test_what_the_page_says_that_residual_score_asks_is_what_leaves_users(monkeypatch):
+    asked, entered = [], SimulatedUsers._entered
+    monkeypatch.setattr(
+        SimulatedUsers, "_entered", lambda *a: asked.append(type(a[2].mechanism(a[3])).__name__) or entered(*a)
+    )
+    X, y = np.random.default_rng(0).random((200, 2)), np.arange(200) % 2
+    for words, mask in (("show features for their class by randomised response", [True, False]),
+                        ("show nothing (CalibratedScore) each sends one randomised", [True, True])):  # fmt: skip
+        assert words in " ".join(WITHOUT_TUNING)
+        ResidualScore(1.0, classes=[0, 1], random_state=0).fit(X, y, mask=mask, X_public=X[:50], y_public=y[:50])
+    assert asked == ["GRR", "SubsetSelection"]  # one report a user each; GRR is randomised response
+
+
+def test_the_page_of_tests_describes_the_figure_of_ranks():
+    text = " ".join((ROOT / "docs/significance.md").read_text(encoding="utf-8").split())
+    assert f"is drawn from {FEWEST} data sets and {LEAST_METHODS} methods on" in text and "(k - 1) 2¹⁻ⁿ" in text
+    losses = pd.DataFrame({"a": [1.0] * 6, "b": np.arange(2, 8), "c": np.arange(3, 9)}, list("uvwxyz"))
+    assert compare_losses(losses, "a")["p"].min() == least_p(6, 3) == 2 * 2.0**-5
+
+
+def test_the_audit_counts_kinds_of_faults_and_not_methods():
+    table, page = pd.read_csv(COMMITTED / "audit_mutants.csv"), (COMMITTED / "audit.html").read_text(encoding="utf-8")
+    assert table["mutant"].nunique() < table["method"].nunique()
+    assert f"Each of {table['mutant'].nunique()} planted faults" in page and "kinds of faults" in page
