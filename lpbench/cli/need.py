@@ -67,8 +67,8 @@ class Span(click.ParamType):
 @options.seed()
 def command(
     file: Path | None, without_pilot: bool, target: str | None, protect: str, y_range: tuple[float, float] | None,
-    task: str | None, positive: str | None, missing_words: str | None, epsilon: list[float], users: list[int] | None, unit: str,
-    plot: Path | None, seed: int, **wanted: Any,
+    task: str | None, positive: str | None, missing_words: str | None, epsilon: list[float], users: list[int] | None,
+    unit: str, plot: Path | None, seed: int, **wanted: Any,
 ) -> int:  # fmt: skip
     """Estimate the epsilon and the number of users that an error needs, from a pilot sample."""
     from lpbench.cli.profile import Choices, profile_file
