@@ -43,7 +43,7 @@ def one_of(draws, n, place):
 
 def check_fits(fields, report):
     """Refuse a report that does not fit the fields, which fix its length in bits."""
-    ends = np.cumsum([0, *(field.columns for field in fields)])
+    ends = np.cumsum([0, *(field.count for field in fields)])
     assert report.shape == (ends[-1],) and np.isfinite(report).all()
     for field, start, end in zip(fields, ends, ends[1:], strict=False):
         part = report[start:end] / field.step + field.reach if isinstance(field, GridPoints) else report[start:end]

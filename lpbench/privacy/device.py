@@ -188,7 +188,7 @@ class Device(ABC, Generic[Q]):
         """Return the sums of all users' reports, shape (k,), a chunk of users at a time; ``draws`` is a Generator."""
         if not isinstance(draws, np.random.Generator):
             return self.addends(self.report(records, question, draws), question).sum(axis=0)
-        width = sum(field.columns for field in self.fields(question))
+        width = sum(field.count for field in self.fields(question))
         step = max(1, _CHUNK // max(width, 1))
         sums: Any = 0.0
         for start in range(0, len(records), step):

@@ -16,12 +16,7 @@ _MOST_STEPS = 2**52
 class Field(ABC):
     """One entry of a payload, or several of one kind, of fixed width."""
 
-    count: int
-
-    @property
-    def columns(self) -> int:
-        """Columns of a report that the field takes."""
-        return self.count
+    count: int  # columns of a report that it takes
 
     @property
     def bits(self) -> int:

@@ -177,7 +177,7 @@ def test_category_sums_equal_the_definition(users, budget):
     grown = math.exp(min(budget, 700.0))
     p, q = grown / (grown + m - 1), 1 / (grown + m - 1)
     indicators = np.where(m == 1, shown, (shown - q) / (p - q)) * possible
-    count, total = ask_cells(sealed(X, mask), question, cells, labels)[0].estimate(query, query_leaves)
+    count, total = ask_cells(sealed(X, mask), question, cells, labels).estimate(query, query_leaves)
     assert np.allclose(count, indicators.sum(axis=0), atol=1e-10)
     assert np.allclose(total, labels @ indicators, atol=1e-10)
 
@@ -198,7 +198,7 @@ def test_bit_sums_equal_the_definition(users, budget):
     np.testing.assert_array_equal(sealed(X, mask).ask(TREE_CELL, question), bits)
     p = 1 / (1 + math.exp(-budget / 2))
     indicators = np.where(alone, truth, (bits - (1 - p)) / (2 * p - 1)) * possible
-    sums, _, _ = ask_cells(sealed(X, mask), question, cells, labels)
+    sums = ask_cells(sealed(X, mask), question, cells, labels)
     count, total = sums.estimate(query, query_leaves)
     assert np.allclose(count, indicators.sum(axis=0), atol=1e-10)
     assert np.allclose(total, labels @ indicators, atol=1e-10)
@@ -220,7 +220,7 @@ def test_the_shortcut_of_sweeps_counts_what_users_report(users, budget):
     query, leaves = all_cells(cells.grid, tree)
     swept = simulation(X, mask)(TREE_CELL, family_of(cells, tree, budget, labels, query, leaves, "grr", "rr"))
     for mechanism, sums in zip(("grr", "rr"), swept, strict=True):
-        asked, _, _ = ask_cells(sealed(X, mask), question_of(tree, budget, mechanism), cells, labels)
+        asked = ask_cells(sealed(X, mask), question_of(tree, budget, mechanism), cells, labels)
         assert np.allclose(sums, asked.estimate(query, leaves), rtol=1e-12, atol=1e-12)
 
 
@@ -232,7 +232,7 @@ def test_bits_are_summed_in_chunks_without_seams(users, monkeypatch):
     for at_once in (1 << 22, 10 * question.n_cells, 7 * question.n_cells):
         monkeypatch.setattr(cell_shortcut, "_ASKED", at_once)
         asked = sealed(X, mask)
-        sums = ask_cells(asked, question, cells, labels)[0].estimate(query, leaves)
+        sums = ask_cells(asked, question, cells, labels).estimate(query, leaves)
         assert asked.spent.epsilon == 1.0, "every user answers once"
         for simulated in (1 << 21, 40):
             monkeypatch.setattr(cell_shortcut, "_CHUNK", simulated)

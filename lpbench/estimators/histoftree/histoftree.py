@@ -85,7 +85,7 @@ class CellRegressor(LocalRegressor):
 
     def _second_round(self, users: Users, question: CellQuestion, cells: UserCells, labels: np.ndarray) -> None:
         """Ask for cells, and keep what prediction needs."""
-        self._reports, cells, labels = ask_cells(users, question, cells, labels)
+        self._reports = ask_cells(users, question, cells, labels)
         self._grid, self._leaf_means = cells.grid.without_users(), cells.leaves.means(labels)
         self.tree_, self.grid_columns_, self.tree_columns_ = question.tree, question.grid_columns, question.tree_columns
         self.n_grid_features_, self.depth_, self.bins_ = len(question.grid_columns), question.depth, question.bins

@@ -103,22 +103,13 @@ class Split:
         return UserLeaves.at_depths(tree, depths, self._X, self._mask, views)
 
 
-def ask_cells(
-    users: Users, question: CellQuestion, cells: UserCells, labels: np.ndarray
-) -> tuple[CategorySums | WrittenSums, UserCells, np.ndarray]:
-    """Round 2: ask all users for their cells and add the reports up; those who have left since round 1 are left out.
-
-    With the sums come the compatible cells and the labels of the users who answered.
-    """
+def ask_cells(users: Users, question: CellQuestion, cells: UserCells, labels: np.ndarray) -> CategorySums | WrittenSums:
+    """Round 2: ask all users for their cells and add the reports up."""
     cells.check_budget(question.budget)
     if question.mechanism == "rr":
-        return _ask_bits(users, question, cells, labels), cells, labels
-    here, reports = users.ask_present(TREE_CELL, question)
-    if here.size < users.n:
-        cells, labels = question.compatible(public_features(users)[here], users.mask[here]), labels[here]
-    reports = reports.astype(np.int64, copy=False)
-    sums = CategorySums.of_reports(reports[:, :-1], reports[:, -1], cells, labels, question.budget)
-    return sums, cells, labels
+        return _ask_bits(users, question, cells, labels)
+    reports = users.ask(TREE_CELL, question).astype(np.int64, copy=False)
+    return CategorySums.of_reports(reports[:, :-1], reports[:, -1], cells, labels, question.budget)
 
 
 def _ask_bits(users: Users, question: CellQuestion, cells: UserCells, labels: np.ndarray) -> WrittenSums:
@@ -127,9 +118,9 @@ def _ask_bits(users: Users, question: CellQuestion, cells: UserCells, labels: np
     n_cells, sums = question.n_cells, np.zeros((2, question.n_cells))
     for part in asked_at_once(users.n, n_cells):
         who = np.arange(part.start, part.stop)
-        here, bits = users.ask_present(TREE_CELL, question, who)
-        user, cell = np.nonzero(cells.possible(part)[here])
-        of_all = part.start + here[user]
+        bits = users.ask(TREE_CELL, question, who)
+        user, cell = np.nonzero(cells.possible(part))
+        of_all = part.start + user
         value = bit_indicators(bits[user, cell] > 0, cells.choices[of_all], question.budget)
         sums[0] += np.bincount(cell, weights=value, minlength=n_cells)
         sums[1] += np.bincount(cell, weights=value * labels[of_all], minlength=n_cells)

@@ -109,7 +109,7 @@ class Calibration:
         kind = SubsetSelection.least_variance if design.subsets else SubsetSelection
         mechanism = kind(check_epsilon(epsilon), n_categories)
         question = SubsetQuestion(None if cells is None else score, cells, n_classes, mechanism)
-        _, reports = users.ask_present(SUBSET, question)
+        reports = users.ask(SUBSET, question)
         counts = np.bincount(reports.ravel(), minlength=n_categories).reshape(-1, n_classes).astype(np.float64)
         scores = score.out_of_bag if given else score.predict_proba(np.zeros((1, X.shape[1])))
         found._fit(counts, mechanism, scores, found._locate(scores, X), design.trust)

@@ -100,9 +100,8 @@ class ResidualGP(LocalRegressor):
             users = RelabelledUsers(users, LabelResidual(public, half), y_range)
         curator = Curator(enrolled, y_range, self.epsilon, self._in_rounds, self._ask_protected)
         for question in curator.questions():
-            here, reports = users.ask_present(RESIDUAL, question, question.users)
-            if here.size:
-                curator.learn(question if here.size == question.users.size else question.take(here), reports)
+            if question.users.size:
+                curator.learn(question, users.ask(RESIDUAL, question, question.users))
         curator.pool_repeats()
         learned = curator.targets, curator.noise, curator.seen, curator.effects
         self.fitted_ = Fitted.to(enrolled, curator.result(), *learned, self._parts)

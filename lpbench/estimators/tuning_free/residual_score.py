@@ -108,7 +108,7 @@ def fit_indicators(
     if n_classes == 1:
         return []
     mechanism = GRR(float(epsilon), n_classes)
-    seen, reports = users.ask_present(CLASS, ClassQuestion(mechanism))
+    seen, reports = np.arange(users.n), users.ask(CLASS, ClassQuestion(mechanism))
     truth, other = mechanism.channel()[0, :2]
     # The noise of an indicator that is one in a class's share of the users, here one over the number of classes.
     variance = (truth * (1.0 - truth) + (n_classes - 1) * other * (1.0 - other)) / n_classes / (truth - other) ** 2
