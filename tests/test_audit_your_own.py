@@ -23,25 +23,18 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    """Output of all commands, and the folder they ran in."""
-    folder = tmp_path_factory.mktemp("audit")
+@pytest.mark.slow
+def test_the_output_is_what_the_page_shows(tmp_path):
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", "\n".join(blocks("sh"))],
-        cwd=folder, env=os.environ | {"PATH": path}, capture_output=True, text=True, timeout=1200,
+        cwd=tmp_path, env=os.environ | {"PATH": path}, capture_output=True, text=True, timeout=1200,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout, folder
-
-
-@pytest.mark.slow
-def test_the_output_is_what_the_page_shows(run):
     shown = [line for block in blocks("text") for line in block.splitlines()]
-    assert len(shown) == 5 and not [line for line in shown if line not in run[0]]
-    assert run[0].count("VIOLATED") == run[0].count("no violation found") == 3
-    assert "report > " in run[0] and " % against " in run[0]
+    assert len(shown) == 5 and not [line for line in shown if line not in done.stdout]
+    assert done.stdout.count("VIOLATED") == done.stdout.count("no violation found") == 3
+    assert "report > " in done.stdout and " % against " in done.stdout
 
 
 @pytest.fixture(scope="module")

@@ -81,14 +81,6 @@ def test_delta_is_allowed_for():
     assert held(leaky, PrivacyClaim(1.0, delta=0.05)).violated
 
 
-def test_counted_frequencies_give_the_exact_loss():
-    p, q = np.array([0.7, 0.2, 0.1]), np.array([0.1, 0.2, 0.7])
-    assert PrivacyClaim(1.0).of_frequencies(p, q) == pytest.approx(math.log(7))
-    assert PrivacyClaim(1.0, delta=0.3).of_frequencies(p, q) == pytest.approx(math.log(0.4 / 0.1))
-    assert PrivacyClaim(1.0, order=2.0).of_frequencies(p, q) == pytest.approx(math.log((p**2 / q).sum()))
-    assert held(flip, PrivacyClaim(3.0), samples=4000).estimate == pytest.approx(math.log(9), abs=0.4)
-
-
 def test_a_renyi_bound_of_an_event_is_that_of_two_bernoulli_laws():
     """Without uncertainty the bound is the divergence itself."""
     n = 10**9

@@ -50,13 +50,6 @@ ENDED = {
         "        return np.sign(records.y)[:, None] * np.ones(8)",
         "not a vector",
     ),
-    "scores without bounds": (
-        f"{LAPLACE}{CLIPPED}",
-        "from lpbench.privacy import Exponential; return Exponential.for_budget(question.epsilon)\n"
-        "    def inputs(self, records, question):\n"
-        "        return 1e6 * np.eye(2)[(records.y > 0.5).astype(int)]",
-        "spread over more",
-    ),
     "a device of the library, asked for more than its noise hides": (
         "users.ask(LABEL, question)",
         "users.sums((h := __import__('lpbench.estimators.baselines.hist', fromlist=['_'])).GRID_CELL, "

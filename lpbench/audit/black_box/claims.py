@@ -45,26 +45,6 @@ class PrivacyClaim:
             logs = a * np.log(p) + (1 - a) * np.log(q), a * np.log1p(-p) + (1 - a) * np.log1p(-q)
         return np.where(p > q, np.maximum(np.logaddexp(*logs) / (a - 1), 0.0), 0.0)
 
-    def of_frequencies(self, p: np.ndarray, q: np.ndarray) -> float:
-        """Loss between two laws on finitely many reports, both directions; exact if the frequencies are."""
-        return max(self._one_way(p, q), self._one_way(q, p))
-
-    def _one_way(self, p: np.ndarray, q: np.ndarray) -> float:
-        seen = p > 0
-        with np.errstate(divide="ignore"):
-            ratios = np.log(p[seen]) - np.log(q[seen])
-        if math.isfinite(self.order):
-            a = self.order
-            return max(float(np.logaddexp.reduce(np.log(p[seen]) + (a - 1) * ratios)) / (a - 1), 0.0)
-        if self.delta == 0:
-            return max(float(ratios.max()), 0.0)
-        # The hockey-stick divergence is linear in e^epsilon between the ratios: on the k largest of them it is
-        # P_k - e^epsilon Q_k, and the loss is the largest epsilon at which one of these reaches delta.
-        order = np.argsort(-ratios)
-        mass, other = np.cumsum(p[seen][order]) - self.delta, np.cumsum(q[seen][order])
-        with np.errstate(divide="ignore"):
-            return float(max((np.log(mass[mass > 0]) - np.log(other[mass > 0])).max(initial=0.0), 0.0))
-
     def __str__(self) -> str:
         if math.isfinite(self.order):
             return f"Renyi divergence {self.epsilon:g} of order {self.order:g}"

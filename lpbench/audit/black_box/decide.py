@@ -32,8 +32,6 @@ FEWEST = 200
 _MOST_NUMBERS = 40_000_000
 #: Rounds of the search for the worst pair of values: reports of each value, pairs that go on.
 _ROUNDS = ((1000, 4), (4000, 1))
-#: Distinct reports up to which losses are counted one by one, and the fewest of a report that are not pooled.
-_MOST_REPORTS, _POOLED = 64, 20
 #: Rounding error allowed to a bound.
 _TOLERANCE = 1e-9
 #: Halvings of an interval in which a bound lies.
@@ -53,8 +51,6 @@ class Verdict:
     hits: tuple[int, int]  # how often the event occurred under each of them, among ``tested`` reports
     tested: int  # reports of each value that tested the event
     samples: int  # reports of each value that were drawn
-    estimate: float | None  # loss of the counted frequencies, where reports are few; nothing is proven by it
-    n_reports: int  # distinct reports behind ``estimate``
     remarks: tuple[str, ...] = ()  # about reports that are not independent, or of which a part cannot be learned
 
     @property
@@ -72,9 +68,6 @@ class Verdict:
         ]
         if self.bound > 0:
             lines.append(f"  {self.rule}: {first} against {second} (value {shown[0]} against {shown[1]})")
-        if self.estimate is not None:
-            loss = "infinity" if math.isinf(self.estimate) else f"{self.estimate:.4g}"
-            lines.append(f"  {self.n_reports} distinct reports, counted: {loss} (an estimate, which proves nothing)")
         lines.append(f"  {self.samples} reports of each value drawn, {self.tested} of them to test the event")
         lines += [f"  {remark}" for remark in self.remarks]
         return "\n".join(lines)
@@ -110,9 +103,8 @@ def audit(source: Source, claim: PrivacyClaim, samples: int = 1_000_000, failure
     bound, event, hits_, tested = best
     shown = reports[event.direction[0]], reports[event.direction[1]]
     values = source.values[pair[event.direction[0]]], source.values[pair[event.direction[1]]]
-    estimate, n_reports = _counted(*shown, claim)
     return Verdict(
-        source.name, claim, bound, 1 - failure, values, event.rule, hits_, tested, n, estimate, n_reports,
+        source.name, claim, bound, 1 - failure, values, event.rule, hits_, tested, n,
         tuple(_remarks(values, shown, bound > claim.epsilon + _TOLERANCE)),
     )  # fmt: skip
 
@@ -189,24 +181,6 @@ def _pilot_score(first: Columns, second: Columns, n: int, claim: PrivacyClaim, f
 
 def _join(old: Columns, new: Columns) -> Columns:
     return {name: np.concatenate([old[name], column]) for name, column in new.items()} if old else new
-
-
-def _counted(first: Columns, second: Columns, claim: PrivacyClaim) -> tuple[float | None, int]:
-    """Loss of the frequencies of reports, if there are few distinct ones; reports that are rare are pooled."""
-    n = len(next(iter(first.values())))
-    codes = np.zeros(2 * n, dtype=np.int64)
-    for name in first:
-        both = np.concatenate([first[name], second[name]])
-        seen, code = np.unique(both.astype(str) if both.dtype == object else both, return_inverse=True)
-        if seen.size > _MOST_REPORTS:
-            return None, seen.size
-        distinct, codes = np.unique(codes * seen.size + code, return_inverse=True)
-        if distinct.size > _MOST_REPORTS:
-            return None, distinct.size
-    counts = np.array([np.bincount(part, minlength=int(codes.max()) + 1) for part in (codes[:n], codes[n:])])
-    rare = counts.sum(axis=0) < _POOLED
-    kept = np.column_stack([counts[:, ~rare], counts[:, rare].sum(axis=1)]) if rare.any() else counts
-    return claim.of_frequencies(kept[0] / n, kept[1] / n), counts.shape[1]
 
 
 def joint_bound(
