@@ -111,9 +111,9 @@ def test_a_limit_that_holds_at_all_times_is_exceeded_as_rarely_as_stated():
 
 
 def test_label_inference_stops_when_it_has_decided():
-    decided = inference_audit(NearestOfRawLabels, 1.0, seed=3)
+    decided = inference_audit(NearestOfRawLabels, 1.0, seed=3, stop=True)
     assert decided.epsilon > 1.0 and decided.guesses < 60
-    honest = inference_audit(Nearest, 1.0, trainings=60, seed=3)
+    honest = inference_audit(Nearest, 1.0, trainings=60, seed=3, stop=True)
     assert honest.epsilon <= 1.0 and honest.guesses == 60
 
 

@@ -10,6 +10,7 @@ from scipy.optimize import brentq
 from scipy.special import betaln, xlog1py, xlogy
 from scipy.stats import binom
 
+from lpbench.audit.empirical import clopper_pearson
 from lpbench.audit.learner.training import Maker, Protects, fitted, pairs, scores
 from lpbench.seeds import Streams
 
@@ -98,12 +99,13 @@ def inference_audit(
     trainings: int = N_TRAININGS,
     seed: int = 0,
     failure: float = 1e-3,
+    stop: bool = False,
 ) -> LearnerBound:
     """Bound a learner's loss from below by guessing one record's coin in many independent trainings.
 
     The sample is one target, far from 20 other records that are the same in every training. An epsilon-private
     learner lets a fair coin be guessed with probability e^epsilon / (e^epsilon + 1) at most; the share guessed right
-    is bounded by :func:`anytime_lower`, so that the trainings end when the claim is refuted.
+    is bounded by Clopper and Pearson's limit or, with ``stop``, by :func:`anytime_lower`.
     """
     streams = Streams(seed)
     others, labels = pairs(streams.generator("others"), N_OTHERS, protects)
@@ -119,9 +121,12 @@ def inference_audit(
         model = fitted(make(epsilon, int(streams.generator("training", number=n - 1).integers(2**31))), X, y)
         score = float(scores(model, target, answers)[0]) or toss.random() - 0.5
         right += bool((score > 0) == (coin == 1))
-        bound = _loss(anytime_lower(right, n, failure))
-        if bound > epsilon:
-            break
+        if stop:
+            bound = _loss(anytime_lower(right, n, failure))
+            if bound > epsilon:
+                break
+    if not stop:
+        bound = _loss(float(clopper_pearson(right, n, failure)[0]))
     return LearnerBound("inference", bound, failure, right, n)
 
 
