@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass, replace
+from dataclasses import dataclass, replace
 
 from lpbench.analysis.claims import FAILS, NO_VERDICT, NOT_PRINTED, POWER, Check, Claim, Judged, judge, weakest
 from lpbench.analysis.instances import KEY
-from lpbench.analysis.rates import Interval
 from lpbench.errors import NotRunError
-from lpbench.experiments.fingerprint import canonical_json, source_hash, versions
 from lpbench.reporting.evidence import Evidence, Published
 from lpbench.reporting.paper import Paper, paper_of, papers
 
@@ -85,11 +82,11 @@ def _verdict(
     results, published = evidence[name]
     results.consulted.clear()
     try:
-        ours = _judge(check, results, judges)
+        ours = judge(check, tuple(check.find(results)), judges)
     except NotRunError as missing:
         return CheckVerdict(check, name, reason=str(missing))
     try:
-        printed = _judge(check, published)
+        printed = judge(check, tuple(check.find(published)), False)
     except NotRunError:
         printed = None
     why = _no_verdict(check, ours, results)
@@ -97,25 +94,6 @@ def _verdict(
     causes = _causes(paper, ours) if here == FAILS else []
     return CheckVerdict(check, name, printed, ours, printed.outcome if printed else NOT_PRINTED, here,
                         why or ours.reason, "; ".join(causes))  # fmt: skip
-
-
-def _judge(check: Check, source: Evidence, judges_power: bool = False) -> Judged:
-    """Run a check, or take what an earlier report found from the same numbers by the same code."""
-    instances = tuple(check.find(source))
-    code = [source_hash("lpbench.analysis.claims"), versions()]
-    rule = [asdict(check.region), check.quantifier, check.effect, judges_power]
-    digest = hashlib.sha256(canonical_json(code + rule).encode())
-    for i in instances:
-        about = [i.name, i.statistic, i.arguments, i.silent, i.cells.keys, i.cells.samples.shape]
-        digest.update(canonical_json(about).encode() + i.cells.samples.tobytes() + i.cells.step.tobytes())
-    key = digest.hexdigest()
-    if key not in source.known:
-        found = judge(check, instances, judges_power)
-        intervals = [astuple(interval) for interval in (*found.intervals, found.whole)]
-        source.known[key] = [intervals, found.outcome, found.stability, found.power, found.reason]
-    intervals, *rest = source.judged[key] = source.known[key]
-    *parts, whole = (Interval(*ends) for ends in intervals)
-    return Judged(instances, tuple(parts), whole, *rest)
 
 
 def _elsewhere(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -52,16 +51,13 @@ class Evidence:
         self.results, self.variants = Results(folder), variants
         #: Experiments that were asked for, in order; whoever wants to know which a check rests on clears it before.
         self.consulted: dict[str, None] = {}
-        #: Outcomes of checks by a hash of what they were judged from: those of an earlier report, and of this one.
-        self.known: dict[str, list[Any]] = {}
-        self.judged: dict[str, list[Any]] = {}
         self._curves: dict[str, tuple[Curve, ...]] = {}
         self._tables: dict[tuple, CellTable] = {}
 
     def under(self, variants: Collection[str]) -> Evidence:
         """The same results with other variants standing for their methods; files are read once."""
         other = Evidence(self.results.folder, variants)
-        other.results, other.known, other.judged = self.results, self.known, self.judged
+        other.results = self.results
         return other
 
     def summary(self, name: str, selection: str = "oracle") -> pd.DataFrame:
@@ -170,7 +166,7 @@ class Published(Evidence):
 
     def __init__(self, ours: Evidence):
         super().__init__(ours.results.folder, ours.variants)
-        self.results, self.known, self.judged, self._ours = ours.results, ours.known, ours.judged, ours
+        self.results, self._ours = ours.results, ours
 
     def _all(self, name: str) -> tuple[Curve, ...]:
         if name not in self._curves:

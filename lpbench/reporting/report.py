@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 import pandas as pd
@@ -27,8 +25,6 @@ from lpbench.reporting.paper import page_of, papers
 from lpbench.reporting.printed_names import in_print, method_title
 from lpbench.reporting.render import render
 
-#: Beside the claims: outcomes of their checks by what they were judged from; not committed.
-JUDGED = ".judged.json"
 #: How many methods that did not run are named; more are counted.
 NAMED = 3
 _STATUS = {
@@ -76,11 +72,8 @@ def write_report(
 
 def write_claims(results_dir: Path, folder: Path, about: Sequence[str] | None = None) -> None:
     """Decide the papers' claims, or those about some experiments, and write ``verdicts.csv`` and what is behind it."""
-    evidence, path = Evidence(results_dir), folder / JUDGED
-    with suppress(OSError, ValueError):
-        evidence.known = json.loads(path.read_text(encoding="utf-8"))
+    evidence = Evidence(results_dir)
     tabulate(decide_all(evidence) if about is None else decide_about(about, evidence)).write(folder)
-    write_text(json.dumps(evidence.judged), path)
 
 
 def in_order(entry: ReportEntry) -> list[tuple[int, str]]:

@@ -14,7 +14,6 @@ from lpbench.experiments import catalogue
 from lpbench.experiments.results import Results
 from lpbench.experiments.timing import is_measured
 from lpbench.paths import COMMITTED
-from lpbench.reporting import claims
 from lpbench.reporting.claim_files import read_claims, tabulate
 from lpbench.reporting.claims import decide_all
 from lpbench.reporting.evidence import Evidence
@@ -322,15 +321,6 @@ def test_two_replications_give_no_verdict(tmp_path):
     # work is counted from the plan: it is the same in every replication, and two are as good as a hundred
     work, memory = next(d.verdicts for d in decided if d.claim.name == "L18")
     assert (work.check.name, work.ours_outcome, memory.ours_outcome) == ("work", "holds", "holds")
-
-
-def test_a_verdict_on_the_same_numbers_is_not_bootstrapped_again(monkeypatch):
-    paper, first, again = next(p for p in papers() if p.name == "label_dp"), Evidence(COMMITTED), Evidence(COMMITTED)
-    expected = tabulate(claims.decide(paper, paper.claims, first))
-    again.known = json.loads(json.dumps(first.judged))
-    monkeypatch.setattr(claims, "judge", None)
-    found = tabulate(claims.decide(paper, paper.claims, again))
-    assert found.verdicts.equals(expected.verdicts) and found.instances.equals(expected.instances)
 
 
 def test_no_file_of_the_claims_holds_seconds(run):
