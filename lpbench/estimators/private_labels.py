@@ -98,6 +98,9 @@ class LabelDevice(Device[LabelQuestion]):
         """epsilon / split of each user."""
         return self._budgets(question)
 
+    def delta(self, question: LabelQuestion) -> float:
+        return 0.0
+
     def check(self, question: LabelQuestion) -> None:
         """The budget must be a number > 0, also where the label is public."""
         check_epsilon(question.epsilon)
