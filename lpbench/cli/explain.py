@@ -164,7 +164,7 @@ def _matching_cells(results: Path, dataset: str, method: str, epsilon: float) ->
     """Cells of one data set, method and budget: of the runs, else of the committed summary, which a checkout has."""
     runs: list[Row] = []
     committed: list[Row] = []
-    for folder, table in _summaries(results):
+    for folder, table in _summaries(results, dataset, Selector.parse(method).name):
         table = table[(table["epsilon"] == epsilon) & table["mean"].notna()]
         hit = table[
             [_is(d, dataset) and _is(m, method) for d, m in zip(table["dataset"], table["method"], strict=True)]
@@ -174,8 +174,8 @@ def _matching_cells(results: Path, dataset: str, method: str, epsilon: float) ->
     return runs or committed
 
 
-def _summaries(results: Path) -> Iterator[tuple[Path, pd.DataFrame]]:
-    """Summaries of a results folder, without MLflow's copies and without results folders inside it (``runs``)."""
+def _summaries(results: Path, dataset: str, method: str) -> Iterator[tuple[Path, pd.DataFrame]]:
+    """Summaries that may hold a cell, without MLflow's copies and without results folders inside it (``runs``)."""
     from lpbench.analysis import read_csv
     from lpbench.experiments.results import Results
 
@@ -184,8 +184,12 @@ def _summaries(results: Path) -> Iterator[tuple[Path, pd.DataFrame]]:
         if not any(folder.name in ("mlartifacts", RUNS) or (folder / "store").is_dir() for folder in between):
             yield path.parent, read_csv(path)
     for folder in (results, results / REPRODUCED):  # of some the scores alone are committed
-        absent = (a for a in Results(folder).finished() if not a.summary_file.is_file())
-        yield from ((a.folder, a.summary) for a in absent if a.summary is not None)
+        for a in Results(folder).finished():
+            # to summarise all that is committed takes seconds
+            held = (g for g in a.record["config"]["experiment"]["groups"] if any(_is(d, dataset) for d in g["dataset"]))
+            same = any(Selector.parse(m).name == method for g in held for m in g["method"])
+            if same and not a.summary_file.is_file() and a.summary is not None:
+                yield a.folder, a.summary
 
 
 def _narrowed(cells: list[Row], narrowing: dict[str, Any]) -> list[Row]:
