@@ -158,13 +158,7 @@ class Manifest:
         return None if bounds is None else (float(bounds[0]), float(bounds[1]))
 
     def feature_bounds(self, columns: Sequence[str]) -> np.ndarray:
-        """Stated bounds of the columns of the table: ndarray of shape (2, d).
-
-        Raises
-        ------
-        ConfigurationError
-            A column has none.
-        """
+        """Stated bounds of the columns of the table: ndarray of shape (2, d); refused where a column has none."""
         known = {**self.bounds.get("file", {}), **self.bounds.get("known", {})}
         for item in self.features:
             if isinstance(item, Mapping) and "one_hot" in item:
