@@ -33,8 +33,6 @@ class Message:
     # shape (n,); reports of n users who hold the protected value of that index, by the code the estimator runs
     send: Callable[[int, int, Streams], np.ndarray]
     fields: Sequence[Field] = ()  # the payload
-    round: int = 1
-    client: str = ""  # name of the device
 
     def losses(self) -> np.ndarray:
         """Largest log-ratio of the probabilities (densities) of a report, for all pairs of values."""
@@ -72,7 +70,6 @@ class Randomizer:
     is the sum of the messages' losses.
     """
 
-    name: str
     model: str  # key of :data:`lpbench.privacy.MODELS`: which part of the record the values are
     claimed: float  # epsilon that the method promises
     messages: Sequence[Message]
@@ -80,7 +77,6 @@ class Randomizer:
     delta: float = 0.0  # failure probability of the promise
     # shape (n_values, n_values); pairs that the promise covers; by default all
     neighbours: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), dtype=bool))
-    note: str = ""
 
     def __post_init__(self) -> None:
         if self.model not in MODELS:
@@ -95,14 +91,9 @@ class Randomizer:
         return np.where(self.neighbours, total, 0.0)
 
     @property
-    def rounds(self) -> int:
-        """Number of messages a user sends at different times."""
-        return max((message.round for message in self.messages), default=0)
-
-    @property
     def bits_up(self) -> float:
-        """Bits of the payload of all rounds, without padding to whole bytes."""
-        return sum(payload_bits(message.fields) for message in self.messages)
+        """Bits of the payload of all messages, without padding to whole bytes."""
+        return float(sum(payload_bits(message.fields) for message in self.messages))
 
     def sample(self, value: int, n: int, streams: Streams) -> np.ndarray:
         """Return the transcripts of ``n`` independent users who hold the given value: ndarray of shape (n, k).

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from lpbench.audit.accounting import neighbours, paid_answers
 from lpbench.audit.methods import recorded_users, settings
-from lpbench.audit.randomizers import Message, Randomizer
+from lpbench.audit.randomizers import Message, Randomizer, message
 from lpbench.audit.recording import Asked, Recording
 from lpbench.audit.samples import planted
 from lpbench.estimators.base import LocalEstimator
@@ -55,8 +55,7 @@ def recorded_run(model: LocalEstimator, epsilon: float) -> RecordedRun:
     values = planted(sample.records, user, *public)
     messages = [_message(entry, k, user, values) for k, entry in enumerate(paid) if user in entry.users]
     n_values = len(values) if messages else 2
-    name = type(model).__name__
-    randomizer = Randomizer(name, spent.model, spent.epsilon, messages, n_values, spent.delta, note=spent.note)
+    randomizer = Randomizer(spent.model, spent.epsilon, messages, n_values, spent.delta)
     return RecordedRun(randomizer, spent, devices, shortcuts)
 
 
@@ -74,7 +73,9 @@ def _message(entry: Asked, number: int, user: int, values: Records) -> Message:
     """One answer of a user as a message, for each value that the user might hold."""
     place = int(np.flatnonzero(entry.users == user)[0])
     if entry.kind == "release":
-        return _released(entry, place, number, values)
+        # of data sets that differ in the record of the user
+        inputs = neighbours(entry, place, values)
+        return message(entry.device.mechanism(entry.question), inputs, "release", number=number)
     device = entry.device
 
     def asked(n: int) -> Any:
@@ -86,15 +87,4 @@ def _message(entry: Asked, number: int, user: int, values: Records) -> Message:
 
     mechanism, inputs = device.law(asked(len(values)), values)
     fields = device.fields(entry.question)
-    return Message(mechanism, np.asarray(inputs), send, fields, number + 1, client=type(device).__name__)
-
-
-def _released(entry: Asked, place: int, number: int, values: Records) -> Message:
-    """A release, for data sets that differ in the record of one user."""
-    inputs, mechanism = neighbours(entry, place, values), entry.device.mechanism(entry.question)
-
-    def send(value: int, n: int, streams: Streams) -> np.ndarray:
-        rng = streams.generator("release", number=number)
-        return np.asarray(mechanism.randomize(np.repeat(inputs[value][None], n, axis=0), rng))
-
-    return Message(mechanism, inputs, send, (), number + 1, client=type(entry.device).__name__)
+    return Message(mechanism, np.asarray(inputs), send, fields)

@@ -7,7 +7,7 @@ import importlib.util
 import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from lpbench.audit import mutants
@@ -19,11 +19,10 @@ from lpbench.audit.known_bad import KNOWN_BAD, KNOWN_GOOD
 from lpbench.audit.methods import complaints
 from lpbench.audit.mutants import MutantRow
 from lpbench.audit.randomizers import exact_loss
-from lpbench.audit.recorded import recorded_run
+from lpbench.audit.recorded import randomizer_of, recorded_run
 from lpbench.estimators.base import LocalEstimator
 from lpbench.experiments import catalogue
 from lpbench.paths import own_folders
-from lpbench.privacy.payload import payload_bits
 from lpbench.seeds import Streams
 
 #: Budget of the audit, and the probability that anything that keeps its promise is accused, over all rows together.
@@ -45,13 +44,13 @@ class AuditRow:
     exact_epsilon: float  # spent at most
     lower_bound: float  # spent at least, as sampling proves
     confidence: float  # probability that ``lower_bound`` is one
-    rounds: int
-    bits_up: float  # per user, in the small sample of the audit
-    bits_down: float  # per user, in the small sample of the audit
-    delta: float = field(default=0.0)
-    note: str = field(default="")
-    devices: str = field(default="")  # what was asked
-    shortcuts: str = field(default="")  # which answers are drawn by the exact law of the sums
+    rounds: int = 0
+    bits_up: float = 0.0  # per user, in the small sample of the audit
+    bits_down: float = 0.0  # per user, in the small sample of the audit
+    delta: float = 0.0
+    note: str = ""
+    devices: str = ""  # what was asked
+    shortcuts: str = ""  # which answers are drawn by the exact law of the sums
 
     @property
     def slack(self) -> float:
@@ -114,7 +113,7 @@ def import_bits(known: Mapping[tuple[str, float], float]) -> None:
 
 def bits_of(model: LocalEstimator, epsilon: float) -> float:
     """As :func:`report_bits`, of an estimator."""
-    return float(sum(payload_bits(m.fields) for m in recorded_run(model, epsilon).randomizer.messages))
+    return randomizer_of(model, epsilon).bits_up
 
 
 def method_complaints(selector: str) -> list[str]:
@@ -166,11 +165,8 @@ def audit(kind: str, name: str, samples: int, seed: int) -> AuditRow:
     if randomizer.messages:
         bound = lower_bound(randomizer, samples, Streams(seed).child("audit", kind=kind, name=name), failure)
     if spent is None:
-        sizes = randomizer.rounds, randomizer.bits_up, 0.0
-        return AuditRow(
-            name, randomizer.model, randomizer.claimed, exact.epsilon, bound.epsilon, bound.confidence, *sizes,
-            randomizer.delta, randomizer.note,
-        )  # fmt: skip
+        losses = randomizer.claimed, exact.epsilon, bound.epsilon, bound.confidence
+        return AuditRow(name, randomizer.model, *losses, delta=randomizer.delta)
     loss = math.inf if spent.model == "none" else exact.epsilon
     return AuditRow(
         name, spent.model, spent.epsilon, loss, bound.epsilon, bound.confidence, spent.rounds, spent.bits_up,

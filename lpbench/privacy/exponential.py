@@ -82,11 +82,6 @@ class Exponential(Mechanism):
             raise DataError(f"inputs of {self} have shape {np.shape(inputs)}; a user has a score for each candidate")
         check_spread(inputs, self.range_sensitivity, self, lambda rows: np.ptp(rows, axis=1))
 
-    @property
-    def bits(self) -> float:
-        """64: the index of the candidate."""
-        return 64.0
-
     def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return the drawn indices, shape (...), for scores of shape (..., K)."""
         return exponential_choices(values, self.coefficient, rng.gumbel(size=np.shape(values)))

@@ -17,7 +17,7 @@ from scipy.special import erfcx, ndtr
 
 from lpbench.checks import check_number
 from lpbench.privacy.mechanism import (
-    ContinuousMechanism,
+    AdditiveMechanism,
     check_epsilon,
     check_scale,
     check_sensitivity,
@@ -85,7 +85,7 @@ def _log_delta(epsilon: float, mu: float) -> float:
 
 
 @dataclass(frozen=True)
-class Gaussian(ContinuousMechanism):
+class Gaussian(AdditiveMechanism):
     """Add independent N(0, sigma^2) noise to every coordinate of a user's vector.
 
     Parameters
@@ -120,19 +120,9 @@ class Gaussian(ContinuousMechanism):
         """Exact delta at another ``epsilon`` >= 0, between any two users."""
         return gaussian_delta(epsilon, self.sigma, self.sensitivity) if self.sigma > 0 else 1.0
 
-    @property
-    def epsilon(self) -> float:
-        """Exact epsilon at ``delta`` between any two users."""
-        return self.privacy_map(self.sensitivity)
-
     def check_inputs(self, inputs: np.ndarray) -> None:
-        """Two users' vectors may differ by the sensitivity."""
+        """Two users' vectors may differ by the sensitivity, in L2."""
         check_spread(inputs, self.sensitivity, self, lambda rows: np.linalg.norm(rows, axis=1))
-
-    @property
-    def bits(self) -> float:
-        """64 for each coordinate."""
-        return 64.0
 
     def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return values + noise, shape of ``values``."""

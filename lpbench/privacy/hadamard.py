@@ -58,11 +58,6 @@ class HadamardResponse(CategoryMechanism):
         return int(truthful_units(self.budget, 0.5 / self.blocks))
 
     @property
-    def bits(self) -> float:
-        """log2 of the number of reports."""
-        return math.log2(self.n_reports)
-
-    @property
     def noise_variance(self) -> float:
         """Variance that one user adds to the estimate of the count of another category, on average over categories."""
         share, m = self.told / UNITS, self.n_categories

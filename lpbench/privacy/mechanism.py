@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from lpbench.checks import check_number, check_whole
 from lpbench.errors import ConfigurationError, DataError
 from lpbench.privacy.exact import draw_whole, log_law, whole_epsilon, whole_rows
-from lpbench.privacy.payload import Field, Integers, Reals
+from lpbench.privacy.payload import Field, Integers, Reals, payload_bits
 
 #: Budgets beyond which doubles cannot tell a report's law from that of no budget, or of no noise.
 LEAST_EPSILON, MOST_EPSILON = 1e-15, 1e15
@@ -81,7 +81,7 @@ class Mechanism(ABC):
     delta : float
         Failure probability; 0 for pure mechanisms.
     bits : float
-        Bits of one report (64 for each real number; of one entry where entries are randomised independently).
+        Bits of the payload of one report, or of one entry where entries are randomised independently.
     discrete : bool
         Whether reports lie on a public list or grid whatever the value. The low-order bits of any other report, a
         floating-point number with noise, can give its value away (Mironov 2012): its stated loss is that of real
@@ -97,9 +97,9 @@ class Mechanism(ABC):
         """Exact epsilon of one report."""
 
     @property
-    @abstractmethod
     def bits(self) -> float:
-        """Bits of one report."""
+        """Bits of the payload of one report."""
+        return float(payload_bits(self.fields()))
 
     @abstractmethod
     def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -159,11 +159,6 @@ class Channel(FiniteMechanism):
     def epsilon(self) -> float:
         """Exact epsilon of one report."""
         return whole_epsilon(self._units)
-
-    @property
-    def bits(self) -> float:
-        """Bits of one report."""
-        return math.log2(self.probabilities.shape[1])
 
     def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return the users' reports, int ndarray of the shape of ``values`` (rows of the table)."""
@@ -285,11 +280,6 @@ class AdditiveMechanism(ContinuousMechanism):
     def epsilon(self) -> float:
         """Exact epsilon between any two users."""
         return self.privacy_map(self.sensitivity)
-
-    @property
-    def bits(self) -> float:
-        """64 for each entry: a real number, or its index on a grid."""
-        return 64.0
 
     def check_inputs(self, inputs: np.ndarray) -> None:
         """Two users' numbers may differ by the sensitivity."""

@@ -82,11 +82,6 @@ class NumberChannel(FiniteMechanism):
         """The number of an output."""
         return (Integers(len(self.outputs), columns),)
 
-    @property
-    def bits(self) -> float:
-        """log2 of the number of reports."""
-        return math.log2(len(self.outputs))
-
     @cached_property
     def _units(self) -> np.ndarray:
         return whole_rows(np.array(self.log_table))

@@ -109,11 +109,6 @@ class Piecewise(_UnitMechanism):
             return math.inf
         return whole_epsilon(np.array([self.weights, self.weights[::-1]]))
 
-    @property
-    def bits(self) -> float:
-        """log2 of the number of points."""
-        return math.log2(CELLS)
-
     def noise_variance(self, values: ArrayLike) -> np.ndarray:
         """Variance of the reports of users who hold the given numbers, that of the rounding included."""
         values = np.asarray(values, dtype=np.float64)
@@ -217,11 +212,6 @@ class Hybrid(_UnitMechanism):
             return math.inf
         two = whole_epsilon(np.array([self.weights, self.weights[::-1]]))
         return max(two, self.piecewise.epsilon) if self.share > 0 else two
-
-    @property
-    def bits(self) -> float:
-        """log2 of the number of points."""
-        return math.log2(CELLS + 2) if self.share > 0 else 1.0
 
     def noise_variance(self, values: ArrayLike) -> np.ndarray:
         """Variance of the reports of users who hold the given numbers."""

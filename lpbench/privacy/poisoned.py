@@ -34,8 +34,6 @@ DEFENCES = ("none", "clip", "median")
 BEYOND, PARTS = 1e-6, 9
 #: Honest reports among which a liar chooses; numbers in all reports drawn for that; what stands for "without bound".
 TRIED, _MOST_NUMBERS, _HUGE = 64, 10_000_000, 1e9
-#: Mechanisms that add noise, whose reports have no end.
-_ADDITIVE = (AdditiveMechanism, Gaussian)
 
 
 @dataclass(frozen=True)
@@ -173,7 +171,7 @@ class PoisonedUsers(SimulatedUsers):
             device.mechanism(question),
             self.y_range if self.classes is None else (0, len(self.classes) - 1),
         )
-        clipped = self._liars.defence == "clip" and isinstance(mechanism, _ADDITIVE)
+        clipped = self._liars.defence == "clip" and isinstance(mechanism, AdditiveMechanism)
         if not clipped or ends is None or not np.isfinite(ends).all():
             return reports
         records = self._records.take(users)
@@ -204,7 +202,7 @@ def worst_reports(device: Device[Any], question: Any, lie: Records, opposite: Re
     mechanism = device.mechanism(question)
     claimed, against = (np.asarray(device.inputs(records, question)) for records in (lie, opposite))
     towards = claimed.astype(float) - against
-    if isinstance(mechanism, _ADDITIVE) and mechanism.epsilon < math.inf:
+    if isinstance(mechanism, AdditiveMechanism) and mechanism.epsilon < math.inf:
         [field] = device.fields(question)[:1]
         huge = field.reach * field.step if isinstance(field, GridPoints) else _HUGE * (1.0 + quantile(mechanism))
         bounded = claimed + np.sign(towards) * huge
@@ -246,7 +244,7 @@ def worst_influence(mechanism: Any) -> float:
         return 1.0
     if isinstance(mechanism, PrivUnitG):
         return math.inf
-    if isinstance(mechanism, _ADDITIVE):
+    if isinstance(mechanism, AdditiveMechanism):
         grid = mechanism.fields()[0]
         return 2.0 * grid.reach * grid.step / mechanism.sensitivity if isinstance(grid, GridPoints) else math.inf
     if hasattr(mechanism, "bound"):

@@ -5,7 +5,6 @@ Source: Ghazi et al. (2021), Deep learning with label differential privacy (RRWi
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -94,11 +93,6 @@ class PriorResponse(CategoryMechanism):
     def privacy_map(self, distance: float = 1) -> float:
         """Exact epsilon between two categories (distance 1) or a category and itself (0)."""
         return float(self.budget) if distance and len(self.shown) > 1 else 0.0
-
-    @property
-    def bits(self) -> float:
-        """log2 of the number of categories that are reported."""
-        return math.log2(len(self.shown))
 
     def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return reported categories, for categories of shape (n,)."""

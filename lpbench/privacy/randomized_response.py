@@ -137,11 +137,6 @@ class RandomizedResponse(FiniteMechanism):
         """Exact epsilon between any two users."""
         return self.privacy_map(self.changed_bits)
 
-    @property
-    def bits(self) -> float:
-        """One for each bit."""
-        return 1.0
-
     def fields(self, columns: int = 1) -> tuple[Field, ...]:
         """Bits."""
         return (Integers(2, columns),)
@@ -222,11 +217,6 @@ class BitVector(CategoryMechanism):
         """The randomised response of one bit."""
         return RandomizedResponse.for_budget(self.budget, changed_bits=2)
 
-    @property
-    def bits(self) -> float:
-        """One for each category."""
-        return float(self.n_categories)
-
     def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return boolean reports of shape (n, n_categories) for categories of shape (n,)."""
         values = self.check_values(values)
@@ -270,11 +260,6 @@ class GRR(CategoryMechanism):
     n_categories : int
         Number of categories m.
     """
-
-    @property
-    def bits(self) -> float:
-        """log2 of the number of categories."""
-        return math.log2(self.n_categories)
 
     def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return reported categories, shape of ``values``."""

@@ -122,11 +122,6 @@ class SubsetSelection(CategoryMechanism):
         return (Integers(self.n_categories, self.size * columns),)
 
     @property
-    def bits(self) -> float:
-        """log2 of the number of subsets."""
-        return math.log2(math.comb(self.n_categories, self.size))
-
-    @property
     def probabilities(self) -> tuple[float, float]:
         """p and q of :func:`subset_probabilities`."""
         keep, other = subset_probabilities(self.n_categories, self.size, self.budget)

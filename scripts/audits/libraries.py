@@ -89,7 +89,7 @@ def audit_library(key: str, epsilon: float, samples: int = SAMPLES, seed: int = 
             return np.array([np.ravel(report(value, rng)) for _ in range(n)], dtype=np.float64)
 
     message = Message(GRR(epsilon, 2), np.arange(2), send)
-    randomizer = Randomizer(key, "ldp", epsilon, [message], 2, delta=subject.delta)
+    randomizer = Randomizer("ldp", epsilon, [message], 2, delta=subject.delta)
     bound = lower_bound(randomizer, samples, Streams(seed).child("library", name=key), FAILURE, pair=(0, 1)).epsilon
     verdict = "exceeds" if bound > epsilon else "within"
     return line | {"lower_bound": bound, "samples": samples, "failure": FAILURE, "verdict": verdict,

@@ -152,7 +152,7 @@ def _two_bits(epsilon: float, own: float, other: float) -> Randomizer:
 
 
 def _channel(epsilon: float, table: np.ndarray) -> Randomizer:
-    return Randomizer("", "ldp", epsilon, [message(Channel(table), np.arange(len(table)), "report")], len(table))
+    return Randomizer("ldp", epsilon, [message(Channel(table), np.arange(len(table)), "report")], len(table))
 
 
 def noisy_labels(y: np.ndarray, scale: float, rng: np.random.Generator) -> np.ndarray:

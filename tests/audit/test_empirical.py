@@ -32,7 +32,7 @@ def category(channel, delta=0.0):
     def send(value, n, streams):
         return streams.generator("report").choice(channel.shape[1], size=n, p=channel[value])
 
-    return Randomizer("", "ldp", 1.0, [Message(GRR(1.0, 2), np.zeros(len(channel), int), send)], len(channel), delta)
+    return Randomizer("ldp", 1.0, [Message(GRR(1.0, 2), np.zeros(len(channel), int), send)], len(channel), delta)
 
 
 @pytest.mark.parametrize("hits", [0, 1, 37, 99, 100])
@@ -90,7 +90,7 @@ def test_joint_events_of_several_messages_are_found():
         rng = streams.generator("report")
         return (rng.random((n, 2)) < 1 / (1 + math.exp(-0.8))) ^ bool(value)
 
-    randomizer = Randomizer("", "ldp", 1.0, [Message(GRR(0.8, 2), np.arange(2), send)], 2)
+    randomizer = Randomizer("ldp", 1.0, [Message(GRR(0.8, 2), np.arange(2), send)], 2)
     assert 1.3 < lower_bound(randomizer, 50_000, Streams(3), FAILURE).epsilon <= 1.6
 
 
@@ -98,7 +98,7 @@ def test_nothing_is_found_where_there_is_nothing():
     for seed in range(5):
         bound = lower_bound(category([[0.2, 0.8], [0.2, 0.8]]), 20_000, Streams(seed), FAILURE)
         assert bound.epsilon == 0
-    never = Randomizer("", "ldp", 1.0, [Message(Laplace(1.0), np.zeros(2), lambda v, n, s: np.zeros(n))], 2)
+    never = Randomizer("ldp", 1.0, [Message(Laplace(1.0), np.zeros(2), lambda v, n, s: np.zeros(n))], 2)
     assert lower_bound(never, 1000, Streams(0), FAILURE).epsilon == 0
 
 
@@ -114,7 +114,7 @@ def test_gaussian_noise_is_within_its_epsilon_and_delta():
     message = Message(
         mechanism, np.array([0.0, 1.0]), lambda v, n, s: mechanism.randomize(np.full(n, float(v)), s.generator("x"))
     )
-    bound = lower_bound(Randomizer("", "ldp", 1.0, [message], 2, delta=0.01), 100_000, Streams(0), FAILURE)
+    bound = lower_bound(Randomizer("ldp", 1.0, [message], 2, delta=0.01), 100_000, Streams(0), FAILURE)
     assert 0.6 < bound.epsilon <= 1.0
 
 

@@ -76,11 +76,11 @@ def test_composition_adds_up_to_the_product_channel():
 def test_only_neighbours_count():
     chain = np.abs(np.subtract.outer(np.arange(4), np.arange(4))) == 1
     message = Message(Laplace(1.0), np.arange(4.0), lambda v, n, streams: np.zeros(n))
-    everybody = Randomizer("", "ldp", 3.0, [message], 4)
-    neighbours = Randomizer("", "cdp", 1.0, [message], 4, neighbours=chain)
+    everybody = Randomizer("ldp", 3.0, [message], 4)
+    neighbours = Randomizer("cdp", 1.0, [message], 4, neighbours=chain)
     assert exact_loss(everybody).epsilon == 3 and set(exact_loss(everybody).pair) == {0, 3}
     assert exact_loss(neighbours).epsilon == 1
-    assert exact_loss(Randomizer("", "ldp", 0.0, [], 2)).epsilon == 0
+    assert exact_loss(Randomizer("ldp", 0.0, [], 2)).epsilon == 0
 
 
 def test_what_cannot_be_audited_says_so():
@@ -93,4 +93,4 @@ def test_what_cannot_be_audited_says_so():
     with pytest.raises(TypeError, match="no exact audit for Odd"):
         message_losses(Odd(), np.zeros(2))
     with pytest.raises(ValueError, match="model="):
-        Randomizer("", "hope", 1.0, [], 2)
+        Randomizer("hope", 1.0, [], 2)

@@ -20,6 +20,7 @@ import numpy as np
 
 from lpbench.audit.black_box.reports import Columns, to_columns
 from lpbench.audit.black_box.values import MOST_VALUES
+from lpbench.audit.randomizers import repeat
 from lpbench.datasets.archives import MOST, check_size
 from lpbench.datasets.readers import read_table
 from lpbench.errors import CellTimeout, ConfigurationError, DataError, foreign
@@ -78,7 +79,7 @@ class CallableSource(Source):
         try:
             with foreign(f"{self.name} failed on value {given!r}"), time_limit(max(self.left, 1e-3)):
                 if self.vectorised:
-                    reports = self.function(_repeated(given, n), *extra)
+                    reports = self.function(repeat(given, n), *extra)
                 else:
                     reports = []
                     for done in range(n):  # noqa: B007 (the message of a time limit says how far it came)
@@ -180,11 +181,6 @@ def _parameters(function: Callable[..., Any]) -> list[str]:
     except (TypeError, ValueError):
         return ["value", "rng"]
     return [p.name for p in parameters if p.kind is not p.VAR_KEYWORD and (p.default is p.empty or p.name == "rng")]
-
-
-def _repeated(value: Any, n: int) -> np.ndarray:
-    array = np.asarray(value)
-    return np.repeat(array[None], n, axis=0)
 
 
 class FixedSource(Source):

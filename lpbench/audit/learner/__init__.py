@@ -20,26 +20,8 @@ References
    label inference attacks", 2024: the label-inference advantage.
 """
 
-from lpbench.audit.learner.bounds import (
-    PROVES,
-    LearnerBound,
-    anytime_lower,
-    canary_audit,
-    inference_audit,
-    one_run_epsilon,
-)
+from lpbench.audit.learner.bounds import PROVES, anytime_lower, canary_audit, inference_audit, one_run_epsilon
 from lpbench.audit.learner.leak import leak_test
-from lpbench.audit.learner.training import Maker, Protects, load_learner
+from lpbench.audit.learner.training import load_learner
 
-__all__ = [
-    "PROVES",
-    "LearnerBound",
-    "Maker",
-    "Protects",
-    "anytime_lower",
-    "canary_audit",
-    "inference_audit",
-    "leak_test",
-    "load_learner",
-    "one_run_epsilon",
-]
+__all__ = ["PROVES", "anytime_lower", "canary_audit", "inference_audit", "leak_test", "load_learner", "one_run_epsilon"]

@@ -72,11 +72,6 @@ class LevelReport(Mechanism):
         """Exact epsilon of the report: the ends of the interval are not rounded."""
         return self.response.epsilon
 
-    @property
-    def bits(self) -> float:
-        """log2 of the number of categories."""
-        return self.response.bits
-
     def fields(self, columns: int = 1) -> tuple[Field, ...]:
         """A category."""
         return self.response.fields(columns)
