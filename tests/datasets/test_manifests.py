@@ -24,12 +24,6 @@ REAL = [name for name in list_datasets() if not load_manifest(name).synthetic]
 SYNTHETIC = [name for name in list_datasets() if load_manifest(name).synthetic]
 
 
-def test_the_papers_data_sets_are_all_there():
-    assert set(H_NAMES + L_NAMES) <= set(REAL)
-    assert {"diabetes_progression", "breast_cancer"} <= set(REAL)
-    assert {"sine_sum", "posterior_drift", "range_known", "range_estimated", "range_unknown"} <= set(SYNTHETIC)
-
-
 @pytest.mark.parametrize("name", REAL)
 def test_real_manifests_are_complete(name):
     manifest = load_manifest(name)
@@ -112,7 +106,6 @@ def test_mask_files_state_the_defaults_of_the_functions():
         ({"sources": [{"kind": "ftp"}]}, "unknown kind 'ftp': known: embedded, file"),
         ({"sources": [{"kind": "uci", "id": 1, "files": {"data": "a"}}]}, "key 'archive' is missing"),
         ({"sources": [{"kind": "embedded", "loader": "os:system"}]}, "loader='os:system' must be one of sklearn"),
-        ({"fingerprint": {"feature": 2}}, "fingerprint: unknown key 'feature'"),
         ({"metric": "profit"}, "metric='profit' must be one of mse"),
         ({"role": "secret"}, "role='secret' must be one of development, conclusions, sealed"),
         ({"bounds": {"size": [0, 1]}}, "bounds"),

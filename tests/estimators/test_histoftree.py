@@ -17,6 +17,7 @@ from lpbench.privacy import Records, SimulatedUsers
 from lpbench.privacy.users import answer_streams
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
+from tests.estimators.loops import loop_of_fits
 
 RANGE = (-4.0, 8.0)
 
@@ -31,11 +32,6 @@ def sample(n=200, d=5, mask="personalized", seed=0, **mask_params):
 def problem(mask="personalized", n=120, m=60, **mask_params):
     X, y, _ = sample(n + m, seed=1)
     return Problem(X[:n], y[:n], X[n:], y[n:], sample(n, mask=mask, **mask_params)[2], y_range=RANGE)
-
-
-def loop(model, scenario, budgets, grid, streams):
-    """Scores of one fit for every budget and point."""
-    return model.refitted(model.task(scenario, streams), budgets, grid).values
 
 
 @pytest.mark.parametrize("rule", ["max_edge", "cart", "random"])
@@ -105,7 +101,7 @@ def test_a_sweep_shares_cells_that_are_equal(rule, partly):
     scenario = replace(scenario, mask=mask)
     grid = {"depth": [0, 2, 4], "bins": [1, 2, 3], "n_grid_features": [0, 1, 2, 3]}
     arguments = (scenario, [0.7, 4.0], grid, Streams(3))
-    expected = loop(model, *arguments)
+    expected = loop_of_fits(model, *arguments)
     assert np.allclose(model.sweep(*arguments).values, expected, rtol=1e-9, atol=1e-9)
     by_point = expected.reshape(2, 3, 3, 4)  # budget, bins, depth, n_grid_features
     assert (by_point[:, :, :, 0] == by_point[:, :1, :, 0]).all(), "without grid features there is one cell"
@@ -118,7 +114,7 @@ def test_a_cell_of_the_tree_holds_enough_users(rule, mask):
     grid = {"min_samples_leaf": [1, 20, 10_000], "depth": [0, 4], "bins": [1, 2]}
     arguments = (scenario, [2.0], grid, Streams(3))
     swept = model.sweep(*arguments).values
-    assert np.allclose(swept, loop(model, *arguments), rtol=1e-9, atol=1e-9)
+    assert np.allclose(swept, loop_of_fits(model, *arguments), rtol=1e-9, atol=1e-9)
     of = {tuple(point[name] for name in grid): value for point, value in zip(expand_grid(grid), swept[0], strict=True)}
     assert all(of[10_000, 4, bins] == of[10_000, 0, bins] for bins in (1, 2)), "more users than there are: no cut"
     for least in (1, 20):
@@ -147,7 +143,7 @@ CONSTANTS = {"constants": ["paper", "tight"]}
 def test_grids_over_other_parameters_are_swept_too(model, mask, grid):
     arguments = problem(mask), [0.7, 4.0], grid, Streams(3)
     model = clone(model).set_params(y_range=RANGE)
-    assert np.allclose(model.sweep(*arguments).values, loop(model, *arguments), rtol=1e-9, atol=1e-9)
+    assert np.allclose(model.sweep(*arguments).values, loop_of_fits(model, *arguments), rtol=1e-9, atol=1e-9)
 
 
 def test_discrete_labels_lie_on_the_grid():

@@ -10,7 +10,7 @@ from scipy.stats import binned_statistic_dd, ks_2samp
 from lpbench.estimators import PHIST, Hist
 from lpbench.estimators.baselines import grid_sums
 from lpbench.estimators.baselines.grid_sums import NamedCells, NoisyGrid
-from lpbench.estimators.baselines.hist import GRID_CELL, GridCellQuestion, cell_questions
+from lpbench.estimators.baselines.hist import GRID_CELL, GridCellQuestion
 from lpbench.partitions import GridCells
 from lpbench.privacy import Laplace, Records
 from lpbench.privacy.users import Simulation
@@ -67,17 +67,6 @@ def test_summed_noise_has_the_law_of_the_sum_over_users():
 def test_partitions_have_noise_of_their_own():
     noise = [(hist(bins=t).histogram_.at(TEST) - hist(math.inf, bins=t).histogram_.at(TEST)) for t in (2, 3)]
     assert not np.isclose(*noise).any()
-
-
-def test_scales_spend_half_the_budget_each():
-    """The worst pair of users differs in its cell and has labels at both ends: its loss is epsilon, not less."""
-    epsilon, half_width = 1.3, 1.5
-    marginal, joint = (q.mechanism.scale for q in cell_questions(GridCells(2, 2), epsilon, Y_RANGE))
-    assert (marginal, joint) == (4 / epsilon, 4 * half_width / epsilon)
-    cells = Laplace(marginal, 2.0).log_density_ratio_sup([1, 0], [0, 1])
-    labels = Laplace(joint, 2 * half_width).log_density_ratio_sup([half_width, 0], [0, -half_width])
-    assert cells + labels == pytest.approx(epsilon)
-    assert Laplace(joint * 1.01, 2 * half_width).log_density_ratio_sup([half_width, 0], [0, -half_width]) < epsilon / 2
 
 
 def test_cells_that_are_not_stored_are_those_of_the_table(monkeypatch):

@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lpbench.datasets import make_problem
 from lpbench.estimators import LPCT
 from lpbench.estimators.base import expand_grid
 from lpbench.estimators.lpct import partition as lpct_partition
@@ -15,14 +14,9 @@ from lpbench.estimators.lpct.votes import VoteMechanism
 from lpbench.partitions.candidates import CandidateCuts
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
-from tests.estimators.loops import loop_of_fits
+from tests.estimators.loops import drift, fitted, loop_of_fits
 
 BUDGETS = [0.5, 4.0, math.inf]
-
-
-def drift(n_public=60, n_private=400, seed=0, **params):
-    sizes = {"n_private": n_private, "n_public": n_public, "n_test": 300}
-    return make_problem("posterior_drift", {**sizes, **params}, None, None, 0, seed)
 
 
 def three_classes(seed=0, outside=False):
@@ -31,10 +25,6 @@ def three_classes(seed=0, outside=False):
     X = rng.random((500, 3)) * spread
     y = np.array(["a", "b", "c"])[(X[:, 0] > 0.5).astype(int) + (rng.random(500) < 0.3 + 0.4 * (X[:, 1] > 0.5))]
     return Problem(X[:300], y[:300], X[300:440], y[300:440], X_public=X[440:], y_public=y[440:], metric="accuracy")
-
-
-def fitted(model, problem):
-    return model.fit(problem.X_train, problem.y_train, **problem.fit_arguments)
 
 
 def test_two_leaves_by_hand():

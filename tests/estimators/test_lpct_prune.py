@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from lpbench.datasets import make_problem
 from lpbench.estimators import LPCTPrune
 from lpbench.estimators.lpct.algorithm2 import Pruning, private_depth, query_depth
 from lpbench.estimators.lpct.statistics import NodeVotes, Query, judge
@@ -14,16 +13,7 @@ from lpbench.estimators.lpct.tables import Tables
 from lpbench.estimators.lpct.votes import VoteMechanism, noisy_votes
 from lpbench.privacy.users import answer_streams
 from lpbench.seeds import Streams
-from tests.estimators.loops import loop_of_fits
-
-
-def drift(n_public=60, n_private=3000, seed=0, **params):
-    sizes = {"n_private": n_private, "n_public": n_public, "n_test": 300}
-    return make_problem("posterior_drift", {**sizes, **params}, None, None, 0, seed)
-
-
-def fitted(model, problem):
-    return model.fit(problem.X_train, problem.y_train, **problem.fit_arguments)
+from tests.estimators.loops import drift, fitted, loop_of_fits
 
 
 def answered(model, problem, streams, deepest, size):
@@ -247,7 +237,7 @@ def test_depths():
 
 
 def test_guarantee_says_what_was_spent():
-    problem = drift()
+    problem = drift(n_private=3000)
     once = fitted(LPCTPrune(epsilon=2.0, random_state=0), problem)
     assert (once.guarantee_.epsilon, once.guarantee_.rounds) == (pytest.approx(2.0), 1)
     assert not once.flagged_
@@ -290,7 +280,7 @@ def test_second_query_is_a_plain_private_tree():
     ],
 )
 def test_sweep_is_the_loop_over_fits(model, grid):
-    problem, streams, budgets = drift(), Streams(9), [0.5, 8.0, math.inf]
+    problem, streams, budgets = drift(n_private=3000), Streams(9), [0.5, 8.0, math.inf]
     swept = model.sweep(problem, budgets, grid, streams).values
     np.testing.assert_array_equal(swept, loop_of_fits(model, problem, budgets, grid, streams))
 

@@ -21,7 +21,7 @@ from lpbench.experiments.plan import plan_experiment
 from lpbench.experiments.run import run_blocks
 from lpbench.experiments.store import Store
 from lpbench.privacy import MODELS
-from tests.experiments.helpers import block, cell, own_experiments
+from tests.experiments.helpers import block, own_experiments
 
 
 def experiment(**group):
@@ -170,10 +170,6 @@ def test_what_is_timed_is_one_fit_and_not_a_share_of_a_sweep():
     timed = [e for e in registry.experiments().values() if e.kind == "timing"]
     assert len(timed) == 2
     assert {entry.wanted.n_points for e in timed for entry in plan_experiment(e).entries} == {1}
-
-
-def test_single_cell_has_one_entry():
-    assert len(cell().entries) == 1
 
 
 def test_cells_that_an_experiment_leaves_out_are_not_run_and_say_why(tmp_path):

@@ -57,14 +57,6 @@ def test_flipped_byte_is_detected_or_harmless(stored):
     assert detected > 0.5 * len(intact) / 7
 
 
-def test_truncated_file_is_detected(stored):
-    store, b = stored
-    data = store.path(b.key).read_bytes()
-    store.path(b.key).write_bytes(data[: len(data) // 2])
-    with pytest.raises(CorruptBlockError, match="recomputed"):
-        store.read(b.key)
-
-
 def test_no_temporary_file_is_left(stored):
     store, _ = stored
     assert [p.name for p in store.root.rglob(".*")] == []

@@ -44,9 +44,11 @@ def test_wrapped_trees_are_scikit_learns_own():
         ("gini", DecisionTreeClassifier(max_depth=4, random_state=3)),
         ("entropy", DecisionTreeClassifier(criterion="entropy", max_depth=4, random_state=3)),
     ):
-        node = grow_cart(X, y, 4, criterion=criterion, seed=3).apply(points)
-        leaf = model.fit(X, y).apply(points)
-        assert ((node[:, None] == node) == (leaf[:, None] == leaf)).all()
+        tree, model = grow_cart(X, y, 4, criterion=criterion, seed=3), model.fit(X, y)
+        at_cuts = np.column_stack([rng.choice(tree.threshold[tree.feature >= 0], 500)] * 3).astype(np.float32)
+        for rows in (points, at_cuts):
+            node, leaf = tree.apply(rows), model.apply(rows)
+            assert ((node[:, None] == node) == (leaf[:, None] == leaf)).all()
 
 
 def reference(X, y, mask, depth, min_samples_leaf):

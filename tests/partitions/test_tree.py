@@ -103,17 +103,6 @@ def test_cells_contain_their_points_and_fill_the_box(tree, data):
     assert volume == pytest.approx(1.0)
 
 
-def test_wrapped_scikit_learn_tree_routes_like_scikit_learn(data):
-    X, y, _ = data
-    X = X.astype(np.float32).astype(float)
-    model = DecisionTreeRegressor(max_depth=5, random_state=0).fit(X, y)
-    tree = TreePartition.from_sklearn(model)
-    at_cuts = np.column_stack([np.random.default_rng(0).choice(tree.threshold[tree.feature >= 0], 500)] * 4)
-    for points in (X, np.random.default_rng(3).random((1000, 4)).astype(np.float32), at_cuts.astype(np.float32)):
-        same_leaf = model.apply(points)[:, None] == model.apply(points)
-        assert (same_leaf == (tree.apply(points)[:, None] == tree.apply(points))).all()
-
-
 def test_a_root_partitions_nothing():
     tree = grow_max_edge(np.empty((5, 0)), np.arange(5.0), 4)
     assert tree.n_nodes == 1 and tree.max_depth == 0

@@ -44,7 +44,7 @@ NOT_COUNTED = {"Laplace", "Gaussian", "Staircase", "PrivUnitG", "SignedPrivUnitG
 COUNTED = {"RandomizedResponse", "BitVector", "GRR", "PriorResponse", "SubsetSelection", "HadamardResponse", "Channel",
            "NumberChannel", "Piecewise", "Hybrid", "DiscreteLaplace"}  # fmt: skip
 EPSILONS = [1e-9, 1e-3, 0.1, 1.0, 5.0, 20.0, 50.0, 700.0]
-SIZES = [2, 3, 16, 1000, 2**31 - 1, 2**31 + 1, 2**50, 2**60 - 1, 2**60]
+SIZES = [2, 3, 16, 1000, 2**31 - 1, 2**31 + 1, 2**50, 2**53 - 1, 2**60 - 1, 2**60]
 
 
 def grown(epsilon) -> Fraction:

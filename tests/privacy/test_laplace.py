@@ -28,11 +28,6 @@ def test_stated_epsilon_holds_and_is_attained(epsilon, sensitivity, report, valu
     assert mechanism.log_density_ratio_sup(*worst) == pytest.approx(attained, rel=1e-6)
 
 
-def test_loss_of_vectors_is_their_l1_distance():
-    mechanism = Laplace(scale=2.0, sensitivity=2.0)
-    assert mechanism.log_density_ratio_sup([1.0, 0.0, 0.0], [0.0, 1.0, 0.0]) == mechanism.epsilon == 1.0
-
-
 def test_density_is_normalised_unbiased_and_has_the_stated_variance():
     mechanism = Laplace.for_budget(0.7, 3.0)
 

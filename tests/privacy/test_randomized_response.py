@@ -13,7 +13,6 @@ from lpbench.privacy import (
     GRR,
     BitVector,
     RandomizedResponse,
-    exact_epsilon,
     grr_probabilities,
     grr_reports,
     grr_weights,
@@ -23,15 +22,6 @@ from lpbench.privacy.exact import UNITS, words
 from tests.privacy.laws import assert_frequencies
 
 CHANNELS = [BitVector, GRR]
-
-
-def test_one_hot_vector_costs_two_bits():
-    per_bit = RandomizedResponse(0.5)
-    one_hot = np.eye(3, dtype=int)
-    reports = np.array(list(product([0, 1], repeat=3)))
-    log_channel = per_bit.log_channel()[one_hot[:, None, :], reports[None, :, :]].sum(axis=-1)
-    assert exact_epsilon(log_channel) == pytest.approx(1.0) == RandomizedResponse(0.5, changed_bits=2).epsilon
-    assert np.exp(BitVector(1.0, 3).log_channel()).max() == pytest.approx(np.exp(log_channel).max())
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0, 1000.0, math.inf])
@@ -90,12 +80,6 @@ def test_untold_reports_are_even_over_all_categories_exactly(m):
         assert np.array_equal(np.bincount(reports, minlength=m), np.full(m, 5))
 
 
-@pytest.mark.parametrize("m", [2, 3, 1000, 2**31 + 1, 2**53 - 1, 2**60, 2**62])
-def test_largest_words_stay_in_range(m):
-    top = UNITS - 1 - np.arange(4)
-    assert all(0 <= report < m for truth in (0, m - 1) for report in grr_reports([truth] * 4, m, 1e-9, top, top))
-
-
 @given(st.integers(0, 2**32 - 1), st.floats(0.01, 20), st.floats(0.01, 20))
 def test_larger_budget_keeps_what_a_smaller_one_kept(seed, first, second):
     small, large = sorted((first, second))
@@ -146,8 +130,6 @@ def test_other_refusals():
         RandomizedResponse(1.0).randomize(np.array([2]), np.random.default_rng(0))
     with pytest.raises(ValueError, match="truth must lie in"):
         grr_reports(np.array([0, 2]), np.array([1, 2]), 1.0, np.zeros(2, int), np.zeros(2, int))
-    with pytest.raises(ValueError, match="whole numbers below 2\\^62"):
-        rr_reports(np.array([True]), 1.0, np.array([0.5]))
     for bad in (0, 2.5):
         with pytest.raises(ValueError, match="n_categories="):
             GRR(1.0, bad)

@@ -98,6 +98,7 @@ MOMENTS = {
     "figures are drawn": f"{NAME}/*.svg",
     "the record is written": f"{NAME}/run.json",
     "MLflow's file is made": ".mlflow.db.*.tmp",
+    "MLflow's tables are made": ".mlflow.db.*.tmp-journal",
     "MLflow's file is there": "mlflow.db",
     "files are logged": "mlartifacts/own/*/artifacts/*",
     "the report is written": "own/report.md",
