@@ -136,6 +136,29 @@ def test_an_openml_without_the_data_set_is_told(server, workshop, capsys, answer
     assert said in capsys.readouterr().out
 
 
+def nested(depth: int) -> bytes:
+    body = zipped(toy__csv=CSV.encode())
+    for _ in range(depth):
+        body = zipped(inner__zip=body)
+    return body
+
+
+def bomb(megabytes: int) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("toy.csv", "w") as member:
+        for _ in range(megabytes):
+            member.write(bytes(1 << 20))
+    return buffer.getvalue()
+
+
+def encrypted() -> bytes:
+    """The flag says that a password is needed."""
+    body = bytearray(zipped(toy__csv=CSV.encode()))
+    for mark, place in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        body[body.index(mark) + place] |= 1
+    return bytes(body)
+
+
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
@@ -144,10 +167,14 @@ def test_an_openml_without_the_data_set_is_told(server, workshop, capsys, answer
         (zipped(toy__csv=b"kind,size,label\na,nonsense,1\n"), "holds 'nonsense', expected a number"),
         (zipped(toy__csv=CSV.replace("0.25", "0.26").encode()), TABLE.fingerprint["values"]),
         (zipped(toy__csv=CSV[: CSV.rindex("b,")].encode()), "number of rows is 3, but .* promises 4"),
+        (nested(1000), "nests archives more than 3 deep"),
+        (bomb(100), "inflates to more than 64 MiB"),
+        (zipped(inner__zip=bomb(100)), "inflates to more than 64 MiB"),
+        (encrypted(), "password required"),
     ],
-    ids=["not-a-zip", "member-missing", "not-numbers", "other-values", "rows-missing"],
+    ids="not-a-zip member-missing not-numbers other-values rows-missing nested bomb nested-bomb encrypted".split(),
 )
-def test_wrong_content_is_refused_and_removed(server, workshop, capsys, body, reason):
+def test_wrong_content_and_archives_beyond_the_limits_are_refused_and_removed(server, workshop, capsys, body, reason):
     workshop.manifest(sources=MANIFEST["sources"][2:])
     server.add_uci(70, "toy.zip", Answer(body))
     assert run(server) == 1
@@ -244,47 +271,6 @@ def test_links_inside_the_cache_lead_nowhere(server, workshop, tmp_path, capsys)
     assert run(server) == 1
     assert "by a link" in capsys.readouterr().out
     assert (victim / "toy.csv").read_text() == "precious"
-
-
-def nested(depth: int) -> bytes:
-    body = zipped(toy__csv=CSV.encode())
-    for _ in range(depth):
-        body = zipped(inner__zip=body)
-    return body
-
-
-def bomb(megabytes: int) -> bytes:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("toy.csv", "w") as member:
-        for _ in range(megabytes):
-            member.write(bytes(1 << 20))
-    return buffer.getvalue()
-
-
-def encrypted() -> bytes:
-    """The flag says that a password is needed."""
-    body = bytearray(zipped(toy__csv=CSV.encode()))
-    for mark, place in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
-        body[body.index(mark) + place] |= 1
-    return bytes(body)
-
-
-@pytest.mark.parametrize(
-    ("body", "reason"),
-    [
-        (nested(1000), "nests archives more than 3 deep"),
-        (bomb(100), "inflates to more than 64 MiB"),
-        (zipped(inner__zip=bomb(100)), "inflates to more than 64 MiB"),
-        (encrypted(), "password required"),
-    ],
-    ids=["nested", "bomb", "nested-bomb", "encrypted"],
-)
-def test_archives_beyond_the_limits_are_refused(server, workshop, capsys, body, reason):
-    workshop.manifest(sources=MANIFEST["sources"][2:])
-    server.add_uci(70, "toy.zip", Answer(body))
-    assert run(server) == 1
-    assert reason in capsys.readouterr().out
-    assert no_leftovers(workshop.cache)
 
 
 def test_one_manifest_that_cannot_be_used_stops_no_other(server, workshop, capsys):

@@ -41,20 +41,14 @@ def test_sweeps_know_the_public_facts_of_the_problem():
     assert np.isfinite(result.values).all()
 
 
-def test_window_means_are_the_nearest_neighbour_means():
+@pytest.mark.parametrize(("d", "sizes"), [(1, (1, 7, 499, 500)), (3, (9,))])
+def test_predictions_are_the_nearest_neighbour_means(d, sizes):
     rng = np.random.default_rng(0)
-    X, y, queries = rng.random((500, 1)), rng.normal(size=500), np.linspace(-0.2, 1.2, 301)[:, None]
-    for k in (1, 7, 499, 500):
+    X, y, queries = rng.random((500, d)), rng.normal(size=500), rng.uniform(-0.2, 1.2, (301, d))
+    for k in sizes:
         model = KNNMean(k=k, moment=2, domain=(-1.0, 2.0)).fit(X, y)
         wanted = KNeighborsRegressor(k).fit(X, y).predict(queries)
         np.testing.assert_allclose(model.predict(queries), wanted, atol=1e-10)
-
-
-def test_neighbours_are_found_in_several_dimensions():
-    rng = np.random.default_rng(0)
-    X, y, queries = rng.random((300, 3)), rng.normal(size=300), rng.random((40, 3))
-    wanted = KNeighborsRegressor(9).fit(X, y).predict(queries)
-    np.testing.assert_allclose(KNNMean(k=9, moment=2).fit(X, y).predict(queries), wanted, atol=1e-10)
 
 
 def test_full_cdp_votes_are_label_cdp_votes_at_another_budget():

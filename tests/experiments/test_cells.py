@@ -179,19 +179,3 @@ def test_a_name_with_parameters_is_the_method_with_them(selector):
     config, parsed = compose([f"method={selector}"]), Selector.parse(selector)
     known = catalogue.method(parsed.name)
     assert (config.method.name, config.method.params) == (parsed.name, {**known.params, **parsed.params})
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["method=histt[bins=1]"], "hist"),
-        (["method=hist[bin=1]"], "bins"),
-        (["method=hist[bins"], "bins"),
-        (["mask=aligned[n_protectd=1]"], "n_protected"),
-        (["dataset=sine_summ[n=20]"], "sine_sum"),
-        (["method=hist[bins=1],krr"], "-m"),
-    ],
-)
-def test_a_name_with_parameters_that_is_wrong_is_refused(words, said, capsys):
-    assert main([*words, "tracking=none"]) == 2
-    assert said in capsys.readouterr().err

@@ -91,6 +91,12 @@ def test_every_command_is_on_the_first_screen_and_on_the_page(capsys):
         ("mask.params.n_protecte=1", "mask.params.n_protected"),
         ("dataset.params.splitt=random tracking=none", "split"),
         ("method.params.lable_share=1 tracking=none", "label_share"),
+        ("method=histt[bins=1]", "hist"),
+        ("method=hist[bin=1]", "bins"),
+        ("method=hist[bins", "bins"),
+        ("mask=aligned[n_protectd=1]", "n_protected"),
+        ("dataset=sine_summ[n=20]", "sine_sum"),
+        ("method=hist[bins=1],krr", "-m"),
     ],
 )
 def test_a_typo_is_answered_in_one_sentence_with_what_was_meant(capsys, tmp_path, monkeypatch, line, meant):

@@ -15,7 +15,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from lpbench.audit.black_box import CallableSource, PrivacyClaim, WithFeatures, audit
 from lpbench.checks import check_choice, check_flag, check_number, check_range, check_whole
-from lpbench.cli.main import main
 from lpbench.cli.need import _names
 from lpbench.errors import ClippingWarning, ConfigurationError, DataError
 from lpbench.estimators import ResidualGP
@@ -128,32 +127,6 @@ def test_sparse_tables_are_answered_with_the_transformers_option(make):
 def test_a_wanted_error_is_refused_before_anything_runs(error):
     with pytest.raises(ConfigurationError, match=r"0\.8x"):
         wanted_error(error)
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ("--error half", "0.8x"),
-        ("--accuracy 1", "--accuracy"),
-        ("--mse -1", "error"),
-        ("--plot answer.txt", ".svg"),
-        ("--plot nowhere/answer.svg", "folder"),
-        ("--protect kost", "did you mean cost"),
-        ("--users 1000000000", "100 times"),
-    ],
-)
-def test_need_refuses_arguments_before_its_runs(home, monkeypatch, capsys, words, said):
-    def run(*_):
-        raise AssertionError("the pilot runs")
-
-    monkeypatch.setattr("lpbench.planning.answer.run_pilot", run)
-    rng = np.random.default_rng(0)
-    sick = "--accuracy" in words
-    rows = [f"{a},{c:.1f},{'yes' if sick and c > 50 else 'no' if sick else c}" for a, c in rng.random((260, 2)) * 100]
-    (home / "p.csv").write_text("cost,b,y\n" + "\n".join(rows))
-    assert main(["need", "p.csv", *words.split()]) == 2
-    error = capsys.readouterr().err
-    assert said in error and sum(line.startswith("error: ") for line in error.splitlines()) == 1
 
 
 G = 4

@@ -24,6 +24,17 @@ from lpbench.testing import regression_problem
 OURS = submissions(FOLDER)
 
 
+@pytest.fixture
+def folder(tmp_path):
+    """A copy of a submission."""
+    return shutil.copytree(OURS[0].folder, tmp_path / OURS[0].name)
+
+
+def without_last_claim(folder):
+    lines = (folder / "claimed.csv").read_text().splitlines()
+    (folder / "claimed.csv").write_text("\n".join(lines[:-1]) + "\n")
+
+
 @pytest.mark.parametrize("one", OURS, ids=lambda one: one.name)
 def test_the_submissions_say_what_they_must(one):
     assert verify._incomplete(one) == []
@@ -52,11 +63,8 @@ def test_every_score_of_a_block_that_is_run_again_is_compared_to_the_bit():
     assert len(verify.differences(claimed, again.iloc[1:], 0.0)) == 1
 
 
-def test_claims_of_a_block_are_complete_and_of_the_experiment(tmp_path):
-    folder = tmp_path / OURS[0].name
-    shutil.copytree(OURS[0].folder, folder)
-    lines = (folder / "claimed.csv").read_text().splitlines()
-    (folder / "claimed.csv").write_text("\n".join(lines[:-1]) + "\n")
+def test_claims_of_a_block_are_complete_and_of_the_experiment(folder):
+    without_last_claim(folder)
     assert verify._incomplete(Submission(folder)) == [
         "claimed.csv has 0 scores too many and lacks 1 of the blocks it claims"
     ]
@@ -77,9 +85,7 @@ def test_findings_that_are_not_whole_verify_nothing():
     assert wrong.wrong == [f"{lines[0]['step']}: it leaks"]
 
 
-def test_what_cannot_be_isolated_is_unverified_and_claims_that_are_not_whole_are_not_run(tmp_path, monkeypatch):
-    folder = tmp_path / OURS[0].name
-    shutil.copytree(OURS[0].folder, folder)
+def test_what_cannot_be_isolated_is_unverified_and_claims_that_are_not_whole_are_not_run(folder, monkeypatch):
     one = Submission(folder)
 
     def ran(submission, drawn, seconds):
@@ -99,17 +105,14 @@ def test_what_cannot_be_isolated_is_unverified_and_claims_that_are_not_whole_are
     # data that are not at hand cannot be reached by any draw
     monkeypatch.setattr(verify, "_at_hand", lambda dataset: dataset != found["drawn"][0].split(" ")[0])
     assert verify.verify(one, seconds=1.0)["detection"]["one tampered block"] == 0.0
-    lines = (folder / "claimed.csv").read_text().splitlines()
-    (folder / "claimed.csv").write_text("\n".join(lines[:-1]) + "\n")
+    without_last_claim(folder)
     monkeypatch.setattr(verify, "_run", None)
     refused = verify.verify(Submission(folder), seconds=1.0)
     assert refused["badge"] == "refuted" and "lacks 1" in refused["wrong"][0] and refused["drawn"] == []
 
 
-def test_the_named_files_alone_are_copied_and_others_refused(tmp_path):
+def test_the_named_files_alone_are_copied_and_others_refused(folder, tmp_path):
     """Bytecode beside an honest source was run; a link led to somebody else's files."""
-    folder = tmp_path / OURS[0].name
-    shutil.copytree(OURS[0].folder, folder)
     one = Submission(folder)
     copy = verify.copied(one, tmp_path / "copy")
     assert copy.digest == one.digest == OURS[0].digest and copy.checks == one.checks
@@ -127,9 +130,7 @@ def test_the_named_files_alone_are_copied_and_others_refused(tmp_path):
         verify.copied(one, tmp_path / "third")
 
 
-def test_a_file_that_is_missing_is_named(tmp_path):
-    folder = tmp_path / OURS[0].name
-    shutil.copytree(OURS[0].folder, folder)
+def test_a_file_that_is_missing_is_named(folder):
     (folder / "requirements.txt").unlink()
     with pytest.raises(ConfigurationError, match=r"has no requirements\.txt"):
         verify.verify(Submission(folder), seconds=1.0)

@@ -75,22 +75,36 @@ def test_a_range_from_the_file_is_a_leak(run):
     assert code == 0 and "taken from the file, which leaks" in out
 
 
-BAD = {
-    "missing target": (people(), ("--target", "wage"), "wage"),
-    "missing column": (people(), ("--protect", "wage"), "wage"),
-    "one class": (people().assign(income="yes"), (), "income"),
-    "many texts": (people().assign(income=[f"t{k}" for k in range(240)]), (), "income"),
-    "accuracy of numbers": (people(), ("--accuracy", "0.9"), "--mse"),
-    "two goals": (people(), ("--mse", "1", "--error", "0.5x"), "one of them"),
-    "no number": (people(), ("--epsilon", "a"), "numbers above 0"),
-    "no span": (people(), ("--epsilon", "8:1"), "LOW:HIGH"),
-}
+NUMBERS = pd.DataFrame(np.random.default_rng(0).random((260, 2)) * 100, columns=["cost", "b"]).assign(y=lambda t: t.b)
+SICK = NUMBERS.assign(y=np.where(NUMBERS.b > 50, "yes", "no"))
 
 
-@pytest.mark.parametrize("case", BAD)
-def test_bad_input_ends_in_one_sentence(run, case):
-    frame, options, named = BAD[case]
-    code, _, error = run(frame, *options)
+@pytest.mark.parametrize(
+    ("frame", "options", "named"),
+    [
+        (people(), "--target wage", "wage"),
+        (people(), "--protect wage", "wage"),
+        (people().assign(income="yes"), "", "income"),
+        (people().assign(income=[f"t{k}" for k in range(240)]), "", "income"),
+        (people(), "--accuracy 0.9", "--mse"),
+        (people(), "--mse 1 --error 0.5x", "one of them"),
+        (people(), "--epsilon a", "numbers above 0"),
+        (people(), "--epsilon 8:1", "LOW:HIGH"),
+        (NUMBERS, "--error half", "0.8x"),
+        (SICK, "--accuracy 1", "--accuracy"),
+        (NUMBERS, "--mse -1", "error"),
+        (NUMBERS, "--plot answer.txt", ".svg"),
+        (NUMBERS, "--plot nowhere/answer.svg", "folder"),
+        (NUMBERS, "--protect kost", "did you mean cost"),
+        (NUMBERS, "--users 1000000000", "100 times"),
+    ],
+)
+def test_bad_input_ends_in_one_sentence_before_the_pilot_runs(run, monkeypatch, frame, options, named):
+    def pilot_of(*_):
+        raise AssertionError("the pilot runs")
+
+    monkeypatch.setattr("lpbench.planning.answer.run_pilot", pilot_of)
+    code, _, error = run(frame, *options.split())
     lines = [line for line in error.splitlines() if line.startswith("error: ")]
     assert code == 2 and len(lines) == 1 and named in lines[0]
 
