@@ -25,7 +25,7 @@ from lpbench.reporting.paper import page_of, papers
 from lpbench.reporting.printed_names import in_print, method_title
 from lpbench.reporting.render import render
 
-#: How many methods that did not run are named; more are counted.
+#: How many methods, or cells, that did not run are named; more are counted.
 NAMED = 3
 _STATUS = {
     "left_out": "left out by plan",
@@ -144,7 +144,10 @@ def not_run_in_short(entries: Sequence[ReportEntry], missing: Sequence[tuple[str
                 cell = f"{method_title(row.method, catalogue.methods())} on {in_print(row.dataset)}"
                 other.setdefault(row.status, {})[cell] = None
     lines = [f"data not at hand: {', '.join(known)}"] if known else []
-    return lines + [f"{_STATUS.get(status, status)}: {', '.join(cells)}" for status, cells in other.items()]
+    return lines + [
+        f"{_STATUS.get(status, status)}: {', '.join(cells) if len(cells) <= NAMED else f'{len(cells)} cells'}"
+        for status, cells in other.items()
+    ]
 
 
 def not_run(entries: Sequence[ReportEntry], missing: Sequence[tuple[str, str]]) -> dict:

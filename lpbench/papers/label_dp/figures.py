@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from lpbench.experiments.method import Method
 from lpbench.papers.label_dp.rates import (
     MODEL_NAMES,
     allowed,
+    at_one_budget,
     excess,
     exponent,
     is_constant,
@@ -29,9 +31,6 @@ from lpbench.reporting.figures import style
 from lpbench.reporting.figures.curves import NON_PRIVATE_EPSILON
 from lpbench.reporting.figures.style import draw_slope, finish
 
-#: Budgets that are drawn of each row of Table I (all of them are in the table): label and full LDP, then both CDP.
-LOCAL_DRAWN = {"label_ldp": 1.0, "ldp": 8.0}
-CENTRAL_DRAWN = {"classification": 0.24, "regression": 0.04}
 PANELS = {
     "classification": "(a) classification",
     "regression": "(b) regression, labels bounded",
@@ -51,21 +50,21 @@ def write_rates(experiment: Experiment, summary: Summary, cards: Mapping[str, Me
     table = rate_table(lines)
     write_csv(table, folder / "rates.csv")
     with style.look(mathematics=True):
-        _draw_tasks(lines, folder)
+        _draw_tasks(lines, at_one_budget(table), folder)
         _draw_collapse(lines, folder)
 
 
-def _draw_tasks(lines: Sequence[Curve], folder: Path) -> None:
+def _draw_tasks(lines: Sequence[Curve], table: pd.DataFrame, folder: Path) -> None:
+    shown = {*table[["panel", "method", "epsilon"]].itertuples(index=False, name=None)}
     figure, axes = style.pyplot().subplots(2, 2, figsize=(11, 8.4))
     for ax, (panel, text) in zip(axes.flat, PANELS.items(), strict=False):
-        drawn = [line for line in lines if line.panel == panel and _is_drawn(line)]
+        drawn = [line for line in lines if line.panel == panel and _is_drawn(line, shown)]
         for k, line in enumerate(sorted(drawn, key=_row)):
             _draw_fit(ax, k, line, lines)
         finish(ax, text, loc="lower left" if panel == "classification" else "upper right", legend=FITTED)
-    curves = {(line.panel, line.base, line.epsilon): line for line in lines if not is_constant(line)}
-    wanted = [(p, *key) for p in MOMENTS for key in (("label_ldp_knn", 2.0), ("knn_mean", np.inf))]
-    for k, (p, base, epsilon) in enumerate(wanted):
-        _draw_fit(axes.flat[3], k, curves[f"heavy_tail_{p}", base, epsilon], lines, f"p = {p}, ")
+    curves = {(c.panel, c.base): c for c in lines if (c.panel, c.method, c.epsilon) in shown and not is_constant(c)}
+    for k, (p, base) in enumerate(product(MOMENTS, ("label_ldp_knn", "knn_mean"))):
+        _draw_fit(axes.flat[3], k, curves[f"heavy_tail_{p}", base], lines, f"p = {p}, ")
     finish(axes.flat[3], "(d) heavy tails: label LDP against no privacy", loc="upper right", legend=FITTED)
     # Room for the legend above the curves.
     axes.flat[3].set_ylim(top=3.0)
@@ -77,14 +76,11 @@ def _row(line: Curve) -> tuple[int, str]:
     return list(MODEL_NAMES).index(row_of(line.base)[1]), line.method
 
 
-def _is_drawn(line: Curve) -> bool:
-    task, model = row_of(line.base)
+def _is_drawn(line: Curve, shown: Set[tuple[str, str, float]]) -> bool:
     if is_constant(line) or line.parameter("constants", "paper") != "paper":
         return False
-    if model == "none":
-        # Of the two non-private references the cubes' is drawn: that of three of the four private models.
-        return line.base != "knn_mean"
-    return bool(np.isclose(line.epsilon, LOCAL_DRAWN.get(model, CENTRAL_DRAWN[task])))
+    # Of the two non-private references the cubes' is drawn: that of three of the four private models.
+    return line.base != "knn_mean" and (line.panel, line.method, line.epsilon) in shown
 
 
 def _draw_fit(ax: style.Axes, k: int, line: Curve, lines: Sequence[Curve], prefix: str = "") -> None:

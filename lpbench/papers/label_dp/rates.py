@@ -183,28 +183,30 @@ def read_rates(folder: Path) -> PlainTable | None:
     return printed_rates(pd.read_csv(path)) if path.is_file() else None
 
 
-def rate_grid(folder: Path) -> RateGrid | None:
-    """Lay out ``rates.csv`` of an experiment's folder by task and model, at the budget where privacy costs most.
+def at_one_budget(table: pd.DataFrame) -> pd.DataFrame:
+    """Rows of :func:`rate_table` at a method's smallest budget that resolves the function, else at its largest."""
+    resolved = table["resolved"].astype(bool)
+    ordered = pd.concat([table[resolved].sort_values("epsilon"), table[~resolved].sort_values("epsilon")[::-1]])
+    return ordered.drop_duplicates(["panel", "model", "method"]).sort_index()
 
-    Of the budgets of a method the smallest that resolves the function is shown, else the largest. None without the
-    file.
-    """
+
+def rate_grid(folder: Path) -> RateGrid | None:
+    """Lay out ``rates.csv`` of an experiment's folder by task and model, one budget a method; None without the file."""
     path = folder / "rates.csv"
     if not path.is_file():
         return None
     table = pd.read_csv(path)
     table = table[table["model"] != MODEL_NAMES["none"]]
     entries: dict[tuple[str, str], list[RateEntry]] = {}
-    for (panel, model, _), part in table.groupby(["panel", "model", "method"], sort=False):
-        task, _, moment = panel.partition("_tail_")
-        resolved = part[part["resolved"].astype(bool)].sort_values("epsilon")
-        row = resolved.iloc[0] if len(resolved) else part.sort_values("epsilon").iloc[-1]
+    for row in at_one_budget(table).to_dict("records"):
+        task, _, moment = row["panel"].partition("_tail_")
         label = f"ε = {row['epsilon']:g}" + (f", {moment} moments" if moment else "")
+        label += ", tight constants" if "constants=tight" in row["method"] else ""
         entry = RateEntry(
             label, (row["expected_low"], row["expected_high"]), row["local"], row["local_low"], row["local_high"],
             bool(row["covers"]),
         )  # fmt: skip
-        entries.setdefault((TASKS.get(task, task), model), []).append(entry)
+        entries.setdefault((TASKS.get(task, task), row["model"]), []).append(entry)
     rows = tuple(t for t in TASKS.values() if any(t == task for task, _ in entries))
     columns = tuple(m for m in MODEL_NAMES.values() if any(m == model for _, model in entries))
     legend = (

@@ -32,8 +32,6 @@ from lpbench.reporting.numbers import per_cent
 from lpbench.reporting.paper import Paper
 from lpbench.reporting.printed_names import dataset_title, method_title
 
-#: How many numbers of one cause are named; ``numbers.csv`` has all.
-NAMED = 6
 #: Ratio beyond which the largest miss is called a factor.
 FACTOR = 2.0
 
@@ -68,19 +66,18 @@ def _largest(missed: pd.DataFrame, unit: str) -> str:
 
 
 def misses(rows: pd.DataFrame, cards: Mapping[str, Method]) -> list[dict[str, Any]]:
-    """Numbers that the judging configuration does not meet, by method, standing and cause."""
+    """Numbers that the judging configuration does not meet, by standing and cause, the most frequent first."""
     missed = rows[(rows["met"] == DIFFERENT) & rows["judges"].astype(bool)]
-    groups = missed.groupby(["method", "standing", "reason"], sort=False)
-    return [
-        {
-            "method": method_title(method, cards) if method else "",
-            "standing": standing,
-            "cause": reason,
-            "numbers": len(part),
-            "where": "; ".join([*map(_printed, part.head(NAMED).to_dict("records")), *"…"[: len(part) > NAMED]]),
-        }
-        for (method, standing, reason), part in groups
-    ]
+    found = []
+    for (standing, reason), part in missed.groupby(["standing", "reason"], sort=False):
+        methods = part["method"].map(lambda method: method_title(method, cards) if method else "").value_counts()
+        largest = part.loc[part["distance"].abs().fillna(0.0).idxmax()]
+        found.append({
+            "standing": standing, "cause": reason, "numbers": len(part),
+            "methods": ", ".join(f"{method} {n}".strip() for method, n in methods.items()),
+            "largest": _printed(largest.to_dict()),
+        })  # fmt: skip
+    return sorted(found, key=lambda line: -line["numbers"])
 
 
 def _printed(row: dict[str, Any]) -> str:

@@ -39,8 +39,13 @@ class Intervals:
         """Kinds of the dots, ours last."""
         return sorted({v.kind for _, values in self.rows for v in values}, reverse=True)
 
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Least and greatest value of the axis."""
+        known = [0.0, *(w for _, values in self.rows for v in values for w in v[:3] if math.isfinite(w))]
+        return min(known), max(known)
+
     def at(self, value: float) -> float:
         """Place of a value, in per cent."""
-        known = [0.0, *(w for _, values in self.rows for v in values for w in v[:3] if math.isfinite(w))]
-        low, high = min(known), max(known)
+        low, high = self.ends
         return round(3 + 94 * (value - low) / ((high - low) or 1.0), 1)

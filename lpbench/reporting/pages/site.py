@@ -38,7 +38,7 @@ from lpbench.reporting.pages.claims import shown_claims
 from lpbench.reporting.pages.explorer import LIBRARIES, write_explorer
 from lpbench.reporting.pages.findings import findings
 from lpbench.reporting.pages.leaderboard import FILTERS, SCRIPT, as_script, board, default_view, in_view
-from lpbench.reporting.pages.names import anchor_of, group_of, label_of
+from lpbench.reporting.pages.names import group_of, label_of
 from lpbench.reporting.pages.units import links, picture, unit
 from lpbench.reporting.paper import Page, Paper, errata, page_of, paper_of, papers, section_of, trial_experiments
 from lpbench.reporting.printed_names import mask_name
@@ -269,7 +269,7 @@ class Site:
             group |= {"said": said, "open": early and not (k or trials)}
         lines = [o for o, g in zip(lines, groups, strict=True) if not g["folded"] and (o["claims"] or o["numbers"])]
         return {
-            "anchor": anchor_of(section.name),
+            "anchor": section.name,
             "heading": section.title,
             "paper": paper,
             "lead": section.lead,

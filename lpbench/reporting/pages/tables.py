@@ -132,13 +132,17 @@ def under_configurations(
     base = [(head.mask, bare_name(head.method)) for head in table["heads"]]
     labels = [label for label, span in table["groups"] for _ in range(span)]
 
+    def place(k: int) -> int:
+        return base.index(base[k])
+
     def beside(cells: Sequence[ShownCell], k: int) -> ShownCell:
         printed = (c.published for c, b in zip(cells, base, strict=True) if b == base[k] and c.published)
         return replace(cells[k], published=next(printed, ""))
 
     for name, variants in configurations.items():
         chosen = one_variant_each((head.method for head in table["heads"]), variants)
-        kept = tuple(k for k, head in enumerate(table["heads"]) if head.method in chosen)
+        # each method in the same place, whichever its variant
+        kept = tuple(sorted((k for k, head in enumerate(table["heads"]) if head.method in chosen), key=place))
         shown = {
             "groups": _spans([labels[k] for k in kept]) if labels else [],
             "heads": [table["heads"][k] for k in kept],
