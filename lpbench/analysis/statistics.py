@@ -170,6 +170,11 @@ def gained_or_vanished(y: np.ndarray, weights: Sequence[float], vanished: float)
     return np.maximum(log_linear(y, weights), np.log(vanished * second[..., -1] / first[..., -1]))
 
 
+def meaning(name: str) -> str:
+    """What a statistic measures, in its own first words; empty without such a statistic."""
+    return (getattr(STATISTICS.get(name), "__doc__", "") or "").partition("\n")[0].replace("``", "")
+
+
 def statistic(name: str, y: np.ndarray, arguments: dict[str, Any]) -> np.ndarray:
     """Apply a statistic by its name."""
     return np.asarray(STATISTICS[name](np.asarray(y, dtype=float), **arguments), dtype=float)

@@ -113,7 +113,7 @@ def test_pages_are_filters(results, tmp_path):
     assert all(f">{words}<" in text for words in ("Table 1", "0 met", "10 missed with a reason", "110 unexplained"))
     # a dot is a move and a line of a path that ends round; seven lines of the grid have one of each
     assert sum(d.count("M") for d in re.findall(r'<path d="([^"]+)" clip-path', text)) == 120 + 7
-    assert [line["numbers"] for line in page.misses(rows, CARDS) if line["standing"] == "met by inferred"] == [10]
+    assert [line[2] for line in page.misses(rows, CARDS) if line[0] == "met by inferred"] == [10]
 
 
 def test_interpretations_are_compared_on_the_numbers_that_all_have(results, tmp_path):

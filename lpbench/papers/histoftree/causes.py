@@ -87,7 +87,7 @@ def _interpretations() -> Iterator[Interpretations]:
             Step("halves of the budget, predictions clipped to the range", "krr[budget=halves]", "found", TRIED,
                  "clipped"),
             _by_importance("krr[variant=inferred]"),
-            _by_importance("krr[variant=mostly_label]", "the same, 0.7 of the budget for the label"),
+            _by_importance("krr[variant=mostly_label]", "features by importance, 0.7 of the budget for the label"),
             Step("the whole budget for each, which breaks the promise; clipped", "krr[variant=per_attribute]",
                  "refuted", TRIED, "per_attribute"),
             unexplained="Building, and what the division of the budget decides",

@@ -62,6 +62,9 @@ def _draw_tasks(lines: Sequence[Curve], table: pd.DataFrame, folder: Path) -> No
         for k, line in enumerate(sorted(drawn, key=_row)):
             _draw_fit(ax, k, line, lines)
         finish(ax, text, loc="lower left" if panel == "classification" else "upper right", legend=FITTED)
+        # Room for the legend, above the curves or below.
+        low, high = ax.get_ylim()
+        ax.set_ylim(*((low / 2, high) if panel == "classification" else (low, 4 * high)))
     curves = {(c.panel, c.base): c for c in lines if (c.panel, c.method, c.epsilon) in shown and not is_constant(c)}
     for k, (p, base) in enumerate(product(MOMENTS, ("label_ldp_knn", "knn_mean"))):
         _draw_fit(axes.flat[3], k, curves[f"heavy_tail_{p}", base], lines, f"p = {p}, ")

@@ -65,19 +65,16 @@ def _largest(missed: pd.DataFrame, unit: str) -> str:
     return f"by a factor of {factor:,.0f}" if factor > FACTOR else f"{100 * missed['distance'].abs().max():.0f} %"
 
 
-def misses(rows: pd.DataFrame, cards: Mapping[str, Method]) -> list[dict[str, Any]]:
-    """Numbers that the judging configuration does not meet, by standing and cause, the most frequent first."""
+def misses(rows: pd.DataFrame, cards: Mapping[str, Method]) -> list[tuple[str, str, int, str, str]]:
+    """Standing, cause, count, methods and largest of the numbers that the judging configuration does not meet."""
     missed = rows[(rows["met"] == DIFFERENT) & rows["judges"].astype(bool)]
     found = []
     for (standing, reason), part in missed.groupby(["standing", "reason"], sort=False):
         methods = part["method"].map(lambda method: method_title(method, cards) if method else "").value_counts()
         largest = part.loc[part["distance"].abs().fillna(0.0).idxmax()]
-        found.append({
-            "standing": standing, "cause": reason, "numbers": len(part),
-            "methods": ", ".join(f"{method} {n}".strip() for method, n in methods.items()),
-            "largest": _printed(largest.to_dict()),
-        })  # fmt: skip
-    return sorted(found, key=lambda line: -line["numbers"])
+        named = ", ".join(f"{method} {n}".strip() for method, n in methods.items())
+        found.append((standing, reason, len(part), named, _printed(largest.to_dict())))
+    return sorted(found, key=lambda line: -line[2])
 
 
 def _printed(row: dict[str, Any]) -> str:

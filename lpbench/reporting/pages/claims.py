@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lpbench.analysis.claims import FAILS, HOLDS, NO_VERDICT, NOT_PRINTED, UNDECIDED
+from lpbench.analysis.statistics import meaning
 from lpbench.reporting.claim_files import read_claims
 from lpbench.reporting.numbers import per_cent
 from lpbench.reporting.pages.charts import Intervals, Value
@@ -74,6 +75,7 @@ def _check(row: Mapping[str, Any]) -> dict[str, Any]:
         **{key: row[key] for key in ("rule", "reason", "changed")},
         "name": row["check"],
         "chart": _chart(row["points"]),
+        "drawn": meaning(row["points"][0]["statistic"]) if row["points"] else "",
         "outcomes": outcomes,
         "margin": f"the rule asks for values {asked}, ours is {found.text}" if found.value == found.value else "",
         "rest": f"{more} more instances are in claims_instances.csv." if more > 0 else "",

@@ -55,14 +55,8 @@ def below_the_constant(wins: Sequence[Mapping[str, Any]]) -> PageFinding | None:
     )
     sentence = f"At ε ≤ {STRONG:g}, one private number matches {cells_below} of {cells} published scores."
     source = f"{page_of(rows[0]['artefact'])}.html#constant"
-    return PageFinding(
-        "constant",
-        sentence,
-        Intervals(chart, " %"),
-        caveat,
-        source,
-        "lpbench reproduce extensions/constants_regression",
-    )
+    command = "lpbench reproduce extensions/constants_regression"
+    return PageFinding("constant", sentence, Intervals(chart, " %"), caveat, source, command)
 
 
 def without_tuning(lines: pd.DataFrame, entries: Sequence[ReportEntry]) -> list[PageFinding]:

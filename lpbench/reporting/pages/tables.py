@@ -132,17 +132,14 @@ def under_configurations(
     base = [(head.mask, bare_name(head.method)) for head in table["heads"]]
     labels = [label for label, span in table["groups"] for _ in range(span)]
 
-    def place(k: int) -> int:
-        return base.index(base[k])
-
     def beside(cells: Sequence[ShownCell], k: int) -> ShownCell:
         printed = (c.published for c, b in zip(cells, base, strict=True) if b == base[k] and c.published)
         return replace(cells[k], published=next(printed, ""))
 
     for name, variants in configurations.items():
         chosen = one_variant_each((head.method for head in table["heads"]), variants)
-        # each method in the same place, whichever its variant
-        kept = tuple(sorted((k for k, head in enumerate(table["heads"]) if head.method in chosen), key=place))
+        of_it = [k for k, head in enumerate(table["heads"]) if head.method in chosen]
+        kept = tuple(sorted(of_it, key=lambda k: base.index(base[k])))  # a method's place is that of its first variant
         shown = {
             "groups": _spans([labels[k] for k in kept]) if labels else [],
             "heads": [table["heads"][k] for k in kept],

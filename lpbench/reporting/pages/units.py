@@ -69,7 +69,7 @@ def unit(
         "second": second(entry.folder) if second else None,
         "grid": grid(entry.folder) if grid else None,
         "timing": entry.kind == "timing",
-        "misses": [list(line.values()) for line in misses(numbers, cards)],
+        "misses": misses(numbers, cards),
         "notes": entry.notes,
         "made": _made(entry),
     }
