@@ -41,13 +41,13 @@ def significant(values: np.ndarray, digits: int = DIGITS) -> np.ndarray:
 
 @_named
 def linear(y: np.ndarray, weights: Sequence[float]) -> np.ndarray:
-    """Weighted sum."""
+    """Weighted sum of scores: a difference, or a slope."""
     return y @ np.asarray(weights, dtype=float)
 
 
 @_named
 def log_linear(y: np.ndarray, weights: Sequence[float], floor: float = 0.0) -> np.ndarray:
-    """Weighted sum of logarithms above a floor: exponents, their differences, logarithms of ratios."""
+    """Weighted sum of logarithms of scores: an exponent, a difference of exponents, or the logarithm of a ratio."""
     return np.log(np.maximum(y - floor, 1e-300)) @ np.asarray(weights, dtype=float)
 
 
