@@ -1,6 +1,7 @@
 """Outcomes of checks, computed again from the files beside the claims page with numpy and scipy alone."""
 
 import json
+from functools import partial
 from zlib import crc32
 
 import numpy as np
@@ -232,16 +233,18 @@ def folder(tmp_path_factory):
     for name, metric in EXPERIMENTS.items():
         body = experiment(name)
         points = ({},) if metric == "excess_risk" else ({"depth": 1},)
-        put(path, body, scores_of(body, made_up, points=points, metric=metric, noise=0.01, replications=16))
+        # squared errors lie above the variance of the simulation's labels, which rates in n are judged without
+        scores = partial(made_up, above=float(metric == "mse"))
+        put(path, body, scores_of(body, scores, points=points, metric=metric, noise=0.01, replications=16))
     tabulate(decide_all(Evidence(path))).write(path)
     return path
 
 
-def made_up(key) -> float:
+def made_up(key, above=0.0) -> float:
     """Smooth in the axis and the budget, different for every method and data set."""
     own = crc32(f"{bare(key['method'])} {bare(key['dataset'])}".encode()) % 100 / 1000
     budget = 0.02 * np.log2(min(key["epsilon"], 32) + 1)
-    return 0.55 + own + budget + (0 if key["x"] is None else 0.05 * np.sin(np.log(key["x"] + 1)))
+    return 0.55 + above + own + budget + (0 if key["x"] is None else 0.05 * np.sin(np.log(key["x"] + 1)))
 
 
 @pytest.fixture(params=[pytest.param("made up", marks=pytest.mark.slow), "committed"])

@@ -18,6 +18,7 @@ from lpbench.analysis.numbers import (
     NEAR,
     NUMBER,
     SAME,
+    UNEXPLAINED,
     by_configuration,
     counts,
     in_words,
@@ -32,6 +33,8 @@ from lpbench.reporting.numbers import per_cent
 from lpbench.reporting.paper import Paper
 from lpbench.reporting.printed_names import dataset_title, method_title
 
+#: Of the unexplained some have a suspected cause: in words, those that have none.
+NO_CAUSE = {UNEXPLAINED: "without a known cause"}
 #: Ratio beyond which the largest miss is called a factor.
 FACTOR = 2.0
 
@@ -49,11 +52,11 @@ def said(rows: pd.DataFrame) -> tuple[str, str]:
     )
     missed = judged[judged["met"] == DIFFERENT]
     if len(possible := missed[missed["standing"] != IMPOSSIBLE]):
-        text += f"; largest miss {_largest(possible, unit)}"
+        text += f"; largest miss, those impossible in print aside, {_largest(possible, unit)}"
     for other, part in rows[~rows["judges"].astype(bool) & (rows["configuration"] != TRIED)].groupby("configuration"):
         if (m := counts(part[part["met"] != ""]))["compared"]:
             text += f"; under {other}: {m['met']} of {m['compared']}"
-    shares = [f"{len(part)} {standing}" for standing, part in missed.groupby("standing", sort=True)]
+    shares = [f"{len(part)} {NO_CAUSE.get(standing, standing)}" for standing, part in missed.groupby("standing", sort=True)]
     return f"{text}.", f"{len(missed)} missed: {', '.join(shares)}." if shares else ""
 
 
@@ -73,7 +76,7 @@ def misses(rows: pd.DataFrame, cards: Mapping[str, Method]) -> list[tuple[str, s
         methods = part["method"].map(lambda method: method_title(method, cards) if method else "").value_counts()
         largest = part.loc[part["distance"].abs().fillna(0.0).idxmax()]
         named = ", ".join(f"{method} {n}".strip() for method, n in methods.items())
-        found.append((standing, reason, len(part), named, _printed(largest.to_dict())))
+        found.append((standing, reason or "none found", len(part), named, _printed(largest.to_dict())))
     return sorted(found, key=lambda line: -line[2])
 
 

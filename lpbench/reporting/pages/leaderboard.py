@@ -75,9 +75,7 @@ def board(table: pd.DataFrame, cards: Mapping[str, Method], submitted: Sequence[
     sent = {f"{SUBMITTED}/{one.name}": one for one in submitted if one.name in set(table["method"])}
     rows = table[table["experiment"].isin([*order, *sent]) & (table["privacy"] != NONE)]
     competing = {name: competitors(set(part)) for name, part in rows.groupby("experiment")["method"]}
-    kept = [
-        m in competing[e] or bare_name(m) in CONSTANTS for e, m in zip(rows["experiment"], rows["method"], strict=True)
-    ]
+    kept = [m in competing[e] or bare_name(m) in CONSTANTS for e, m in rows[["experiment", "method"]].to_numpy()]
     rows = rows[np.array(kept, dtype=bool)]
     rows = rows.assign(
         order=[order.get(name, len(order)) for name in rows["experiment"]],
@@ -91,8 +89,7 @@ def board(table: pd.DataFrame, cards: Mapping[str, Method], submitted: Sequence[
         shown = view(rows, selection).sort_values("order", kind="stable")
         shown = shown.drop_duplicates(["task", "mask", "epsilon", "dataset", "method"], keep="last")
         for _, part in shown.groupby(["task", "mask", "epsilon"]):
-            # data sets of the experiment with the most cells are taken together: others may have them under another
-            # selector
+            # data sets of the experiment with the most cells are taken together: others may have other selectors
             whole = Counter(part["experiment"]).most_common(1)[0][0]
             for model, members in _models(sorted(set(part["method"])), cards).items():
                 mine = part[part["method"].isin(members)].sort_values(["method", "dataset"])

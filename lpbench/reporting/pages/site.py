@@ -328,7 +328,7 @@ class Site:
         some = judged["compared"] > 0
         numbers = [*(judged[key] for key in ("compared", "met", "explained", "impossible")),
                    judged["found"] + judged["unexplained"]]  # fmt: skip
-        sentences = [said.count(outcome) for outcome in (HOLDS, UNDECIDED, FAILS)]
+        sentences = [said.count(outcome) for outcome in (HOLDS, UNDECIDED, FAILS, NO_VERDICT)]
         values = [*(numbers if some else "–" * len(numbers)), *(sentences if said else "–" * len(sentences))]
         return {"page": f"{page}.html", "name": self._short(page), "cells": values}
 
@@ -369,10 +369,19 @@ def _trials(units: Sequence[dict]) -> dict:
     tables = [u["plain"] for u in units if u["plain"] and "verdict" in u["plain"].heads]
     cases = [(row[0], re.findall(r"\w+", row[t.heads.index("verdict")])[0]) for t in tables for row in t.rows]
     verdicts = list(dict.fromkeys([HOLDS, FAILS, UNDECIDED, "unresolved", *(word for _, word in cases)]))
-    rows = [[name, *(cases.count((name, v)) for v in verdicts)] for name in sorted({name for name, _ in cases})]
-    counted = ", ".join(f"{sum(row[k] for row in rows)} {v}" for k, v in enumerate(verdicts, 1))
+    states = {row[0]: row[t.heads.index("states")] for t in tables for row in t.rows}
+    rows = [[name, states[name], _outcome(*(cases.count((name, v)) for v in verdicts[:2]), sum(n == name for n, _ in cases)),
+             *(cases.count((name, v)) for v in verdicts)] for name in sorted(states)]  # fmt: skip
+    counted = ", ".join(f"{sum(row[k] for row in rows)} {v}" for k, v in enumerate(verdicts, 3))
     said = f"{len(cases)} cases of theorems: {counted}."
-    return {"said": said, "heads": ["theorem", *verdicts], "rows": rows} if rows else {}
+    return {"said": said, "heads": ["theorem", "states", "here", *verdicts], "rows": rows} if rows else {}
+
+
+def _outcome(holds: int, fails: int, cases: int) -> str:
+    """A theorem's outcome over its cases."""
+    if fails:
+        return f"fails in {fails} of {cases}"
+    return "holds" if holds == cases else "holds where decided" if holds else "open"
 
 
 def _overview(group: dict) -> dict:
