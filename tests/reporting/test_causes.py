@@ -107,7 +107,7 @@ def test_pages_are_filters(results, tmp_path):
     rows = table(results, tmp_path, CANDIDATES)
     said, explained = page.said(rows[rows["artefact"] == NAME])
     assert said.startswith("0 of 120 numbers met under the text") and "under inferred: 80 of 120" in said
-    assert re.fullmatch(r"120 missed: 10 met by inferred, \d+ suspected, \d+ unexplained\.", explained)
+    assert re.fullmatch(r"120 missed: 10 met by inferred, \d+ suspected, \d+ without a cause\.", explained)
     [drawn] = draw_numbers(judged_numbers(rows).assign(line="Table 1"), tmp_path)
     text = drawn.read_text(encoding="utf-8")
     assert all(f">{words}<" in text for words in ("Table 1", "0 met", "10 missed with a reason", "110 unexplained"))

@@ -97,7 +97,9 @@ def draw(rows: Sequence[Row], folder: Path, leaf: str) -> None:
                     ax.plot(x[places], line.mean[places], marker, color=color, markerfacecolor=face)
                 if not row.unresolved:
                     draw_slope(ax, x[clear], line.mean[clear], row.expected[0], color=color)
-            finish(ax, ", ".join(shared) or group[0].lines[0].panel.replace("_", " "), "effective sample")
+            first = group[0].lines[0]
+            title = f"{first.panel.replace('_', ' ')}, d = {first.parameter('d')}"
+            finish(ax, ", ".join(shared) or title, "effective sample")
             below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.16), "frameon": False}
             ax.legend(title="fitted exponent (theory, dashed)", title_fontsize=7, **below)
         for ax in axes.flat[len(groups) :]:
@@ -129,7 +131,8 @@ def read(folder: Path) -> PlainTable | None:
         rows.append((
             f"{row['theorem']} {row['source']}", "; ".join(said), str(row["case"]), str(row["order"]), bound + allowed,
             "–" if row["verdict"] == "unresolved" else ours,
-            str(row["range"]) if isinstance(row["range"], str) else "–", number(row["_seconds"]), row["_verdict"] if isinstance(row["_verdict"], str) else "–",
+            str(row["range"]) if isinstance(row["range"], str) else "–", number(row["_seconds"]),
+            row["_verdict"] if isinstance(row["_verdict"], str) else "–",
         ))  # fmt: skip
     counts = ", ".join(f"{n} {verdict}" for verdict, n in table["verdict"].value_counts().items())
     heads = ("theorem", "verdict", "case", "states", "exponent or bound", "ours [95 %]", "range", "s", "seed 2026")

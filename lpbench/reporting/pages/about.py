@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+import pandas as pd
 
 from lpbench.experiments.method import Method
 from lpbench.reporting.entries import ReportEntry
@@ -49,18 +50,11 @@ def about(folder: Path, entries: Sequence[ReportEntry], environment: Mapping, ca
 
 def _of_the_run(entries: Sequence[ReportEntry]) -> dict[str, str]:
     """Seed, workers and environment of the experiments; several values where they differ."""
-    records = [r for e in entries if (r := e.record)]
-    if not records:
-        return {}
-    values: dict[str, Counter[str]] = {}
-    for record in records:
-        config = record["config"]
-        found = {"seed": config["seed"], "workers": record.get("workers", "")} | dict(record["environment"])
-        for key, text in described(found).items():
-            values.setdefault(key, Counter())[text] += 1
-    total = len(records)
-    return {
-        key: next(iter(count)) if len(count) == 1 and sum(count.values()) == total
-        else "; ".join(f"{v} ({n} of {total} experiments)" for v, n in count.items())
-        for key, count in values.items()
-    }  # fmt: skip
+    records = [e.record for e in entries if e.record]
+    run = [{"seed": r["config"]["seed"], "workers": r.get("workers", "")} | r["environment"] for r in records]
+    found = {}
+    for key, column in pd.DataFrame(map(described, run)).items():
+        count = column.value_counts(sort=False)
+        texts = [f"{value} ({n} of {len(run)} experiments)" for value, n in count.items()]
+        found[str(key)] = str(count.index[0]) if count.iloc[0] == len(run) else "; ".join(texts)
+    return found

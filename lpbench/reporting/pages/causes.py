@@ -56,8 +56,8 @@ def said(rows: pd.DataFrame) -> tuple[str, str]:
     for other, part in rows[~rows["judges"].astype(bool) & (rows["configuration"] != TRIED)].groupby("configuration"):
         if (m := counts(part[part["met"] != ""]))["compared"]:
             text += f"; under {other}: {m['met']} of {m['compared']}"
-    shares = [f"{len(part)} {NO_CAUSE.get(standing, standing)}" for standing, part in missed.groupby("standing", sort=True)]
-    return f"{text}.", f"{len(missed)} missed: {', '.join(shares)}." if shares else ""
+    shares = ", ".join(f"{len(part)} {standing}" for standing, part in missed.groupby("standing", sort=True))
+    return f"{text}.", f"{len(missed)} missed: {shares.replace(UNEXPLAINED, 'without a cause')}." if shares else ""
 
 
 def _largest(missed: pd.DataFrame, unit: str) -> str:

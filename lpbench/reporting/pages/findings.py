@@ -33,7 +33,6 @@ class PageFinding:
     caveat: str  # what the chart shows, and what it does not
     source: str  # page with the numbers behind it
     command: str
-    method: str = ""  # section of our methods that describes it
 
 
 def below_the_constant(wins: Sequence[Mapping[str, Any]]) -> PageFinding | None:
@@ -80,12 +79,12 @@ def without_tuning(lines: pd.DataFrame, entries: Sequence[ReportEntry]) -> list[
             f"held-out data sets ({', '.join(map(dataset_title, named))}); 1: as good as without privacy. "
             f"Loss over that of the private constant: {mine['constant'].min():.2g} to {mine['constant'].max():.2g}."
         )
-        several = mine["mask"].nunique() > 1
-        chart = Intervals([(f"{r.mask}, " * several + f"ε = {r.epsilon:g}", [Value(r.best)]) for r in mine.itertuples()])
+        mask = "{}, " if mine["mask"].nunique() > 1 else ""
+        chart = Intervals([(f"{mask.format(r.mask)}ε = {r.epsilon:g}", [Value(r.best)]) for r in mine.itertuples()])
         view = urlencode({"task": task, "dataset": HELD_OUT, "selection": "fair"})
         sentence = f"Untuned, {title} has {' to '.join(ends)} times the loss without privacy ({task})."
         name, command = f"tuning-free-{title.lower()}", f"lpbench reproduce {experiment}"
-        found.append(PageFinding(name, sentence, chart, caveat, f"leaderboard.html#{view}", command, "tuning_free"))
+        found.append(PageFinding(name, sentence, chart, caveat, f"leaderboard.html#{view}", command))
     return found
 
 

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 
 import pandas as pd
 
-from lpbench.analysis.claims import FAILS, HOLDS, UNDECIDED
+from lpbench.analysis.claims import FAILS, HOLDS, NO_VERDICT, UNDECIDED
 from lpbench.analysis.numbers import counts as count_numbers
 from lpbench.analysis.numbers import judged_numbers
 from lpbench.experiments.experiment import Experiment
@@ -281,7 +281,6 @@ class Site:
             "trials": trials,
             "groups": groups,
             "causes": self.results and own and causes_of(paper, self.numbers, self.results),
-            "absent": [e for e in mine if not e.was_run],
             "won": f"{sum(r['wins_below'] for r in won)} of {sum(r['wins'] for r in won)}",
             "wins": [_won(r) for r in won],
             "errata": [e for e in self.errata if own and e["paper"] == paper.letter and id(e) not in placed],
@@ -370,18 +369,15 @@ def _trials(units: Sequence[dict]) -> dict:
     cases = [(row[0], re.findall(r"\w+", row[t.heads.index("verdict")])[0]) for t in tables for row in t.rows]
     verdicts = list(dict.fromkeys([HOLDS, FAILS, UNDECIDED, "unresolved", *(word for _, word in cases)]))
     states = {row[0]: row[t.heads.index("states")] for t in tables for row in t.rows}
-    rows = [[name, states[name], _outcome(*(cases.count((name, v)) for v in verdicts[:2]), sum(n == name for n, _ in cases)),
-             *(cases.count((name, v)) for v in verdicts)] for name in sorted(states)]  # fmt: skip
+    rows = []
+    for name in sorted(states):
+        count = [cases.count((name, v)) for v in verdicts]
+        held = "holds" if count[0] == sum(count) else "holds where decided" if count[0] else "open"
+        here = f"fails in {count[1]} of {sum(count)}" if count[1] else held
+        rows.append([name, states[name], here, *count])
     counted = ", ".join(f"{sum(row[k] for row in rows)} {v}" for k, v in enumerate(verdicts, 3))
     said = f"{len(cases)} cases of theorems: {counted}."
     return {"said": said, "heads": ["theorem", "states", "here", *verdicts], "rows": rows} if rows else {}
-
-
-def _outcome(holds: int, fails: int, cases: int) -> str:
-    """A theorem's outcome over its cases."""
-    if fails:
-        return f"fails in {fails} of {cases}"
-    return "holds" if holds == cases else "holds where decided" if holds else "open"
 
 
 def _overview(group: dict) -> dict:
