@@ -46,11 +46,9 @@ class Span(click.ParamType):
 
 @click.command(epilog="FILE is read in the clear and never leaves this machine.")
 @click.argument("file", type=click.Path(path_type=Path), required=False)
-@click.option("--without-pilot", is_flag=True, help="In place of FILE: the method that did best on our data sets.")
+@click.option("--without-pilot", is_flag=True, help="In place of FILE: the best method on our data sets.")
 @click.option("--target", metavar="COLUMN", help="What to predict.  [default: the last column]")
-@click.option(
-    "--protect", metavar="COLUMNS", default="", help='Private columns besides the target: age,sex,"a, b", or all.'
-)
+@click.option("--protect", metavar="COLUMNS", default="", help='Private columns: age,sex,"a, b", or all.')
 @click.option("--range", "y_range", type=float, nargs=2, metavar="LOW HIGH", help="Public range of the target.")
 @click.option(
     "--task", type=click.Choice(_TASKS), metavar="NAME", help="regression, classification  [default: by its values]"
