@@ -124,7 +124,7 @@ def main(folder: str = str(ROOT / "results" / "reproduced"), seed: str = "0") ->
     first, worst = judging[~judging["counted_apart"]].replace("mostly", "holds"), ["no verdict", "fails", "undecided"]
     ours = first[first["counts"]].groupby("claim")["ours_outcome"].agg(lambda of: min(of, key=[*worst, "holds"].index))
     claims = f"Of {first['claim'].nunique()} claims in words {(ours == 'holds').sum()} hold"
-    table = ['number">' + '</td><td class="number">'.join(f"{(of == word).sum()}" for word in ("holds", *worst[:0:-1]))
+    table = ['number">' + '</td><td class="number">'.join(f"{(of == word).sum()}" for word in ("holds", *worst[::-1]))
              for _, of in [*ours.groupby(ours.index.str[0]), ("", ours)]]  # fmt: skip
     readme, front = (path.read_text("utf-8") for path in (ROOT / "README.md", home / "index.html"))
     wanted = [(readme, met, 1), (readme, why, 1), (front, met, 3), (front, why, 3), (readme, claims, 2)]
