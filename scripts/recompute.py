@@ -12,6 +12,7 @@ from scipy import stats
 ROOT, ROWS = Path(__file__).resolve().parent.parent, 60
 KEY = ["experiment", "panel", "dataset", "mask", "method", "epsilon", "x"]
 CONSTANTS, TREES = ("private_mean", "private_majority", "private_constant"), ("dt", "ct_w")
+WORDS = ("fails", "undecided", "holds", "no verdict")
 FEW = "anonymity|aqua|building|fish|german|istanbul|music|portfolio|pyrimidines|rice|student|titanic|airfoil.public"
 SAMPLE = "public_|calibrated|residual_score$|ct_q|lpct|lpdt|pglm"  # read by these; FEW: sets of < 1,000 training users
 
@@ -121,14 +122,10 @@ def main(folder: str = str(ROOT / "results" / "reproduced"), seed: str = "0") ->
     same, impossible = (judged["met"] == "same within noise").sum(), missed.str.startswith("impossible").sum()
     met = f"{len(judged):,} printed numbers compared: {len(judged) - len(missed):,} met ({same:,} of them the same"
     why = f"{reason.sum():,} missed with a reason ({impossible:,} impossible in print), {(~reason).sum():,} unexplained"
-    first = judging[~judging["counted_apart"]]
-    ours = first["ours_outcome"].replace("mostly", "holds").where(first["counts"], "no verdict")
-    ours = ours.groupby(first["claim"]).agg(lambda of: min(of, key="fails, undecided, holds, no verdict".index))
-    claims, words = (
-        f"Of {first['claim'].nunique()} claims in words {(ours == 'holds').sum()} hold",
-        ("holds", "undecided", "fails", "no verdict"),
-    )
-    table = ['number">' + '</td><td class="number">'.join(f"{(of == word).sum()}" for word in words)
+    ours = judging.loc[~judging["counted_apart"], "ours_outcome"].replace("mostly", "holds")
+    ours = ours.where(judging["counts"], WORDS[3]).groupby(judging["claim"]).agg(lambda of: min(of, key=WORDS.index))
+    claims = f"Of {len(ours)} claims in words {(ours == 'holds').sum()} hold"
+    table = ['number">' + '</td><td class="number">'.join(f"{(of == WORDS[k]).sum()}" for k in (2, 1, 0, 3))
              for _, of in [*ours.groupby(ours.index.str[0]), ("", ours)]]  # fmt: skip
     readme, front = (path.read_text("utf-8") for path in (ROOT / "README.md", home / "index.html"))
     wanted = [(readme, met, 1), (readme, why, 1), (front, met, 3), (front, why, 3), (readme, claims, 2)]
