@@ -105,11 +105,8 @@ def audit_sample(
 
 def planted(records: Records, user: int, y_range: tuple[float, float] | None, n_classes: int) -> Records:
     """Records that share one user's public part and hold extreme and middling protected values."""
-    labels = (
-        np.array([y_range[0], sum(y_range) / 2.0 + (y_range[1] - y_range[0]) / 30.0, y_range[1]])
-        if y_range
-        else np.arange(n_classes)
-    )
+    low, high = y_range or (0.0, 0.0)
+    labels = np.array([low, (low + high) / 2.0 + (high - low) / 30.0, high]) if y_range else np.arange(n_classes)
     places = np.array([0.03, 0.55, 0.97])
     x, mask = records.X[user], None if records.mask is None else records.mask[user]
     protected = np.ones(x.size, dtype=bool) if mask is None else mask

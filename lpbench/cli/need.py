@@ -125,11 +125,8 @@ def print_advice(task: str | None, protect: str, budgets: Sequence[float], users
             found += 1
             print(f"{row['task']}, {row['public']}, ε = {row['epsilon']}, users: {row['users']}")
             print(f"    {row['method']}; second choice: {row['second']}")
-            print(
-                f"    {row['free']} times the loss without privacy, {row['constant']} times that of the private",
-                end=" ",
-            )
-            print(f"constant, on {row['sets']} data sets\n    {row['command']}")
+            print(f"    {row['free']} times the loss without privacy, on {row['sets']} data sets")
+            print(f"    {row['constant']} times that of the private constant\n    {row['command']}")
     if not found:
         raise ConfigurationError("nothing was measured for this choice; without --epsilon and --users all are shown")
 

@@ -26,6 +26,12 @@ class NameOf(click.ParamType):
     def __init__(self, kind: str):
         self.name = kind
 
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        name = catalogue.present_name(value) if self.name == "experiment" else value
+        if name != value:
+            click.echo(f"{value} is called {name} now", err=True)
+        return name
+
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         return [CompletionItem(name) for name in known_names()[self.name] if name.startswith(incomplete)]
 
@@ -110,10 +116,7 @@ def matching(words: Sequence[str]) -> list[str]:
     """
     known = catalogue.experiment_names()
     chosen: dict[str, None] = {}
-    for asked in words or ["*"]:
-        word = catalogue.present_name(asked)
-        if word != asked:
-            click.echo(f"{asked} is called {word} now", err=True)
+    for word in words or ["*"]:
         matches = fnmatch.filter(known, word)
         if not matches:
             raise unknown_name("experiment", word, known)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from lpbench.cli.main import main
-from lpbench.cli.options import matching
+from lpbench.cli.options import NameOf, matching
 from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalogue as registry
 
@@ -79,7 +79,9 @@ def test_what_runs_on_request_must_be_named_in_full():
 
 
 def test_experiments_are_understood_by_their_former_names(capsys):
-    assert matching(["field/regression", "extensions/floor", "extensions/attack_*"]) == matching(
-        ["comparison/regression", "extensions/constants_regression", "extensions/corrupted_data_*"]
-    )
-    assert "field/regression is called comparison/regression now" in capsys.readouterr().err
+    former = ("field/*", "extensions/floor", "extensions/floor_classification", "extensions/attack_*")
+    names = [NameOf("experiment").convert(word, None, None) for word in former]
+    own = ("constants_regression", "constants_classification", "corrupted_data_*")
+    assert names == ["comparison/*", *(f"extensions/{leaf}" for leaf in own)] and all(matching([n]) for n in names)
+    assert main(["experiment=field/unbalanced", "--cfg", "job"]) == 0
+    assert "name: comparison/unbalanced" in capsys.readouterr().out

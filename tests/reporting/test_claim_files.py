@@ -233,8 +233,7 @@ def folder(tmp_path_factory):
     for name, metric in EXPERIMENTS.items():
         body = experiment(name)
         points = ({},) if metric == "excess_risk" else ({"depth": 1},)
-        # squared errors lie above the variance of the simulation's labels, which rates in n are judged without
-        scores = partial(made_up, above=float(metric == "mse"))
+        scores = partial(made_up, above=float(metric == "mse"))  # squared errors lie above the labels' variance
         put(path, body, scores_of(body, scores, points=points, metric=metric, noise=0.01, replications=16))
     tabulate(decide_all(Evidence(path))).write(path)
     return path

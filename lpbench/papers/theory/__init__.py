@@ -83,7 +83,7 @@ def draw(rows: Sequence[Row], folder: Path, leaf: str) -> None:
     with style.look(mathematics=True):
         shape = (-(-len(groups) // columns), columns)
         figure, axes = style.pyplot().subplots(*shape, figsize=(3.9 * columns, 4.9 * shape[0]), squeeze=False)
-        for ax, group in zip(axes.flat, groups.values(), strict=False):
+        for ax, ((panel, d, _), group) in zip(axes.flat, groups.items(), strict=False):
             parts = [row.case.split(", ") for row in group]
             shared = [p for p in parts[0] if len(group) > 1 and all(p in others for others in parts)]
             for k, (row, mine) in enumerate(zip(group, parts, strict=True)):
@@ -97,9 +97,7 @@ def draw(rows: Sequence[Row], folder: Path, leaf: str) -> None:
                     ax.plot(x[places], line.mean[places], marker, color=color, markerfacecolor=face)
                 if not row.unresolved:
                     draw_slope(ax, x[clear], line.mean[clear], row.expected[0], color=color)
-            first = group[0].lines[0]
-            title = f"{first.panel.replace('_', ' ')}, d = {first.parameter('d')}"
-            finish(ax, ", ".join(shared) or title, "effective sample")
+            finish(ax, ", ".join(shared) or f"{panel.replace('_', ' ')}, d = {d}", "effective sample")
             below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.16), "frameon": False}
             ax.legend(title="fitted exponent (theory, dashed)", title_fontsize=7, **below)
         for ax in axes.flat[len(groups) :]:
