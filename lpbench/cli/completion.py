@@ -39,6 +39,14 @@ class Override(click.ParamType):
     def __init__(self, kind: str = ""):
         self.kind = kind
 
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        key, sep, name = value.partition("=")
+        if key != "experiment" or not sep:
+            return value
+        from lpbench.cli.options import NameOf
+
+        return f"{key}={NameOf(key).convert(name, param, ctx)}"
+
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         return [CompletionItem(word) for word in [*known_names().get(self.kind, ()), *overrides(incomplete)]
                 if word.startswith(incomplete)]  # fmt: skip

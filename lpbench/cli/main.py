@@ -176,11 +176,6 @@ def cli() -> None:
 @click.argument("words", nargs=-1, type=completion.Override())
 def overrides(words: tuple[str, ...]) -> int:
     """Run what Hydra composes."""
-    if any(word.startswith("experiment=") for word in words):
-        from lpbench.cli.options import NameOf
-
-        named = NameOf("experiment")
-        words = tuple(w if w[:11] != "experiment=" else w[:11] + named.convert(w[11:], None, None) for w in words)
     _check_overrides(words)
     names.check_names(words)  # before anything heavy is imported
     from lpbench.cli import hydra_app

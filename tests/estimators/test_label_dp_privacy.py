@@ -130,7 +130,7 @@ def test_heavy_tails_are_clipped_before_they_are_averaged():
 
 def test_a_question_about_cubes_has_one_of_them_for_each_record_and_the_price_of_its_noise():
     cubes, records = Cubes(2, 1), Records(np.zeros((3, 1)), np.zeros(3), np.zeros((3, 1), dtype=bool))
-    for cells in (np.arange(3), np.array([0, 1]), np.array([0, 1, -1])):
+    for cells in (np.arange(3), np.array([0, 1]), np.array([0, 1, -1]), np.array([0, 0.5, 1])):
         with pytest.raises(ConfigurationError, match="cells"):
             CubeQuestion(cubes, cells).of(records)
     question = MeanQuestion(cubes, np.array([0, 1, 1]), 0.0, 1.0, EPSILON)

@@ -41,14 +41,10 @@ PAPER = Paper(
     order=200,
     # references come last in every table
     methods=("private_constant", "private_mean", "private_majority", "label_dt", "dt", "ct_w"),
-    leaderboard=(
-        *("extensions/tuning_free_regression", "extensions/tuning_free_classification"),
-        *(
-            "comparison/regression",
-            "comparison/classification",
-            "extensions/constants_regression",
-            "extensions/constants_classification",
-        ),
+    leaderboard=tuple(
+        f"{name}{task}"
+        for name in ("extensions/tuning_free_", "comparison/", "extensions/constants_")
+        for task in TASKS
     ),
     compared={
         **{f"extensions/corrupted_data_{task}": stress.corrupted_table for task in TASKS},

@@ -33,8 +33,6 @@ from lpbench.reporting.numbers import per_cent
 from lpbench.reporting.paper import Paper
 from lpbench.reporting.printed_names import dataset_title, method_title
 
-#: Of the unexplained some have a suspected cause: in words, those that have none.
-NO_CAUSE = {UNEXPLAINED: "without a known cause"}
 #: Ratio beyond which the largest miss is called a factor.
 FACTOR = 2.0
 
