@@ -138,6 +138,7 @@ class HiddenSums:
         return self._sums.at(X)
 
 
+@dataclass(init=False, eq=False, repr=False)  # a question about it is told by what its cells are drawn from
 class NoisyGrid:
     """The curator's noisy histogram: a table, or, of too many cells, sums that are looked up by the users.
 

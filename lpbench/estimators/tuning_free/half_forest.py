@@ -6,15 +6,35 @@ Here every row is left out by at least half of the trees (subagging; Bühlmann &
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from sklearn import config_context
-from sklearn.tree import DecisionTreeRegressor
+from sklearn.tree._criterion import MSE, Gini
+from sklearn.tree._splitter import BestSplitter
+from sklearn.tree._tree import DepthFirstTreeBuilder, Tree
 
 from lpbench.estimators.stable import bits_of_exact_sums, grid_step, on_grid
 
 N_TREES = 50
 #: Most rows of a tree: more of them cost time and change little, since the reports are noisy and trees are many.
 MOST_ROWS = 4096
+
+
+def grown(
+    X: np.ndarray, y: np.ndarray, weight: np.ndarray, leaf: int, tried: int, seed: int,
+    classes: int = 0, splitter: type = BestSplitter,
+) -> Any:  # fmt: skip
+    """Tree of scikit-learn on float32 rows, for numbers or so many classes; ``tried``: features that a cut considers.
+
+    The estimators' checks of every tree take longer than a small tree grows.
+    """
+    values = np.array([max(classes, 1)])  # numbers in a leaf
+    criterion = Gini(1, values) if classes else MSE(1, y.size)
+    cuts = splitter(criterion, tried, leaf, 0.0, np.random.RandomState(seed), None)
+    tree = Tree(X.shape[1], values, 1)
+    builder = DepthFirstTreeBuilder(cuts, 2 * leaf, leaf, 0.0, np.iinfo(np.int32).max, 0.0)
+    builder.build(tree, X, np.ascontiguousarray(y[:, None], dtype=np.float64), weight)
+    return tree
 
 
 class HalfForest:
@@ -45,24 +65,19 @@ class HalfForest:
         total, count = np.zeros(n), np.zeros(n)
         order, is_read = np.arange(n) if units is None else np.unique(units), np.zeros(n, dtype=bool)
         is_read[read] = True
-        # For a small sample scikit-learn's checks of every tree would take as long as its growth.
-        with config_context(skip_parameter_validation=True):
-            for _ in range(N_TREES // 2):
-                rng.shuffle(order)
-                # Both halves of a split, so that every row is left out equally often.
-                for half in (order[: order.size // 2], order[order.size // 2 :]):
-                    rows = half if units is None else rng.permutation(np.flatnonzero(np.isin(units, half)))
-                    seen = rows[:MOST_ROWS]
-                    unseen = is_read.copy()
-                    unseen[seen] = False
-                    other = np.flatnonzero(unseen)
-                    tree = DecisionTreeRegressor(
-                        min_samples_leaf=leaf, max_features=0.5, random_state=int(rng.integers(2**31 - 1))
-                    )
-                    tree = tree.fit(X[seen], y[seen], weight[seen], check_input=False).tree_
-                    self.trees.append(tree)
-                    total[other] += tree.predict(X[other])[:, 0]
-                    count[other] += 1
+        for _ in range(N_TREES // 2):
+            rng.shuffle(order)
+            # Both halves of a split, so that every row is left out equally often.
+            for half in (order[: order.size // 2], order[order.size // 2 :]):
+                rows = half if units is None else rng.permutation(np.flatnonzero(np.isin(units, half)))
+                seen = rows[:MOST_ROWS]
+                unseen = is_read.copy()
+                unseen[seen] = False
+                other, seed = np.flatnonzero(unseen), int(rng.integers(2**31 - 1))
+                tree = grown(X[seen], y[seen], weight[seen], leaf, max(1, X.shape[1] // 2), seed)
+                self.trees.append(tree)
+                total[other] += tree.predict(X[other])[:, 0]
+                count[other] += 1
         self.left_out = self._centre + total[read] / count[read]
 
     def predict(self, X: np.ndarray) -> np.ndarray:

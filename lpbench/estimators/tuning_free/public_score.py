@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from sklearn import config_context
-from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
+from sklearn.tree._splitter import BestSplitter, RandomSplitter
 from sklearn.utils import check_array
+
+from lpbench.estimators.tuning_free.half_forest import grown
 
 #: What every guarantee says where a public sample was read.
 NOTE = "rows of the public sample are not protected"
-_KINDS = (DecisionTreeClassifier, ExtraTreeClassifier)
+_SPLITTERS = (BestSplitter, RandomSplitter)
 #: Least leaf sizes of the forests: small ones follow a strong signal, large ones average noisy labels.
 LEAF_SIZES = (2, 8, 32, 128)
 #: Trees of each forest, and the most rows that one tree is grown from.
@@ -47,7 +48,7 @@ class PublicScore:
         if codes.size >= _FEWEST_ROWS and self._present.size > 1:
             sizes = [s for s in leaf_sizes if s == leaf_sizes[0] or s * _ROWS_PER_LEAF <= codes.size]
             rows, bags = check_array(X, dtype=np.float32), _bags(codes.size, seed)
-            self._forests = [Forest(kind, size, rows, compact, bags) for size in sizes for kind in _KINDS]
+            self._forests = [Forest(kind, size, rows, compact, bags) for size in sizes for kind in _SPLITTERS]
         unseen = [self._spread(forest.out_of_bag) for forest in self._forests]
         learners = np.array([np.tile(self._shares, (codes.size, 1)), *unseen])
         self.weights = likelihood_weights(learners[:, np.arange(codes.size), codes])
@@ -64,7 +65,7 @@ class PublicScore:
     @property
     def broadcast_bits(self) -> float:
         """Bits of the forests: feature and threshold of each cut, class shares of each leaf."""
-        trees = [tree for forest in self._forests for tree, _ in forest.trees]
+        trees = [tree for forest in self._forests for tree in forest.trees]
         cuts = sum(tree.node_count // 2 for tree in trees)
         return 64.0 * (2 * cuts + (cuts + len(trees)) * (self.n_classes - 1)) + 64.0
 
@@ -84,36 +85,26 @@ def _bags(n: int, seed: int) -> list[tuple[int, np.ndarray, np.ndarray]]:
 
 
 class Forest:
-    """The trees of scikit-learn's forest of the same seed, without its checks and copies of every tree.
-
-    These take longer than a small tree grows.
-    """
+    """The trees of scikit-learn's forest of the same seed."""
 
     out_of_bag: np.ndarray  # (q, K), mean over the trees that have not seen the row; zero where every tree has
 
-    def __init__(self, kind: type, leaf_size: int, X: np.ndarray, codes: np.ndarray, bags: Sequence) -> None:
-        self._n_classes, self.trees = int(codes.max()) + 1, list[tuple[Any, np.ndarray]]()
-        total, count = np.zeros((codes.size, self._n_classes)), np.full(codes.size, len(bags))
-        with config_context(skip_parameter_validation=True):
-            for seed, bag, copies in bags:
-                tree = kind(min_samples_leaf=leaf_size, max_features="sqrt", random_state=seed)
-                tree.fit(X[bag], codes[bag], copies.astype(np.float64), check_input=False)
-                self.trees.append((tree.tree_, tree.classes_))
-                unseen = self._shares(tree.tree_, tree.classes_, X)
-                unseen[bag] = 0.0
-                total += unseen
-                count[bag] -= 1
+    def __init__(self, splitter: type, leaf_size: int, X: np.ndarray, codes: np.ndarray, bags: Sequence) -> None:
+        n_classes, tried, self.trees = int(codes.max()) + 1, max(1, math.isqrt(X.shape[1])), []
+        total, count = np.zeros((codes.size, n_classes)), np.full(codes.size, len(bags))
+        for seed, bag, copies in bags:
+            weight = copies.astype(np.float64)
+            tree = grown(X[bag], codes[bag], weight, leaf_size, tried, seed, n_classes, splitter)
+            self.trees.append(tree)
+            unseen = tree.predict(X)
+            unseen[bag] = 0.0
+            total += unseen
+            count[bag] -= 1
         self.out_of_bag = total / np.maximum(count, 1)[:, None]
-
-    def _shares(self, tree: Any, classes: np.ndarray, X: np.ndarray) -> np.ndarray:
-        """Class shares of the leaves, (m, K); a bag need not hold all classes."""
-        result = np.zeros((len(X), self._n_classes))
-        result[:, classes] = tree.predict(X)
-        return result
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Mean over the trees at float32 rows, (m, K)."""
-        return sum((self._shares(*tree, X) for tree in self.trees[1:]), self._shares(*self.trees[0], X)) / _N_TREES
+        return sum((tree.predict(X) for tree in self.trees[1:]), self.trees[0].predict(X)) / _N_TREES
 
 
 def likelihood_weights(probabilities: np.ndarray) -> np.ndarray:
