@@ -58,6 +58,8 @@ class Place:
     path: Sequence[str] = ()  # folders of the author's modules
     #: By device and question, then by what was asked: the inputs of the records.
     given: dict[tuple[bytes, bytes], dict[bytes, np.ndarray]] = field(default_factory=dict)
+    #: Likewise, what a further request is checked beside: all inputs, of single numbers the least and largest.
+    beside: dict[tuple[bytes, bytes], np.ndarray] = field(default_factory=dict)
 
     def __enter__(self) -> Self:
         self._start()
@@ -152,14 +154,19 @@ class OwnDevice(Device[OwnQuestion]):
     def inputs(self, records: Records, question: OwnQuestion) -> np.ndarray:
         asked = {"device": self.content, "question": question.content, "users": question.users}
         asked |= {"X": records.X, "y": records.y, "mask": records.mask}
-        given = self.place.given.setdefault((self.content, question.content), {})
+        about = self.content, question.content
+        given = self.place.given.setdefault(about, {})
         key = hashlib.blake2b(encode(asked)).digest()
         if key not in given:
-            given[key] = self._rows(asked, len(records))
-        rows = list(given.values())
-        if any(some.shape[1:] != rows[0].shape[1:] for some in rows):
-            raise Refused(f"{type(self).__name__}.inputs are not as long for every record")
-        self.own.check_inputs(np.concatenate(rows))  # also of users who are asked alone
+            rows = self._rows(asked, len(records))
+            before = self.place.beside.get(about, rows[:0])
+            if before.shape[1:] != rows.shape[1:]:
+                raise Refused(f"{type(self).__name__}.inputs are not as long for every record")
+            joined = np.concatenate([before, rows])
+            self.own.check_inputs(joined)  # also of users who are asked alone
+            ends = joined.size and joined.size == len(joined)
+            self.place.beside[about] = joined[[joined.argmin(), joined.argmax()]] if ends else joined
+            given[key] = rows
         return given[key]
 
     def _rows(self, asked: dict[str, Any], n: int) -> np.ndarray:
@@ -349,6 +356,7 @@ class Places:
     def learn(self, model: Foreign, users: Users, random_state: Any) -> bytes:
         """Let the method learn from users here; returns the fitted model, which only its place can read."""
         self.device.given.clear()
+        self.device.beside.clear()
         serving = Serving(users, self.device)
         params = {**model.params, "random_state": random_state}
         asked = {"estimator": model.estimator, "params": params, "view": serving.view()}

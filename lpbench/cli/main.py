@@ -197,6 +197,8 @@ def _check_overrides(words: Sequence[str]) -> None:
         elif "=" not in word and not word.startswith(("+", "~")) and previous not in _HYDRA_VALUES:
             raise _unknown_word(word, first=word == words[0])
         previous = word
+    if "--resolve" in words and not any(word.partition("=")[0] in ("--cfg", "-c") for word in words):
+        raise ConfigurationError("--resolve is about what --cfg prints: write --cfg job --resolve")
 
 
 def _unknown_word(word: str, first: bool) -> ConfigurationError:

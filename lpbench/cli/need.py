@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from lpbench.cli import options
 from lpbench.errors import ConfigurationError, DataError, unknown_key
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 _TASKS = ("regression", "classification")
 #: Larger files are not read: a pilot needs some thousand rows.
 MOST_BYTES = 500 * 2**20
+#: What ``--without-pilot`` chooses by.
+_OF_ADVICE = ("without_pilot", "task", "protect", "epsilon", "users")
 
 
 class Span(click.ParamType):
@@ -63,10 +66,11 @@ class Span(click.ParamType):
 @click.option("--unit", default="person", metavar="NOUN", show_default=True, help="What a row is, for the answer.")
 @click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Draw the answer.")
 @options.seed()
+@click.pass_context
 def command(
-    file: Path | None, without_pilot: bool, target: str | None, protect: str, y_range: tuple[float, float] | None,
-    task: str | None, positive: str | None, missing_words: str | None, epsilon: list[float], users: list[int] | None,
-    unit: str, plot: Path | None, seed: int, **wanted: Any,
+    context: click.Context, file: Path | None, without_pilot: bool, target: str | None, protect: str,
+    y_range: tuple[float, float] | None, task: str | None, positive: str | None, missing_words: str | None,
+    epsilon: list[float], users: list[int] | None, unit: str, plot: Path | None, seed: int, **wanted: Any,
 ) -> int:  # fmt: skip
     """Estimate the epsilon and the number of users that an error needs, from a pilot sample."""
     from lpbench.cli.profile import Choices, profile_file
@@ -77,6 +81,12 @@ def command(
     if file is None or without_pilot:
         if not without_pilot or file is not None:
             raise ConfigurationError("give either FILE, a pilot sample, or --without-pilot")
+        for option in context.command.params:
+            given = context.get_parameter_source(option.name or "") is not ParameterSource.DEFAULT
+            if given and option.name not in _OF_ADVICE:
+                raise ConfigurationError(f"{option.opts[0]} is about a pilot sample: leave it out of --without-pilot")
+        if protect not in ("", "all"):
+            raise ConfigurationError(f"--protect {protect}: names are a pilot's; --without-pilot takes --protect all")
         print_advice(task, protect, epsilon, users)
         return 0
     _check_file(file)

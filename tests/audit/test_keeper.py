@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lpbench.audit import codec, foreign
-from lpbench.audit.keeper import Places
+from lpbench.audit import codec, foreign, keeper
+from lpbench.audit.keeper import Place, Places
 from lpbench.audit.methods import samples
 from lpbench.errors import PrivacyError
 from lpbench.privacy import GRR, Laplace, Records, SimulatedUsers
@@ -129,6 +129,16 @@ def test_what_runs_apart_learns_what_runs_here_learns(monkeypatch, places):
     predictions, stated = places.predict(places.learn(model, apart, 1), records.X)
     np.testing.assert_array_equal(predictions, expected)
     assert stated == here.spent == apart.spent
+
+
+def test_a_request_is_checked_beside_the_ends_of_those_before_it(monkeypatch):
+    checked = []
+    monkeypatch.setattr(Place, "call", lambda self, do, **asked: {"inputs": asked["y"]})
+    monkeypatch.setattr(Laplace, "check_inputs", lambda self, inputs: checked.append(sorted({*inputs})))
+    device = keeper._own_device("Own", Place(None))(b"", Laplace.for_budget(1.0), 1)
+    for y in (0.5, 0.9, 0.1, 0.3, 0.5):
+        device.inputs(Records(np.zeros((1, 1)), np.array([y]), None), keeper.OwnQuestion(b"", False))
+    assert checked == [[0.5], [0.5, 0.9], [0.1, 0.5, 0.9], [0.1, 0.3, 0.9]]
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,7 @@ def test_every_command_is_on_the_first_screen_and_on_the_page(capsys):
         ("dataset abalone", "dataset=..."),
         ("epsilon = 2", "epsilon=..."),
         ("--multirn method=krr", "--multirun"),
+        ("experiment=histoftree/table1 --resolve", "--cfg job --resolve"),
         ("reproduce --replicatons 3", "--replications"),
         ("reproduce --worker 2", "--workers"),
         ("reproduce --workers 0", "--workers"),

@@ -128,3 +128,9 @@ def test_without_a_pilot_the_answers_are_those_of_the_page(capsys):
                      f"{constant} times that", f"on {sets} data sets", run.removeprefix("<code>")):  # fmt: skip
             assert part in said
     assert main(["need"]) == main([*words, "p.csv"]) == main(["need", "--without-pilot", "--epsilon", "3"]) == 2
+
+
+@pytest.mark.parametrize("option", ["--target y", "--mse 1", "--range 0 1", "--seed 2", "--protect age"])
+def test_without_a_pilot_an_option_about_one_is_refused(option, capsys):
+    assert main(["need", "--without-pilot", *option.split()]) == 2
+    assert option.split()[0] in capsys.readouterr().err

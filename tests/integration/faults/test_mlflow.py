@@ -70,7 +70,7 @@ def test_mlflow_on_a_full_disk_costs_neither_results_nor_report(tmp_path, sound,
         assert done.stderr.count("warning: not logged to MLflow") == 1 and "Traceback" not in done.stderr, done
         assert summary(results) == summary(sound)
         (disk / "filler").unlink()
-        done = run("track", "--results", str(results), "--tracking-uri", uri)
+        done = run("report", "--results", str(results), "--tracking-uri", uri)
         assert done.returncode == 0 and "warning" not in done.stderr, done
         shutil.copy(disk / "mlflow.db", tmp_path)
     assert len(tracked(tmp_path)) == len(set(tracked(tmp_path))) == RUNS
