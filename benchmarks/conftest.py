@@ -119,4 +119,4 @@ def _draw_exponents(table: pd.DataFrame) -> None:
         ax.invert_yaxis()
         ax.set_xlabel("fitted exponent of the processor time (1: linear)")
         ax.set_xlim(left=min(0.0, float(table["value"].astype(float).min()) - 0.1))
-        style.save(figure, FOLDER, "bench_exponents", formats=("svg",))
+        style.save(figure, FOLDER, "bench_exponents")

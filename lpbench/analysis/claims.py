@@ -37,17 +37,10 @@ Finder = Callable[[Any], Iterable[Instance]]
 
 @dataclass(frozen=True)
 class Region:
-    """Values that agree with a check: above ``base - margin``, below ``base + margin``, or within ``margin`` of it."""
+    """Values that agree with a check."""
 
-    kind: Literal["above", "below", "within"]
-    base: float = 0.0
-    margin: float = 0.0  # negative: a demand beyond base
-
-    def bounds(self) -> tuple[float, float]:
-        """The two ends of the region."""
-        low = -np.inf if self.kind == "below" else self.base - self.margin
-        high = np.inf if self.kind == "above" else self.base + self.margin
-        return low, high
+    low: float = -np.inf
+    high: float = np.inf
 
     def judge(self, found: Interval) -> str:
         """Whether an interval lies inside the region, outside, or across its border."""
@@ -59,7 +52,7 @@ class Region:
 
         The last axis of ``found`` is estimate, low, high.
         """
-        low, high = self.bounds()
+        low, high = self.low, self.high
         estimate, least, most = np.moveaxis(found, -1, 0)
         with np.errstate(divide="ignore", invalid="ignore"):
             sides = [(low - estimate) / (most - estimate), (estimate - high) / (estimate - least)]
@@ -71,8 +64,9 @@ class Check:
     """A comparison over named instances."""
 
     name: str  # unique within its claim
-    find: Finder  # raises NotRunError; its docstring's first paragraph is the rule in words
+    find: Finder  # raises NotRunError
     region: Region
+    words: str = ""  # its rule; by default the first paragraph of the finder's docstring
     #: ``every``: the sentence says "always" or "all", and no instance may contradict; ``each``: it names its instances,
     #: and all must agree; ``some``: it says that there are such instances, so that one suffices and not all may agree.
     quantifier: Literal["", "every", "each", "some"] = ""
@@ -89,7 +83,7 @@ class Check:
     @property
     def rule(self) -> str:
         """The rule as one sentence."""
-        text = inspect.getdoc(self.find) or self.name
+        text = self.words or inspect.getdoc(self.find) or self.name
         return " ".join(text.split("\n\n")[0].split())
 
     @property
@@ -127,7 +121,7 @@ class Check:
             order = np.argsort(np.argsort(instance.arguments["x"]))
             shift = np.sort(cells.means)[order] - cells.means
             return replace(instance, cells=replace(cells, samples=cells.samples + shift)), 0.0
-        low, high = self.region.bounds()
+        low, high = self.region.low, self.region.high
         aim = low + self.effect * spread if low > -np.inf else high - self.effect * spread
         aim = (low + high) / 2 if np.isfinite(high - low) else aim
         return instance, aim - pooled([instance]).estimate
@@ -262,25 +256,29 @@ class Checks:
         """Register the decorated function as a check of a claim."""
 
         def register(function: Finder) -> Finder:
-            mine = self.found.setdefault(claim, [])
-            if any(check.name == name for check in mine):
-                raise ValueError(f"claim {claim} has two checks named {name!r}")
-            mine.append(Check(name, function, region, **options))
+            self.add(claim, name, region, "", function, **options)
             return function
 
         return register
 
+    def add(self, claim: str, name: str, region: Region, words: str, find: Finder, **options: Any) -> None:
+        """Register a check of a claim whose rule is said in words."""
+        mine = self.found.setdefault(claim, [])
+        if any(check.name == name for check in mine):
+            raise ValueError(f"claim {claim} has two checks named {name!r}")
+        mine.append(Check(name, find, region, words, **options))
+
 
 def above(base: float = 0.0, margin: float = 0.0) -> Region:
-    """Values above ``base - margin``."""
-    return Region("above", base, margin)
+    """Values above ``base - margin``; a negative margin is a demand beyond the base, here and below."""
+    return Region(low=base - margin)
 
 
 def below(base: float = 0.0, margin: float = 0.0) -> Region:
     """Values below ``base + margin``."""
-    return Region("below", base, margin)
+    return Region(high=base + margin)
 
 
 def within(margin: float) -> Region:
     """Values within ``margin`` of zero: an equivalence."""
-    return Region("within", 0.0, margin)
+    return Region(-margin, margin)

@@ -30,7 +30,6 @@ class Curve:
     se: np.ndarray  # NaN from one replication
     values: np.ndarray | None = None  # shape (R, k), scores of the chosen grid points; None where not at hand
     label: str = ""  # printed name in a figure, without budget and variant
-    published: bool = False  # read off a paper's drawing
     experiment: str = ""  # needed by cells()
     step: np.ndarray | None = None  # distance between neighbouring printed values; None for scores of a run
 

@@ -7,7 +7,7 @@ interpretation of the paper meets it on the same replications.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,25 +98,17 @@ def cause_of(
 
 
 def met_by_chance(
-    published: np.ndarray,
-    judged: np.ndarray,
-    found: np.ndarray,
-    columns: Sequence[str],
-    tolerance: float,
-    relative: bool,
+    published: np.ndarray, judged: np.ndarray, found: np.ndarray, tolerance: float, relative: bool
 ) -> np.ndarray:
-    """Chance with which each number is met if the changes that an interpretation makes are permuted in its columns.
+    """Chance with which each number of a column is met if the changes that an interpretation makes are permuted.
 
     An interpretation that was found by its distance changes the numbers of a table's column; the same changes on the
-    wrong data sets meet some of them as well. ``columns`` says to which column a number belongs.
+    wrong data sets meet some of them as well.
     """
-    change = np.log(found / judged) if relative else found - judged
-    codes, rng = pd.factorize(np.asarray(columns, dtype=object))[0], np.random.default_rng(0)
+    change, rng = np.log(found / judged) if relative else found - judged, np.random.default_rng(0)
     met = np.zeros(len(published))
-    order = np.argsort(codes, kind="stable")
     for _ in range(DRAWS):
-        drawn = np.empty(len(change))
-        drawn[order] = change[np.lexsort((rng.random(len(change)), codes))]
+        drawn = change[np.argsort(rng.random(len(change)), kind="stable")]
         ours = judged * np.exp(drawn) if relative else judged + drawn
         met += np.abs(distance_of(ours, published, relative)) <= tolerance + 1e-11
     return met / DRAWS

@@ -63,9 +63,8 @@ def render_artefact(
     for table, file in zip((summary.table, compare(name, summary)), files, strict=True):
         write_csv(table, folder / file)
     leaf = name.rpartition("/")[2]
-    further = paper_of(name).outputs.get(name)
-    replaced = further is not None and further.replaces
-    for selection in [] if replaced else distinct_selections(summary.table):
+    write = paper_of(name).outputs.get(name)
+    for selection in [] if write else distinct_selections(summary.table):
         stem = leaf if selection == "oracle" else f"{leaf}_{selection}"
         if experiment.kind != "figure":
             file = SECONDS_TABLE if measured else f"{stem}.tex"
@@ -76,8 +75,8 @@ def render_artefact(
             draw_standard(experiment, summary, methods, folder, stem, selection)
     if name in paper_of(name).drawings:
         write_drawing(experiment, folder, seed)
-    if further is not None:
-        further.write(experiment, summary, methods, folder)
+    if write:
+        write(experiment, folder)
 
 
 def write_drawing(experiment: Experiment, folder: Path, seed: int) -> list[Path]:

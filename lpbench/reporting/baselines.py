@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from lpbench.analysis import ALPHA
-from lpbench.analysis.scores import LARGER_IS_BETTER, costs
+from lpbench.analysis.scores import LARGER_IS_BETTER
 from lpbench.analysis.significance import DIGITS
 from lpbench.analysis.standings import NONE, view
 from lpbench.analysis.summary import BASELINE, CONSTANTS, REFERENCES
@@ -22,47 +22,31 @@ from lpbench.reporting.published import published_cells
 #: Change of the constant's error under which wins are counted again.
 MOVED = 0.05
 
-
-@dataclass(frozen=True)
-class Constant:
-    """The best private constant of one data set and budget: a private prediction that uses no feature."""
-
-    method: str
-    metric: str
-    mask: str
-    loss: float
-    se: float
-    ratio: float  # its loss over that of the non-private tree on the same replications; NaN without one
-    ratio_se: float
-    n: int
-
-    @property
-    def mean(self) -> float:
-        """The mean score."""
-        return 1 - self.loss if LARGER_IS_BETTER[self.metric] else self.loss
+#: (data set, budget) -> row of the best private constant, a prediction that looks at no feature and depends on no mask.
+Constants = Mapping[tuple[str, float], Any]
 
 
-#: (data set, budget) -> constant, which looks at no feature and depends on no mask.
-Constants = Mapping[tuple[str, float], Constant]
+def best_constants(table: pd.DataFrame) -> Constants:
+    """The constants by which a table of standings divides losses, each from the experiment with most replications.
 
-
-def best_constants(table: pd.DataFrame) -> dict[tuple[str, float], Constant]:
-    """The constants by which a table of standings divides losses, each from the experiment with most replications."""
-    table = table.sort_values("replications", kind="stable")
+    A row of the table, with the ``mean`` score, and the ``ratio`` of its loss to the non-private tree's on the same
+    replications (NaN without one).
+    """
+    table, place = table.sort_values("replications", kind="stable"), ["dataset", "epsilon"]
     own = table["method"].map(bare_name)
-    trees = table[(own == BASELINE) & table["selection"].str.contains("oracle")]
-    trees = trees.drop_duplicates(["dataset", "epsilon"], keep="last").set_index(["dataset", "epsilon"])
-    over = trees[["over_constant", "over_constant_se"]].to_dict("index")
-    found = {}
-    for row in table[own.isin(CONSTANTS) & (table["over_constant"].round(DIGITS) == 1)].to_dict("records"):
-        place = (row["dataset"], row["epsilon"])
-        tree = over.get(place, {"over_constant": math.nan, "over_constant_se": math.nan})
-        ratio = 1 / tree["over_constant"]
-        found[place] = Constant(
-            row["method"], row["metric"], row["mask"], row["loss"], row["se"], ratio,
-            tree["over_constant_se"] * ratio**2, int(row["replications"]),
-        )  # fmt: skip
-    return found
+    trees = table[(own == BASELINE) & table["selection"].str.contains("oracle")][
+        [*place, "over_constant", "over_constant_se"]
+    ]
+    found = table[own.isin(CONSTANTS) & (table["over_constant"].round(DIGITS) == 1)]
+    found, trees = (rows.drop_duplicates(place, keep="last") for rows in (found, trees))
+    found = found.merge(trees, on=place, how="left", suffixes=("", "_of_tree"))
+    ratio = 1 / found["over_constant_of_tree"]
+    found = found.assign(
+        mean=found["loss"].mask(found["metric"].map(LARGER_IS_BETTER).astype(bool), 1 - found["loss"]),
+        ratio=ratio,
+        ratio_se=found["over_constant_se_of_tree"] * ratio**2,
+    )
+    return {(row.dataset, row.epsilon): row for row in found.itertuples()}
 
 
 def published_wins(name: str, constants: Constants) -> list[dict]:
@@ -78,18 +62,17 @@ def published_wins(name: str, constants: Constants) -> list[dict]:
     cells = published_cells(name)
     left_out = cells["method"].isin([*REFERENCES, *paper.uncounted]) | cells["dataset"].isin(paper.uncounted)
     cells = cells[~left_out].dropna(subset=["published"])
+    beside = map(constants.get, zip(cells["dataset"], cells["epsilon"], strict=True))
+    cells = cells.assign(constant=pd.Series(beside, cells.index, object)).dropna(subset=["constant"])
+    is_ratio = layout.value == "ratio"
+    constant = np.array([c.ratio if is_ratio else c.loss for c in cells["constant"]], dtype=float)
+    falls = [LARGER_IS_BETTER[c.metric] and not is_ratio for c in cells["constant"]]
+    cells["loss"] = np.where(falls, 1 - cells["published"], cells["published"])
+    for end, factor in (("below", 1.0), ("least", 1 + MOVED), ("most", 1 - MOVED)):
+        cells[end] = (cells["loss"] - factor * constant).round(DIGITS) >= 0
     rows = []
     for (mask, epsilon), part in cells.groupby(["mask", "epsilon"]):
-        found = {
-            name: [_below(layout.value, r, constants, factor) for r in part.to_dict("records")]
-            for name, factor in (("below", 1.0), ("least", 1 + MOVED), ("most", 1 - MOVED))
-        }
-        part = part.assign(**found).dropna(subset=["below"])
-        known = None if part.empty else constants.get((part["dataset"].iloc[0], epsilon))
-        if known is None:
-            continue
-        cost = costs(part["published"], known.metric)
-        wins = part[cost == cost.groupby(part["dataset"]).transform("min")]
+        wins = part[part["loss"] == part.groupby("dataset")["loss"].transform("min")]
         proposed = wins[wins["method"].str.startswith(paper.proposed)]
         rows.append(
             {"artefact": name, "mask": mask, "epsilon": epsilon, "datasets": part["dataset"].nunique()}
@@ -104,18 +87,7 @@ def published_wins(name: str, constants: Constants) -> list[dict]:
 
 
 def _count(what: str, below: pd.Series) -> dict[str, int]:
-    return {what: len(below), f"{what}_below": int(below.astype(bool).sum())}
-
-
-def _below(value: str, cell: Mapping, constants: Constants, factor: float = 1.0) -> bool | None:
-    """Whether a published cell is no better than the constant with its error times a factor; None if unknown."""
-    found = constants.get((cell["dataset"], cell["epsilon"]))
-    if found is None:
-        return None
-    if value == "ratio":
-        return bool(cell["published"] >= factor * found.ratio)
-    loss = 1 - cell["published"] if LARGER_IS_BETTER[found.metric] else cell["published"]
-    return bool(round(loss - factor * found.loss, DIGITS) >= 0)
+    return {what: len(below), f"{what}_below": int(below.sum())}
 
 
 def by_selection(rows: pd.DataFrame, cards: Mapping[str, Method]) -> list[dict]:

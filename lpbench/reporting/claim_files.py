@@ -72,7 +72,6 @@ def tabulate(decisions: Sequence[Decision]) -> Files:
 
 def _row(decision: Decision, verdict: CheckVerdict, judges: bool) -> dict[str, Any]:
     check, claim = verdict.check, decision.claim
-    low, high = check.region.bounds()
     row: dict[str, Any] = {
         "paper": decision.paper,
         "claim": claim.name,
@@ -85,8 +84,8 @@ def _row(decision: Decision, verdict: CheckVerdict, judges: bool) -> dict[str, A
         "sentence": claim.statement,
         "rule": check.rule,
         "quantifier": check.quantifier,
-        "region_low": low,
-        "region_high": high,
+        "region_low": check.region.low,
+        "region_high": check.region.high,
         "instances": len(verdict.ours.instances) if verdict.ours else 0,
         "replications": verdict.ours.replications if verdict.ours else 0,
         "needed": check.replications,

@@ -75,11 +75,9 @@ class Evidence:
                 raise NotRunError(f"{name} has no curve of {base}")
         return [curve for curve in found if not bases or curve.base in bases]
 
-    def curve(self, name: str, base: str, *, panel: str | None = None, epsilon: float | None = None) -> Curve:
-        """The one curve of a method (at a budget)."""
-        found = self.curves(name, base, panel=panel)
-        if epsilon is not None:
-            found = [curve for curve in found if np.isclose(curve.epsilon, epsilon)]
+    def curve(self, name: str, base: str) -> Curve:
+        """The one curve of a method."""
+        found = self.curves(name, base)
         if len(found) != 1:
             raise NotRunError(f"{name} has {len(found)} curves of {base}, expected one")
         return found[0]
@@ -224,12 +222,5 @@ def _printed_curve(curve: Curve, printed: _Print) -> Curve | None:
     if not known.any():
         return None
     shown = cells[np.flatnonzero(known)]
-    return replace(
-        curve,
-        x=curve.x[known],
-        mean=shown.samples.mean(axis=0),
-        se=curve.se[known],
-        values=shown.samples,
-        step=shown.step,
-        published=True,
-    )
+    mean = shown.samples.mean(axis=0)
+    return replace(curve, x=curve.x[known], mean=mean, se=curve.se[known], values=shown.samples, step=shown.step)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -110,9 +111,9 @@ class _PaperNumbers:
 
     def __init__(self, paper: Paper, results: Results):
         self.paper, self.results = paper, results
-        self._known: dict[tuple, dict[tuple, Sample]] = {}
-        self._bases: dict[str, dict[str, pd.Series]] = {}
-        self._oracle: dict[str, pd.DataFrame | None] = {}
+        # each is read once
+        self._scores, self._chosen = cache(self._read_scores), cache(self._read_chosen)
+        self._trees = cache(self._read_trees)
 
     def rows(self, artefacts: Collection[str] | None = None) -> pd.DataFrame:
         """All rows: configurations with causes of what they miss, then what was tried."""
@@ -232,7 +233,7 @@ class _PaperNumbers:
         for column, rows in changed.items():
             places, published, ours, found = np.array(rows).T
             total = self._total(column[3])
-            drawn = met_by_chance(published, ours, found, [""] * len(rows), total.tolerance, total.relative)
+            drawn = met_by_chance(published, ours, found, total.tolerance, total.relative)
             chance[places.astype(int)] = np.fmax(chance[places.astype(int)], drawn)
         return np.where(table["standing"].isin([FOUND, SUSPECTED, UNEXPLAINED]), chance, np.nan)
 
@@ -300,34 +301,17 @@ class _PaperNumbers:
             found.append((candidates, steps))
         return found
 
-    def _scores(
+    def _read_scores(
         self, name: str, methods: tuple[str, ...], panel: str, relative: bool, mask: str, shown: str = "",
-        budget: float = 1.0, beside: Sequence[str] = (),
+        budget: float = 1.0, beside: tuple[str, ...] = (),
     ) -> dict[tuple, Sample]:  # fmt: skip
         """Samples of an experiment's cells by panel (or ``*``), data set, mask, published budget and place."""
-        key = (name, methods, panel, relative, mask, shown, budget)
-        if key not in self._known:
-            self._known[key] = self._read(*key, beside=beside)
-        return self._known[key]
-
-    def _read(
-        self, name: str, methods: tuple[str, ...], panel: str, relative: bool, mask: str, shown: str, budget: float,
-        *, beside: Sequence[str],
-    ) -> dict[tuple, Sample]:  # fmt: skip
-        try:
-            if name not in self._oracle:
-                kept = self.results.artefact(name).chosen
-                texts = dict.fromkeys(["panel", "dataset", "mask", "method"], object)
-                self._oracle[name] = None if kept is None else kept[kept["selection"] == "oracle"].astype(texts)
-            rows = self._oracle[name]
-        except NotRunError:
-            rows = None
-        if rows is None:
-            return {}
+        rows = self._chosen(name)
         rows = rows[rows["method"].isin(methods)]
         rows = rows[rows["panel"] == panel] if panel else rows
         rows = rows[rows["mask"].isin([m for m in rows["mask"].unique() if mask in ("", bare_name(m))])]
-        base = self._base([*beside, name]) if relative else {}
+        # an interpretation has its own tree where one was run with it
+        base = {d: tree for n in (*beside, name) for d, tree in self._trees(n).items()} if relative else {}
         found: dict[tuple, Sample] = {}
         # of errors the least is the best of several methods
         rows = rows.groupby([*_AXES, "replication"], dropna=False, sort=False)["value"].min().reset_index()
@@ -347,18 +331,19 @@ class _PaperNumbers:
                         found.setdefault((where, data, masked, *axes), sample)
         return found
 
-    def _base(self, names: Sequence[str]) -> dict[str, pd.Series]:
-        """Scores of the non-private tree by data set: the artefacts', and an interpretation's own where it was run."""
-        found: dict[str, pd.Series] = {}
-        for name in names:
-            if name not in self._bases:
-                rows = self.results.artefact(name).chosen
-                rows = pd.DataFrame(columns=["method", "selection", "dataset"]) if rows is None else rows
-                rows = rows[(rows["method"] == BASELINE) & (rows["selection"] == "oracle")]
-                self._bases[name] = {d: part.drop_duplicates("replication").set_index("replication")["value"]
-                                     for d, part in rows.groupby("dataset")}  # fmt: skip
-            found |= self._bases[name]
-        return found
+    def _read_chosen(self, name: str) -> pd.DataFrame:
+        """Scores of an experiment's best grid points; empty without any."""
+        texts = ["panel", "dataset", "mask", "method"]
+        with suppress(NotRunError):
+            if (kept := self.results.artefact(name).chosen) is not None:
+                return kept[kept["selection"] == "oracle"].astype(dict.fromkeys(texts, object))
+        return pd.DataFrame(columns=[*_AXES, "method", "replication", "value"])
+
+    def _read_trees(self, name: str) -> dict[str, pd.Series]:
+        """Scores of the non-private tree of an experiment, by data set."""
+        rows = self._chosen(name)
+        trees = rows[rows["method"] == BASELINE].drop_duplicates(["dataset", "replication"])
+        return {dataset: part.set_index("replication")["value"] for dataset, part in trees.groupby("dataset")}
 
 
 def cell_name(row: Mapping[str, Any]) -> str:

@@ -20,10 +20,11 @@ from lpbench.analysis.claims import Claim
 from lpbench.analysis.significance import RULE_WORDS
 from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalogue
+from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import import_object
 from lpbench.paths import own_folders
 from lpbench.reporting.interpretations import Bound, Interpretations, Total
-from lpbench.reporting.plain_table import PlainTable, RateGrid
+from lpbench.reporting.plain_table import PlainTable
 
 
 @dataclass(frozen=True)
@@ -74,16 +75,6 @@ class TableLayout:
     #: What a cell shows: the mean score, its ratio to the non-private tree's, or seconds as multiples of CT-W's.
     value: Literal["mean", "ratio", "seconds"] = "mean"
     style: Literal["general", "three_digits", "per_cent"] = "general"  # how numbers are printed: `print_number`
-
-
-@dataclass(frozen=True)
-class Output:
-    """Further tables and figures of an experiment."""
-
-    #: Function(experiment, summary, cards, folder) that writes them; ``folder`` holds the experiment's summary
-    #: and scores and lies in the folder of the results.
-    write: Callable[..., object]
-    replaces: bool = False  # whether they take the place of the standard tables and figures
 
 
 @dataclass(frozen=True)
@@ -146,19 +137,17 @@ class Paper:
     counted: Mapping[str, Callable[[str, str], float]] = field(default_factory=dict)
     #: Experiment -> function(experiment, folder, seed) that draws it and returns the files written.
     drawings: Mapping[str, Callable[..., list[Path]]] = field(default_factory=dict)
-    #: Experiment -> its further tables and figures.
-    outputs: Mapping[str, Output] = field(default_factory=dict)
-    #: Experiment -> function(folder) that reads what was written there as a table of texts, or returns None; for
-    #: experiments that are no tables of scores.
-    text_tables: Mapping[str, Callable[[Path], PlainTable | None]] = field(default_factory=dict)
-    #: Experiment -> function(folder) that reads a second one.
-    second_tables: Mapping[str, Callable[[Path], PlainTable | None]] = field(default_factory=dict)
+    #: Experiment -> function(experiment, folder) that writes tables and figures in the place of the standard ones;
+    #: the folder, in that of the results, holds the experiment's summary and scores.
+    outputs: Mapping[str, Callable[[Experiment, Path], None]] = field(default_factory=dict)
+    #: Experiment -> function(folder) that reads what was written there as tables of texts; for experiments that are no
+    #: tables of scores.
+    text_tables: Mapping[str, Callable[[Path], Sequence[PlainTable]]] = field(default_factory=dict)
     #: Experiment -> function(its rows of the standings, cards) that lays out what its methods are compared by.
     compared: Mapping[str, Callable[..., PlainTable | None]] = field(default_factory=dict)
     leaderboard: tuple[str, ...] = ()  # whose scores enter it: the first that has one counts, and the later paper
-    #: Experiment -> function(folder) that lays its result out as a
-    #: :class:`lpbench.reporting.plain_table.RateGrid`, or returns None.
-    grids: Mapping[str, Callable[[Path], RateGrid | None]] = field(default_factory=dict)
+    #: Experiment -> function(folder) that lays rates out by task and model (legend, columns, rows), or returns None.
+    grids: Mapping[str, Callable[[Path], dict[str, Any] | None]] = field(default_factory=dict)
     sections: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # heading -> experiments that stand together
     pages: tuple[Page, ...] = ()  # pages besides the paper's own
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 
@@ -15,25 +14,3 @@ class PlainTable:
     rows: tuple[tuple[str, ...], ...]
     remark: str = ""  # explanation of terms, shown below the table; in Markdown
     finding: str = ""  # heading of its section, in the place of the experiment's title
-
-
-@dataclass(frozen=True)
-class RateEntry:
-    """One measured exponent beside that of the theory."""
-
-    method: str  # printed name, with its budget
-    expected: tuple[float, float]  # ends of what the theory allows
-    estimate: float  # with its interval
-    low: float
-    high: float
-    covers: bool  # whether the interval meets the theory
-
-
-@dataclass(frozen=True)
-class RateGrid:
-    """Exponents by task and privacy model."""
-
-    legend: str
-    rows: tuple[str, ...]  # tasks
-    columns: tuple[str, ...]  # privacy models
-    entries: Mapping[tuple[str, str], tuple[RateEntry, ...]]

@@ -53,10 +53,6 @@ def published_rank_sums(experiment: str) -> pd.DataFrame:
 
 
 def wide_table(cells: pd.DataFrame) -> pd.DataFrame:
-    """Published cells as data sets x methods, columns in the order of the paper; empty without any.
-
-    ``published`` is NaN where the paper prints ``-``, ``step`` the distance between neighbouring values of the print.
-    ``starred`` is the paper's mark, ``note`` says what is wrong with a printed number, which is never corrected.
-    """
+    """Published cells as data sets x methods, columns in the order of the paper; empty without any."""
     order = list(dict.fromkeys(cells["method"]))
     return cells.pivot(index="dataset", columns="method", values="published")[order]

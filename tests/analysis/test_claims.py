@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lpbench.analysis.claims import Check, above, below, judge, power, replications_for, weakest, within
+from lpbench.analysis.claims import Check, Region, above, below, judge, power, replications_for, weakest, within
 from lpbench.analysis.instances import CellScores, Instance, difference, join, linear, pooled
 from lpbench.analysis.rates import Interval
 from lpbench.analysis.statistics import significant, statistic
@@ -88,8 +88,8 @@ def test_an_interval_reaches_to_its_estimate():
 
 
 def test_regions_and_their_margins():
-    assert above(1, 0.1).bounds() == (0.9, np.inf)
-    assert below(0.5, 0.1).bounds() == (-np.inf, 0.6) and within(0.02).bounds() == (-0.02, 0.02)
+    assert above(1, 0.1) == Region(0.9, np.inf)
+    assert below(0.5, 0.1) == Region(-np.inf, 0.6) and within(0.02) == Region(-0.02, 0.02)
     assert within(0.02).judge(Interval(0, -0.01, 0.01)) == "agrees"
     assert within(0.02).judge(Interval(0.01, -0.01, 0.03)) == "undecided"
     assert within(0.02).judge(Interval(0.03, 0.025, 0.04)) == "contradicts"

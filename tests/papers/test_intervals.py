@@ -38,6 +38,6 @@ def test_one_row_a_set_and_budget_and_a_page_that_names_what_is_not_met(tmp_path
     assert (rows["enough"] == (rows["users"] * rows["epsilon"] ** 2 >= ENOUGH)).all() and len(rows) == 2
     np.testing.assert_allclose(rows["ratio"], rows["width"] / rows["exact_width"], rtol=1e-5)
     rows.assign(coverage=[0.7, 0.9], ratio=[1.0, 2.0]).to_csv(tmp_path / FILE, index=False)
-    remark = read_intervals(tmp_path).remark
+    remark = read_intervals(tmp_path)[0].remark
     assert "in 1 of all 2" in remark and "at ε = 1 (0.700, 1.00)" in remark and "at ε = 8 (0.900, 2.00)" in remark
-    assert read_intervals(tmp_path / "none") is None
+    assert read_intervals(tmp_path / "none") == []

@@ -125,7 +125,7 @@ def test_facts_of_the_data_sets(tmp_path):
     assert rows.loc[("n_private", "rice"), "reproduced"] == 240
     assert "swapped" in rows.loc[("n_public", "census"), "note"]
     assert rows.loc[("n_features", "census"), "note"].find("swapped") < 0
-    assert ("Census", "41292 / 3144", "3144 / 41292", "46 / 46") in read_sizes(tmp_path).rows
+    assert ("Census", "41292 / 3144", "3144 / 41292", "46 / 46") in read_sizes(tmp_path)[0].rows
 
 
 def test_scores_of_a_work_tree_with_changes_do_not_enter_the_committed_ones(tmp_path, monkeypatch):

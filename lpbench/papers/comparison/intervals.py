@@ -89,11 +89,11 @@ def measured(
     return found
 
 
-def read_intervals(folder: Path) -> PlainTable | None:
-    """The same as a table of a page; None without a run."""
+def read_intervals(folder: Path) -> list[PlainTable]:
+    """The same as a table of a page; empty without a run."""
     path = Path(folder) / FILE
     if not path.is_file():
-        return None
+        return []
     rows = pd.read_csv(path)
     rows["title"] = rows["dataset"].map(dataset_title)
     cells = tuple(
@@ -102,7 +102,7 @@ def read_intervals(folder: Path) -> PlainTable | None:
         for r in rows.itertuples()
     )  # fmt: skip
     heads = ("data set", "users", "ε", "coverage", "coverage, exact labels", "width / exact", f"n ε² ≥ {ENOUGH:,.0f}")
-    return PlainTable(f"Intervals and sets of nominal coverage {COVERAGE:g}", heads, cells, _conclusion(rows))
+    return [PlainTable(f"Intervals and sets of nominal coverage {COVERAGE:g}", heads, cells, _conclusion(rows))]
 
 
 def _conclusion(rows: pd.DataFrame) -> str:

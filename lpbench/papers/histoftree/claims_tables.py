@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
@@ -37,16 +38,15 @@ def _rank_sums(results: Evidence, ties: dict[str, str]) -> Iterator[Instance]:
             yield Instance(where, table.cells, "rank_sum_gap", arguments)
 
 
-@checks("H9", "rank sums", above(), quantifier="every")
-def smallest_rank_sums(results: Evidence) -> Iterator[Instance]:
-    """At every ε and mask the worst HistOfTree variant's rank sum is below the best competitor's, ties as printed."""
-    yield from _rank_sums(results, TIES)
-
-
-@checks("H9", "rank sums, average ties", above(), quantifier="every")
-def smallest_average_rank_sums(results: Evidence) -> Iterator[Instance]:
-    """The same with equals sharing their average rank."""
-    yield from _rank_sums(results, dict.fromkeys(TIES, "average"))
+checks.add(
+    "H9", "rank sums", above(),
+    "At every ε and mask the worst HistOfTree variant's rank sum is below the best competitor's, ties as printed.",
+    partial(_rank_sums, ties=TIES), quantifier="every",
+)  # fmt: skip
+checks.add(
+    "H9", "rank sums, average ties", above(), "The same with equals sharing their average rank.",
+    partial(_rank_sums, ties=dict.fromkeys(TIES, "average")), quantifier="every",
+)  # fmt: skip
 
 
 @checks("H10", "best results", above())
@@ -80,16 +80,11 @@ def _rules(results: Evidence, mask: str, better: str, worse: str) -> Iterator[In
             yield Instance(f"{family}, {where}", cells, "rank_sum_gap", arguments)
 
 
-@checks("H12", "aligned", above())
-def cart_wins_aligned(results: Evidence) -> Iterator[Instance]:
-    """Under aligned masks CART has the smaller rank sum of the two rules."""
-    yield from _rules(results, "aligned", "cart", "max_edge")
-
-
-@checks("H12", "personalised", above())
-def max_edge_wins_personalised(results: Evidence) -> Iterator[Instance]:
-    """Under personalised masks max-edge has the smaller rank sum of the two rules."""
-    yield from _rules(results, "personalized", "max_edge", "cart")
+checks.add("H12", "aligned", above(), "Under aligned masks CART has the smaller rank sum of the two rules.",
+           partial(_rules, mask="aligned", better="cart", worse="max_edge"))  # fmt: skip
+checks.add("H12", "personalised", above(),
+           "Under personalised masks max-edge has the smaller rank sum of the two rules.",
+           partial(_rules, mask="personalized", better="max_edge", worse="cart"))  # fmt: skip
 
 
 @checks("H13", "gain", above())

@@ -5,7 +5,7 @@ from lpbench.papers.label_dp.errata import ERRATA
 from lpbench.papers.label_dp.figures import write_budget_rates, write_rates
 from lpbench.papers.label_dp.rates import rate_grid, read_rates
 from lpbench.papers.published_files import stated_claims
-from lpbench.reporting.paper import Output, Paper
+from lpbench.reporting.paper import Paper
 
 PAPER = Paper(
     name="label_dp",
@@ -19,9 +19,6 @@ PAPER = Paper(
     order=3,
     claims=stated_claims("Z", checks),
     errata=ERRATA,
-    outputs={
-        "label_dp/table1": Output(write_rates, replaces=True),
-        "label_dp/budget": Output(write_budget_rates, replaces=True),
-    },
+    outputs={"label_dp/table1": write_rates, "label_dp/budget": write_budget_rates},
     text_tables={"label_dp/table1": read_rates},
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Sequence, Set
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lpbench.analysis import Summary, write_csv
+from lpbench.analysis import write_csv
 from lpbench.analysis.curves import Curve
 from lpbench.experiments.experiment import Experiment
-from lpbench.experiments.method import Method
 from lpbench.papers.label_dp.rates import (
     MODEL_NAMES,
     allowed,
@@ -44,7 +43,7 @@ FITTED = "fitted exponent at the largest n (theory, dashed)"
 BUDGETS = {"label_ldp": (0.0, 1.0, 2), "ldp": (1.0, 8.0, 2), "label_cdp": (0.0, 0.1, 1), "cdp": (0.0, 0.25, 1)}
 
 
-def write_rates(experiment: Experiment, summary: Summary, cards: Mapping[str, Method], folder: Path) -> None:
+def write_rates(experiment: Experiment, folder: Path) -> None:
     """Write ``rates.csv``, the table of slopes and the figures of Table I."""
     lines = Evidence(folder.parents[1]).curves(experiment.name)
     table = rate_table(lines)
@@ -118,7 +117,7 @@ def _draw_collapse(lines: Sequence[Curve], folder: Path) -> None:
     style.save(figure, folder, "collapse")
 
 
-def write_budget_rates(experiment: Experiment, summary: Summary, cards: Mapping[str, Method], folder: Path) -> None:
+def write_budget_rates(experiment: Experiment, folder: Path) -> None:
     """Write ``rates.csv`` and the figure of the risk against the budget."""
     lines = Evidence(folder.parents[1]).curves(experiment.name)
     rows = []

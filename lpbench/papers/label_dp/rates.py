@@ -21,7 +21,7 @@ from lpbench.analysis.curves import Curve
 from lpbench.analysis.exponents import Rate, table_i
 from lpbench.datasets import load_manifest
 from lpbench.experiments import catalogue
-from lpbench.reporting.plain_table import PlainTable, RateEntry, RateGrid
+from lpbench.reporting.plain_table import PlainTable
 from lpbench.selectors import parse_selector
 
 #: Method -> the same estimator without privacy.
@@ -177,10 +177,10 @@ def printed_rates(table: pd.DataFrame) -> PlainTable:
     return PlainTable(legend, heads, tuple(rows), remark)
 
 
-def read_rates(folder: Path) -> PlainTable | None:
-    """Lay out ``rates.csv`` of an experiment's folder; None without the file."""
+def read_rates(folder: Path) -> list[PlainTable]:
+    """Lay out ``rates.csv`` of an experiment's folder; empty without the file."""
     path = folder / "rates.csv"
-    return printed_rates(pd.read_csv(path)) if path.is_file() else None
+    return [printed_rates(pd.read_csv(path))] if path.is_file() else []
 
 
 def at_one_budget(table: pd.DataFrame) -> pd.DataFrame:
@@ -190,28 +190,24 @@ def at_one_budget(table: pd.DataFrame) -> pd.DataFrame:
     return ordered.drop_duplicates(["panel", "model", "method"]).sort_index()
 
 
-def rate_grid(folder: Path) -> RateGrid | None:
-    """Lay out ``rates.csv`` of an experiment's folder by task and model, one budget a method; None without the file."""
+def rate_grid(folder: Path) -> dict[str, Any] | None:
+    """Rows of ``rates.csv`` of an experiment's folder by task and model, one budget a method; None without the file."""
     path = folder / "rates.csv"
     if not path.is_file():
         return None
     table = pd.read_csv(path)
-    table = table[table["model"] != MODEL_NAMES["none"]]
-    entries: dict[tuple[str, str], list[RateEntry]] = {}
-    for row in at_one_budget(table).to_dict("records"):
+    cells: dict[tuple[str, str], list[dict[Any, Any]]] = {}
+    for row in at_one_budget(table[table["model"] != MODEL_NAMES["none"]]).to_dict("records"):
         task, _, moment = row["panel"].partition("_tail_")
         label = f"ε = {row['epsilon']:g}" + (f", {moment} moments" if moment else "")
         label += ", tight constants" if "constants=tight" in row["method"] else ""
-        entry = RateEntry(
-            label, (row["expected_low"], row["expected_high"]), row["local"], row["local_low"], row["local_high"],
-            bool(row["covers"]),
-        )  # fmt: skip
-        entries.setdefault((TASKS.get(task, task), row["model"]), []).append(entry)
-    rows = tuple(t for t in TASKS.values() if any(t == task for task, _ in entries))
-    columns = tuple(m for m in MODEL_NAMES.values() if any(m == model for _, model in entries))
+        cells.setdefault((TASKS.get(task, task), row["model"]), []).append(row | {"label": label})
+    tasks, models = ({key[k] for key in cells} for k in (0, 1))
+    columns = [model for model in MODEL_NAMES.values() if model in models]
     legend = (
         "Exponents e of risk ~ (sample size)^-e: what the theory allows, and what was measured over the largest sample "
         "sizes with its 95 % bootstrap interval, at the smallest budget whose curve resolves the function. "
         "✓: the interval meets the theory; ▼ and ▲: it lies below or above."
     )
-    return RateGrid(legend, rows, columns, {key: tuple(found) for key, found in entries.items()})
+    rows = [(task, [cells.get((task, model), []) for model in columns]) for task in TASKS.values() if task in tasks]
+    return {"legend": legend, "columns": columns, "rows": rows}

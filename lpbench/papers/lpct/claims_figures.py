@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -81,8 +82,7 @@ def each_budget(
             if budgets[0] <= epsilon <= budgets[1]:
                 yield compare(f"ε = {epsilon:g}", curve)
 
-    find.__doc__ = rule
-    checks(claim, name, region, **options)(find)
+    checks.add(claim, name, region, rule, find, **options)
 
 
 def gained(title: str, curve: Curve) -> Instance:
@@ -280,8 +280,7 @@ def _moves(
         arguments = {"x": axis(first.x).tolist(), "curves": len(curves), "sign": -1}
         yield Instance("slope over ε", join([c.cells() for c in curves]), "trend_of_best", arguments)
 
-    find.__doc__ = rule
-    checks(claim, name, above())(find)
+    checks.add(claim, name, above(), rule, find)
 
 
 each_budget(
@@ -355,21 +354,16 @@ def _against_random(results: Evidence, authors: bool) -> Iterator[Instance]:
             yield difference(name, both[curve.epsilon].cells([a]), curve.cells([b]))
 
 
-@checks("L13", "authors' grid", above())
-def informed_partition_is_better(results: Evidence) -> Iterator[Instance]:
-    """LPCT is more accurate than LPCT-R with the settings that the authors searched, on average over the points."""
-    return _against_random(results, authors=True)
-
-
-@checks(
-    "L13",
-    "LPCT's grid",
-    above(),
+checks.add(
+    "L13", "authors' grid", above(),
+    "LPCT is more accurate than LPCT-R with the settings that the authors searched, on average over the points.",
+    partial(_against_random, authors=True),
+)  # fmt: skip
+checks.add(
+    "L13", "LPCT's grid", above(), "The same with all settings of LPCT for LPCT-R (shown beside).",
+    partial(_against_random, authors=False),
     not_counted_because="judged on the authors' settings of LPCT-R, this is the fair comparison",
-)
-def better_on_equal_terms(results: Evidence) -> Iterator[Instance]:
-    """The same with all settings of LPCT for LPCT-R (shown beside)."""
-    return _against_random(results, authors=False)
+)  # fmt: skip
 
 
 @checks("L14", "order", above())

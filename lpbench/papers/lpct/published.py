@@ -168,16 +168,14 @@ def _print(value: float) -> str:
     return "-" if np.isnan(value) else f"{value:.0f}"
 
 
-def read_sizes(folder: Path) -> PlainTable | None:
-    """Lay out ``comparison.csv`` of the experiment's folder as in the paper; None without the file."""
+def read_sizes(folder: Path) -> list[PlainTable]:
+    """Lay out ``comparison.csv`` of the experiment's folder as in the paper; empty without the file."""
     path = folder / "comparison.csv"
     if not path.is_file():
-        return None
+        return []
     rows = read_csv(path)
     labels = {ours: published for (published, _), ours in names("dataset", "L").items()}
     entries = {(r.dataset, r.panel): f"{_print(r.published)} / {_print(r.reproduced)}" for r in rows.itertuples()}
-    return PlainTable(
-        "Each entry: published / ours, after preprocessing; private rows are the 80 % used for training.",
-        ("data set", "n_P", "n_Q", "d"),
-        tuple((labels[d], *(entries[d, fact] for fact in FACTS)) for d in dict.fromkeys(rows["dataset"])),
-    )
+    legend = "Each entry: published / ours, after preprocessing; private rows are the 80 % used for training."
+    body = tuple((labels[d], *(entries[d, fact] for fact in FACTS)) for d in dict.fromkeys(rows["dataset"]))
+    return [PlainTable(legend, ("data set", "n_P", "n_Q", "d"), body)]

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from lpbench.analysis import Summary, write_csv
+from lpbench.analysis import write_csv
 from lpbench.analysis.curves import Curve
 from lpbench.experiments.experiment import Experiment
-from lpbench.experiments.method import Method
 from lpbench.papers.theory.theorems import TRIALS, Row, by_response, public_power, tabulate, worth
 from lpbench.paths import COMMITTED
 from lpbench.reporting.evidence import Evidence
 from lpbench.reporting.figures import style
 from lpbench.reporting.figures.style import draw_slope, finish
-from lpbench.reporting.paper import Output, Page, Paper
+from lpbench.reporting.paper import Page, Paper
 from lpbench.reporting.plain_table import PlainTable
 
 FILE, SECONDS, WORTH = "theorems.csv", "theorem_seconds.csv", "worth.csv"
@@ -28,7 +27,7 @@ KEYS = ["panel", "dataset", "mask", "method", "epsilon"]
 PUBLIC, BUDGETS = (10, 20, 50, 100), (0.5, 1.0, 2.0, 4.0)
 
 
-def write(experiment: Experiment, summary: Summary, cards: Mapping[str, Method], folder: Path) -> None:
+def write(experiment: Experiment, folder: Path) -> None:
     """Write ``theorems.csv``, the picture, LPCT's ``worth.csv`` and, after a run, ``theorem_seconds.csv``."""
     leaf = experiment.name.rpartition("/")[2]
     found, computed = TRIALS[leaf.removesuffix("_long")]
@@ -109,10 +108,10 @@ def number(value: float) -> str:
     return "–" if math.isnan(value) else f"{value:.3g}"
 
 
-def read(folder: Path) -> PlainTable | None:
-    """Lay out ``theorems.csv`` with the seconds and, where it was run, the other seed's verdicts."""
+def read(folder: Path) -> list[PlainTable]:
+    """Lay out ``theorems.csv`` with the seconds and, where it was run, the other seed's verdicts; and ``worth.csv``."""
     if not (folder / FILE).is_file():
-        return None
+        return []
     table = pd.read_csv(folder / FILE, keep_default_na=False, na_values=[""])
     spent, other = folder / SECONDS, COMMITTED / "theory_seed2026" / f"{folder.name}.csv"
     keys = ["theorem", "case"]
@@ -141,14 +140,11 @@ def read(folder: Path) -> PlainTable | None:
         "two sizes the best grid point is at an end of its grid, the excess is within its noise, or (without a grid) "
         "above half of the best constant's. Powers of the effective sample agree within 20 %."
     )  # fmt: skip
-    return PlainTable(f"{len(rows)} rows: {counts}.", heads, tuple(rows), remark)
+    found = [PlainTable(f"{len(rows)} rows: {counts}.", heads, tuple(rows), remark)]
+    return [*found, _printed_worth(pd.read_csv(folder / WORTH))] if (folder / WORTH).is_file() else found
 
 
-def read_worth(folder: Path) -> PlainTable | None:
-    """Lay out ``worth.csv``."""
-    if not (folder / WORTH).is_file():
-        return None
-    table = pd.read_csv(folder / WORTH)
+def _printed_worth(table: pd.DataFrame) -> PlainTable:
     heads = ("ε", "mechanism", *(f"n_Q = {n}" for n in PUBLIC))
     cells: dict[tuple[Any, ...], str] = {
         (r.epsilon, r.mechanism, r.n_public): f"{r.private_rows:,.0f} [{r.low:,.0f}, {r.high:,.0f}]"
@@ -174,8 +170,7 @@ PAPER = Paper(
     title="Theory",
     letter="T",
     order=190,
-    outputs={name: Output(write, replaces=True) for name in NAMES},
+    outputs=dict.fromkeys(NAMES, write),
     text_tables=dict.fromkeys(NAMES, read),
-    second_tables={name: read_worth for name in NAMES if "lpct" in name},
     pages=(Page("theory", "Theorems on trial", tuple(NAMES), LEAD, file="label_dp"),),
 )

@@ -48,7 +48,7 @@ def published_curves(name: str, ours: list[Curve]) -> list[Curve]:
     """Curves read off the paper's drawing, each named like ours of the same method, data set and budget."""
     cells = published_cells(name)
     cells = cells[cells["x"].notna()].assign(selection="oracle", mean=cells["published"], se=0.0)
-    return [replace(c, label=_same(c, ours), published=True) for c in curves(cells)]
+    return [replace(c, label=_same(c, ours)) for c in curves(cells)]
 
 
 def _same(curve: Curve, ours: list[Curve]) -> str:

@@ -179,7 +179,7 @@ def _panel(
     _x_axis(ax, axis, places, position, metric)
     values, error = np.concatenate([c.mean for c in found]), metric in ("mse", "seconds")
     if metric == "excess_risk" or (error and values.min() > 0 and np.ptp(np.log(values)) > LOG_FROM):
-        style.log_scale(ax, "y")
+        style.log_scale(ax)
 
 
 def _positions(axis: str, places: np.ndarray) -> dict[float, float]:

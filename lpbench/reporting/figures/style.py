@@ -158,23 +158,21 @@ def method_looks(places: Mapping[str, int | None]) -> dict[str, dict[str, str]]:
     return {name: found[name] for name in places}
 
 
-def log_scale(ax: Axes, which: Literal["x", "y"]) -> None:
-    """Make an axis logarithmic, with a few labels that are plain numbers; to be called once everything is drawn."""
+def log_scale(ax: Axes) -> None:
+    """Make the vertical axis logarithmic, with a few labels that are plain numbers; once everything is drawn."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-    set_scale, axis = (ax.set_xscale, ax.xaxis) if which == "x" else (ax.set_yscale, ax.yaxis)
-    set_scale("log")
-    low, high = axis.get_view_interval()
+    ax.set_yscale("log")
+    low, high = ax.yaxis.get_view_interval()
     decades = math.log10(high / low)
-    axis.set_major_locator(LogLocator(subs=(1,) if decades > 2 else (1, 3) if decades > 1 else (1, 2, 3, 5)))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}" if value < 1e5 else f"{value / 1e6:g} M"))
-    axis.set_minor_formatter(NullFormatter())
+    ax.yaxis.set_major_locator(LogLocator(subs=(1,) if decades > 2 else (1, 3) if decades > 1 else (1, 2, 3, 5)))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}" if value < 1e5 else f"{value / 1e6:g} M"))
+    ax.yaxis.set_minor_formatter(NullFormatter())
 
 
-def draw_slope(ax: Axes, x: np.ndarray, y: np.ndarray, exponent: float, *, label: str = "", color=GREY) -> None:
+def draw_slope(ax: Axes, x: np.ndarray, y: np.ndarray, exponent: float, color: str) -> None:
     """Draw a dashed line of slope ``-exponent`` through the middle of a curve on double logarithmic axes."""
-    ends, line = reference_line(x, y, exponent)
-    ax.plot(ends, line, linestyle="--", linewidth=1.0, color=color, label=label or None, zorder=1)
+    ax.plot(*reference_line(x, y, exponent), linestyle="--", linewidth=1.0, color=color, zorder=1)
 
 
 def finish(
@@ -186,7 +184,7 @@ def finish(
 ) -> None:
     """Set logarithmic scales, names and the legend (with a heading that says what its numbers are)."""
     ax.set_xscale("log", base=2)
-    log_scale(ax, "y")
+    log_scale(ax)
     ax.set_xlabel(xlabel)
     ax.set_ylabel("excess risk")
     ax.set_title(title, loc="left")
@@ -199,12 +197,12 @@ def heading(figure: Figure, text: str) -> None:
     figure.suptitle("\n".join(lines), fontsize=9, x=0.02, ha="left")
 
 
-def save(figure: Figure, folder: Path, name: str, formats: Sequence[str] = ("svg",)) -> list[Path]:
-    """Write ``name.svg`` (or other formats) without dates, atomically; closes the figure.
+def save(figure: Figure, folder: Path, name: str) -> list[Path]:
+    """Write ``name.svg`` without dates, atomically; closes the figure.
 
     For a paper (:func:`printed`) the formats are PDF and PNG.
     """
-    formats = formats if printed_width() is None else ("pdf", "png")
+    formats = ("svg",) if printed_width() is None else ("pdf", "png")
     _settle(figure)
     written = []
     for suffix in formats:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+import pandas as pd
 
 from lpbench.experiments import catalogue
 from lpbench.files import write_text
@@ -65,12 +66,8 @@ def audit_page(folder: Path) -> dict:
     }
 
 
-def audit_verdict(folder: Path) -> str:
-    """One sentence: what the audit catches, and whether it accuses anything that keeps its promise."""
-    return str(audit_page(folder)["verdict"])
-
-
 def _verdict(found: Mapping, mutants: tuple[list[str], list[list[str]]] | None) -> str:
+    """One sentence: what the audit catches, and whether it accuses anything that keeps its promise."""
     bad, good = found["bad"]["rows"], found["good"]["rows"]
     caught, accused = (sum(row[-1] == "yes" for row in rows) for rows in (bad, good))
     text = f"The audit catches {caught} of {len(bad)} mechanisms known to be wrong"
@@ -137,8 +134,5 @@ def _in_words(table: Mapping) -> dict:
 
 def _table(path: Path) -> tuple[list[str], list[list[str]]] | None:
     """Heads and rows of a CSV file as texts; None without the file, or without rows."""
-    if not path.is_file():
-        return None
-    with path.open(encoding="utf-8", newline="") as file:
-        heads, *rows = csv.reader(file)
-    return ([h.replace("_", " ") for h in heads], rows) if rows else None
+    table = pd.read_csv(path, dtype=str, keep_default_na=False) if path.is_file() else pd.DataFrame()
+    return ([h.replace("_", " ") for h in table], table.to_numpy().tolist()) if len(table) else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from lpbench.analysis.claims import FAILS, HOLDS, NO_VERDICT, NOT_PRINTED, UNDECIDED
 from lpbench.analysis.statistics import meaning
@@ -20,20 +20,8 @@ from lpbench.reporting.render import in_symbols
 DRAWN = 4
 
 
-class Status(NamedTuple):
-    """An outcome of a claim, on our numbers or in print."""
-
-    label: str  # as in ``verdicts.csv``
-    tone: str  # class of the colour
-    sign: str  # for those who do not see the colour
-
-
-#: From the best news to none.
-STATUSES = {
-    label: Status(label, tone, sign)
-    for label, tone, sign in ((HOLDS, "good", "✓"), (UNDECIDED, "open", "≈"), (FAILS, "bad", "✗"),
-                              (NO_VERDICT, "none", "○"), (NOT_PRINTED, "none", "–"))
-}  # fmt: skip
+#: Outcome of a claim -> class of its colour, and a sign for those who do not see it.
+LOOKS = {HOLDS: ("good", "✓"), UNDECIDED: ("open", "≈"), FAILS: ("bad", "✗"), NO_VERDICT: ("none", "○")}
 
 
 def here_and_in_print(ours: str, printed: str) -> str:
@@ -48,11 +36,12 @@ def shown_claims(folder: Path) -> list[dict[str, Any]]:
     known = {claim.name: claim for paper in papers() for claim in paper.claims}
     found = []
     for row in read_claims(folder):
-        claim = known.get(row["claim"])
+        claim, (tone, sign) = known.get(row["claim"]), LOOKS[row["ours"]]
         found.append({
             **{key: row[key] for key in ("paper", "claim", "reason", "cause", "depends", "counted_apart", "print")},
             "artefact": label_of(row["artefact"]),
-            "statement": in_symbols(row["sentence"]), "ours": row["ours"], "status": STATUSES[row["ours"]],
+            "statement": in_symbols(row["sentence"]), "ours": row["ours"],
+            "status": {"label": row["ours"], "tone": tone, "sign": sign},
             "words": here_and_in_print(row["ours"], row["print"]),
             "checks": [_check(check) for check in row["checks"]],
             "concerns": claim.concerns if claim else lambda leaf: False,

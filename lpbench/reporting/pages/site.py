@@ -32,7 +32,7 @@ from lpbench.reporting.other_seed import changes_in_words
 from lpbench.reporting.pages.about import about
 from lpbench.reporting.pages.advice import choices
 from lpbench.reporting.pages.audit import FILE as AUDIT
-from lpbench.reporting.pages.audit import audit_page, audit_verdict
+from lpbench.reporting.pages.audit import audit_page
 from lpbench.reporting.pages.causes import causes_of
 from lpbench.reporting.pages.claims import shown_claims
 from lpbench.reporting.pages.explorer import LIBRARIES, write_explorer
@@ -100,7 +100,7 @@ class Site:
     ):
         self.results, self.study, self.folder, self.stored = results, study, folder, stored
         self.entries, self.missing, self.environment, self.cards = entries, missing, environment, cards
-        self.audited = (folder / AUDIT).is_file()
+        self.audit = audit_page(folder) if (folder / AUDIT).is_file() else {}
         self.claims, self.numbers = shown_claims(report), read_numbers(report)
         self.errata = errata()
         self.known = {p.name: p for p in papers()}
@@ -138,14 +138,14 @@ class Site:
             ("use.html", USE, self.choices),
             (f"{BOARD}.html", "Leaderboard", boarded),
             *((file, self._short(p), p in in_menu and not self.one) for p, file in own.items()),
-            ("audit.html", "Audit", self.audited),
+            ("audit.html", "Audit", self.audit),
             ("explorer.html", "Explorer", self.explored and self.stored),
             ("about.html", "About", True),
         ]
         shared = self._shared([(file, label) for file, label, there in menu if there])
         contents = [("paper", own[p], self._paper_page(p)) for p in own]
-        if self.audited:
-            contents.append(("audit", "audit.html", audit_page(self.folder)))
+        if self.audit:
+            contents.append(("audit", "audit.html", self.audit))
         if boarded:
             write_text(as_script(self.lines, self.view), self.folder / SCRIPT)
             picked = {key: list(dict.fromkeys(self.lines[key])) for key in FILTERS}
@@ -176,8 +176,7 @@ class Site:
         commits = ", ".join(dict.fromkeys(found["commit"] for found in run if "commit" in found))
         made = {"version": self.environment.get("lpbench", ""), "commits": commits}
         made["date"] = max((found.get("date", "") for found in run), default="")
-        audited = self.audited and audit_verdict(self.folder)
-        return {"pages": menu, "stored": self.stored, "made": made, "audited": audited}
+        return {"pages": menu, "stored": self.stored, "made": made, "audited": self.audit.get("verdict")}
 
     def write_alone(self) -> Path:
         """Write the page of the only experiment, with its claims and nothing else of its paper."""

@@ -58,8 +58,8 @@ def shown_tables(
     standings: pd.DataFrame | None = None, numbers: pd.DataFrame | None = None,
 ) -> list[dict[str, Any]]:  # fmt: skip
     """Lay out an experiment's tables of best grid points from its summary, standings and numbers; empty without any."""
-    further, summary = paper_of(entry.name).outputs.get(entry.name), entry.shown
-    if entry.kind not in ("table", "timing") or summary is None or (further is not None and further.replaces):
+    summary = entry.shown
+    if entry.kind not in ("table", "timing") or summary is None or entry.name in paper_of(entry.name).outputs:
         return []
     compared = [] if numbers is None else numbers[(numbers["met"] != "") & (numbers["reading"] == "")].itertuples()
     apart = {r.cell: distance(r.met, r.distance, r.unit) for r in compared}

@@ -34,8 +34,8 @@ def unit(
     shown = shown_tables(entry, cards, constants, standings, numbers) if entry.kind != "timing" else []
     paper = paper_of(entry.name)
     read, compare, grid = paper.text_tables.get(entry.name), paper.compared.get(entry.name), paper.grids.get(entry.name)
-    second = paper.second_tables.get(entry.name)
-    plain = read(entry.folder) if read else compare(standings, cards) if compare else None
+    found = read(entry.folder) if read else [compare(standings, cards)] if compare else []
+    plain, second = [*found, None, None][:2]
     whats = [f.removesuffix(".svg").removeprefix(entry.leaf).strip("_").replace("_", " ") for f in entry.pictures]
     pictures = [picture(entry.folder / file, f"{entry.address}/{file}", f"{entry.title}: {what}".removesuffix(": "))
                 for file, what in zip(entry.pictures, whats, strict=True)]  # fmt: skip
@@ -66,7 +66,7 @@ def unit(
         "tables": tables,
         "selections": _selections(standings, cards) if entry.name in paper.tables else [],
         "plain": plain,
-        "second": second(entry.folder) if second else None,
+        "second": second,
         "grid": grid(entry.folder) if grid else None,
         "timing": entry.kind == "timing",
         "misses": misses(numbers, cards),

@@ -66,7 +66,7 @@ def _grid(experiment: str, layout: Layout, rows: pd.DataFrame, published: Mappin
         for _, dataset in layout.datasets
     )
     metrics = sorted(set(rows["metric"]) - {""})
-    footer = _footer(experiment, layout, cells, published, metrics[0]) if len(metrics) == 1 else ()
+    footer = _footer(experiment, layout, cells, metrics[0]) if len(metrics) == 1 else ()
     same = (reasons["panel"] == layout.panel) & (reasons["epsilon"] == layout.epsilon)
     lines = []
     for reason, part in reasons[same & (reasons["selection"] == "oracle")].groupby("reason"):
@@ -98,33 +98,18 @@ def _cell(layout: Layout, column: TableColumn, dataset: str, found: Mapping, pub
     return Cell(printed, text, spread, mark if scored else "", best, float(text or "nan"))
 
 
-def _footer(experiment: str, layout: Layout, cells, published: Mapping, metric: str):
+def _footer(experiment: str, layout: Layout, cells, metric: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Rank sums, within the group of columns as in the papers, at printed precision: equals share their rank."""
     if layout.value == "seconds":
         return ()
     values = np.array([[c.value for c in row] for row in cells], dtype=float).reshape(len(cells), len(layout.columns))
-    lines = [(OURS, _sums(layout, costs(values, metric)))]
+    ours = (OURS, _sums(layout, costs(values, metric)))
     sums = published_rank_sums(experiment)
-    if len(sums):
-        printed = [[_published_value(layout, column, d, published) for column in layout.columns]
-                   for _, d in layout.datasets]  # fmt: skip
-        # a rank sum over fewer data sets is smaller: recompute the published one over those that ran
-        ran = costs(np.array(printed, dtype=float).reshape(values.shape), metric)[~np.isnan(values).all(axis=1)]
-        again = ("published cells, same data sets, average ties", _sums(layout, ran))
-        lines = [(PRINTED, _printed_row(layout, sums, "rank_sum")), again, *lines]
-    return tuple(lines)
-
-
-def _published_value(layout: Layout, column: TableColumn, dataset: str, published: Mapping) -> float:
-    key = (dataset.split("[")[0], column.paper_mask, column.paper_method, layout.epsilon)
-    return published.get(key, math.nan)
-
-
-def _printed_row(layout: Layout, sums: pd.DataFrame, what: str) -> tuple[str, ...]:
-    sums = sums[sums["epsilon"] == layout.epsilon]
-    known = {(r.mask, r.method): getattr(r, what) for r in sums.itertuples()}
-    values = [known.get((c.paper_mask, c.paper_method), math.nan) for c in layout.columns]
-    return tuple("" if math.isnan(v) else f"{v:g}" for v in values)
+    if sums.empty:
+        return (ours,)
+    known = sums[sums["epsilon"] == layout.epsilon].set_index(["mask", "method"])["rank_sum"].to_dict()
+    printed = (known.get((c.paper_mask, c.paper_method), math.nan) for c in layout.columns)
+    return (PRINTED, tuple("" if math.isnan(v) else f"{v:g}" for v in printed)), ours
 
 
 def _sums(layout: Layout, values: np.ndarray) -> tuple[str, ...]:

@@ -22,10 +22,10 @@ _SHOWN = {
 
 def tables_of(artefact: Artefact) -> list[PlainTable]:
     """Lay out what an artefact holds: its paper's own table, else its summary; empty without either."""
-    own = paper_of(artefact.name).text_tables.get(artefact.name)
-    table = own(artefact.folder) if own else None
-    if table is not None:
-        return [table]
+    paper = paper_of(artefact.name)
+    own = paper.text_tables.get(artefact.name)
+    if own and (found := own(artefact.folder)):
+        return list(found)
     if artefact.summary is None:
         return []
     if "marked" not in artefact.summary:
@@ -33,7 +33,6 @@ def tables_of(artefact: Artefact) -> list[PlainTable]:
             f"{artefact.summary_file} was written by an earlier version; lpbench experiment={artefact.name} "
             "writes it again"
         )
-    paper = paper_of(artefact.name)
     layout = paper.tables.get(artefact.name)
     return summary_tables(artefact.summary, paper.rule, "ratio" if layout and layout.value == "ratio" else "mean")
 
