@@ -4,12 +4,15 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import ks_2samp
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from lpbench.datasets import make_problem
 from lpbench.estimators import CT, DT, LabelDT, ParDT
+from lpbench.estimators.baselines.presorted import grow_presorted
 from lpbench.estimators.baselines.tree_growth import cut_class_trees
 from lpbench.estimators.private_labels import LABEL, LabelQuestion
+from lpbench.partitions import TreePartition
 from lpbench.privacy import Records, SimulatedUsers
 from lpbench.seeds import Streams
 
@@ -71,15 +74,50 @@ def test_guarantees():
 
 
 @pytest.mark.parametrize("min_samples_leaf", [1, 10, 300, 0.05])
-def test_trees_of_large_samples_are_those_of_scikit_learn(min_samples_leaf):
+@pytest.mark.parametrize("n", [1000, 3000])
+def test_trees_of_large_samples_are_those_of_scikit_learn(n, min_samples_leaf):
     rng = np.random.default_rng(1)
-    inputs, test = rng.random((1000, 3)), rng.random((50, 3))
-    y = np.sin(4 * inputs[:, 0]) + 0.2 * rng.standard_normal(1000)
+    inputs, test = rng.random((n, 3)), rng.random((50, 3))
+    y = np.sin(4 * inputs[:, 0]) + 0.2 * rng.standard_normal(n)
     for depth in (2, 5):
         model = LabelDT(2.0, depth, min_samples_leaf, y_range=Y_RANGE, clip=False, random_state=4).fit(inputs, y)
         alone = DecisionTreeRegressor(max_depth=depth, min_samples_leaf=min_samples_leaf)
         alone.fit(inputs, noisy_labels(y, LabelQuestion(Y_RANGE, 2.0), Streams(4).party("users")))
         np.testing.assert_allclose(model.predict(test), alone.predict(test), rtol=1e-9)
+
+
+def test_presorted_trees_are_those_of_scikit_learn_without_ties_and_have_their_law_with_them():
+    rng = np.random.default_rng(2)
+    # no two cuts are equally good: values of either sign, few of them in the first column, and leaves of several rows
+    inputs = np.column_stack([rng.integers(-2, 3, 400), rng.standard_normal((400, 5))]).astype(np.float32)
+    y = inputs[:, 0] * inputs[:, 1] + rng.laplace(size=400)
+    limits = [(8.0, 10), (3, 10), (math.inf, 40), (8.0, 0.1)]
+    trees = grow_presorted(inputs, y, limits, 0)
+    for tree, (depth, least) in zip(trees, limits, strict=True):
+        alone = DecisionTreeRegressor(max_depth=None if depth == math.inf else int(depth), min_samples_leaf=least)
+        ours, expected = tree.partition, TreePartition.from_sklearn(alone.fit(inputs, y))
+        for part in ("feature", "threshold", "n_samples"):
+            np.testing.assert_array_equal(getattr(ours, part), getattr(expected, part))
+        np.testing.assert_allclose(tree.value[tree.apply(inputs), 0, 0], alone.predict(inputs), rtol=1e-9, atol=1e-12)
+    # With ties, in the root between the copies of a column and in the smallest nodes between all columns. Sums of
+    # sixteenths are exact: otherwise their rounding decides among some of scikit-learn's ties.
+    inputs = np.column_stack([inputs[:60, [1, 1, 2]], -inputs[:60, [1, 2]]])
+    test = rng.standard_normal((20, 5)).astype(np.float32)
+    y, limits = np.round(16 * y[:60]) / 16, [(8.0, 1), (2.0, 5)]
+    ours, theirs = [], []
+    for seed in range(400):
+        trees = grow_presorted(inputs, y, limits, seed)
+        [alone] = grow_presorted(inputs, y, limits[:1], seed)  # others beside it do not change a tree
+        np.testing.assert_array_equal(alone.partition.feature, trees[0].partition.feature)
+        np.testing.assert_array_equal(alone.value, trees[0].value)
+        ours.append([np.r_[tree.partition.feature[0], tree.value[tree.apply(test), 0, 0]] for tree in trees])
+        models = [
+            DecisionTreeRegressor(max_depth=int(depth), min_samples_leaf=least, random_state=seed).fit(inputs, y)
+            for depth, least in limits
+        ]
+        theirs.append([np.r_[model.tree_.feature[0], model.predict(test)] for model in models])
+    ours, theirs = np.moveaxis([ours, theirs], 1, -1).reshape(2, -1, 400)
+    assert min(ks_2samp(a, b).pvalue for a, b in zip(ours.round(9), theirs.round(9), strict=True)) > 1e-4
 
 
 def test_without_ties_a_cut_tree_is_the_one_grown_to_its_depth():
