@@ -8,6 +8,7 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ import lpbench
 from lpbench.paths import ROOT
 
 PACKAGE = Path(lpbench.__file__).parent
+parsed = cache(ast.parse)  # several tests read the whole package
 
 
 def room_of(module: str) -> str:
@@ -29,7 +31,7 @@ def is_private(name: str) -> bool:
 
 def private_names(text: str, room: str) -> list[str]:
     """Private names of other rooms that a module imports, or reads from modules and classes that it imports."""
-    tree, imported, found = ast.parse(text), set(), []
+    tree, imported, found = parsed(text), set(), []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             foreign = [
@@ -51,10 +53,7 @@ def private_names(text: str, room: str) -> list[str]:
 
 
 def test_a_room_uses_public_names_of_others():
-    found = {}
-    for path in sorted(PACKAGE.rglob("*.py")):
-        place = path.relative_to(PACKAGE)
-        found[str(place)] = private_names(path.read_text(encoding="utf-8"), place.parts[0].removesuffix(".py"))
+    found = {place: private_names(text, room) for place, (room, text) in sources(PACKAGE).items()}
     assert found and {place: names for place, names in found.items() if names} == {}
 
 
@@ -110,7 +109,7 @@ def members_read(tree: ast.Module) -> list[tuple[str, str]]:
 
 def foreign_members(texts: Mapping[str, tuple[str, str]]) -> dict[str, list[str]]:
     """Private members that are another room's: place -> expressions, of place -> (room, source)."""
-    trees = {place: (room, ast.parse(text)) for place, (room, text) in texts.items()}
+    trees = {place: (room, parsed(text)) for place, (room, text) in texts.items()}
     defined: dict[str, set[str]] = {}
     for room, tree in trees.values():
         defined.setdefault(room, set()).update(members_defined(tree))
@@ -146,7 +145,7 @@ def test_private_members_of_another_room_are_found():
 
 def guarantees_built(text: str) -> list[str]:
     """Calls of ``Guarantee``, under whatever name it is imported."""
-    tree = ast.parse(text)
+    tree = parsed(text)
     imports = [alias for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names]
     names = {"Guarantee", *(alias.asname for alias in imports if alias.name == "Guarantee" and alias.asname)}
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]

@@ -58,7 +58,7 @@ def test_the_page_shows_the_table_of_power(rows):
     assert re.findall(r"^\| `\w+` \|.*\|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE) == shown
 
 
-@pytest.mark.parametrize("name", ["bits_at_epsilon", "grr_truth_squared"])
+@pytest.mark.parametrize("name", ["levels_truth_squared", "bins_truth_squared", "prior_response_outside"])
 def test_the_table_of_power_is_that_of_the_code(rows, name):
     assert power.row(name) in rows
 

@@ -42,8 +42,11 @@ def command(methods: Sequence[str], samples: int, seed: int, workers: int, resul
     import pandas as pd
 
     from lpbench.audit import table
+    from lpbench.experiments import catalogue
     from lpbench.testing import privacy_misstated
 
+    for name in methods:
+        catalogue.method(name)  # before processes start
     found = of_each(table.method_complaints, methods or table.audited_methods(), workers, "methods")
     found = found or [f"{name}: {said}" for name in methods for said in privacy_misstated(name)]
     if methods and found:

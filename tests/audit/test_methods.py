@@ -22,19 +22,11 @@ from lpbench.seeds import Streams
 METHODS = table.audited_methods()
 REGISTERED = list(catalogue.methods())
 ONE_A_DEVICE = (
-    *(
-        "private_mean",
-        "private_majority",
-        "krr",
-        "histoftree_max_edge[noise=discrete]",
-        "lpct_max_edge[noise=per_user]",
-    ),
-    *("pglm", "psgd_linear", "residual_gp", "calibrated_score", "hist", "private_labels_classifier[randomizer=alibi]"),
-)
-
-
-#: Reports of features, classes, levels and labels, sums by a shortcut, a release; the slow suite audits every method.
-KINDS = ("krr", "label_ldp_vote", "residual_gp", "label_ldp_knn", "hist", "cdp_vote")
+    "private_mean", "private_majority", "krr", "histoftree_max_edge[noise=discrete]", "lpct_max_edge[noise=per_user]",
+    "pglm", "psgd_linear", "residual_gp", "calibrated_score", "hist", "private_labels_classifier[randomizer=alibi]",
+)  # fmt: skip
+#: Reports of features, levels and labels, sums of classes by a shortcut, a release; the slow suite audits every method.
+KINDS = ("krr", "residual_gp", "label_ldp_knn", "label_ldp_vote", "cdp_vote")
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n not in KINDS)) for n in METHODS])

@@ -5,8 +5,10 @@ import pytest
 
 from lpbench.cli.main import main
 from lpbench.experiments import catalogue
+from tests.experiments.helpers import own_experiments, study
 
 COMMON = ["tracking=none", "runner=serial", "replications=2"]
+PLACE = {"dataset": "diabetes_progression", "mask": "aligned", "method": "par_dt", "epsilon": 1.0}
 
 
 @pytest.fixture
@@ -28,17 +30,13 @@ def test_one_cell_writes_results_and_a_second_call_reuses_them(results, tmp_path
 
 def test_a_cell_has_the_same_numbers_inside_an_experiment(results, tmp_path):
     assert main([*COMMON, results, "method=par_dt", "epsilon=1"]) == 0
-    options = ["--results", str(tmp_path), "--replications", "2", "--backend", "serial", "--tracking", "none"]
-    assert main(["reproduce", "extensions/embedded_regression", *options]) == 0
     (single,) = (tmp_path / "single").rglob("scores.parquet")
     alone = pd.read_parquet(single)
-    table = pd.read_parquet(tmp_path / "runs/replications=2/extensions/embedded_regression/scores.parquet")
-    same = table[
-        (table["dataset"] == "diabetes_progression")
-        & (table["mask"] == "aligned")
-        & (table["method"] == "par_dt")
-        & (table["epsilon"] == 1.0)
-    ]
+    several = study(("private_mean", "par_dt"), mask=["all_private", "aligned"])
+    with own_experiments(tmp_path / "own", several):
+        assert main([*COMMON, results, "experiment=own/small"]) == 0
+    table = pd.read_parquet(tmp_path / "own/small/scores.parquet")
+    same = table[(table[list(PLACE)] == list(PLACE.values())).all(axis=1)]
     keys = ["params", "replication"]
     pd.testing.assert_frame_equal(
         alone.astype({"params": str}).sort_values(keys)[[*keys, "value"]].reset_index(drop=True),

@@ -10,6 +10,7 @@ from lpbench.cli import need as module
 from lpbench.cli.main import main
 from lpbench.paths import COMMITTED
 from lpbench.planning import pilot
+from lpbench.reporting.pages import advice
 
 
 def people(n: int = 240) -> pd.DataFrame:
@@ -116,7 +117,7 @@ def test_a_huge_file_is_not_read(run, monkeypatch):
     assert main(["need", "nowhere.csv"]) == 2
 
 
-def test_without_a_pilot_the_answers_are_those_of_the_page(capsys):
+def test_without_a_pilot_the_answers_are_those_of_the_page(capsys, monkeypatch):
     page = (COMMITTED / "use.html").read_text(encoding="utf-8")
     rows = [row.split("</td><td>") for row in re.findall("<tr><td>(regression.*)</code></td></tr>", page)]
     words = ["need", "--without-pilot", "--task", "regression", "--epsilon", "2", "--users", "500,5000"]
@@ -127,7 +128,9 @@ def test_without_a_pilot_the_answers_are_those_of_the_page(capsys):
         for part in (f"ε = {epsilon}, users: {users}", "; second choice: ".join(names), f"{free} times the loss",
                      f"{constant} times that", f"on {sets} data sets", run.removeprefix("<code>")):  # fmt: skip
             assert part in said
-    assert main(["need"]) == main([*words, "p.csv"]) == main(["need", "--without-pilot", "--epsilon", "3"]) == 2
+    assert main(["need"]) == main([*words, "p.csv"]) == 2
+    monkeypatch.setattr(advice, "choices", lambda *known: [])
+    assert main(words) == 2 and "nothing was measured for this choice" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("option", ["--target y", "--mse 1", "--range 0 1", "--seed 2", "--protect age"])

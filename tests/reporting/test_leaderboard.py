@@ -215,11 +215,11 @@ def submitted(folder, value, checks=(), sets=("abalone", "red_wine"), replicatio
 def test_a_submission_is_a_row_with_its_badge_and_a_refuted_one_has_no_rank(tmp_path):
     view = {"task": "regression", "dataset": ALL, "epsilon": "1", "mask": "aligned", "selection": "fair",
             "protects": "label and protected features"}  # fmt: skip
-    cases = {"stated": (), REPEATS: (REPEATS,), "refuted": (REPEATS, "refuted")}
+    run, cases = entry(tmp_path / "run"), {"stated": (), REPEATS: (REPEATS,), "refuted": (REPEATS, "refuted")}
     for badge, checks in cases.items():
         one = submitted(tmp_path / badge, 1.5, checks)
         assert one.badge == badge
-        shown = in_view(board([entry(tmp_path / badge / "run")], cards(), unknown, {}, [one]), view)
+        shown = in_view(board([run], cards(), unknown, {}, [one]), view)
         (row,) = (r for r in shown if r.method == "my_means")
         assert row.badge.startswith(badge) and row.paper == "A paper"
         assert row.command == "lpbench verify submission results/submissions/my_means"
@@ -229,7 +229,7 @@ def test_a_submission_is_a_row_with_its_badge_and_a_refuted_one_has_no_rank(tmp_
         assert first.rank == 1.0 and first.badge == PACKAGE
     assert "1 of 2 blocks" in submitted(tmp_path / "once more", 1.5, (REPEATS,)).words
     partly = submitted(tmp_path / "partly", 1.5, sets=("abalone",))
-    shown = in_view(board([entry(tmp_path / "partly" / "run")], cards(), unknown, {}, [partly]), view)
+    shown = in_view(board([run], cards(), unknown, {}, [partly]), view)
     assert [r.method for r in shown if not np.isnan(r.rank)] == [
         "residual_gp",
         "histoftree_cart",
