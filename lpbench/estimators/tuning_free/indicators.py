@@ -34,7 +34,7 @@ class IndicatorClassifier(LocalClassifier):
         """Probability of class k at rows X, before it is bounded."""
 
     def _learn_public(self, users: Users, streams: Streams) -> Any:
-        """What the public sample alone teaches; shared by all budgets."""
+        """What is known before any user is asked; shared by all budgets."""
         return None
 
     def _public_at(self, X: np.ndarray) -> Any:
@@ -68,12 +68,12 @@ class IndicatorClassifier(LocalClassifier):
         for common, members in grouped(points, self._cheap):
             model = clone(self).set_params(random_state=task.streams, **common)
             model._meet(task.users)
-            model.public_ = model._learn_public(task.users, task.streams)
+            public, at_test = model._learn_public(task.users, task.streams), None
             X = model._to_unit_cube(task.X_test)
-            at_test = model._public_at(X)
             for b, epsilon in enumerate(budgets):
                 for g in members:
                     model.set_params(**points[g], epsilon=epsilon)
-                    model._asked(task.users.fresh(), model.public_, task.streams)
+                    model._asked(task.users.fresh(), public, task.streams)
+                    at_test = model._public_at(X) if at_test is None else at_test
                     values[b, g] = task.score(model.classes_[model._decide(model._probabilities(X, at_test))])
         return values

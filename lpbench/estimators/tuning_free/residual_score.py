@@ -66,24 +66,31 @@ class ResidualScore(IndicatorClassifier):
     #: Ablations change these.
     _design: ClassVar[Design] = Design()
 
-    def _learn_public(self, users: Users, streams: Streams) -> PublicScore | None:
-        if not self.uses_public or users.public is None:
-            return None
-        return PublicScore(*users.public, self.classes_.size, streams.integer("tree"), self._design.leaf_sizes)
+    def _learn_public(self, users: Users, streams: Streams) -> tuple[Any, ...]:
+        """The public score, what users show, and the part of the score that follows from it; None: there is none."""
+        rows, public, known = users.public if self.uses_public else None, None, None
+        if rows is not None:
+            public = PublicScore(*rows, self.classes_.size, streams.integer("tree"), self._design.leaf_sizes)
+        if self.protects == "record" or users.mask.all():
+            return public, None, None
+        enrolled = Enrolled.of(users, streams)
+        if rows is not None and public is not None:
+            known = _expected_of_shown(enrolled, rows.X, public.out_of_bag[:, _regressed(self.classes_.size)])
+        return public, enrolled, known
 
     def _public_at(self, X: np.ndarray) -> np.ndarray | None:
         return None if self.public_ is None else self.public_.predict_proba(X)
 
-    def _asked(self, users: Users, public: PublicScore | None, streams: Streams) -> Self:
+    def _asked(self, users: Users, public: Any, streams: Streams) -> Self:
         check_epsilon(self.epsilon)
-        self.public_, n_classes = public, self.classes_.size
-        if public is not None:
+        (self.public_, enrolled, known), n_classes = public, self.classes_.size
+        if self.public_ is not None:
             users.note(NOTE)
-        if self.protects == "record" or users.mask.all():
+        if enrolled is None:
             seed = streams.integer("tree")
-            self.models_ = Calibration.of(users, public, self.epsilon, n_classes, seed, self._design)
+            self.models_ = Calibration.of(users, self.public_, self.epsilon, n_classes, seed, self._design)
         else:
-            self.models_ = fit_indicators(users, n_classes, self.epsilon, Enrolled.of(users, streams), public)
+            self.models_ = fit_indicators(users, n_classes, self.epsilon, enrolled, known)
         return self
 
     def _probabilities(self, X: np.ndarray, public: np.ndarray | None) -> np.ndarray:
@@ -96,14 +103,14 @@ class ResidualScore(IndicatorClassifier):
 
 
 def fit_indicators(
-    users: Users, n_classes: int, epsilon: float, enrolled: Enrolled, public: PublicScore | None
+    users: Users, n_classes: int, epsilon: float, enrolled: Enrolled, known: np.ndarray | None
 ) -> list[Fitted]:
     """Regress indicators of classes on what users show; every user sends its class by randomised response.
 
     Of two classes the second is regressed, else each. Of an indicator no other report has less noise, and its variance
     follows from its mean, so that the prior variances are those of indicators. From a public score the curator
-    subtracts the part that follows from the features that are shown; the prediction is then to be added to the score
-    of the complete record.
+    subtracts the part that follows from the features that are shown, ``known`` (indicators, n); the prediction is then
+    to be added to the score of the complete record.
     """
     if n_classes == 1:
         return []
@@ -112,31 +119,33 @@ def fit_indicators(
     truth, other = mechanism.channel()[0, :2]
     # The noise of an indicator that is one in a class's share of the users, here one over the number of classes.
     variance = (truth * (1.0 - truth) + (n_classes - 1) * other * (1.0 - other)) / n_classes / (truth - other) ** 2
-    noise, indicators = np.full(users.n, variance), list(range(n_classes)) if n_classes > 2 else [1]
-    expected, prior = [], ((0.0, 1.0), _INDICATOR)
-    if public is not None and users.public is not None:
-        expected = _scores_of_shown(enrolled, users.public.X, public.out_of_bag[:, indicators])
-        prior = (-0.5, 0.5), _REMAINDER
-    moments = [Moments(*prior) for _ in indicators]
-    targets, known = np.zeros((2, len(indicators), users.n))
-    targets[:, seen] = ((reports == np.array(indicators)[:, None]) - other) / (truth - other)
+    noise, prior = np.full(users.n, variance), ((0.0, 1.0), _INDICATOR)
+    targets = ((reports == np.array(_regressed(n_classes))[:, None]) - other) / (truth - other)
+    if known is not None:
+        targets, prior = targets - known, ((-0.5, 0.5), _REMAINDER)
+    moments = [Moments(*prior) for _ in targets]
     for some, features in enrolled.blocks(seen):  # kernel features are most of the work: once for all classes
-        for j, sums in enumerate(moments):
-            if expected:
-                known[j, some] = np.clip(expected[j].predict(features), 0.0, 1.0)
-                targets[j, some] -= known[j, some]
-            sums.add(features, targets[j, some], noise[some])
+        for sums, target in zip(moments, targets, strict=True):
+            sums.add(features, target[some], noise[some])
+    parts = zip(moments, targets, [None] * len(targets) if known is None else known, strict=True)
     return [
-        Fitted.to(enrolled, GaussianAverage(sums), targets[j], noise, seen, {}, known=known[j] if expected else None)
-        for j, sums in enumerate(moments)
+        Fitted.to(enrolled, GaussianAverage(sums), target, noise, seen, {}, known=own) for sums, target, own in parts
     ]
 
 
-def _scores_of_shown(enrolled: Enrolled, X_public: np.ndarray, scores: np.ndarray) -> list[GaussianAverage]:
-    """Models of the public scores (q, classes) that are expected of users from what they show, one a class."""
-    features, found = enrolled.kernels.transform(enrolled.shown.transform(X_public)), []
-    for score in scores.T:
+def _regressed(n_classes: int) -> list[int]:
+    """Classes whose indicators are regressed."""
+    return list(range(n_classes))[n_classes == 2 :]
+
+
+def _expected_of_shown(enrolled: Enrolled, X_public: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Public scores (q, classes) that are expected of users from what they show, (classes, n)."""
+    of_public, n = enrolled.kernels.transform(enrolled.shown.transform(X_public)), len(enrolled.Z)
+    expected = np.empty((scores.shape[1], n))
+    for own, score in zip(expected, scores.T, strict=True):
         moments = Moments((0.0, 1.0))
-        moments.add(features, score, np.full(score.size, _ROUGH))
-        found.append(GaussianAverage(moments))
-    return found
+        moments.add(of_public, score, np.full(score.size, _ROUGH))
+        model = GaussianAverage(moments)
+        for some, features in enrolled.blocks(np.arange(n)):
+            own[some] = np.clip(model.predict(features), 0.0, 1.0)
+    return expected

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -40,8 +40,8 @@ _MAY_PAY, _PAYS = 0.1, 0.5
 #: Numbers of bins of a protected feature, and of the cells that may become its bins; largest standard error of a
 #: cell's share, and factor by which cells may raise the variance of a report.
 BINS, _CELLS, _MOST_DOUBT, _DEARER = (2, 3, 4, 6, 8), (16, 8, 4), 0.1, 2.5
-#: Rows whose kernel features are held at a time.
-BLOCK = 8192
+#: Rows whose kernel features are held at a time, and most users whose features are kept for all questions and budgets.
+BLOCK, _KEPT = 8192, 16384
 #: Users who show the same are pooled from so many places on, where more than this share of them are not alone and the
 #: variance of labels within a place is at most this share of that of all.
 _FEWEST_PLACES, _NOT_ALONE, _WITHIN = 20, 0.5, 0.5
@@ -79,7 +79,12 @@ class Enrolled:
         """Users, some at a time, and their features under each kernel."""
         for start in range(0, users.size, BLOCK):
             some = users[start : start + BLOCK]
-            yield some, self.kernels.transform(self.Z[some])
+            kept = len(self.Z) <= _KEPT
+            yield some, [F[some] for F in self._features] if kept else self.kernels.transform(self.Z[some])
+
+    @cached_property
+    def _features(self) -> list[np.ndarray]:
+        return self.kernels.transform(self.Z)
 
 
 @dataclass(frozen=True)
