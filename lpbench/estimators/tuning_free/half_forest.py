@@ -21,7 +21,7 @@ MOST_ROWS = 4096
 
 
 def grown(
-    X: np.ndarray, y: np.ndarray, weight: np.ndarray, leaf: int, tried: int, seed: int,
+    X: np.ndarray, y: np.ndarray, weight: np.ndarray, leaf: int, tried: int, state: np.random.RandomState,
     classes: int = 0, splitter: type = BestSplitter,
 ) -> Any:  # fmt: skip
     """Tree of scikit-learn on float32 rows, for numbers or so many classes; ``tried``: features that a cut considers.
@@ -30,7 +30,7 @@ def grown(
     """
     values = np.array([max(classes, 1)])  # numbers in a leaf
     criterion = Gini(1, values) if classes else MSE(1, y.size)
-    cuts = splitter(criterion, tried, leaf, 0.0, np.random.RandomState(seed), None)
+    cuts = splitter(criterion, tried, leaf, 0.0, state, None)
     tree = Tree(X.shape[1], values, 1)
     builder = DepthFirstTreeBuilder(cuts, 2 * leaf, leaf, 0.0, np.iinfo(np.int32).max, 0.0)
     builder.build(tree, X, np.ascontiguousarray(y[:, None], dtype=np.float64), weight)
@@ -61,7 +61,8 @@ class HalfForest:
         step = grid_step(y - centre, bits)
         self._centre = on_grid(centre, step)
         y, weight = on_grid(y, step) - self._centre, on_grid(weight, grid_step(weight, bits))
-        self.trees: list = []
+        # made anew for a tree it would ask the system for entropy each time
+        self.trees, state = list[Any](), np.random.RandomState(0)
         total, count = np.zeros(n), np.zeros(n)
         order, is_read = np.arange(n) if units is None else np.unique(units), np.zeros(n, dtype=bool)
         is_read[read] = True
@@ -73,8 +74,9 @@ class HalfForest:
                 seen = rows[:MOST_ROWS]
                 unseen = is_read.copy()
                 unseen[seen] = False
-                other, seed = np.flatnonzero(unseen), int(rng.integers(2**31 - 1))
-                tree = grown(X[seen], y[seen], weight[seen], leaf, max(1, X.shape[1] // 2), seed)
+                other = np.flatnonzero(unseen)
+                state.seed(int(rng.integers(2**31 - 1)))
+                tree = grown(X[seen], y[seen], weight[seen], leaf, max(1, X.shape[1] // 2), state)
                 self.trees.append(tree)
                 total[other] += tree.predict(X[other])[:, 0]
                 count[other] += 1

@@ -79,7 +79,8 @@ def _bags(n: int, seed: int) -> list[tuple[int, np.ndarray, np.ndarray]]:
     """Seed, rows and their multiplicities of each tree's bootstrap sample; all forests share them."""
     rng, bags = np.random.RandomState(seed), []
     for tree_seed in [int(rng.randint(np.iinfo(np.int32).max)) for _ in range(_N_TREES)]:
-        drawn = np.random.RandomState(tree_seed).randint(0, n, min(n, _MOST_ROWS), dtype=np.int32)
+        rng.seed(tree_seed)
+        drawn = rng.randint(0, n, min(n, _MOST_ROWS), dtype=np.int32)
         bags.append((tree_seed, *np.unique(drawn, return_counts=True)))
     return bags
 
@@ -91,10 +92,11 @@ class Forest:
 
     def __init__(self, splitter: type, leaf_size: int, X: np.ndarray, codes: np.ndarray, bags: Sequence) -> None:
         n_classes, tried, self.trees = int(codes.max()) + 1, max(1, math.isqrt(X.shape[1])), []
+        state = np.random.RandomState(0)
         total, count = np.zeros((codes.size, n_classes)), np.full(codes.size, len(bags))
         for seed, bag, copies in bags:
-            weight = copies.astype(np.float64)
-            tree = grown(X[bag], codes[bag], weight, leaf_size, tried, seed, n_classes, splitter)
+            state.seed(seed)
+            tree = grown(X[bag], codes[bag], copies.astype(np.float64), leaf_size, tried, state, n_classes, splitter)
             self.trees.append(tree)
             unseen = tree.predict(X)
             unseen[bag] = 0.0
