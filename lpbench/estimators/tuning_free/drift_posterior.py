@@ -85,31 +85,34 @@ def fit_drift(
     probability, mass = expit(_LOGITS), (keep - other) * shares[:, None]
     likelihood = inside[:, None] * np.log(other + mass * probability)
     likelihood += outside[:, None] * np.log((n_classes - 1) * other + mass * (1.0 - probability))
-    mode = logit(np.clip(means, 0.007, 0.993))
-    evidence, particular = zip(*(_integrate(likelihood, mode, deviation) for deviation in _PARTICULAR), strict=True)
+    evidence, particular = _integrate(likelihood, logit(np.clip(means, 0.007, 0.993)))
     prior = _prior(trust)
-    log_weights = np.array(evidence) + np.log(prior)
+    log_weights = evidence + np.log(prior)
     weights = np.exp(log_weights - logsumexp(log_weights))
     # The grid has the same point among the drifts, at the weight that the other prior gives it.
     no_drift = float(weights[_NO_DRIFT] * trust / prior[_NO_DRIFT])
     kept = weights > _NEGLIGIBLE
     t, a, b = np.nonzero(kept)
-    return DriftPosterior(
-        weights[kept] / weights[kept].sum(), _LEVELS[a], _SHARPNESS[b], np.array(particular)[t, a, b], no_drift
-    )
+    return DriftPosterior(weights[kept] / weights[kept].sum(), _LEVELS[a], _SHARPNESS[b], particular[t, a, b], no_drift)
 
 
-def _integrate(likelihood: np.ndarray, mode: np.ndarray, deviation: float) -> tuple[np.ndarray, np.ndarray]:
-    """Log-evidence for each (a, b) and posterior mean of delta_c, (n_levels, n_sharpness) and (..., n_cells)."""
+def _integrate(likelihood: np.ndarray, mode: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Log-evidence for each (tau, a, b) and posterior mean of delta_c, (..., n_levels, n_sharpness) and (..., n_cells).
+
+    The likelihood is of shape (n_cells, logits), the prior's mode (n_levels, n_sharpness, n_cells).
+    """
+    top = likelihood.max(axis=-1)
+    weight, flat = np.exp(likelihood - top[:, None]), np.ones_like(likelihood)
+    sums = np.stack([weight, weight * _LOGITS, flat, flat * _LOGITS], axis=-1)
+    squared = (_LOGITS - mode.reshape(-1, mode.shape[-1]).T[..., None]) ** 2  # (n_cells, drifts, logits)
+    evidence, particular = [], []
     # A prior narrower than the grid is widened to it.
-    width = max(deviation, 0.4 * (_LOGITS[1] - _LOGITS[0]))
-    prior = -0.5 * ((_LOGITS - mode[..., None]) / width) ** 2
-    joint = prior + likelihood
-    top = joint.max(axis=-1, keepdims=True)
-    prior, joint = np.exp(prior), np.exp(joint - top)
-    total, mass = joint.sum(axis=-1), prior.sum(axis=-1)
-    evidence = (np.log(total / mass) + top[..., 0]).sum(axis=-1)
-    return evidence, (joint @ _LOGITS) / total - (prior @ _LOGITS) / mass
+    for width in np.maximum(_PARTICULAR, 0.4 * (_LOGITS[1] - _LOGITS[0])):
+        total, first, mass, middle = np.moveaxis(np.exp(-0.5 / width**2 * squared) @ sums, -1, 0)
+        total = total + 1e-300  # of a drift that the reports rule out it is zero
+        evidence.append((np.log(total / mass) + top[:, None]).sum(axis=0).reshape(mode.shape[:-1]))
+        particular.append((first / total - middle / mass).T.reshape(mode.shape))
+    return np.array(evidence), np.array(particular)
 
 
 def _prior(trust: float) -> np.ndarray:

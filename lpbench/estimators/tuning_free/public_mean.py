@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 
 import numpy as np
 from scipy.optimize import nnls
@@ -30,15 +31,20 @@ class PublicMean:
     left_out: np.ndarray  # (q,), predictions of the public rows by trees that have not seen them
 
     def __init__(self, X: np.ndarray, y: np.ndarray, streams: Streams) -> None:
-        self.mean, even = float(y.mean()), np.ones(y.size)
         sizes = [leaf for leaf in LEAF_SIZES if leaf == LEAF_SIZES[0] or leaf * _ROWS_PER_LEAF <= y.size]
         if y.size < _FEWEST_ROWS or np.ptp(y) == 0:
             sizes = []
-        self._forests = [HalfForest(X, y, even, leaf, streams.generator("public", leaf=leaf)) for leaf in sizes]
+        self._sample = X, y, {leaf: streams.generator("public", leaf=leaf) for leaf in sizes}
+        self.mean = float(y.mean())
         gains = np.array([forest.left_out - self.mean for forest in self._forests]).reshape(-1, y.size).T
         self.weights = nnls(gains, y - self.mean)[0] if sizes else np.zeros(0)
         self.left_out = self.mean + gains @ self.weights
         self._spread = float(np.abs(y - self.left_out).max())
+
+    @cached_property  # questions about the mean are told apart by its sample, not by hundreds of trees
+    def _forests(self) -> list[HalfForest]:
+        X, y, draws = self._sample
+        return [HalfForest(X, y, np.ones(y.size), leaf, rng) for leaf, rng in draws.items()]
 
     @classmethod
     def of(cls, users: Users, streams: Streams) -> PublicMean | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 from sklearn.tree._splitter import BestSplitter, RandomSplitter
@@ -40,19 +41,24 @@ class PublicScore:
         self, X: np.ndarray, codes: np.ndarray, n_classes: int, seed: int, leaf_sizes: Sequence[int] = LEAF_SIZES
     ) -> None:
         self.n_classes, self.n_features = n_classes, X.shape[1]
-        self._present, compact = np.unique(codes, return_inverse=True)
+        self._sample, self._present = (X, codes, seed, leaf_sizes), np.unique(codes)
         counts = np.bincount(codes, minlength=n_classes)
         # One imaginary row in all keeps the share of an unseen class above zero.
         self._shares = (counts + 1.0 / n_classes) / (codes.size + 1.0)
-        self._forests = []
-        if codes.size >= _FEWEST_ROWS and self._present.size > 1:
-            sizes = [s for s in leaf_sizes if s == leaf_sizes[0] or s * _ROWS_PER_LEAF <= codes.size]
-            rows, bags = check_array(X, dtype=np.float32), _bags(codes.size, seed)
-            self._forests = [Forest(kind, size, rows, compact, bags) for size in sizes for kind in _SPLITTERS]
         unseen = [self._spread(forest.out_of_bag) for forest in self._forests]
         learners = np.array([np.tile(self._shares, (codes.size, 1)), *unseen])
         self.weights = likelihood_weights(learners[:, np.arange(codes.size), codes])
         self.out_of_bag = np.tensordot(self.weights, learners, axes=1)
+
+    @cached_property  # questions about a score are told apart by its sample, not by hundreds of trees
+    def _forests(self) -> list[Forest]:
+        X, codes, seed, leaf_sizes = self._sample
+        if codes.size < _FEWEST_ROWS or self._present.size < 2:
+            return []
+        sizes = [s for s in leaf_sizes if s == leaf_sizes[0] or s * _ROWS_PER_LEAF <= codes.size]
+        rows, bags = check_array(X, dtype=np.float32), _bags(codes.size, seed)
+        compact = np.searchsorted(self._present, codes)
+        return [Forest(kind, size, rows, compact, bags) for size in sizes for kind in _SPLITTERS]
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Class probabilities of rows X (m, d): ndarray of shape (m, n_classes)."""
