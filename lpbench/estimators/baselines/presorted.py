@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -14,25 +14,10 @@ _BLOCK = 1 << 14  # entries that are divided and scored at a time: what is made 
 _SAMPLE = (1 << 32) - 1  # bits of an entry that say which sample it is of; those above say the feature's value
 
 
-@dataclass(frozen=True, eq=False)
-class MeanTree:
-    """A partition with the mean label of every node, read as scikit-learn's trees are."""
-
-    partition: TreePartition
-    value: np.ndarray  # (nodes, 1, 1)
-
-    node_count = property(lambda self: self.partition.n_nodes)
-    max_depth = property(lambda self: self.partition.max_depth)
-    children_left = property(lambda self: self.partition.left)
-    children_right = property(lambda self: self.partition.right)
-
-    def apply(self, inputs: np.ndarray) -> np.ndarray:
-        """Return the leaf of each row."""
-        return self.partition.apply(inputs)
-
-
-def grow_presorted(X: np.ndarray, y: np.ndarray, limits: Sequence[tuple[float, float]], seed: int) -> list[MeanTree]:
-    """Grow a tree for each (largest depth, fewest samples of a leaf, or their share).
+def grow_presorted(
+    X: np.ndarray, y: np.ndarray, limits: Sequence[tuple[float, float]], seed: int
+) -> list[SimpleNamespace]:
+    """Grow a tree for each (largest depth, fewest samples of a leaf, or their share), read as scikit-learn's are.
 
     The law is that of scikit-learn's ``DecisionTreeRegressor`` on float32 X (n, d) without missing entries: the cut
     with the largest decrease of the variance, of a feature's the lowest, and among the features that have one a feature
@@ -42,7 +27,12 @@ def grow_presorted(X: np.ndarray, y: np.ndarray, limits: Sequence[tuple[float, f
     """
     (n, d), k, centred = X.shape, len(limits), y - np.mean(y)
     whole = np.rint(centred * (2.0**62 / n**2 / max(np.abs(centred).max(), np.finfo(float).tiny))).astype(np.int64)
-    y, whole, largest = np.tile(y, k), np.tile(whole, k), np.array([depth for depth, _ in limits])
+    y, whole, corner, largest = (
+        np.tile(y, k),
+        np.tile(whole, k),
+        np.tile(d * np.arange(n), k),
+        [cut for cut, _ in limits],
+    )
     fewest = np.array([np.ceil(least * n) if isinstance(least, float) else least for _, least in limits])
     bits = np.ascontiguousarray(X.T + np.float32(0)).view(np.int32)
     # as whole numbers, floats have the order of their values, or if negative the opposite order
@@ -53,20 +43,19 @@ def grow_presorted(X: np.ndarray, y: np.ndarray, limits: Sequence[tuple[float, f
     entries = (order[:, None] + n * np.arange(k)[:, None]).reshape(d, -1)
     sample, tree, placed, levels = np.arange(k * n), np.arange(k), np.arange(k), []
     node, side = np.repeat(tree, n), np.empty(k * n, dtype=np.int8)
-    while True:
+    while placed.size:
         size, own = np.bincount(node, minlength=tree.size), y.take(sample)
         mean = np.bincount(node, own, tree.size) / size
-        own -= mean.take(node)
         feature, threshold = np.full(tree.size, -1), np.zeros(tree.size)
         levels.append((tree, feature, threshold, size, mean))
-        inner = np.bincount(node, own * own, tree.size) / size > np.finfo(float).eps  # scikit-learn's pure nodes
-        inner &= (size >= 2 * fewest[tree]) & (len(levels) <= largest[tree])
+        inner = (size >= 2 * fewest[tree]) & (len(levels) <= np.take(largest, tree))
         placed = placed[inner[placed]]
         if placed.size == 0:
             break
         side.fill(2)
-        side[sample] = np.where(inner.take(node), node & 1 if len(levels) > 1 else 0, 2)
-        entries, (cuts, highest) = _divided(entries, side, _Cuts(whole, size[placed], fewest[tree[placed]]))
+        side[sample] = np.where(inner, np.arange(tree.size) & 1 if len(levels) > 1 else 0, 2).take(node)
+        cuts = _Cuts(whole, size[placed], fewest[tree[placed]])
+        entries, highest = _divided(entries, side, cuts)
         best = highest.max(axis=0)
         equal = highest == best
         chosen, tied = equal.argmax(axis=0), np.flatnonzero(equal.sum(axis=0) > 1)
@@ -78,60 +67,64 @@ def grow_presorted(X: np.ndarray, y: np.ndarray, limits: Sequence[tuple[float, f
             )
             chosen[tied] = (ranks > draws * ranks[-1]).argmax(axis=0)
         possible = best >= 0
+        if (best == 0).any():  # in most of these nodes all labels are equal, which scikit-learn does not cut
+            spread = np.bincount(node, (own - mean.take(node)) ** 2, tree.size) / size
+            possible &= (best > 0) | (spread[placed] > np.finfo(float).eps)
         at = cuts.thresholds(entries, chosen, best)
-        feature[placed[possible]], threshold[placed[possible]] = chosen[possible], at[possible]
+        placed = placed[possible]
+        feature[placed], threshold[placed] = chosen[possible], at[possible]
         cut = feature >= 0
-        kept = cut.take(node)
-        sample, node = sample[kept], node[kept]
-        right = X.take(sample % n * d + feature.take(node)) > threshold.take(node)
+        kept = np.flatnonzero(cut.take(node))
+        sample, node = sample.take(kept), node.take(kept)
+        right = X.take(corner.take(sample) + feature.take(node)) > threshold.take(node)
         left, tree = 2 * np.cumsum(cut) - 2, np.repeat(tree[cut], 2)
-        node, placed = left.take(node) + right, left[placed[possible]]
-        placed = np.concatenate([placed, placed + 1])
+        node, placed = left.take(node) + right, np.concatenate([left[placed], left[placed] + 1])
     tree, feature, threshold, size, mean = map(np.concatenate, zip(*levels, strict=True))
     threshold = np.where(feature >= 0, np.nextafter(threshold, np.inf), 0.0)  # x < threshold goes to the left
-    of_tree, box = [np.flatnonzero(tree == number) for number in range(k)], check_bounds(None, d)
-    return [
-        MeanTree(TreePartition(feature[own], threshold[own], size[own], *box), mean[own, None, None]) for own in of_tree
-    ]
+    grown = []
+    for own in (np.flatnonzero(tree == number) for number in range(k)):
+        cells = TreePartition(feature[own], threshold[own], size[own], *check_bounds(None, d))
+        children = {"children_left": cells.left, "children_right": cells.right}
+        facts = {"node_count": cells.n_nodes, "max_depth": cells.max_depth, "partition": cells}
+        grown.append(SimpleNamespace(apply=cells.apply, value=mean[own, None, None], **children, **facts))
+    return grown
 
 
-def _divided(entries: np.ndarray, side: np.ndarray, cuts: _Cuts) -> tuple[np.ndarray, tuple[_Cuts, np.ndarray]]:
+def _divided(entries: np.ndarray, side: np.ndarray, cuts: _Cuts) -> tuple[np.ndarray, np.ndarray]:
     """Entries of the samples on side 0, then of those on side 1, and the best score of each feature and node."""
     (d, m), members = entries.shape, cuts.of.size
     step, highest = max(1, _BLOCK // m), np.empty((d, cuts.begin.size))
-    divided = entries.ravel()[: d * members].reshape(d, members)  # overwrites what has been read
+    divided = entries.reshape(-1)[: d * members].reshape(d, members)  # overwrites what has been read
     for first in range(0, d, step):
         block, rows = entries[first : first + step], slice(first, first + step)
         sides = side.take(block & _SAMPLE)
-        halves = [np.compress((sides == half).ravel(), block.ravel()).reshape(len(block), -1) for half in (0, 1)]
+        halves = [block.compress((sides == half).reshape(-1)).reshape(len(block), -1) for half in (0, 1)]
         np.concatenate(halves, axis=1, out=divided[rows])
         np.maximum.reduceat(cuts.scores(divided[rows]), cuts.begin, axis=1, out=highest[rows])
-    return divided, (cuts, highest)
+    return divided, highest
 
 
 class _Cuts:
     """Cuts of nodes, whose entries stand side by side."""
 
     def __init__(self, whole: np.ndarray, size: np.ndarray, fewest: np.ndarray) -> None:
-        self._whole, self._size, self._sums = whole, size, None
-        self.of, self.begin = np.repeat(np.arange(size.size), size), np.cumsum(size) - size
+        self._whole, self._all = whole, None
+        self.of, self.begin, self._last = np.arange(size.size).repeat(size), size.cumsum() - size, size.cumsum() - 1
+        self._size, least = size.take(self.of), fewest.take(self.of)
         self._left = np.arange(1, self.of.size + 1) - self.begin.take(self.of)
-        right, least = size.take(self.of) - self._left, fewest.take(self.of)
+        right = self._size - self._left
         self._factor = 1.0 / np.maximum(self._left * right, 1)
         self._impossible = (self._left < least) | (right < least)
 
     def scores(self, entries: np.ndarray) -> np.ndarray:
         """Decrease of the variance by the cut after each entry, up to a factor of the node; -1: it is impossible."""
-        sums = np.cumsum(self._whole.take(entries & _SAMPLE), axis=1)
-        if (
-            self._sums is None
-        ):  # every row has the same samples of a node, and so the same sums where nodes begin and end
-            before, upto = np.append(0, sums[0])[self.begin], sums[0, self.begin + self._size - 1]
-            self._sums = (before * self._size).take(self.of) + self._left * (upto - before).take(self.of)
-            self._size_of = self._size.take(self.of)
+        sums = self._whole.take(entries & _SAMPLE).cumsum(axis=1)
+        if self._all is None:  # every row has the same samples of a node, so the same sums where it begins and ends
+            before, upto = np.append(0, sums[0])[self.begin].take(self.of), sums[0, self._last].take(self.of)
+            self._all = before * self._size + self._left * (upto - before)
         # size x sum of the left labels - number of left labels x sum of all
-        sums *= self._size_of
-        sums -= self._sums
+        sums *= self._size
+        sums -= self._all
         score = sums.astype(float)
         score *= score
         score *= self._factor
@@ -144,10 +137,11 @@ class _Cuts:
 
     def thresholds(self, entries: np.ndarray, chosen: np.ndarray, best: np.ndarray) -> np.ndarray:
         """Where the first of the best cuts of the chosen feature of every node lies."""
-        own = entries[chosen.take(self.of), np.arange(self.of.size)]
+        m = self.of.size
+        own = entries.take((chosen * m).take(self.of) + np.arange(m))
         hits = np.flatnonzero(self.scores(own[None])[0] == best.take(self.of))
-        at = hits[np.searchsorted(hits, self.begin)]
-        bits = (own[[at, np.minimum(at + 1, own.size - 1)]] >> 32).astype(np.int32)
+        at = hits[hits.searchsorted(self.begin)]
+        bits = (own[[at, np.minimum(at + 1, m - 1)]] >> 32).astype(np.int32)
         low, high = (bits ^ ((bits >> 31) & 0x7FFFFFFF)).view(np.float32).astype(float)
         middle = low / 2 + high / 2
         return np.where(middle < high, middle, low)

@@ -24,11 +24,11 @@ _SPARSE = 0.1
 
 #: Entries of complete samples whose regression trees are grown on presorted features: for fewer scikit-learn is faster,
 #: and for more it takes less memory. The law is the same.
-_FEW, _MANY = 1 << 13, 1 << 22
+_FEW, _MANY = 1 << 12, 1 << 22
 
 
 class GrownTree:
-    """A tree of scikit-learn or of :mod:`.presorted`, which is read at several depths."""
+    """A regression or classification tree, which is read at several depths."""
 
     def __init__(self, tree: Any, classes: np.ndarray | None = None) -> None:
         self.tree, self.classes = tree, classes
