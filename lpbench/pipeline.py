@@ -284,16 +284,19 @@ def baseline_scores(cells: Sequence[Artefact], results_dir: Path) -> dict[Path, 
     return found
 
 
-def describe_left_out(left_out: Mapping[str, str]) -> str:
-    """A paragraph that lists the cells that experiments leave out."""
-    lines = [f"{len(left_out)} cell(s) left out by plan, on every machine:"] if left_out else []
-    return "\n".join(lines + [f"  {cell}: {reason}" for cell, reason in left_out.items()])
+def print_gaps(plan: Plan) -> None:
+    """Say which data sets are missing, and which cells experiments leave out."""
+    if plan.missing:
+        print(describe_missing(plan.missing))
+    if plan.left_out:
+        print(f"{len(plan.left_out)} cell(s) left out by plan, on every machine:")
+    for cell, reason in plan.left_out.items():
+        print(f"  {cell}: {reason}")
+    sys.stdout.flush()
 
 
 def describe_missing(missing: Mapping[str, str]) -> str:
     """A paragraph that lists missing data sets and how to get them."""
-    if not missing:
-        return ""
     lines = [f"{len(missing)} data set(s) not at hand; their cells are skipped:"]
     lines += [f"  {name}: {how}" for name, how in sorted(missing.items())]
     mirror = mirror_folder()

@@ -96,30 +96,25 @@ def _seed(draws: Any) -> int:
 
 @dataclass(frozen=True)
 class _Nearer(Corrupted):
-    """Some users, by their places among all, send the nearer one of two reports: about twice the stated budget."""
+    """Users, or some of them, send the nearer one of two reports: about twice the stated budget."""
 
-    @staticmethod
-    def places(n: int) -> range:
-        return range(n)
+    begin, every = 0.0, 1  # share of the users before the first of them, and one of how many
 
     def report(self, records: Records, question: Any, draws: Any) -> np.ndarray:
-        return _better(self, records, question, draws, np.array(self.places(len(records))))
+        users = np.arange(int(self.begin * len(records)), len(records), self.every)
+        return _better(self, records, question, draws, users)
 
 
 class _SomeUsers(_Nearer):
     """Every 20th user has less noise."""
 
-    @staticmethod
-    def places(n: int) -> range:
-        return range(0, n, 20)
+    every = 20
 
 
 class _RoundAfterFirst(_Nearer):
     """Users in the second half of those asked have less noise."""
 
-    @staticmethod
-    def places(n: int) -> range:
-        return range(n // 2, n)
+    begin = 0.5
 
 
 class _Shared(Corrupted):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import importlib.util
 import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+import pandas as pd
 
 from lpbench.audit import mutants
 from lpbench.audit.accounting import TOLERANCE
@@ -176,15 +177,8 @@ def audit(kind: str, name: str, samples: int, seed: int) -> AuditRow:
 
 def write_csv(rows: Sequence[AuditRow], path: Path) -> None:
     """Write the columns of the methods' rows."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        for row in rows:
-            writer.writerow([_text(getattr(row, name)) for name in COLUMNS])
-
-
-def _text(value: object) -> str:
-    return f"{value:.9g}" if isinstance(value, float) else str(value)
+    table = pd.DataFrame([[getattr(row, name) for name in COLUMNS] for row in rows], columns=COLUMNS)
+    table.to_csv(path, index=False, float_format="%.9g", lineterminator="\n")
 
 
 def problems(rows: Iterable[tuple[str, AuditRow]]) -> list[str]:

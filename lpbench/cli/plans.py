@@ -17,7 +17,7 @@ from lpbench.experiments.results import Artefact
 from lpbench.experiments.store import Store
 from lpbench.experiments.timing import estimate
 from lpbench.paths import REPRODUCED
-from lpbench.pipeline import NOTHING, describe_left_out, describe_missing, nothing_to_run
+from lpbench.pipeline import NOTHING, nothing_to_run, print_gaps
 from lpbench.selectors import Selector
 
 
@@ -25,8 +25,7 @@ def print_plans(jobs: Sequence[Job], results_dir: Path, runner: Runner) -> None:
     """Print what jobs would run and hold: the whole of one, a line for each of several and their sum."""
     store, workers = Store(results_dir / "store", writable=False), worker_count(runner)
     plan = sum((job.plan for job in jobs), Plan(()))
-    for text in filter(None, (describe_missing(plan.missing), describe_left_out(plan.left_out))):
-        print(text)
+    print_gaps(plan)
     if len(jobs) == 1:
         _print_content(jobs[0], store)
         print(NOTHING if nothing_to_run(plan) else estimate(jobs, store, workers))

@@ -65,10 +65,6 @@ class Profile:
     def say(self, what: str, text: str, option: str = "") -> None:
         self.said.append((what, text, option))
 
-    @property
-    def decisions(self) -> list[str]:
-        return [f"{what:12s}{text}{option}" for what, text, option in self.said]
-
     def lines(self, options: bool = True) -> list[str]:
         """The decisions for a screen: of columns that are alike, the first."""
         count: Counter[str] = Counter()

@@ -106,11 +106,10 @@ def _run(
 ) -> Summary:
     """Run the method's own blocks and summarise them."""
     from lpbench.experiments.single_method import alone
-    from lpbench.pipeline import describe_left_out, describe_missing, summarised
+    from lpbench.pipeline import print_gaps, summarised
 
     job = alone(method, experiment, _folder(method, experiment), budgets, fair=fair)
-    for text in filter(None, (describe_missing(job.plan.missing), describe_left_out(job.plan.left_out))):
-        print(text, flush=True)
+    print_gaps(job.plan)
     return summarised(job, results, runner)
 
 

@@ -69,7 +69,7 @@ def command(
         print(f"planning {options.counted(len(chosen))} ...", file=sys.stderr, flush=True)
     from lpbench.experiments.job import job_of, placed
     from lpbench.experiments.plan import Plan
-    from lpbench.pipeline import NOTHING, describe_left_out, describe_missing, nothing_to_run, run_jobs, track
+    from lpbench.pipeline import NOTHING, nothing_to_run, print_gaps, run_jobs, track
     from lpbench.reporting.publish import publish
 
     runner = Runner(backend, workers, address, order)
@@ -84,8 +84,7 @@ def command(
             "the option out"
         )
     plan = sum((job.plan for job in jobs), Plan(()))
-    for text in filter(None, (describe_missing(plan.missing), describe_left_out(plan.left_out))):
-        print(text, flush=True)
+    print_gaps(plan)
     if nothing_to_run(plan):
         print(f"error: {NOTHING}", file=sys.stderr)
         return 1

@@ -17,7 +17,7 @@ import json
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -45,29 +45,14 @@ _KEPT = (
     *("config", "config_hash", "deviations", "environment", "workers", "datasets", "missing", "block_times"),
     *("name", "fits"),
 )
-
-
 _known: dict[tuple[Path, str], tuple[tuple[tuple[int, int], ...], Summary]] = {}
 
 
-class Finished(Protocol):
-    """What is committed of an artefact that was run (:class:`lpbench.experiments.results.Artefact`)."""
-
-    name: str
-
-    @property
-    def record(self) -> dict[str, Any]: ...
-
-    @property
-    def full(self) -> Summary | None: ...
-
-    def reasons(self) -> pd.DataFrame: ...
-
-
-def commit(artefacts: Sequence[Finished], folder: Path, paper: str, rule: str) -> bool:
+def commit(artefacts: Sequence[Any], folder: Path, paper: str, rule: str) -> bool:
     """Write the scores of experiments of a paper, run as registered, if one differs from what is there; others stay.
 
-    ``rule`` is the paper's for marks. Returns whether anything was written.
+    ``artefacts`` are of :mod:`lpbench.experiments.results`, which reads what is written here; ``rule`` is the paper's
+    for marks. Returns whether anything was written.
     """
     records = {a.name: {k: a.record[k] for k in _KEPT if k in a.record} | {"rule": rule} for a in artefacts}
     scored = {a.name: _rows(a.full, a.reasons()) for a in artefacts if a.full is not None}

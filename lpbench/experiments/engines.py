@@ -26,9 +26,10 @@ from lpbench.files import discard_unfinished
 
 #: Calls per worker that Ray gets at once: joblib cannot hand back its results one by one.
 _WAVE = 8
-
 #: Seconds between two looks of a worker for its parent.
 _LOOK = 0.25
+#: How joblib hands back results, where it can.
+_AS_THEY_COME = "generator_unordered"
 
 #: Yields ``function(*call)`` for every call, in any order; ends early, with a warning, when a worker dies.
 MapUnordered = Callable[[Callable[..., Any], Iterable[tuple[Any, ...]]], Iterator[Any]]
@@ -53,8 +54,12 @@ def engine(backend: str, workers: int, address: str | None = None) -> Iterator[M
     answer at the address, is a ConfigurationError.
     """
     check_backend(backend)
-    with {"serial": _serial, "loky": _loky, "dask": _dask, "ray": _ray}[backend](workers, address) as mapping:
-        yield mapping
+    if backend in ("dask", "ray"):
+        with {"dask": _dask, "ray": _ray}[backend](workers, address) as mapping:
+            yield mapping
+        return
+    with joblib.parallel_config("sequential") if backend == "serial" else _processes(workers):
+        yield lambda function, calls: _mapped(function, calls, (TerminatedWorkerError,), return_as=_AS_THEY_COME)
 
 
 def _mapped(
@@ -68,19 +73,6 @@ def _mapped(
         print("warning: a worker process died, and what it was on is lost", file=sys.stderr)
 
 
-@contextmanager
-def _serial(workers: int, address: str | None) -> Iterator[MapUnordered]:
-    with joblib.parallel_config("sequential"):
-        yield lambda function, calls: _mapped(function, calls, (), return_as="generator_unordered")
-
-
-@contextmanager
-def _loky(workers: int, address: str | None) -> Iterator[MapUnordered]:
-    with _processes(workers):
-        lost = (TerminatedWorkerError,)
-        yield lambda function, calls: _mapped(function, calls, lost, return_as="generator_unordered")
-
-
 def _processes(count: int) -> AbstractContextManager[Any]:
     """Let joblib compute by worker processes that use one thread each and end with this process, however that ends."""
     return joblib.parallel_config(
@@ -89,19 +81,18 @@ def _processes(count: int) -> AbstractContextManager[Any]:
 
 
 def _watch(parent: int) -> None:
-    """End this worker process when its parent is no more."""
-    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-
-
-def _end_with(parent: int) -> None:
-    """End this process when its parent is no more.
+    """End this worker process when its parent is no more.
 
     A killed parent tells nobody. (Linux could tell, but ends a worker with the *thread* that started it.)
     """
-    while os.getppid() == parent:
-        time.sleep(_LOOK)
-    discard_unfinished()
-    os._exit(1)
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(_LOOK)
+        discard_unfinished()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def in_order(
@@ -148,9 +139,8 @@ def _dask(workers: int, address: str | None) -> Iterator[MapUnordered]:
                 f"runner.address={address!r}: no Dask scheduler answers there ({error})"
             ) from error
         lost = (distributed.scheduler.KilledWorker, distributed.client.FutureCancelledError)
-        options = {"return_as": "generator_unordered", "pre_dispatch": workers}
         with joblib.parallel_config("lpbench-dask"):
-            yield lambda function, calls: _mapped(function, calls, lost, **options)
+            yield lambda function, calls: _mapped(function, calls, lost, return_as=_AS_THEY_COME, pre_dispatch=workers)
 
 
 @contextmanager

@@ -6,7 +6,6 @@ Two runs of one commit give the same report, but for the files named here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path, PurePath
 from typing import Any
@@ -70,43 +69,22 @@ def _row(name: str, times: Mapping[str, list[Any]], workers: int) -> list[Any]:
     return [name, len(times), fits, seconds, workers, peak]
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """Blocks and time of a run that is not started."""
-
-    blocks: int
-    to_do: int
-    fits: int  # of the blocks to do
-    seconds: float  # on the clock, of those to do whose experiments are timed
-    untimed: tuple[str, ...]  # experiments of the others
-
-    def __str__(self) -> str:
-        timed = f"about {max(self.seconds, 1):.0f} s" if self.seconds or not self.untimed else ""
-        untimed = f"not timed yet{f' ({len(self.untimed)} experiments)' if timed else ''}" if self.untimed else ""
-        return (
-            f"{self.blocks} blocks, {self.to_do} to do: {self.fits} fits, {', '.join(filter(None, (timed, untimed)))}"
-        )
-
-
-def estimate(jobs: Sequence[Job], store: Store, workers: int, *, with_missing: bool = False) -> Estimate:
-    """Add up the committed seconds of the blocks to do, at will as if no data were missing.
+def estimate(jobs: Sequence[Job], store: Store, workers: int, *, with_missing: bool = False) -> str:
+    """Blocks and time of a run that is not started, by committed seconds; at will as if no data were missing.
 
     A block's share of its experiment's seconds is that of its fits, so that they scale with replications and points.
     """
-    times, seen, fits, seconds = committed_seconds(COMMITTED), dict[str, Block](), 0, 0.0
-    to_do, untimed = 0, dict[str, None]()
+    of_job: dict[str, tuple[str, Block]] = {}  # of the first job that has the block
     for job in jobs:
         for block in job.plan.wanted if with_missing else job.plan.blocks:
-            if block.key in seen:
-                continue
-            seen[block.key] = block
-            if not store.has(block.key):
-                to_do, fits = to_do + 1, fits + block.fits
-                if job.name in times:
-                    seconds += block.fits * times[job.name]
-                else:
-                    untimed[job.name] = None
-    return Estimate(len(seen), to_do, fits, seconds / workers, tuple(untimed))
+            of_job.setdefault(block.key, (job.name, block))
+    to_do = [(name, block.fits) for key, (name, block) in of_job.items() if not store.has(key)]
+    times = committed_seconds(COMMITTED)
+    seconds = sum(fits * times[name] for name, fits in to_do if name in times) / workers
+    untimed = {name for name, _ in to_do if name not in times}
+    timed = [f"about {max(seconds, 1):.0f} s"] if seconds or not untimed else []
+    said = timed + ([f"not timed yet{f' ({len(untimed)} experiments)' if timed else ''}"] if untimed else [])
+    return f"{len(of_job)} blocks, {len(to_do)} to do: {sum(n for _, n in to_do)} fits, {', '.join(said)}"
 
 
 def committed_seconds(folder: Path) -> dict[str, float]:

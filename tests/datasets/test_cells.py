@@ -174,7 +174,7 @@ def test_an_arff_file_becomes_a_data_set_with_what_it_misses_said(tmp_path):
     (tmp_path / "own.arff").write_text(ARFF.partition("@data")[0] + "@data\n" + rows)
     _, profile = new_dataset(tmp_path / "own.arff", tmp_path)
     assert profile.content["fingerprint"]["rows"] == 38 and "2 cells are missing (kind 1, size 1)" in "".join(
-        profile.decisions
+        profile.lines()
     )
     assert profile.content["features"] == [{"column": "kind", "map": {"a": 0, "b": 1}}, "size"]
 
@@ -199,7 +199,7 @@ def profiled(workshop, tmp_path, table: pd.DataFrame, **choices):
     path, profile = new_dataset(tmp_path / "own.csv", tmp_path, **choices)
     path.rename(workshop.manifests / path.name)
     (path.parent / "own.csv").rename(workshop.manifests / "own.csv")
-    return load_table("own"), "\n".join(profile.decisions)
+    return load_table("own"), "\n".join(profile.lines())
 
 
 def test_doubled_names_saved_indexes_and_the_target_over_again_are_said(workshop, tmp_path):
@@ -253,7 +253,7 @@ def test_first_lines_and_signs_that_are_not_what_they_should_be_are_said(tmp_pat
     lines = [row.format(k=k, m=k * 7 % 5, sign="$€"[k % 2]) for k in range(40)]
     (tmp_path / "own.csv").write_text("\n".join([head, *lines]))
     try:
-        found = "\n".join(new_dataset(tmp_path / "own.csv", tmp_path)[1].decisions)
+        found = "\n".join(new_dataset(tmp_path / "own.csv", tmp_path)[1].lines())
     except DataError as error:
         found = str(error)
     assert said in found
@@ -264,6 +264,4 @@ def test_many_columns_of_a_kind_fit_a_screen(workshop, tmp_path):
     table = pd.DataFrame({f"c{k}": rng.choice(["u", "v", "w"], 40) for k in range(60)} | {"y": rng.random(40)})
     table.to_csv(tmp_path / "wide.csv", index=False)
     _, profile = new_dataset(tmp_path / "wide.csv", tmp_path)
-    assert (
-        len(profile.decisions) > 60 and len(profile.lines()) < 30 and "and 48 more columns" in "".join(profile.lines())
-    )
+    assert len(profile.said) > 60 and len(profile.lines()) < 30 and "and 48 more columns" in "".join(profile.lines())

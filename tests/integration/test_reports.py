@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from lpbench.cli.hydra_app import compose
 from lpbench.cli.main import main
 from lpbench.experiments import catalogue
+from lpbench.experiments.job import job_from, placed
 from lpbench.paths import ROOT
 from tests.experiments.helpers import own_experiments, study
 
@@ -77,6 +79,7 @@ def test_a_tiny_partial_or_own_run_leaves_the_committed_report(results, words, p
     out = capsys.readouterr().out
     assert f"page: {results / page}" in out and f"report: {(results / page).with_name('report.md')}" in out
     assert "(1 experiment)" in out
+    assert (f"kept: {results / 'reproduced' / 'report.md'}" in out) == (words == (DRAWING,))
     # the report links to what is there, and shows nothing else
     found = Page(results / page)
     missing = [link for link in found.links if not (results / page).parent.joinpath(link.partition("#")[0]).exists()]
@@ -85,9 +88,7 @@ def test_a_tiny_partial_or_own_run_leaves_the_committed_report(results, words, p
     assert listed.startswith("# Results\n\n1 of 1 experiments have results") and "not run" not in listed
 
 
-def test_what_is_kept_is_said_and_overwriting_is_asked_for(results, capsys):
-    assert reproduce(results, DRAWING) == 0
-    assert f"kept: {results / 'reproduced' / 'report.md'}" in capsys.readouterr().out
+def test_a_report_that_shows_more_is_overwritten_where_that_is_asked_for(results, capsys):
     before = contents(results / "reproduced")
     assert reproduce(results, DRAWING, "--overwrite") == 0
     assert f"report: {results / 'reproduced' / 'report.md'}" in capsys.readouterr().out
@@ -112,11 +113,10 @@ def test_a_deviating_run_leaves_the_results_as_registered(results):
 
 
 def test_what_cannot_be_spelt_in_a_name_is_hashed(results):
-    words = ["experiment=own/small", f"results_dir={results}", "tracking=none", "runner=serial"]
-    assert main([*words, 'experiment.title="A longer title; with words"']) == 0
-    assert main([*words, 'experiment.title="A longer title: with words"']) == 0
-    names = [path.name for path in (results / "runs").iterdir()]
-    assert len(names) == 2 and all(re.fullmatch("title=[0-9a-f]{8}", name) for name in names)
+    words = [["experiment=own/small", f'experiment.title="A longer title{sign} with words"'] for sign in ";:"]
+    jobs = [placed([job_from(compose(line), line)])[0] for line in words]
+    assert len({job.folder for job in jobs}) == 2
+    assert all(re.fullmatch("runs/title=[0-9a-f]{8}/own/small", job.folder) for job in jobs)
 
 
 def test_a_whole_run_replaces_the_committed_report_if_it_shows_as_much(results, monkeypatch, capsys):

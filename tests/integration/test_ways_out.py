@@ -122,11 +122,3 @@ def test_a_read_only_results_folder_is_answered_with_the_option(tmp_path, capsys
     (tmp_path / "results").write_text("a file")
     assert main(["reproduce", "lpct/figure4c", "--results", str(tmp_path / "results" / "inner")]) == 2
     assert "results_dir:" not in capsys.readouterr().err
-
-
-@pytest.mark.filterwarnings("error::lpbench.errors.PrivacyLeakWarning")
-@pytest.mark.parametrize("name", ["lpct/figure1", "lpct/figure2", "lpct/figure9"])
-def test_our_own_drawings_leak_nothing(name, tmp_path):
-    from lpbench.reporting.artefact import write_drawing
-
-    assert write_drawing(catalogue.experiment(name), tmp_path, 2025)

@@ -28,7 +28,7 @@ def profiled(table: pd.DataFrame, name: str = "mine", sep: str = ",", **options)
     table.to_csv(f"{name}.csv", index=False, sep=sep)
     path, profile = new_dataset(Path(f"{name}.csv"), Path("lpbench_plugins"), **options)
     contract.check_dataset(path.stem)
-    return yaml.safe_load(path.read_text()), "\n".join(profile.decisions)
+    return yaml.safe_load(path.read_text()), "\n".join(profile.lines())
 
 
 def test_the_table_is_the_file(home):
