@@ -51,11 +51,11 @@ class GridDevice(Device[Any]):
         """Return what each user adds to her cell: ndarray of shape (k, n), multiples of the step of discrete noise."""
 
     def draw_sums(self, records: Records, question: Any, streams: Streams, by: np.ndarray | None = None) -> Any:
-        """Draw the noisy sums of all cells, shape (k * cells,); those of too many cells stay here as HiddenSums."""
+        """Draw the noisy sums of all cells, shape (k * cells,); those of too many cells stay here."""
         if by is not None:
             return super().draw_sums(records, question, streams, by)
         sums = _GridSums(self, records, question, streams)
-        return HiddenSums(sums) if question.cells.size > TABLE_CELLS else sums.at(question.cells.centres()).ravel()
+        return sums if question.cells.size > TABLE_CELLS else sums.at(question.cells.centres()).ravel()
 
     def draw_many(self, records: Records, family: Any, answers: Answers) -> np.ndarray:
         """Draw noisy sums in the NamedCells of the family: ndarray of shape (budgets, k, m)."""
@@ -82,7 +82,8 @@ def _digits(X: np.ndarray, bins: int) -> np.ndarray:
 class _GridSums:
     """True sums of users' numbers over a grid, and the summed noise of all users in the cells looked up.
 
-    The noise depends on the answer, on the number of bins, on the statistic and on the cell.
+    The noise depends on the answer, on the number of bins, on the statistic and on the cell. Of more cells than are
+    stored this is the users' side, which answers for named cells alone.
     """
 
     def __init__(self, device: GridDevice, records: Records, question: Any, streams: Streams) -> None:
@@ -106,7 +107,7 @@ class _GridSums:
         return _Named(digits[first], self._occupied.find(keys), inverse)
 
     def at(self, X: np.ndarray) -> np.ndarray:
-        """Return the noisy sums in the cells of X (m, d), shape (k, m)."""
+        """Return the noisy sums in the cells of X (m, d), shape (k, m); the same whenever they are looked up."""
         named = self.named(X)
         return self.noisy(named, [self._mechanisms])[0][:, named.inverse]
 
@@ -127,17 +128,6 @@ class _GridSums:
         return np.asarray(sums + np.array([[m.scale for m in noises] for noises in budgets])[..., None] * unit)
 
 
-class HiddenSums:
-    """Noisy sums of more cells than are stored: a part of the users' side that answers for named cells alone."""
-
-    def __init__(self, sums: _GridSums) -> None:
-        self._sums = sums
-
-    def at(self, X: np.ndarray) -> np.ndarray:
-        """Return the noisy sums in the cells of X (m, d), shape (k, m); the same whenever they are looked up."""
-        return self._sums.at(X)
-
-
 @dataclass(init=False, eq=False, repr=False)  # a question about it is told by what its cells are drawn from
 class NoisyGrid:
     """The curator's noisy histogram: a table, or, of too many cells, sums that are looked up by the users.
@@ -146,9 +136,9 @@ class NoisyGrid:
     """
 
     def __init__(self, cells: GridCells, n: int, *sums: Any) -> None:
-        # what n users answered: ndarrays of shape (k * cells,), or HiddenSums
+        # what n users answered: ndarrays of shape (k * cells,), or sums that stay with them
         self.cells, self.n, self.bins = cells, n, cells.bins
-        self._hidden: list[HiddenSums] = [part for part in sums if isinstance(part, HiddenSums)]
+        self._hidden: list[_GridSums] = [part for part in sums if isinstance(part, _GridSums)]
         self._table = np.empty(0) if self._hidden else np.concatenate(sums).reshape(-1, cells.size)
 
     def at(self, X: np.ndarray) -> np.ndarray:

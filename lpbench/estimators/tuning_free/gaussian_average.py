@@ -181,27 +181,26 @@ class GaussianAverage:
 
     def leave_fold_out(
         self,
-        blocks: Callable[[], Iterable[tuple[Sequence[np.ndarray], np.ndarray, np.ndarray, np.ndarray]]],
-        n_folds: int,
+        blocks: Callable[[], Iterable[tuple[np.ndarray, Sequence[np.ndarray]]]],
+        reports: np.ndarray,
+        noise: np.ndarray,
+        fold: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Predict each report by a fit to those of other folds: by their mean, and by all models.
 
-        ``blocks`` yields (features, reports, noise variances, folds) of some users at a time.
+        ``blocks`` yields (numbers, features) of some users at a time; the rest is of all users by their numbers.
         """
-        parts = [Moments(self._moments.y_range, self._moments.spreads) for _ in range(n_folds)]
-        for features, reports, noise, fold in blocks():
-            for k in np.unique(fold):
-                here = fold == k
-                parts[k].add([F[here] for F in features], reports[here], noise[here])
-        fits = [GaussianAverage(self._moments.without(part)) for part in parts]
-        means, predictions = [], []
-        for features, reports, _, fold in blocks():
-            found = np.empty(reports.size)
-            for k in np.unique(fold):
-                found[fold == k] = fits[k].predict([F[fold == k] for F in features])
-            means.append(np.array([fit.mean for fit in fits])[fold])
-            predictions.append(found)
-        return np.concatenate(means), np.concatenate(predictions)
+        parts = [Moments(self._moments.y_range, self._moments.spreads) for _ in range(fold.max() + 1)]
+        for users, features in blocks():
+            for k in np.unique(fold[users]):
+                here = fold[users] == k
+                parts[k].add([F[here] for F in features], reports[users[here]], noise[users[here]])
+        fits, found = [GaussianAverage(self._moments.without(part)) for part in parts], np.empty(fold.size)
+        for users, features in blocks():
+            for k in np.unique(fold[users]):
+                here = fold[users] == k
+                found[users[here]] = fits[k].predict([F[here] for F in features])
+        return np.array([fit.mean for fit in fits])[fold], found
 
     def leave_one_out(
         self, features: Sequence[np.ndarray], reports: np.ndarray, noise: np.ndarray

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
 
@@ -123,13 +122,8 @@ def _left_out(
         found = [model.leave_one_out(features, targets[users], noise[users]) for users, features in blocks]
         return np.concatenate([part[0] for part in found]), np.concatenate([part[1] for part in found])
     fold = enrolled.units % min(_FOLDS, enrolled.units.max() + 1)
-
-    def blocks_of_all() -> Iterator[tuple[Any, ...]]:
-        for users, features in enrolled.blocks(seen):
-            yield features, targets[users], noise[users], fold[users]
-
-    constant, process = model.leave_fold_out(blocks_of_all, int(fold.max()) + 1)
-    return constant[some], process[some]
+    constant, process = model.leave_fold_out(lambda: enrolled.blocks(seen), targets, noise, fold)
+    return constant[seen[some]], process[seen[some]]
 
 
 @cache

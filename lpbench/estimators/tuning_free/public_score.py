@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from sklearn.tree._splitter import BestSplitter, RandomSplitter
@@ -40,45 +41,36 @@ class PublicScore:
     def __init__(
         self, X: np.ndarray, codes: np.ndarray, n_classes: int, seed: int, leaf_sizes: Sequence[int] = LEAF_SIZES
     ) -> None:
-        self.n_classes, self.n_features = n_classes, X.shape[1]
-        self._sample, self._present = (X, codes, seed, leaf_sizes), np.unique(codes)
-        counts = np.bincount(codes, minlength=n_classes)
+        self.n_classes, self.n_features, self._sample = n_classes, X.shape[1], (X, codes, seed, leaf_sizes)
         # One imaginary row in all keeps the share of an unseen class above zero.
-        self._shares = (counts + 1.0 / n_classes) / (codes.size + 1.0)
-        unseen = [self._spread(forest.out_of_bag) for forest in self._forests]
-        learners = np.array([np.tile(self._shares, (codes.size, 1)), *unseen])
+        self._shares = (np.bincount(codes, minlength=n_classes) + 1.0 / n_classes) / (codes.size + 1.0)
+        learners = np.array([np.tile(self._shares, (codes.size, 1)), *(unseen for _, unseen in self._forests)])
         self.weights = likelihood_weights(learners[:, np.arange(codes.size), codes])
         self.out_of_bag = np.tensordot(self.weights, learners, axes=1)
 
     @cached_property  # questions about a score are told apart by its sample, not by hundreds of trees
-    def _forests(self) -> list[Forest]:
+    def _forests(self) -> list[tuple[list[Any], np.ndarray]]:
         X, codes, seed, leaf_sizes = self._sample
-        if codes.size < _FEWEST_ROWS or self._present.size < 2:
+        if codes.size < _FEWEST_ROWS or np.ptp(codes) == 0:
             return []
         sizes = [s for s in leaf_sizes if s == leaf_sizes[0] or s * _ROWS_PER_LEAF <= codes.size]
         rows, bags = check_array(X, dtype=np.float32), _bags(codes.size, seed)
-        compact = np.searchsorted(self._present, codes)
-        return [Forest(kind, size, rows, compact, bags) for size in sizes for kind in _SPLITTERS]
+        return [_forest(kind, size, rows, codes, self.n_classes, bags) for size in sizes for kind in _SPLITTERS]
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Class probabilities of rows X (m, d): ndarray of shape (m, n_classes)."""
         result = np.tile(self.weights[0] * self._shares, (len(X), 1))
         X = check_array(X, dtype=np.float32) if self._forests else X
-        for weight, forest in zip(self.weights[1:], self._forests, strict=True):
-            result += weight * self._spread(forest.predict_proba(X))
+        for weight, (trees, _) in zip(self.weights[1:], self._forests, strict=True):
+            result += weight * (sum(tree.predict(X) for tree in trees) / _N_TREES)
         return result
 
     @property
     def broadcast_bits(self) -> float:
         """Bits of the forests: feature and threshold of each cut, class shares of each leaf."""
-        trees = [tree for forest in self._forests for tree in forest.trees]
+        trees = [tree for forest, _ in self._forests for tree in forest]
         cuts = sum(tree.node_count // 2 for tree in trees)
         return 64.0 * (2 * cuts + (cuts + len(trees)) * (self.n_classes - 1)) + 64.0
-
-    def _spread(self, compact: np.ndarray) -> np.ndarray:
-        result = np.zeros((len(compact), self.n_classes))
-        result[:, self._present] = compact
-        return result
 
 
 def _bags(n: int, seed: int) -> list[tuple[int, np.ndarray, np.ndarray]]:
@@ -91,28 +83,21 @@ def _bags(n: int, seed: int) -> list[tuple[int, np.ndarray, np.ndarray]]:
     return bags
 
 
-class Forest:
-    """The trees of scikit-learn's forest of the same seed."""
-
-    out_of_bag: np.ndarray  # (q, K), mean over the trees that have not seen the row; zero where every tree has
-
-    def __init__(self, splitter: type, leaf_size: int, X: np.ndarray, codes: np.ndarray, bags: Sequence) -> None:
-        n_classes, tried, self.trees = int(codes.max()) + 1, max(1, math.isqrt(X.shape[1])), []
-        state = np.random.RandomState(0)
-        total, count = np.zeros((codes.size, n_classes)), np.full(codes.size, len(bags))
-        for seed, bag, copies in bags:
-            state.seed(seed)
-            tree = grown(X[bag], codes[bag], copies.astype(np.float64), leaf_size, tried, state, n_classes, splitter)
-            self.trees.append(tree)
-            unseen = tree.predict(X)
-            unseen[bag] = 0.0
-            total += unseen
-            count[bag] -= 1
-        self.out_of_bag = total / np.maximum(count, 1)[:, None]
-
-    def predict_proba(self, X: np.ndarray) -> np.ndarray:
-        """Mean over the trees at float32 rows, (m, K)."""
-        return sum((tree.predict(X) for tree in self.trees[1:]), self.trees[0].predict(X)) / _N_TREES
+def _forest(
+    splitter: type, leaf_size: int, X: np.ndarray, codes: np.ndarray, n_classes: int, bags: Sequence
+) -> tuple[list[Any], np.ndarray]:
+    """Trees of scikit-learn's forest of the same seed, and the mean of those that have not seen a row (or 0)."""
+    trees, state = [], np.random.RandomState(0)
+    total, count = np.zeros((codes.size, n_classes)), np.full((codes.size, 1), len(bags))
+    for seed, bag, copies in bags:
+        state.seed(seed)
+        tried, weight = max(1, math.isqrt(X.shape[1])), copies.astype(np.float64)
+        trees.append(grown(X[bag], codes[bag], weight, leaf_size, tried, state, n_classes, splitter))
+        unseen = trees[-1].predict(X)
+        unseen[bag] = 0.0
+        total += unseen
+        count[bag] -= 1
+    return trees, total / np.maximum(count, 1)
 
 
 def likelihood_weights(probabilities: np.ndarray) -> np.ndarray:
