@@ -75,7 +75,7 @@ class ResidualScore(IndicatorClassifier):
             return public, None, None
         enrolled = Enrolled.of(users, streams)
         if rows is not None and public is not None:
-            known = _expected_of_shown(enrolled, rows.X, public.out_of_bag[:, _regressed(self.classes_.size)])
+            known = _expected_of_shown(enrolled, rows.X, public.out_of_bag[:, self.classes_.size == 2 :])
         return public, enrolled, known
 
     def _public_at(self, X: np.ndarray) -> np.ndarray | None:
@@ -120,7 +120,7 @@ def fit_indicators(
     # The noise of an indicator that is one in a class's share of the users, here one over the number of classes.
     variance = (truth * (1.0 - truth) + (n_classes - 1) * other * (1.0 - other)) / n_classes / (truth - other) ** 2
     noise, prior = np.full(users.n, variance), ((0.0, 1.0), _INDICATOR)
-    targets = ((reports == np.array(_regressed(n_classes))[:, None]) - other) / (truth - other)
+    targets = ((reports == np.arange(n_classes)[n_classes == 2 :, None]) - other) / (truth - other)
     if known is not None:
         targets, prior = targets - known, ((-0.5, 0.5), _REMAINDER)
     moments = [Moments(*prior) for _ in targets]
@@ -131,11 +131,6 @@ def fit_indicators(
     return [
         Fitted.to(enrolled, GaussianAverage(sums), target, noise, seen, {}, known=own) for sums, target, own in parts
     ]
-
-
-def _regressed(n_classes: int) -> list[int]:
-    """Classes whose indicators are regressed."""
-    return list(range(n_classes))[n_classes == 2 :]
 
 
 def _expected_of_shown(enrolled: Enrolled, X_public: np.ndarray, scores: np.ndarray) -> np.ndarray:
