@@ -92,7 +92,7 @@ def test_presorted_trees_are_those_of_scikit_learn_without_ties_and_have_their_l
     inputs = np.column_stack([rng.integers(-2, 3, 400), rng.standard_normal((400, 5))]).astype(np.float32)
     y = inputs[:, 0] * inputs[:, 1] + rng.laplace(size=400)
     limits = [(8.0, 10), (3, 10), (math.inf, 40), (8.0, 0.1)]
-    trees = grow_presorted(inputs, y, limits, 0)
+    trees = grow_presorted([(inputs, y)], limits, 0)
     for tree, (depth, least) in zip(trees, limits, strict=True):
         alone = DecisionTreeRegressor(max_depth=None if depth == math.inf else int(depth), min_samples_leaf=least)
         ours, expected = tree.partition, TreePartition.from_sklearn(alone.fit(inputs, y))
@@ -106,8 +106,8 @@ def test_presorted_trees_are_those_of_scikit_learn_without_ties_and_have_their_l
     y, limits = np.round(16 * y[:60]) / 16, [(8.0, 1), (2.0, 5)]
     ours, theirs = [], []
     for seed in range(400):
-        trees = grow_presorted(inputs, y, limits, seed)
-        [alone] = grow_presorted(inputs, y, limits[:1], seed)  # others beside it do not change a tree
+        trees = grow_presorted([(inputs, y), (inputs + 1, -y)], limits, seed)[:2]
+        [alone] = grow_presorted([(inputs, y)], limits[:1], seed)  # others beside it do not change a tree
         np.testing.assert_array_equal(alone.partition.feature, trees[0].partition.feature)
         np.testing.assert_array_equal(alone.value, trees[0].value)
         ours.append([np.r_[tree.partition.feature[0], tree.value[tree.apply(test), 0, 0]] for tree in trees])

@@ -11,36 +11,47 @@ from lpbench.partitions import TreePartition
 from lpbench.partitions.tree import check_bounds
 
 _BLOCK = 1 << 14  # entries that are divided and scored at a time: what is made of them stays in the processor's cache
-_SAMPLE = (1 << 32) - 1  # bits of an entry that say which sample it is of; those above say the feature's value
+_TOGETHER = 1 << 18  # entries of trees that are grown together: for more it saves no time
+_SAMPLE = (1 << 32) - 1  # bits of an entry that say which row it is of; those above say the feature's value
 
 
 def grow_presorted(
-    X: np.ndarray, y: np.ndarray, limits: Sequence[tuple[float, float]], seed: int
+    samples: Sequence[tuple[np.ndarray, np.ndarray]], limits: Sequence[tuple[float, float]], seed: int
 ) -> list[SimpleNamespace]:
-    """Grow a tree for each (largest depth, fewest samples of a leaf, or their share), read as scikit-learn's are.
+    """Grow a tree on each sample for each (largest depth, fewest rows of a leaf, or their share).
 
-    The law is that of scikit-learn's ``DecisionTreeRegressor`` on float32 X (n, d) without missing entries: the cut
-    with the largest decrease of the variance, of a feature's the lowest, and among the features that have one a feature
-    drawn uniformly. Cuts are compared by labels rounded to whole numbers of 62 - 2 log2(n) bits: sums are exact in any
-    order, so that cuts that divide a node alike are equally good, and take a fraction of the time of floats. A tree is
-    the same whichever others are grown beside it.
+    The law is that of scikit-learn's ``DecisionTreeRegressor`` on features X (n, d), float32 and none missing, and
+    labels y (n,): the cut with the largest decrease of the variance, of a feature's the lowest, and among the features
+    that have one a feature drawn uniformly. Cuts are compared by labels rounded to whole numbers of 62 - 2 log2(n)
+    bits: sums are exact in any order, so that cuts that divide a node alike are equally good, and take a fraction of
+    the time of floats. Samples are of one shape, and a tree is the same whichever others are grown beside it. It is
+    read as scikit-learn's are.
     """
-    (n, d), k, centred = X.shape, len(limits), y - np.mean(y)
-    whole = np.rint(centred * (2.0**62 / n**2 / max(np.abs(centred).max(), np.finfo(float).tiny))).astype(np.int64)
-    y, whole, corner, largest = (
-        np.tile(y, k),
-        np.tile(whole, k),
-        np.tile(d * np.arange(n), k),
-        [cut for cut, _ in limits],
-    )
-    fewest = np.array([np.ceil(least * n) if isinstance(least, float) else least for _, least in limits])
-    bits = np.ascontiguousarray(X.T + np.float32(0)).view(np.int32)
+    step = max(1, _TOGETHER // (samples[0][0].size * len(limits)))
+    parts = (samples[first : first + step] for first in range(0, len(samples), step))
+    return [tree for part in parts for tree in _grow(part, limits, seed)]
+
+
+def _grow(
+    samples: Sequence[tuple[np.ndarray, np.ndarray]], limits: Sequence[tuple[float, float]], seed: int
+) -> list[SimpleNamespace]:
+    (n, d), k = samples[0][0].shape, len(samples) * len(limits)
+    X = np.array([features for features, _ in samples])
+    bits = np.ascontiguousarray(X.swapaxes(1, 2) + np.float32(0)).view(np.int32)
     # as whole numbers, floats have the order of their values, or if negative the opposite order
-    order = np.sort(((bits ^ ((bits >> 31) & 0x7FFFFFFF)).astype(np.int64) << 32) | np.arange(n), axis=1)
-    # Samples of all trees are numbered through, and nodes of a level tree by tree with siblings side by side. In a row
-    # of entries those of a node are side by side, too, but left children stand before right ones (``placed``): dividing
-    # all nodes is then two selections.
-    entries = (order[:, None] + n * np.arange(k)[:, None]).reshape(d, -1)
+    order = np.sort(((bits ^ ((bits >> 31) & 0x7FFFFFFF)).astype(np.int64) << 32) | np.arange(n), axis=2)
+    # Rows of all trees are numbered through, and nodes of a level tree by tree with siblings side by side. Of the
+    # entries of a feature those of a node are side by side, too, but left children stand before right ones
+    # (``placed``): dividing all nodes is then two selections.
+    entries = order.swapaxes(0, 1)[:, :, None] + (n * np.arange(k)).reshape(-1, len(limits), 1)
+    entries, corner = entries.reshape(d, -1), np.arange(0, X.size, d)
+    y, whole, corner = (
+        np.repeat(np.reshape(part, (-1, 1, n)), len(limits), axis=1).reshape(-1)
+        for part in ([labels for _, labels in samples], [_whole(labels) for _, labels in samples], corner)
+    )
+    largest = np.tile([depth for depth, _ in limits], len(samples))
+    leasts = [np.ceil(least * n) if isinstance(least, float) else least for _, least in limits]
+    fewest = np.tile(leasts, len(samples))
     sample, tree, placed, levels = np.arange(k * n), np.arange(k), np.arange(k), []
     node, side = np.repeat(tree, n), np.empty(k * n, dtype=np.int8)
     while placed.size:
@@ -48,7 +59,7 @@ def grow_presorted(
         mean = np.bincount(node, own, tree.size) / size
         feature, threshold = np.full(tree.size, -1), np.zeros(tree.size)
         levels.append((tree, feature, threshold, size, mean))
-        inner = (size >= 2 * fewest[tree]) & (len(levels) <= np.take(largest, tree))
+        inner = (size >= 2 * fewest[tree]) & (len(levels) <= largest[tree])
         placed = placed[inner[placed]]
         if placed.size == 0:
             break
@@ -88,6 +99,12 @@ def grow_presorted(
         facts = {"node_count": cells.n_nodes, "max_depth": cells.max_depth, "partition": cells}
         grown.append(SimpleNamespace(apply=cells.apply, value=mean[own, None, None], **children, **facts))
     return grown
+
+
+def _whole(y: np.ndarray) -> np.ndarray:
+    centred = y - np.mean(y)
+    scale = 2.0**62 / y.size**2 / max(float(np.abs(centred).max()), np.finfo(float).tiny)
+    return np.rint(centred * scale).astype(np.int64)
 
 
 def _divided(entries: np.ndarray, side: np.ndarray, cuts: _Cuts) -> tuple[np.ndarray, np.ndarray]:

@@ -22,9 +22,8 @@ TREE_PARAMETERS = ("max_depth", "min_samples_leaf")
 #: Share of entries other than 0 below which scikit-learn is faster on sparse columns.
 _SPARSE = 0.1
 
-#: Entries of complete samples whose regression trees are grown on presorted features: for fewer scikit-learn is faster,
-#: and for more it takes less memory. The law is the same.
-_FEW, _MANY = 1 << 12, 1 << 22
+#: Entries of a sample from which scikit-learn grows its regression trees, in less memory; the law is the same.
+_MANY = 1 << 22
 
 
 class GrownTree:
@@ -78,33 +77,42 @@ def values_of_all(trees: Sequence[CutTree], inputs: np.ndarray) -> np.ndarray:
     return np.array([tree.grown.values(leaves[tree.grown], tree.depth) for tree in trees])
 
 
-def cut_trees(inputs: np.ndarray, labels: np.ndarray, settings: Sequence[Mapping], seed: int) -> list[CutTree]:
-    """Grow one regression tree per ``min_samples_leaf`` and read it at every ``max_depth`` (see :class:`CutTree`)."""
+def cut_trees(
+    samples: Sequence[tuple[np.ndarray, np.ndarray]], settings: Sequence[Mapping], seed: int
+) -> list[list[CutTree]]:
+    """Grow one regression tree per ``min_samples_leaf`` on each sample of one shape, float32 features and labels.
+
+    It is read at every ``max_depth`` (see :class:`CutTree`).
+    """
     sizes = [[setting[name] for name in TREE_PARAMETERS] for setting in settings]
     for size in sizes:
         for name, value in zip(TREE_PARAMETERS, size, strict=True):
             _check_size(name, value)
     depths = [math.inf if depth is None else depth for depth, _ in sizes]
     limits = [(max(GROWN_DEPTH, cut), least) for cut, (_, least) in zip(depths, sizes, strict=True)]
-    grow = _one_by_one if np.isnan(inputs).any() or not _FEW <= inputs.size < _MANY else grow_presorted
     distinct = list(dict.fromkeys(limits))
-    grown = dict(zip(distinct, map(GrownTree, grow(inputs, labels, distinct, seed)), strict=True))
-    return [CutTree(grown[limit], cut) for limit, cut in zip(limits, depths, strict=True)]
+    presorted = samples[0][0].size < _MANY and not any(np.isnan(inputs).any() for inputs, _ in samples)
+    trees = iter((grow_presorted if presorted else _one_by_one)(samples, distinct, seed))
+    forests = [{limit: GrownTree(next(trees)) for limit in distinct} for _ in samples]
+    return [[CutTree(grown[limit], cut) for limit, cut in zip(limits, depths, strict=True)] for grown in forests]
 
 
-def _one_by_one(inputs: np.ndarray, labels: np.ndarray, limits: Sequence[tuple[float, float]], seed: int) -> list[Any]:
-    """Grow scikit-learn's tree for each (largest depth, fewest samples of a leaf)."""
-    # For a small sample scikit-learn's checks take as long as the growth. Ours are made by the caller; without theirs a
-    # tree does not look for missing entries either.
-    missing, trees = bool(np.isnan(inputs).any()), []
+def _one_by_one(
+    samples: Sequence[tuple[np.ndarray, np.ndarray]], limits: Sequence[tuple[float, float]], seed: int
+) -> list[Any]:
+    """Grow scikit-learn's trees, also on missing entries."""
     state = np.random.RandomState(seed)  # made anew for a tree it would ask the system for entropy each time
-    for depth, least in limits:
-        with config_context(skip_parameter_validation=True):
-            state.seed(seed)
-            size = {"max_depth": None if depth == math.inf else int(depth), "min_samples_leaf": least}
-            trees.append(
-                DecisionTreeRegressor(random_state=state, **size).fit(inputs, labels, check_input=missing).tree_
-            )
+    trees = []
+    for inputs, labels in samples:
+        # For a small sample scikit-learn's checks take as long as the growth. Ours are made by the caller; without
+        # theirs a tree does not look for missing entries either.
+        missing = bool(np.isnan(inputs).any())
+        for depth, least in limits:
+            with config_context(skip_parameter_validation=True):
+                state.seed(seed)
+                size = {"max_depth": None if depth == math.inf else int(depth), "min_samples_leaf": least}
+                model = DecisionTreeRegressor(random_state=state, **size).fit(inputs, labels, check_input=missing)
+                trees.append(model.tree_)
     return trees
 
 

@@ -11,9 +11,12 @@ import numpy as np
 from sklearn.base import clone
 
 from lpbench.estimators.base import LocalRegressor, Task, grouped
-from lpbench.estimators.baselines.tree_growth import TREE_PARAMETERS, CutTree, cut_trees, values_of_all
+from lpbench.estimators.baselines.tree_growth import TREE_PARAMETERS, cut_trees, values_of_all
 from lpbench.estimators.private_labels import LABEL, LabelQuestion
 from lpbench.privacy import Users
+
+#: Features of messages that are kept at once.
+_AT_ONCE = 1 << 22
 
 
 @dataclass(eq=False, repr=False)
@@ -29,13 +32,13 @@ class TreeRegressor(LocalRegressor):
 
     def learn(self, users: Users) -> Self:
         """Grow the tree on the users' messages."""
-        (self.tree_,) = self._grown(users, [{name: getattr(self, name) for name in TREE_PARAMETERS}])
+        size = {name: getattr(self, name) for name in TREE_PARAMETERS}
+        [[self.tree_]] = cut_trees([self._sample(users)], [size], self._streams().integer("tree"))
         return self
 
-    def _grown(self, users: Users, settings: Sequence[dict[str, Any]]) -> list[CutTree]:
-        """One tree for each setting of :data:`TREE_PARAMETERS`, all on the same messages."""
+    def _sample(self, users: Users) -> tuple[np.ndarray, np.ndarray]:
         inputs, labels = self._messages(users)
-        return cut_trees(_single(inputs), labels, settings, self._streams().integer("tree"))
+        return _single(inputs), labels
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         X = self._check_predict(X)
@@ -48,21 +51,26 @@ class TreeRegressor(LocalRegressor):
     def _scores(self, task: Task, budgets: Sequence[float], points: Sequence[dict[str, Any]]) -> np.ndarray:
         """Score the grid; points that differ in the size of the tree alone share the users' messages."""
         values = np.full((len(budgets), len(points)), np.nan)
+        asked = range(len(budgets) if self.uses_epsilon else 1)
+        alike: dict[str, tuple[list[dict], list[tuple[dict, list[int], int]]]] = {}
         for shared, members in grouped(points, TREE_PARAMETERS):
-            model = clone(self).set_params(random_state=task.streams, **shared)
-            sizes = [{n: points[g].get(n, getattr(model, n)) for n in TREE_PARAMETERS} for g in members]
-            for b, epsilon in enumerate(budgets):
-                if b > 0 and not self.uses_epsilon:
-                    values[b, members] = values[0, members]
-                    continue
-                if self.uses_epsilon:
-                    model.set_params(epsilon=epsilon)
-                users = task.users.fresh()
-                model._meet(users)
-                trees = model._grown(users, sizes)
-                test = _single(model._visible(model._to_unit_cube(task.X_test)))
-                values[b, members] = task.score(model._finish(values_of_all(trees, test)[..., 0]))
-        return values
+            sizes = [{n: points[g].get(n, getattr(self, n)) for n in TREE_PARAMETERS} for g in members]
+            alike.setdefault(repr(sizes), (sizes, []))[1].extend((shared, members, b) for b in asked)
+        step = max(1, _AT_ONCE // (task.users.n * task.users.n_features))
+        for sizes, cases in alike.values():
+            for part in (cases[first : first + step] for first in range(0, len(cases), step)):
+                models, samples = [], []
+                for shared, _, b in part:
+                    budget = {"epsilon": budgets[b]} if self.uses_epsilon else {}
+                    models.append(clone(self).set_params(random_state=task.streams, **budget, **shared))
+                    users = task.users.fresh()
+                    models[-1]._meet(users)
+                    samples.append(models[-1]._sample(users))
+                forests = cut_trees(samples, sizes, models[0]._streams().integer("tree"))
+                for model, trees, (_, members, b) in zip(models, forests, part, strict=True):
+                    test = _single(model._visible(model._to_unit_cube(task.X_test)))
+                    values[b, members] = task.score(model._finish(values_of_all(trees, test)[..., 0]))
+        return values if self.uses_epsilon else np.tile(values[0], (len(budgets), 1))
 
 
 def _single(X: np.ndarray) -> np.ndarray:
