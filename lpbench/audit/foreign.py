@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,9 +17,7 @@ from lpbench.errors import LpbenchError
 LARGE, WIDE, MANY = 1203, 50, 50
 
 
-def foreign_complaints(
-    places: Places, estimator: str, params: Mapping[str, Any], budgets: Sequence[float] = BUDGETS
-) -> Iterator[Complaint]:
+def foreign_complaints(places: Places, estimator: str, params: Mapping[str, Any]) -> Iterator[Complaint]:
     """Audit a method by the dotted path of its class; yields nothing if it keeps its promise."""
     try:
         model = places.describe(estimator, params)
@@ -28,14 +26,14 @@ def foreign_complaints(
         return
     for name in model.replaced:
         yield Complaint("sealed", f"{estimator.rpartition('.')[2]}.{name} replaces the way in that seals the records")
-    for epsilon, sample in drawn_samples(model, budgets):
+    for epsilon, sample in drawn_samples(model):
         yield from _complaints_in(places, model.with_params(epsilon=epsilon, **sample.stated(model.params)), sample)
 
 
-def drawn_samples(model: Foreign, budgets: Sequence[float]) -> Iterator[tuple[float, AuditSample]]:
+def drawn_samples(model: Foreign) -> Iterator[tuple[float, AuditSample]]:
     """The samples of every audit, and one that is larger and wider, with many classes where the method takes them."""
-    yield from samples(model, budgets)
-    yield budgets[0], audit_sample(model, n_classes=MANY if model.multi_class else 2, n=LARGE, d=WIDE, number=3)
+    yield from samples(model)
+    yield BUDGETS[0], audit_sample(model, n_classes=MANY if model.multi_class else 2, n=LARGE, d=WIDE, number=3)
 
 
 def _complaints_in(places: Places, model: Foreign, sample: AuditSample) -> Iterator[Complaint]:

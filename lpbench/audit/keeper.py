@@ -16,7 +16,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -209,10 +209,10 @@ class Serving:
 
     def answer(self, asked: dict[str, Any]) -> bytes:
         """Answer a verb; errors that depend on questions alone reach the method, others end the run."""
-        verbs = {
-            name: getattr(self, f"_{name}")
-            for name in ("public_features", "spent", "ask", "sums", "release", "take", "note")
-        }
+        verbs: dict[str, Callable[..., Any]] = {
+            "public_features": lambda users: users.public_features, "spent": lambda users: vars(users.spent),
+            "ask": self._ask, "sums": self._sums, "release": self._release, "take": self._take, "note": Users.note,
+        }  # fmt: skip
         try:
             verb, users = verbs[asked.pop("verb")], self._taken[asked.pop("on")]
             return encode({"answer": verb(users, **asked)})
@@ -222,15 +222,6 @@ class Serving:
             return encode({"error": type(error).__name__, "text": str(error)})
         except (KeyError, IndexError, TypeError, ValueError) as error:
             raise Refused(f"the method asks what users do not answer: {error!r}") from error
-
-    def _public_features(self, users: Users) -> np.ndarray:
-        return users.public_features
-
-    def _spent(self, users: Users) -> dict[str, Any]:
-        return vars(users.spent)
-
-    def _note(self, users: Users, text: str) -> None:
-        users.note(text)
 
     def _take(self, users: Users, who: np.ndarray) -> int:
         self._taken.append(users.take(who))

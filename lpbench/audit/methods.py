@@ -87,12 +87,10 @@ def _prepared(model: LocalEstimator, epsilon: float, sample: AuditSample) -> Loc
     return own.set_params(**sample.stated(known))
 
 
-def complaints(
-    model: LocalEstimator, budgets: Sequence[float] = BUDGETS, make_users: MakeUsers = recorded_users
-) -> Iterator[Complaint]:
+def complaints(model: LocalEstimator) -> Iterator[Complaint]:
     """Audit a method at every setting of :func:`settings`; yields nothing if it keeps its promise."""
-    for own, sample in settings(model, budgets):
-        yield from complaints_in(own, sample, make_users)
+    for own, sample in settings(model):
+        yield from complaints_in(own, sample)
 
 
 def complaints_in(

@@ -276,7 +276,7 @@ MUTANTS = (*DEVICES, *BY_USERS)
 
 
 def mutated_users(mutant: str) -> Callable[[AuditSample, int, Recording], Users]:
-    """Return users for :func:`~lpbench.audit.methods.complaints` with which a mutant is at work."""
+    """Return users for :func:`~lpbench.audit.methods.complaints_in` with which a mutant is at work."""
     kind = type(f"Door_{mutant}", (_Door,), {"mutant": mutant})
 
     def mutated(sample: AuditSample, seed: int, recording: Recording) -> Users:

@@ -37,15 +37,6 @@ COLUMNS = [*SCORE, "metric", "value"]
 REPEATS = "scores repeat"
 #: Badges of which blocks count as run again.
 MET = ("verified", REPEATS)
-#: Badges, from the last check of the files as they are.
-BADGES = {
-    "verified": "a random part gave the same bits with the published seed, and was as good with a secret one on data "
-    "moved in secret; the code met no record, test label or seed of the users",
-    REPEATS: "a random part was run again in isolation and gave the same bits",
-    "unverified": "run again without the isolation that a verification needs, or not to its end",
-    "stated": "nobody but its authors has run it",
-    "refuted": "a check failed, or a score is another one when it is run again",
-}
 
 
 @dataclass(frozen=True)
@@ -127,7 +118,7 @@ class Submission:
 
     @property
     def badge(self) -> str:
-        """A key of :data:`BADGES`."""
+        """verified, scores repeat, unverified, refuted, or stated (nobody else has run it), by the last check."""
         return self.checks[-1]["badge"] if self.checks else "stated"
 
     @property

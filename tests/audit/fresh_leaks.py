@@ -24,7 +24,7 @@ class Base:
     source: str
 
 
-_HEAD = '''"""A method to be audited."""
+HEAD = '''"""A method to be audited."""
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -44,7 +44,7 @@ def slice_of(X, slices):
     return np.minimum((X[:, -1] * slices).astype(int), slices - 1)
 
 '''
-_BINS = """class LabelDevice(Device[Question]):
+BINS = """class LabelDevice(Device[Question]):
     purpose = "label"
     def mechanism(self, question):
         low, high = question.y_range
@@ -72,7 +72,7 @@ _MEANS = """        total = np.bincount(where, weights=reports, minlength=self.s
         self.means_ = total / np.maximum(np.bincount(where, minlength=self.slices), 1)
         return self
 """
-_VOTES = """class ClassDevice(Device[Question]):
+VOTES = """class ClassDevice(Device[Question]):
     purpose = "class"
     def mechanism(self, question):
         return GRR(question.epsilon, int(question.y_range[1]))
@@ -255,7 +255,7 @@ _MASK, _RECORD = 'protects = "mask"\n    uses_mask = True', 'protects = "record"
 
 
 def _base(inputs: str, ask: str, *parts: str, protects: str = _LABEL) -> Base:
-    return Base(inputs, ask, "".join((_HEAD, *parts)).replace(_LABEL, protects))
+    return Base(inputs, ask, "".join((HEAD, *parts)).replace(_LABEL, protects))
 
 
 _CLIP, _REST = "return np.clip(records.y, *question.y_range)", "return np.clip(records.y - known, *question.y_range)"
@@ -268,13 +268,13 @@ _OFF = "return np.clip(records.y - question.known, -question.radius, question.ra
 _ASKED = "reports = users.ask(OFFSET, Offsets(known, max(high - low, 1e-12), self.epsilon))"
 
 BASES: dict[str, Base] = {
-    "bins": _base(_CLIP, _ONE, _BINS, _REGRESSOR, _ASK_BINS, _WHERE, _MEANS),
-    "votes": _base(_CLASS, _EACH, _VOTES, _CLASSIFIER, _ASK_VOTES),
-    "rounds": _base(_CLIP, _ALL, _BINS, _ROUNDS, _REGRESSOR, _ASK_ROUNDS, _WHERE, _MEANS),
+    "bins": _base(_CLIP, _ONE, BINS, _REGRESSOR, _ASK_BINS, _WHERE, _MEANS),
+    "votes": _base(_CLASS, _EACH, VOTES, _CLASSIFIER, _ASK_VOTES),
+    "rounds": _base(_CLIP, _ALL, BINS, _ROUNDS, _REGRESSOR, _ASK_ROUNDS, _WHERE, _MEANS),
     "groups": _base(_ABOVE, _MANY, _GROUPS, _REGRESSOR, _ASK_GROUPS, protects=_RECORD),
     "public": _base(_REST, _LEFT, _PUBLIC, _REGRESSOR, _ASK_PUBLIC, _WHERE, _MEANS, protects=_SHOWN),
     "central": _base(_COUNT, _SUM, _CENTRAL, _REGRESSOR, _ASK_CENTRAL),
-    "masked": _base(_CLIP, _ONE, _BINS, _MASKED, _REGRESSOR, _ASK_MASKED, _MEANS, protects=_MASK),
+    "masked": _base(_CLIP, _ONE, BINS, _MASKED, _REGRESSOR, _ASK_MASKED, _MEANS, protects=_MASK),
     "cells": _base(_CELL, _SUMS, _CELLS, _CLASSIFIER, _ASK_CELLS, protects=_RECORD),
     "steps": _base("return records.y > question.cut", _CHAIN, _STEPS, _REGRESSOR, _ASK_STEPS),
     "offsets": _base(_OFF, _ASKED, _OFFSETS, _REGRESSOR, _ASK_OFFSETS, _MEANS),

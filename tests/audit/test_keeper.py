@@ -79,7 +79,7 @@ def complaints_of(monkeypatch, places):
     """Complaints about a source, in the first sample of an audit."""
 
     def complaints(source, met=1):
-        monkeypatch.setattr(foreign, "drawn_samples", lambda model, budgets: islice(samples(model, budgets), met))
+        monkeypatch.setattr(foreign, "drawn_samples", lambda model: islice(samples(model), met))
         write(places, source)
         return [str(found) for found in foreign.foreign_complaints(places, "submitted.Fresh", {})]
 

@@ -1,28 +1,11 @@
 """Honest methods of unusual build, written as plug-ins from the documented interface: nobody may accuse them."""
 
-_HEAD = '''"""An honest method of unusual build."""
-from dataclasses import dataclass, field
-from typing import Any
+from tests.audit import fresh_leaks
 
-import numpy as np
+_HEAD = f"""{fresh_leaks.HEAD}
 from sklearn.ensemble import RandomForestRegressor
 
-from lpbench.estimators.base import LocalClassifier, LocalRegressor
-from lpbench.privacy import GRR, Device, Gaussian, Laplace, RandomizedResponse
-
-@dataclass(frozen=True)
-class Question:
-    y_range: tuple[float, float]
-    epsilon: float
-    n_classes: int = 2
-
-class LabelDevice(Device[Question]):
-    def mechanism(self, question):
-        low, high = question.y_range
-        return Laplace.for_budget(question.epsilon, sensitivity=max(high - low, 1e-12))
-    def inputs(self, records, question):
-        return np.clip(records.y, *question.y_range)
-
+{fresh_leaks.BINS}
 class AboveDevice(Device[Question]):
     def mechanism(self, question):
         return RandomizedResponse(question.epsilon)
@@ -34,15 +17,9 @@ class NoisyDevice(LabelDevice):
         low, high = question.y_range
         return Gaussian.for_budget(question.epsilon, 1e-6, sensitivity=max(high - low, 1e-12))
 
-class ClassDevice(Device[Question]):
-    def mechanism(self, question):
-        return GRR(question.epsilon, question.n_classes)
-    def inputs(self, records, question):
-        return records.y
+ABOVE, NOISY = AboveDevice(), NoisyDevice()
 
-LABEL, ABOVE, NOISY, CLASS = LabelDevice(), AboveDevice(), NoisyDevice(), ClassDevice()
-
-'''
+{fresh_leaks.VOTES}"""
 _REGRESSOR = """@dataclass(eq=False, repr=False)
 class Fresh(LocalRegressor):
     epsilon: float = 1.0
@@ -117,7 +94,7 @@ _BODIES = {
         return self._finish(self.forest_.predict(self._check_predict(X)))
 """,
     # randomised response over as many classes as there are, from two to fifty
-    "many_classes": """        reports = users.ask(CLASS, Question((0.0, 1.0), self.epsilon, self.classes_.size))
+    "many_classes": """        reports = users.ask(CLASS, Question((0.0, self.classes_.size), self.epsilon))
         self.best_ = int(np.bincount(reports, minlength=self.classes_.size).argmax())
 """,
 }

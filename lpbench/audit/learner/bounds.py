@@ -20,6 +20,8 @@ PROVES = {
     "canary": "a lower bound on epsilon from one training; nothing is proven by a small bound",
     "inference": "a lower bound on epsilon from many trainings; nothing is proven by a small bound",
 }
+#: Probability that a bound exceeds the true loss.
+FAILURE = 1e-3
 #: Canaries; repeated trainings, and records of their sample that are not the target.
 N_CANARIES, N_TRAININGS, N_OTHERS = 1000, 300, 20
 
@@ -30,7 +32,6 @@ class LearnerBound:
 
     audit: str  # {"canary", "inference"}
     epsilon: float  # lower bound, >= 0
-    failure_probability: float  # probability that ``epsilon`` exceeds the true loss
     right: int  # coins guessed right
     guesses: int  # coins guessed
 
@@ -40,36 +41,33 @@ class LearnerBound:
 
     def __str__(self) -> str:
         return (
-            f"{self.audit}: epsilon >= {self.epsilon:.4g} (confidence {100 * (1 - self.failure_probability):.6g} %), "
+            f"{self.audit}: epsilon >= {self.epsilon:.4g} (confidence {100 * (1 - FAILURE):.6g} %), "
             f"{self.right} of {self.guesses} coins guessed, advantage {self.advantage:.3g}; {PROVES[self.audit]}"
         )
 
 
-def canary_audit(
-    make: Maker, epsilon: float, protects: Protects = "label", m: int = N_CANARIES, seed: int = 0, failure: float = 1e-3
-) -> LearnerBound:
+def canary_audit(make: Maker, epsilon: float, protects: Protects = "label", seed: int = 0) -> LearnerBound:
     """Bound a learner's loss from below by one training on canaries.
 
-    The sample consists of ``m`` canaries; a fair coin decides between two labels of each (label privacy) or between two
+    The sample consists of canaries; a fair coin decides between two labels of each (label privacy) or between two
     records (record privacy under replacement). The coins whose model scores are the most extreme are guessed: all, a
     half, a quarter, ..., among which the failure probability is divided.
     """
     rng = Streams(seed).generator("canaries")
-    X, y = pairs(rng, m, protects)
-    coins = rng.integers(2, size=m)
-    rows = np.arange(m)
+    X, y = pairs(rng, N_CANARIES, protects)
+    coins, rows = rng.integers(2, size=N_CANARIES), np.arange(N_CANARIES)
     model = fitted(make(epsilon, seed), X[coins, rows], y[coins, rows])
     gaps = scores(model, X, y)
     order = np.argsort(-np.abs(gaps), kind="stable")
     order = order[gaps[order] != 0]
     sizes = sorted({max(order.size // 2**k, 1) for k in range(6)}) if order.size else []
-    best = LearnerBound("canary", 0.0, failure, 0, 0)
+    best = LearnerBound("canary", 0.0, 0, 0)
     for size in sizes:
         guessed = order[:size]
         right = int(((gaps[guessed] > 0) == (coins[guessed] == 1)).sum())
-        bound = one_run_epsilon(right, size, failure / len(sizes))
+        bound = one_run_epsilon(right, size, FAILURE / len(sizes))
         if bound >= best.epsilon:
-            best = LearnerBound("canary", bound, failure, right, size)
+            best = LearnerBound("canary", bound, right, size)
     return best
 
 
@@ -93,14 +91,9 @@ def one_run_epsilon(right: int, guesses: int, failure: float) -> float:
 
 
 def inference_audit(
-    make: Maker,
-    epsilon: float,
-    protects: Protects = "label",
-    trainings: int = N_TRAININGS,
-    seed: int = 0,
-    failure: float = 1e-3,
+    make: Maker, epsilon: float, protects: Protects = "label", trainings: int = N_TRAININGS, seed: int = 0,
     stop: bool = False,
-) -> LearnerBound:
+) -> LearnerBound:  # fmt: skip
     """Bound a learner's loss from below by guessing one record's coin in many independent trainings.
 
     The sample is one target, far from 20 other records that are the same in every training. An epsilon-private
@@ -122,12 +115,12 @@ def inference_audit(
         score = float(scores(model, target, answers)[0]) or toss.random() - 0.5
         right += bool((score > 0) == (coin == 1))
         if stop:
-            bound = _loss(anytime_lower(right, n, failure))
+            bound = _loss(anytime_lower(right, n, FAILURE))
             if bound > epsilon:
                 break
     if not stop:
-        bound = _loss(float(clopper_pearson(right, n, failure)[0]))
-    return LearnerBound("inference", bound, failure, right, n)
+        bound = _loss(float(clopper_pearson(right, n, FAILURE)[0]))
+    return LearnerBound("inference", bound, right, n)
 
 
 def _loss(p: float) -> float:
