@@ -14,6 +14,7 @@ from lpbench.checks import check_choice
 from lpbench.privacy import Device, DiscreteLaplace, Laplace, Records, check_epsilon
 from lpbench.privacy.device import Answers, proven
 from lpbench.privacy.payload import Field, Reals
+from lpbench.privacy.rounded import LAPLACE, LONGER, rounded_sum
 from lpbench.seeds import Streams
 
 #: The grid of discrete labels has at least 2^LABEL_BITS steps in the public range.
@@ -45,7 +46,7 @@ class LabelQuestion:
         lo, hi = self.y_range
         if lo == hi or math.isinf(check_epsilon(self.epsilon)):
             return 0.0
-        return self.split * Laplace.for_budget(self.epsilon, sensitivity=hi - lo).scale
+        return self.split * Laplace.for_budget(self.epsilon, sensitivity=hi - lo).scale * LONGER
 
     @property
     def on_grid(self) -> DiscreteLaplace | None:
@@ -61,10 +62,8 @@ class LabelDevice(Device[LabelQuestion]):
     The unit noise does not depend on the budget, so that budgets are compared on the same draws.
     """
 
-    def draws(self, streams: Streams, n: int, question: LabelQuestion) -> np.ndarray | np.random.Generator:
-        """Standard Laplace noise of the users, shape (n,); a generator for noise on the grid."""
-        generator = streams.generator("label")
-        return generator.laplace(size=n) if question.on_grid is None else generator
+    def draws(self, streams: Streams, n: int, question: LabelQuestion) -> np.random.Generator:
+        return streams.generator("label")
 
     def mechanism(self, question: LabelQuestion) -> Laplace | DiscreteLaplace:
         """Laplace noise on the clipped label, at the budget of the user who divides it most often."""
@@ -81,7 +80,7 @@ class LabelDevice(Device[LabelQuestion]):
         labels = self.inputs(records, question)
         if question.on_grid is not None:
             return question.on_grid.randomize(labels, draws)
-        return labels + question.scale * draws
+        return rounded_sum(labels, question.scale, self.mechanism(question).sensitivity, LAPLACE, draws)
 
     def fields(self, question: LabelQuestion) -> tuple[Field, ...]:
         """One real number, or a point of the grid."""

@@ -2,7 +2,7 @@
 
 from lpbench.privacy.counter import hashed_uniforms
 from lpbench.privacy.device import Device, Release
-from lpbench.privacy.exponential import Exponential, exponential_choices
+from lpbench.privacy.exponential import Exponential
 from lpbench.privacy.gaussian import Gaussian, gaussian_delta, gaussian_epsilon, gaussian_sigma
 from lpbench.privacy.guarantee import MODELS, Guarantee
 from lpbench.privacy.hadamard import HadamardResponse
@@ -71,7 +71,6 @@ __all__ = [
     "check_epsilon",
     "discrete_cell_noise",
     "exact_epsilon",
-    "exponential_choices",
     "gaussian_delta",
     "gaussian_epsilon",
     "gaussian_sigma",

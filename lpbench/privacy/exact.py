@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -55,6 +56,22 @@ def whole_epsilon(units: np.ndarray) -> float:
     with np.errstate(divide="ignore", invalid="ignore"):
         losses = np.log1p((most - least) / least)
     return float(losses[most > 0].max(initial=0.0) * (1.0 + 2.0**-50))
+
+
+def rounded_up(number: Fraction) -> float:
+    """Return the least double that is no less than a number."""
+    nearest = float(number)
+    return nearest if nearest >= number else math.nextafter(nearest, math.inf)
+
+
+def quotient_up(first: float, second: float) -> float:
+    """Return first / second > 0, rounded up."""
+    if not (0 < first < math.inf and 0 < second < math.inf):
+        return first / second
+    try:
+        return rounded_up(Fraction(first) / Fraction(second))
+    except OverflowError:
+        return math.inf
 
 
 def draw_whole(units: np.ndarray, rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -11,35 +11,59 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from scipy.special import log_softmax
 
 from lpbench.checks import check_number
 from lpbench.errors import ConfigurationError, DataError
+from lpbench.privacy.exact import rounded_up
 from lpbench.privacy.mechanism import Mechanism, check_epsilon, check_sensitivity, check_spread
+from lpbench.privacy.rounded import words
+
+#: What stands for minus infinity beside Gumbel variables.
+_NEVER = -1e300
 
 
-def exponential_choices(scores: np.ndarray, coefficient: float, gumbels: np.ndarray) -> np.ndarray:
-    """Draw candidates with probability proportional to exp(coefficient * score) (Gumbel-max).
+def _choices(tilts: np.ndarray, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Largest of tilts + Gumbel variables, (..., K) -> (...), and whether no bit that was not drawn can change it."""
+    # exponential variables -log(1 - drawn / 2^64), exact to the last digits at either end
+    low, high = -np.log1p((np.minimum(drawn, 2**63) + 0.5) * -(2.0**-64)), -np.log((~drawn + 0.5) * 2.0**-64)
+    size = np.where(drawn < 2**63, low, high)
+    gumbel = -np.log(size)
+    blur = 2.0**-63 / (np.exp(-size) * size) + 2.0**-49 * (1.0 + np.abs(gumbel) - tilts)
+    blur[(drawn == 0) | (drawn == 2**64 - 1)] = np.inf
+    best = np.argmax(tilts + gumbel, axis=-1)
+    chosen = np.arange(tilts.shape[-1]) == best[..., None]
+    least, most = np.where(chosen, tilts + gumbel - blur, -np.inf), np.where(chosen, -np.inf, tilts + gumbel + blur)
+    return best, least.max(axis=-1) > most.max(axis=-1)
 
-    Parameters
-    ----------
-    scores : ndarray of shape (..., K)
-    coefficient : float
-        >= 0; inf takes the best candidate, ties at random.
-    gumbels : ndarray of shape (..., K)
-        Standard Gumbel draws, which budgets may share.
 
-    Returns
-    -------
-    integer ndarray of shape (...)
-    """
-    scores = np.asarray(scores, dtype=np.float64)
-    # Differences to the best score: 0 stays 0 whatever the coefficient.
-    gap = scores - scores.max(axis=-1, keepdims=True)
-    tilt = np.where(gap < 0, coefficient * np.minimum(gap, -np.finfo(float).tiny), 0.0)
-    return np.argmax(tilt + gumbels, axis=-1)
+def _choice(coefficient: float, gaps: list[Fraction], numbers: list[int], rng: np.random.Generator) -> int:
+    """The choice by as many bits as it takes; ``numbers`` are the first 64 of each candidate."""
+    from mpmath import workprec
+
+    bits, listed = 64, [j for j, gap in enumerate(gaps) if gap == 0 or coefficient < math.inf]
+    while True:
+        with workprec(2 * bits + 100):
+            least = {j: _total(coefficient, gaps[j], numbers[j] + 1, bits) for j in listed}
+            most = {j: _total(coefficient, gaps[j], numbers[j], bits) for j in listed}
+        best = max(listed, key=least.__getitem__)
+        if all(least[best] > most[j] for j in listed if j != best):
+            return best
+        numbers = [(number << 64) + int(word) for number, word in zip(numbers, words(rng, len(gaps)), strict=True)]
+        bits += 64
+
+
+def _total(coefficient: float, gap: Fraction, number: int, bits: int) -> Any:
+    """The tilt and the Gumbel variable of number / 2^bits, which falls with it from infinity to minus infinity."""
+    from mpmath import inf, ldexp, log, mpf
+
+    if number in (0, 1 << bits):
+        return -inf if number else inf
+    return (mpf(coefficient) * gap if gap else 0) - log(-log(1 - ldexp(number, -bits)))
 
 
 @dataclass(frozen=True)
@@ -65,11 +89,16 @@ class Exponential(Mechanism):
     @classmethod
     def for_budget(cls, epsilon: float, range_sensitivity: float = 2.0) -> Exponential:
         """Return the mechanism that spends exactly ``epsilon``; by default label-DP eq. (19), exp(epsilon n_j / 2)."""
-        return cls(check_epsilon(epsilon) / check_sensitivity(range_sensitivity), range_sensitivity)
+        coefficient = check_epsilon(epsilon) / check_sensitivity(range_sensitivity)
+        if coefficient < math.inf and Fraction(coefficient) * Fraction(range_sensitivity) > Fraction(epsilon):
+            coefficient = math.nextafter(coefficient, 0.0)
+        return cls(coefficient, range_sensitivity)
 
     def privacy_map(self, score_range: float) -> float:
-        """Exact epsilon for a change of the scores with this range: coefficient * range (a supremum)."""
-        return self.coefficient * score_range if score_range > 0 else 0.0
+        """Exact epsilon for a change of the scores with this range: coefficient * range (a supremum), rounded up."""
+        if not 0 < self.coefficient * score_range < math.inf:
+            return self.coefficient * score_range if score_range > 0 else 0.0
+        return rounded_up(Fraction(self.coefficient) * Fraction(score_range))
 
     @property
     def epsilon(self) -> float:
@@ -84,7 +113,17 @@ class Exponential(Mechanism):
 
     def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return the drawn indices, shape (...), for scores of shape (..., K)."""
-        return exponential_choices(values, self.coefficient, rng.gumbel(size=np.shape(values)))
+        scores = np.asarray(values, dtype=np.float64)
+        drawn = words(rng, scores.size).reshape(scores.shape)
+        # Differences to the best score: 0 stays 0 whatever the coefficient.
+        gaps = scores - scores.max(axis=-1, keepdims=True)
+        tilts = np.where(gaps < 0, self.coefficient * np.minimum(gaps, -np.finfo(float).tiny), 0.0)
+        choices, sure = _choices(np.maximum(tilts, _NEVER), drawn)
+        for place in np.argwhere(~sure).tolist():
+            own = tuple(place)
+            exact = [Fraction(score) - Fraction(max(scores[own])) for score in scores[own].tolist()]
+            choices[own] = _choice(self.coefficient, exact, drawn[own].tolist(), rng)
+        return choices
 
     def log_channel(self, scores: np.ndarray) -> np.ndarray:
         """Log-probabilities of the candidates, shape (n, K), for score vectors of shape (n, K) (finite coefficient)."""

@@ -7,6 +7,7 @@ delta >= Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu)   (their The
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +24,7 @@ from lpbench.privacy.mechanism import (
     check_sensitivity,
     check_spread,
 )
+from lpbench.privacy.rounded import GAUSSIAN, rounded_sum
 
 
 def check_delta(delta: Any, name: str = "delta") -> float:
@@ -52,20 +54,21 @@ def gaussian_delta(epsilon: float, sigma: float, sensitivity: float = 1.0) -> fl
 
 
 def gaussian_epsilon(delta: float, sigma: float, sensitivity: float = 1.0) -> float:
-    """Exact epsilon of Gaussian noise at ``delta``: the smallest epsilon with delta(epsilon) <= delta."""
+    """Exact epsilon of Gaussian noise at ``delta``: the smallest epsilon with delta(epsilon) <= delta, rounded up."""
     check_delta(delta)
     if sigma == 0:
         return math.inf
-    if gaussian_delta(0.0, sigma, sensitivity) <= delta:
+    if _exact_delta(0.0, sigma, sensitivity) <= delta:
         return 0.0
     mu = sensitivity / sigma
     # Phi(-z) <= exp(-z^2 / 2) puts delta(upper) below delta.
     upper = mu**2 / 2.0 + mu * math.sqrt(-2.0 * math.log(delta))
-    return float(brentq(lambda e: _log_delta(e, mu) - math.log(delta), 0.0, upper, xtol=1e-15 * upper, rtol=1e-14))
+    found = brentq(lambda e: _log_delta(e, mu) - math.log(delta), 0.0, upper, xtol=1e-15 * upper, rtol=1e-14)
+    return _upwards(found, lambda e: _exact_delta(e, sigma, sensitivity) <= delta)
 
 
 def gaussian_sigma(epsilon: float, delta: float, sensitivity: float = 1.0) -> float:
-    """Smallest standard deviation that is (epsilon, delta)-private; delta is met to a relative 1e-9 (tiny: 1e-7)."""
+    """Smallest standard deviation that is (epsilon, delta)-private, to a relative 1e-6, rounded up."""
     check_delta(delta)
     if math.isinf(check_epsilon(epsilon)):
         return 0.0
@@ -77,7 +80,26 @@ def gaussian_sigma(epsilon: float, delta: float, sensitivity: float = 1.0) -> fl
     log_mu = brentq(
         lambda t: _log_delta(epsilon, math.exp(t)) - math.log(delta), math.log(lower), math.log(upper), xtol=1e-14
     )
-    return check_sensitivity(sensitivity) / math.exp(log_mu) * (1.0 + 1e-12)
+    found = check_sensitivity(sensitivity) / math.exp(log_mu)
+    return _upwards(found, lambda sigma: _exact_delta(epsilon, sigma, sensitivity) <= delta)
+
+
+def _upwards(start: float, holds: Callable[[float], bool]) -> float:
+    """Return a number no less than ``start`` for which something holds, and hardly more than it needs."""
+    found, step = start, 2.0**-53
+    while not holds(found):
+        step *= 4.0
+        found = start * (1.0 + step)
+    return found
+
+
+def _exact_delta(epsilon: float, sigma: float, sensitivity: float) -> Any:
+    """delta(epsilon) to far more digits than doubles have."""
+    from mpmath import exp, mpf, ncdf, workprec
+
+    with workprec(400):
+        mu = mpf(sensitivity) / mpf(sigma)
+        return ncdf(mu / 2 - epsilon / mu) - exp(epsilon) * ncdf(-mu / 2 - epsilon / mu)
 
 
 def _log_delta(epsilon: float, mu: float) -> float:
@@ -86,7 +108,7 @@ def _log_delta(epsilon: float, mu: float) -> float:
 
 @dataclass(frozen=True)
 class Gaussian(AdditiveMechanism):
-    """Add independent N(0, sigma^2) noise to every coordinate of a user's vector.
+    """Add independent N(0, sigma^2) noise to every coordinate of a user's vector, rounded to a grid that is far finer.
 
     Parameters
     ----------
@@ -97,6 +119,8 @@ class Gaussian(AdditiveMechanism):
     sensitivity : float
         Largest L2 distance between the vectors of two users; public.
     """
+
+    discrete = True
 
     sigma: float
     delta: float
@@ -125,9 +149,8 @@ class Gaussian(AdditiveMechanism):
         check_spread(inputs, self.sensitivity, self, lambda rows: np.linalg.norm(rows, axis=1))
 
     def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Return values + noise, shape of ``values``."""
-        values = np.asarray(values, dtype=np.float64)
-        return values + self.sigma * rng.standard_normal(values.shape)
+        """Return values + N(0, sigma^2) noise on the grid, entry by entry; shape of ``values``."""
+        return rounded_sum(values, self.sigma, self.sensitivity, GAUSSIAN, rng)
 
     def log_density(self, reports: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Log-density of scalar reports given scalar values (needs sigma > 0)."""

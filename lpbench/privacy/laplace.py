@@ -19,7 +19,7 @@ from scipy.stats import nbinom
 
 from lpbench.errors import ConfigurationError, DataError
 from lpbench.privacy.counter import hashed_uniforms
-from lpbench.privacy.exact import UNITS, blocks, words
+from lpbench.privacy.exact import UNITS, blocks, quotient_up, words
 from lpbench.privacy.mechanism import (
     AdditiveMechanism,
     check_epsilon,
@@ -28,6 +28,7 @@ from lpbench.privacy.mechanism import (
     check_spread,
 )
 from lpbench.privacy.payload import Field, GridPoints, grid_reach
+from lpbench.privacy.rounded import LAPLACE, rounded_sum
 
 #: What a step may cost beyond step / scale, since whole numbers draw the noise, and the rounding of a budget.
 _PER_STEP, _ROUNDED = 2.0**-53, 2.0**-50
@@ -37,10 +38,7 @@ _LEAST_RATE = 2.0**-46
 
 @dataclass(frozen=True)
 class Laplace(AdditiveMechanism):
-    """Add independent Laplace(scale) noise to every entry of a user's vector.
-
-    The privacy map is that of real arithmetic, as in the papers; :class:`DiscreteLaplace` does not leak through
-    the low-order bits of floating-point noise.
+    """Add independent Laplace(scale) noise to every entry of a user's vector, rounded to a grid that is far finer.
 
     Parameters
     ----------
@@ -49,6 +47,8 @@ class Laplace(AdditiveMechanism):
     sensitivity : float
         Largest L1 distance between the vectors of two users; public.
     """
+
+    discrete = True
 
     scale: float
     sensitivity: float = 1.0
@@ -59,12 +59,14 @@ class Laplace(AdditiveMechanism):
 
     @classmethod
     def for_budget(cls, epsilon: float, sensitivity: float = 1.0) -> Laplace:
-        """Return the mechanism that spends exactly ``epsilon``: scale = sensitivity / epsilon."""
-        return cls(check_sensitivity(sensitivity) / check_epsilon(epsilon), sensitivity)
+        """Return the mechanism that spends exactly ``epsilon``: scale = sensitivity / epsilon, rounded up."""
+        return cls(quotient_up(check_sensitivity(sensitivity), check_epsilon(epsilon)), sensitivity)
 
     def privacy_map(self, distance: float) -> float:
-        """Exact epsilon between two inputs at L1 distance ``distance``: distance / scale."""
-        return distance / self.scale if self.scale > 0 else (math.inf if distance > 0 else 0.0)
+        """Exact epsilon between two inputs at L1 distance ``distance``: distance / scale, rounded up."""
+        if self.scale == 0:
+            return math.inf if distance > 0 else 0.0
+        return quotient_up(distance, self.scale)
 
     @property
     def variance(self) -> float:
@@ -73,8 +75,7 @@ class Laplace(AdditiveMechanism):
 
     def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return values + Laplace(scale) noise, entry by entry; shape of ``values``."""
-        values = np.asarray(values, dtype=np.float64)
-        return values + self.scale * rng.laplace(size=values.shape)
+        return rounded_sum(values, self.scale, self.sensitivity, LAPLACE, rng)
 
     def log_density(self, reports: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Log-density of scalar reports given scalar values (needs scale > 0)."""

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from lpbench.privacy.mechanism import AdditiveMechanism, check_epsilon, check_sensitivity, check_single
+from lpbench.privacy.rounded import LAPLACE, NoiseLaw, rounded_sum
 
 #: Relative error of a distance below which it counts as a whole number of steps.
 _ROUNDING = 1e-12
@@ -32,6 +34,8 @@ class Staircase(AdditiveMechanism):
     sensitivity : float
         Largest distance of two users' numbers; public.
     """
+
+    discrete = True
 
     budget: float
     sensitivity: float = 1.0
@@ -69,16 +73,16 @@ class Staircase(AdditiveMechanism):
         return self.sensitivity * self.sensitivity * noise_variance(self.budget, self.high_share)
 
     def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Return values + noise; shape of ``values``."""
-        values = np.asarray(values, dtype=np.float64)
-        if math.isinf(self.budget):
-            return values
-        b, gamma = math.exp(-self.budget), self.high_share
-        sign = np.where(rng.random(values.shape) < 0.5, -1.0, 1.0)
-        step = rng.geometric(-math.expm1(-self.budget), size=values.shape) - 1.0
-        low = rng.random(values.shape) >= gamma / (gamma + (1.0 - gamma) * b)
-        u = rng.random(values.shape)
-        return values + sign * self.sensitivity * (step + np.where(low, gamma + (1.0 - gamma) * u, gamma * u))
+        """Return values + noise on a grid that is far finer; shape of ``values``."""
+        scale, law = (0.0, LAPLACE) if math.isinf(self.budget) else (self.sensitivity, self._law)
+        return rounded_sum(values, scale, self.sensitivity, law, rng)
+
+    @cached_property
+    def _law(self) -> NoiseLaw:
+        """Of noise in units of the sensitivity."""
+        own = self.budget, self.high_share
+        high = -math.expm1(-self.budget) / (self.high_share + (1.0 - self.high_share) * math.exp(-self.budget))
+        return NoiseLaw(partial(_exceeded, *own), partial(_survival, *own), 1.0 + 1.0 / high, error=2.0**-46)
 
     def log_density(self, reports: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Log-density of scalar reports given scalar values (needs a finite budget)."""
@@ -93,6 +97,29 @@ class Staircase(AdditiveMechanism):
     def log_density_ratio_sup(self, value: ArrayLike, other: ArrayLike) -> float:
         """Supremum over the reports of the log-density ratio between two numbers."""
         return self.privacy_map(float(np.abs(np.subtract(value, other)).sum()))
+
+
+# At its begin a step has all of what is left, at its end the share b = e^-budget. It falls by ``high`` per length up to
+# gamma, and by b times as much beyond.
+
+
+def _exceeded(budget: float, gamma: float, p: np.ndarray) -> np.ndarray:
+    b = math.exp(-budget)
+    high = -math.expm1(-budget) / (gamma + (1.0 - gamma) * b)
+    step = np.floor(np.log(p) / -budget)
+    left = p * np.exp(budget * step)
+    beyond = 1.0 - (left - b) / max(high * b, np.finfo(float).tiny)
+    at_gamma = b + high * b * (1.0 - gamma)
+    return step + np.where(left >= at_gamma, (1.0 - left) / high, np.maximum(beyond, gamma))
+
+
+def _survival(budget: float, gamma: Any, size: Any) -> Any:
+    from mpmath import exp, floor, mpf
+
+    b, gamma, step = exp(-mpf(budget)), mpf(gamma), floor(size)
+    high, place = (1 - b) / (gamma + (1 - gamma) * b), size - step
+    rest = b * (1 + high * (1 - max(place, gamma)))  # sums alone: the survival of far numbers keeps all its digits
+    return b**step * (rest + high * max(gamma - place, 0))
 
 
 def noise_variance(epsilon: float, high_share: float) -> float:

@@ -1,6 +1,7 @@
 """Exact privacy of the label-DP estimators: enumeration for finite outputs, the privacy map for Laplace noise."""
 
 import itertools
+import math
 from dataclasses import replace
 from unittest import mock
 
@@ -43,7 +44,7 @@ def test_label_cdp_vote_spends_its_budget_on_a_label_and_no_less():
     labels = [(0, 0), (0, 1), (0, 2)]
     crowds = [[(0, a)] * m + [(1, b)] * k for a in range(3) for b in range(2) for m in (0, 3, 40) for k in (0, 5)]
     worst = max(loss(coefficient, 3, rest, labels) for rest in crowds)
-    assert worst <= EPSILON + 1e-12
+    assert worst <= EPSILON + 1e-9, "scales are read off a grid"
     # A class that holds nearly all the probability comes as near to the supremum as one likes.
     assert worst > 0.999 * EPSILON
 
@@ -54,7 +55,7 @@ def test_full_cdp_vote_spends_the_stated_share_on_a_record(constants, share):
     records = list(itertools.product(range(2), range(3)))
     crowds = [[(0, a)] * m + [(1, b)] * k for a in range(3) for b in range(3) for m in (0, 3, 60) for k in (0, 4, 60)]
     worst = max(loss(coefficient, 3, rest, records) for rest in crowds)
-    assert worst <= share * EPSILON + 1e-12
+    assert worst <= share * EPSILON + 1e-9, "scales are read off a grid"
     assert worst > 0.999 * share * EPSILON
 
 
@@ -74,7 +75,8 @@ def test_guarantees_of_the_votes_are_what_is_spent():
 
 def released(model, X, y, scale_only: bool = False):
     """Released values without noise, or the scales of the noise: the noise of a cube is scale times a unit draw."""
-    draw = mock.Mock(laplace=lambda size: np.full(size, 1.0 if scale_only else 0.0))
+    word = 2**64 - int(2**63 * math.exp(-1.0)) if scale_only else 2**63
+    draw = mock.Mock(integers=lambda bound, size, **kind: np.full(size, word, dtype=np.uint64))
     with mock.patch.object(Streams, "generator", lambda self, purpose, **axes: draw):
         values = model.fit(X, y).values_
     return values - released(model, X, y) if scale_only else values
@@ -113,7 +115,7 @@ def test_full_cdp_mean_spends_exactly_what_it_says(constants, density):
         losses = (np.abs(values[:, None] - values[None]) / scale).sum(axis=-1)
         worst = max(worst, losses.max())
     assert worst == pytest.approx(model.guarantee_.epsilon)
-    assert worst <= (2 / 3 if constants == "paper" else 1) * EPSILON + 1e-12
+    assert worst <= (2 / 3 if constants == "paper" else 1) * EPSILON + 1e-9, "scales are read off a grid"
 
 
 def test_heavy_tails_are_clipped_before_they_are_averaged():

@@ -8,7 +8,7 @@ import pytest
 from scipy.integrate import quad
 
 from lpbench.errors import DataError
-from lpbench.privacy import Hybrid, Laplace, Piecewise, Staircase
+from lpbench.privacy import Hybrid, Laplace, Piecewise, PrivUnitG, Staircase
 from lpbench.privacy.exact import UNITS
 from lpbench.privacy.piecewise import CELLS
 from lpbench.privacy.staircase import noise_variance
@@ -164,7 +164,7 @@ def test_nothing_but_listed_points_leaves_so_that_no_report_excludes_a_label():
         sent = {label: {*mechanism.randomize(np.full(N, label), rng).tolist()} for label in (0.1, 0.7)}
         assert sent[0.1] <= listed and sent[0.7] <= listed
         assert np.isfinite(mechanism.log_density(np.array(sorted(listed)), 0.1)).all()
-        assert mechanism.discrete and not Laplace(1.0).discrete and not Staircase(1.0).discrete
+        assert mechanism.discrete and not PrivUnitG.for_budget(1.0, 3).discrete
 
 
 @pytest.mark.parametrize("epsilon", BUDGETS)

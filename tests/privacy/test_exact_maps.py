@@ -11,8 +11,10 @@ import math
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
+from mpmath import mpf
 from scipy.stats import binom
 
 from lpbench import privacy
@@ -25,10 +27,14 @@ from lpbench.privacy import (
     BitVector,
     Channel,
     DiscreteLaplace,
+    Exponential,
+    Gaussian,
     Hybrid,
+    Laplace,
     Piecewise,
     PriorResponse,
     RandomizedResponse,
+    Staircase,
     SubsetSelection,
     optimal_unbiased,
     prior_reports,
@@ -38,11 +44,13 @@ from lpbench.privacy import (
 )
 from lpbench.privacy.exact import BITS, UNITS, below, draw_below, kept_units, words
 from lpbench.privacy.randomized_response import grr_reports
+from lpbench.privacy.rounded import GAUSSIAN, LAPLACE, grid_step
 
 #: Mechanisms whose stated loss is that of real arithmetic.
-NOT_COUNTED = {"Laplace", "Gaussian", "Staircase", "PrivUnitG", "SignedPrivUnitG", "Exponential"}
+NOT_COUNTED = {"PrivUnitG", "SignedPrivUnitG"}
 COUNTED = {"RandomizedResponse", "BitVector", "GRR", "PriorResponse", "SubsetSelection", "HadamardResponse", "Channel",
-           "NumberChannel", "Piecewise", "Hybrid", "DiscreteLaplace"}  # fmt: skip
+           "NumberChannel", "Piecewise", "Hybrid", "DiscreteLaplace", "Laplace", "Gaussian", "Staircase",
+           "Exponential"}  # fmt: skip
 EPSILONS = [1e-9, 1e-3, 0.1, 1.0, 5.0, 20.0, 50.0, 700.0]
 SIZES = [2, 3, 16, 1000, 2**31 - 1, 2**31 + 1, 2**50, 2**53 - 1, 2**60 - 1, 2**60]
 
@@ -243,6 +251,124 @@ def test_noise_on_a_grid(epsilon, step):
     assert_loss(most_likely(odds, kept, whole), epsilon, sharp=1e-3 <= epsilon <= 20)
     two = most_likely(odds, kept, 1) ** 2  # of a vector that moves in two entries
     assert two <= grown(mechanism.privacy_map(2 * step))
+
+
+def step_of(mechanism):
+    if isinstance(mechanism, Staircase):
+        return float(grid_step(1.0, 1.0, mechanism._law))
+    laplace = isinstance(mechanism, Laplace)
+    return float(grid_step(mechanism.scale if laplace else mechanism.sigma, 1.0, LAPLACE if laplace else GAUSSIAN))
+
+
+class Bits:
+    """In the place of a Generator: a number of so many bits that a test chooses, 64 at a time."""
+
+    def __init__(self, *numbers, bits):
+        self.numbers, self.bits = numbers, bits
+
+    def integers(self, bound, size, dtype, endpoint):
+        """The next 64 bits of each number."""
+        assert bound == 2**64 - 1 and endpoint and size == len(self.numbers)
+        self.bits -= 64
+        assert self.bits >= 0, "these bits do not decide"
+        return np.array([number >> self.bits & (2**64 - 1) for number in self.numbers], dtype=dtype)
+
+
+def staircase_cdf(mechanism):
+    """Integral of the density of Geng and Viswanath, from minus infinity."""
+    budget, gamma = mpf(mechanism.budget), mpf(mechanism.high_share)
+    b = mpmath.exp(-budget)
+    top = (1 - b) / (2 * (gamma + b * (1 - gamma)))
+
+    def cdf(x):
+        step, place = divmod(abs(x), 1)
+        inner = top * b**step * (min(place, gamma) + b * max(place - gamma, 0)) + (1 - b**step) / 2
+        return mpf(1) / 2 + (inner if x >= 0 else -inner)
+
+    return cdf
+
+
+def laplace_cdf(mechanism):
+    def cdf(x):
+        return 1 - mpmath.exp(-x / mechanism.scale) / 2 if x >= 0 else mpmath.exp(x / mechanism.scale) / 2
+
+    return cdf
+
+
+REAL = {"laplace": (Laplace.for_budget, laplace_cdf), "staircase": (Staircase.for_budget, staircase_cdf),
+        "gaussian": (lambda epsilon: Gaussian.for_budget(epsilon, 1e-5),
+                     lambda mechanism: lambda x: mpmath.ncdf(x / mpf(mechanism.sigma)))}  # fmt: skip
+
+
+def reported_below(mechanism, cdf, value, index, step, bits):
+    """Of the numbers of so many bits, how many are reported below a point of the grid: reports grow with them."""
+    boundary = (mpf(index) - 0.5) * step - value
+    count = int(mpmath.floor(mpmath.ldexp(cdf(boundary), bits)))
+    assert 1 < count < 2**bits - 2
+
+    def report(number):
+        return mechanism.randomize(np.array([value]), Bits(number, bits=bits))[0]
+
+    assert report(count - 1) < index * step <= report(count + 1)
+    return count
+
+
+def counted(name, mechanism, points, bits):
+    """For each point, of the values 0 and 1: how many numbers are reported below it, and how many as it."""
+    with mpmath.workprec(bits + 200):
+        cdf, step = REAL[name][1](mechanism), step_of(mechanism)
+        for point in points:
+            ends = [
+                [reported_below(mechanism, cdf, value, round(point / step) + k, step, bits) for k in (0, 1)]
+                for value in (0.0, 1.0)
+            ]
+            yield [(low, high - low) for low, high in ends]
+
+
+@pytest.mark.parametrize("name", ["laplace", "staircase"])
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_noise_of_real_numbers_is_counted_to_the_last_bit(epsilon, name):
+    """Cells of the grid have the mass of real noise, which loses what is stated: beyond both values, or a step down."""
+    mechanism, bits, width = REAL[name][0](epsilon), 64 * (6 + int(epsilon / 20)), 1.0 / epsilon
+    far = {"laplace": [-5.0 * width, 1.0 + 3.0 * width], "staircase": [-0.25 / max(epsilon, 1.0), 1.0]}[name]
+    sharp = name == "laplace" or epsilon < 700  # the first step is far shorter than the grid, and the next ones rarer
+    points = [*(far if sharp else []), 0.5, 0.5 + 0.3 * width]
+    losses = [
+        Fraction(max(zero, one), min(zero, one)) for (_, zero), (_, one) in counted(name, mechanism, points, bits)
+    ]
+    assert max(losses) <= grown(mechanism.epsilon) * (1 + Fraction(1, 2**80)) and mechanism.epsilon <= epsilon
+    assert not sharp or max(losses) >= grown(epsilon) * (1 - Fraction(epsilon) / 10**6)
+
+
+@pytest.mark.parametrize("epsilon", [*EPSILONS[:-1], pytest.param(700.0, marks=pytest.mark.slow)])
+def test_gaussian_noise_is_counted_to_the_last_bit(epsilon):
+    """delta is the mass of the likeliest reports less e^epsilon times that of another value; their ratio grows."""
+    mechanism = REAL["gaussian"][0](epsilon)
+    best, bits = epsilon * mechanism.sigma**2 + 0.5, 64 * (7 + int(epsilon / 50))
+    wrong = []
+    for (zero, _), (one, _) in counted("gaussian", mechanism, [best - 0.1, best, best + 0.1 * mechanism.sigma], bits):
+        above = [1 - Fraction(below_, 2**bits) for below_ in (zero, one)]
+        wrong.append(above[1] - grown(epsilon) * above[0])
+    assert max(wrong) <= Fraction(mechanism.delta) <= max(wrong) * (1 + Fraction(1, 10**6))
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_candidates_are_those_of_real_gumbel_variables(epsilon):
+    """-log(-log(1 - u)) and a tilt exceed another one below a number that is known to the last bit."""
+    mechanism, bits = Exponential.for_budget(epsilon), 64 * (6 + int(epsilon / 20))
+    for score in (0, 1, 2):
+        for first in (3, 2**bits // 3, 2**bits - 2 ** (bits // 2)):
+            with mpmath.workprec(2 * bits + 200):
+                odds = mpmath.exp(-mpf(mechanism.coefficient) * score)
+                ends = [1 - (1 - mpmath.ldexp(number, -bits)) ** odds for number in (first, first + 1)]
+                least, most = (int(mpmath.floor(mpmath.ldexp(end, bits))) for end in ends)
+
+            def choice(second, score=score, first=first):
+                return mechanism.randomize(np.array([[score, 0.0]]), Bits(first, second, bits=bits))[0]
+
+            assert least < 2 or choice(least - 2) == 1
+            assert choice(most + 2) == 0
+    assert mechanism.epsilon <= epsilon and Fraction(mechanism.coefficient) * 2 <= Fraction(mechanism.epsilon)
 
 
 def test_grids_that_blur_are_refused():

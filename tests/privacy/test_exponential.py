@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lpbench.privacy import Exponential, exponential_choices
+from lpbench.privacy import Exponential
 from tests.privacy.laws import assert_frequencies
 
 
@@ -73,10 +73,10 @@ def test_draws_at_the_ends_of_the_budget(coefficient, scores, law):
 
 
 def test_budgets_share_draws():
-    rng = np.random.default_rng(1)
-    scores, gumbels = rng.integers(0, 30, (200, 4)), rng.gumbel(size=(200, 4))
-    huge = exponential_choices(scores, 1e6, gumbels)
-    assert np.array_equal(huge, exponential_choices(scores, math.inf, gumbels))
+    scores = np.random.default_rng(1).integers(0, 30, (200, 4))
+    huge, ordinary, best = (Exponential(c).randomize(scores, np.random.default_rng(2)) for c in (1e6, 1.3, math.inf))
+    assert np.array_equal(huge, best)
+    assert np.array_equal(ordinary, np.argmax(1.3 * scores + np.random.default_rng(2).gumbel(size=(200, 4)), axis=1))
     assert (np.take_along_axis(scores, huge[:, None], 1)[:, 0] == scores.max(axis=1)).all()
 
 

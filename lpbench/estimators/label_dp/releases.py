@@ -12,6 +12,7 @@ from lpbench.estimators.label_dp.cubes import Cubes
 from lpbench.estimators.label_dp.rules import mean_sensitivity
 from lpbench.privacy import Exponential, Laplace, Records, Release
 from lpbench.privacy.device import proven
+from lpbench.privacy.rounded import LAPLACE, LONGER, rounded_sum
 from lpbench.seeds import Streams
 
 
@@ -84,27 +85,27 @@ class MeanRelease(Release[MeanQuestion]):
         """Laplace noise; of a cube whose label count m is public, scale and sensitivity are both those over m."""
         if math.isinf(question.epsilon):
             return Laplace(0.0)
+        scale = question.bound * question.unit_scale / question.epsilon * LONGER
         sensitivity = 2.0 if question.cells is not None else mean_sensitivity(question.least)
-        return Laplace(question.bound * question.unit_scale / question.epsilon, question.bound * sensitivity)
+        return Laplace(scale, question.bound * sensitivity)
 
     def statistic(self, records: Records, question: MeanQuestion) -> np.ndarray:
         """Mean clipped labels about the centre, shape (cubes,); 0 of an empty cube."""
         sums, counts = self._sums(records, question)
         return sums / np.maximum(counts, question.least)
 
-    def draws(self, streams: Streams, n: int, question: MeanQuestion) -> np.ndarray:
-        """Standard Laplace noise of the curator, shape (cubes,)."""
-        return streams.generator("counts", bins=int(question.cubes.bins)).laplace(size=question.cubes.size)
+    def draws(self, streams: Streams, n: int, question: MeanQuestion) -> np.random.Generator:
+        """The generator of the curator's Laplace noise, one number a cube."""
+        return streams.generator("counts", bins=int(question.cubes.bins))
 
-    def release(self, records: Records, question: MeanQuestion, draws: np.ndarray) -> np.ndarray:
+    def release(self, records: Records, question: MeanQuestion, draws: np.random.Generator) -> np.ndarray:
         """Noisy means, shape (cubes,)."""
         sums, counts = self._sums(records, question)
-        means, scale = sums / np.maximum(counts, question.least), question.bound * question.unit_scale
-        if math.isinf(question.epsilon):
-            return means
+        means, noise = sums / np.maximum(counts, question.least), self.mechanism(question)
         if question.cells is None:
-            return means + scale / question.epsilon * draws
-        return np.where(counts > 0, means + scale / (np.maximum(counts, 1) * question.epsilon) * draws, 0.0)
+            return noise.randomize(means, draws)
+        scales = np.where(counts > 0, noise.scale / np.maximum(counts, 1), 0.0)  # 0 of a cube that is known to be empty
+        return rounded_sum(means, scales, noise.sensitivity, LAPLACE, draws)
 
     def law(self, question: MeanQuestion, records: Records) -> tuple[Laplace, np.ndarray]:
         """Of cubes whose counts are public the noise is one on the sums of their labels."""

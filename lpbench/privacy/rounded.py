@@ -1,0 +1,125 @@
+"""Noise drawn as real numbers are, and told to the last bit that a public grid shows.
+
+A report is the point of the grid that is nearest to value + noise. Rounding is post-processing, so that it loses what
+real noise loses: no low-order bits of doubles give the value away (Mironov 2012), and no tail ends. Noise is found by
+inversion. 64 random bits leave it an interval, which nearly always rounds to one point; where it does not, more bits
+are drawn, as many as it takes. Doubles decide where bounds on their errors say that they can, mpmath elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+
+#: log2 of the step of the grid, against the scale of the noise and the sensitivity: the coarser one counts.
+_FINE, _FINEST = -32, -40
+#: A scale that is the result of several roundings is made longer by this: then it loses no more than is stated.
+LONGER = 1.0 + 2.0**-50
+#: Numbers that are placed at once, which fit the cache of a processor.
+_BLOCK = 1 << 12
+_HALF = 1 << 63
+
+
+@dataclass(frozen=True)
+class NoiseLaw:
+    """Symmetric noise of scale 1: what its size exceeds with a probability, in doubles, and that probability.
+
+    Errors of doubles and of probabilities: a relative change r of p moves ``exceeded(p)`` by ``steepness`` r at most,
+    and doubles compute it within ``error`` (steepness + exceeded).
+    """
+
+    exceeded: Callable[[np.ndarray], np.ndarray]
+    survival: Callable[[Any], Any]  # of a number >= 0 of mpmath
+    steepness: float = 1.0
+    error: float = 2.0**-50
+
+
+def _exp_survival(size: Any) -> Any:
+    from mpmath import exp
+
+    return exp(-size)
+
+
+def _gaussian_survival(size: Any) -> Any:
+    from mpmath import erfc, sqrt
+
+    return erfc(size / sqrt(2))
+
+
+LAPLACE = NoiseLaw(lambda p: -np.log(p), _exp_survival)
+GAUSSIAN = NoiseLaw(lambda p: -ndtri(p / 2.0), _gaussian_survival, steepness=2.5)
+
+
+def grid_step(scale: Any, sensitivity: float, law: NoiseLaw) -> np.ndarray:
+    """Distance of the points of the grid: a power of two, so that arithmetic on the grid is exact."""
+    fine = np.maximum(np.frexp(np.multiply(scale, law.steepness))[1] + _FINE, np.frexp(sensitivity)[1] + _FINEST)
+    return np.ldexp(1.0, np.maximum(fine, -1000))
+
+
+def rounded_sum(values: Any, scale: Any, sensitivity: float, law: NoiseLaw, rng: np.random.Generator) -> np.ndarray:
+    """Return values + scale * noise on the grid, shape of ``values``; where ``scale`` (public) is 0, the values."""
+    values = np.asarray(values, dtype=np.float64)
+    drawn = words(rng, values.size)
+    reports = values.flatten()
+    scales = np.broadcast_to(np.asarray(scale, dtype=np.float64), values.shape).reshape(-1)
+    steps = np.broadcast_to(grid_step(scale, sensitivity, law), values.shape).reshape(-1)
+    unsure: list[int] = []
+    for start in range(0, values.size, _BLOCK):
+        part = slice(start, start + _BLOCK)
+        points, sure = _nearest(reports[part], scales[part], steps[part], law, drawn[part])
+        unsure.extend((start + np.flatnonzero(~sure & (scales[part] > 0))).tolist())
+        reports[part] = np.where((scales[part] > 0) & sure, points, reports[part])
+    for place in unsure:
+        one = float(reports[place]), float(scales[place]), float(steps[place])
+        reports[place] = _point(*one, law, int(drawn[place]), rng)
+    return reports.reshape(values.shape)
+
+
+def words(rng: np.random.Generator, n: int) -> np.ndarray:
+    """Draw n times 64 bits; noise grows with them."""
+    return np.asarray(rng.integers(2**64 - 1, size=n, dtype=np.uint64, endpoint=True))
+
+
+def _nearest(
+    values: np.ndarray, scale: np.ndarray, step: np.ndarray, law: NoiseLaw, drawn: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Points of the grid by doubles, and whether they are right whatever the bits that were not drawn."""
+    signed = drawn.view(np.int64)
+    p = ((signed ^ (signed >> 63)) + 0.5) * 2.0**-63  # of exceeding the noise in size
+    size = law.exceeded(p)
+    places = (values + scale * np.where(signed < 0, size, -size)) / step
+    points = np.floor(places + 0.5)
+    blur = scale * (law.steepness * (2.0**-62 / p + law.error) + law.error * size) + law.error * np.abs(values)
+    return points * step, np.abs(places - points) < 0.5 - blur / step
+
+
+def _point(value: float, scale: float, step: float, law: NoiseLaw, number: int, rng: np.random.Generator) -> float:
+    """The point of the grid by as many bits as it takes; ``number`` is the first 64."""
+    sign, bits = (-1, 63) if number < _HALF else (1, 63)
+    if sign > 0:  # the law is symmetric: the noise is negative from here on
+        value, number = -value, 2 * _HALF - 1 - number
+    while True:
+        p = (2 * number + 1) / (2 << bits)
+        middle = np.floor((value - scale * float(law.exceeded(np.array(p)))) / step + 0.5)
+        for index in (middle, middle - 1.0, middle + 1.0):
+            if _holds(index, value, scale, step, law, number, bits):
+                return float(-sign * index * step)
+        word = int(words(rng, 1)[0])
+        number, bits = (number << 64) + (word if sign < 0 else 2 * _HALF - 1 - word), bits + 64
+
+
+def _holds(index: float, value: float, scale: float, step: float, law: NoiseLaw, number: int, bits: int) -> bool:
+    """Whether value - scale * size rounds to a point for every p between number and number + 1 over 2^bits."""
+    from mpmath import ldexp, mpf, workprec
+
+    with workprec(bits + 300):
+        lower = ((mpf(index) - 0.5) * step - value) / scale
+        upper = lower + mpf(step) / scale
+        slack = ldexp(1, -bits - 100)
+        least = law.survival(-lower) if lower < 0 else 2 - law.survival(lower)
+        most = law.survival(-upper) if upper < 0 else 2 - law.survival(upper)
+        return bool(least * (1 + slack) <= ldexp(number, -bits) and ldexp(number + 1, -bits) <= most * (1 - slack))
