@@ -109,7 +109,7 @@ class Stashing(LabelDevice):
 
 class Rounded(LabelDevice):
     def report(self, records, question, draws):
-        return self.inputs(records, question) + np.round(question.scale * draws, 1)
+        return self.inputs(records, question) + np.round(question.scale * draws.laplace(size=len(records)), 1)
 
 
 def asking(device, afterwards=None):

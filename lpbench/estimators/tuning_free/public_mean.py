@@ -34,7 +34,7 @@ class PublicMean:
         sizes = [leaf for leaf in LEAF_SIZES if leaf == LEAF_SIZES[0] or leaf * _ROWS_PER_LEAF <= y.size]
         if y.size < _FEWEST_ROWS or np.ptp(y) == 0:
             sizes = []
-        self._sample = X, y, {leaf: streams.generator("public", leaf=leaf) for leaf in sizes}
+        self._sample = X, y, {leaf: streams.integer("public", leaf=leaf) for leaf in sizes}
         self.mean = float(y.mean())
         gains = np.array([forest.left_out - self.mean for forest in self._forests]).reshape(-1, y.size).T
         self.weights = nnls(gains, y - self.mean)[0] if sizes else np.zeros(0)
@@ -43,8 +43,9 @@ class PublicMean:
 
     @cached_property  # questions about the mean are told apart by its sample, not by hundreds of trees
     def _forests(self) -> list[HalfForest]:
-        X, y, draws = self._sample
-        return [HalfForest(X, y, np.ones(y.size), leaf, rng) for leaf, rng in draws.items()]
+        X, y, seeds = self._sample
+        even = np.ones(y.size)
+        return [HalfForest(X, y, even, leaf, np.random.default_rng(seed)) for leaf, seed in seeds.items()]
 
     @classmethod
     def of(cls, users: Users, streams: Streams) -> PublicMean | None:
