@@ -173,10 +173,10 @@ def _check_rate(rate: float) -> None:
 class DiscreteLaplace(AdditiveMechanism):
     """Round values to the grid ``step * Z`` and add discrete Laplace noise on it (Ghosh et al. 2009).
 
-    Every report lies on the grid whatever the value, so no low-order bits of a floating-point sum give the value away
-    (Mironov 2012). P(noise = k step) is proportional to ``exp(-|k| step / scale)``. Rounding shifts a value by at most
-    step / 2, deterministically: reports are unbiased for the *rounded* value. Single reports are drawn by whole
-    numbers, and every point of the grid can follow from every value: the stated epsilon is an upper bound for them.
+    Every report lies on the grid whatever the value. P(noise = k step) is proportional to ``exp(-|k| step / scale)``.
+    Rounding shifts a value by at most step / 2, deterministically: reports are unbiased for the *rounded* value. Single
+    reports are drawn by whole numbers, and every point of the grid can follow from every value: the stated epsilon is
+    an upper bound for them.
 
     Parameters
     ----------

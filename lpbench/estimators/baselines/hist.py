@@ -138,7 +138,7 @@ class Hist(LocalRegressor):
         zeta in [0, 1].
     noise : {"laplace", "discrete"}
         ``discrete``: Laplace noise on grids of step 2^-10 (counts) and of the largest power of two below M / 2^10
-        (label sums, of labels rounded to it), which also protects against attacks on floating-point noise.
+        (label sums, of labels rounded to it); a report has fewer bits.
     y_range, clip, domain, random_state
         See :class:`~lpbench.estimators.base.LocalRegressor`. The published columns are unclipped, see
         ``conf/method/hist.yaml``.

@@ -66,8 +66,7 @@ class PHIST(LocalClassifier):
     bins : int
         1 / h, bins per axis of [0, 1]; points outside belong to the outermost bins.
     noise : {"laplace", "discrete"}
-        ``discrete``: Laplace noise on a grid of step 2^-10, which also protects against attacks on floating-point
-        noise, at the same exact epsilon.
+        ``discrete``: Laplace noise on a grid of step 2^-10, at the same exact epsilon; a report has fewer bits.
     version : {"text", "released"}
         ``released``: the authors' public code, which sets its seed inside ``fit`` and is *not* private; ``guarantee_``
         says so. Two classes.

@@ -159,9 +159,8 @@ class HistOfTree(CellRegressor):
     min_samples_leaf : int, default 1
         Fewest users in a cell of the tree (``random``, which looks at none, does not heed it). The paper has none.
     noise : {"laplace", "discrete"}, default "laplace"
-        Noise of the labels: continuous, as in the paper, or discrete on a public grid of about a thousandth of the
-        range, which no floating-point artefact can give away (the labels are rounded to it; the exact epsilon is the
-        same). Devices send discrete noise only.
+        Noise of the labels: Laplace noise, as in the paper, or discrete noise on a public grid of about a thousandth of
+        the range (the labels are rounded to it; the exact epsilon is the same), whose reports have fewer bits.
     constants : {"paper", "tight"}, default "paper"
         ``tight``: where the mask shows before round 1 that no cell needs randomising (one bin, and in the tree no
         feature that some protect and others show), the label gets the whole budget, whatever ``label_share``; the

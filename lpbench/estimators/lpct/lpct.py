@@ -66,8 +66,7 @@ class LPCT(LPCTBase):
         Noise of the votes: Laplace(4 / epsilon), or randomised response with epsilon / 4 per bit (LPCT section 3.3).
     noise : {"sum", "per_user", "discrete"}
         ``per_user`` draws every user's table, ``sum`` the sums by their exact law. Same distribution. ``discrete``:
-        Laplace noise on a grid of step 2^-10, which also protects against attacks on floating-point noise, at the same
-        exact epsilon (its sums by their law).
+        Laplace noise on a grid of step 2^-10, at the same exact epsilon (its sums by their law); fewer bits a report.
     outside : {"route", "zero"}
         Points outside [0, 1]^d are routed by comparison like any other; ``zero`` predicts class 0 there (Theorem 5; the
         authors' code). Private users outside are routed in either case.

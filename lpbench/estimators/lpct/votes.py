@@ -60,8 +60,7 @@ class VoteMechanism:
     """The randomizer of a user's table and the curator's view of many of them."""
 
     budget: float  # epsilon of the whole report; inf adds nothing
-    #: "laplace", "rr", or "discrete": Laplace noise on the grid of ``DISCRETE_STEP``, which no floating-point artefact
-    #: can give away. Votes lie on the grid, so that it costs no more.
+    #: "laplace", "rr", or "discrete": Laplace noise on the grid of ``DISCRETE_STEP``, on which votes lie.
     kind: str = "laplace"
 
     def __post_init__(self) -> None:
