@@ -164,7 +164,7 @@ def test_nothing_but_listed_points_leaves_so_that_no_report_excludes_a_label():
         sent = {label: {*mechanism.randomize(np.full(N, label), rng).tolist()} for label in (0.1, 0.7)}
         assert sent[0.1] <= listed and sent[0.7] <= listed
         assert np.isfinite(mechanism.log_density(np.array(sorted(listed)), 0.1)).all()
-        assert mechanism.discrete and not PrivUnitG.for_budget(1.0, 3).discrete
+        assert mechanism.discrete and not PrivUnitG.discrete
 
 
 @pytest.mark.parametrize("epsilon", BUDGETS)
