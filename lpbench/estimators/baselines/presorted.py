@@ -1,4 +1,4 @@
-"""Regression trees grown level by level on features that are sorted once, several trees of one sample at a time."""
+"""Regression trees grown level by level on features that are sorted once, several trees at a time."""
 
 from __future__ import annotations
 
@@ -72,10 +72,8 @@ def _grow(
         chosen, tied = equal.argmax(axis=0), np.flatnonzero(equal.sum(axis=0) > 1)
         if tied.size:
             within = placed[tied] - np.searchsorted(tree, tree[placed[tied]])  # number among the nodes of the tree
-            draws, ranks = (
-                np.random.default_rng((seed, len(levels))).random(tree.size)[within],
-                equal[:, tied].cumsum(0),
-            )
+            draws = np.random.default_rng((seed, len(levels))).random(tree.size)[within]
+            ranks = equal[:, tied].cumsum(axis=0)
             chosen[tied] = (ranks > draws * ranks[-1]).argmax(axis=0)
         possible = best >= 0
         if (best == 0).any():  # in most of these nodes all labels are equal, which scikit-learn does not cut
