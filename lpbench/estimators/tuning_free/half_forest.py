@@ -24,10 +24,7 @@ def grown(
     X: np.ndarray, y: np.ndarray, weight: np.ndarray, leaf: int, tried: int, state: np.random.RandomState,
     classes: int = 0, splitter: type = BestSplitter,
 ) -> Any:  # fmt: skip
-    """Tree of scikit-learn on float32 rows, for numbers or so many classes; ``tried``: features that a cut considers.
-
-    The estimators' checks of every tree take longer than a small tree grows.
-    """
+    """Tree of scikit-learn, without its checks, which take longer than a small tree; ``tried``: features of a cut."""
     values = np.array([max(classes, 1)])  # numbers in a leaf
     criterion = Gini(1, values) if classes else MSE(1, y.size)
     cuts = splitter(criterion, tried, leaf, 0.0, state, None)
