@@ -91,8 +91,6 @@ def test_what_the_clock_stops_is_no_result_and_is_tried_again(tmp_path):
 
 _SCRIPT = """
 import sys
-from lpbench.experiments.experiment import Experiment, Group
-from lpbench.experiments.plan import Plan, plan_experiment
 from lpbench.experiments.config import Runner
 from lpbench.experiments.run import run_blocks
 from lpbench.experiments.store import Store

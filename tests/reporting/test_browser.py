@@ -19,7 +19,6 @@ import pytest
 from lpbench.paths import COMMITTED, ROOT
 from lpbench.reporting.number_table import read_numbers
 from lpbench.reporting.pages.causes import said
-from tests.reporting.site import write_site
 from tests.reporting.test_from_committed_scores import tracked
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -123,20 +122,15 @@ def check(found: list[dict], complaints: list[str], dark: bool) -> None:
     assert any("sort" in view for view in found) and any("detail" in view for view in found)
 
 
-@pytest.fixture(scope="module")
-def report(tmp_path_factory):
-    return write_site(tmp_path_factory.mktemp("run"))
-
-
 @pytest.mark.parametrize("dark", [False, pytest.param(True, marks=pytest.mark.slow)])
-def test_pages_of_a_small_run(report, tmp_path, dark):
-    found, complaints = visit(report, tmp_path, dark)
+def test_pages_of_a_small_run(site, tmp_path, dark):
+    found, complaints = visit(site, tmp_path, dark)
     check(found, complaints, dark)
     assert {v["width"] for v in found} == set(WIDTHS)
 
 
-def test_a_cell_leads_to_its_command(report, tmp_path):
-    found, complaints = visit(report.parent, tmp_path, dark=False)
+def test_a_cell_leads_to_its_command(site, tmp_path):
+    found, complaints = visit(site.parent, tmp_path, dark=False)
     check(found, complaints, dark=False)
     view = next(v for v in found if v["page"] == "histoftree.html" and "detail" in v)
     last = view["detail"].splitlines()[-1]

@@ -16,7 +16,6 @@ from lpbench.reporting.pages.site import _grouped, page_names
 from lpbench.reporting.pages.tables import distance
 from lpbench.reporting.paper import papers
 from lpbench.reporting.render import coded
-from tests.reporting.site import write_site
 
 VOID = {"meta", "link", "img", "br", "hr", "input"}
 
@@ -48,8 +47,8 @@ class Page(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory):
-    return _read(write_site(tmp_path_factory.mktemp("run")))
+def pages(site):
+    return _read(site)
 
 
 def _read(folder):

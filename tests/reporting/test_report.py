@@ -4,7 +4,6 @@ import dataclasses
 import json
 import shutil
 
-import pandas as pd
 import pytest
 
 from lpbench.analysis import read_csv
@@ -14,35 +13,14 @@ from lpbench.reporting import publish
 from lpbench.reporting.artefact import write_drawing
 from lpbench.reporting.pages.site import write_pages
 from lpbench.reporting.report import write_claims, write_report
-from tests.reporting.fake import CARDS, experiment, placeholder, scores_of, typed
-from tests.reporting.store import put
-
-ENVIRONMENT = {"lpbench": "0.1", "versions": {"numpy": "2.4"}}
+from tests.reporting.conftest import ENVIRONMENT
+from tests.reporting.fake import CARDS, experiment, typed
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """Results of figure 2(c) and of a part of table 1; table 2 was not run."""
-    folder = tmp_path_factory.mktemp("results")
-    figure = experiment("histoftree/figure2c")
-    put(folder, figure, scores_of(figure, lambda k: 1.1 + 0.02 * abs(k["x"] - 4), replications=4))
-    (folder / "histoftree/figure2c/figure2c.svg").write_text("<svg/>")
-    table = experiment("histoftree/table1")
-    for group in table["groups"]:
-        group["dataset"] = ["abalone", "red_wine"]
-    scores = scores_of(table, lambda k: 1.0 + 0.1 * len(k["method"]), replications=3)
-    slow = placeholder(table, "building", "krr[variant=text]", 2, "timeout", "over the time limit of 3 s")
-    put(folder, table, pd.concat([scores, slow], ignore_index=True))
-    experiments = [typed(e) for e in (figure, table, experiment("histoftree/table2"))]
-    write_claims(folder, folder)
-    write_report(folder, experiments, [("taxi", "Ask the\n owner.")], ENVIRONMENT)
-    return folder, experiments
-
-
-def test_report_is_one_screen(folder):
-    text = (folder[0] / "report.md").read_text(encoding="utf-8")
+def test_report_is_one_screen(site):
+    text = (site / "report.md").read_text(encoding="utf-8")
     for part in (
-        "2 of 3 experiments have results, 1 of them not in every cell.",
+        "2 of 4 experiments have results, 1 of them not in every cell.",
         "printed numbers compared: ",
         "- HistOfTree, tables, text (judges): ",
         "| [HistOfTree (AISTATS 2025)](histoftree.html) | no verdict: H1 H2",
@@ -55,43 +33,40 @@ def test_report_is_one_screen(folder):
     assert len(text.splitlines()) < 40
 
 
-def test_claims_are_a_table_of_their_own(folder):
-    claims = read_csv(folder[0] / "verdicts.csv").set_index("claim")
+def test_claims_are_a_table_of_their_own(site):
+    claims = read_csv(site / "verdicts.csv").set_index("claim")
     assert claims.loc["H6", "ours_outcome"] == "no verdict" and claims.loc["H6", "paper"] == "H"
-    assert claims.loc["H6", "reason"].startswith("too few replications: 4, and an effect of 1 standard deviation")
+    assert claims.loc["H6", "reason"].startswith("too few replications: 3, and an effect of 1 standard deviation")
     few = claims.loc["H9"].iloc[0]
     assert few["ours_outcome"] == "no verdict" and "table2" in few["reason"]
 
 
-def test_report_is_deterministic_and_can_go_elsewhere(folder, tmp_path):
-    results, experiments = folder
-    write_claims(results, tmp_path)
-    path = write_report(results, experiments, [("taxi", "Ask the\n owner.")], ENVIRONMENT, folder=tmp_path)
-    assert path == tmp_path / "report.md"
+def test_report_is_deterministic_and_can_go_elsewhere(site):
     for name in ("report.md", "verdicts.csv"):
-        assert (tmp_path / name).read_bytes() == (results / name).read_bytes()
+        here, elsewhere = ((folder / name).read_text(encoding="utf-8") for folder in (site.parent, site))
+        assert here == elsewhere.replace(" [audit.csv](audit.csv)", "")  # the one file that only that folder has
 
 
-def test_what_was_not_run_as_registered_is_named_wherever_it_counts(folder, tmp_path):
-    results, experiments = folder
-    shutil.copytree(results, tmp_path / "run")
-    figure = tmp_path / "run" / "histoftree" / "figure2c"
+def test_what_was_not_run_as_registered_is_named_wherever_it_counts(site, tmp_path):
+    folder = tmp_path / "histoftree" / "figure2c"
+    shutil.copytree(site.parent / "histoftree" / "figure2c", folder)
+    figure = typed(experiment("histoftree/figure2c"))
     record = {
         "name": "histoftree/figure2c",
-        "config": {"experiment": dataclasses.asdict(experiments[0]), "seed": 1},
+        "config": {"experiment": dataclasses.asdict(figure), "seed": 1},
         "environment": {"commit": "abc", "system": "Linux"},
         "deviations": ["replications: 50 → 4", "groups[0].grid: a → b"],
     }
-    (figure / "run.json").write_text(json.dumps(record), encoding="utf-8")
-    content = (tmp_path / "run", experiments, [], ENVIRONMENT)
-    write_claims(tmp_path / "run", tmp_path / "run")
+    (folder / "run.json").write_text(json.dumps(record), encoding="utf-8")
+    content = (tmp_path, [figure], [], ENVIRONMENT)
+    write_claims(tmp_path, tmp_path)
     report = write_report(*content).read_text(encoding="utf-8")
     assert "Not run as registered (what differs stands with each): histoftree/figure2c." in report
-    claims = read_csv(tmp_path / "run" / "verdicts.csv").set_index("claim")
+    claims = read_csv(tmp_path / "verdicts.csv").set_index("claim")
     assert claims.loc["H6", "reason"].endswith("not run as registered: histoftree/figure2c (groups[0].grid: a → b)")
-    write_pages(*content, tmp_path / "run", CARDS)
+    write_pages(*content, tmp_path, CARDS)
     for page in ("index.html", "histoftree.html"):
-        text = (tmp_path / "run" / page).read_text(encoding="utf-8")
+        text = (tmp_path / page).read_text(encoding="utf-8")
         assert "groups[0].grid: a → b" in text, page
 
 

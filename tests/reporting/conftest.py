@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pandas as pd
+import pytest
 
 from lpbench.reporting.artefact import write_artefact
 from lpbench.reporting.pages.audit import write_audit
@@ -27,8 +28,10 @@ AUDIT = {
 }
 
 
-def write_site(results: Path) -> Path:
-    """Write a run's folder and its report; return the folder of the report."""
+@pytest.fixture(scope="session")
+def site(tmp_path_factory) -> Path:
+    """Write a run's folder and its report; return the folder of the report. Both are for reading."""
+    results = tmp_path_factory.mktemp("run")
     folder = results / "reproduced"
     figure, table = experiment("histoftree/figure2c"), experiment("histoftree/table1")
     put(results, figure, scores_of(figure, lambda k: 1.1 + 0.02 * abs(k["x"] - 4), replications=3))
