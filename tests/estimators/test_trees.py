@@ -99,6 +99,8 @@ def test_presorted_trees_are_those_of_scikit_learn_without_ties_and_have_their_l
         for part in ("feature", "threshold", "n_samples"):
             np.testing.assert_array_equal(getattr(ours, part), getattr(expected, part))
         np.testing.assert_allclose(tree.value[tree.apply(inputs), 0, 0], alone.predict(inputs), rtol=1e-9, atol=1e-12)
+    [leaf] = grow_presorted([(inputs, np.full(400, 0.1))], limits[:1], 0)  # equal labels are not cut
+    assert leaf.node_count == 1 and leaf.value.item() == pytest.approx(0.1)
     # With ties, in the root between the copies of a column and in the smallest nodes between all columns. Sums of
     # sixteenths are exact: otherwise their rounding decides among some of scikit-learn's ties.
     inputs = np.column_stack([inputs[:60, [1, 1, 2]], -inputs[:60, [1, 2]]])

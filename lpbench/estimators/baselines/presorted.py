@@ -101,7 +101,7 @@ def _grow(
 
 def _whole(y: np.ndarray) -> np.ndarray:
     centred = y - np.mean(y)
-    scale = 2.0**62 / y.size**2 / max(float(np.abs(centred).max()), np.finfo(float).tiny)
+    scale = 2.0**62 / y.size**2 / max(float(np.abs(centred).max()), 1e-200)
     return np.rint(centred * scale).astype(np.int64)
 
 
