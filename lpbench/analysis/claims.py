@@ -167,7 +167,7 @@ class Judged:
     @property
     def replications(self) -> int:
         """The fewest behind any instance."""
-        return min(len(i.cells.samples) for i in self.instances)
+        return min((len(i.cells.samples) for i in self.instances), default=0)
 
 
 def judge(check: Check, instances: Sequence[Instance], judges_power: bool = False) -> Judged:

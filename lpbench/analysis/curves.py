@@ -46,7 +46,6 @@ class Curve:
 
     @property
     def base(self) -> str:
-        """Bare method name."""
         return parse_selector(self.method)[0]
 
     @property

@@ -42,11 +42,6 @@ class CellScores:
         """Means over the replications, without rounding error of the sum: prints that are equal stay equal."""
         return significant(self.samples.mean(axis=0), 12)
 
-    def __add__(self, other: CellScores) -> CellScores:
-        count = min(len(self.samples), len(other.samples))
-        samples = np.concatenate([self.samples[:count], other.samples[:count]], axis=1)
-        return CellScores(self.keys + other.keys, samples, np.concatenate([self.step, other.step]))
-
     def __getitem__(self, places: Sequence[int] | np.ndarray | slice) -> CellScores:
         index = np.arange(len(self.keys))[places]
         return CellScores(tuple(self.keys[k] for k in index), self.samples[:, index], self.step[index])
@@ -54,10 +49,10 @@ class CellScores:
 
 def join(parts: Iterable[CellScores]) -> CellScores:
     """Put cells side by side, with the replications that all have."""
-    first, *rest = parts
-    for part in rest:
-        first = first + part
-    return first
+    parts = list(parts)
+    count = min(len(part.samples) for part in parts)
+    samples = np.concatenate([part.samples[:count] for part in parts], axis=1)
+    return CellScores(sum((p.keys for p in parts), ()), samples, np.concatenate([p.step for p in parts]))
 
 
 @dataclass(frozen=True)

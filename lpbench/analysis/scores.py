@@ -8,7 +8,6 @@ column and stays visible.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, TypeVar
@@ -61,42 +60,15 @@ def normalise(scores: pd.DataFrame) -> pd.DataFrame:
     frame["replication"] = frame["replication"].astype(int)
     keys = [*POINT, "replication"]
     # scores come from the store in order, and to see that takes a tenth of the time of sorting them
-    in_order = _is_sorted([_codes(frame[column]) for column in keys])
-    return frame.reset_index(drop=True) if in_order else frame.sort_values(keys, kind="stable", ignore_index=True)
-
-
-def _codes(column: pd.Series) -> np.ndarray:
-    """Numbers in the order of a normalised column."""
-    return column.cat.codes.to_numpy() if column.dtype == "category" else column.to_numpy()
-
-
-def _is_sorted(keys: list[np.ndarray]) -> bool:
-    """Tell whether rows are in lexicographic order, a missing number after all others."""
-    tied = np.ones(max(len(keys[0]) - 1, 0), dtype=bool)
-    for key in keys:
-        here, following = key[:-1], key[1:]
-        falls, equal = here > following, here == following
-        if key.dtype.kind == "f":
-            missing = np.isnan(key)
-            falls |= missing[:-1] & ~missing[1:]
-            equal |= missing[:-1] & missing[1:]
-        if (falls & tied).any():
-            return False
-        tied &= equal
-    return True
+    order = pd.MultiIndex.from_frame(frame[keys].fillna({"epsilon": np.inf, "x": np.inf}))
+    if order.is_monotonic_increasing:
+        return frame.reset_index(drop=True)
+    return frame.sort_values(keys, kind="stable", ignore_index=True)
 
 
 def point_numbers(frame: pd.DataFrame) -> np.ndarray:
-    """Number the grid points of a normalised table from 0, in its order; rows of one point stand together.
-
-    Grouping millions of rows by one number takes a tenth of the time that the nine columns take.
-    """
-    new = np.zeros(len(frame), dtype=bool)
-    for column in POINT:
-        codes = _codes(frame[column])
-        # a number that is missing equals another one
-        new[1:] |= (codes[1:] != codes[:-1]) & ((codes[1:] == codes[1:]) | (codes[:-1] == codes[:-1]))
-    return np.cumsum(new)
+    """Number the grid points of a normalised table from 0, in its order; rows of one point stand together."""
+    return frame.groupby(POINT, observed=True, dropna=False, sort=False).ngroup().to_numpy()
 
 
 def first_rows(numbers: np.ndarray) -> np.ndarray:
@@ -167,15 +139,10 @@ def _check_dense(rows: pd.DataFrame, numbers: np.ndarray) -> None:
     """Refuse points that lack a replication which their data set has elsewhere; no point has one twice."""
     if rows.empty:
         return
-    first = first_rows(numbers)
-    points = rows.iloc[first]
-    counts = np.diff(first, append=len(rows))
-    scope = points.groupby(["experiment", "panel", "dataset"], observed=True).ngroup().to_numpy()
-    codes, distinct = pd.factorize(rows["replication"])
-    seen = np.zeros((scope.max() + 1, len(distinct)), dtype=bool)
-    seen[np.repeat(scope, counts), codes] = True
-    got = points.assign(got=counts, wanted=seen.sum(axis=1)[scope])
-    short = got[got["got"] != got["wanted"]].drop(columns="replication")
+    scope, first = ["experiment", "panel", "dataset"], first_rows(numbers)
+    got = rows.iloc[first].drop(columns="replication").assign(got=np.diff(first, append=len(rows)))
+    wanted = rows.groupby(scope, observed=True)["replication"].nunique().rename("wanted")
+    short = got.join(wanted, on=scope).query("got != wanted")
     if len(short):
         row = short.iloc[0]
         raise DataError(
@@ -192,13 +159,11 @@ def _describe(row: pd.Series) -> str:
 
 def format_value(value: object) -> str:
     """Text of one table cell: floats as the shortest text that reads back to the same bits, missing ones as nothing."""
-    if value is None or (isinstance(value, float | np.floating) and math.isnan(value)):
+    if value is None or value != value:
         return ""
     if isinstance(value, bool | np.bool_):
-        return "true" if value else "false"
-    if isinstance(value, float | np.floating):
-        return repr(float(value))
-    return str(value)
+        return str(value).lower()
+    return repr(float(value)) if isinstance(value, float | np.floating) else str(value)
 
 
 def write_csv(frame: pd.DataFrame, path: Path) -> None:

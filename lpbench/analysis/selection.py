@@ -154,13 +154,10 @@ def _plain(frame: pd.DataFrame) -> pd.DataFrame:
 def _stated(points: pd.DataFrame, settings: Settings) -> tuple[pd.Series, pd.Series]:
     """Flags of the points that are the stated setting, and of those among them that are off the grid."""
     found = {key: (canonical_params(s.params), s.on_grid) for key, s in settings.items()}
-    keys = zip(points["panel"], points["mask"], points["method"], points["params"], strict=True)
-    stated, off_grid = [], []
-    for panel, mask, method, params in keys:
-        text, on_grid = found.get((panel, mask, method), (None, True))
-        stated.append(params == text)
-        off_grid.append(params == text and not on_grid)
-    return pd.Series(stated, index=points.index, dtype=bool), pd.Series(off_grid, index=points.index, dtype=bool)
+    places = zip(points["panel"], points["mask"], points["method"], strict=True)
+    known = [found.get(place, (None, True)) for place in places]
+    stated = points["params"] == pd.Series([params for params, _ in known], index=points.index, dtype=object)
+    return stated, stated & ~np.array([on_grid for _, on_grid in known], dtype=bool)
 
 
 def _best(points: pd.DataFrame) -> pd.DataFrame:

@@ -176,5 +176,4 @@ def meaning(name: str) -> str:
 
 
 def statistic(name: str, y: np.ndarray, arguments: dict[str, Any]) -> np.ndarray:
-    """Apply a statistic by its name."""
     return np.asarray(STATISTICS[name](np.asarray(y, dtype=float), **arguments), dtype=float)

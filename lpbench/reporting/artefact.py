@@ -33,10 +33,7 @@ OPTIMISM = "optimism.csv"
 def write_artefact(
     experiment: Experiment, scores: pd.DataFrame, methods: Mapping[str, Method], folder: Path, seed: int = ROOT_SEED
 ) -> Summary:
-    """Summarise the scores of one experiment, keep the summary for reports, and :func:`render_artefact`.
-
-    ``methods`` are known by their selectors; ``seed`` draws the panels of a figure that has computed ones too.
-    """
+    """Summarise the scores of one experiment, keep the summary for reports, and :func:`render_artefact`."""
     forget_summary(folder)
     summary = summarise_experiment(experiment, scores, methods)
     keep_summary(summary, folder)
@@ -67,8 +64,13 @@ def render_artefact(
     for selection in [] if write else distinct_selections(summary.table):
         stem = leaf if selection == "oracle" else f"{leaf}_{selection}"
         if experiment.kind != "figure":
-            file = SECONDS_TABLE if measured else f"{stem}.tex"
-            _write_tables(experiment, summary, methods, folder / file, selection)
+            path = folder / (SECONDS_TABLE if measured else f"{stem}.tex")
+            text = to_latex(
+                experiment.title or name, f"tab:{path.stem}", build(name, summary, methods, selection),
+                selection=selection, marks=mark_words(name), replications=experiment.replications, ranks=True,
+                published=True,
+            )  # fmt: skip
+            write_text(text, path)
         elif selection == "oracle":
             draw_lines(experiment, summary.table, methods, folder, stem, selection)
         if experiment.kind == "table" and selection == "oracle" and name not in trial_experiments():
@@ -131,14 +133,3 @@ def seconds_as_scores(scores: pd.DataFrame) -> pd.DataFrame:
     mean = mean.assign(params="{}", metric="seconds", status="ok", reason="", seconds=mean["value"])
     empty = scores[scores["replication"] < 0]
     return pd.concat([mean, empty], ignore_index=True)[list(scores.columns)] if len(empty) else mean[scores.columns]
-
-
-def _write_tables(
-    experiment: Experiment, summary: Summary, methods: Mapping[str, Method], path: Path, selection: str
-) -> None:
-    name = experiment.name
-    text = to_latex(
-        experiment.title or name, f"tab:{path.stem}", build(name, summary, methods, selection), selection=selection,
-        marks=mark_words(name), replications=experiment.replications, ranks=True, published=True,
-    )  # fmt: skip
-    write_text(text, path)

@@ -99,13 +99,14 @@ def by_selection(rows: pd.DataFrame, cards: Mapping[str, Method]) -> list[dict]:
     """
     keys = ["panel", "mask", "epsilon", "method"]
     rows = rows[(rows["privacy"] != NONE) & ~rows["method"].isin(CONSTANTS) & rows["over_constant"].notna()]
-    both = view(rows, "oracle").merge(view(rows, "tuning_free"), on=[*keys, "dataset"], suffixes=("_oracle", "_free"))
-    found = []
-    for key, part in both.groupby(keys, sort=False):
-        row = dict(zip(keys, key, strict=True)) | {"title": method_title(key[3], cards), "datasets": len(part)}
-        for selection, end in (("oracle", "oracle"), ("tuning_free", "free")):
-            won = part[f"over_constant_{end}"].round(DIGITS) < 1
-            clear = won & (part[f"p_constant_{end}"] < ALPHA)
-            row |= {selection: int(won.sum()), f"{selection}_significant": int(clear.sum())}
-        found.append(row | {"cost": float((part["loss_free"] / part["loss_oracle"]).median())})
-    return found
+    both = view(rows, "oracle").merge(
+        view(rows, "tuning_free"), on=[*keys, "dataset"], suffixes=("_oracle", "_tuning_free")
+    )
+    both["cost"] = both["loss_tuning_free"] / both["loss_oracle"]
+    how = {"dataset": "size", "cost": "median"}
+    for selection in ("oracle", "tuning_free"):
+        both[selection] = both[f"over_constant_{selection}"].round(DIGITS) < 1
+        both[f"{selection}_significant"] = both[selection] & (both[f"p_constant_{selection}"] < ALPHA)
+        how |= {selection: "sum", f"{selection}_significant": "sum"}
+    found = both.groupby(keys, sort=False).agg(how).rename(columns={"dataset": "datasets"}).reset_index()
+    return found.assign(title=[method_title(m, cards) for m in found["method"]]).to_dict("records")

@@ -26,6 +26,7 @@ INSTANCE_COLUMNS = [
 VERDICTS = "verdicts"
 #: Decimals of the numbers of checks.
 _DECIMALS = 12
+_NOTHING = Judged((), (), Interval(np.nan, np.nan, np.nan), "")
 #: Name of the row of an instance file that holds the pooled value of a check.
 POOLED = "pooled"
 
@@ -51,10 +52,9 @@ class Files:
 
 
 def tabulate(decisions: Sequence[Decision]) -> Files:
-    """Lay out decisions as tables."""
     cells: dict[str, _Numbered] = {}
     verdicts: list[dict[str, Any]] = []
-    instances: list[dict[str, Any]] = []
+    instances: list[tuple[Any, ...]] = []
     for decision in decisions:
         for verdict in decision.verdicts:
             verdicts += [_row(decision, verdict, True), *(_row(decision, other, False) for other in verdict.others)]
@@ -72,6 +72,7 @@ def tabulate(decisions: Sequence[Decision]) -> Files:
 
 def _row(decision: Decision, verdict: CheckVerdict, judges: bool) -> dict[str, Any]:
     check, claim = verdict.check, decision.claim
+    ours, printed = verdict.ours or _NOTHING, verdict.published or _NOTHING
     row: dict[str, Any] = {
         "paper": decision.paper,
         "claim": claim.name,
@@ -86,18 +87,18 @@ def _row(decision: Decision, verdict: CheckVerdict, judges: bool) -> dict[str, A
         "quantifier": check.quantifier,
         "region_low": check.region.low,
         "region_high": check.region.high,
-        "instances": len(verdict.ours.instances) if verdict.ours else 0,
-        "replications": verdict.ours.replications if verdict.ours else 0,
+        "instances": len(ours.instances),
+        "replications": ours.replications,
         "needed": check.replications,
-        "power": verdict.ours.power if verdict.ours else np.nan,
-        "stability": verdict.ours.stability if verdict.ours else np.nan,
-        "published_stability": verdict.published.stability if verdict.published else np.nan,
+        "power": ours.power,
+        "stability": ours.stability,
+        "published_stability": printed.stability,
         "reason": verdict.reason if check.counts else check.not_counted_because,
         "cause": verdict.cause,
         "changed": check.rule_changes,
     }
-    for source, judged in (("published", verdict.published), ("ours", verdict.ours)):
-        whole = judged.whole if judged else Interval(np.nan, np.nan, np.nan)
+    for source, judged in (("published", printed), ("ours", ours)):
+        whole = judged.whole
         row |= {source: whole.estimate, f"{source}_low": whole.low, f"{source}_high": whole.high}
     return row | {"published_outcome": verdict.published_outcome, "ours_outcome": verdict.ours_outcome}
 
@@ -113,33 +114,15 @@ def _rounded(arguments: Any) -> Any:
 
 def _instance_rows(
     decision: Decision, check: Check, source: str, judged: Judged, cells: _Numbered
-) -> Iterator[dict[str, Any]]:
-    head = {"paper": decision.paper, "claim": decision.claim.name, "check": check.name}
+) -> Iterator[tuple[Any, ...]]:
+    head = decision.paper, decision.claim.name, check.name
     for instance, found in zip(judged.instances, judged.intervals, strict=True):
         outcome = f"{UNDECIDED}: {instance.silent}" if instance.silent else check.region.judge(found)
-        yield head | {
-            "instance": instance.name,
-            "source": source,
-            "value": found.estimate,
-            "low": found.low,
-            "high": found.high,
-            "outcome": outcome,
-            "statistic": instance.statistic,
-            "arguments": json.dumps(_rounded(instance.arguments), separators=(",", ":")),
-            "cells": cells.numbers(instance, source),
-        }
+        arguments = json.dumps(_rounded(instance.arguments), separators=(",", ":"))
+        computed = instance.statistic, arguments, cells.numbers(instance, source)
+        yield *head, instance.name, source, found.estimate, found.low, found.high, outcome, *computed
     whole = judged.whole
-    yield head | {
-        "instance": POOLED,
-        "source": source,
-        "value": whole.estimate,
-        "low": whole.low,
-        "high": whole.high,
-        "outcome": judged.outcome,
-        "statistic": "",
-        "arguments": "",
-        "cells": "",
-    }
+    yield *head, POOLED, source, whole.estimate, whole.low, whole.high, judged.outcome, "", "", ""
 
 
 class _Numbered:
@@ -205,12 +188,7 @@ def read_claims(folder: Path) -> list[dict[str, Any]]:
 
 def _read(path: Path) -> list[dict[str, Any]]:
     """Rows of a file, empty texts as such."""
-    frame = pd.read_csv(path)
-    numbers = set(frame.select_dtypes("number").columns) & _FLOATS
-    return [
-        {k: v if k in numbers or v == v else ("" if k not in _FLOATS else np.nan) for k, v in row.items()}
-        for row in frame.to_dict("records")
-    ]
+    return pd.read_csv(path, keep_default_na=False, na_values=dict.fromkeys(_FLOATS, "")).to_dict("records")
 
 
 _FLOATS = {

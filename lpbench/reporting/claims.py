@@ -62,7 +62,7 @@ def decide(paper: Paper, claims: Sequence[Claim], results: Evidence) -> list[Dec
     """Run the checks of a paper's claims on the published numbers and on ours, under each of its configurations."""
     evidence = {}
     for name, variants in paper.configurations.items():
-        ours = results.under(variants)
+        ours = Evidence(results.results, variants)  # files are read once
         evidence[name] = (ours, Published(ours))
     found = []
     for claim in claims:
@@ -91,9 +91,12 @@ def _verdict(
         printed = None
     why = _no_verdict(check, ours, results)
     here = NO_VERDICT if why else ours.outcome
-    causes = _causes(paper, ours) if here == FAILS else []
-    return CheckVerdict(check, name, printed, ours, printed.outcome if printed else NOT_PRINTED, here,
-                        why or ours.reason, "; ".join(causes))  # fmt: skip
+    failing = (
+        [dict(zip(KEY, key, strict=True)) for i in ours.instances for key in i.cells.keys] if here == FAILS else []
+    )
+    causes = "; ".join(cause.text for cause in paper.causes if any(map(cause.applies, failing)))
+    in_print = printed.outcome if printed else NOT_PRINTED
+    return CheckVerdict(check, name, printed, ours, in_print, here, why or ours.reason, causes)
 
 
 def _elsewhere(
@@ -107,12 +110,6 @@ def _elsewhere(
     if first.ours and [i.cells.keys for i in instances] == [i.cells.keys for i in first.ours.instances]:
         return None
     return _verdict(paper, first.check, name, evidence, judges=False)
-
-
-def _causes(paper: Paper, ours: Judged) -> list[str]:
-    keys = {key for instance in ours.instances for key in instance.cells.keys}
-    rows = [dict(zip(KEY, key, strict=True)) for key in keys]
-    return [cause.text for cause in paper.causes if any(cause.applies(row) for row in rows)]
 
 
 def _no_verdict(check: Check, ours: Judged, results: Evidence) -> str:

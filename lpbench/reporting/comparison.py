@@ -88,16 +88,13 @@ def _match(cell: dict, ours: list[dict]) -> list[dict]:
     ours = [row for row in ours if is_preset(row["method"])] or ours
     keys = {k: cell[k] for k in ("panel", "dataset", "mask", "method", "epsilon", "x", "published")}
     if not ours:
-        return [keys | {"reproduced": np.nan, "se": np.nan, "note": _join(cell["note"], "not run")}]
+        return [keys | {"reproduced": np.nan, "se": np.nan, "note": "; ".join(filter(None, [cell["note"], "not run"]))}]
     rows = []
     for row in ours:
         reason = "" if row["value"] == row["value"] else row["reason"] if isinstance(row["reason"], str) else "no value"
         printed = "" if cell["published"] == cell["published"] else "the paper prints -"
         names = {k: row[k] for k in ("panel", "dataset", "mask", "method")}
-        values = {"reproduced": row["value"], "se": row["error"], "note": _join(cell["note"], printed, reason)}
+        note = "; ".join(filter(None, [cell["note"], printed, reason]))
+        values = {"reproduced": row["value"], "se": row["error"], "note": note}
         rows.append(keys | names | values)
     return rows
-
-
-def _join(*notes: str) -> str:
-    return "; ".join(n for n in notes if n)

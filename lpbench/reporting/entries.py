@@ -21,16 +21,12 @@ class ReportEntry(Artefact):
         super().__init__(Path(results_dir) / name, name)
         #: Path from the pages to the artefact.
         self.address: str = name.removeprefix(f"{within}/")
-        self._experiment = experiment
+        #: What the report is about.
+        self.experiment: Experiment = experiment
         self.title: str = experiment.title or name
         self.paper: str = experiment.paper or name.partition("/")[0]
         self.notes: Sequence[str] = experiment.notes
         self.kind: str = experiment.kind
-
-    @property
-    def experiment(self) -> Experiment:
-        """The experiment that the report is about."""
-        return self._experiment
 
     @property
     def pictures(self) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -35,7 +36,6 @@ class CellTable:
         return self.cells[places]
 
     def cell(self, dataset: str, method: str) -> CellScores:
-        """One cell."""
         return self.cells[[self.datasets.index(dataset) * len(self.methods) + self.methods.index(method)]]
 
 
@@ -47,18 +47,13 @@ class Evidence:
 
     source = "ours"
 
-    def __init__(self, folder: Path, variants: Collection[str] = ()):
-        self.results, self.variants = Results(folder), variants
+    def __init__(self, results: Results | Path, variants: Collection[str] = ()):
+        self.results = results if isinstance(results, Results) else Results(results)
+        self.variants = variants
         #: Experiments that were asked for, in order; whoever wants to know which a check rests on clears it before.
         self.consulted: dict[str, None] = {}
-        self._curves: dict[str, tuple[Curve, ...]] = {}
-        self._tables: dict[tuple, CellTable] = {}
-
-    def under(self, variants: Collection[str]) -> Evidence:
-        """The same results with other variants standing for their methods; files are read once."""
-        other = Evidence(self.results.folder, variants)
-        other.results = self.results
-        return other
+        # each is read once
+        self._curves, self._tables = cache(self._read_curves), cache(self._read_table)
 
     def summary(self, name: str, selection: str = "oracle") -> pd.DataFrame:
         """Summary rows of an experiment, with the column ``base`` (bare method name)."""
@@ -69,7 +64,7 @@ class Evidence:
     def curves(self, name: str, *bases: str, panel: str | None = None) -> list[Curve]:
         """Curves of an experiment, those of the named methods (default: all), one variant a method."""
         self.consulted[name] = None
-        found = [curve for curve in self._all(name) if panel is None or curve.panel == panel]
+        found = [curve for curve in self._curves(name) if panel is None or curve.panel == panel]
         for base in bases:
             if not any(curve.base == base for curve in found):
                 raise NotRunError(f"{name} has no curve of {base}")
@@ -82,13 +77,10 @@ class Evidence:
             raise NotRunError(f"{name} has {len(found)} curves of {base}, expected one")
         return found[0]
 
-    def _all(self, name: str) -> tuple[Curve, ...]:
-        if name not in self._curves:
-            rows = self.summary(name)
-            rows = rows[rows["method"].isin(one_variant_each(rows["method"], self.variants))]
-            found = curves(rows, self._chosen(name))
-            self._curves[name] = tuple(replace(c, experiment=name) for c in found)
-        return self._curves[name]
+    def _read_curves(self, name: str) -> tuple[Curve, ...]:
+        rows = self.summary(name)
+        rows = rows[rows["method"].isin(one_variant_each(rows["method"], self.variants))]
+        return tuple(replace(c, experiment=name) for c in curves(rows, self._chosen(name)))
 
     def _chosen(self, name: str) -> pd.DataFrame:
         chosen = self.results.artefact(name).chosen
@@ -108,12 +100,9 @@ class Evidence:
         ``mask`` is a bare name, empty where the table has one; ``methods`` are bare names, or selectors that were run.
         """
         self.consulted[name] = None
-        key = (name, epsilon, mask, tuple(methods), selection)
-        if key not in self._tables:
-            self._tables[key] = self._table(*key)
-        return self._tables[key]
+        return self._tables(name, epsilon, mask, tuple(methods), selection)
 
-    def _table(self, name: str, epsilon: float, mask: str, methods: tuple[str, ...], selection: str) -> CellTable:
+    def _read_table(self, name: str, epsilon: float, mask: str, methods: tuple[str, ...], selection: str) -> CellTable:
         rows = self.summary(name, selection)
         rows = rows[np.isclose(rows["epsilon"], epsilon) & (rows["mask"].map(bare_name) == mask if mask else True)]
         stands, known = representatives(rows["method"], self.variants), set(rows["method"])
@@ -130,15 +119,13 @@ class Evidence:
         wide = chosen.pivot_table(index="replication", columns=["dataset", "mask", "method"], values="value")
         ran = set(zip(*(rows.dropna(subset=["mean"])[k] for k in ("dataset", "method")), strict=True))
         masks = dict(zip(zip(rows["dataset"], rows["method"], strict=True), rows["mask"], strict=True))
-        keys, columns = [], []
-        for dataset in datasets:
-            for method in methods:
-                place = (dataset, masks.get((dataset, stands[method]), ""), stands[method])
-                if place not in wide and (dataset, stands[method]) in ran:
-                    raise NotRunError(f"{name}: the scores of {stands[method]} by replication are not at hand")
-                keys.append((name, "", *place, float(epsilon), np.nan))
-                columns.append(wide[place].to_numpy() if place in wide else np.full(len(wide), np.nan))
-        cells = CellScores(tuple(keys), significant(np.stack(columns, axis=1)), np.zeros(len(keys)))
+        places = [(d, masks.get((d, stands[m]), ""), stands[m]) for d in datasets for m in methods]
+        for dataset, mask, method in places:
+            if (dataset, mask, method) not in wide and (dataset, method) in ran:
+                raise NotRunError(f"{name}: the scores of {method} by replication are not at hand")
+        samples = wide.reindex(columns=pd.MultiIndex.from_tuples(places)).to_numpy()
+        keys = tuple((name, "", *place, float(epsilon), np.nan) for place in places)
+        cells = CellScores(keys, significant(samples), np.zeros(len(keys)))
         return CellTable(datasets, methods, cells)
 
     def deviations(self) -> dict[str, list[str]]:
@@ -163,17 +150,15 @@ class Published(Evidence):
     source = "published"
 
     def __init__(self, ours: Evidence):
-        super().__init__(ours.results.folder, ours.variants)
-        self.results, self._ours = ours.results, ours
+        super().__init__(ours.results, ours.variants)
+        self._ours = ours
 
-    def _all(self, name: str) -> tuple[Curve, ...]:
-        if name not in self._curves:
-            printed = _Print(name)
-            shown = [_printed_curve(curve, printed) for curve in self._ours._all(name) if curve.values is not None]
-            self._curves[name] = tuple(curve for curve in shown if curve is not None)
-        return self._curves[name]
+    def _read_curves(self, name: str) -> tuple[Curve, ...]:
+        printed = _Print(name)
+        shown = [_printed_curve(curve, printed) for curve in self._ours._curves(name) if curve.values is not None]
+        return tuple(curve for curve in shown if curve is not None)
 
-    def _table(self, name: str, epsilon: float, mask: str, methods: tuple[str, ...], selection: str) -> CellTable:
+    def _read_table(self, name: str, epsilon: float, mask: str, methods: tuple[str, ...], selection: str) -> CellTable:
         table = self._ours.table(name, epsilon, mask, methods, selection)
         return replace(table, cells=_printed(table.cells, _Print(name)))
 

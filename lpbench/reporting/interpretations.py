@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from lpbench.experiments.results import Results
 
@@ -43,10 +44,8 @@ class Interpretations:
     what: str  # the published numbers
     artefacts: tuple[str, ...]  # experiments that hold them
     method: str  # as published
-    tolerance: float  # distance within which a number counts as met
     steps: tuple[Step, ...]
     mask: str = ""
-    relative: bool = False  # whether it is relative to the published number, and ours the ratio to the non-private tree
     unexplained: str = ""  # what no interpretation explains
 
 
@@ -61,11 +60,8 @@ class Bound:
     cells: tuple[Mapping[str, object], ...] = ()
 
 
-@dataclass(frozen=True)
-class Total:
-    """Published numbers that are compared, and the distance within which one counts as met."""
+class Tolerance(NamedTuple):
+    """Distance within which a published number counts as met."""
 
-    what: str
-    artefacts: tuple[str, ...]
-    tolerance: float
-    relative: bool = False  # whether the tolerance is relative to the published number
+    within: float
+    relative: bool = False  # to the published number; ours is then a ratio to the non-private tree

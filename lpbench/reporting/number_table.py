@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, cached_property
@@ -36,8 +37,8 @@ from lpbench.analysis.variants import bare_name
 from lpbench.errors import NotRunError
 from lpbench.experiments import catalogue
 from lpbench.experiments.results import Artefact, Results
-from lpbench.reporting.interpretations import SUPPORT, Interpretations, Step, Total
-from lpbench.reporting.paper import Paper, paper_of, papers
+from lpbench.reporting.interpretations import SUPPORT, Interpretations, Step, Tolerance
+from lpbench.reporting.paper import Paper, paper_of
 from lpbench.selectors import parse_selector
 
 FILE = "numbers.csv"
@@ -94,10 +95,9 @@ def met_numbers(artefact: Artefact) -> pd.DataFrame:
 
 def lines_by_configuration(rows: pd.DataFrame) -> list[str]:
     """Numbers met under each configuration of each paper, its tables and its curves apart, a sentence each."""
-    titles = {paper.name: paper.short for paper in papers()}
     words = {"code": "authors' code"}
     return [
-        f"{titles.get(n['paper'], n['paper'])}, {n['what']}, {words.get(n['configuration'], n['configuration'])}"
+        f"{paper_of(n['paper']).short}, {n['what']}, {words.get(n['configuration'], n['configuration'])}"
         f"{' (judges)' * n['judges']}: "
         f"{n['met']} of {n['compared']} met ({n['same']} the same within noise), {n['impossible']} impossible in "
         f"print, {n['explained']} met by another interpretation, {n['found']} by what was found afterwards, "
@@ -107,8 +107,6 @@ def lines_by_configuration(rows: pd.DataFrame) -> list[str]:
 
 
 class _PaperNumbers:
-    """Rows of one paper."""
-
     def __init__(self, paper: Paper, results: Results):
         self.paper, self.results = paper, results
         # each is read once
@@ -130,24 +128,21 @@ class _PaperNumbers:
 
     def configured(self, artefacts: Sequence[Artefact]) -> pd.DataFrame:
         """A row a published number and configuration that has one, judged by the first of its judge and the others."""
-        rows = []
+        parts = []
         for artefact in artefacts:
             if artefact.comparison is None or artefact.comparison.empty:
                 continue
             judge = self.paper.judge_of(artefact.leaf)
-            order = [judge, *(c for c in self.paper.configurations if c != judge), AS_RUN]
-            held: set[tuple] = set()
-            for configuration in order:
+            for configuration in [judge, *(c for c in self.paper.configurations if c != judge), AS_RUN]:
                 part = self._configured(artefact, configuration)
-                keys = [_key(row) for row in part.to_dict("records")]
-                known = part["ours"].notna()
-                judges = known & np.array([key not in held for key in keys], dtype=bool)
-                held |= {key for key, there in zip(keys, known, strict=True) if there}
-                kept = judges if configuration == AS_RUN else known | (configuration == judge)
-                rows.append(part.assign(judges=judges)[kept])
-        if not rows:
+                parts.append(part.assign(is_judge=configuration == judge))
+        if not parts:
             return pd.DataFrame(columns=[*COLUMNS, "note"])
-        table = pd.concat(rows, ignore_index=True)
+        table = pd.concat(parts, ignore_index=True)
+        known = table["ours"].notna()
+        judges = known & ~table.where(known).duplicated(NUMBER)
+        kept = judges.where(table["configuration"] == AS_RUN, known | table["is_judge"])
+        table = table.drop(columns="is_judge").assign(judges=judges)[kept].reset_index(drop=True)
         return table.assign(paper=self.paper.name, reading="", standing="", reason="", chance=np.nan)
 
     def _configured(self, artefact: Artefact, configuration: str) -> pd.DataFrame:
@@ -165,7 +160,7 @@ class _PaperNumbers:
             _order=[_preference(m, variants) for m in table["method"]],
         ).sort_values("_order", kind="stable").drop_duplicates(NUMBER)  # fmt: skip
         borrowed = np.array([_borrowed(m, variants) for m in table["selector"]], dtype=bool)
-        total = self._total(name)
+        tolerance = self._tolerance(name)
         scores = artefact.chosen
         count = {} if scores is None else scores.groupby(["dataset", "method"])["replication"].nunique().to_dict()
         places = zip(comparison.loc[table.index, "dataset"], table["selector"], strict=True)
@@ -173,18 +168,18 @@ class _PaperNumbers:
             ours=table["reproduced"].mask(borrowed),
             replications=[count.get(place, 0) for place in places],
             unit=self._unit(name),
-            tolerance=total.tolerance,
+            tolerance=tolerance.within,
         )
         cells = comparison.loc[table.index].to_dict("records")
         table = table.assign(cell=[cell_name(cell) if cell["method"] else "" for cell in cells])
         ours, published, se = (table[c].to_numpy(dtype=float) for c in ("ours", "published", "se"))
-        distance = distance_of(ours, published, total.relative)
-        met = met_class(ours, published, se, total.tolerance, total.relative)
+        distance = distance_of(ours, published, tolerance.relative)
+        met = met_class(ours, published, se, *tolerance)
         return table.assign(distance=distance, met=met)
 
-    def _total(self, artefact: str) -> Total:
+    def _tolerance(self, artefact: str) -> Tolerance:
         """Tolerance of an artefact's numbers; NaN where none is stated."""
-        return next((t for t in self.paper.totals if artefact in t.artefacts), Total("", (), np.nan, relative=True))
+        return self.paper.tolerances.get(artefact, Tolerance(np.nan, relative=True))
 
     def _unit(self, artefact: str) -> str:
         layout = self.paper.tables.get(artefact)
@@ -196,27 +191,25 @@ class _PaperNumbers:
 
     def _explained(self, table: pd.DataFrame) -> pd.DataFrame:
         """Standing, reason and chance of every number that a configuration does not meet."""
-        order = list(SUPPORT)
-        table = table.astype({"standing": object, "reason": object})
-        for place, row in table[table["met"] == DIFFERENT].iterrows():
-            total, judged = self._total(row["artefact"]), self._sample(row)
-            found = None
-            if judged:
-                others = [Interpretation(step.reading, step.support, sample) for step, sample in self._steps(row)
-                          if step.support not in ("tried", "refuted") and not _is_itself(step, row)]  # fmt: skip
-                others.sort(key=lambda one: order.index(one.support))
-                found = cause_of(row["published"], judged, others, total.tolerance, total.relative)
-            cell = row.to_dict() | {"experiment": row["artefact"]}
-            hints = "; ".join(filter(None, [row["note"], *(c.text for c in self.paper.causes if c.applies(cell))]))
-            if why := self._bound(row):
-                standing, reason = IMPOSSIBLE, why
-            elif found:
-                standing = FOUND if found.support == "found" else f"{MET_BY} {found.support}"
-                reason = found.reading
-            else:
-                standing, reason = (SUSPECTED, hints) if hints else (UNEXPLAINED, "")
-            table.loc[place, ["standing", "reason"]] = [standing, reason]
+        found = [self._why(row) if row["met"] == DIFFERENT else (row["standing"], row["reason"])
+                 for row in table.to_dict("records")]  # fmt: skip
+        table = table.assign(standing=[standing for standing, _ in found], reason=[reason for _, reason in found])
         return table.assign(chance=self._chances(table))
+
+    def _why(self, row: Mapping[str, Any]) -> tuple[str, str]:
+        """What stands behind a number that is not met, and the reason."""
+        if why := self._bound(row):
+            return IMPOSSIBLE, why
+        if judged := self._sample(row):
+            others = [Interpretation(step.reading, step.support, sample) for step, sample in self._steps(row)
+                      if step.support not in ("tried", "refuted") and not _is_itself(step, row)]  # fmt: skip
+            others.sort(key=lambda one: [*SUPPORT].index(one.support))
+            found = cause_of(row["published"], judged, others, *self._tolerance(row["artefact"]))
+            if found:
+                return FOUND if found.support == "found" else f"{MET_BY} {found.support}", found.reading
+        cell = {**row, "experiment": row["artefact"]}
+        hints = "; ".join(filter(None, [row["note"], *(c.text for c in self.paper.causes if c.applies(cell))]))
+        return (SUSPECTED, hints) if hints else (UNEXPLAINED, "")
 
     def _chances(self, table: pd.DataFrame) -> np.ndarray:
         """Chance with which each unexplained number would be met by what was found after the fact, if permuted."""
@@ -232,8 +225,7 @@ class _PaperNumbers:
         chance = np.full(len(table), np.nan)
         for column, rows in changed.items():
             places, published, ours, found = np.array(rows).T
-            total = self._total(column[3])
-            drawn = met_by_chance(published, ours, found, total.tolerance, total.relative)
+            drawn = met_by_chance(published, ours, found, *self._tolerance(column[3]))
             chance[places.astype(int)] = np.fmax(chance[places.astype(int)], drawn)
         return np.where(table["standing"].isin([FOUND, SUSPECTED, UNEXPLAINED]), chance, np.nan)
 
@@ -255,13 +247,13 @@ class _PaperNumbers:
 
     def _tried(self, row: dict[str, Any], step: Step, sample: Sample) -> dict[str, Any]:
         """The row of a number under one interpretation."""
-        total = self._total(row["artefact"])
+        tolerance = self._tolerance(row["artefact"])
         ours, se, published = (np.array([v], dtype=float) for v in (sample.mean(), sample.se, row["published"]))
         return row | {
             "configuration": TRIED, "reading": step.reading, "cell": "", "judges": False,
             "ours": ours[0], "se": se[0], "replications": len(sample.replications),
-            "distance": float(distance_of(ours, published, total.relative)[0]),
-            "met": str(met_class(ours, published, se, total.tolerance, total.relative)[0]),
+            "distance": float(distance_of(ours, published, tolerance.relative)[0]),
+            "met": str(met_class(ours, published, se, *tolerance)[0]),
             "standing": step.support, "reason": "", "chance": np.nan,
         }  # fmt: skip
 
@@ -282,7 +274,7 @@ class _PaperNumbers:
         """Scores behind a row of a configuration; None where they are not at hand."""
         if row["configuration"] == WITH_FOUND and row["reading"]:
             return None
-        relative = self._total(row["artefact"]).relative
+        relative = self._tolerance(row["artefact"]).relative
         return _find(self._scores(row["artefact"], (row["selector"],), "", relative, row["mask"]), row)
 
     @cached_property
@@ -290,12 +282,12 @@ class _PaperNumbers:
         """Interpretations with their steps, each with the samples of its cells."""
         found = []
         for candidates in self.paper.interpretations:
-            steps = []
+            steps, relative = [], self._tolerance(candidates.artefacts[0]).relative
             for step in candidates.steps:
                 cells: dict[tuple, Sample] = {}
                 for name in (step.experiment,) if step.experiment else candidates.artefacts:
                     methods = tuple(step.method.split(" or "))
-                    cells |= self._scores(name, methods, step.panel, candidates.relative, step.mask or candidates.mask,
+                    cells |= self._scores(name, methods, step.panel, relative, step.mask or candidates.mask,
                                           candidates.mask, step.budget, candidates.artefacts)  # fmt: skip
                 steps.append((step, cells))
             found.append((candidates, steps))
@@ -325,10 +317,8 @@ class _PaperNumbers:
                 continue
             sample = Sample(numbers[there], values[there], None if reference is None else reference[there])
             axes = _place(epsilon * budget), _place(x)
-            for where in (place, "*"):
-                for data in (bare_name(dataset), ""):
-                    for masked in (shown or bare_name(by), ""):
-                        found.setdefault((where, data, masked, *axes), sample)
+            for key in itertools.product((place, "*"), (bare_name(dataset), ""), (shown or bare_name(by), "")):
+                found.setdefault((*key, *axes), sample)
         return found
 
     def _read_chosen(self, name: str) -> pd.DataFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from lpbench.analysis import write_csv
@@ -34,19 +35,17 @@ def changes(first: Path, second: Path) -> tuple[pd.DataFrame, str]:
     """Checks that both files judge and whose outcome differs (``_other``: the second file), and how many in words."""
     tables = [pd.read_csv(p, dtype=str, keep_default_na=False) for p in (first, second)]
     one, other = (t[t["judges"] != "false"] if "judges" in t else t for t in tables)
-    keys = [*KEYS, "configuration"]
-    both = one.set_index(keys).join(other.set_index(keys).add_suffix("_other"), how="inner")
-    judged = both[(both["ours_outcome"] != NO_VERDICT) & (both["ours_outcome_other"] != NO_VERDICT)]
-    differ = pd.concat([judged[c] != judged[f"{c}_other"] for c in OUTCOMES], axis=1).any(axis=1)
-    counted = judged[judged["counts"] == "true"].groupby(KEYS[:2], sort=False)
-    claims = counted[["ours_outcome", "ours_outcome_other"]].agg(weakest)
-    moved = int((claims["ours_outcome"].map(as_verdict) != claims["ours_outcome_other"].map(as_verdict)).sum())
+    both, ours = one.merge(other, on=[*KEYS, "configuration"], suffixes=("", "_other")), OUTCOMES[1]
+    judged = both[(both[[ours, f"{ours}_other"]] != NO_VERDICT).all(axis=1)]
+    differ = np.any([judged[c] != judged[f"{c}_other"] for c in OUTCOMES], axis=0)
+    claims = judged[judged["counts"] == "true"].groupby(KEYS[:2], sort=False)[[ours, f"{ours}_other"]].agg(weakest)
+    moved = (claims[ours].map(as_verdict) != claims[f"{ours}_other"].map(as_verdict)).sum()
     left = len(one) - len(judged)
     said = (
         f"{differ.sum()} of {len(judged)} checks have another outcome, {moved} of the {len(claims)} claims that have "
         "a verdict under both"
     )
-    return judged[differ].reset_index(), said + (f"; {left} checks were not judged under both seeds" if left else "")
+    return judged[differ], said + (f"; {left} checks were not judged under both seeds" if left else "")
 
 
 def changes_in_words(folder: Path) -> tuple[str, list[str], list[list[str]]] | None:

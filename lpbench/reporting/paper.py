@@ -23,7 +23,7 @@ from lpbench.experiments import catalogue
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import import_object
 from lpbench.paths import own_folders
-from lpbench.reporting.interpretations import Bound, Interpretations, Total
+from lpbench.reporting.interpretations import Bound, Interpretations, Tolerance
 from lpbench.reporting.plain_table import PlainTable
 
 
@@ -132,7 +132,7 @@ class Paper:
     #: Left out when published wins are counted: data sets whose printed numbers the bounds exclude, and methods
     #: that use no private row.
     uncounted: tuple[str, ...] = ()
-    totals: tuple[Total, ...] = ()  # numbers met, under one configuration for all of them
+    tolerances: Mapping[str, Tolerance] = field(default_factory=dict)  # experiment -> when its numbers are met
     #: Experiment that measures seconds -> function(data set, method) that counts what its claims are judged on.
     counted: Mapping[str, Callable[[str, str], float]] = field(default_factory=dict)
     #: Experiment -> function(experiment, folder, seed) that draws it and returns the files written.
@@ -210,7 +210,6 @@ def section_of(experiment: str) -> Page:
 
 
 def page_of(experiment: str) -> str:
-    """Return the name of an experiment's page."""
     return section_of(experiment).file
 
 

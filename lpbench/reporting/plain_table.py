@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class PlainTable:
-    """A table whose entries are texts."""
-
     legend: str  # what an entry says, shown above the table
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]

@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 from collections.abc import Container, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -42,8 +41,6 @@ _QUICK_TEXTS = pd.option_context("mode.string_storage", "python")
 
 @dataclass(frozen=True)
 class Report:
-    """A report that was written."""
-
     folder: Path
     names: list[str]  # experiments with results that it shows
     kept: list[str] = field(default_factory=list)  # experiments of which the committed report shows more
@@ -212,10 +209,8 @@ def _render_one(
         cards = by_name(registered_methods(experiment.methods))
         stamp, path = _stamp(code, scores, record, experiment, cards), place / _DRAWN
         is_computed = name in paper_of(name).drawings  # by methods and data sets, too
-        bits = None if is_computed else _bits_of_drawn(path, stamp)
-        if bits is not None:
-            summary = read_summary(place / _KEPT)
-        if bits is None or summary is None:
+        summary = None if is_computed or not _is_drawn(path, stamp) else read_summary(place / _KEPT)
+        if summary is None:
             # takes a second to import
             from lpbench.reporting.artefact import render_artefact
 
@@ -224,25 +219,21 @@ def _render_one(
             place.mkdir(parents=True, exist_ok=True)
             render_artefact(experiment, summary, cards, place, record["config"]["seed"])
             keep_summary(summary, place / _KEPT)
-            if name in {n for paper in papers() for n in paper.leaderboard}:
-                private = summary.table[summary.table["panel"] != NON_PRIVATE_PANEL]
-                for method, epsilon in private[["method", "epsilon"]].drop_duplicates().itertuples(index=False):
-                    if is_ranked(method):
-                        report_bits(method, epsilon)
-            found = [[method, epsilon, n] for (method, epsilon), n in export_bits().items() if method in cards]
-            write_text(json.dumps({"stamp": stamp, "files": _files(place), "bits": found}), path)
-        else:
-            import_bits(bits)
+            write_text(json.dumps({"stamp": stamp, "files": _files(place)}), path)
+        if name in {n for paper in papers() for n in paper.leaderboard}:
+            private = summary.table[summary.table["panel"] != NON_PRIVATE_PANEL]
+            for method, epsilon in private[["method", "epsilon"]].drop_duplicates().itertuples(index=False):
+                if is_ranked(method):
+                    report_bits(method, epsilon)
     return name, artefact.full if summary is None else summary, export_bits()
 
 
-def _bits_of_drawn(path: Path, stamp: str) -> dict[tuple[str, float], float] | None:
-    """Bits of reports that were found on the way; None where what stands there is not drawn from the same."""
-    with suppress(OSError, ValueError, LookupError):
-        known = json.loads(path.read_text(encoding="utf-8"))
-        if known["stamp"] == stamp and known["files"] == _files(path.parent):
-            return {(method, epsilon): bits for method, epsilon, bits in known["bits"]}
-    return None
+def _is_drawn(path: Path, stamp: str) -> bool:
+    """Whether what stands there is drawn from the same."""
+    try:
+        return bool(json.loads(path.read_text(encoding="utf-8")) == {"stamp": stamp, "files": _files(path.parent)})
+    except (OSError, ValueError):
+        return False
 
 
 def _files(folder: Path) -> dict[str, list[int]]:

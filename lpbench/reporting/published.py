@@ -24,7 +24,6 @@ DEFAULTS: dict[str, Any] = {
     "note": "",
 }
 COLUMNS = list(DEFAULTS)
-RANK_SUM_COLUMNS = ["mask", "method", "epsilon", "rank_sum", "wins"]
 
 
 def published_cells(experiment: str) -> pd.DataFrame:
@@ -49,7 +48,7 @@ def _cells(source: Path | Callable[[], pd.DataFrame]) -> pd.DataFrame:
 def published_rank_sums(experiment: str) -> pd.DataFrame:
     """Printed rank sums: columns mask, method, epsilon, rank_sum, wins (NaN where the paper has no such row)."""
     source = paper_of(experiment).rank_sums.get(experiment)
-    return pd.DataFrame(columns=RANK_SUM_COLUMNS) if source is None else source()
+    return pd.DataFrame(columns=["mask", "method", "epsilon", "rank_sum", "wins"]) if source is None else source()
 
 
 def wide_table(cells: pd.DataFrame) -> pd.DataFrame:

@@ -21,7 +21,7 @@ from lpbench.reporting.claims import TOO_FEW, decide_about, decide_all
 from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.evidence import Evidence
 from lpbench.reporting.number_table import lines_by_configuration, read_numbers, write_numbers
-from lpbench.reporting.paper import page_of, papers
+from lpbench.reporting.paper import page_of, paper_of, papers
 from lpbench.reporting.printed_names import in_print, method_title
 from lpbench.reporting.render import render
 
@@ -60,7 +60,7 @@ def write_report(
         "headline": found,
         "papers": _papers(decided, entries, "index.html" if alone else ""),
         "judged": judged,
-        "not_run": not_run_in_short(entries, missing),
+        "not_run": not_run(entries, missing)["not_run_in_short"],
         "files": sorted(p.name for p in folder.glob("*.csv")),
         # the machine is described on the checks page: this one is the same wherever it is written
         "environment": described({k: environment[k] for k in ("lpbench", "versions") if k in environment}),
@@ -104,17 +104,15 @@ def banner(claims: Sequence[Mapping]) -> str:
 
 def _papers(claims: Sequence[Mapping], entries: Sequence[ReportEntry], page: str) -> list[dict]:
     """Title, page (default: its own), claims by verdict and artefacts of every paper that has experiments."""
-    known = {p.name: p for p in papers()}
     found = []
-    for name in dict.fromkeys([*known, *(e.paper for e in entries)]):
-        mine = [e for e in entries if e.paper == name]
-        title, letter = (known[name].title, known[name].letter) if name in known else (name, name)
+    for name in dict.fromkeys([*(p.name for p in papers()), *(e.paper for e in entries)]):
+        mine, paper = [e for e in entries if e.paper == name], paper_of(name)
         if mine:
-            ours = [c for c in claims if c["paper"] == letter]
+            ours = [c for c in claims if c["paper"] == paper.letter]
             decided = {s: [c["claim"] for c in ours if c["ours"] == s] for s in (*OUTCOMES, NO_VERDICT)}
             found.append(
                 {
-                    "title": title,
+                    "title": paper.title,
                     "page": page or f"{page_of(mine[0].name)}.html",
                     "artefacts": mine,
                     "claims": {s: names for s, names in decided.items() if names},
@@ -124,42 +122,33 @@ def _papers(claims: Sequence[Mapping], entries: Sequence[ReportEntry], page: str
 
 
 def described(environment: Mapping) -> dict[str, str]:
-    """Describe each part of an environment in words."""
     return {
         key: ", ".join(f"{k} {v}" for k, v in value.items()) if isinstance(value, Mapping) else str(value)
         for key, value in environment.items()
     }
 
 
-def not_run_in_short(entries: Sequence[ReportEntry], missing: Sequence[tuple[str, str]]) -> list[str]:
-    """Say in a few words what has no number: data sets whose files are missing, methods that did not finish."""
-    known = dict.fromkeys(name for name, _ in missing)
-    other: dict[str, dict[str, None]] = {}
-    for entry in entries:
-        for row in entry.reasons().itertuples():
-            dataset = row.dataset.partition("[")[0]
-            if row.status == "skipped":
-                known[dataset] = None
-            elif dataset not in known:
-                cell = f"{method_title(row.method, catalogue.methods())} on {in_print(row.dataset)}"
-                other.setdefault(row.status, {})[cell] = None
-    lines = [f"data not at hand: {', '.join(known)}"] if known else []
-    return lines + [
-        f"{_STATUS.get(status, status)}: {', '.join(cells) if len(cells) <= NAMED else f'{len(cells)} cells'}"
-        for status, cells in other.items()
-    ]
-
-
 def not_run(entries: Sequence[ReportEntry], missing: Sequence[tuple[str, str]]) -> dict:
-    """Collect what has no number and why."""
-    known = {name for name, _ in missing}
+    """What has no number and why: data sets whose files are missing, methods that did not finish; and a few words."""
+    known = dict.fromkeys(name for name, _ in missing)
     cells: dict[tuple[str, str, str], dict[str, dict]] = {}
     for entry in entries:
         for row in entry.reasons().itertuples():
             if row.dataset.partition("[")[0] not in known:
                 found = cells.setdefault((row.status, row.reason, row.dataset), {"methods": {}, "experiments": {}})
                 found["methods"][row.method] = found["experiments"][entry.name] = None
-    return {
+    absent = dict.fromkeys([*known, *(d.partition("[")[0] for status, _, d in cells if status == "skipped")])
+    other: dict[str, dict[str, None]] = {}
+    for (status, _, dataset), found in cells.items():
+        if dataset.partition("[")[0] not in absent:
+            titles = (method_title(method, catalogue.methods()) for method in found["methods"])
+            other.setdefault(status, {}).update(dict.fromkeys(f"{title} on {in_print(dataset)}" for title in titles))
+    short = [f"data not at hand: {', '.join(absent)}"] if absent else []
+    short += [
+        f"{_STATUS.get(status, status)}: {', '.join(names) if len(names) <= NAMED else f'{len(names)} cells'}"
+        for status, names in other.items()
+    ]
+    whole = {
         "missing": [(name, " ".join(how.split())) for name, how in missing],
         "absent": [e.name for e in entries if not e.was_run],
         "cells": [
@@ -169,3 +158,4 @@ def not_run(entries: Sequence[ReportEntry], missing: Sequence[tuple[str, str]]) 
             for (status, reason, dataset), found in cells.items()
         ],
     }  # fmt: skip
+    return {"not_run": whole, "not_run_in_short": short}

@@ -95,7 +95,6 @@ def _with_errors(table: pd.DataFrame, artefact: Artefact) -> pd.DataFrame:
 def write_standings(
     artefacts: Iterable[Artefact], cards: Mapping[str, Method], folder: Path, submitted: Sequence[Submission] = ()
 ) -> None:
-    """Write :data:`FILE`."""
     table = standings_of(artefacts, cards, submitted)
     digits = dict.fromkeys(table.select_dtypes("floating"), DIGITS) | dict.fromkeys(NOISE, 3)
     numbers = {c: [float(f"{v:.{n}g}") for v in table[c]] for c, n in digits.items()}

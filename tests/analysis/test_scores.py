@@ -1,14 +1,9 @@
-import math
-
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from lpbench.analysis.scores import (
     POINT,
-    _is_sorted,
     canonical_params,
     check_scores,
     first_rows,
@@ -87,12 +82,3 @@ def test_no_last_bit_is_written(tmp_path):
 
 def test_format_value():
     assert [format_value(v) for v in (None, np.nan, True, np.float64(0.5), 3)] == ["", "", "true", "0.5", "3"]
-
-
-@given(st.lists(st.tuples(st.integers(0, 2), st.sampled_from([0.0, 1.0, math.nan]), st.integers(0, 2)), max_size=6))
-def test_rows_are_known_to_be_in_order(rows):
-    columns = [np.array([row[k] for row in rows], dtype=[int, float, int][k]) for k in range(3)]
-    frame = pd.DataFrame(dict(zip("abc", columns, strict=True)))
-    expected = frame.sort_values(list("abc"), kind="stable").index.tolist()
-    kept = [tuple(-1 if v != v else v for v in frame.iloc[k]) for k in expected]
-    assert _is_sorted(columns) == (kept == [tuple(-1 if v != v else v for v in row) for row in frame.to_numpy()])

@@ -24,7 +24,10 @@ AUDIT = {
     "envelope": 28,
     "bad": _NONE,
     "good": _NONE,
-    "methods": {"heads": ["method", "exact"], "rows": [["krr", "1 | 2"], ["krr[budget=halves]", "1"]]},
+    "methods": {
+        "heads": ["method", "model", "exact"],
+        "rows": [["krr", "ldp", "1 | 2"], ["krr[budget=halves]", "ldp", "1"]],
+    },
 }
 
 

@@ -22,13 +22,13 @@ from tests.reporting.store import put
 NAME, TRIED = "histoftree/table1", "histoftree/causes"
 PRINTED = published_cells(NAME).set_index(["dataset", "mask", "method"])["published"]
 CANDIDATES = Interpretations(
-    "KRR", (NAME,), "krr", 0.15,
+    "KRR", (NAME,), "krr",
     (
         Step("equal parts", "krr[variant=text]", "text"),
         Step("halves", "krr[variant=inferred]", "inferred"),
         Step("the whole budget", "krr[variant=per_attribute]", "refuted", TRIED, "per_attribute"),
     ),
-    "aligned", relative=True,
+    "aligned",
 )  # fmt: skip
 
 

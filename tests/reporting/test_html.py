@@ -183,7 +183,7 @@ def test_the_audit_is_a_page(pages):
     assert {"methods", "bad", "good", "released"} <= set(page.ids) and {"audit.md", "audit.csv", "index.html"} <= set(
         page.links
     )
-    assert "| KRR | 1 \\| 2 |" in (path.parent / "audit.md").read_text(encoding="utf-8")
+    assert "| KRR | whole record | 1 \\| 2 |" in (path.parent / "audit.md").read_text(encoding="utf-8")
 
 
 def test_a_cell_has_both_numbers_and_what_leads_to_its_setting(pages):

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +45,7 @@ def write_intervals(experiment: Experiment, folder: Path, seed: int) -> list[Pat
             for k in range(experiment.replications):
                 problem = make_problem(drawn.name, drawn.params, "aligned", {}, k, seed)
                 streams = Streams(seed).child("intervals", dataset=selector, replication=k)
-                runs.append(measured(problem, epsilon, streams)[0])
+                runs.append(measured(problem, epsilon, streams))
             n, found = len(problem.y_train), np.array(runs)
             cells = dict(zip(MEASURED, found.mean(axis=0), strict=True))
             error = found[:, 0].std(ddof=1) / math.sqrt(len(found))
@@ -59,34 +58,30 @@ def write_intervals(experiment: Experiment, folder: Path, seed: int) -> list[Pat
     return [path]
 
 
-def measured(
-    problem: Problem, epsilon: float, streams: Streams, levels: Sequence[float] = (COVERAGE,)
-) -> list[tuple[float, ...]]:
-    """Return, a level: coverage and mean width (of classes: size) on the test rows, private and exact."""
+def measured(problem: Problem, epsilon: float, streams: Streams) -> tuple[float, ...]:
+    """Return coverage and mean width (of classes: size) on the test rows, private and exact."""
     from lpbench.estimators.intervals.coverage import SCORES
 
     numbers = problem.y_range is not None
     kind = estimators.PrivateIntervals if numbers else estimators.PrivateSets
-    model: Any = kind(epsilon=epsilon, coverage=levels, random_state=streams).for_problem(problem)
+    model: Any = kind(epsilon=epsilon, coverage=(COVERAGE,), random_state=streams).for_problem(problem)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ClippingWarning)  # features are scaled by public rows where there are some
         model.fit(problem.X_train, problem.y_train, **problem.fit_arguments)
     here, score = model.calibrating_, SCORES["residual" if numbers else "class"]
-    found = []
-    for part, (level, curve) in zip(np.array_split(here, len(levels)), model.curves_.items(), strict=True):
-        scores = np.sort(score(model, problem.X_train[part], problem.y_train[part]))
-        rank = math.ceil(level * (scores.size + 1))
-        cells: list[float] = []
-        for threshold in (model.threshold(level), float(scores[rank - 1]) if rank <= scores.size else curve.reach):
-            answer = model.within(problem.X_test, threshold)
-            if numbers:
-                inside = (answer[:, 0] <= problem.y_test) & (problem.y_test <= answer[:, 1])
-                width = np.ptp(answer, axis=1)
-            else:
-                inside, width = answer[np.arange(len(answer)), problem.y_test], answer.sum(axis=1)
-            cells += [float(inside.mean()), float(width.mean())]
-        found.append(tuple(cells))
-    return found
+    scores = np.sort(score(model, problem.X_train[here], problem.y_train[here]))
+    rank = math.ceil(COVERAGE * (scores.size + 1))
+    exact = float(scores[rank - 1]) if rank <= scores.size else model.curves_[COVERAGE].reach
+    cells: list[float] = []
+    for threshold in (model.threshold(COVERAGE), exact):
+        answer = model.within(problem.X_test, threshold)
+        if numbers:
+            inside = (answer[:, 0] <= problem.y_test) & (problem.y_test <= answer[:, 1])
+            width = np.ptp(answer, axis=1)
+        else:
+            inside, width = answer[np.arange(len(answer)), problem.y_test], answer.sum(axis=1)
+        cells += [float(inside.mean()), float(width.mean())]
+    return tuple(cells)
 
 
 def read_intervals(folder: Path) -> list[PlainTable]:

@@ -1,7 +1,7 @@
 """HistOfTree (AISTATS 2025): private decision trees whose users protect different features; letter H."""
 
 from lpbench.papers.histoftree import claims_figures, claims_tables
-from lpbench.papers.histoftree.causes import BOUNDS, CAUSES, INTERPRETATIONS, TOTALS
+from lpbench.papers.histoftree.causes import BOUNDS, CAUSES, INTERPRETATIONS, TOLERANCES
 from lpbench.papers.histoftree.drawings import draw_masks
 from lpbench.papers.histoftree.errata import ERRATA
 from lpbench.papers.histoftree.published import COLUMNS, LAYOUTS, PUBLISHED, RANK_SUMS
@@ -33,6 +33,6 @@ PAPER = Paper(
     interpretations=INTERPRETATIONS,
     bounds=BOUNDS,
     uncounted=("building",),
-    totals=TOTALS,
+    tolerances=TOLERANCES,
     drawings={"histoftree/figure1": draw_masks},
 )

@@ -8,14 +8,12 @@ import pandas as pd
 
 from lpbench.experiments.results import Results
 from lpbench.papers.histoftree.published import TABLES
-from lpbench.reporting.interpretations import Bound, Interpretations, Step, Total
+from lpbench.reporting.interpretations import Bound, Interpretations, Step, Tolerance
 from lpbench.reporting.paper import Cause
 from lpbench.reporting.published import published_cells
 
 ARTEFACTS = tuple(TABLES)
 TRIED = "histoftree/causes"
-#: Relative distance within which a cell of the tables counts as met.
-CELL_WITHIN = 0.15
 NAMES = {"max_edge": "max-edge", "cart": "CART"}
 MASKS = {"aligned": "aligned", "personalized": "personalised"}
 #: Data sets on which a single cell already gives a millionth of the printed error.
@@ -38,15 +36,13 @@ CAUSES = (
 
 def _candidates(mask: str, method: str, what: str, *steps: Step, unexplained: str = "") -> Interpretations:
     words = f"{what}, {MASKS[mask]} masks, Tables 1-3"
-    return Interpretations(words, ARTEFACTS, method, CELL_WITHIN, steps, mask, relative=True, unexplained=unexplained)
+    return Interpretations(words, ARTEFACTS, method, steps, mask, unexplained)
 
 
-IMPORTANCE = "the features in the order of a forest's importance, not of the manifest's sensitivity"
-
-
-def _by_importance(method: str, reading: str = IMPORTANCE) -> Step:
+def _by_importance(method: str, reading: str = "") -> Step:
     """A step on the nine sets whose features were put in the order of importance."""
-    return Step(reading, method, "found", TRIED, "importance")
+    order = "the features in the order of a forest's importance, not of the manifest's sensitivity"
+    return Step(reading or order, method, "found", TRIED, "importance")
 
 
 def _interpretations() -> Iterator[Interpretations]:
@@ -158,4 +154,4 @@ BOUNDS = (
     Bound("Tables 1-3, Hist", "t = 1 is in the grid that the paper states, and predicts a privatised mean",
           one_cell_is_in_the_grid, tuple({"dataset": name, "method": "hist"} for name in IMPOSSIBLE)),
 )  # fmt: skip
-TOTALS = (Total("cells of Tables 1-3", ARTEFACTS, CELL_WITHIN, relative=True),)
+TOLERANCES = dict.fromkeys(ARTEFACTS, Tolerance(0.15, relative=True))

@@ -37,7 +37,6 @@ def cells(experiment: str) -> pd.DataFrame:
 
 
 def rank_sums(experiment: str) -> pd.DataFrame:
-    """Printed rank sums of a table."""
     return rank_sums_of("H", _rows("histoftree_ranksums.csv", experiment))
 
 
@@ -46,9 +45,10 @@ def _rows(file: str, experiment: str) -> pd.DataFrame:
     return rows[rows["table"] == str(TABLES[experiment][0])]
 
 
-def layout(epsilon: float) -> TableLayout:
-    """Layout of the table of a budget."""
-    return TableLayout(
+PUBLISHED = {name: partial(cells, name) for name in TABLES}
+RANK_SUMS = {name: partial(rank_sums, name) for name in TABLES}
+LAYOUTS = {
+    name: TableLayout(
         columns=COLUMNS,
         rows=printed_rows("H"),
         epsilons=(epsilon,),
@@ -56,8 +56,5 @@ def layout(epsilon: float) -> TableLayout:
         value="ratio",
         style="three_digits",
     )
-
-
-PUBLISHED = {name: partial(cells, name) for name in TABLES}
-RANK_SUMS = {name: partial(rank_sums, name) for name in TABLES}
-LAYOUTS = {name: layout(epsilon) for name, (_, epsilon) in TABLES.items()}
+    for name, (_, epsilon) in TABLES.items()
+}

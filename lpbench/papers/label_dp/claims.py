@@ -52,11 +52,11 @@ def budgets(results: Evidence, panel: str, base: str) -> list[float]:
     return sorted({line.epsilon for line in results.curves(NAME, base, panel=panel)})
 
 
-def exponents(name: str, *terms: tuple[float, Curve], silent: str = "") -> Instance:
+def exponents(name: str, *terms: tuple[float, Curve]) -> Instance:
     """A weighted sum of exponents."""
     weights = np.concatenate([factor * line.decay for factor, line in terms])
     cells = join([line.cells() for _, line in terms])
-    return Instance(name, cells, "log_linear", {"weights": weights.tolist()}, silent)
+    return Instance(name, cells, "log_linear", {"weights": weights.tolist()})
 
 
 @checks("Z1", "exponents", above())

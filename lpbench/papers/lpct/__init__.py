@@ -1,7 +1,7 @@
 """LPCT (JMLR 2024): locally private classification trees with public data; letter L."""
 
 from lpbench.papers.lpct import claims_figures, claims_tables
-from lpbench.papers.lpct.causes import BOUNDS, CAUSES, INTERPRETATIONS, TOTALS
+from lpbench.papers.lpct.causes import BOUNDS, CAUSES, INTERPRETATIONS, TOLERANCES
 from lpbench.papers.lpct.deviations import DEVIATIONS, REPOSITORY
 from lpbench.papers.lpct.drawings import (
     draw_contours,
@@ -11,8 +11,8 @@ from lpbench.papers.lpct.drawings import (
     draw_two_partitions,
 )
 from lpbench.papers.lpct.errata import ERRATA
-from lpbench.papers.lpct.published import LAYOUTS, PUBLISHED, rank_sums, read_sizes, write_facts
-from lpbench.papers.published_files import stated_claims
+from lpbench.papers.lpct.published import LAYOUTS, PUBLISHED, read_sizes, write_facts
+from lpbench.papers.published_files import rank_sums_of, read, stated_claims
 from lpbench.reporting.paper import Paper
 
 PAPER = Paper(
@@ -36,7 +36,7 @@ PAPER = Paper(
     repository=REPOSITORY,
     deviations=DEVIATIONS,
     published=PUBLISHED,
-    rank_sums={"lpct/table2": rank_sums},
+    rank_sums={"lpct/table2": lambda: rank_sums_of("L", read("lpct_ranksums.csv"))},
     tables=LAYOUTS,
     rule="bold",
     uncounted=("ct_q",),
@@ -49,7 +49,7 @@ PAPER = Paper(
     causes=CAUSES,
     interpretations=INTERPRETATIONS,
     bounds=BOUNDS,
-    totals=TOTALS,
+    tolerances=TOLERANCES,
     counted={"lpct/table3": claims_tables.counted_work},
     drawings={
         "lpct/figure1": draw_partition,

@@ -9,13 +9,13 @@ import numpy as np
 from lpbench.errors import NotRunError
 from lpbench.experiments.results import Results
 from lpbench.papers.lpct.published import FIGURES
-from lpbench.reporting.interpretations import Bound, Interpretations, Step, Total
+from lpbench.reporting.interpretations import Bound, Interpretations, Step, Tolerance
 from lpbench.reporting.paper import Cause
 from lpbench.reporting.published import published_cells
 
 TABLE, TRIED, TRIED_TABLE = "lpct/table2", "lpct/causes", "lpct/causes_tables"
-#: Distance within which an accuracy of the table, and a point of a curve, count as met.
-CELL_WITHIN, POINT_WITHIN = 0.02, 0.015
+#: Distance within which an accuracy of the table counts as met.
+CELL_WITHIN = 0.02
 #: Private users of figure 7, public rows of its panels.
 N_PRIVATE, N_PUBLIC = 10_000, 100
 
@@ -71,7 +71,7 @@ def _tables() -> Iterator[Interpretations]:
         if base == "lpdt":
             steps.append(Step("CART in place of max-edge", "lpdt[rule=cart]", "tried"))
         unexplained = "what the released code gives on employ, employee and landcover" if "prune" in base else ""
-        yield Interpretations(f"{words}, Table 2", (TABLE,), base, CELL_WITHIN, tuple(steps), unexplained=unexplained)
+        yield Interpretations(f"{words}, Table 2", (TABLE,), base, tuple(steps), unexplained=unexplained)
     for words, base, text, code, unexplained in (
         ("PGLM", "pglm", "a private release of moments", "rows as they are, classes 0 and 1 cut at 1/2, its noise",
          "the column of ε = 0.5 is printed at ε = 2 again"),
@@ -82,13 +82,13 @@ def _tables() -> Iterator[Interpretations]:
             Step(f"the text: {text}", base, "text"),
             Step(f"the authors' code: {code}", f"{base}[variant=released]", "code"),
         ]
-        yield Interpretations(f"{words}, Table 2", (TABLE,), base, CELL_WITHIN, tuple(steps), unexplained=unexplained)
+        yield Interpretations(f"{words}, Table 2", (TABLE,), base, tuple(steps), unexplained=unexplained)
 
 
 def _figures() -> Iterator[Interpretations]:
     curve, prune = "lpct_max_edge", "lpct_prune_max_edge"
     yield Interpretations(
-        "LPCT against the depth, Figure 7(a)", ("lpct/figure7a",), curve, POINT_WITHIN,
+        "LPCT against the depth, Figure 7(a)", ("lpct/figure7a",), curve,
         (
             Step("the text: 50 public rows, a cell with one of them is a leaf", curve, "text", TRIED, "one_row_fifty"),
             Step("the authors' script: 100 public rows", curve, "code", TRIED, "one_row"),
@@ -96,7 +96,7 @@ def _figures() -> Iterator[Interpretations]:
         ),
     )  # fmt: skip
     yield Interpretations(
-        "LPCT-prune against the depth, Figure 7(b)", ("lpct/figure7b",), prune, POINT_WITHIN,
+        "LPCT-prune against the depth, Figure 7(b)", ("lpct/figure7b",), prune,
         (
             Step("the authors' 100 public rows; a cell with one public row is a leaf", prune, "code", TRIED, "one_row"),
             Step("and cells are cut as long as they hold a public row", prune, "code"),
@@ -110,14 +110,14 @@ def _figures() -> Iterator[Interpretations]:
             Step("the text: tighter constants, no flag", f"{prune}[variant=tight_no_flag]", "text"),
             Step("the authors' code", prune, "code"),
         ]
-        yield Interpretations(f"LPCT-prune, Figure {words}", (f"lpct/figure{name}",), prune, POINT_WITHIN, tuple(steps),
+        yield Interpretations(f"LPCT-prune, Figure {words}", (f"lpct/figure{name}",), prune, tuple(steps),
                      unexplained="LPCT-prune is not reproducible from what was released")  # fmt: skip
     for name, words in (("4a", "4(a)"), ("4b", "4(b)"), ("4c", "4(c)"), ("5a", "5(a)"), ("7c", "7(c)")):
         steps = [Step("the text", f"{curve}[variant=text]", "text"), Step("the authors' code", curve, "code")]
-        yield Interpretations(f"LPCT, Figure {words}", (f"lpct/figure{name}",), curve, POINT_WITHIN, tuple(steps))
+        yield Interpretations(f"LPCT, Figure {words}", (f"lpct/figure{name}",), curve, tuple(steps))
     random = "lpct_random"
     yield Interpretations(
-        "LPCT-R, Figure 9(b)", ("lpct/figure9",), random, POINT_WITHIN,
+        "LPCT-R, Figure 9(b)", ("lpct/figure9",), random,
         (
             Step("LPCT's own grid of 800 settings, the fair comparison", random, "silent"),
             Step("the authors' grid of 68 settings", f"{random}[min_samples_leaf=1]", "code"),
@@ -175,7 +175,4 @@ BOUNDS = (
     Bound("Table 2, CT-Q", "CT-Q reads public rows alone and draws nothing, and the authors' saved log has what is "
           "found here", printed_public_tree, ({"artefact": TABLE, "method": "ct_q"},)),
 )  # fmt: skip
-TOTALS = (
-    Total("points of Figures 4 to 10", FIGURES, POINT_WITHIN),
-    Total("cells of Table 2", (TABLE,), CELL_WITHIN),
-)
+TOLERANCES = dict.fromkeys(FIGURES, Tolerance(0.015)) | {TABLE: Tolerance(CELL_WITHIN)}

@@ -13,7 +13,7 @@ import pandas as pd
 from lpbench.analysis import read_csv, write_csv
 from lpbench.datasets import describe
 from lpbench.experiments.experiment import Experiment
-from lpbench.papers.published_files import names, printed_rows, rank_sums_of, read, steps, table_cells, with_notes
+from lpbench.papers.published_files import names, printed_rows, read, steps, table_cells, with_notes
 from lpbench.reporting.comparison import COMPARISON_COLUMNS
 from lpbench.reporting.paper import TableLayout
 from lpbench.reporting.plain_table import PlainTable
@@ -37,14 +37,10 @@ BUDGETS = {"figure8b": 0.5, "figure8c": 8.0, "figure10a": 8.0, "figure10b": 1000
 
 def sizes() -> pd.DataFrame:
     """Published sizes of the data sets (table 1): the panel says which."""
-    rows = read("lpct_table1.csv")
-    datasets = names("dataset", "L")
-    parts = [
-        pd.DataFrame({"panel": size, "dataset": [datasets[d, ""] for d in rows["dataset"]], "mask": "", "method": "",
-                      "epsilon": np.nan, "x": np.nan, "published": rows[size].astype(float).tolist(), "starred": False})
-        for size in ("n_private", "n_public", "n_features")
-    ]  # fmt: skip
-    return with_notes("lpct/table1", pd.concat(parts, ignore_index=True))
+    rows, datasets = read("lpct_table1.csv"), names("dataset", "L")
+    cells = rows.melt("dataset", [*FACTS], "panel", "published").astype({"published": float})
+    named = [datasets[d, ""] for d in cells["dataset"]]
+    return with_notes("lpct/table1", cells.assign(dataset=named, mask="", method=""))
 
 
 def accuracies() -> pd.DataFrame:
@@ -106,11 +102,6 @@ def _panel(panel: str, rows: pd.DataFrame) -> pd.DataFrame:
             "starred": False,
         }
     )
-
-
-def rank_sums() -> pd.DataFrame:
-    """Printed rank sums of table 2."""
-    return rank_sums_of("L", read("lpct_ranksums.csv"))
 
 
 PUBLISHED: dict[str, Callable[[], pd.DataFrame]] = {

@@ -22,10 +22,7 @@ from lpbench.reporting.printed_names import CHOSEN, dataset_title, in_words, met
 def draw_budgets(
     parts: Sequence[Part], folder: Path, name: str, selection: str, cards: Mapping[str, Method]
 ) -> list[Path]:
-    """Draw a file for each panel and mask that was run at two budgets or more.
-
-    Constants and references without privacy are grey; of many methods the best by mean rank are drawn.
-    """
+    """Draw a file for each panel and mask that was run at two budgets or more, of many methods the best."""
     sets: dict[tuple[str, str], list[Part]] = {}
     for part in sorted(parts, key=lambda p: p.epsilon):
         if not math.isnan(part.epsilon):

@@ -24,13 +24,10 @@ from lpbench.selectors import format_selector, parse_selector
 
 #: Half-width of the bands in standard errors.
 BAND = 2.0
-#: Errors whose logarithms spread over more than this are drawn on a logarithmic axis.
-LOG_FROM = 1.5
 #: Panels side by side before a new row starts.
 _COLUMNS = 3
 #: Look of a curve read off the paper's drawing: dotted, with hollow markers.
 _UNDER: dict[str, Any] = {"linestyle": (0, (1, 1.5)), "markerfacecolor": "white", "markeredgewidth": 0.9}
-_LOG_AXES = {"public_weight", "classes"}
 _AXIS_NAMES = {
     "epsilon": "privacy budget ε",
     "n": "sample size n",
@@ -43,8 +40,6 @@ _AXIS_NAMES = {
     "private_fraction": "fraction of the private data",
 }
 _METRIC_NAMES = {"mse": "mean squared error", "excess_risk": "excess risk", "accuracy": "accuracy (%)"}
-#: Accuracies are drawn in per cent, as tables and pages print them.
-_SCALES = {"accuracy": 100.0}
 
 
 def draw_lines(
@@ -80,7 +75,8 @@ def draw_panels(
     under: Sequence[Curve] = (),  # of print
 ) -> list[Path]:
     """Draw curves in panels, with one legend below all of them."""
-    paper, scale = style.printed_width(), _SCALES.get(metric, 1.0)
+    # accuracies are drawn in per cent, as tables and pages print them
+    paper, scale = style.printed_width(), 100.0 if metric == "accuracy" else 1.0
     columns = min(len(panels), most)
     rows = -(-len(panels) // columns)
     # one panel is as wide as a small screen; the legend begins at the left, where such a screen shows it
@@ -178,7 +174,8 @@ def _panel(
         ax.plot(x, curve.mean, zorder=3, **look(curve))
     _x_axis(ax, axis, places, position, metric)
     values, error = np.concatenate([c.mean for c in found]), metric in ("mse", "seconds")
-    if metric == "excess_risk" or (error and values.min() > 0 and np.ptp(np.log(values)) > LOG_FROM):
+    # errors far apart are drawn on a logarithmic axis
+    if metric == "excess_risk" or (error and values.min() > 0 and np.ptp(np.log(values)) > 1.5):
         style.log_scale(ax)
 
 
@@ -203,7 +200,7 @@ def _x_axis(ax: style.Axes, axis: str, places: np.ndarray, position: Mapping, me
             middle = (position[private.max()] + position[beyond.min()]) / 2
             ax.axvline(middle, color=style.GREY, linestyle=":", linewidth=0.8)
         return
-    if name in _LOG_AXES or metric == "excess_risk":
+    if name in ("public_weight", "classes") or metric == "excess_risk":
         ax.set_xscale("log")
         if len(places) <= 8:
             ax.set_xticks(places)

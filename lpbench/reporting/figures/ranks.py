@@ -23,8 +23,6 @@ from lpbench.selectors import parse_selector
 #: Height of a line of names, what title and axis of a row of panels take, and width of a panel, in inches.
 _LINE, _AROUND, _PANEL = 0.165, 0.85, 2.2
 _WIDTH = 8.4
-#: With more data sets and methods than that, scores against the budget are left to the explorer.
-_MANY = 5
 #: Fewer methods say nothing in a diagram of average ranks.
 LEAST_METHODS = 3
 #: Ends of the names of the standard plots, in the order in which a page shows them.
@@ -116,10 +114,10 @@ def _panel(
 def draw_standard(
     experiment: Experiment, summary: Summary, cards: Mapping[str, Method], folder: Path, stem: str, selection: str
 ) -> list[Path]:
-    """Draw ``<stem>_ranks.svg`` and ``_budgets``; many methods on many data sets are left to the explorer."""
+    """Draw ``<stem>_ranks.svg`` and ``_budgets``; more than five of data sets and methods are left to the explorer."""
     found = parts(summary, selection)
     written = draw_ranks(found, folder, stem + RANKS, selection, experiment, cards)
     sets, methods = ({name for part in found for name in getattr(part.means, axis)} for axis in ("index", "columns"))
-    if min(len(sets), len(methods)) <= _MANY:
+    if min(len(sets), len(methods)) <= 5:
         written += draw_budgets(found, folder, stem + BUDGETS, selection, cards)
     return written

@@ -32,8 +32,6 @@ LINES = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1)))
 GREY = "#7F7F7F"
 #: Colour of methods that no paper has, distinguished by their markers.
 OWN = "#882255"
-#: Budgets at the ends of the scale of their colours; beyond it nothing is private any more, and black.
-_BUDGETS = (0.25, 16.0)
 PRIVATE, PUBLIC, SELECTED = "#0072B2", "#F0F0F0", "#E69F00"
 
 _RC = {
@@ -74,8 +72,6 @@ _PRINTED_RC = {
 }
 #: Inches of a column and of a page's text, as conferences have them.
 WIDTHS = {"column": 3.25, "text": 6.75}
-#: Letters of a heading that fit on an inch.
-_LETTERS = 13
 _WIDTH: ContextVar[float | None] = ContextVar("width", default=None)
 #: Options of a file format. Date and program are left out, so that equal figures are equal files.
 _OPTIONS: dict[str, dict] = {
@@ -125,7 +121,7 @@ def budget_colours(budgets: Sequence[float], non_private: float) -> dict[float, 
     from matplotlib.colors import to_hex
 
     private = sorted(b for b in budgets if b < non_private)
-    low, high = _BUDGETS
+    low, high = 0.25, 16.0  # ends of the scale; from non_private on all is black
     if all(low <= b <= high for b in private):
         places = [math.log(b / low) / math.log(high / low) for b in private]
     else:
@@ -192,16 +188,13 @@ def finish(
 
 
 def heading(figure: Figure, text: str) -> None:
-    """Write a figure's heading at its left, in lines that the figure has room for."""
-    lines = (textwrap.fill(line, int(_LETTERS * figure.get_figwidth())) for line in text.splitlines())
+    """Write a figure's heading at its left, in lines that the figure has room for: 13 letters an inch."""
+    lines = (textwrap.fill(line, int(13 * figure.get_figwidth())) for line in text.splitlines())
     figure.suptitle("\n".join(lines), fontsize=9, x=0.02, ha="left")
 
 
 def save(figure: Figure, folder: Path, name: str) -> list[Path]:
-    """Write ``name.svg`` without dates, atomically; closes the figure.
-
-    For a paper (:func:`printed`) the formats are PDF and PNG.
-    """
+    """Write ``name.svg`` (for a paper PDF and PNG) without dates, atomically; closes the figure."""
     formats = ("svg",) if printed_width() is None else ("pdf", "png")
     _settle(figure)
     written = []

@@ -26,7 +26,6 @@ NOT_APPLICABLE = "does not apply"
 #: Verdicts on a library's randomizer that keeps its claim and that does not, and how a note begins that says what its
 #: claim is not about.
 WITHIN, EXCEEDS, NOT_COVERED = "within", "exceeds", "the claim rests on"
-_RELEASED = ("where", "commit", "what the file does", "privacy loss", "rebuilt as")
 
 
 def write_audit(found: Mapping, folder: Path) -> None:
@@ -59,7 +58,7 @@ def audit_page(folder: Path) -> dict:
         "verdict": verdict,
         "leaks": _leaks(released, tables["libraries"]),
         "released": released,
-        "released_heads": _RELEASED,
+        "released_heads": ("where", "commit", "what the file does", "privacy loss", "rebuilt as"),
         "further": tables,
         "audited_libraries": len(rows),
         "files": [n for n in ("audit.md", FILE, "audit.csv", *FURTHER.values()) if (folder / n).is_file()],
@@ -122,8 +121,6 @@ def _in_words(table: Mapping) -> dict:
     for title, (name, *cells) in zip(titles, table["rows"], strict=True):
         card = card_of(name, cards) if titles.count(title) > 1 else None
         rows.append([f"{title}, {card.task}" if card else title, *cells])
-    if "model" not in table["heads"]:
-        return {"heads": table["heads"], "rows": rows}
     k = table["heads"].index("model")
     heads = [*table["heads"][:k], "protects", *table["heads"][k + 1 :]]
     models = [row[k].partition(",") for row in rows]

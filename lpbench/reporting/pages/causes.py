@@ -90,7 +90,10 @@ def _printed(row: dict[str, Any]) -> str:
 
 def causes_of(paper: Paper, numbers: pd.DataFrame, results: Results) -> dict[str, Any] | None:
     """Why a paper's numbers differ: counts, interpretations that were tried, bounds; None without anything to show."""
-    rows, evidence = numbers[numbers["paper"] == paper.name], bounds(paper, results)
+    rows, evidence = numbers[numbers["paper"] == paper.name], []
+    for bound in paper.bounds:
+        with suppress(NotRunError):
+            evidence.append({"where": bound.where, "why": bound.why, "evidence": bound.compute(results)})
     if judged_numbers(rows).empty and not evidence:
         return None
     tried = {(s.reading, s.method.partition("[")[2]) for i in paper.interpretations for s in i.steps[1:]}
@@ -100,15 +103,6 @@ def causes_of(paper: Paper, numbers: pd.DataFrame, results: Results) -> dict[str
               for n in by_configuration(rows)]  # fmt: skip
     said = in_words(judged_numbers(rows))
     return {"said": said, "tried": len(tried), "totals": totals, "bounds": evidence, "interpretations": shown}
-
-
-def bounds(paper: Paper, results: Results) -> list[dict[str, str]]:
-    """Evidence of a paper's bounds that can be computed."""
-    found = []
-    for bound in paper.bounds:
-        with suppress(NotRunError):
-            found.append({"where": bound.where, "why": bound.why, "evidence": bound.compute(results)})
-    return found
 
 
 def steps_of(candidates: Interpretations, rows: pd.DataFrame) -> dict[str, Any] | None:
@@ -125,14 +119,14 @@ def steps_of(candidates: Interpretations, rows: pd.DataFrame) -> dict[str, Any] 
     if not parts:
         return None
     shared = [k for k in next(iter(parts.values())).index if all(k in part.index for part in parts.values())]
-    steps = []
+    steps, unit = [], "%" if mine["unit"].iloc[0] == "ratio" else "pp"
     for step, part in parts.items():
-        part, unit = part.loc[shared], "%" if candidates.relative else "pp"
+        part = part.loc[shared]
         apart, met = part["distance"], part["met"].isin([SAME, NEAR])
         steps.append({
             "reading": step.reading, "support": SUPPORT[step.support], "cells": len(part), "met": int(met.sum()),
             "adopted": step.support not in ("found", "tried", "refuted"), "within": per_cent(met.mean()),
             "median": f"{100 * apart.median():+.1f} {unit}", "size": f"{100 * apart.abs().median():.1f} {unit}",
         })  # fmt: skip
-    tolerance = f"{100 * candidates.tolerance:g} {'%' if candidates.relative else 'pp'}"
+    tolerance = f"{100 * mine['tolerance'].iloc[0]:g} {unit}"
     return {"what": candidates.what, "steps": steps, "unexplained": candidates.unexplained, "tolerance": tolerance}

@@ -37,8 +37,6 @@ LIBRARIES = ("vega.min.js", "vega-lite.min.js", "vega-embed.min.js")
 #: Shares of the replications below the numbers that stand for their distribution, and how many it takes.
 QUANTILES = tuple(np.linspace(0, 1, 11))
 LEAST = 5
-#: How many of a table's methods are ticked at first, beside the one it is about and the constant.
-BEST = 5
 _TEXTS = ("panel", "dataset", "mask", "method", "selection", "params")
 COLUMNS = (*_TEXTS, "epsilon", "x", "published", "mean", "se", "n", "quantiles")
 KEYS = ["panel", "dataset", "mask", "method", "epsilon", "x", "selection"]
@@ -107,12 +105,12 @@ def data_of(entry: ReportEntry, cards: Mapping[str, Method], numbers: pd.DataFra
 
 
 def _first(table: pd.DataFrame, compared: str) -> list[str]:
-    """Methods that a table's plot shows first: the one it is about, the best by mean rank, the constant."""
+    """Methods that a table's plot shows first: the one it is about, the best five by mean rank, the constant."""
     ranked = table[table["method"].map(is_ranked)]
     cost = costs(ranked["mean"], str(table["metric"].iloc[0]))
     among = ["panel", "dataset", "mask", "epsilon", "selection"]
     ranks = ranked.assign(cost=cost).groupby(among, dropna=False)["cost"].rank()
-    best = ranks.groupby(ranked["method"]).mean().sort_values(kind="stable").index[:BEST]
+    best = ranks.groupby(ranked["method"]).mean().sort_values(kind="stable").index[:5]
     constants = [m for m in ranked["method"].unique() if bare_name(m) in CONSTANTS]
     return list(dict.fromkeys([*([compared] if compared in set(table["method"]) else []), *best, *constants]))
 

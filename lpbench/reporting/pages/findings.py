@@ -25,8 +25,6 @@ STRONG = 1.0
 
 @dataclass(frozen=True)
 class PageFinding:
-    """One finding."""
-
     name: str  # also its anchor
     sentence: str
     chart: Intervals

@@ -46,8 +46,6 @@ FILTERS = {
     "protects": "Protects",
     "selection": "Selection",
 }
-#: What a user without test rows can have comes first; the other is oracle selection.
-COMPARED_SELECTIONS = ("fair", "oracle")
 #: Badge of the methods of the package, whose scores `lpbench verify bitwise` runs again.
 PACKAGE = "in the package"
 #: The rows of several data sets together: all, and those on which no choice was made.
@@ -85,7 +83,7 @@ def board(table: pd.DataFrame, cards: Mapping[str, Method], submitted: Sequence[
     cards = {**cards, **{one.name: one.method for one in sent.values()}}
     refuted = {m for m, words in badges.items() if words.startswith("refuted")}
     found = [pd.DataFrame(columns=COLUMNS)]
-    for selection in COMPARED_SELECTIONS:
+    for selection in ("fair", "oracle"):  # what a user without test rows can have comes first
         shown = view(rows, selection).sort_values("order", kind="stable")
         shown = shown.drop_duplicates(["task", "mask", "epsilon", "dataset", "method"], keep="last")
         for _, part in shown.groupby(["task", "mask", "epsilon"]):

@@ -43,7 +43,7 @@ from lpbench.reporting.pages.units import links, picture, unit
 from lpbench.reporting.paper import Page, Paper, errata, page_of, paper_of, papers, section_of, trial_experiments
 from lpbench.reporting.printed_names import mask_name
 from lpbench.reporting.render import write_page
-from lpbench.reporting.report import banner, headline, in_order, not_run, not_run_in_short
+from lpbench.reporting.report import banner, headline, in_order, not_run
 from lpbench.reporting.standings import read_standings, write_standings
 
 #: Title of the page with the advice of all experiments.
@@ -84,8 +84,6 @@ def write_experiment_page(
 
 
 class Site:
-    """Content of all pages."""
-
     def __init__(
         self,
         entries: list[ReportEntry],
@@ -99,11 +97,11 @@ class Site:
         study: str = "",
     ):
         self.results, self.study, self.folder, self.stored = results, study, folder, stored
-        self.entries, self.missing, self.environment, self.cards = entries, missing, environment, cards
+        self.entries, self.environment, self.cards = entries, environment, cards
+        self.not_run, self.other_seed = not_run(entries, missing), changes_in_words(folder)
         self.audit = audit_page(folder) if (folder / AUDIT).is_file() else {}
         self.claims, self.numbers = shown_claims(report), read_numbers(report)
         self.errata = errata()
-        self.known = {p.name: p for p in papers()}
         self.papers = page_names(e.name for e in entries)
         self.one = bool(study) and len(self.papers) == 1  # whether the page of its experiments is its front page
         sent = [] if study else submissions()
@@ -118,17 +116,13 @@ class Site:
         self.findings = [] if study else findings(self.wins, self.lines, entries)
         self.choices = [] if study else choices([e.experiment for e in entries if e.was_run], table, cards)
 
-    def _paper(self, name: str) -> Paper:
-        return self.known.get(name, Paper(name, name))
-
     def _unit(self, entry: ReportEntry, constants: Mapping, table: pd.DataFrame) -> dict:
-        letter = self._paper(entry.paper).letter
+        letter = paper_of(entry.paper).letter
         claims, errata = ([row for row in rows if row["paper"] == letter] for rows in (self.claims, self.errata))
         mine = [t[t[key] == entry.name] for t, key in ((table, "experiment"), (self.numbers, "artefact"))]
         return unit(entry, self.cards, constants, mine[0], mine[1], claims, errata)
 
     def write(self) -> list[Path]:
-        """Write all pages."""
         boarded = len(self.lines) or BOARD in self.papers
         own = {p: "index.html" if self.one else f"{p}.html" for p in self.papers if p != BOARD}
         # pages of experiments that no paper has are reached from the leaderboard
@@ -162,16 +156,14 @@ class Site:
             groups = {k: [e for e in self.explored if e["paper"] == k] for k in (e["paper"] for e in self.explored)}
             content = {"title": "Explorer", "groups": groups, "libraries": LIBRARIES}
             contents.append(("explorer", "explorer.html", content))
-        told = about(self.folder, self.entries, self.environment, self.cards) | self._not_run()
-        told["other_seed"] = None if self.study else changes_in_words(self.folder)
-        contents.append(("about", "about.html", told))
+        told = about(self.folder, self.entries, self.environment, self.cards)
+        contents.append(("about", "about.html", told | self.not_run | {"other_seed": self.other_seed}))
         if not self.one:
             contents.append(("index", "index.html", self._index()))
         written = [self._write(name, file, shared | content) for name, file, content in contents]
         return written + self._write_claims(shared)
 
     def _shared(self, menu: Sequence[tuple[str, str]]) -> dict:
-        """Content of every page."""
         run = [e.record.get("environment", {}) for e in self.entries if e.record]
         commits = ", ".join(dict.fromkeys(found["commit"] for found in run if "commit" in found))
         made = {"version": self.environment.get("lpbench", ""), "commits": commits}
@@ -192,7 +184,7 @@ class Site:
 
     def _papers_on(self, page: str) -> list[Paper]:
         """Papers of whose experiments a page shows some."""
-        return [self._paper(name) for name in dict.fromkeys(e.paper for e in self.entries if page_of(e.name) == page)]
+        return [paper_of(name) for name in dict.fromkeys(e.paper for e in self.entries if page_of(e.name) == page)]
 
     def _is_in_menu(self, page: str) -> bool:
         return bool(self.study) or any(paper.full_title for paper in self._papers_on(page))
@@ -208,9 +200,8 @@ class Site:
         return write_page(f"{template}.html.j2", self.folder / file, **content, here=here)
 
     def _write_claims(self, shared: Mapping) -> list[Path]:
-        """Write a page a claim."""
-        by_letter = {p.letter: p for p in self.known.values()}
-        seeds = {row[0].partition(",")[0] for row in (changes_in_words(self.folder) or ("", [], []))[2]}
+        by_letter = {p.letter: p for p in papers()}
+        seeds = {row[0].partition(",")[0] for row in (self.other_seed or ("", [], []))[2]}
         written = []
         for c in self.claims:
             known = [e for e in self.entries if e.paper == by_letter[c["paper"]].name]
@@ -245,11 +236,11 @@ class Site:
             "compared": any(t[0][1]["compared"] for u in units for t in u["tables"]),
             "cells": any(u["tables"] for u in units),
             # of a study of one page, this is the place for it
-            **(self._not_run() if self.one else {"not_run": {}, "not_run_in_short": []}),
+            **(self.not_run if self.one else {"not_run": {}, "not_run_in_short": []}),
         }
 
     def _section(self, section: Page, mine: list[ReportEntry], early: bool) -> dict:
-        paper = self._paper(mine[0].paper)
+        paper = paper_of(mine[0].paper)
         # what a paper's main result is laid out as comes first, the rest in the section's order
         mine.sort(key=lambda e: (e.name not in paper.grids, [not e.name.startswith(s) for s in section.experiments]))
         shown = [self.units[e.name] | links(e, self.folder, self.stored) for e in mine if e.was_run]
@@ -281,14 +272,14 @@ class Site:
             "groups": groups,
             "causes": self.results and own and causes_of(paper, self.numbers, self.results),
             "won": f"{sum(r['wins_below'] for r in won)} of {sum(r['wins'] for r in won)}",
-            "wins": [_won(r) for r in won],
+            "wins": [
+                [label_of(r["artefact"]), mask_name(r["mask"]), f"{r['epsilon']:g}",
+                 *(f"{r[f'{kind}_below']} of {r[kind]}" for kind in ("wins", "proposed", "marks", "cells"))]
+                for r in won
+            ],
             "errata": [e for e in self.errata if own and e["paper"] == paper.letter and id(e) not in placed],
             "facts": paper.deviations if own else (),
-        }
-
-    def _not_run(self) -> dict:
-        given = self.entries, self.missing
-        return {"not_run": not_run(*given), "not_run_in_short": not_run_in_short(*given)}
+        }  # fmt: skip
 
     def _index(self) -> dict:
         judged, found = judged_numbers(self.numbers), headline([], self.entries, self.numbers)
@@ -300,7 +291,7 @@ class Site:
             "title": self.study or "Home",
             "study": self.study,
             "compared": f"{len(judged):,}",
-            "known_papers": sum(bool(p.claims) for p in self.known.values()),
+            "known_papers": sum(bool(p.claims) for p in papers()),
             "papers": rows,
             "total": [sum(v for v in column if v != "–") for column in zip(*(r["cells"] for r in rows), strict=True)],
             "findings": self.findings,
@@ -314,7 +305,7 @@ class Site:
             "deviating": _deviating(self.entries),
             "claims": self.claims,
             "apart": [c for c in self.claims if c["counted_apart"]],
-            "not_run_in_short": not_run_in_short(self.entries, self.missing),
+            "not_run_in_short": self.not_run["not_run_in_short"],
         }
 
     def _row(self, page: str) -> dict:
@@ -329,12 +320,6 @@ class Site:
         sentences = [said.count(outcome) for outcome in (HOLDS, UNDECIDED, FAILS, NO_VERDICT)]
         values = [*(numbers if some else "–" * len(numbers)), *(sentences if said else "–" * len(sentences))]
         return {"page": f"{page}.html", "name": self._short(page), "cells": values}
-
-
-def _won(row: Mapping) -> list[str]:
-    """A line of the table of published scores that are no better than the constant."""
-    counts = [f"{row[f'{kind}_below']} of {row[kind]}" for kind in ("wins", "proposed", "marks", "cells")]
-    return [label_of(row["artefact"]), mask_name(row["mask"]), f"{row['epsilon']:g}", *counts]
 
 
 def alone(experiment: str) -> str:

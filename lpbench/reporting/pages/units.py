@@ -20,8 +20,6 @@ from lpbench.reporting.pages.tables import shown_tables, under_configurations
 from lpbench.reporting.paper import paper_of
 from lpbench.reporting.printed_names import in_words, mask_name
 
-#: Pixels beyond which a picture is not shrunk to a small screen, and takes a row of its own.
-BROAD = 700
 _SIZE = re.compile(r'<svg[^>]*? width="([\d.]+)pt" height="([\d.]+)pt"')
 
 
@@ -107,7 +105,8 @@ def picture(path: Path, href: str, alt: str) -> dict:
     """Address, text alternative and size (known before the picture is there, so that the page does not jump)."""
     found = _SIZE.search(path.read_text(encoding="utf-8")[:2000])
     width, height = (round(float(v) * 4 / 3) for v in found.groups()) if found else (0, 0)
-    return {"href": href, "alt": alt, "width": width, "height": height, "broad": width > BROAD}
+    # beyond 700 pixels a picture is not shrunk to a small screen, and takes a row of its own
+    return {"href": href, "alt": alt, "width": width, "height": height, "broad": width > 700}
 
 
 def _selections(standings: pd.DataFrame, cards: Mapping[str, Method]) -> list[list[str]]:

@@ -35,8 +35,6 @@ class Cell:
 
 @dataclass(frozen=True)
 class Grid:
-    """A laid-out table, ready to be rendered."""
-
     layout: Layout
     cells: tuple[tuple[Cell, ...], ...]
     footer: tuple[tuple[str, tuple[str, ...]], ...]

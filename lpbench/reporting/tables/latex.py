@@ -9,10 +9,6 @@ from lpbench.reporting.printed_names import CHOSEN
 from lpbench.reporting.render import in_symbols
 from lpbench.reporting.tables.grid import OURS, Cell, Grid
 
-#: More methods than this stand below each other, the data sets beside each other.
-MOST_COLUMNS = 6
-HEAD = "% \\usepackage{booktabs}   % the only package that is needed\n"
-
 #: What LaTeX would read as a command, and symbols of titles. A title may be somebody else's.
 _ESCAPED = str.maketrans(
     {character: "\\" + character for character in "&%_#${}"}
@@ -32,8 +28,7 @@ def to_latex(
     ranks: bool = False,
     published: bool = False,
 ) -> str:
-    """Render tables as LaTeX."""
-    parts = [HEAD]
+    parts = ["% \\usepackage{booktabs}   % the only package that is needed\n"]
     for k, grid in enumerate(grids):
         note = (
             f"{'published / ' * published}mean ± standard error over {replications} replications; {CHOSEN[selection]}. "
@@ -61,12 +56,11 @@ def to_latex(
 
 
 def escape(text: str) -> str:
-    """Text for LaTeX."""
     return text.translate(_ESCAPED)
 
 
 def _body(grid: Grid, ranks: bool, published: bool) -> tuple[list[str], list[list[str]]]:
-    """Heads and rows; many methods stand below each other."""
+    """Heads and rows; more than six methods stand below each other, the data sets side by side."""
     methods = [escape(f"{c.group}: {c.label}" if c.group else c.label) for c in grid.layout.columns]
     datasets = [escape(label) for label, _ in grid.layout.datasets]
     cells = [[f"{c.published} / " * bool(published and c.published) + _cell(c) for c in row] for row in grid.cells]
@@ -74,7 +68,7 @@ def _body(grid: Grid, ranks: bool, published: bool) -> tuple[list[str], list[lis
         sums = next((line for name, line in grid.footer if name == OURS), None)
         if sums is not None and len(datasets) > 1:
             datasets, cells = [*datasets, "Rank sum"], [*cells, list(sums)]
-    if len(methods) > MOST_COLUMNS:
+    if len(methods) > 6:
         columns = [list(column) for column in zip(*cells, strict=True)]
         return datasets, [[name, *row] for name, row in zip(methods, columns, strict=True)]
     return methods, [[name, *row] for name, row in zip(datasets, cells, strict=True)]

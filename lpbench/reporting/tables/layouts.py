@@ -80,20 +80,16 @@ def _paper_columns(group, mask, paper_mask, methods, present, cards) -> list[Tab
 
 
 def _paper_rows(spec: TableLayout, table: pd.DataFrame) -> tuple[tuple[str, str], ...]:
-    """The paper's data sets in its order, then any other."""
+    """The paper's data sets in its order, its other names in brackets (``Red wine (RED)``), then those of ours."""
     present = sorted(set(table["dataset"]))
     rows = []
     for label, dataset in spec.rows:
         selectors = [s for s in present if parse_selector(s)[0] == dataset]
-        rows += [(_with_abbreviation(s, label), s) for s in selectors or [dataset]]
+        for selector in selectors or [dataset]:
+            title = dataset_title(selector)
+            rows.append((title if title.lower() == label.lower() else f"{title} ({label})", selector))
     known = {s for _, s in rows}
     return tuple(rows + [(dataset_title(s), s) for s in present if s not in known])
-
-
-def _with_abbreviation(dataset: str, label: str) -> str:
-    """Our name of a data set, the paper's in brackets where it is another: ``Red wine (RED)``."""
-    title = dataset_title(dataset)
-    return title if title.lower() == label.lower() else f"{title} ({label})"
 
 
 def _general(table: pd.DataFrame, cards: Mapping[str, Method], published: pd.DataFrame) -> list[Layout]:

@@ -21,7 +21,10 @@ _SHOWN = {
 
 
 def tables_of(artefact: Artefact) -> list[PlainTable]:
-    """Lay out what an artefact holds: its paper's own table, else its summary; empty without either."""
+    """Lay out what an artefact holds: its paper's own tables, else its summary; empty without either.
+
+    In a summary methods stand below each other; data sets, or the places of a figure's axis, side by side.
+    """
     paper = paper_of(artefact.name)
     own = paper.text_tables.get(artefact.name)
     if own and (found := own(artefact.folder)):
@@ -34,19 +37,15 @@ def tables_of(artefact: Artefact) -> list[PlainTable]:
             "writes it again"
         )
     layout = paper.tables.get(artefact.name)
-    return summary_tables(artefact.summary, paper.rule, "ratio" if layout and layout.value == "ratio" else "mean")
-
-
-def summary_tables(table: pd.DataFrame, rule: str = "star", value: str = "mean") -> list[PlainTable]:
-    """Lay out a summary: methods below each other; data sets, or the places of a figure's axis, side by side."""
-    table = table[table["selection"] == "oracle"].copy()
+    value = "ratio" if layout and layout.value == "ratio" else "mean"
+    table = artefact.summary[artefact.summary["selection"] == "oracle"].copy()
     if value == "ratio":
         table = table.assign(mean=table["ratio"], se=math.nan)
     table["entry"] = [
         "-" if pd.isna(r.mean) else f"{print_score(r.mean, r.se)}{'*' if r.marked else ''}"
         for r in table[["mean", "se", "marked"]].itertuples()
     ]
-    legend = f"{_SHOWN[value]} of the best grid point on the test rows (oracle); *: {RULE_WORDS[rule]}."
+    legend = f"{_SHOWN[value]} of the best grid point on the test rows (oracle); *: {RULE_WORDS[paper.rule]}."
     if table["x"].notna().any():
         table = table[table["x"].notna()]  # a curve without any number has no place on the axis
         rows = ["method"] if table["x"].equals(table["epsilon"]) else ["method", "epsilon"]
