@@ -54,14 +54,7 @@ class Result:
         return int(bool(self.problems or self.run.failed))
 
 
-def run_jobs(
-    jobs: Sequence[Job],
-    results_dir: Path,
-    runner: Runner | None = None,
-    *,
-    progress: bool = True,
-    tracked: bool = False,
-) -> Result:
+def run_jobs(jobs: Sequence[Job], results_dir: Path, runner: Runner | None = None, *, tracked: bool = False) -> Result:
     """Run jobs and write ``<results>/<folder of the job>/`` for each of them.
 
     A single cell without a result leaves no folder. What will be ``tracked`` has MLflow imported meanwhile.
@@ -71,7 +64,7 @@ def run_jobs(
     begin(jobs, store)
     if tracked and runner.backend != "serial" and not all(store.has(block.key) for block in plan.blocks):
         Thread(target=_import_tracking).start()
-    with Progress(progress) as bar:
+    with Progress() as bar:
         try:
             result = Result(run=_execute(jobs, plan, runner, store, bar), plan=plan)
         except KeyboardInterrupt:

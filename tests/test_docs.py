@@ -85,8 +85,9 @@ def printed_commands():
     found += [(line, "") for text in pages for line in re.findall(r"<code>(lpbench [^<]+)</code>", text)]
     lines = ((one or other).partition("  #")[0].partition(";")[0].strip() for one, other in found)
     lines = (re.sub(r"dataset=NAME (method='?(\w+))", _with_set, line) for line in lines)
+    # one budget a method, and of a sweep
+    lines = (re.sub(r"( epsilon=[^,\s]+),\S+", r"\1", line) for line in lines)
     lines = sorted({line for line in lines if line.count(" ") > 1 or "=" in line})
-    # one budget a method
     once = {re.sub(r" epsilon=\S+$", "", line): line for line in lines if not _READERS.search(line.partition(" ")[2])}
     return list(once.values())
 

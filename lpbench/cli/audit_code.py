@@ -136,7 +136,7 @@ def _audit_learner(
             print(canaries)
             violated |= canaries.epsilon > epsilon
             audit = "label inference"
-            guesses = inference_audit(make, epsilon, protects, seed=seed, stop=True)
+            guesses = inference_audit(make, epsilon, protects, seed=seed)
             print(guesses)
             violated |= guesses.epsilon > epsilon
     except CellTimeout:

@@ -64,7 +64,7 @@ OWN_KINDS = ("methods", "datasets", "experiments")
 #: Names of a kind that the first line prints.
 _SHOWN = 6
 #: Hydra's options; those of the second group take a value as the next argument.
-_HYDRA_FLAGS = ("--hydra-help", "--resolve", "--run", "-r", "--multirun", "-m", "--shell-completion", "-sc")
+_HYDRA_FLAGS = ("--hydra-help", "--resolve", "--run", "-r", "--multirun", "-m")
 _HYDRA_VALUES = (
     "--cfg", "-c", "--package", "-p", "--config-path", "-cp", "--config-name", "-cn", "--config-dir", "-cd",
     "--experimental-rerun", "--info", "-i",

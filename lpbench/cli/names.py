@@ -51,8 +51,6 @@ def plain_keys() -> list[str]:
 
 def check_names(argv: Sequence[str]) -> None:
     """Refuse unknown keys, data sets, masks, methods and experiments with the nearest known names."""
-    if {"-sc", "--shell-completion"} & set(argv):
-        return
     known = known_names()
     sweep = bool({"-m", "--multirun"} & set(argv))
     given: dict[str, list[str]] = {}

@@ -137,9 +137,9 @@ class Submission:
         return f"{self.badge}{done}, {last['when'][:10]}, lpbench {last['lpbench']} ({last['commit']})"
 
 
-def submissions(folder: Path = FOLDER) -> list[Submission]:
-    """All submissions of a folder, by name."""
-    return [Submission(path.parent) for path in sorted(Path(folder).glob(f"*/{ABOUT}"))]
+def submissions() -> list[Submission]:
+    """All committed submissions, by name."""
+    return [Submission(path.parent) for path in sorted(FOLDER.glob(f"*/{ABOUT}"))]
 
 
 def _mapping(path: Path) -> dict[str, Any]:

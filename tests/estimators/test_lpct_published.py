@@ -25,7 +25,7 @@ def test_published_curves_are_met(tmp_path):
     met at epsilon 1 and 2.
     """
     jobs = [job_of(bare_methods(registry.experiment(f"lpct/figure{name}"))) for name in ("4a", "5a", "7c")]
-    result = run_jobs(jobs, tmp_path, Runner(backend="serial"), progress=False)
+    result = run_jobs(jobs, tmp_path, Runner(backend="serial"))
     assert result.exit_code == 0
     rows = pd.concat(pd.read_csv(tmp_path / e.name / "comparison.csv") for e in jobs)
     assert len(rows) == 109

@@ -152,7 +152,7 @@ def test_registered_methods_run_as_cells(every, tmp_path):
     registered = catalogue.methods().values()
     methods = registered if every else {m.estimator: m for m in registered}.values()
     jobs = [job_from(replace(bases[m.task], method=m, epsilon=2.0)) for m in methods]
-    result = run_jobs(jobs, tmp_path, Runner(backend="serial"), progress=False)
+    result = run_jobs(jobs, tmp_path, Runner(backend="serial"))
     assert result.exit_code == 0 and len(result.written) == len(jobs)
     assert [job.folder for job in jobs if not Artefact(tmp_path / job.folder, "single").was_run] == []
 

@@ -13,7 +13,7 @@ from lpbench.audit.isolation import isolation
 from lpbench.audit.keeper import Places
 from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalogue
-from lpbench.experiments.submissions import FOLDER, MET, Submission, submissions
+from lpbench.experiments.submissions import MET, Submission, submissions
 from lpbench.paths import ROOT
 from lpbench.submission import verify
 from lpbench.submission.__main__ import CONTRACT
@@ -21,7 +21,7 @@ from lpbench.submission.apart import moved, scores_apart, worse_in_secret
 from lpbench.submission.blocks import own_sweep
 from lpbench.testing import regression_problem
 
-OURS = submissions(FOLDER)
+OURS = submissions()
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ from scipy.optimize import brentq
 from scipy.special import betaln, xlog1py, xlogy
 from scipy.stats import binom
 
-from lpbench.audit.empirical import clopper_pearson
 from lpbench.audit.learner.training import Maker, Protects, fitted, pairs, scores
 from lpbench.seeds import Streams
 
@@ -91,14 +90,13 @@ def one_run_epsilon(right: int, guesses: int, failure: float) -> float:
 
 
 def inference_audit(
-    make: Maker, epsilon: float, protects: Protects = "label", trainings: int = N_TRAININGS, seed: int = 0,
-    stop: bool = False,
-) -> LearnerBound:  # fmt: skip
-    """Bound a learner's loss from below by guessing one record's coin in many independent trainings.
+    make: Maker, epsilon: float, protects: Protects = "label", trainings: int = N_TRAININGS, seed: int = 0
+) -> LearnerBound:
+    """Bound a learner's loss from below by guessing one record's coin in many trainings, until epsilon is refuted.
 
     The sample is one target, far from 20 other records that are the same in every training. An epsilon-private
     learner lets a fair coin be guessed with probability e^epsilon / (e^epsilon + 1) at most; the share guessed right
-    is bounded by Clopper and Pearson's limit or, with ``stop``, by :func:`anytime_lower`.
+    is bounded by :func:`anytime_lower`.
     """
     streams = Streams(seed)
     others, labels = pairs(streams.generator("others"), N_OTHERS, protects)
@@ -114,12 +112,9 @@ def inference_audit(
         model = fitted(make(epsilon, int(streams.generator("training", number=n - 1).integers(2**31))), X, y)
         score = float(scores(model, target, answers)[0]) or toss.random() - 0.5
         right += bool((score > 0) == (coin == 1))
-        if stop:
-            bound = _loss(anytime_lower(right, n, FAILURE))
-            if bound > epsilon:
-                break
-    if not stop:
-        bound = _loss(float(clopper_pearson(right, n, FAILURE)[0]))
+        bound = _loss(anytime_lower(right, n, FAILURE))
+        if bound > epsilon:
+            break
     return LearnerBound("inference", bound, right, n)
 
 
