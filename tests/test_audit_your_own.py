@@ -1,11 +1,7 @@
 """docs/audit_your_own.md works as it stands: every command, with the exit codes and the output that it shows."""
 
 import csv
-import os
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,26 +11,18 @@ from lpbench.audit.known_bad import KNOWN_BAD, KNOWN_GOOD
 from lpbench.paths import ROOT
 from lpbench.seeds import Streams
 from scripts.audits import power
+from tests.shell import blocks, in_bash
 
 PAGE = ROOT / "docs" / "audit_your_own.md"
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-
-
 @pytest.mark.slow
 def test_the_output_is_what_the_page_shows(tmp_path):
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", "\n".join(blocks("sh"))],
-        cwd=tmp_path, env=os.environ | {"PATH": path}, capture_output=True, text=True, timeout=1200,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    shown = [line for block in blocks("text") for line in block.splitlines()]
-    assert len(shown) == 5 and not [line for line in shown if line not in done.stdout]
-    assert done.stdout.count("VIOLATED") == done.stdout.count("no violation found") == 3
-    assert "report > " in done.stdout and " % against " in done.stdout
+    said = in_bash("\n".join(blocks(PAGE, "sh")), tmp_path, patience=1200)
+    shown = [line for block in blocks(PAGE, "text") for line in block.splitlines()]
+    assert len(shown) == 5 and not [line for line in shown if line not in said]
+    assert said.count("VIOLATED") == said.count("no violation found") == 3
+    assert "report > " in said and " % against " in said
 
 
 @pytest.fixture(scope="module")

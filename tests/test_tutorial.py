@@ -3,20 +3,15 @@
 import os
 import re
 import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from lpbench.paths import ROOT
+from tests.shell import blocks, in_bash
 
 TUTORIAL = ROOT / "docs" / "tutorial.md"
 #: Seconds after which a command that hangs is given up.
 PATIENCE = 600
-
-
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", TUTORIAL.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture(scope="module")
@@ -26,18 +21,13 @@ def run(tmp_path_factory):
     hidden = ("LPBENCH_DATA_MIRROR", "LPBENCH_PLUGINS", "LPBENCH_DATASETS", "LPBENCH_RESULTS", "PYTHONPATH")
     environment = {k: v for k, v in os.environ.items() if k not in hidden}
     environment["LPBENCH_CACHE"] = str(folder / "cache")
-    environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", "\n".join(blocks("sh"))],
-        cwd=folder, env=environment, capture_output=True, text=True, timeout=PATIENCE,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout, folder / "my_study"
+    said = in_bash("\n".join(blocks(TUTORIAL, "sh")), folder, environment, PATIENCE)
+    return said, folder / "my_study"
 
 
 @pytest.mark.slow
 def test_the_output_is_what_the_page_shows(run):
-    shown = [line.strip() for block in blocks("text") for line in block.splitlines() if line.strip()]
+    shown = [line.strip() for block in blocks(TUTORIAL, "text") for line in block.splitlines() if line.strip()]
     assert len(shown) >= 5
     assert not [line for line in shown if line not in run[0]]
 

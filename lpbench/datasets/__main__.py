@@ -6,23 +6,14 @@ import argparse
 import logging
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from lpbench.datasets.download import Settings, download
 from lpbench.datasets.manifest import Manifest, list_datasets, load_manifest
 from lpbench.datasets.sources import how_to_get, load_table, locate
-from lpbench.errors import DataError
+from lpbench.errors import DataError, LpbenchError
 
-
-@dataclass(frozen=True)
-class Row:
-    """One line of the final table."""
-
-    name: str
-    size: str
-    state: str
-    note: str
-    failed: bool
+#: Rows and features, where the files are, a note, and whether something failed.
+Found = tuple[str, str, str, bool]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -32,16 +23,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.getLogger().setLevel(logging.ERROR)
     given = {key: getattr(options, key) for key in ("openml_url", "uci_url", "timeout", "retries")}
     settings = Settings(**{key: value for key, value in given.items() if value is not None})
-    rows = []
-    for name in options.names or list_datasets():
+    names = options.names or list_datasets()
+    width, found = max(map(len, names)), list[Found]()
+    for name in names:
         try:
             manifest = load_manifest(name)
-            if not manifest.synthetic:
-                rows.append(_obtain(manifest, None if options.offline else settings, asked=bool(options.names)))
-        except DataError as error:  # one manifest that cannot be used stops no other
-            rows.append(Row(name, "", "refused", str(error), failed=True))
-    print(format_rows(rows))
-    return int(any(row.failed for row in rows))
+            if manifest.synthetic:
+                continue
+            found.append(_obtain(manifest, None if options.offline else settings, asked=bool(options.names)))
+        except LpbenchError as error:  # one manifest that cannot be used stops no other
+            found.append(("", "refused", str(error), True))
+        size, place, note, _ = found[-1]
+        print(f"{name:{width}}  {size:25}  {place}" + (f"\n    {note}" if note else ""), flush=True)
+    print(f"{sum(bool(size) for size, *_ in found)} of {len(found)} data sets are at hand.")
+    return int(any(failed for *_, failed in found))
 
 
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -55,7 +50,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _obtain(manifest: Manifest, settings: Settings | None, asked: bool) -> Row:
+def _obtain(manifest: Manifest, settings: Settings | None, asked: bool) -> Found:
     """Check the files at hand, download if there are none (or those in the cache are damaged), check again."""
     reasons: list[str] = []
     location = locate(manifest)
@@ -72,25 +67,14 @@ def _obtain(manifest: Manifest, settings: Settings | None, asked: bool) -> Row:
             return _present(manifest, f"downloaded from {place}")
     state = "missing" if location is None else "damaged"
     failed = asked or location is not None or (served and settings is not None)
-    return Row(manifest.name, "", state, "; ".join([*reasons, how_to_get(manifest)]), failed)
+    return "", state, "; ".join([*reasons, how_to_get(manifest)]), failed
 
 
-def _present(manifest: Manifest, place: str) -> Row:
+def _present(manifest: Manifest, place: str) -> Found:
     found = load_table(manifest.name).fingerprint
     size = f"{found['rows']} x {found['features']}" + (f", {found['public']} public" if found["public"] else "")
     note = "" if manifest.fingerprint.get("values") else "no fingerprint yet: not verified"
-    return Row(manifest.name, size, place, note, failed=False)
-
-
-def format_rows(rows: Sequence[Row]) -> str:
-    """Format the final table, notes on lines of their own."""
-    cells = [("data set", "rows x features", "where"), *((row.name, row.size, row.state) for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    lines = []
-    for line, note in zip(cells, ["", *(row.note for row in rows)], strict=True):
-        lines.append("  ".join(map(str.ljust, line, widths)).rstrip())
-        lines += [f"    {note}"] if note else []
-    return "\n".join([*lines, f"{sum(bool(row.size) for row in rows)} of {len(rows)} data sets are at hand."])
+    return size, place, note, False
 
 
 if __name__ == "__main__":

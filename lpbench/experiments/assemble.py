@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lpbench.analysis.scores import SCORE_COLUMNS
+from lpbench.experiments.compute import words
 from lpbench.experiments.fingerprint import canonical_json
 from lpbench.experiments.plan import Entry
 from lpbench.experiments.store import BLOCK_SCHEMA, Store
@@ -127,13 +128,9 @@ def _placeholder(entry: Entry, status: str, reason: str) -> pa.Table:
             "replication": np.full(rows, -1, dtype=np.int32),
             "value": pa.nulls(rows, pa.float64()),
             "seconds": pa.nulls(rows, pa.float64()),
-            **{name: _constant(text, rows) for name, text in texts.items()},
+            **{name: words(rows, text) for name, text in texts.items()},
         }
     ).select(BLOCK_SCHEMA.names)
-
-
-def _constant(text: str, rows: int) -> pa.DictionaryArray:
-    return pa.DictionaryArray.from_arrays(np.zeros(rows, dtype=np.int32), pa.array([text], pa.string()))
 
 
 def _x(table: pa.Table, entry: Entry) -> pa.Array:

@@ -143,7 +143,7 @@ def present_name(word: str) -> str:
 
 def single() -> Experiment:
     """The cell of the command line before anything is chosen."""
-    return Experiment(**_read_yaml(CONF / "experiment" / "single.yaml")["experiment"])
+    return Experiment(**read_yaml(CONF / "experiment" / "single.yaml")["experiment"])
 
 
 def masks(names: Iterable[str] | None = None) -> dict[str, Named]:
@@ -235,7 +235,7 @@ def _objects(kind: str, names: Sequence[str], schema: type) -> dict[str, Any]:
 
 def _content(kind: str, name: str, path: Path) -> dict[str, Any]:
     own = kind == "experiment" and CONF not in path.parents
-    return ({"paper": name.partition("/")[0]} if own else {}) | _read_yaml(path)
+    return ({"paper": name.partition("/")[0]} if own else {}) | read_yaml(path)
 
 
 def _compose(kind: str, name: str) -> DictConfig:
@@ -341,7 +341,8 @@ def register_selector(kind: str, selector: str) -> None:
     ConfigStore.instance().store(group=kind, name=selector, node=node, package=kind)
 
 
-def _read_yaml(path: Path) -> dict[str, Any]:
+def read_yaml(path: Path) -> dict[str, Any]:
+    """Read a YAML file of keys and values."""
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
     from yaml import YAMLError
@@ -349,7 +350,7 @@ def _read_yaml(path: Path) -> dict[str, Any]:
     try:
         content = OmegaConf.to_container(OmegaConf.load(path))
     except (YAMLError, OmegaConfBaseException, OSError, ValueError, RecursionError) as error:
-        raise ConfigurationError(f"{path} is not valid YAML: {' '.join(str(error).split())}") from error
+        raise ConfigurationError(f"{path} cannot be read as YAML: {' '.join(str(error).split())}") from error
     if not isinstance(content, dict):
         raise ConfigurationError(f"{path} must hold a mapping of keys to values")
     return {str(key): value for key, value in content.items()}

@@ -157,16 +157,16 @@ class _Points:
                 "epsilon": self._epsilon,
                 "params": self._params,
                 "replication": np.full(values.size, replication, dtype=np.int32),
-                "metric": _words(values.size, metric),
+                "metric": words(values.size, metric),
                 "value": pa.array(values, from_pandas=True),
-                "status": _words(values.size, "ok", {i: status for i, (status, _) in said.items()}),
-                "reason": _words(values.size, "", {i: reason for i, (_, reason) in said.items()}),
+                "status": words(values.size, "ok", {i: status for i, (status, _) in said.items()}),
+                "reason": words(values.size, "", {i: reason for i, (_, reason) in said.items()}),
                 "seconds": np.full(values.size, seconds),
             }
         )
 
 
-def _words(size: int, usual: str, other: Mapping[int, str] | None = None) -> pa.DictionaryArray:
+def words(size: int, usual: str, other: Mapping[int, str] | None = None) -> pa.DictionaryArray:
     """A column that says the same in nearly every row."""
     known = list(dict.fromkeys([usual, *(other or {}).values()]))
     codes = np.zeros(size, dtype=np.int32)

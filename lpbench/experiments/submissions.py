@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import yaml
 
 from lpbench.errors import ConfigurationError
+from lpbench.experiments.catalogue import read_yaml
 from lpbench.experiments.method import Method
 from lpbench.files import write_text
 from lpbench.paths import ROOT
@@ -58,7 +58,7 @@ class Submission:
     @cached_property
     def about(self) -> dict[str, Any]:
         """Content of ``submission.yaml``: authors, licence, paper, experiment, guarantee, version, seed."""
-        found = _mapping(self.folder / ABOUT)
+        found = read_yaml(self.folder / ABOUT)
         if missing := [key for key in KEYS if key not in found]:
             raise ConfigurationError(f"{self.folder / ABOUT}: key {missing[0]!r} is missing")
         if found["name"] != self.name:
@@ -69,7 +69,7 @@ class Submission:
     def method(self) -> Method:
         """The method as its YAML describes it; its estimator is not imported."""
         path = self.folder / "methods" / f"{self.name}.yaml"
-        found = _mapping(path)
+        found = read_yaml(path)
         if unknown := set(found) - {f.name for f in fields(Method)}:
             raise ConfigurationError(f"{path}: unknown key {min(unknown)!r}")
         if found.get("name") != self.name or not str(found.get("estimator", "")).startswith(f"{self.name}."):
@@ -140,13 +140,3 @@ class Submission:
 def submissions() -> list[Submission]:
     """All committed submissions, by name."""
     return [Submission(path.parent) for path in sorted(FOLDER.glob(f"*/{ABOUT}"))]
-
-
-def _mapping(path: Path) -> dict[str, Any]:
-    try:
-        found = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, yaml.YAMLError, RecursionError) as error:
-        raise ConfigurationError(f"{path} cannot be read: {' '.join(str(error).split())}") from error
-    if not isinstance(found, dict):
-        raise ConfigurationError(f"{path} must hold a mapping of keys to values")
-    return {str(key): value for key, value in found.items()}

@@ -220,6 +220,9 @@ def test_sets_without_a_server_do_not_fail_the_whole(workshop, monkeypatch, caps
     monkeypatch.setattr("lpbench.datasets.__main__.list_datasets", lambda: ["toy", "sine_sum", "breast_cancer"])
     assert main([]) == 0
     assert "1 of 2 data sets" in capsys.readouterr().out
+    assert main(["breast_cancer", "brest_cancer"]) == 1
+    out = capsys.readouterr().out
+    assert "did you mean breast_cancer" in out and "1 of 2 data sets" in out
 
 
 def test_addresses_come_from_the_environment(monkeypatch):

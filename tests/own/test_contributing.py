@@ -4,12 +4,11 @@ import os
 import re
 import shutil
 import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from lpbench.paths import ROOT
+from tests.shell import in_bash
 
 #: Tests that look at every method, file or page; the contract's are those of the name.
 EVERYWHERE = "architecture docs lint_scripts reporting/test_names own/test_schemas integration/test_machines".split()
@@ -29,12 +28,7 @@ def copy(tmp_path):
 
     def run(command: str) -> str:
         environment = {**os.environ, "PYTHONPATH": str(tmp_path), "LPBENCH_PLUGINS": ""}
-        environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-        done = subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", command], cwd=tmp_path, env=environment, capture_output=True, text=True
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+        return in_bash(command, tmp_path, environment)
 
     return run
 

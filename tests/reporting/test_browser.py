@@ -16,10 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from lpbench.paths import COMMITTED, ROOT
+from lpbench.paths import ROOT
 from lpbench.reporting.number_table import read_numbers
 from lpbench.reporting.pages.causes import said
-from tests.reporting.test_from_committed_scores import tracked
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="install Chromium")
@@ -185,10 +184,6 @@ def test_crowded_texts_are_seen(tmp_path):
         (tmp_path / f"{name}.svg").write_text(picture)
     found = {view["name"]: view["wrong"] for view in crowded_figures(tmp_path, tmp_path / "profile")}
     assert found == {"cut.svg": ["cut off: longer than its place"], "over.svg": ["over each other: one | two"]}
-
-
-def test_no_committed_file_is_too_large_to_be_read():
-    assert [path for path in tracked(COMMITTED) if (COMMITTED / path).stat().st_size >= 1_000_000] == []
 
 
 _TABLE = "section[data-n='histoftree/table1']"
