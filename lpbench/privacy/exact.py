@@ -68,10 +68,11 @@ def quotient_up(first: float, second: float) -> float:
     """Return first / second > 0, rounded up."""
     if not (0 < first < math.inf and 0 < second < math.inf):
         return first / second
-    try:
-        return rounded_up(Fraction(first) / Fraction(second))
-    except OverflowError:
-        return math.inf
+    nearest = first / second
+    if nearest in (0.0, math.inf):
+        return math.nextafter(nearest, math.inf)
+    (a, b), (c, d), (e, f) = (number.as_integer_ratio() for number in (nearest, float(second), float(first)))
+    return nearest if a * c * f >= e * b * d else math.nextafter(nearest, math.inf)
 
 
 def draw_whole(units: np.ndarray, rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:

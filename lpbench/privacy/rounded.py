@@ -8,20 +8,24 @@ are drawn, as many as it takes. Doubles decide where bounds on their errors say 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
 
 #: log2 of the step of the grid, against the scale of the noise and the sensitivity: the coarser one counts.
-_FINE, _FINEST = -32, -40
+_FINE, _FINEST = -28, -40
 #: A scale that is the result of several roundings is made longer by this: then it loses no more than is stated.
 LONGER = 1.0 + 2.0**-50
 #: Numbers that are placed at once, which fit the cache of a processor.
 _BLOCK = 1 << 12
 _HALF = 1 << 63
+#: Probability of noise that is left to mpmath.
+_RARE = 2.0**-18
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,11 @@ class NoiseLaw:
     survival: Callable[[Any], Any]  # of a number >= 0 of mpmath
     steepness: float = 1.0
     error: float = 2.0**-50
+
+    @cached_property
+    def far(self) -> float:
+        """What is exceeded so rarely that mpmath may decide beyond."""
+        return float(self.exceeded(np.array(_RARE)))
 
 
 def _exp_survival(size: Any) -> Any:
@@ -54,28 +63,35 @@ LAPLACE = NoiseLaw(lambda p: -np.log(p), _exp_survival)
 GAUSSIAN = NoiseLaw(lambda p: -ndtri(p / 2.0), _gaussian_survival, steepness=2.5)
 
 
-def grid_step(scale: Any, sensitivity: float, law: NoiseLaw) -> np.ndarray:
+def grid_step(scale: Any, sensitivity: float, law: NoiseLaw) -> Any:
     """Distance of the points of the grid: a power of two, so that arithmetic on the grid is exact."""
-    fine = np.maximum(np.frexp(np.multiply(scale, law.steepness))[1] + _FINE, np.frexp(sensitivity)[1] + _FINEST)
-    return np.ldexp(1.0, np.maximum(fine, -1000))
+    least = max(math.frexp(sensitivity)[1] + _FINEST, -1000)
+    if np.ndim(scale) == 0:
+        return math.ldexp(1.0, max(math.frexp(scale * law.steepness)[1] + _FINE, least))
+    return np.ldexp(1.0, np.maximum(np.frexp(scale * law.steepness)[1] + _FINE, least))
 
 
 def rounded_sum(values: Any, scale: Any, sensitivity: float, law: NoiseLaw, rng: np.random.Generator) -> np.ndarray:
     """Return values + scale * noise on the grid, shape of ``values``; where ``scale`` (public) is 0, the values."""
     values = np.asarray(values, dtype=np.float64)
-    drawn = words(rng, values.size)
-    reports = values.flatten()
-    scales = np.broadcast_to(np.asarray(scale, dtype=np.float64), values.shape).reshape(-1)
-    steps = np.broadcast_to(grid_step(scale, sensitivity, law), values.shape).reshape(-1)
-    unsure: list[int] = []
-    for start in range(0, values.size, _BLOCK):
+    if np.ndim(scale) == 0 and scale == 0:
+        return values.copy()
+    flat, step = values.reshape(-1), grid_step(scale, sensitivity, law)
+    if each := np.ndim(scale) > 0:
+        scale, step = (np.broadcast_to(own, values.shape).reshape(-1) for own in (scale, step))
+    drawn, reports, unsure = words(rng, flat.size), np.empty(flat.size), list[int]()
+    for start in range(0, flat.size, _BLOCK):
         part = slice(start, start + _BLOCK)
-        points, sure = _nearest(reports[part], scales[part], steps[part], law, drawn[part])
-        unsure.extend((start + np.flatnonzero(~sure & (scales[part] > 0))).tolist())
-        reports[part] = np.where((scales[part] > 0) & sure, points, reports[part])
+        own = (scale[part], step[part]) if each else (scale, step)
+        reports[part], sure = _nearest(flat[part], *own, law, drawn[part])
+        if not sure.all():
+            unsure.extend((start + np.flatnonzero(~sure)).tolist())
     for place in unsure:
-        one = float(reports[place]), float(scales[place]), float(steps[place])
-        reports[place] = _point(*one, law, int(drawn[place]), rng)
+        one = float(scale[place] if each else scale), float(step[place] if each else step)
+        if one[0] > 0:
+            reports[place] = _point(float(flat[place]), *one, law, int(drawn[place]), rng)
+    if each:
+        reports[scale == 0] = flat[scale == 0]
     return reports.reshape(values.shape)
 
 
@@ -84,17 +100,18 @@ def words(rng: np.random.Generator, n: int) -> np.ndarray:
     return np.asarray(rng.integers(2**64 - 1, size=n, dtype=np.uint64, endpoint=True))
 
 
-def _nearest(
-    values: np.ndarray, scale: np.ndarray, step: np.ndarray, law: NoiseLaw, drawn: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def _nearest(values: np.ndarray, scale: Any, step: Any, law: NoiseLaw, drawn: np.ndarray) -> tuple[Any, np.ndarray]:
     """Points of the grid by doubles, and whether they are right whatever the bits that were not drawn."""
     signed = drawn.view(np.int64)
-    p = ((signed ^ (signed >> 63)) + 0.5) * 2.0**-63  # of exceeding the noise in size
-    size = law.exceeded(p)
-    places = (values + scale * np.where(signed < 0, size, -size)) / step
-    points = np.floor(places + 0.5)
-    blur = scale * (law.steepness * (2.0**-62 / p + law.error) + law.error * size) + law.error * np.abs(values)
-    return points * step, np.abs(places - points) < 0.5 - blur / step
+    number = signed ^ (signed >> 63)
+    noise = np.copysign(law.exceeded((number + 0.5) * 2.0**-63), ~signed)  # grows with the bits
+    places = (values + scale * noise) / step
+    points = np.rint(places)
+    blur = (
+        scale * (law.steepness * (2.0**-63 / _RARE + law.error) + law.error * law.far)
+        + law.error * np.abs(values).max()
+    )
+    return points * step, (np.abs(places - points) < 0.5 - blur / step) & (number >= int(2**63 * _RARE))
 
 
 def _point(value: float, scale: float, step: float, law: NoiseLaw, number: int, rng: np.random.Generator) -> float:

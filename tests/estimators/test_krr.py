@@ -45,7 +45,7 @@ def assert_kept(shown, bins, epsilon):
 
 
 #: Reports are points of a grid that is this fine.
-GRID = 2.0**-28
+GRID = 2.0**-24
 
 
 def unit_noise_of_labels():

@@ -44,7 +44,7 @@ def test_label_cdp_vote_spends_its_budget_on_a_label_and_no_less():
     labels = [(0, 0), (0, 1), (0, 2)]
     crowds = [[(0, a)] * m + [(1, b)] * k for a in range(3) for b in range(2) for m in (0, 3, 40) for k in (0, 5)]
     worst = max(loss(coefficient, 3, rest, labels) for rest in crowds)
-    assert worst <= EPSILON + 1e-9, "scales are read off a grid"
+    assert worst <= EPSILON + 1e-7, "scales are read off a grid"
     # A class that holds nearly all the probability comes as near to the supremum as one likes.
     assert worst > 0.999 * EPSILON
 
@@ -55,7 +55,7 @@ def test_full_cdp_vote_spends_the_stated_share_on_a_record(constants, share):
     records = list(itertools.product(range(2), range(3)))
     crowds = [[(0, a)] * m + [(1, b)] * k for a in range(3) for b in range(3) for m in (0, 3, 60) for k in (0, 4, 60)]
     worst = max(loss(coefficient, 3, rest, records) for rest in crowds)
-    assert worst <= share * EPSILON + 1e-9, "scales are read off a grid"
+    assert worst <= share * EPSILON + 1e-7, "scales are read off a grid"
     assert worst > 0.999 * share * EPSILON
 
 
@@ -115,7 +115,7 @@ def test_full_cdp_mean_spends_exactly_what_it_says(constants, density):
         losses = (np.abs(values[:, None] - values[None]) / scale).sum(axis=-1)
         worst = max(worst, losses.max())
     assert worst == pytest.approx(model.guarantee_.epsilon)
-    assert worst <= (2 / 3 if constants == "paper" else 1) * EPSILON + 1e-9, "scales are read off a grid"
+    assert worst <= (2 / 3 if constants == "paper" else 1) * EPSILON + 1e-7, "scales are read off a grid"
 
 
 def test_heavy_tails_are_clipped_before_they_are_averaged():
