@@ -113,12 +113,10 @@ def two_point(
         risk = _private_test(count - k / 2.0, epsilon)
     elif classes:
         risk = 0.5 * (1.0 - np.sign(2 * count - k))
+    elif keep < 1:
+        risk = 1.0 - np.tanh((count - k / 2.0) * math.log(keep / (1.0 - keep))) ** 2
     else:
-        risk = (
-            1.0 - np.tanh((count - k / 2.0) * math.log(keep / (1.0 - keep))) ** 2
-            if keep < 1
-            else np.zeros(chance.shape)
-        )
+        risk = np.zeros(chance.shape)
     return max(blind, scale * float(weight @ (chance * risk).sum(axis=0)))
 
 

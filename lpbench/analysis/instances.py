@@ -199,6 +199,6 @@ def _weights(instance: Instance) -> Sequence[float] | np.ndarray:
     if instance.statistic == "linear":
         return instance.arguments["weights"]
     end, place = dip_places(instance.arguments.get("sign", 1) * instance.cells.samples)
-    return np.bincount([end], minlength=len(instance.cells.keys)) - np.bincount(
-        [place], minlength=len(instance.cells.keys)
-    )
+    weights = np.zeros(len(instance.cells.keys))
+    weights[[end, place]] = 1, -1
+    return weights

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -32,6 +32,8 @@ COLUMNS = [
 NUMBER = COLUMNS[1:8]
 #: Standard errors of a difference within which two numbers are the same, and draws of the columns permuted.
 NOISE, DRAWS = 2.0, 1000
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -56,15 +58,6 @@ class Sample:
         return float(self.values.std(ddof=1) / np.sqrt(len(self.values))) if len(self.values) > 1 else np.nan
 
 
-@dataclass(frozen=True)
-class Interpretation:
-    """What an interpretation gives for one number."""
-
-    reading: str
-    support: str  # what it rests on: text, silent, code, inferred, found
-    sample: Sample
-
-
 def distance_of(ours: np.ndarray | float, published: np.ndarray | float, relative: bool) -> np.ndarray:
     """Distance from print, in the unit or relative to the print."""
     apart = np.asarray(ours, dtype=float) - published
@@ -80,19 +73,19 @@ def met_class(ours: np.ndarray, published: np.ndarray, se: np.ndarray, tolerance
 
 
 def cause_of(
-    published: float, judged: Sample, others: Iterable[Interpretation], tolerance: float, relative: bool
-) -> Interpretation | None:
+    published: float, judged: Sample, others: Iterable[tuple[T, Sample]], tolerance: float, relative: bool
+) -> T | None:
     """The first of other interpretations, the best supported before, that meets a number which the judged one misses.
 
-    Both are taken over the replications that they share.
+    ``others`` have their scores beside them; both are taken over the replications that they share.
     """
 
     def meets(sample: Sample, shared: np.ndarray) -> bool:
         return bool(abs(distance_of(sample.mean(shared), published, relative)) <= tolerance + 1e-11)
 
-    for other in others:
-        shared = np.intersect1d(judged.replications, other.sample.replications)
-        if shared.size and meets(other.sample, shared) and not meets(judged, shared):
+    for other, sample in others:
+        shared = np.intersect1d(judged.replications, sample.replications)
+        if shared.size and meets(sample, shared) and not meets(judged, shared):
             return other
     return None
 

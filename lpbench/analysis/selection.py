@@ -188,13 +188,9 @@ def _reasons(
         return pd.DataFrame(columns=columns).astype({"epsilon": float, "x": float})
     lost = _plain(scores.loc[scores["status"] != "ok", [*CELL, "status", "reason"]].drop_duplicates())
     lost["reason"] = [f"{s}: {r}" if r else s for s, r in zip(lost["status"], lost["reason"], strict=True)]
-    text = (
-        lost.groupby(CELL, dropna=False)["reason"]
-        .agg(lambda r: "; ".join(sorted(set(r))[:3]))
-        .astype(object)
-        .reset_index()
-    )
-    return wanted.merge(text, on=CELL, how="left").fillna({"reason": "no grid point is eligible"})[columns]
+    said = lost.groupby(CELL, dropna=False)["reason"].agg(lambda reasons: "; ".join(sorted(set(reasons))[:3]))
+    found = wanted.merge(said.astype(object).reset_index(), on=CELL, how="left")
+    return found.fillna({"reason": "no grid point is eligible"})[columns]
 
 
 def _metric_of(heads: pd.DataFrame, empty: pd.DataFrame) -> list[str]:

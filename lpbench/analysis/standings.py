@@ -77,14 +77,11 @@ def standings(runs: Iterable[Run]) -> pd.DataFrame:
         chose: dict[tuple[Any, ...], list[str]] = {}
         for *point, selection in scored[[*_POINT, "selection"]].drop_duplicates().itertuples(index=False):
             chose.setdefault(tuple(point), []).append(selection)
-        for key, (values, replications) in split_replications(
-            scored.drop_duplicates([*_POINT, "replication"]), _POINT
-        ).items():
+        once = scored.drop_duplicates([*_POINT, "replication"])
+        for key, (values, replications) in split_replications(once, _POINT).items():
             row = dict(zip(_POINT, key, strict=True))
-            larger, free = (
-                LARGER_IS_BETTER[row["metric"]],
-                row["panel"] == NON_PRIVATE_PANEL or np.isinf(row["epsilon"]),
-            )
+            larger = LARGER_IS_BETTER[row["metric"]]
+            free = row["panel"] == NON_PRIVATE_PANEL or np.isinf(row["epsilon"])
             losses.append((replications, 1 - values if larger else values))
             model = run.privacy.get(row["method"], "")
             rows.append({

@@ -34,9 +34,8 @@ def best_constants(table: pd.DataFrame) -> Constants:
     """
     table, place = table.sort_values("replications", kind="stable"), ["dataset", "epsilon"]
     own = table["method"].map(bare_name)
-    trees = table[(own == BASELINE) & table["selection"].str.contains("oracle")][
-        [*place, "over_constant", "over_constant_se"]
-    ]
+    trees = table[(own == BASELINE) & table["selection"].str.contains("oracle")]
+    trees = trees[[*place, "over_constant", "over_constant_se"]]
     found = table[own.isin(CONSTANTS) & (table["over_constant"].round(DIGITS) == 1)]
     found, trees = (rows.drop_duplicates(place, keep="last") for rows in (found, trees))
     found = found.merge(trees, on=place, how="left", suffixes=("", "_of_tree"))
@@ -99,9 +98,8 @@ def by_selection(rows: pd.DataFrame, cards: Mapping[str, Method]) -> list[dict]:
     """
     keys = ["panel", "mask", "epsilon", "method"]
     rows = rows[(rows["privacy"] != NONE) & ~rows["method"].isin(CONSTANTS) & rows["over_constant"].notna()]
-    both = view(rows, "oracle").merge(
-        view(rows, "tuning_free"), on=[*keys, "dataset"], suffixes=("_oracle", "_tuning_free")
-    )
+    views = (view(rows, selection) for selection in ("oracle", "tuning_free"))
+    both = pd.merge(*views, on=[*keys, "dataset"], suffixes=("_oracle", "_tuning_free"))
     both["cost"] = both["loss_tuning_free"] / both["loss_oracle"]
     how = {"dataset": "size", "cost": "median"}
     for selection in ("oracle", "tuning_free"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -172,16 +173,13 @@ def read_claims(folder: Path) -> list[dict[str, Any]]:
     file; they have their ``points``, rows of the second but the pooled, and ``others``, rows of other configurations.
     """
     rows, points = (_read(folder / f"{name}.csv") for name in (VERDICTS, "claims_instances"))
-    beside: dict[str, dict[tuple, list[dict[str, Any]]]] = {"points": {}, "others": {}}
-    for kind, found in (("points", points), ("others", rows)):
-        for row in found:
-            if row.get("instance") != POOLED and not row.get("judges"):
-                beside[kind].setdefault((row["claim"], row["check"]), []).append(row)
+    key = itemgetter("claim", "check")
     checks: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         if row["judges"]:
-            mine = {kind: known.get((row["claim"], row["check"]), []) for kind, known in beside.items()}
-            checks.setdefault(row["claim"], []).append(row | mine)
+            others = [other for other in rows if key(other) == key(row) and not other["judges"]]
+            mine = [point for point in points if key(point) == key(row) and point["instance"] != POOLED]
+            checks.setdefault(row["claim"], []).append(row | {"points": mine, "others": others})
     claims = claims_of(pd.DataFrame(rows, columns=COLUMNS))
     return [claim | {"checks": checks[claim["claim"]]} for claim in claims.to_dict("records")]
 

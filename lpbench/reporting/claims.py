@@ -91,10 +91,8 @@ def _verdict(
         printed = None
     why = _no_verdict(check, ours, results)
     here = NO_VERDICT if why else ours.outcome
-    failing = (
-        [dict(zip(KEY, key, strict=True)) for i in ours.instances for key in i.cells.keys] if here == FAILS else []
-    )
-    causes = "; ".join(cause.text for cause in paper.causes if any(map(cause.applies, failing)))
+    cells = [dict(zip(KEY, key, strict=True)) for i in ours.instances for key in i.cells.keys]
+    causes = "; ".join(c.text for c in paper.causes if here == FAILS and any(map(c.applies, cells)))
     in_print = printed.outcome if printed else NOT_PRINTED
     return CheckVerdict(check, name, printed, ours, in_print, here, why or ours.reason, causes)
 

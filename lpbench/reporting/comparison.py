@@ -28,10 +28,7 @@ def compare(experiment: str, summary: Summary) -> pd.DataFrame:
     gives one row a variant.
     """
     published = published_cells(experiment)
-    ours = _reproduced(experiment, summary)
-    by_method: dict[str, list[dict]] = {}
-    for row in ours.to_dict("records"):
-        by_method.setdefault(row["base"], []).append(row)
+    by_method = {base: part.to_dict("records") for base, part in _reproduced(experiment, summary).groupby("base")}
     rows = [r for cell in published.to_dict("records") for r in _match(cell, by_method.get(cell["method"], []))]
     frame = pd.DataFrame(rows, columns=COMPARISON_COLUMNS)
     frame["experiment"] = experiment

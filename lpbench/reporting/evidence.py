@@ -56,10 +56,9 @@ class Evidence:
         self._curves, self._tables = cache(self._read_curves), cache(self._read_table)
 
     def summary(self, name: str, selection: str = "oracle") -> pd.DataFrame:
-        """Summary rows of an experiment, with the column ``base`` (bare method name)."""
+        """Summary rows of an experiment."""
         self.consulted[name] = None
-        rows = self.results.artefact(name).rows(selection)
-        return rows.assign(base=rows["method"].map(bare_name))
+        return self.results.artefact(name).rows(selection)
 
     def curves(self, name: str, *bases: str, panel: str | None = None) -> list[Curve]:
         """Curves of an experiment, those of the named methods (default: all), one variant a method."""

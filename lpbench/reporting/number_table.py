@@ -24,7 +24,6 @@ from lpbench.analysis.numbers import (
     SAME,
     SUSPECTED,
     UNEXPLAINED,
-    Interpretation,
     Sample,
     by_configuration,
     cause_of,
@@ -201,9 +200,9 @@ class _PaperNumbers:
         if why := self._bound(row):
             return IMPOSSIBLE, why
         if judged := self._sample(row):
-            others = [Interpretation(step.reading, step.support, sample) for step, sample in self._steps(row)
+            others = [(step, sample) for step, sample in self._steps(row)
                       if step.support not in ("tried", "refuted") and not _is_itself(step, row)]  # fmt: skip
-            others.sort(key=lambda one: [*SUPPORT].index(one.support))
+            others.sort(key=lambda one: [*SUPPORT].index(one[0].support))
             found = cause_of(row["published"], judged, others, *self._tolerance(row["artefact"]))
             if found:
                 return FOUND if found.support == "found" else f"{MET_BY} {found.support}", found.reading

@@ -169,8 +169,11 @@ def papers() -> tuple[Paper, ...]:
 @cache
 def _modules(folders: tuple[Path, ...]) -> dict[str, Paper]:
     """Modules of the packages, with their papers in order."""
+    ours = importlib.import_module("lpbench.papers")
+    modules = [m.name for m in pkgutil.iter_modules(ours.__path__, "lpbench.papers.") if m.ispkg]
+    modules += [f"papers.{p.parent.name}" for folder in folders for p in sorted(folder.glob("papers/*/__init__.py"))]
     found: dict[str, Paper] = {}
-    for module in _packages(folders):
+    for module in modules:
         paper = import_object(f"{module}.PAPER")
         own = module.startswith("papers.")
         if not isinstance(paper, Paper) or (own and paper.name != module.rpartition(".")[2]):
@@ -179,14 +182,6 @@ def _modules(folders: tuple[Path, ...]) -> dict[str, Paper]:
             raise ConfigurationError(f"paper {paper.name!r} is defined twice (second time as {module})")
         found[module] = paper
     return dict(sorted(found.items(), key=lambda item: (item[1].order, item[1].name)))
-
-
-def _packages(folders: Sequence[Path]) -> list[str]:
-    """Modules of the packages, by their place alone."""
-    ours = importlib.import_module("lpbench.papers")
-    modules = [m.name for m in pkgutil.iter_modules(ours.__path__, "lpbench.papers.") if m.ispkg]
-    own = (p.parent.name for folder in folders for p in sorted(folder.glob("papers/*/__init__.py")))
-    return [*modules, *(f"papers.{name}" for name in own)]
 
 
 def paper_of(experiment: str) -> Paper:

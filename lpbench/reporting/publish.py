@@ -209,7 +209,8 @@ def _render_one(
         cards = by_name(registered_methods(experiment.methods))
         stamp, path = _stamp(code, scores, record, experiment, cards), place / _DRAWN
         is_computed = name in paper_of(name).drawings  # by methods and data sets, too
-        summary = None if is_computed or not _is_drawn(path, stamp) else read_summary(place / _KEPT)
+        if path.is_file() and not is_computed and path.read_bytes() == _drawn(place, stamp).encode():
+            summary = read_summary(place / _KEPT)
         if summary is None:
             # takes a second to import
             from lpbench.reporting.artefact import render_artefact
@@ -219,7 +220,7 @@ def _render_one(
             place.mkdir(parents=True, exist_ok=True)
             render_artefact(experiment, summary, cards, place, record["config"]["seed"])
             keep_summary(summary, place / _KEPT)
-            write_text(json.dumps({"stamp": stamp, "files": _files(place)}), path)
+            write_text(_drawn(place, stamp), path)
         if name in {n for paper in papers() for n in paper.leaderboard}:
             private = summary.table[summary.table["panel"] != NON_PRIVATE_PANEL]
             for method, epsilon in private[["method", "epsilon"]].drop_duplicates().itertuples(index=False):
@@ -228,17 +229,10 @@ def _render_one(
     return name, artefact.full if summary is None else summary, export_bits()
 
 
-def _is_drawn(path: Path, stamp: str) -> bool:
-    """Whether what stands there is drawn from the same."""
-    try:
-        return bool(json.loads(path.read_text(encoding="utf-8")) == {"stamp": stamp, "files": _files(path.parent)})
-    except (OSError, ValueError):
-        return False
-
-
-def _files(folder: Path) -> dict[str, list[int]]:
+def _drawn(folder: Path, stamp: str) -> str:
+    """What an experiment's files are drawn from, with their sizes and times."""
     found = {path.name: path.stat() for path in sorted(folder.iterdir()) if path.name != _DRAWN and path.is_file()}
-    return {name: [stat.st_size, stat.st_mtime_ns] for name, stat in found.items()}
+    return json.dumps({"stamp": stamp} | {name: [stat.st_size, stat.st_mtime_ns] for name, stat in found.items()})
 
 
 def _content(

@@ -36,12 +36,8 @@ CONSTRUCTED = "equal by construction: at matched budgets both methods draw the s
 
 def find(results: Evidence, panel: str, base: str, epsilon: float) -> Curve:
     """The curve of a method with the paper's constants."""
-    lines = [
-        line
-        for line in results.curves(NAME, base, panel=panel)
-        if np.isclose(line.epsilon, epsilon) and line.parameter("constants", "paper") == "paper"
-    ]
-    lines = [line for line in lines if not is_constant(line)]
+    lines = [line for line in results.curves(NAME, base, panel=panel) if np.isclose(line.epsilon, epsilon)]
+    lines = [line for line in lines if line.parameter("constants", "paper") == "paper" and not is_constant(line)]
     if len(lines) != 1:
         raise NotRunError(f"{NAME} has {len(lines)} curves of {base} in {panel} at epsilon {epsilon:g}, expected one")
     return lines[0]

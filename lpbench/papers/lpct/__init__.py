@@ -3,13 +3,7 @@
 from lpbench.papers.lpct import claims_figures, claims_tables
 from lpbench.papers.lpct.causes import BOUNDS, CAUSES, INTERPRETATIONS, TOLERANCES
 from lpbench.papers.lpct.deviations import DEVIATIONS, REPOSITORY
-from lpbench.papers.lpct.drawings import (
-    draw_contours,
-    draw_partition,
-    draw_pruning,
-    draw_ranges,
-    draw_two_partitions,
-)
+from lpbench.papers.lpct.drawings import DRAWINGS
 from lpbench.papers.lpct.errata import ERRATA
 from lpbench.papers.lpct.published import LAYOUTS, PUBLISHED, read_sizes, write_facts
 from lpbench.papers.published_files import rank_sums_of, read, stated_claims
@@ -51,13 +45,6 @@ PAPER = Paper(
     bounds=BOUNDS,
     tolerances=TOLERANCES,
     counted={"lpct/table3": claims_tables.counted_work},
-    drawings={
-        "lpct/figure1": draw_partition,
-        "lpct/figure2": draw_pruning,
-        "lpct/figure3": draw_contours,
-        "lpct/figure8": draw_ranges,
-        "lpct/figure9": draw_two_partitions,
-        "lpct/table1": write_facts,
-    },
+    drawings=DRAWINGS | {"lpct/table1": write_facts},
     text_tables={"lpct/table1": read_sizes},
 )

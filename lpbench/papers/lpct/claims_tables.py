@@ -12,6 +12,7 @@ from lpbench.analysis.variants import bare_name
 from lpbench.datasets import describe
 from lpbench.errors import NotRunError
 from lpbench.experiments.catalogue import experiment
+from lpbench.papers.lpct.published import COLUMNS
 from lpbench.reporting.evidence import CellTable, Evidence
 from lpbench.reporting.published import published_cells
 
@@ -19,8 +20,7 @@ checks = Checks()
 
 TABLE = "lpct/table2"
 EPSILONS = (0.5, 2.0, 8.0)
-OURS = ("lpct_max_edge", "lpct_cart", "lpct_prune_max_edge", "lpct_prune_cart")
-COMPARED = ("ct_q", "phist", "lpdt", "pglm", "psgd_linear", "psgd_neural")
+OURS, COMPARED = COLUMNS[1:5], COLUMNS[5:]
 #: Bytes of the two noisy votes of one cell, and the memory at which the paper stopped a run.
 CELL_BYTES, MEMORY = 16, 100e9
 #: Microseconds of a fit for each number read, measured on one core, and of updating one hidden unit by it.

@@ -237,3 +237,12 @@ def draw_two_partitions(experiment: Experiment, folder: Path, seed: int) -> list
         add_scale(figure, axes, filled)
         figure.suptitle(f"(a) depth {depth}", x=0.02, ha="left")
         return style.save(figure, folder, "figure9a")
+
+
+DRAWINGS = {
+    "lpct/figure1": draw_partition,
+    "lpct/figure2": draw_pruning,
+    "lpct/figure3": draw_contours,
+    "lpct/figure8": draw_ranges,
+    "lpct/figure9": draw_two_partitions,
+}

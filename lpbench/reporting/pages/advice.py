@@ -62,10 +62,8 @@ def advise(experiment: Experiment, standings: pd.DataFrame) -> Iterator[Advice]:
     rows = view(standings[(standings["privacy"] != NONE) & standings["method"].map(is_ranked)], FAIR)
     for mask, choices in experiment.settings.get("advice", {}).items():
         for given in choices:
-            fitting = rows[
-                (rows["mask"].map(bare_name) == mask)
-                & np.array([may_use(m, given, mask) for m in rows["method"]], dtype=bool)
-            ]
+            allowed = np.array([may_use(m, given, mask) for m in rows["method"]], dtype=bool)
+            fitting = rows[(rows["mask"].map(bare_name) == mask) & allowed]
             for epsilon, here in fitting.groupby("epsilon"):
                 held_out = sorted(here["dataset"][here["role"].isin(HELD_OUT)].unique())
                 sets = held_out if len(held_out) >= FEWEST else sorted(here["dataset"].unique())
