@@ -21,10 +21,10 @@ settings.load_profile("lpbench")
 
 #: Files that take longest, the longest first.
 LONGEST = (
-    "test_sklearn_contract test_sentences test_reports test_methods test_runs test_cells test_claims_histoftree "
-    "test_run test_claims_lpct test_reproduce test_browser test_overrides test_need test_tracking test_submissions "
-    "test_client_by_client test_residual_gp test_report test_docs test_levels test_schemas test_refusals "
-    "test_claims_label_dp test_ways_out test_install test_keeper test_broken_promises test_claim_files test_first_run"
+    "test_sklearn_contract test_methods test_sentences test_runs test_residual_gp test_reports test_cells "
+    "test_browser test_overrides test_intervals test_schemas test_psgd test_leaderboard test_calibrated_score "
+    "test_client_by_client test_need test_public_sample test_broken_promises test_mirror test_claim_files test_levels "
+    "test_export test_docs test_submissions test_keeper test_run test_contributing"
 ).split()
 
 #: Folders of the checkout's results that are committed.

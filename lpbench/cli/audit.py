@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 #: Transcripts of each of two protected values, for each row of the table.
 SAMPLES = 200_000
-#: Columns of ``audit_mutants.csv``.
-MUTANT_COLUMNS = ["method", "mutant", "caught_by"]
 
 
 class _MethodsOrCode(click.Command):
@@ -72,7 +70,7 @@ def command(methods: Sequence[str], samples: int, seed: int, workers: int, resul
             print(f"  {mutant.mutant}: {mutant.caught_by or 'NOT CAUGHT'}")
     else:
         path = results / "reproduced" / "audit_mutants.csv"
-        pd.DataFrame(mutants, columns=MUTANT_COLUMNS).to_csv(path, index=False, lineterminator="\n")
+        pd.DataFrame(mutants).to_csv(path, index=False, lineterminator="\n")
     problems = [*table.problems(rows), *found, *missed]
     for problem in problems:
         print(problem)

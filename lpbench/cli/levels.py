@@ -41,8 +41,6 @@ from lpbench.selectors import parse_selector
 TOLERANCES = {"bitwise": 0.0, "numeric": 1.5e-6, "statistical": None}
 #: Probability that any cell of a correct run with another seed is called different (Bonferroni over all cells).
 FALSE_ALARM = 1e-3
-#: Packages of the lock file that can change a number.
-DECISIVE = ("numpy", "scipy", "scikit-learn", "pandas")
 #: Differences of an experiment that are printed.
 _MOST = 10
 #: Where the summaries of a sample are written; a whole run has the experiment's own folder.
@@ -167,7 +165,7 @@ def _other_tables(name: str, results: Path, against: Path) -> list[str]:
 def other_versions() -> list[str]:
     """Packages that decide numbers and are not installed in the version of the lock file."""
     pinned = dict(re.findall(r"^([\w.\-]+)==(\S+)", (ROOT / "requirements.lock").read_text(), flags=re.MULTILINE))
-    installed = {package: version(package) for package in DECISIVE}
+    installed = {package: version(package) for package in ("numpy", "scipy", "scikit-learn", "pandas")}
     return [f"{p} is {v}, requirements.lock has {pinned.get(p)}" for p, v in installed.items() if pinned.get(p) != v]
 
 

@@ -55,12 +55,8 @@ COMMANDS = (
     "audit", "check", "completion", "explain", "export", "list", "need", "new", "plan", "rank", "rates", "report",
     "reproduce", "show", "submit", "ui", "verify",
 )  # fmt: skip
-#: Command -> whose other name it is.
-_ALIASES = {"plan": "show"}
 #: Those that run blocks, as overrides do; what they have finished is kept.
 _RUNS = ("rank", "rates", "reproduce", "submit", "verify")
-#: Kinds of YAMLs in a folder of plug-ins.
-OWN_KINDS = ("methods", "datasets", "experiments")
 #: Names of a kind that the first line prints.
 _SHOWN = 6
 #: Hydra's options; those of the second group take a value as the next argument.
@@ -119,7 +115,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _contents(folder: Path) -> str:
     """A folder of plug-ins and the names in it, of which code may be run."""
-    kinds = {kind: sorted(p.stem for p in (folder / kind).rglob("*.yaml")) for kind in OWN_KINDS}
+    kinds = {
+        kind: sorted(path.stem for path in (folder / kind).rglob("*.yaml"))
+        for kind in ("methods", "datasets", "experiments")
+    }
     named = "; ".join(
         f"{kind} {', '.join(names[:_SHOWN])}" + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
         for kind, names in kinds.items()
@@ -150,7 +149,7 @@ class _Commands(_Screen, click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        module = _ALIASES.get(cmd_name, cmd_name)
+        module = "show" if cmd_name == "plan" else cmd_name
         return import_module(f"lpbench.cli.{module}").command if cmd_name in COMMANDS else None
 
     def resolve_command(

@@ -23,8 +23,6 @@ from lpbench.selectors import Selector
 if TYPE_CHECKING:
     from omegaconf import DictConfig
 
-#: Entry-point group through which another package adds methods alone: each entry is a folder of method YAMLs.
-PLUGIN_GROUP = "lpbench.methods"
 #: How names of experiments began before they were renamed, which is understood for one version.
 _FORMER = {
     "field/": "comparison/",
@@ -52,7 +50,8 @@ def clear() -> None:
 def method_folders() -> list[Path]:
     """Folders that hold method YAMLs: the project's, a user's own, those of installed plug-ins."""
     own = [folder / "methods" for folder in own_folders()]
-    return list(dict.fromkeys([CONF / "method", *own, *entry_folders(PLUGIN_GROUP)]))
+    # the group through which another package adds methods alone: each entry is a folder of YAMLs
+    return list(dict.fromkeys([CONF / "method", *own, *entry_folders("lpbench.methods")]))
 
 
 def experiment_folders() -> list[Path]:
