@@ -43,6 +43,13 @@ def study(methods: Iterable[str], name="own/small", title="Small", replications=
     return {**about, "groups": [group]}
 
 
+def write_experiment(folder: Path, content: Mapping) -> None:
+    """Write an experiment into a user's folder."""
+    path = folder / "experiments" / f"{content['name']}.yaml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(yaml.safe_dump(dict(content)))
+
+
 @contextmanager
 def own_experiments(folder: Path, *contents: Mapping) -> Iterator[Path]:
     """Experiments in a user's folder, which is the only one."""
@@ -50,8 +57,6 @@ def own_experiments(folder: Path, *contents: Mapping) -> Iterator[Path]:
         patch.setenv("LPBENCH_PLUGINS", str(folder))
         catalogue.clear()
         for content in contents:
-            path = folder / "experiments" / f"{content['name']}.yaml"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(yaml.safe_dump(dict(content)))
+            write_experiment(folder, content)
         yield folder
         catalogue.clear()

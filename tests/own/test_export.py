@@ -8,26 +8,16 @@ import pytest
 from PIL import Image
 
 from lpbench.reporting.figures import style
+from tests.experiments.helpers import study, write_experiment
 
-STUDY = """\
-name: own/t
-title: "50 % of a_title & more"
-kind: {kind}
-replications: 3
-groups:
-  - dataset: [{datasets}]
-    mask: [personalized]
-    method: [private_mean, hist, label_dt, dt]
-    epsilon: [1, 4]
-    grid: {{bins: [1, 2]}}
-    {x}
-"""
+METHODS = ("private_mean", "hist", "label_dt", "dt")
+DATASETS = ("diabetes_progression", "sine_wave[n_private=300]")
 
 
-def study(kind: str, datasets: str = 'diabetes_progression, "sine_wave[n_private=300]"', x: str = "") -> None:
-    path = Path("lpbench_plugins/experiments/own/t.yaml")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(STUDY.format(kind=kind, datasets=datasets, x=x))
+def write_study(kind: str, datasets=DATASETS, **group) -> None:
+    group |= {"dataset": [*datasets], "mask": ["personalized"], "grid": {"bins": [1, 2]}}
+    made = study(METHODS, "own/t", "50 % of a_title & more", 3, **group)
+    write_experiment(Path("lpbench_plugins"), made | {"kind": kind})
 
 
 def run(lpbench, line: str) -> str:
@@ -37,7 +27,7 @@ def run(lpbench, line: str) -> str:
 
 
 def test_tables_figures_and_tests_of_a_study(lpbench):
-    study("table")
+    write_study("table")
     run(lpbench, "experiment=own/t tracking=none runner=serial")
     svg = Path("results/own/t/t_budgets.svg").read_text(encoding="utf-8")
     assert svg.count(">privacy budget ε<") == 2, "on the axis of every panel"
@@ -70,7 +60,7 @@ def test_tables_figures_and_tests_of_a_study(lpbench):
 
 
 def test_a_figure_of_a_study(lpbench):
-    study("figure", "diabetes_progression", "x: epsilon")
+    write_study("figure", DATASETS[:1], x="epsilon")
     run(lpbench, "experiment=own/t tracking=none runner=serial")
     run(lpbench, "export own/t --width 4 --folder out")
     assert {path.name for path in Path("out/own/t").iterdir()} == {"t.pdf", "t.png"}
@@ -87,7 +77,7 @@ def test_a_figure_of_a_study(lpbench):
     ],
 )
 def test_what_cannot_be_exported_is_refused(lpbench, line, said):
-    study("table")
+    write_study("table")
     Path("results").mkdir()
     code, _, error = lpbench(line)
     assert code == 2 and said in error and not Path("export").exists()

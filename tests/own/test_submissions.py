@@ -20,6 +20,7 @@ from lpbench.submission.__main__ import CONTRACT
 from lpbench.submission.apart import moved, scores_apart, worse_in_secret
 from lpbench.submission.blocks import own_sweep
 from lpbench.testing import regression_problem
+from tests.experiments.helpers import study, write_experiment
 
 OURS = submissions()
 
@@ -202,12 +203,7 @@ def test_hostile_code_is_ended_with_one_sentence(tmp_path, isolated, code, sente
 def test_from_the_template_to_scores_that_repeat_and_a_refuted_badge(home, lpbench, monkeypatch):
     """The documented commands, on data that need no download: honest scores repeat, a tampered claim is refuted."""
     lpbench("new method own_slices")
-    experiment = home / "lpbench_plugins" / "experiments" / "own"
-    experiment.mkdir(parents=True)
-    (experiment / "small.yaml").write_text(
-        "name: own/small\npaper: own\nreplications: 2\ngroups:\n"
-        "  - {dataset: [diabetes_progression], mask: [aligned], epsilon: [1, 4], method: [private_mean]}\n"
-    )
+    write_experiment(home / "lpbench_plugins", study(["private_mean"], mask=["aligned"]))
     options = f"--author A --licence MIT --paper none --experiment own/small --folder {home}/submissions"
     code, out, err = lpbench(f"submit own_slices {options}")
     folder = home / "submissions" / "own_slices"
