@@ -144,14 +144,6 @@ def in_words(rows: pd.DataFrame) -> str:
 def by_configuration(rows: pd.DataFrame) -> list[dict[str, Any]]:
     """Counts under each configuration of each paper, of tables and curves, judging or not; what was tried is none."""
     rows = rows[(rows["met"] != "") & ((rows["reading"] == "") | (rows["configuration"] == "found"))]
-    kinds = pd.Series(np.where(rows["x"].notna(), "curves", "tables"), index=rows.index)
-    return [
-        {
-            "paper": paper,
-            "what": kind,
-            "configuration": name,
-            "judges": bool(judges),
-            **counts(part),
-        }
-        for (paper, kind, name, judges), part in rows.groupby(["paper", kinds, "configuration", "judges"], sort=False)
-    ]
+    keys = ["paper", "what", "configuration", "judges"]
+    rows = rows.assign(what=np.where(rows["x"].notna(), "curves", "tables"), judges=rows["judges"].astype(bool))
+    return [dict(zip(keys, key, strict=True)) | counts(part) for key, part in rows.groupby(keys, sort=False)]

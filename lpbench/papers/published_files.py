@@ -81,12 +81,9 @@ def with_notes(experiment: str, cells: pd.DataFrame) -> pd.DataFrame:
     notes = read("notes.csv")
     found: list[list[str]] = [[] for _ in range(len(cells))]
     for row in notes[notes["experiment"] == experiment].to_dict("records"):
-        same = np.ones(len(cells), dtype=bool)
-        for key in ("dataset", "mask", "method"):
-            if row[key]:
-                same &= (cells[key] == row[key]).to_numpy()
-        if row["epsilon"]:
-            same &= (cells["epsilon"] == float(row["epsilon"])).to_numpy()
+        said = {key: row[key] for key in ("dataset", "mask", "method") if row[key]}
+        said |= {"epsilon": float(row["epsilon"])} if row["epsilon"] else {}
+        same = np.all([np.full(len(cells), True), *(cells[key] == value for key, value in said.items())], axis=0)
         for k in np.flatnonzero(same):
             found[k].append(row["note"])
     return cells.assign(note=["; ".join(texts) for texts in found])

@@ -97,7 +97,7 @@ def lines_by_configuration(rows: pd.DataFrame) -> list[str]:
     words = {"code": "authors' code"}
     return [
         f"{paper_of(n['paper']).short}, {n['what']}, {words.get(n['configuration'], n['configuration'])}"
-        f"{' (judges)' * n['judges']}: "
+        f"{' (judges)' * bool(n['judges'])}: "
         f"{n['met']} of {n['compared']} met ({n['same']} the same within noise), {n['impossible']} impossible in "
         f"print, {n['explained']} met by another interpretation, {n['found']} by what was found afterwards, "
         f"{n['unexplained']} unexplained"
@@ -235,14 +235,12 @@ class _PaperNumbers:
 
     def _with_found(self, table: pd.DataFrame) -> pd.DataFrame:
         """The last configuration again, with the last interpretation of each method that was found after the fact."""
-        rows, any_found = [], False
-        for row in table[table["configuration"] == [*self.paper.configurations][-1]].to_dict("records"):
-            found = [(step, sample) for step, sample in self._steps(row) if step.support == "found"]
-            rows.append(
-                (self._tried(row, *found[-1]) if found else row) | {"configuration": WITH_FOUND, "judges": False}
-            )
-            any_found |= bool(found)
-        return pd.DataFrame(rows, columns=table.columns) if any_found else table.iloc[:0]
+        rows = table[table["configuration"] == [*self.paper.configurations][-1]].to_dict("records")
+        found = [[one for one in self._steps(row) if one[0].support == "found"] for row in rows]
+        if not any(found):
+            return table.iloc[:0]
+        last = [self._tried(row, *steps[-1]) if steps else row for row, steps in zip(rows, found, strict=True)]
+        return pd.DataFrame(last, columns=table.columns).assign(configuration=WITH_FOUND, judges=False)
 
     def _tried(self, row: dict[str, Any], step: Step, sample: Sample) -> dict[str, Any]:
         """The row of a number under one interpretation."""

@@ -118,9 +118,7 @@ class Paper:
     #: Experiment -> its published cells: a CSV file or a function that returns a table, with columns among those
     #: of :data:`lpbench.reporting.published.COLUMNS`.
     published: Mapping[str, Path | Callable[[], pd.DataFrame]] = field(default_factory=dict)
-    #: Experiment -> function that returns the printed rank sums, see
-    #: :func:`lpbench.reporting.published.published_rank_sums`.
-    rank_sums: Mapping[str, Callable[[], pd.DataFrame]] = field(default_factory=dict)
+    rank_sums: Mapping[str, Callable[[], pd.DataFrame]] = field(default_factory=dict)  # those that are printed
     tables: Mapping[str, TableLayout] = field(default_factory=dict)  # experiment -> how the paper lays out its table
     rule: Literal["star", "bold"] = "star"  # which results the paper marks, see :mod:`lpbench.analysis.significance`
     methods: tuple[str, ...] = ()  # their order in tables that no paper lays out

@@ -42,7 +42,10 @@ def draw_ranks(
     control = control_of(experiment, [m for part in rows[next(iter(rows))] for m in part.means])
     found = {key: [compare_losses(1 - p.means if LARGER_IS_BETTER[p.metric] else p.means, control) for p in mine]
              for key, mine in rows.items()}  # fmt: skip
-    orders = {key: _order(found[key]) for key in rows}
+    orders = {}
+    for key, tables in found.items():  # methods by their mean rank, as a share of the methods of each panel
+        shares = pd.concat([table.set_index("method")["rank"] / len(table) for table in tables])
+        orders[key] = list(shares.groupby(level=0, sort=False).mean().sort_values(kind="stable").index)
     beside = max(map(len, rows.values()))
     heights = [_AROUND + _LINE * len(orders[key]) for key in rows]
     looks = leading([part for mine in rows.values() for part in mine])
@@ -78,12 +81,6 @@ def _is_enough(part: Part) -> bool:
     """Enough methods, and enough data sets that are not variants of one another."""
     sets = part.means.dropna(how="all").index
     return part.means.shape[1] >= LEAST_METHODS and len({*map(bare_name, sets)}) == len(sets) >= FEWEST
-
-
-def _order(found: Sequence[pd.DataFrame]) -> list[str]:
-    """Methods of a row of panels by their mean rank, as a share of the methods of each panel."""
-    shares = pd.concat([table.set_index("method")["rank"] / len(table) for table in found])
-    return list(shares.groupby(level=0, sort=False).mean().sort_values(kind="stable").index)
 
 
 def _panel(

@@ -119,10 +119,10 @@ def _in_words(table: Mapping) -> dict:
         card = card_of(name, cards) if titles.count(title) > 1 else None
         rows.append([f"{title}, {card.task}" if card else title, *cells])
     k = table["heads"].index("model")
-    heads = [*table["heads"][:k], "protects", *table["heads"][k + 1 :]]
-    models = [row[k].partition(",") for row in rows]
-    words = [f"{PROTECTS.get(model, model)}{comma}{rest}" for model, comma, rest in models]
-    rows = [[*row[:k], shown, *row[k + 1 :]] for row, shown in zip(rows, words, strict=True)]
+    heads = ["protects" if head == "model" else head for head in table["heads"]]
+    for row in rows:
+        model, comma, rest = row[k].partition(",")
+        row[k] = f"{PROTECTS.get(model, model)}{comma}{rest}"
     return {"heads": heads, "rows": rows}
 
 

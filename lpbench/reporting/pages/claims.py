@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -59,21 +59,17 @@ def _check(row: Mapping[str, Any]) -> dict[str, Any]:
     low, high = row["region_low"], row["region_high"]
     asked = " and ".join(f"{word} {v:.3g}" for word, v in (("above", low), ("below", high)) if abs(v) < math.inf)
     found = Value(row["ours"], row["ours_low"], row["ours_high"])
-    more = len({point["instance"] for point in row["points"]}) - DRAWN
+    dots: dict[str, list[Value]] = {}
+    for point in row["points"]:
+        kind = "ours" if point["source"] == "ours" else "theirs"
+        dots.setdefault(point["instance"], []).append(Value(point["value"], point["low"], point["high"], kind))
+    more = len(dots) - DRAWN
     return {
         **{key: row[key] for key in ("rule", "reason", "changed")},
         "name": row["check"],
-        "chart": _chart(row["points"]),
+        "chart": Intervals(list(dots.items())[:DRAWN]) if dots else None,
         "drawn": meaning(row["points"][0]["statistic"]) if row["points"] else "",
         "outcomes": outcomes,
         "margin": f"the rule asks for values {asked}, ours is {found.text}" if found.value == found.value else "",
         "rest": f"{more} more instances are in claims_instances.csv." if more > 0 else "",
     }
-
-
-def _chart(points: Sequence[Mapping[str, Any]]) -> Intervals | None:
-    rows: dict[str, list[Value]] = {}
-    for point in points:
-        kind = "ours" if point["source"] == "ours" else "theirs"
-        rows.setdefault(point["instance"], []).append(Value(point["value"], point["low"], point["high"], kind))
-    return Intervals(list(rows.items())[:DRAWN]) if rows else None
