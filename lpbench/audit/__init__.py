@@ -1,7 +1,6 @@
 """Privacy audit: of whole methods by what their users answer, and of anybody's code by sampling it."""
 
-from lpbench.audit.empirical import LowerBound, detectable, lower_bound
 from lpbench.audit.randomizers import ExactLoss, Message, Randomizer, exact_loss
 from lpbench.privacy import Channel
 
-__all__ = ["Channel", "ExactLoss", "LowerBound", "Message", "Randomizer", "detectable", "exact_loss", "lower_bound"]
+__all__ = ["Channel", "ExactLoss", "Message", "Randomizer", "exact_loss"]

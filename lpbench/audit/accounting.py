@@ -49,7 +49,9 @@ def wrong_account(
     central = any(entry.kind == "release" for entry in recording.asked)
     if central and stated.model not in ("cdp", "label_cdp"):
         yield f"a curator saw the records, and the guarantee says {stated.model}"
-    if recording.shown_read and stated.model == "ldp" and _shows(recording):
+    masks = [entry.records.mask for entry in recording.asked]
+    shown = any(mask is not None and not mask.all() for mask in masks)
+    if recording.shown_read and stated.model == "ldp" and shown:
         yield "features left their users in the clear, and the guarantee says ldp"
 
 
@@ -101,9 +103,3 @@ def neighbours(entry: Asked, user: int, values: Records) -> np.ndarray:
         X[user], y[user] = values.X[value], values.y[value]
         statistics.append(entry.device.law(entry.question, Records(X, y, entry.records.mask))[1])
     return np.stack(statistics)
-
-
-def _shows(recording: Recording) -> bool:
-    """Whether some user of the recorded sample shows a feature."""
-    masks = [entry.records.mask for entry in recording.asked]
-    return any(mask is not None and not mask.all() for mask in masks)

@@ -13,7 +13,7 @@ import pandas as pd
 
 from lpbench.audit import mutants
 from lpbench.audit.accounting import TOLERANCE
-from lpbench.audit.empirical import LowerBound, detectable, lower_bound
+from lpbench.audit.black_box import detectable, lower_bound
 from lpbench.audit.foreign import foreign_complaints
 from lpbench.audit.keeper import Places
 from lpbench.audit.known_bad import KNOWN_BAD, KNOWN_GOOD
@@ -162,15 +162,16 @@ def audit(kind: str, name: str, samples: int, seed: int) -> AuditRow:
         randomizer = (KNOWN_BAD if kind == "bad" else KNOWN_GOOD)[name][1](EPSILON)
         spent = None
     exact, failure = exact_loss(randomizer), failure_per_row()
-    bound = LowerBound(0.0, 0.0, (0, 0), (0, 0), 0)
+    bound, confidence = 0.0, 1.0
     if randomizer.messages:
-        bound = lower_bound(randomizer, samples, Streams(seed).child("audit", kind=kind, name=name), failure)
+        found = lower_bound(randomizer, samples, Streams(seed).child("audit", kind=kind, name=name), failure)
+        bound, confidence = found.bound, found.confidence
     if spent is None:
-        losses = randomizer.claimed, exact.epsilon, bound.epsilon, bound.confidence
+        losses = randomizer.claimed, exact.epsilon, bound, confidence
         return AuditRow(name, randomizer.model, *losses, delta=randomizer.delta)
     loss = math.inf if spent.model == "none" else exact.epsilon
     return AuditRow(
-        name, spent.model, spent.epsilon, loss, bound.epsilon, bound.confidence, spent.rounds, spent.bits_up,
+        name, spent.model, spent.epsilon, loss, bound, confidence, spent.rounds, spent.bits_up,
         spent.bits_down, spent.delta, spent.note, recorded.devices, recorded.shortcuts,
     )  # fmt: skip
 

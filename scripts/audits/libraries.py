@@ -22,7 +22,8 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 
-from lpbench.audit import Message, Randomizer, lower_bound
+from lpbench.audit import Message, Randomizer
+from lpbench.audit.black_box import lower_bound
 from lpbench.errors import ConfigurationError
 from lpbench.privacy import GRR
 from lpbench.seeds import Streams
@@ -90,7 +91,7 @@ def audit_library(key: str, epsilon: float, samples: int = SAMPLES, seed: int = 
 
     message = Message(GRR(epsilon, 2), np.arange(2), send)
     randomizer = Randomizer("ldp", epsilon, [message], 2, delta=subject.delta)
-    bound = lower_bound(randomizer, samples, Streams(seed).child("library", name=key), FAILURE, pair=(0, 1)).epsilon
+    bound = lower_bound(randomizer, samples, Streams(seed).child("library", name=key), FAILURE).bound
     verdict = "exceeds" if bound > epsilon else "within"
     return line | {"lower_bound": bound, "samples": samples, "failure": FAILURE, "verdict": verdict,
                    "note": subject.note}  # fmt: skip

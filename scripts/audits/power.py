@@ -20,17 +20,15 @@ from scipy.spatial.distance import cdist, pdist
 from sklearn.tree import DecisionTreeClassifier
 
 from lpbench.audit.black_box.claims import PrivacyClaim
-from lpbench.audit.black_box.decide import audit
+from lpbench.audit.black_box.decide import audit, worst_pair
 from lpbench.audit.black_box.reports import to_columns
-from lpbench.audit.black_box.sources import FixedSource
-from lpbench.audit.empirical import features_of, search_pair
+from lpbench.audit.black_box.sources import DeviceSource, FixedSource
+from lpbench.audit.black_box.witness import features_of
 from lpbench.audit.known_bad import KNOWN_BAD
 from lpbench.seeds import Streams
 
 #: Reports of each value that are tried, and the failure probability of each trial.
 SIZES, FAILURE = (500, 1000, 2000, 4000, 8000, 16_000, 32_000, 64_000, 128_000), 1e-3
-#: Size of the audit that the search for the worst pair is made for.
-_PILOT = 100_000
 #: Reports that set the kernel's width, fractions of it, and most reports whose kernel matrix is made.
 _WIDTH, _FRACTIONS, _MOST_KERNEL = 200, (1, 1 / 4, 1 / 16), 4000
 
@@ -91,9 +89,9 @@ def fewest(name: str, sizes: Sequence[int] = SIZES, seed: int = 0, epsilon: floa
     randomizer = KNOWN_BAD[name][1](epsilon)
     streams = Streams(seed)
     # Several pairs can have the largest loss; pilot reports, which no tester sees again, choose the one tested.
-    pair = search_pair(randomizer, _PILOT, streams.child("search"), FAILURE)
-    first, second = (randomizer.sample(v, max(sizes), streams.child("power", value=v)) for v in pair)
     claim = PrivacyClaim(epsilon, randomizer.delta)
+    pair, _ = worst_pair(DeviceSource(randomizer, streams.child("search")), claim, FAILURE, quick=True)
+    first, second = (randomizer.sample(v, max(sizes), streams.child("power", value=v)) for v in pair)
 
     def smallest(
         tester: Callable[[np.ndarray, np.ndarray, PrivacyClaim, float], bool], tried: Iterable[int]

@@ -15,7 +15,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from lpbench.audit import Channel, Randomizer, exact_loss, lower_bound
+from lpbench.audit import Channel, Randomizer, exact_loss
+from lpbench.audit.black_box import lower_bound
 from lpbench.audit.known_bad import KNOWN_BAD
 from lpbench.audit.learner import leak_test
 from lpbench.audit.randomizers import message
@@ -220,7 +221,7 @@ def show_leak(name: str, epsilon: float = 1.0, seed: int = 0, samples: int = SAM
         return leak is not None, f"leak test: {leak or 'no difference found'}"
     make = KNOWN_BAD[entry.leak][1] if entry.leak in KNOWN_BAD else RANDOMIZERS[entry.leak]
     randomizer = make(epsilon)
-    bound = lower_bound(randomizer, samples, Streams(seed), FAILURE).epsilon
+    bound = lower_bound(randomizer, samples, Streams(seed), FAILURE).bound
     text = (
         f"claims epsilon {epsilon:g}, loses {exact_loss(randomizer).epsilon:.4g} exactly and at least {bound:.4g} by "
         f"{samples} reports of each value (confidence {100 * (1 - FAILURE):.6g} %)"

@@ -11,10 +11,10 @@ import pytest
 from scipy.stats import binom
 
 from lpbench.audit.black_box import CallableSource, CommandSource, FileSource, PrivacyClaim, audit, parse_values
+from lpbench.audit.black_box.claims import epsilon_from_counts
 from lpbench.audit.black_box.decide import joint_bound
 from lpbench.audit.black_box.reports import to_columns
 from lpbench.audit.black_box.sources import FixedSource
-from lpbench.audit.empirical import epsilon_from_counts
 from lpbench.cli.main import main
 from lpbench.errors import ConfigurationError, DataError
 

@@ -9,14 +9,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lpbench.audit.empirical import (
-    LowerBound,
-    clopper_pearson,
-    detectable,
-    epsilon_from_counts,
-    lower_bound,
-    search_pair,
-)
+from lpbench.audit.black_box.claims import PrivacyClaim, clopper_pearson, epsilon_from_counts
+from lpbench.audit.black_box.decide import detectable, lower_bound, worst_pair
+from lpbench.audit.black_box.sources import DeviceSource
 from lpbench.audit.known_bad import KNOWN_BAD, KNOWN_GOOD
 from lpbench.audit.randomizers import Message, Randomizer, exact_loss
 from lpbench.privacy import GRR, Gaussian, Laplace
@@ -65,22 +60,22 @@ def test_a_tight_mechanism_is_nearly_reached(epsilon):
     p = math.exp(epsilon) / (math.exp(epsilon) + 3)
     channel = np.full((4, 4), (1 - p) / 3) + np.eye(4) * (p - (1 - p) / 3)
     bound = lower_bound(category(channel), 100_000, Streams(0), FAILURE)
-    assert 0.8 * epsilon < bound.epsilon <= epsilon
-    assert bound.confidence == 1 - FAILURE and bound.n == 50_000
+    assert 0.8 * epsilon < bound.bound <= epsilon
+    assert bound.confidence == 1 - FAILURE and bound.tested == 50_000
 
 
 def test_either_direction_is_found():
     """Only the second value makes a report that the first hardly ever makes."""
     channel = [[0.01, 0.99], [0.10, 0.90]]
     bound = lower_bound(category(channel), 40_000, Streams(1), FAILURE)
-    assert bound.pair == (1, 0) and bound.epsilon > 1.5
+    assert bound.values == (1, 0) and bound.bound > 1.5
 
 
 def test_the_worst_pair_is_found_among_many():
     channel = np.full((6, 3), 1 / 3)
     channel[4] = [0.6, 0.3, 0.1]
     channel[2] = [0.1, 0.3, 0.6]
-    assert set(search_pair(category(channel), 10_000, Streams(2), FAILURE)) == {2, 4}
+    assert set(worst_pair(DeviceSource(category(channel), Streams(2)), PrivacyClaim(1.0), FAILURE)[0]) == {2, 4}
 
 
 def test_joint_events_of_several_messages_are_found():
@@ -91,22 +86,22 @@ def test_joint_events_of_several_messages_are_found():
         return (rng.random((n, 2)) < 1 / (1 + math.exp(-0.8))) ^ bool(value)
 
     randomizer = Randomizer("ldp", 1.0, [Message(GRR(0.8, 2), np.arange(2), send)], 2)
-    assert 1.3 < lower_bound(randomizer, 50_000, Streams(3), FAILURE).epsilon <= 1.6
+    assert 1.3 < lower_bound(randomizer, 50_000, Streams(3), FAILURE).bound <= 1.6
 
 
 def test_nothing_is_found_where_there_is_nothing():
     for seed in range(5):
         bound = lower_bound(category([[0.2, 0.8], [0.2, 0.8]]), 20_000, Streams(seed), FAILURE)
-        assert bound.epsilon == 0
+        assert bound.bound == 0
     never = Randomizer("ldp", 1.0, [Message(Laplace(1.0), np.zeros(2), lambda v, n, s: np.zeros(n))], 2)
-    assert lower_bound(never, 1000, Streams(0), FAILURE).epsilon == 0
+    assert lower_bound(never, 1000, Streams(0), FAILURE).bound == 0
 
 
 def test_what_a_sample_can_prove_at_most():
     certain = category([[1.0, 0.0], [0.0, 1.0]])
     for n in (1000, 10_000):
         bound = lower_bound(certain, n, Streams(0), FAILURE)
-        assert bound.epsilon == pytest.approx(detectable(n, FAILURE)) and bound.hits == (n // 2, 0)
+        assert bound.bound == pytest.approx(detectable(n, FAILURE)) and bound.hits == (n // 2, 0)
 
 
 def test_gaussian_noise_is_within_its_epsilon_and_delta():
@@ -115,13 +110,12 @@ def test_gaussian_noise_is_within_its_epsilon_and_delta():
         mechanism, np.array([0.0, 1.0]), lambda v, n, s: mechanism.randomize(np.full(n, float(v)), s.generator("x"))
     )
     bound = lower_bound(Randomizer("ldp", 1.0, [message], 2, delta=0.01), 100_000, Streams(0), FAILURE)
-    assert 0.6 < bound.epsilon <= 1.0
+    assert 0.6 < bound.bound <= 1.0
 
 
 def test_results_depend_on_the_seed_alone():
     make = KNOWN_BAD["halved_noise"][1]
     assert lower_bound(make(1.0), 5000, Streams(1), 0.01) == lower_bound(make(1.0), 5000, Streams(1), 0.01)
-    assert isinstance(lower_bound(make(1.0), 5000, Streams(2), 0.01), LowerBound)
 
 
 #: Samples at which each mechanism is caught; all but one at 10^4.
@@ -138,7 +132,7 @@ def test_known_bad_mechanisms_are_caught_exactly(name, epsilon):
 def test_known_bad_mechanisms_are_caught_by_sampling(name):
     randomizer = KNOWN_BAD[name][1](1.0)
     bound = lower_bound(randomizer, SAMPLES[name], Streams(2025), FAILURE)
-    assert randomizer.claimed < bound.epsilon <= exact_loss(randomizer).epsilon
+    assert randomizer.claimed < bound.bound <= exact_loss(randomizer).epsilon
 
 
 @pytest.mark.parametrize("name", KNOWN_GOOD)
@@ -146,4 +140,4 @@ def test_mechanisms_that_spend_less_are_not_accused(name):
     randomizer = KNOWN_GOOD[name][1](1.0)
     exact = exact_loss(randomizer).epsilon
     assert exact <= randomizer.claimed + 1e-9
-    assert lower_bound(randomizer, 20_000, Streams(2025), FAILURE).epsilon <= exact
+    assert lower_bound(randomizer, 20_000, Streams(2025), FAILURE).bound <= exact

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from lpbench.audit.empirical import epsilon_from_counts
+from lpbench.audit.black_box.claims import epsilon_from_counts
 from lpbench.privacy import DiscreteLaplace, Gaussian, Laplace, Staircase
 
 N = 1500

@@ -1,11 +1,11 @@
 """Black-box audit of anybody's randomizer: a callable, a file of reports, or a command; see docs/audit_your_own.md."""
 
 from lpbench.audit.black_box.claims import PrivacyClaim
-from lpbench.audit.black_box.decide import Verdict, audit
+from lpbench.audit.black_box.decide import Verdict, audit, detectable, lower_bound
 from lpbench.audit.black_box.sources import CallableSource, CommandSource, FileSource, Source, WithFeatures
 from lpbench.audit.black_box.values import parse_values
 
 __all__ = [
     "CallableSource", "CommandSource", "FileSource", "PrivacyClaim", "Source", "Verdict", "WithFeatures", "audit",
-    "parse_values",
+    "detectable", "lower_bound", "parse_values",
 ]  # fmt: skip

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import betaincinv
 
-from lpbench.audit.empirical import clopper_pearson, epsilon_from_counts
 from lpbench.errors import ConfigurationError
 
 
@@ -49,3 +49,21 @@ class PrivacyClaim:
         if math.isfinite(self.order):
             return f"Renyi divergence {self.epsilon:g} of order {self.order:g}"
         return f"epsilon {self.epsilon:g}" + (f", delta {self.delta:g}" if self.delta else "")
+
+
+def clopper_pearson(hits: ArrayLike, n: int, failure: float) -> tuple[np.ndarray, np.ndarray]:
+    """One-sided exact confidence limits of a probability, lower and upper; each fails with probability ``failure``."""
+    hits = np.asarray(hits, dtype=np.float64)
+    lower = np.where(hits > 0, betaincinv(np.maximum(hits, 1.0), n - hits + 1.0, failure), 0.0)
+    upper = np.where(hits < n, betaincinv(hits + 1.0, np.maximum(n - hits, 1.0), 1.0 - failure), 1.0)
+    return lower, upper
+
+
+def epsilon_from_counts(hits: ArrayLike, other_hits: ArrayLike, n: int, delta: float, failure: float) -> np.ndarray:
+    """Lower bound log((p - delta) / q) from the counts of an event under two values.
+
+    It is wrong with probability ``failure``, of which each of the two limits gets half.
+    """
+    lower, _ = clopper_pearson(hits, n, failure / 2.0)
+    _, upper = clopper_pearson(other_hits, n, failure / 2.0)
+    return np.maximum(np.log(np.maximum(lower - delta, 1e-300)) - np.log(upper), 0.0)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -19,10 +18,12 @@ from scipy.special import betaln, xlog1py, xlogy
 
 from lpbench.audit.black_box.claims import PrivacyClaim
 from lpbench.audit.black_box.reports import Columns, part_of
-from lpbench.audit.black_box.sources import Source
+from lpbench.audit.black_box.sources import DeviceSource, Source
 from lpbench.audit.black_box.values import show_value
 from lpbench.audit.black_box.witness import Event, find_events
+from lpbench.audit.randomizers import Randomizer
 from lpbench.errors import DataError
+from lpbench.seeds import Streams
 
 #: Reports of each value in the first stage, and the factor to the next.
 _FIRST, _GROWTH = 1000, 4
@@ -32,6 +33,7 @@ FEWEST = 200
 _MOST_NUMBERS = 40_000_000
 #: Rounds of the search for the worst pair of values: reports of each value, pairs that go on.
 _ROUNDS = ((1000, 4), (4000, 1))
+_QUICK_ROUNDS = ((3000, 3), (10_000, 1))
 #: Rounding error allowed to a bound.
 _TOLERANCE = 1e-9
 #: Halvings of an interval in which a bound lies.
@@ -73,13 +75,18 @@ class Verdict:
         return "\n".join(lines)
 
 
-def audit(source: Source, claim: PrivacyClaim, samples: int = 1_000_000, failure: float = 1e-3) -> Verdict:
-    """Hold a randomizer to its claim; fewer samples are drawn if the claim is refuted earlier."""
-    pair, start = _worst_pair(source, claim, failure)
+def audit(
+    source: Source, claim: PrivacyClaim, samples: int = 1_000_000, failure: float = 1e-3, quick: bool = False
+) -> Verdict:
+    """Hold a randomizer to its claim; fewer samples are drawn if the claim is refuted earlier.
+
+    ``quick``: all are drawn at once, and events are searched in the cheapest way, whose rules say nothing.
+    """
+    pair, start = worst_pair(source, claim, failure, quick)
     room = min(samples, source.size - start)
-    if room < FEWEST:
+    if room < FEWEST and not quick:
         raise DataError(f"{source.name}: {room:g} reports of a value are too few; an audit needs {FEWEST} or more")
-    stages = _stages(int(room))
+    stages = [int(room)] if quick else _stages(int(room))
     reports: list[Columns] = [{}, {}]
     best: tuple[float, Event, tuple[int, int], int] | None = None
     for n in stages:
@@ -90,7 +97,8 @@ def audit(source: Source, claim: PrivacyClaim, samples: int = 1_000_000, failure
                 f"{source.name}: reports of {source.values[pair[0]]!r} and {source.values[pair[1]]!r} differ in shape"
             )
         share = failure / len(stages) / 2
-        for event in find_events(part_of(reports[0], 0, n // 2), part_of(reports[1], 0, n // 2), claim, share):
+        halves = [part_of(part, 0, n // 2) for part in reports]
+        for event in find_events(halves[0], halves[1], claim, share, not quick):
             pilot, hits = (_hits(event, reports, *half) for half in ((0, n // 2), (n // 2, n)))
             bound = _bound(claim, hits, n - n // 2, pilot, n // 2, share)
             if best is None or bound > best[0]:
@@ -107,6 +115,18 @@ def audit(source: Source, claim: PrivacyClaim, samples: int = 1_000_000, failure
         source.name, claim, bound, 1 - failure, values, event.rule, hits_, tested, n,
         tuple(_remarks(values, shown, bound > claim.epsilon + _TOLERANCE)),
     )  # fmt: skip
+
+
+def lower_bound(randomizer: Randomizer, samples: int, streams: Streams, failure: float) -> Verdict:
+    """Bound the loss of a device from below: nothing is stopped early, so that the bound is as large as it can be."""
+    claim = PrivacyClaim(0.0, randomizer.delta)
+    return audit(DeviceSource(randomizer, streams), claim, samples, failure, quick=True)
+
+
+def detectable(samples: int, failure: float) -> float:
+    """Largest :func:`lower_bound`: half of the samples test an event that always occurs against one that never does."""
+    half = samples // 2
+    return _bound(PrivacyClaim(0.0), (half, 0), half, (half, 0), half, failure / 2.0)
 
 
 def _remarks(values: tuple[Any, Any], reports: tuple[Columns, Columns], violated: bool) -> Iterator[str]:
@@ -155,27 +175,28 @@ def _stages(samples: int) -> list[int]:
     return [n for n in sizes if 2 * n <= samples] + [samples]
 
 
-def _worst_pair(source: Source, claim: PrivacyClaim, failure: float) -> tuple[tuple[int, int], int]:
+def worst_pair(source: Source, claim: PrivacyClaim, failure: float, quick: bool = False) -> tuple[tuple[int, int], int]:
     """Return the pair of values that pilot reports tell apart best, and how many reports were used up."""
-    pairs = list(combinations(range(len(source.values)), 2))
+    pairs = source.pairs
     start = 0
-    for wanted, survivors in _ROUNDS:
+    for wanted, survivors in _QUICK_ROUNDS if quick else _ROUNDS:
         n = int(min(wanted, source.size // 10))
         if len(pairs) <= survivors or n < 40:
             continue
         pilots = {v: source.draw(v, start, start + n) for v in sorted(set(sum(pairs, ())))}
-        scores = [_pilot_score(pilots[v], pilots[w], n, claim, failure) for v, w in pairs]
+        scores = [_pilot_score(pilots[v], pilots[w], n, claim, failure, quick) for v, w in pairs]
         pairs = [pairs[i] for i in np.argsort(scores, kind="stable")[::-1][:survivors]]
         start += n
     return pairs[0], start
 
 
-def _pilot_score(first: Columns, second: Columns, n: int, claim: PrivacyClaim, failure: float) -> float:
+def _pilot_score(first: Columns, second: Columns, n: int, claim: PrivacyClaim, failure: float, quick: bool) -> float:
     """Bound from a pilot sample; comparing needs no guarantee, and a generous failure probability makes it sharper."""
     if first.keys() != second.keys():
         return math.inf
     halves = [part_of(part, 0, n // 2) for part in (first, second)]
-    counts = [_hits(event, [first, second], n // 2, n) for event in find_events(halves[0], halves[1], claim, failure)]
+    events = find_events(halves[0], halves[1], claim, failure, not quick)
+    counts = [_hits(event, [first, second], n // 2, n) for event in events]
     return max(float(claim.proven(*hits, n - n // 2, 0.3)) for hits in counts)
 
 

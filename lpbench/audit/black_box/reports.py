@@ -116,9 +116,10 @@ class Encoder:
     centres: tuple[float, ...]
     # of a column of categories: those seen, in the order of their codes 1, 2, ...; any other is 0
     categories: tuple[tuple[str, ...] | None, ...]
+    digits: bool  # whether they are features too
 
     @classmethod
-    def fit(cls, first: Columns, second: Columns) -> Encoder:
+    def fit(cls, first: Columns, second: Columns, digits: bool = True) -> Encoder:
         """Learn centres and codes from reports of two values, which must not be those that test an event."""
         centres: list[float] = []
         categories: list[tuple[str, ...] | None] = []
@@ -130,7 +131,7 @@ class Encoder:
                 middle = float(np.median(np.concatenate([column, second[name]])))
                 centres.append(middle if np.isfinite(middle) else 0.0)
                 categories.append(None)
-        return cls(tuple(first), tuple(centres), tuple(categories))
+        return cls(tuple(first), tuple(centres), tuple(categories), digits and len(first) <= _MOST_WITH_DIGITS)
 
     def __call__(self, columns: Columns) -> np.ndarray:
         """Features of reports, shape (n, number of columns and of their digits)."""
@@ -143,7 +144,7 @@ class Encoder:
     @property
     def _with_digits(self) -> list[str]:
         numbers = [name for name, seen in zip(self.names, self.categories, strict=True) if seen is None]
-        return numbers if len(self.names) <= _MOST_WITH_DIGITS else []
+        return numbers if self.digits else []
 
     def known(self, columns: Columns) -> np.ndarray:
         """Whether all categories of a report have been seen, boolean ndarray of shape (n,)."""

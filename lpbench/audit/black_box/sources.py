@@ -13,6 +13,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from importlib import import_module, util
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ import numpy as np
 
 from lpbench.audit.black_box.reports import Columns, to_columns
 from lpbench.audit.black_box.values import MOST_VALUES
-from lpbench.audit.randomizers import repeat
+from lpbench.audit.randomizers import Randomizer, repeat
 from lpbench.datasets.archives import MOST, check_size
 from lpbench.datasets.readers import read_table
 from lpbench.errors import CellTimeout, ConfigurationError, DataError, foreign
@@ -37,6 +38,11 @@ class Source(ABC):
     name: str
     values: list[Any]  # what is compared
     size: float = math.inf  # reports of each value that there are; inf if as many as one asks for
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """Indices of the values that the claim compares."""
+        return list(combinations(range(len(self.values)), 2))
 
     @abstractmethod
     def draw(self, value: int, start: int, stop: int) -> Columns:
@@ -108,6 +114,24 @@ class CallableSource(Source):
         if not columns:
             raise DataError(f"{self.name} returned empty reports for value {given!r}")
         return columns
+
+
+class DeviceSource(Source):
+    """All that a device sends for each of the listed protected values."""
+
+    def __init__(self, randomizer: Randomizer, streams: Streams, name: str = "devices"):
+        self.name, self.values = name, list(range(randomizer.n_values))
+        self.randomizer, self.streams = randomizer, streams
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """Neighbouring values alone."""
+        return [pair for pair in super().pairs if self.randomizer.neighbours[pair]]
+
+    def draw(self, value: int, start: int, stop: int) -> Columns:
+        """Run the code that the estimator runs."""
+        streams = self.streams.child("audit", value=value, start=start)
+        return to_columns(self.randomizer.sample(value, stop - start, streams))
 
 
 class WithFeatures(Source):

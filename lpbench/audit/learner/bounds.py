@@ -112,15 +112,11 @@ def inference_audit(
         model = fitted(make(epsilon, int(streams.generator("training", number=n - 1).integers(2**31))), X, y)
         score = float(scores(model, target, answers)[0]) or toss.random() - 0.5
         right += bool((score > 0) == (coin == 1))
-        bound = _loss(anytime_lower(right, n, FAILURE))
+        p = anytime_lower(right, n, FAILURE)
+        bound = max(math.log(max(p, 1e-300) / (1.0 - p)), 0.0) if p < 1.0 else math.inf
         if bound > epsilon:
             break
     return LearnerBound("inference", bound, right, n)
-
-
-def _loss(p: float) -> float:
-    """Loss that a fair coin guessed with probability p at least proves."""
-    return max(math.log(max(p, 1e-300) / (1.0 - p)), 0.0) if p < 1.0 else math.inf
 
 
 def anytime_lower(hits: int, n: int, failure: float) -> float:
