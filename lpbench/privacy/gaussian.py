@@ -24,7 +24,7 @@ from lpbench.privacy.mechanism import (
     check_sensitivity,
     check_spread,
 )
-from lpbench.privacy.rounded import GAUSSIAN, rounded_sum
+from lpbench.privacy.rounded import GAUSSIAN, grid_step, rounded_sum
 
 
 def check_delta(delta: Any, name: str = "delta") -> float:
@@ -150,7 +150,7 @@ class Gaussian(AdditiveMechanism):
 
     def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return values + N(0, sigma^2) noise on the grid, entry by entry; shape of ``values``."""
-        return rounded_sum(values, self.sigma, self.sensitivity, GAUSSIAN, rng)
+        return rounded_sum(values, self.sigma, grid_step(self.sigma, self.sensitivity, GAUSSIAN), GAUSSIAN, rng)
 
     def log_density(self, reports: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Log-density of scalar reports given scalar values (needs sigma > 0)."""

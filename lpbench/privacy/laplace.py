@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from decimal import Decimal, localcontext
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from scipy.stats import nbinom
 
 from lpbench.errors import ConfigurationError, DataError
 from lpbench.privacy.counter import hashed_uniforms
-from lpbench.privacy.exact import UNITS, blocks, quotient_up, words
+from lpbench.privacy.exact import quotient_up
 from lpbench.privacy.mechanism import (
     AdditiveMechanism,
     check_epsilon,
@@ -28,10 +27,8 @@ from lpbench.privacy.mechanism import (
     check_spread,
 )
 from lpbench.privacy.payload import Field, GridPoints, grid_reach
-from lpbench.privacy.rounded import LAPLACE, rounded_sum
+from lpbench.privacy.rounded import LAPLACE, NoiseLaw, grid_step, rounded_sum
 
-#: What a step may cost beyond step / scale, since whole numbers draw the noise, and the rounding of a budget.
-_PER_STEP, _ROUNDED = 2.0**-53, 2.0**-50
 #: Least step / scale: numbers of steps beyond blur in doubles.
 _LEAST_RATE = 2.0**-46
 
@@ -73,9 +70,10 @@ class Laplace(AdditiveMechanism):
         """Variance of one entry's noise, 2 scale^2."""
         return 2.0 * self.scale * self.scale
 
-    def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Return values + Laplace(scale) noise, entry by entry; shape of ``values``."""
-        return rounded_sum(values, self.scale, self.sensitivity, LAPLACE, rng)
+    def randomize(self, values: np.ndarray, rng: np.random.Generator, scale: Any = None) -> np.ndarray:
+        """Return values + Laplace noise, entry by entry, of ``scale`` where each has its own; shape of ``values``."""
+        scale = self.scale if scale is None else scale
+        return rounded_sum(values, scale, grid_step(scale, self.sensitivity, LAPLACE), LAPLACE, rng)
 
     def log_density(self, reports: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Log-density of scalar reports given scalar values (needs scale > 0)."""
@@ -161,12 +159,15 @@ def discrete_cell_noise(seed: int, keys: np.ndarray, n: int, mechanism: Discrete
     return (first - second) * mechanism.step
 
 
-def _check_rate(rate: float) -> None:
-    if rate < _LEAST_RATE:
-        raise ConfigurationError(
-            f"step / scale={rate:g} must be at least {_LEAST_RATE:g}, below which points of the grid blur: take a "
-            "larger budget or a longer step"
-        )
+def _beyond(rate: float, p: np.ndarray) -> np.ndarray:
+    peak = rate / 2.0 + math.log1p(math.exp(-rate)) - math.log(2.0)  # log cosh(rate / 2)
+    return np.maximum(-np.log(p) - peak, 0.0)
+
+
+def _beyond_half(step: float, scale: float, size: Any) -> Any:
+    from mpmath import cosh, exp, mpf
+
+    return exp(-size) / cosh(mpf(step) / scale / 2) if size > 0 else mpf(1)
 
 
 @dataclass(frozen=True)
@@ -206,9 +207,9 @@ class DiscreteLaplace(AdditiveMechanism):
     def for_budget(cls, epsilon: float, step: float, sensitivity: float = 1.0) -> DiscreteLaplace:
         """Return the mechanism that spends exactly ``epsilon``, the rounding included."""
         steps = cls(0.0, step, sensitivity).grid_distance(sensitivity)
-        rate = check_epsilon(epsilon) * (1.0 - 2.0 * _ROUNDED) / steps - _PER_STEP
-        _check_rate(rate)
-        return cls(step / rate, step, sensitivity)
+        found = cls(quotient_up(steps * step, check_epsilon(epsilon)), step, sensitivity)
+        assert found._law, "or a grid that blurs is refused"
+        return found
 
     def grid_distance(self, distance: float) -> int:
         """Largest number of steps between the roundings of two values at most ``distance`` apart."""
@@ -217,9 +218,7 @@ class DiscreteLaplace(AdditiveMechanism):
     def privacy_map(self, distance: float) -> float:
         """Epsilon between values at most ``distance`` apart: ceil(distance / step) * step / scale, rounded up."""
         steps = self.grid_distance(distance)
-        if self.scale == 0:
-            return math.inf if steps else 0.0
-        return steps * (self.step / self.scale + _PER_STEP) * (1.0 + _ROUNDED)
+        return quotient_up(steps * self.step, self.scale) if self.scale > 0 else (math.inf if steps else 0.0)
 
     def check_inputs(self, inputs: np.ndarray) -> None:
         """Two users' numbers may differ by the sensitivity after rounding, which may move each apart by a step."""
@@ -245,36 +244,19 @@ class DiscreteLaplace(AdditiveMechanism):
 
     def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return grid points: the rounded values plus noise, shape of ``values``."""
-        index = np.atleast_1d(self.round(values))
-        if self.scale > 0:
-            for some in blocks(index.shape):  # a difference of two geometric variables is discrete Laplace
-                first, second = np.moveaxis(self._geometric((*index[some].shape, 2), rng), -1, 0)
-                index[some] += first - second
-        return (index * self.step).reshape(np.shape(values))
+        return rounded_sum(self.round(values) * self.step, self.scale, self.step, self._law, rng)
 
     @cached_property
-    def _words(self) -> tuple[list[int], int]:
-        """Of the 2^62 words, how many set each low bit of a geometric number, and how many add one to the rest.
-
-        P(k) proportional to q^k makes the bits of k independent: bit j is set with odds q^(2^j). Numbers are rounded
-        up, less than _PER_STEP in all: a larger k is no less probable than stated.
-        """
-        _check_rate(rate := self.step / self.scale)
-        low = max(0, 3 - math.frexp(rate)[1]) if rate < 1 else 0  # bits whose odds are above e^-4
-        with localcontext() as context:
-            context.prec = 60
-            odds = [(Decimal(self.step) / Decimal(self.scale) * -(1 << j)).exp() for j in range(low + 1)]
-            return [int(UNITS * q / (1 + q)) + 1 for q in odds[:-1]], int(UNITS * odds[-1]) + 1
-
-    def _geometric(self, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
-        bits, more = self._words
-        found, going = np.zeros(shape, dtype=np.int64), np.ones(shape, dtype=bool)
-        for j, below in enumerate(bits):
-            found += (words(rng, shape) < below).astype(np.int64) << j
-        while going.any():  # without end, so that every number is possible
-            going &= words(rng, shape) < more
-            found += going.astype(np.int64) << len(bits)
-        return found
+    def _law(self) -> NoiseLaw:
+        """Of real noise that is discrete Laplace noise when it is rounded: P(size > t) = e^(-t) / cosh(rate / 2)."""
+        if self.scale == 0:
+            return LAPLACE
+        if (rate := self.step / self.scale) < _LEAST_RATE:
+            raise ConfigurationError(
+                f"step / scale={rate:g} must be at least {_LEAST_RATE:g}, below which points of the grid blur: take a "
+                "larger budget or a longer step"
+            )
+        return NoiseLaw(partial(_beyond, rate), partial(_beyond_half, self.step, self.scale))
 
     def sum_of_reports(self, totals: ArrayLike, n: Any, rng: np.random.Generator) -> np.ndarray:
         """Draw the sums of ``n`` users' reports whose rounded values add up to ``totals`` (multiples of ``step``).

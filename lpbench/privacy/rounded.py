@@ -71,12 +71,12 @@ def grid_step(scale: Any, sensitivity: float, law: NoiseLaw) -> Any:
     return np.ldexp(1.0, np.maximum(np.frexp(scale * law.steepness)[1] + _FINE, least))
 
 
-def rounded_sum(values: Any, scale: Any, sensitivity: float, law: NoiseLaw, rng: np.random.Generator) -> np.ndarray:
+def rounded_sum(values: Any, scale: Any, step: Any, law: NoiseLaw, rng: np.random.Generator) -> np.ndarray:
     """Return values + scale * noise on the grid, shape of ``values``; where ``scale`` (public) is 0, the values."""
     values = np.asarray(values, dtype=np.float64)
     if np.ndim(scale) == 0 and scale == 0:
         return values.copy()
-    flat, step = values.reshape(-1), grid_step(scale, sensitivity, law)
+    flat = values.reshape(-1)
     if each := np.ndim(scale) > 0:
         scale, step = (np.broadcast_to(own, values.shape).reshape(-1) for own in (scale, step))
     drawn, reports, unsure = words(rng, flat.size), np.empty(flat.size), list[int]()

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lpbench.privacy.mechanism import AdditiveMechanism, check_epsilon, check_sensitivity, check_single
-from lpbench.privacy.rounded import LAPLACE, NoiseLaw, rounded_sum
+from lpbench.privacy.rounded import LAPLACE, NoiseLaw, grid_step, rounded_sum
 
 #: Relative error of a distance below which it counts as a whole number of steps.
 _ROUNDING = 1e-12
@@ -75,7 +75,7 @@ class Staircase(AdditiveMechanism):
     def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return values + noise on a grid that is far finer; shape of ``values``."""
         scale, law = (0.0, LAPLACE) if math.isinf(self.budget) else (self.sensitivity, self._law)
-        return rounded_sum(values, scale, self.sensitivity, law, rng)
+        return rounded_sum(values, scale, grid_step(scale, self.sensitivity, law), law, rng)
 
     @cached_property
     def _law(self) -> NoiseLaw:

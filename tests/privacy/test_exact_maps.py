@@ -218,46 +218,13 @@ def test_cells_of_grid_and_tree(epsilon, leaves, bins, hidden):
     assert_loss(1 + Fraction(told, UNITS - told) / cell, epsilon, sharp=epsilon <= 20 and choices[0] < 1000)
 
 
-def most_likely(odds, more, steps):
-    """Largest P(k) / P(k + steps) of a geometric number over all k: bit by bit, with the best for either carry."""
-    best = {0: Fraction(1)}
-    for j, ratio in enumerate(odds):  # of a bit that is set to one that is not
-        after: dict[int, Fraction] = {}
-        for carry, found in best.items():
-            for bit in (0, 1):
-                total = bit + (steps >> j & 1) + carry
-                loss = found * ratio ** (bit - (total & 1))
-                after[total >> 1] = max(after.get(total >> 1, Fraction(0)), loss)
-        best = after
-    return max(found / more ** ((steps >> len(odds)) + carry) for carry, found in best.items())
-
-
-@pytest.mark.parametrize("step", [1.0, 2.0**-3, 2.0**-10])
-@pytest.mark.parametrize("epsilon", EPSILONS)
-def test_noise_on_a_grid(epsilon, step):
-    """Two values d apart lose P(k) / P(k + d) of one of the two geometric numbers, at most, whatever the other is."""
-    mechanism = DiscreteLaplace.for_budget(epsilon, step)
-    bits, more = mechanism._words
-    none = [UNITS - 1] * 2
-    for j, told in enumerate([*bits, more]):
-        for word, set_ in ((told - 1, True), (told, False)):
-            drawn = [none] * j + [[word, UNITS - 1]] + [none] * (len(bits) + 1 - j)
-            assert mechanism.randomize(np.array(0.0), Planted(*drawn)) == set_ * 2**j * step
-    odds, kept = [Fraction(told, UNITS - told) for told in bits], Fraction(more, UNITS)
-    whole = round(1 / step)
-    for steps in {1, max(whole // 2 - 1, 1), max(whole - 1, 1), whole}:
-        assert most_likely(odds, kept, steps) <= grown(mechanism.privacy_map(steps * step))
-    assert mechanism.epsilon <= epsilon
-    assert_loss(most_likely(odds, kept, whole), epsilon, sharp=1e-3 <= epsilon <= 20)
-    two = most_likely(odds, kept, 1) ** 2  # of a vector that moves in two entries
-    assert two <= grown(mechanism.privacy_map(2 * step))
-
-
 def step_of(mechanism):
+    if isinstance(mechanism, DiscreteLaplace):
+        return mechanism.step
     if isinstance(mechanism, Staircase):
-        return float(grid_step(1.0, 1.0, mechanism._law))
-    laplace = isinstance(mechanism, Laplace)
-    return float(grid_step(mechanism.scale if laplace else mechanism.sigma, 1.0, LAPLACE if laplace else GAUSSIAN))
+        return grid_step(1.0, 1.0, mechanism._law)
+    law = LAPLACE if isinstance(mechanism, Laplace) else GAUSSIAN
+    return grid_step(getattr(mechanism, "scale", None) or mechanism.sigma, 1.0, law)
 
 
 class Bits:
@@ -295,9 +262,22 @@ def laplace_cdf(mechanism):
     return cdf
 
 
+def grid_cdf(mechanism):
+    """Of a whole number k of steps with P(k) proportional to q^|k|, at the middle between two."""
+    q = mpmath.exp(-mpf(mechanism.step) / mechanism.scale)
+
+    def cdf(x):
+        k = int(mpmath.nint(x / mechanism.step - 0.5))
+        return 1 - q ** (k + 1) / (1 + q) if k >= 0 else q**-k / (1 + q)
+
+    return cdf
+
+
 REAL = {"laplace": (Laplace.for_budget, laplace_cdf), "staircase": (Staircase.for_budget, staircase_cdf),
         "gaussian": (lambda epsilon: Gaussian.for_budget(epsilon, 1e-5),
-                     lambda mechanism: lambda x: mpmath.ncdf(x / mpf(mechanism.sigma)))}  # fmt: skip
+                     lambda mechanism: lambda x: mpmath.ncdf(x / mpf(mechanism.sigma))),
+        "fine grid": (lambda epsilon: DiscreteLaplace.for_budget(epsilon, 2.0**-10), grid_cdf),
+        "whole numbers": (lambda epsilon: DiscreteLaplace.for_budget(epsilon, 1.0), grid_cdf)}  # fmt: skip
 
 
 def reported_below(mechanism, cdf, value, index, step, bits):
@@ -325,18 +305,21 @@ def counted(name, mechanism, points, bits):
             yield [(low, high - low) for low, high in ends]
 
 
-@pytest.mark.parametrize("name", ["laplace", "staircase"])
+@pytest.mark.parametrize("name", ["laplace", "staircase", "fine grid", "whole numbers"])
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_noise_of_real_numbers_is_counted_to_the_last_bit(epsilon, name):
-    """Cells of the grid have the mass of real noise, which loses what is stated: beyond both values, or a step down."""
+    """Points have the mass of real noise, which loses what is stated: beyond both values, or a step down."""
     mechanism, bits, width = REAL[name][0](epsilon), 64 * (6 + int(epsilon / 20)), 1.0 / epsilon
-    far = {"laplace": [-5.0 * width, 1.0 + 3.0 * width], "staircase": [-0.25 / max(epsilon, 1.0), 1.0]}[name]
-    sharp = name == "laplace" or epsilon < 700  # the first step is far shorter than the grid, and the next ones rarer
-    points = [*(far if sharp else []), 0.5, 0.5 + 0.3 * width]
-    losses = [
-        Fraction(max(zero, one), min(zero, one)) for (_, zero), (_, one) in counted(name, mechanism, points, bits)
-    ]
-    assert max(losses) <= grown(mechanism.epsilon) * (1 + Fraction(1, 2**80)) and mechanism.epsilon <= epsilon
+    far = {"laplace": [-5.0 * width, 1.0 + 3.0 * width], "staircase": [-0.25 / max(epsilon, 1.0), 1.0]}
+    points = [*far.get(name, [0.0, 1.0]), 0.5, 0.5 + 0.3 * width]
+    sharp = epsilon < 700 or name in ("laplace", "fine grid")
+    if not sharp:  # the first step is far shorter than the grid, and the next numbers are too rare for doubles
+        points = [0.5, 0.5 + 0.3 * width] if name == "staircase" else []
+    cells = [(zero, one) for (_, zero), (_, one) in counted(name, mechanism, points, bits)]
+    losses = [Fraction(max(cell), min(cell)) for cell in cells]
+    assert (
+        max(losses, default=1) <= grown(mechanism.epsilon) * (1 + Fraction(1, 2**80)) and mechanism.epsilon <= epsilon
+    )
     assert not sharp or max(losses) >= grown(epsilon) * (1 - Fraction(epsilon) / 10**6)
 
 
@@ -372,7 +355,7 @@ def test_candidates_are_those_of_real_gumbel_variables(epsilon):
 
 
 def test_grids_that_blur_are_refused():
-    for make in (lambda: DiscreteLaplace.for_budget(1e-13, 2.0**-10), lambda: DiscreteLaplace(1e15, 1.0)._words):
+    for make in (lambda: DiscreteLaplace.for_budget(1e-13, 2.0**-10), lambda: DiscreteLaplace(1e15, 1.0)._law):
         with pytest.raises(ConfigurationError, match="larger budget or a longer step"):
             make()
 
