@@ -14,7 +14,7 @@ from lpbench.checks import check_choice
 from lpbench.privacy import Device, DiscreteLaplace, Laplace, Records, check_epsilon
 from lpbench.privacy.device import Answers, proven
 from lpbench.privacy.payload import Field, Reals
-from lpbench.privacy.rounded import LONGER
+from lpbench.privacy.rounded import LAPLACE, LONGER, grid_step, rounded_sum
 from lpbench.seeds import Streams
 
 #: The grid of discrete labels has at least 2^LABEL_BITS steps in the public range.
@@ -78,8 +78,10 @@ class LabelDevice(Device[LabelQuestion]):
     def report(self, records: Records, question: LabelQuestion, draws: Any) -> np.ndarray:
         """Noisy labels of shape (n,), in units of the label, about the centre."""
         labels = self.inputs(records, question)
-        noise = self.mechanism(question)
-        return noise.randomize(labels, draws, *((question.scale,) if isinstance(noise, Laplace) else ()))
+        if question.on_grid is not None:
+            return question.on_grid.randomize(labels, draws)
+        lo, hi = question.y_range
+        return rounded_sum(labels, question.scale, grid_step(question.scale, hi - lo, LAPLACE), LAPLACE, draws)
 
     def fields(self, question: LabelQuestion) -> tuple[Field, ...]:
         """One real number, or a point of the grid."""

@@ -175,9 +175,7 @@ class DiscreteLaplace(AdditiveMechanism):
     """Round values to the grid ``step * Z`` and add discrete Laplace noise on it (Ghosh et al. 2009).
 
     Every report lies on the grid whatever the value. P(noise = k step) is proportional to ``exp(-|k| step / scale)``.
-    Rounding shifts a value by at most step / 2, deterministically: reports are unbiased for the *rounded* value. Single
-    reports are drawn by whole numbers, and every point of the grid can follow from every value: the stated epsilon is
-    an upper bound for them.
+    Rounding shifts a value by at most step / 2, deterministically: reports are unbiased for the *rounded* value.
 
     Parameters
     ----------
