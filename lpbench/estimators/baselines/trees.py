@@ -1,4 +1,4 @@
-"""Tree baselines of HistOfTree: scikit-learn trees on privatised labels (ParDT, LabelDT) and without privacy (DT)."""
+"""Tree baselines of HistOfTree, with scikit-learn's law: on privatised labels (ParDT, LabelDT) and raw ones (DT)."""
 
 from __future__ import annotations
 
