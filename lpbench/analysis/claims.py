@@ -275,7 +275,6 @@ def above(base: float = 0.0, margin: float = 0.0) -> Region:
 
 
 def below(base: float = 0.0, margin: float = 0.0) -> Region:
-    """Values below ``base + margin``."""
     return Region(high=base + margin)
 
 

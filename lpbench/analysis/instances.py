@@ -69,9 +69,8 @@ class Instance:
 def linear(name: str, *parts: tuple[CellScores, Sequence[float] | np.ndarray], silent: str = "") -> Instance:
     """Instance of a weighted sum of cells."""
     weights = np.concatenate([np.asarray(w, dtype=float) for _, w in parts])
-    return Instance(
-        name, join(c for c, _ in parts), "linear", {"weights": [float(f"{w:.15g}") for w in weights]}, silent
-    )
+    arguments = {"weights": [float(f"{w:.15g}") for w in weights]}
+    return Instance(name, join(c for c, _ in parts), "linear", arguments, silent)
 
 
 def difference(name: str, a: CellScores, b: CellScores, *, silent: str = "") -> Instance:

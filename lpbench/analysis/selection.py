@@ -106,9 +106,8 @@ def selected_of(rows: pd.DataFrame) -> Selected:
     rows = rows.assign(selection=rows["selections"].str.split()).explode("selection", ignore_index=True)
     ran, empty = (rows[rows["replication"] >= 0], rows[rows["replication"] < 0])
     keys = [*CELL, "metric", "selection", "params"]
-    return _selected(
-        ran[[*keys, "replication", "value"]], empty[[*CELL, "selection", "reason"]], empty["metric"].tolist()
-    )
+    chosen, reasons = ran[[*keys, "replication", "value"]], empty[[*CELL, "selection", "reason"]]
+    return _selected(chosen, reasons, empty["metric"].tolist())
 
 
 def _selected(chosen: pd.DataFrame, reasons: pd.DataFrame, metric: Sequence[str]) -> Selected:
@@ -119,11 +118,8 @@ def _selected(chosen: pd.DataFrame, reasons: pd.DataFrame, metric: Sequence[str]
     cells = moments.rename(columns={"size": "n"}).reset_index()
     empty = reasons.drop(columns="reason").assign(params="", mean=np.nan, std=np.nan, n=0, metric=metric)
     cells = pd.concat([cells, empty[cells.columns]], ignore_index=True) if len(empty) else cells
-    return Selected(
-        cells.sort_values(order, kind="stable", ignore_index=True),
-        chosen,
-        reasons.sort_values(order, kind="stable", ignore_index=True),
-    )
+    cells, reasons = (table.sort_values(order, kind="stable", ignore_index=True) for table in (cells, reasons))
+    return Selected(cells, chosen, reasons)
 
 
 def _points(scores: pd.DataFrame, numbers: np.ndarray) -> pd.DataFrame:

@@ -56,7 +56,6 @@ class Evidence:
         self._curves, self._tables = cache(self._read_curves), cache(self._read_table)
 
     def summary(self, name: str, selection: str = "oracle") -> pd.DataFrame:
-        """Summary rows of an experiment."""
         self.consulted[name] = None
         return self.results.artefact(name).rows(selection)
 
@@ -132,12 +131,12 @@ class Evidence:
 
         Replications count by their number, and a verdict under another seed is one.
         """
-        found = {name: self.results.artefact(name).deviations for name in self.consulted}
-        other = {
-            name: [c for c in changes if not c.startswith(("replications:", "seed:"))]
-            for name, changes in found.items()
-        }
-        return {name: changes for name, changes in other.items() if changes}
+        found = {}
+        for name in self.consulted:
+            changes = self.results.artefact(name).deviations
+            if other := [c for c in changes if not c.startswith(("replications:", "seed:"))]:
+                found[name] = other
+        return found
 
 
 class Published(Evidence):

@@ -75,9 +75,8 @@ def numbers_about(artefact: Artefact, report: Path) -> pd.DataFrame:
     """Rows of one artefact: those of a report's table if it has any, else what the artefact's own files say."""
     rows = read_numbers(report)
     rows = rows[rows["artefact"] == artefact.name]
-    return (
-        rows if len(rows) else _PaperNumbers(paper_of(artefact.name), Results(artefact.results)).configured([artefact])
-    )
+    own = _PaperNumbers(paper_of(artefact.name), Results(artefact.results))
+    return rows if len(rows) else own.configured([artefact])
 
 
 def met_numbers(artefact: Artefact) -> pd.DataFrame:

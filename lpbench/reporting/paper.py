@@ -66,8 +66,6 @@ class Cause:
 
 @dataclass(frozen=True)
 class TableLayout:
-    """Rows and columns of a printed table."""
-
     columns: Mapping[str, Sequence[str]]  # mask (empty: the paper has one) -> methods in the order of the paper
     rows: tuple[tuple[str, str], ...]  # (label, data set) in the order of the paper
     epsilons: tuple[float, ...]  # a table each
@@ -93,8 +91,6 @@ class Page:
 
 @dataclass(frozen=True)
 class Paper:
-    """All that reporting needs to know of one paper."""
-
     name: str  # folder of its experiments, and name of its page
     title: str  # heading of its page
     short: str = ""  # name in links (default: the title)

@@ -50,9 +50,8 @@ def write_intervals(experiment: Experiment, folder: Path, seed: int) -> list[Pat
             cells = dict(zip(MEASURED, found.mean(axis=0), strict=True))
             error = found[:, 0].std(ddof=1) / math.sqrt(len(found))
             cells |= {"coverage_se": error, "ratio": cells["width"] / cells["exact_width"]}
-            rows.append(
-                {"dataset": selector, "users": n, "epsilon": epsilon, **cells, "enough": n * epsilon**2 >= ENOUGH}
-            )
+            about = {"dataset": selector, "users": n, "epsilon": epsilon}
+            rows.append(about | cells | {"enough": n * epsilon**2 >= ENOUGH})
     path = Path(folder) / FILE
     write_csv(pd.DataFrame(rows), path)
     return [path]

@@ -57,10 +57,8 @@ def most_best_results(results: Evidence) -> Iterator[Instance]:
 @checks("H11", "median ratio", below(1, 0.1))
 def adaptive_is_comparable(results: Evidence) -> Iterator[Instance]:
     """The median over data sets, rules and ε of the error of AdHistOfTree over that of HistOfTree is below 1.1."""
-    pairs = []
-    for _, table in _tables(results, "personalized"):
-        for rule in ("max_edge", "cart"):
-            pairs.append((table.columns(f"adhistoftree_{rule}"), table.columns(f"histoftree_{rule}")))
+    pairs = [(table.columns(f"adhistoftree_{rule}"), table.columns(f"histoftree_{rule}"))
+             for _, table in _tables(results, "personalized") for rule in ("max_edge", "cart")]  # fmt: skip
     adaptive, tuned = (join(side) for side in zip(*pairs, strict=True))
     known = ~np.isnan(adaptive.samples.mean(axis=0) + tuned.samples.mean(axis=0))
     if not known.any():

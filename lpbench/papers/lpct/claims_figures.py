@@ -193,10 +193,8 @@ def gain_over_public_grows(results: Evidence) -> Iterator[Instance]:
     budgets = [e for e in both if e in public]
     for a, b in itertools.pairwise(budgets):
         parts = [(both[b], 1), (public[b], -1), (both[a], -1), (public[a], 1)]
-        yield linear(
-            f"ε = {b:g} against {a:g}",
-            *((curve.cells(), np.full(curve.x.size, sign / curve.x.size)) for curve, sign in parts),
-        )
+        means = ((curve.cells(), np.full(curve.x.size, sign / curve.x.size)) for curve, sign in parts)
+        yield linear(f"ε = {b:g} against {a:g}", *means)
 
 
 @checks("L7", "gap", within(0.02))
@@ -236,12 +234,8 @@ def pruned_comes_closer(results: Evidence) -> Iterator[Instance]:
 
 def _knee(name: str, curve: Curve) -> Instance:
     """The slope up to the knee minus the slope beyond, per 100 rows."""
-    before, beyond = curve.between(0, KNEE), curve.between(KNEE, np.inf)
-    return linear(
-        name,
-        (before.cells(), 100 * slope_weights(before.x)),
-        (beyond.cells(), -100 * slope_weights(beyond.x)),
-    )
+    parts = (curve.between(0, KNEE), 100), (curve.between(KNEE, np.inf), -100)
+    return linear(name, *((part.cells(), rows * slope_weights(part.x)) for part, rows in parts))
 
 
 for _name, _method in (("LPCT", LPCT), ("LPCT-P", ONLY_P)):

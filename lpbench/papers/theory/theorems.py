@@ -318,9 +318,8 @@ def grr_rows(seed: int) -> Iterator[Row]:
     growth = bootstrap(square[:, 0], lambda mean: loglog_slope(sizes[large], mean[..., large]))
     about = ("H-T4", "A.1")
     ratio = square.mean(axis=0)[0] / square.mean(axis=0)[1]
-    crossing = (
-        f"GRR has the smaller variance up to |V| = {sizes[ratio < 1].max() if (ratio < 1).any() else 0}, by 1, 2, 4 …"
-    )
+    few = sizes[ratio < 1].max() if (ratio < 1).any() else 0
+    crossing = f"GRR has the smaller variance up to |V| = {few}, by 1, 2, 4 …"
     yield Row(
         *about, f"variance of GRR, ε = {epsilon:g}", "|V|^1", "power", (1.0, 1.0), growth, repeats - 1,
         f"|V| = {sizes[5]} to {sizes[-1]}", remark=crossing,

@@ -57,8 +57,7 @@ def draw_numbers(judged: pd.DataFrame, folder: Path) -> list[Path]:
             ax.grid(axis="y", visible=False)
             ax.spines[:].set_visible(False)
         line = partial(style.pyplot().Line2D, [], [], marker="o", linestyle="")
-        handles = [
-            line(color=c, label=f"{(rows['kind'] == kind).sum():,} {words}") for kind, (c, words) in KINDS.items()
-        ]
+        count = rows["kind"].value_counts()
+        handles = [line(color=c, label=f"{count.get(kind, 0):,} {words}") for kind, (c, words) in KINDS.items()]
         figure.legend(handles=handles, loc="outside upper left", ncols=len(KINDS), frameon=False)
         return style.save(figure, folder, "numbers")

@@ -80,10 +80,8 @@ def misses(rows: pd.DataFrame, cards: Mapping[str, Method]) -> list[tuple[str, s
 
 def _printed(row: dict[str, Any]) -> str:
     """One number: where it is, print and ours."""
-    place = [
-        dataset_title(row["dataset"]) if row["dataset"] else "",
-        "" if row["mask"] == "all_private" else row["mask"],
-    ]
+    mask = "" if row["mask"] == "all_private" else row["mask"]
+    place = [dataset_title(row["dataset"]) if row["dataset"] else "", mask]
     place += [f"{axis} = {row[key]:g}" for axis, key in (("ε", "epsilon"), ("x", "x")) if row[key] == row[key]]
     return f"{', '.join(filter(None, place))}: {row['published']:g}, ours {row['ours']:.3g}"
 

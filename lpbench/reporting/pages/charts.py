@@ -23,7 +23,6 @@ class Value(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The number with its interval."""
         return f"{self.value:.3g}" + (f" [{self.low:.3g}, {self.high:.3g}]" if self.whole else "")
 
 

@@ -114,9 +114,8 @@ def _selections(standings: pd.DataFrame, cards: Mapping[str, Method]) -> list[li
     for row in by_selection(standings, cards):
         where = ", ".join(filter(None, [in_words(row["panel"]), mask_name(row["mask"])]))
         wins = [f"{row[s]} ({row[f'{s}_significant']})" for s in ("oracle", "tuning_free")]
-        rows.append(
-            [row["title"], where, f"{row['epsilon']:g}", str(row["datasets"]), *wins, f"loss × {row['cost']:.2f}"]
-        )
+        place = row["title"], where, f"{row['epsilon']:g}", str(row["datasets"])
+        rows.append([*place, *wins, f"loss × {row['cost']:.2f}"])
     return rows
 
 
