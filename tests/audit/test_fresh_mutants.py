@@ -53,7 +53,8 @@ def sorted_label_noise(self, records, question, draws):
     labels = self.inputs(records, question)
     if question.on_grid is not None:
         return question.on_grid.randomize(labels, draws)
-    return labels + question.scale * np.sort(draws.laplace(size=len(labels)))[np.argsort(np.argsort(labels, kind="stable"))]
+    unit = np.sort(draws.laplace(size=len(labels)))
+    return labels + question.scale * unit[np.argsort(np.argsort(labels, kind="stable"))]
 
 
 @mutant("krr", krr.FeatureDevice, "report")

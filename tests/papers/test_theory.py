@@ -144,7 +144,7 @@ def test_candidate_cuts_of_the_first_levels_read_each_label_once_a_longest_edge(
 
 
 def test_a_theorem_has_one_row_with_its_cases_by_verdict():
-    found = _trials([{"plain": read(COMMITTED / name)} for name in NAMES])
+    found = _trials([{"plain": table} for name in NAMES for table in read(COMMITTED / name)])
     cases = pd.concat([pd.read_csv(COMMITTED / name / FILE) for name in NAMES])
     count = pd.crosstab(cases["theorem"] + " " + cases["source"], cases["verdict"])
     assert found["heads"] == ["theorem", "states", "here", "holds", "fails", "undecided", "unresolved"]
