@@ -109,8 +109,9 @@ def environment() -> dict[str, Any]:
 
 
 def git_commit() -> str:
-    """Short commit of the checkout, with ``+changes`` if the work tree differs; ``unknown`` outside git."""
-    return _git("describe", "--always", "--dirty=+changes", "--abbrev=12", "--exclude=*")
+    """Short commit of the checkout, with ``+changes`` if more than results differ; ``unknown`` outside git."""
+    changed = _git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!results")  # a report writes results
+    return _git("rev-parse", "--short=12", "HEAD") + ("+changes" if changed not in ("", "unknown") else "")
 
 
 def _git(*words: str) -> str:
