@@ -31,7 +31,7 @@ from lpbench.privacy import (
     Records,
 )
 from lpbench.privacy.device import question_of, summed
-from lpbench.privacy.payload import Reals
+from lpbench.privacy.mechanism import AdditiveMechanism
 from lpbench.seeds import Streams
 
 #: Draws of the stated mechanism among which a report is ranked; calls of the device; users.
@@ -272,7 +272,8 @@ def _score(mine: np.ndarray, theirs: np.ndarray, rng: np.random.Generator) -> np
 
 def _repeats(mechanism: Mechanism, reports: np.ndarray, inputs: np.ndarray) -> bool:
     """Whether noise of a mechanism that never repeats itself does: shared, or rounded so that the input shows."""
-    if not isinstance(mechanism, ContinuousMechanism) or not isinstance(mechanism.fields()[0], Reals):
+    listed = mechanism.discrete and not isinstance(mechanism, AdditiveMechanism)  # reports, few enough to repeat
+    if listed or isinstance(mechanism, DiscreteLaplace) or not isinstance(mechanism, ContinuousMechanism):
         return False
     noise = (reports.reshape(*reports.shape[:2], -1) - inputs.reshape(len(inputs), -1))[:, :, 0]
     again = np.asarray(mechanism.randomize(np.tile(inputs, (2, *[1] * (inputs.ndim - 1))), np.random.default_rng(0)))

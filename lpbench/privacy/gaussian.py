@@ -24,7 +24,7 @@ from lpbench.privacy.mechanism import (
     check_sensitivity,
     check_spread,
 )
-from lpbench.privacy.rounded import GAUSSIAN, grid_step, rounded_sum
+from lpbench.privacy.rounded import GAUSSIAN, NoiseLaw
 
 
 def check_delta(delta: Any, name: str = "delta") -> float:
@@ -120,8 +120,6 @@ class Gaussian(AdditiveMechanism):
         Largest L2 distance between the vectors of two users; public.
     """
 
-    discrete = True
-
     sigma: float
     delta: float
     sensitivity: float = 1.0
@@ -148,9 +146,10 @@ class Gaussian(AdditiveMechanism):
         """Two users' vectors may differ by the sensitivity, in L2."""
         check_spread(inputs, self.sensitivity, self, lambda rows: np.linalg.norm(rows, axis=1))
 
-    def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Return values + N(0, sigma^2) noise on the grid, entry by entry; shape of ``values``."""
-        return rounded_sum(values, self.sigma, grid_step(self.sigma, self.sensitivity, GAUSSIAN), GAUSSIAN, rng)
+    @property
+    def noise(self) -> tuple[float, NoiseLaw]:
+        """The standard deviation and the law of Gaussian noise."""
+        return self.sigma, GAUSSIAN
 
     def log_density(self, reports: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Log-density of scalar reports given scalar values (needs sigma > 0)."""

@@ -27,7 +27,7 @@ from lpbench.privacy.mechanism import (
     check_spread,
 )
 from lpbench.privacy.payload import Field, GridPoints, grid_reach
-from lpbench.privacy.rounded import LAPLACE, NoiseLaw, grid_step, rounded_sum
+from lpbench.privacy.rounded import LAPLACE, NoiseLaw, rounded_sum
 
 #: Least step / scale: numbers of steps beyond blur in doubles.
 _LEAST_RATE = 2.0**-46
@@ -44,8 +44,6 @@ class Laplace(AdditiveMechanism):
     sensitivity : float
         Largest L1 distance between the vectors of two users; public.
     """
-
-    discrete = True
 
     scale: float
     sensitivity: float = 1.0
@@ -70,18 +68,14 @@ class Laplace(AdditiveMechanism):
         """Variance of one entry's noise, 2 scale^2."""
         return 2.0 * self.scale * self.scale
 
-    def randomize(self, values: np.ndarray, rng: np.random.Generator, scale: Any = None) -> np.ndarray:
-        """Return values + Laplace noise, entry by entry, of ``scale`` where each has its own; shape of ``values``."""
-        scale = self.scale if scale is None else scale
-        return rounded_sum(values, scale, grid_step(scale, self.sensitivity, LAPLACE), LAPLACE, rng)
+    @property
+    def noise(self) -> tuple[float, NoiseLaw]:
+        """The scale and the law of Laplace noise."""
+        return self.scale, LAPLACE
 
     def log_density(self, reports: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Log-density of scalar reports given scalar values (needs scale > 0)."""
         return -np.abs(np.asarray(reports) - values) / self.scale - math.log(2.0 * self.scale)
-
-    def log_density_ratio_sup(self, value: ArrayLike, other: ArrayLike) -> float:
-        """Supremum over the reports of the log-density ratio: L1 distance / scale, attained beyond both inputs."""
-        return self.privacy_map(float(np.abs(np.subtract(value, other)).sum()))
 
 
 def sum_of_laplace(
@@ -187,8 +181,6 @@ class DiscreteLaplace(AdditiveMechanism):
         Largest distance of two users' values; public.
     """
 
-    discrete = True
-
     scale: float
     step: float
     sensitivity: float = 1.0
@@ -244,9 +236,13 @@ class DiscreteLaplace(AdditiveMechanism):
         """Return grid points: the rounded values plus noise, shape of ``values``."""
         return rounded_sum(self.round(values) * self.step, self.scale, self.step, self._law, rng)
 
+    @property
+    def noise(self) -> tuple[float, NoiseLaw]:
+        """Of real noise that is discrete Laplace noise when it is rounded: P(size > t) = e^(-t) / cosh(rate / 2)."""
+        return self.scale, self._law
+
     @cached_property
     def _law(self) -> NoiseLaw:
-        """Of real noise that is discrete Laplace noise when it is rounded: P(size > t) = e^(-t) / cosh(rate / 2)."""
         if self.scale == 0:
             return LAPLACE
         if (rate := self.step / self.scale) < _LEAST_RATE:
@@ -277,5 +273,4 @@ class DiscreteLaplace(AdditiveMechanism):
 
     def log_density_ratio_sup(self, value: ArrayLike, other: ArrayLike) -> float:
         """Supremum over the grid of the log-probability ratio between two inputs, attained beyond both."""
-        steps = float(np.abs(self.round(value) - self.round(other)).sum())
-        return steps * self.step / self.scale if self.scale > 0 else (math.inf if steps else 0.0)
+        return self.privacy_map(float(np.abs(self.round(value) - self.round(other)).sum()) * self.step)

@@ -20,6 +20,7 @@ from lpbench.checks import check_number, check_whole
 from lpbench.errors import ConfigurationError, DataError
 from lpbench.privacy.exact import draw_whole, log_law, whole_epsilon, whole_rows
 from lpbench.privacy.payload import Field, Integers, Reals, payload_bits
+from lpbench.privacy.rounded import NoiseLaw, grid_step, rounded_sum
 
 #: Budgets beyond which doubles cannot tell a report's law from that of no budget, or of no noise.
 LEAST_EPSILON, MOST_EPSILON = 1e-15, 1e15
@@ -268,9 +269,21 @@ class ContinuousMechanism(Mechanism):
 
 
 class AdditiveMechanism(ContinuousMechanism):
-    """Noise added to numbers; those of two users differ by at most ``sensitivity``."""
+    """Noise on numbers, rounded to a grid that is far finer; those of two users differ by at most ``sensitivity``."""
+
+    discrete = True
 
     sensitivity: float
+
+    @property
+    @abstractmethod
+    def noise(self) -> tuple[float, NoiseLaw]:
+        """Scale of the noise, 0 if there is none, and its law at scale 1."""
+
+    def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Return values + noise on the grid, entry by entry; shape of ``values``."""
+        scale, law = self.noise
+        return rounded_sum(values, scale, grid_step(scale, self.sensitivity, law), law, rng)
 
     @abstractmethod
     def privacy_map(self, distance: float) -> float:
@@ -280,6 +293,10 @@ class AdditiveMechanism(ContinuousMechanism):
     def epsilon(self) -> float:
         """Exact epsilon between any two users."""
         return self.privacy_map(self.sensitivity)
+
+    def log_density_ratio_sup(self, value: ArrayLike, other: ArrayLike) -> float:
+        """Supremum over the reports of the log-density ratio between two inputs: that of their L1 distance."""
+        return self.privacy_map(float(np.abs(np.subtract(value, other)).sum()))
 
     def check_inputs(self, inputs: np.ndarray) -> None:
         """Two users' numbers may differ by the sensitivity."""

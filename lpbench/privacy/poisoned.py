@@ -11,11 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from lpbench.checks import check_choice, check_number
 from lpbench.privacy.device import Device, question_of, summed
-from lpbench.privacy.gaussian import Gaussian
 from lpbench.privacy.mechanism import AdditiveMechanism, FiniteMechanism
 from lpbench.privacy.payload import GridPoints
 from lpbench.privacy.privunit import PrivUnitG
@@ -184,12 +182,8 @@ class PoisonedUsers(SimulatedUsers):
 
 def quantile(mechanism: Any) -> float:
     """Noise that an honest entry exceeds with probability :data:`BEYOND`, or less."""
-    if isinstance(mechanism, Gaussian):
-        return float(mechanism.sigma * -ndtri(BEYOND))
-    tail = math.log(0.5 / BEYOND)
-    if hasattr(mechanism, "scale"):
-        return float(mechanism.scale * tail + getattr(mechanism, "step", 0.0))
-    return float(mechanism.sensitivity * (1.0 + tail / mechanism.epsilon))
+    scale, law = mechanism.noise
+    return float(scale * law.exceeded(np.array(2.0 * BEYOND)) + getattr(mechanism, "step", 0.0))
 
 
 def worst_reports(device: Device[Any], question: Any, lie: Records, opposite: Records, streams: Streams) -> np.ndarray:

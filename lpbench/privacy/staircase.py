@@ -12,10 +12,9 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from lpbench.privacy.mechanism import AdditiveMechanism, check_epsilon, check_sensitivity, check_single
-from lpbench.privacy.rounded import LAPLACE, NoiseLaw, grid_step, rounded_sum
+from lpbench.privacy.rounded import LAPLACE, NoiseLaw
 
 #: Relative error of a distance below which it counts as a whole number of steps.
 _ROUNDING = 1e-12
@@ -34,8 +33,6 @@ class Staircase(AdditiveMechanism):
     sensitivity : float
         Largest distance of two users' numbers; public.
     """
-
-    discrete = True
 
     budget: float
     sensitivity: float = 1.0
@@ -72,17 +69,16 @@ class Staircase(AdditiveMechanism):
             return 0.0
         return self.sensitivity * self.sensitivity * noise_variance(self.budget, self.high_share)
 
-    def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Return values + noise on a grid that is far finer; shape of ``values``."""
-        scale, law = (0.0, LAPLACE) if math.isinf(self.budget) else (self.sensitivity, self._law)
-        return rounded_sum(values, scale, grid_step(scale, self.sensitivity, law), law, rng)
-
     @cached_property
-    def _law(self) -> NoiseLaw:
-        """Of noise in units of the sensitivity."""
+    def noise(self) -> tuple[float, NoiseLaw]:
+        """The sensitivity, and the law of noise in units of it."""
+        if math.isinf(self.budget):
+            return 0.0, LAPLACE
         own = self.budget, self.high_share
         high = -math.expm1(-self.budget) / (self.high_share + (1.0 - self.high_share) * math.exp(-self.budget))
-        return NoiseLaw(partial(_exceeded, *own), partial(_survival, *own), 1.0 + 1.0 / high, error=2.0**-46)
+        return self.sensitivity, NoiseLaw(
+            partial(_exceeded, *own), partial(_survival, *own), 1.0 + 1.0 / high, 2.0**-46
+        )
 
     def log_density(self, reports: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Log-density of scalar reports given scalar values (needs a finite budget)."""
@@ -93,10 +89,6 @@ class Staircase(AdditiveMechanism):
         log_mass = np.logaddexp(math.log(gamma), math.log1p(-gamma) - self.budget)
         log_top = math.log(-math.expm1(-self.budget)) - math.log(2.0 * self.sensitivity) - log_mass
         return log_top - lower * self.budget
-
-    def log_density_ratio_sup(self, value: ArrayLike, other: ArrayLike) -> float:
-        """Supremum over the reports of the log-density ratio between two numbers."""
-        return self.privacy_map(float(np.abs(np.subtract(value, other)).sum()))
 
 
 # At its begin a step has all of what is left, at its end the share b = e^-budget. It falls by ``high`` per length up to

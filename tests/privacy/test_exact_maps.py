@@ -44,7 +44,7 @@ from lpbench.privacy import (
 )
 from lpbench.privacy.exact import BITS, UNITS, below, draw_below, kept_units, words
 from lpbench.privacy.randomized_response import grr_reports
-from lpbench.privacy.rounded import GAUSSIAN, LAPLACE, grid_step
+from lpbench.privacy.rounded import grid_step
 
 #: Mechanisms whose stated loss is that of real arithmetic.
 NOT_COUNTED = {"PrivUnitG", "SignedPrivUnitG"}
@@ -219,12 +219,8 @@ def test_cells_of_grid_and_tree(epsilon, leaves, bins, hidden):
 
 
 def step_of(mechanism):
-    if isinstance(mechanism, DiscreteLaplace):
-        return mechanism.step
-    if isinstance(mechanism, Staircase):
-        return grid_step(1.0, 1.0, mechanism._law)
-    law = LAPLACE if isinstance(mechanism, Laplace) else GAUSSIAN
-    return grid_step(getattr(mechanism, "scale", None) or mechanism.sigma, 1.0, law)
+    scale, law = mechanism.noise
+    return getattr(mechanism, "step", None) or grid_step(scale, mechanism.sensitivity, law)
 
 
 class Bits:
