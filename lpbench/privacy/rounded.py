@@ -79,17 +79,20 @@ def rounded_sum(values: Any, scale: Any, step: Any, law: NoiseLaw, rng: np.rando
     flat = values.reshape(-1)
     if each := np.ndim(scale) > 0:
         scale, step = (np.broadcast_to(own, values.shape).reshape(-1) for own in (scale, step))
-    drawn, reports, unsure = words(rng, flat.size), np.empty(flat.size), list[int]()
+    # a sum of two points of the grid is the double next to it, however it is divided
+    base = np.where(np.abs(flat) < 2.0**52 * step, np.rint(flat / step) * step, flat)
+    rest, drawn, reports, unsure = flat - base, words(rng, flat.size), np.empty(flat.size), list[int]()
     for start in range(0, flat.size, _BLOCK):
         part = slice(start, start + _BLOCK)
         own = (scale[part], step[part]) if each else (scale, step)
-        reports[part], sure = _nearest(flat[part], *own, law, drawn[part])
+        reports[part], sure = _nearest(rest[part], *own, law, drawn[part])
         if not sure.all():
             unsure.extend((start + np.flatnonzero(~sure)).tolist())
     for place in unsure:
         one = float(scale[place] if each else scale), float(step[place] if each else step)
         if one[0] > 0:
-            reports[place] = _point(float(flat[place]), *one, law, int(drawn[place]), rng)
+            reports[place] = _point(float(rest[place]), *one, law, int(drawn[place]), rng)
+    reports += base
     if each:
         reports[scale == 0] = flat[scale == 0]
     return reports.reshape(values.shape)
@@ -101,17 +104,14 @@ def words(rng: np.random.Generator, n: int) -> np.ndarray:
 
 
 def _nearest(values: np.ndarray, scale: Any, step: Any, law: NoiseLaw, drawn: np.ndarray) -> tuple[Any, np.ndarray]:
-    """Points of the grid by doubles, and whether they are right whatever the bits that were not drawn."""
+    """Points next to values within a step with noise, and whether no bit that was not drawn can change them."""
     signed = drawn.view(np.int64)
     number = signed ^ (signed >> 63)
     noise = np.copysign(law.exceeded((number + 0.5) * 2.0**-63), ~signed)  # grows with the bits
     places = (values + scale * noise) / step
     points = np.rint(places)
-    blur = (
-        scale * (law.steepness * (2.0**-63 / _RARE + law.error) + law.error * law.far)
-        + law.error * np.abs(values).max()
-    )
-    return points * step, (np.abs(places - points) < 0.5 - blur / step) & (number >= int(2**63 * _RARE))
+    blur = scale * (law.steepness * (2.0**-63 / _RARE + law.error) + law.error * law.far) / step + law.error
+    return points * step, (np.abs(places - points) < 0.5 - blur) & (number >= int(2**63 * _RARE))
 
 
 def _point(value: float, scale: float, step: float, law: NoiseLaw, number: int, rng: np.random.Generator) -> float:
