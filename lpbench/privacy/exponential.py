@@ -114,7 +114,7 @@ class Exponential(Mechanism):
     def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return the drawn indices, shape (...), for scores of shape (..., K)."""
         scores = np.asarray(values, dtype=np.float64)
-        drawn = words(rng, scores.size).reshape(scores.shape)
+        drawn = words(rng, scores.shape)
         # Differences to the best score: 0 stays 0 whatever the coefficient.
         gaps = scores - scores.max(axis=-1, keepdims=True)
         tilts = np.where(gaps < 0, self.coefficient * np.minimum(gaps, -np.finfo(float).tiny), 0.0)

@@ -81,7 +81,8 @@ def rounded_sum(values: Any, scale: Any, step: Any, law: NoiseLaw, rng: np.rando
         scale, step = (np.broadcast_to(own, values.shape).reshape(-1) for own in (scale, step))
     # a sum of two points of the grid is the double next to it, however it is divided
     base = np.where(np.abs(flat) < 2.0**52 * step, np.rint(flat / step) * step, flat)
-    rest, drawn, reports, unsure = flat - base, words(rng, flat.size), np.empty(flat.size), list[int]()
+    drawn = words(rng, values.shape).reshape(-1)
+    rest, reports, unsure = flat - base, np.empty(flat.size), list[int]()
     for start in range(0, flat.size, _BLOCK):
         part = slice(start, start + _BLOCK)
         own = (scale[part], step[part]) if each else (scale, step)
@@ -98,9 +99,9 @@ def rounded_sum(values: Any, scale: Any, step: Any, law: NoiseLaw, rng: np.rando
     return reports.reshape(values.shape)
 
 
-def words(rng: np.random.Generator, n: int) -> np.ndarray:
-    """Draw n times 64 bits; noise grows with them."""
-    return np.asarray(rng.integers(2**64 - 1, size=n, dtype=np.uint64, endpoint=True))
+def words(rng: np.random.Generator, size: int | tuple[int, ...]) -> np.ndarray:
+    """Draw 64 bits for each number; noise grows with them."""
+    return np.asarray(rng.integers(2**64 - 1, size=size, dtype=np.uint64, endpoint=True))
 
 
 def _nearest(values: np.ndarray, scale: Any, step: Any, law: NoiseLaw, drawn: np.ndarray) -> tuple[Any, np.ndarray]:

@@ -231,10 +231,10 @@ class Bits:
 
     def integers(self, bound, size, dtype, endpoint):
         """The next 64 bits of each number."""
-        assert bound == 2**64 - 1 and endpoint and size == len(self.numbers)
+        assert bound == 2**64 - 1 and endpoint and np.prod(size) == len(self.numbers)
         self.bits -= 64
         assert self.bits >= 0, "these bits do not decide"
-        return np.array([number >> self.bits & (2**64 - 1) for number in self.numbers], dtype=dtype)
+        return np.array([number >> self.bits & (2**64 - 1) for number in self.numbers], dtype=dtype).reshape(size)
 
 
 def staircase_cdf(mechanism):

@@ -57,7 +57,7 @@ PLANTED = {
     COMPARED: ("without tuning", "over_free", turned),
     "bench.csv": ("sweeps", "value", lambda values: values * 2),
     "numbers.csv": ("the last full run", "met", turned),
-    "timing.csv": ("time", "seconds", turned),
+    "timing.csv": ("time", "seconds", lambda values: values * 2),
     "verdicts.csv": ("the last full run", "ours_outcome", turned),
     "audit_mutants.csv": ("proof", "caught_by", lambda values: ""),
     "readme_example.csv": ("the library example", "ResidualGP", lambda values: values * 2),
