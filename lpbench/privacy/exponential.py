@@ -19,9 +19,8 @@ from scipy.special import log_softmax
 
 from lpbench.checks import check_number
 from lpbench.errors import ConfigurationError, DataError
-from lpbench.privacy.exact import rounded_up
+from lpbench.privacy.exact import bits_of_64, rounded_up
 from lpbench.privacy.mechanism import Mechanism, check_epsilon, check_sensitivity, check_spread
-from lpbench.privacy.rounded import words
 
 #: What stands for minus infinity beside Gumbel variables.
 _NEVER = -1e300
@@ -53,7 +52,7 @@ def _choice(coefficient: float, gaps: list[Fraction], numbers: list[int], rng: n
         best = max(listed, key=least.__getitem__)
         if all(least[best] > most[j] for j in listed if j != best):
             return best
-        numbers = [(number << 64) + int(word) for number, word in zip(numbers, words(rng, len(gaps)), strict=True)]
+        numbers = [(number << 64) + int(word) for number, word in zip(numbers, bits_of_64(rng, len(gaps)), strict=True)]
         bits += 64
 
 
@@ -114,7 +113,7 @@ class Exponential(Mechanism):
     def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return the drawn indices, shape (...), for scores of shape (..., K)."""
         scores = np.asarray(values, dtype=np.float64)
-        drawn = words(rng, scores.shape)
+        drawn = bits_of_64(rng, scores.shape)
         # Differences to the best score: 0 stays 0 whatever the coefficient.
         gaps = scores - scores.max(axis=-1, keepdims=True)
         tilts = np.where(gaps < 0, self.coefficient * np.minimum(gaps, -np.finfo(float).tiny), 0.0)

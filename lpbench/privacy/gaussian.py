@@ -17,13 +17,7 @@ from scipy.optimize import brentq
 from scipy.special import erfcx, ndtr
 
 from lpbench.checks import check_number
-from lpbench.privacy.mechanism import (
-    AdditiveMechanism,
-    check_epsilon,
-    check_scale,
-    check_sensitivity,
-    check_spread,
-)
+from lpbench.privacy.mechanism import AdditiveMechanism, check_epsilon, check_scale, check_sensitivity, check_spread
 from lpbench.privacy.rounded import GAUSSIAN, NoiseLaw
 
 

@@ -19,13 +19,7 @@ from scipy.stats import nbinom
 from lpbench.errors import ConfigurationError, DataError
 from lpbench.privacy.counter import hashed_uniforms
 from lpbench.privacy.exact import quotient_up
-from lpbench.privacy.mechanism import (
-    AdditiveMechanism,
-    check_epsilon,
-    check_scale,
-    check_sensitivity,
-    check_spread,
-)
+from lpbench.privacy.mechanism import AdditiveMechanism, check_epsilon, check_scale, check_sensitivity, check_spread
 from lpbench.privacy.payload import Field, GridPoints, grid_reach
 from lpbench.privacy.rounded import LAPLACE, NoiseLaw, rounded_sum
 
@@ -198,8 +192,17 @@ class DiscreteLaplace(AdditiveMechanism):
         """Return the mechanism that spends exactly ``epsilon``, the rounding included."""
         steps = cls(0.0, step, sensitivity).grid_distance(sensitivity)
         found = cls(quotient_up(steps * step, check_epsilon(epsilon)), step, sensitivity)
-        assert found._law, "or a grid that blurs is refused"
+        found._check_rate()
         return found
+
+    def _check_rate(self) -> float:
+        rate = self.step / self.scale if self.scale > 0 else math.inf
+        if rate < _LEAST_RATE:
+            raise ConfigurationError(
+                f"step / scale={rate:g} must be at least {_LEAST_RATE:g}, below which points of the grid blur: take a "
+                "larger budget or a longer step"
+            )
+        return rate
 
     def grid_distance(self, distance: float) -> int:
         """Largest number of steps between the roundings of two values at most ``distance`` apart."""
@@ -243,14 +246,7 @@ class DiscreteLaplace(AdditiveMechanism):
 
     @cached_property
     def _law(self) -> NoiseLaw:
-        if self.scale == 0:
-            return LAPLACE
-        if (rate := self.step / self.scale) < _LEAST_RATE:
-            raise ConfigurationError(
-                f"step / scale={rate:g} must be at least {_LEAST_RATE:g}, below which points of the grid blur: take a "
-                "larger budget or a longer step"
-            )
-        return NoiseLaw(partial(_beyond, rate), partial(_beyond_half, self.step, self.scale))
+        return NoiseLaw(partial(_beyond, self._check_rate()), partial(_beyond_half, self.step, self.scale))
 
     def sum_of_reports(self, totals: ArrayLike, n: Any, rng: np.random.Generator) -> np.ndarray:
         """Draw the sums of ``n`` users' reports whose rounded values add up to ``totals`` (multiples of ``step``).

@@ -1,4 +1,4 @@
-"""Noise drawn as real numbers are, and told to the last bit that a public grid shows.
+"""Additive noise of the exact law of real numbers, rounded to a public grid: Laplace, Gaussian and staircase noise.
 
 A report is the point of the grid that is nearest to value + noise. Rounding is post-processing, so that it loses what
 real noise loses: no low-order bits of doubles give the value away (Mironov 2012), and no tail ends. Noise is found by
@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
+
+from lpbench.privacy.exact import bits_of_64
 
 #: log2 of the step of the grid, against the scale of the noise and the sensitivity: the coarser one counts.
 _FINE, _FINEST = -28, -40
@@ -81,7 +83,7 @@ def rounded_sum(values: Any, scale: Any, step: Any, law: NoiseLaw, rng: np.rando
         scale, step = (np.broadcast_to(own, values.shape).reshape(-1) for own in (scale, step))
     # a sum of two points of the grid is the double next to it, however it is divided
     base = np.where(np.abs(flat) < 2.0**52 * step, np.rint(flat / step) * step, flat)
-    drawn = words(rng, values.shape).reshape(-1)
+    drawn = bits_of_64(rng, values.shape).reshape(-1)  # noise grows with them
     rest, reports, unsure = flat - base, np.empty(flat.size), list[int]()
     for start in range(0, flat.size, _BLOCK):
         part = slice(start, start + _BLOCK)
@@ -97,11 +99,6 @@ def rounded_sum(values: Any, scale: Any, step: Any, law: NoiseLaw, rng: np.rando
     if each:
         reports[scale == 0] = flat[scale == 0]
     return reports.reshape(values.shape)
-
-
-def words(rng: np.random.Generator, size: int | tuple[int, ...]) -> np.ndarray:
-    """Draw 64 bits for each number; noise grows with them."""
-    return np.asarray(rng.integers(2**64 - 1, size=size, dtype=np.uint64, endpoint=True))
 
 
 def _nearest(values: np.ndarray, scale: Any, step: Any, law: NoiseLaw, drawn: np.ndarray) -> tuple[Any, np.ndarray]:
@@ -126,7 +123,7 @@ def _point(value: float, scale: float, step: float, law: NoiseLaw, number: int, 
         for index in (middle, middle - 1.0, middle + 1.0):
             if _holds(index, value, scale, step, law, number, bits):
                 return float(-sign * index * step)
-        word = int(words(rng, 1)[0])
+        word = int(bits_of_64(rng, 1)[0])
         number, bits = (number << 64) + (word if sign < 0 else 2 * _HALF - 1 - word), bits + 64
 
 
