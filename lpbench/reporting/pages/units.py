@@ -78,8 +78,9 @@ def links(entry: ReportEntry, folder: Path, stored: bool) -> dict:
     files = [f for f in entry.files if (folder / entry.address / f).is_file()]
     if stored:
         files += ["scores.parquet"] if (entry.folder / "scores.parquet").is_file() else []
-    else:  # summaries and TeX files are made again from the scores
-        files = [f for f in files if f.endswith((".csv", ".svg")) and f != "summary.csv" and BUDGETS not in f]
+    else:  # the others are made again from the scores; numbers.csv has what comparison.csv says
+        remade = () if entry.kind == "drawing" else ("summary.csv", "comparison.csv")
+        files = [f for f in files if f.endswith((".csv", ".svg")) and f not in remade and BUDGETS not in f]
     # a CSV file may have heads and nothing else
     files = [f for f in files if not f.endswith(".csv") or (entry.folder / f).read_bytes().count(b"\n") > 1]
     return {"files": [(f, f"{entry.address}/{f}") for f in files]}
