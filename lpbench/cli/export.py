@@ -86,7 +86,7 @@ def export(
     from lpbench.reporting.figures.comparisons import parts
     from lpbench.reporting.figures.lines import draw_lines
     from lpbench.reporting.figures.ranks import BUDGETS, RANKS, draw_ranks
-    from lpbench.reporting.paper import mark_words
+    from lpbench.reporting.paper import mark_words, paper_of
     from lpbench.reporting.tables.grid import build
     from lpbench.reporting.tables.latex import to_latex
 
@@ -95,19 +95,20 @@ def export(
         known = ", ".join(sorted(set(summary.table["selection"])))
         raise ConfigurationError(f"{experiment.name} has no result with selection={selection}; it has {known}")
     folder.mkdir(parents=True, exist_ok=True)
+    paper = paper_of(experiment.name)
     leaf = experiment.name.rpartition("/")[2]
     leaf = leaf if selection == "oracle" else f"{leaf}_{selection}"
     with style.printed(width):
         if experiment.kind == "figure":
-            written = draw_lines(experiment, summary.table, methods, folder, leaf, selection)
+            written = draw_lines(experiment, paper, summary.table, methods, folder, leaf, selection)
         else:
             found = parts(summary, selection)
             written = draw_budgets(found, folder, leaf + BUDGETS, selection, methods)
-            written += draw_ranks(found, folder, leaf + RANKS, selection, experiment, methods)
+            written += draw_ranks(found, folder, leaf + RANKS, selection, experiment, paper, methods)
     if experiment.kind != "figure":
-        grids = build(experiment.name, summary, methods, selection)
+        grids = build(experiment.name, paper, summary, methods, selection)
         text = to_latex(
-            experiment.title, f"tab:{leaf}", grids, selection=selection, marks=mark_words(experiment.name),
+            experiment.title, f"tab:{leaf}", grids, selection=selection, marks=mark_words(experiment.name, paper),
             replications=experiment.replications, ranks=ranks,
         )  # fmt: skip
         write_text(text, folder / f"{leaf}.tex")

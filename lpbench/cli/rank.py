@@ -310,10 +310,12 @@ def write_rank(
     """Write ``index.html`` and the figure of ranks, of all methods under one selection."""
     from lpbench.reporting.figures.comparisons import parts
     from lpbench.reporting.figures.ranks import draw_ranks
+    from lpbench.reporting.paper import paper_of
     from lpbench.reporting.printed_names import CHOSEN, dataset_title, mask_name, method_title
     from lpbench.reporting.render import write_page
 
-    drawn = draw_ranks(parts(summary, selection), folder, "ranks", selection, experiment, cards)
+    paper = paper_of(experiment.name)
+    drawn = draw_ranks(parts(summary, selection), folder, "ranks", selection, experiment, paper, cards)
     boards = [
         {"mask": mask_name(mask), "epsilon": epsilon, "rows": part.to_dict("records")}
         for (mask, epsilon), part in ranks.groupby(["mask", "epsilon"], sort=True)

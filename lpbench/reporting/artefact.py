@@ -20,7 +20,7 @@ from lpbench.files import write_text
 from lpbench.reporting.comparison import compare
 from lpbench.reporting.figures.lines import draw_lines
 from lpbench.reporting.figures.ranks import draw_standard
-from lpbench.reporting.paper import mark_words, paper_of, papers, trial_experiments
+from lpbench.reporting.paper import Paper, mark_words, paper_of, papers, trial_experiments
 from lpbench.reporting.printed_names import card_of
 from lpbench.reporting.tables.grid import build
 from lpbench.reporting.tables.latex import to_latex
@@ -35,17 +35,19 @@ def write_artefact(
 ) -> Summary:
     """Summarise the scores of one experiment, keep the summary for reports, and :func:`render_artefact`."""
     forget_summary(folder)
-    summary = summarise_experiment(experiment, scores, methods)
+    paper = paper_of(experiment.name)
+    summary = summarise_experiment(experiment, scores, methods, paper)
     keep_summary(summary, folder)
     if experiment.kind == "table":
         write_csv(optimism(scores), Path(folder) / OPTIMISM)
-    render_artefact(experiment, summary, methods, folder, seed)
+    render_artefact(experiment, paper, summary, methods, folder, seed)
     return summary
 
 
 def render_artefact(
-    experiment: Experiment, summary: Summary, methods: Mapping[str, Method], folder: Path, seed: int = ROOT_SEED
-) -> None:
+    experiment: Experiment, paper: Paper, summary: Summary, methods: Mapping[str, Method], folder: Path,
+    seed: int = ROOT_SEED,
+) -> None:  # fmt: skip
     """Write ``summary.csv``, ``comparison.csv``, tables and figures of one experiment.
 
     Of a timing experiment the files are ``seconds.csv``, ``seconds_comparison.csv`` and ``seconds.tex``.
@@ -57,26 +59,26 @@ def render_artefact(
             path.unlink()
     measured = experiment.kind == "timing"
     files = (SECONDS, COMPARED_SECONDS) if measured else ("summary.csv", "comparison.csv")
-    for table, file in zip((summary.table, compare(name, summary)), files, strict=True):
+    for table, file in zip((summary.table, compare(name, paper, summary)), files, strict=True):
         write_csv(table, folder / file)
     leaf = name.rpartition("/")[2]
-    write = paper_of(name).outputs.get(name)
+    write = paper.outputs.get(name)
     for selection in [] if write else distinct_selections(summary.table):
         stem = leaf if selection == "oracle" else f"{leaf}_{selection}"
         if experiment.kind != "figure":
             path = folder / (SECONDS_TABLE if measured else f"{stem}.tex")
             text = to_latex(
-                experiment.title or name, f"tab:{path.stem}", build(name, summary, methods, selection),
-                selection=selection, marks=mark_words(name), replications=experiment.replications, ranks=True,
+                experiment.title or name, f"tab:{path.stem}", build(name, paper, summary, methods, selection),
+                selection=selection, marks=mark_words(name, paper), replications=experiment.replications, ranks=True,
                 published=True,
             )  # fmt: skip
             write_text(text, path)
         elif selection == "oracle":
-            draw_lines(experiment, summary.table, methods, folder, stem, selection)
+            draw_lines(experiment, paper, summary.table, methods, folder, stem, selection)
         if experiment.kind == "table" and selection == "oracle" and name not in trial_experiments():
-            draw_standard(experiment, summary, methods, folder, stem, selection)
-    if name in paper_of(name).drawings:
-        write_drawing(experiment, folder, seed)
+            draw_standard(experiment, paper, summary, methods, folder, stem, selection)
+    if draw := paper.drawings.get(name):
+        draw(experiment, folder, seed)
     if write:
         write(experiment, folder)
 
@@ -89,9 +91,11 @@ def write_drawing(experiment: Experiment, folder: Path, seed: int) -> list[Path]
     return draw(experiment, folder, seed)
 
 
-def summarise_experiment(experiment: Experiment, scores: pd.DataFrame, methods: Mapping[str, Method]) -> Summary:
+def summarise_experiment(
+    experiment: Experiment, scores: pd.DataFrame, methods: Mapping[str, Method], paper: Paper | None = None
+) -> Summary:
     """Summarise scores with the paper's rule for marks and the methods' stated settings."""
-    rule = paper_of(experiment.name).rule
+    rule = (paper or paper_of(experiment.name)).rule
     if experiment.kind == "timing":
         scores = seconds_as_scores(scores)
         return summarise(scores, rule=rule)

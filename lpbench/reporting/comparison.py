@@ -11,7 +11,7 @@ from lpbench.analysis import Summary, is_preset, ratio_of_means
 from lpbench.analysis.scores import CELL
 from lpbench.analysis.summary import BASELINE
 from lpbench.analysis.variants import bare_name
-from lpbench.reporting.paper import paper_of
+from lpbench.reporting.paper import Paper, TableLayout
 from lpbench.reporting.published import published_cells
 
 COMPARISON_COLUMNS = [
@@ -20,15 +20,16 @@ COMPARISON_COLUMNS = [
 ]
 
 
-def compare(experiment: str, summary: Summary) -> pd.DataFrame:
-    """Put each published cell of an experiment beside ours.
+def compare(experiment: str, paper: Paper, summary: Summary) -> pd.DataFrame:
+    """Put each published cell of a paper's experiment beside ours.
 
     The published values are the best of a grid, so they are compared with our ``oracle`` rows. Every published cell
     keeps at least one row, with a note where we have no number. A method that was run in several named variants
     gives one row a variant.
     """
-    published = published_cells(experiment)
-    by_method = {base: part.to_dict("records") for base, part in _reproduced(experiment, summary).groupby("base")}
+    published = published_cells(experiment, paper)
+    ours = _reproduced(paper.tables.get(experiment), summary)
+    by_method = {base: part.to_dict("records") for base, part in ours.groupby("base")}
     rows = [r for cell in published.to_dict("records") for r in _match(cell, by_method.get(cell["method"], []))]
     frame = pd.DataFrame(rows, columns=COMPARISON_COLUMNS)
     frame["experiment"] = experiment
@@ -38,14 +39,13 @@ def compare(experiment: str, summary: Summary) -> pd.DataFrame:
     return frame.sort_values(keys, kind="stable", ignore_index=True)
 
 
-def _reproduced(experiment: str, summary: Summary) -> pd.DataFrame:
+def _reproduced(layout: TableLayout | None, summary: Summary) -> pd.DataFrame:
     """Our oracle rows in the unit of the paper (ratio to the non-private tree, ratio of seconds, or the mean)."""
     table = summary.table[summary.table["selection"] == "oracle"].copy()
     table["base"] = table["method"].map(bare_name)
     table["paradigm"] = table["mask"].map(bare_name)
     table["data"] = table["dataset"].map(bare_name)
     table["value"], table["error"] = table["mean"], table["se"]
-    layout = paper_of(experiment).tables.get(experiment)
     if layout is not None and layout.value == "ratio":
         table["value"], table["error"] = table["ratio"], ratio_errors(table, summary.chosen)
     elif (table["metric"] == "seconds").any():

@@ -184,10 +184,10 @@ def paper_of(experiment: str) -> Paper:
     return next((p for p in papers() if p.name == name), Paper(name, name))
 
 
-def mark_words(experiment: str) -> str:
+def mark_words(experiment: str, paper: Paper) -> str:
     """What a mark in an experiment's table means: its paper's rule, in words where no paper prints it."""
     if experiment in catalogue.own_names("experiment"):
-        return RULE_WORDS[paper_of(experiment).rule]
+        return RULE_WORDS[paper.rule]
     return "marked by the paper's rule with raw tests"
 
 

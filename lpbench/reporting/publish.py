@@ -208,7 +208,8 @@ def _render_one(
         experiment, record = artefact.experiment, artefact.record
         cards = by_name(registered_methods(experiment.methods))
         stamp, path = _stamp(code, scores, record, experiment, cards), place / _DRAWN
-        is_computed = name in paper_of(name).drawings  # by methods and data sets, too
+        paper = paper_of(name)
+        is_computed = name in paper.drawings  # by methods and data sets, too
         if path.is_file() and not is_computed and path.read_bytes() == _drawn(place, stamp).encode():
             summary = read_summary(place / _KEPT)
         if summary is None:
@@ -218,7 +219,7 @@ def _render_one(
             summary = committed_summary(folder, name)
             assert summary is not None
             place.mkdir(parents=True, exist_ok=True)
-            render_artefact(experiment, summary, cards, place, record["config"]["seed"])
+            render_artefact(experiment, paper, summary, cards, place, record["config"]["seed"])
             keep_summary(summary, place / _KEPT)
             write_text(_drawn(place, stamp), path)
         if name in {n for paper in papers() for n in paper.leaderboard}:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from lpbench.errors import DataError
-from lpbench.reporting.paper import paper_of
+from lpbench.reporting.paper import Paper, paper_of
 
 #: Columns of a table of published cells and what a missing one holds: ``dataset`` and ``mask`` are empty where they do
 #: not tell cells apart.
@@ -26,18 +26,19 @@ DEFAULTS: dict[str, Any] = {
 COLUMNS = list(DEFAULTS)
 
 
-def published_cells(experiment: str) -> pd.DataFrame:
-    """Return the published cells of one of our experiments, in the order of the paper; empty without any.
+def published_cells(experiment: str, paper: Paper | None = None) -> pd.DataFrame:
+    """Return the published cells of one of our experiments, in the order of its paper; empty without any.
 
     ``published`` is NaN where the paper prints ``-``, ``step`` the distance between neighbouring values of the print.
     ``starred`` is the paper's mark, ``note`` says what is wrong with a printed number, which is never corrected.
     """
-    source = paper_of(experiment).published.get(experiment)
-    return pd.DataFrame(columns=COLUMNS) if source is None else _cells(source).copy()
+    source = (paper or paper_of(experiment)).published.get(experiment)
+    return pd.DataFrame(columns=COLUMNS) if source is None else complete_cells(source).copy()
 
 
 @cache
-def _cells(source: Path | Callable[[], pd.DataFrame]) -> pd.DataFrame:
+def complete_cells(source: Path | Callable[[], pd.DataFrame]) -> pd.DataFrame:
+    """Published cells as a paper states them, with all columns."""
     texts = [column for column, default in DEFAULTS.items() if default == ""]
     cells = pd.read_csv(source).fillna(dict.fromkeys(texts, "")) if isinstance(source, Path) else source()
     if "published" not in cells or not set(cells) <= set(COLUMNS):
@@ -45,9 +46,9 @@ def _cells(source: Path | Callable[[], pd.DataFrame]) -> pd.DataFrame:
     return cells.assign(**{c: v for c, v in DEFAULTS.items() if c not in cells})[COLUMNS]
 
 
-def published_rank_sums(experiment: str) -> pd.DataFrame:
+def published_rank_sums(experiment: str, paper: Paper | None = None) -> pd.DataFrame:
     """Printed rank sums: columns mask, method, epsilon, rank_sum, wins (NaN where the paper has no such row)."""
-    source = paper_of(experiment).rank_sums.get(experiment)
+    source = (paper or paper_of(experiment)).rank_sums.get(experiment)
     return pd.DataFrame(columns=["mask", "method", "epsilon", "rank_sum", "wins"]) if source is None else source()
 
 

@@ -12,7 +12,7 @@ from lpbench.reporting.artefact import summarise_experiment
 from lpbench.reporting.claims import Decision, decide
 from lpbench.reporting.comparison import compare
 from lpbench.reporting.evidence import Evidence
-from lpbench.reporting.paper import papers
+from lpbench.reporting.paper import paper_of, papers
 from tests.reporting.fake import CARDS, scores_of, typed
 
 
@@ -23,7 +23,7 @@ def put(
     target = folder / experiment["name"]
     summary = summarise_experiment(typed(experiment), scores, cards)
     write_csv(summary.table, target / "summary.csv")
-    write_csv(compare(experiment["name"], summary), target / "comparison.csv")
+    write_csv(compare(experiment["name"], paper_of(experiment["name"]), summary), target / "comparison.csv")
     if with_scores:
         scores.to_parquet(target / "scores.parquet", index=False)
         keep_summary(summary, target)

@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+import sys
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,7 @@ from lpbench.reporting.comparison import COMPARISON_COLUMNS, compare
 from lpbench.reporting.figures.curves import labelled_curves, published_curves
 from lpbench.reporting.figures.lines import _looks, _panel_title, draw_lines
 from lpbench.reporting.numbers import print_number
+from lpbench.reporting.paper import paper_of
 from lpbench.reporting.tables.grid import build
 from lpbench.reporting.tables.latex import to_latex
 from tests.reporting.fake import CARDS, bare, card, experiment, placeholder, scores_of, typed
@@ -47,7 +49,7 @@ def table1():
 
 
 def test_comparison_has_all_published_cells(table1):
-    rows = compare("histoftree/table1", table1)
+    rows = compare("histoftree/table1", paper_of("histoftree"), table1)
     assert list(rows.columns) == COMPARISON_COLUMNS
     bare_rows = rows[~rows["method"].str.contains("inferred")]
     assert len(bare_rows) == 120
@@ -68,12 +70,12 @@ def test_comparison_has_all_published_cells(table1):
 def test_comparison_without_results_keeps_every_cell():
     body = experiment("histoftree/table2")
     scores = placeholder(body, "abalone", "dt", 1, "skipped", "no data")
-    rows = compare("histoftree/table2", summarise_experiment(typed(body), scores, CARDS))
+    rows = compare("histoftree/table2", paper_of("histoftree"), summarise_experiment(typed(body), scores, CARDS))
     assert len(rows) == 120 and rows["reproduced"].isna().all() and (rows["note"] != "").all()
 
 
 def test_table_in_the_papers_layout(table1):
-    [grid] = build("histoftree/table1", table1, CARDS)
+    [grid] = build("histoftree/table1", paper_of("histoftree"), table1, CARDS)
     paper = [c for c in grid.layout.columns if c.paper_method]
     assert [c.mask for c in paper].count("aligned") == 5 and [c.mask for c in paper].count("personalized") == 7
     labels = [label for label, _ in grid.layout.datasets]
@@ -91,7 +93,7 @@ def test_table_in_the_papers_layout(table1):
 
 
 def test_variant_is_shown_and_not_ranked(table1):
-    [grid] = build("histoftree/table1", table1, CARDS)
+    [grid] = build("histoftree/table1", paper_of("histoftree"), table1, CARDS)
     extra = [k for k, c in enumerate(grid.layout.columns) if not c.paper_method]
     labels = [grid.layout.columns[k].label for k in extra]
     assert len(labels) == 3 + 5 and all("inferred" in label for label in labels)
@@ -139,6 +141,24 @@ def test_folder_of_a_figure_is_deterministic_and_complete(tmp_path):
     assert read_csv(folder / "comparison.csv").empty
 
 
+@pytest.mark.parametrize("name", ["histoftree/table1", "histoftree/figure2a", "lpct/figure4a"])
+def test_an_artefact_meets_its_paper_once(name, tmp_path):
+    body, asked = experiment(name), []
+    metric = "mse" if body["paper"] == "histoftree" else "accuracy"
+    scores = scores_of(body, lambda key: 0.5, metric=metric, replications=2)
+
+    def note(frame, event, _):
+        if event == "call" and frame.f_code is paper_of.__code__:
+            asked.append(frame.f_locals["experiment"])
+
+    sys.setprofile(note)
+    try:
+        write_artefact(typed(body), scores, CARDS, tmp_path)
+    finally:
+        sys.setprofile(None)
+    assert asked == [name]
+
+
 def test_published_curves_lie_under_ours(tmp_path):
     body = {
         "name": "lpct/figure4a",
@@ -159,7 +179,7 @@ def test_a_published_curve_of_a_data_set_looks_like_ours_of_that_data_set():
     scores = scores_of(body, lambda key: 0.65, metric="accuracy", replications=3)
     table = summarise_experiment(typed(body), scores, CARDS).table
     ours = labelled_curves(typed(body), table, CARDS)
-    under = published_curves("lpct/figure8", ours)
+    under = published_curves("lpct/figure8", paper_of("lpct"), ours)
     assert len(under) == 6
     label = {(c.panel, c.dataset.partition("[")[0]): c.label for c in ours}
     assert {(c.panel, c.dataset): c.label for c in under} == label
@@ -171,7 +191,8 @@ def test_timing_compares_seconds_within_the_run():
     scores = scores_of(body, lambda key: 0.9, metric="accuracy", replications=3)
     scores["seconds"] = np.where(scores["method"] == "ct_w", 0.5, 50.0)
     assert seconds_as_scores(scores)["value"].tolist() == [0.5] * 3 + [50.0] * 3
-    rows = compare("lpct/table3", summarise_experiment(typed(body), scores, CARDS)).set_index(["dataset", "method"])
+    summary = summarise_experiment(typed(body), scores, CARDS)
+    rows = compare("lpct/table3", paper_of("lpct"), summary).set_index(["dataset", "method"])
     assert rows.loc[("email", "psgd_neural"), "reproduced"] == pytest.approx(100)
 
 
@@ -203,7 +224,7 @@ def test_a_legend_has_printed_names_and_a_default_variant_once(tmp_path):
     known = CARDS | {"lpdt[variant=published_code]": card("LPDT", "classification")}
     scores = scores_of(body, lambda key: 0.65, metric="accuracy", replications=3)
     table = summarise_experiment(typed(body), scores, known).table
-    [path] = draw_lines(typed(body), table, known, tmp_path, "figure10", "oracle")
+    [path] = draw_lines(typed(body), paper_of("lpct"), table, known, tmp_path, "figure10", "oracle")
     words = set(re.findall(r">([^<>]+)</text>", path.read_text(encoding="utf-8")))
     assert "LPDT" in words and not {w for w in words if "lpdt" in w or "variant" in w}
 
@@ -215,7 +236,7 @@ def latex_of(title, grid):
 @pytest.mark.parametrize("title", [r"\input{/etc/passwd}", r"$\write18{id}$ ^^5cinput", r"a~b {c} \\ % & # _"])
 def test_a_title_is_text_to_latex(table1, title):
     """Nothing of a title is a command: taking LaTeX's own escapes away leaves none of its special characters."""
-    [grid] = build("histoftree/table1", table1, CARDS)
+    [grid] = build("histoftree/table1", paper_of("histoftree"), table1, CARDS)
     caption = latex_of(title, grid).split(r"\caption{")[1].split("\n")[0]
     plain = re.sub(
         r"\\text(backslash|asciicircum|asciitilde)\{\}|\\[&%_#${}]|\$\\(pm|rho|lambda|varepsilon)\$", "", caption

@@ -10,6 +10,7 @@ from lpbench.reporting.artefact import summarise_experiment, write_artefact
 from lpbench.reporting.figures.budgets import draw_budgets, slug
 from lpbench.reporting.figures.comparisons import parts
 from lpbench.reporting.figures.ranks import control_of
+from lpbench.reporting.paper import paper_of
 from tests.reporting.fake import CARDS, card, experiment, scores_of, typed
 
 FLOOR = CARDS | {"private_mean": card("PrivateMean", "regression", {})}
@@ -50,10 +51,10 @@ def test_parts_hold_what_the_summary_says(table, scores):
 
 def test_the_control_is_named_before_the_scores_are_known():
     compared = typed(experiment("extensions/tuning_free_regression"))
-    assert control_of(compared, ["krr", "residual_gp"]) == "residual_gp"
+    assert control_of(compared, paper_of(compared.name), ["krr", "residual_gp"]) == "residual_gp"
     table1 = typed(experiment("histoftree/table1"))
-    assert control_of(table1, ["krr", "histoftree_cart", "par_dt"]) == "histoftree_cart"
-    assert control_of(table1, ["krr", "par_dt"]) == "krr"
+    assert control_of(table1, paper_of(table1.name), ["krr", "histoftree_cart", "par_dt"]) == "histoftree_cart"
+    assert control_of(table1, paper_of(table1.name), ["krr", "par_dt"]) == "krr"
 
 
 def test_few_data_sets_or_variants_of_one_get_no_ranks(tmp_path):

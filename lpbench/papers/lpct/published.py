@@ -17,7 +17,7 @@ from lpbench.papers.published_files import names, printed_rows, read, steps, tab
 from lpbench.reporting.comparison import COMPARISON_COLUMNS
 from lpbench.reporting.paper import TableLayout
 from lpbench.reporting.plain_table import PlainTable
-from lpbench.reporting.published import published_cells
+from lpbench.reporting.published import complete_cells
 
 #: Columns of tables 2 and 3.
 COLUMNS = (
@@ -134,7 +134,7 @@ def write_facts(experiment: Experiment, folder: Path, seed: int) -> list[Path]:
     Sizes come from the manifests, so the table is complete for data sets that are not at hand too.
     """
     name = experiment.name
-    rows = published_cells(name)
+    rows = complete_cells(sizes).copy()
     known = {d: describe(d) for d in dict.fromkeys(rows["dataset"])}
     ours = [getattr(known[d], FACTS[fact]) for d, fact in zip(rows["dataset"], rows["panel"], strict=True)]
     rows["reproduced"] = [np.nan if v is None else float(v) for v in ours]

@@ -12,7 +12,7 @@ from lpbench.experiments import catalogue
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
 from lpbench.reporting.figures import style
-from lpbench.reporting.paper import papers
+from lpbench.reporting.paper import Paper, papers
 from lpbench.reporting.printed_names import dataset_title, mask_title, method_title
 from lpbench.reporting.published import published_cells
 from lpbench.selectors import parse_selector
@@ -44,9 +44,9 @@ def labelled_curves(
     return named
 
 
-def published_curves(name: str, ours: list[Curve]) -> list[Curve]:
+def published_curves(name: str, paper: Paper, ours: list[Curve]) -> list[Curve]:
     """Curves read off the paper's drawing, each named like ours of the same method, data set and budget."""
-    cells = published_cells(name)
+    cells = published_cells(name, paper)
     cells = cells[cells["x"].notna()].assign(selection="oracle", mean=cells["published"], se=0.0)
     return [replace(c, label=_same(c, ours)) for c in curves(cells)]
 

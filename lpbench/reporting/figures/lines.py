@@ -18,7 +18,7 @@ from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
 from lpbench.reporting.figures import style
 from lpbench.reporting.figures.curves import NON_PRIVATE_EPSILON, axis_of, labelled_curves, looks_of, published_curves
-from lpbench.reporting.paper import paper_of
+from lpbench.reporting.paper import Paper
 from lpbench.reporting.printed_names import CHOSEN, SYMBOLS
 from lpbench.selectors import format_selector, parse_selector
 
@@ -43,20 +43,21 @@ _METRIC_NAMES = {"mse": "mean squared error", "excess_risk": "excess risk", "acc
 
 
 def draw_lines(
-    experiment: Experiment, table: pd.DataFrame, cards: Mapping[str, Method], folder: Path, name: str, selection: str
-) -> list[Path]:
+    experiment: Experiment, paper: Paper, table: pd.DataFrame, cards: Mapping[str, Method], folder: Path, name: str,
+    selection: str,
+) -> list[Path]:  # fmt: skip
     """Draw all panels of an experiment side by side; nothing if no curve has two places."""
-    default = paper_of(experiment.name).default_variant
+    default = paper.default_variant
     found = [_bare(c, default) for c in labelled_curves(experiment, table, cards, selection)]
     if not any(len(c.x) > 1 for c in found):
         return []
     metric = table.loc[table["metric"] != "", "metric"].iloc[0]
-    looks, paper = _looks(found), style.printed_width()
-    under = published_curves(experiment.name, found) if selection == "oracle" and not paper else []
+    looks, printed = _looks(found), style.printed_width()
+    under = published_curves(experiment.name, paper, found) if selection == "oracle" and not printed else []
     places = sorted({c.panel for c in found})
     panels = {p: (_panel_title(p, found) if p else "", axis_of(experiment, p)) for p in places}
     text = CHOSEN[selection].capitalize() if selection != "oracle" else ""
-    most = 1 if paper and paper <= style.WIDTHS["column"] else _COLUMNS
+    most = 1 if printed and printed <= style.WIDTHS["column"] else _COLUMNS
     with style.look():
         handles = _legend(found, looks, bool(under), default)
     return draw_panels(found, panels, metric, partial(_look, looks), handles, most, text, folder / name, under)

@@ -16,7 +16,7 @@ from lpbench.experiments.method import Method
 from lpbench.reporting.figures import style
 from lpbench.reporting.figures.budgets import draw_budgets
 from lpbench.reporting.figures.comparisons import Part, is_constant, leading, parts
-from lpbench.reporting.paper import paper_of
+from lpbench.reporting.paper import Paper
 from lpbench.reporting.printed_names import CHOSEN, method_title
 from lpbench.selectors import parse_selector
 
@@ -30,8 +30,9 @@ RANKS, BUDGETS = "_ranks", "_budgets"
 
 
 def draw_ranks(
-    parts: Sequence[Part], folder: Path, name: str, selection: str, experiment: Experiment, cards: Mapping[str, Method]
-) -> list[Path]:
+    parts: Sequence[Part], folder: Path, name: str, selection: str, experiment: Experiment, paper: Paper,
+    cards: Mapping[str, Method],
+) -> list[Path]:  # fmt: skip
     """Draw a panel for each part with enough data sets and methods: one row a mask, its budgets side by side."""
     rows: dict[tuple[str, str], list[Part]] = {}
     for part in parts:
@@ -39,7 +40,7 @@ def draw_ranks(
             rows.setdefault((part.panel, part.group), []).append(part.competing)
     if not rows:
         return []
-    control = control_of(experiment, [m for part in rows[next(iter(rows))] for m in part.means])
+    control = control_of(experiment, paper, [m for part in rows[next(iter(rows))] for m in part.means])
     found = {key: [compare_losses(1 - p.means if LARGER_IS_BETTER[p.metric] else p.means, control) for p in mine]
              for key, mine in rows.items()}  # fmt: skip
     orders = {}
@@ -50,8 +51,8 @@ def draw_ranks(
     heights = [_AROUND + _LINE * len(orders[key]) for key in rows]
     looks = leading([part for mine in rows.values() for part in mine])
     with style.look():
-        paper = style.printed_width()
-        width = style.WIDTHS["text"] if paper else min(_WIDTH, 4.0 + _PANEL * (beside - 1))
+        printed = style.printed_width()
+        width = style.WIDTHS["text"] if printed else min(_WIDTH, 4.0 + _PANEL * (beside - 1))
         figure, axes = style.pyplot().subplots(
             len(rows), beside, figsize=(width, sum(heights) + 0.5), squeeze=False, height_ratios=heights
         )
@@ -60,7 +61,7 @@ def draw_ranks(
                 ax.set_axis_off()
             for place, (ax, part, table) in enumerate(zip(line, rows[key], found[key], strict=False)):
                 _panel(ax, part, table, orders[key], looks, cards if place == 0 else None)
-        if paper is None:
+        if printed is None:
             text = (
                 f"Average ranks, 1 is best ({CHOSEN[selection]}).\n"
                 f"Filled: differs from {method_title(control, cards)} (Wilcoxon over data sets, 5 % after Holm).\n"
@@ -70,9 +71,9 @@ def draw_ranks(
         return style.save(figure, folder, name)
 
 
-def control_of(experiment: Experiment, methods: Sequence[str]) -> str:
+def control_of(experiment: Experiment, paper: Paper, methods: Sequence[str]) -> str:
     """The method that all others are compared with: named by the experiment, else the first that its paper proposes."""
-    named, proposed = experiment.settings.get("compared", ""), paper_of(experiment.name).proposed
+    named, proposed = experiment.settings.get("compared", ""), paper.proposed
     same = (m for m in methods if named and parse_selector(m) == parse_selector(named))
     return next(same, next((m for m in methods if proposed and m.startswith(proposed)), methods[0]))
 
@@ -109,11 +110,12 @@ def _panel(
 
 
 def draw_standard(
-    experiment: Experiment, summary: Summary, cards: Mapping[str, Method], folder: Path, stem: str, selection: str
-) -> list[Path]:
+    experiment: Experiment, paper: Paper, summary: Summary, cards: Mapping[str, Method], folder: Path, stem: str,
+    selection: str,
+) -> list[Path]:  # fmt: skip
     """Draw ``<stem>_ranks.svg`` and ``_budgets``; more than five of data sets and methods are left to the explorer."""
     found = parts(summary, selection)
-    written = draw_ranks(found, folder, stem + RANKS, selection, experiment, cards)
+    written = draw_ranks(found, folder, stem + RANKS, selection, experiment, paper, cards)
     sets, methods = ({name for part in found for name in getattr(part.means, axis)} for axis in ("index", "columns"))
     if min(len(sets), len(methods)) <= 5:
         written += draw_budgets(found, folder, stem + BUDGETS, selection, cards)

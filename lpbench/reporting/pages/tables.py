@@ -59,7 +59,8 @@ def shown_tables(
 ) -> list[dict[str, Any]]:  # fmt: skip
     """Lay out an experiment's tables of best grid points from its summary, standings and numbers; empty without any."""
     summary = entry.shown
-    if entry.kind not in ("table", "timing") or summary is None or entry.name in paper_of(entry.name).outputs:
+    paper = paper_of(entry.name)
+    if entry.kind not in ("table", "timing") or summary is None or entry.name in paper.outputs:
         return []
     compared = [] if numbers is None else numbers[(numbers["met"] != "") & (numbers["reading"] == "")].itertuples()
     apart = {r.cell: distance(r.met, r.distance, r.unit) for r in compared}
@@ -67,8 +68,8 @@ def shown_tables(
     ours = {tuple(r[k] for k in PLACE): cell_name(r) for r in oracle.to_dict("records")}
     rows = [] if standings is None else view(standings, "oracle").to_dict("records")
     below = {tuple(r[k] for k in PLACE) for r in rows if round(r["over_constant"], DIGITS) >= 1}
-    return [_shown(grid, mark_words(entry.name), ours, apart, below, constants)
-            for grid in build(entry.name, summary, cards, "oracle")]  # fmt: skip
+    return [_shown(grid, mark_words(entry.name, paper), ours, apart, below, constants)
+            for grid in build(entry.name, paper, summary, cards, "oracle")]  # fmt: skip
 
 
 def distance(met: str, apart: float, unit: str) -> tuple[str, str]:

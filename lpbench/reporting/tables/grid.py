@@ -14,6 +14,7 @@ from lpbench.analysis.scores import costs
 from lpbench.experiments.method import Method
 from lpbench.reporting.comparison import ratio_errors
 from lpbench.reporting.numbers import print_number
+from lpbench.reporting.paper import Paper
 from lpbench.reporting.published import published_cells, published_rank_sums
 from lpbench.reporting.tables.layouts import Layout, TableColumn, layouts
 
@@ -41,22 +42,24 @@ class Grid:
     reasons: tuple[str, ...]
 
 
-def build(experiment: str, summary: Summary, cards: Mapping[str, Method], selection: str = "oracle") -> list[Grid]:
+def build(
+    experiment: str, paper: Paper, summary: Summary, cards: Mapping[str, Method], selection: str = "oracle"
+) -> list[Grid]:
     """Lay out all tables of an experiment for one selection."""
     table = summary.table.assign(holm=summary.marked_holm, error=summary.table["se"])
     if (table["metric"] == "mse").any():
         table["ratio_error"] = ratio_errors(table, summary.chosen)
     table = table[table["selection"] == selection]
-    published = published_cells(experiment)
+    published, sums = published_cells(experiment, paper), published_rank_sums(experiment, paper)
     published = {(r.dataset, r.mask, r.method, r.epsilon): r.published for r in published.itertuples() if r.panel == ""}
     grids = []
-    for layout in layouts(experiment, table, cards):
+    for layout in layouts(experiment, paper, table, cards):
         rows = table[(table["panel"] == layout.panel) & (table["epsilon"] == layout.epsilon)]
-        grids.append(_grid(experiment, layout, rows, published, summary.reasons))
+        grids.append(_grid(layout, rows, published, sums, summary.reasons))
     return grids
 
 
-def _grid(experiment: str, layout: Layout, rows: pd.DataFrame, published: Mapping, reasons: pd.DataFrame) -> Grid:
+def _grid(layout: Layout, rows: pd.DataFrame, published: Mapping, sums: pd.DataFrame, reasons: pd.DataFrame) -> Grid:
     found = {(r["dataset"], r["mask"], r["method"]): r for r in rows.to_dict("records")}
     reference = {r["dataset"]: r["mean"] for r in rows.to_dict("records") if r["method"].split("[")[0] == "ct_w"}
     cells = tuple(
@@ -64,7 +67,7 @@ def _grid(experiment: str, layout: Layout, rows: pd.DataFrame, published: Mappin
         for _, dataset in layout.datasets
     )
     metrics = sorted(set(rows["metric"]) - {""})
-    footer = _footer(experiment, layout, cells, metrics[0]) if len(metrics) == 1 else ()
+    footer = _footer(sums, layout, cells, metrics[0]) if len(metrics) == 1 else ()
     same = (reasons["panel"] == layout.panel) & (reasons["epsilon"] == layout.epsilon)
     lines = []
     for reason, part in reasons[same & (reasons["selection"] == "oracle")].groupby("reason"):
@@ -96,13 +99,12 @@ def _cell(layout: Layout, column: TableColumn, dataset: str, found: Mapping, pub
     return Cell(printed, text, spread, mark if scored else "", best, float(text or "nan"))
 
 
-def _footer(experiment: str, layout: Layout, cells, metric: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def _footer(sums: pd.DataFrame, layout: Layout, cells, metric: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Rank sums, within the group of columns as in the papers, at printed precision: equals share their rank."""
     if layout.value == "seconds":
         return ()
     values = np.array([[c.value for c in row] for row in cells], dtype=float).reshape(len(cells), len(layout.columns))
     ours = (OURS, _sums(layout, costs(values, metric)))
-    sums = published_rank_sums(experiment)
     if sums.empty:
         return (ours,)
     known = sums[sums["epsilon"] == layout.epsilon].set_index(["mask", "method"])["rank_sum"].to_dict()

@@ -12,7 +12,7 @@ from lpbench.analysis import competitors, is_ranked, representatives
 from lpbench.analysis.summary import BASELINE
 from lpbench.analysis.variants import bare_name
 from lpbench.experiments.method import Method
-from lpbench.reporting.paper import TableLayout, paper_of, papers
+from lpbench.reporting.paper import Paper, TableLayout, papers
 from lpbench.reporting.printed_names import dataset_title, in_words, mask_name, method_title
 from lpbench.reporting.published import published_cells
 from lpbench.selectors import parse_selector
@@ -44,12 +44,12 @@ class Layout:
     style: str
 
 
-def layouts(experiment: str, table: pd.DataFrame, cards: Mapping[str, Method]) -> list[Layout]:
+def layouts(experiment: str, paper: Paper, table: pd.DataFrame, cards: Mapping[str, Method]) -> list[Layout]:
     """Return the tables of an experiment, one a panel and budget."""
-    spec = paper_of(experiment).tables.get(experiment)
+    spec = paper.tables.get(experiment)
     if spec is not None:
         return [_paper_layout(spec, table, cards, epsilon) for epsilon in spec.epsilons]
-    return _general(table, cards, published_cells(experiment))
+    return _general(table, cards, published_cells(experiment, paper))
 
 
 def _paper_layout(spec: TableLayout, table: pd.DataFrame, cards: Mapping[str, Method], epsilon: float) -> Layout:
