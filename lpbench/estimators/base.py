@@ -430,8 +430,11 @@ def in_unit_cube(X: np.ndarray, domain: Any, clips: bool, warns: bool = False) -
     if domain is None:
         return X
     lo, hi = check_domain(domain, X.shape[1])
-    slack = 1e-9 * (hi - lo)
-    if warns and clips and ((X < lo - slack) | (X > hi + slack)).any():
+    if not clips:
+        return (X - lo) / (hi - lo)
+    axis = 0 if isinstance(lo, np.ndarray) else None
+    outside = np.maximum(lo - X.min(axis=axis), X.max(axis=axis) - hi)
+    if warns and (outside > 1e-9 * (hi - lo)).any():
         warnings.warn(
             f"values of X lie outside domain={domain!r} and were clipped to it; pass the public range of the "
             "features as domain=(lo, hi), or one pair for each feature, or scale X first by "
@@ -439,8 +442,8 @@ def in_unit_cube(X: np.ndarray, domain: Any, clips: bool, warns: bool = False) -
             ClippingWarning,
             stacklevel=4,
         )
-    inside = np.clip(X, lo, hi) if clips else X
-    return inside if clips and np.ndim(lo) == 0 and (lo, hi) == (0.0, 1.0) else (inside - lo) / (hi - lo)
+    inside = X if (outside <= 0).all() else np.clip(X, lo, hi)
+    return inside if axis is None and (lo, hi) == (0.0, 1.0) else (inside - lo) / (hi - lo)
 
 
 def _range_of(model: Any, y: np.ndarray) -> tuple[tuple[float, float], list[str]]:

@@ -14,7 +14,7 @@ from lpbench.checks import check_choice
 from lpbench.privacy import Device, DiscreteLaplace, Laplace, Records, check_epsilon
 from lpbench.privacy.device import Answers, proven
 from lpbench.privacy.payload import Field, Reals
-from lpbench.privacy.rounded import LAPLACE, LONGER, grid_step, rounded_sum
+from lpbench.privacy.rounded import LAPLACE, LONGER, rounded_sum
 from lpbench.seeds import Streams
 
 #: The grid of discrete labels has at least 2^LABEL_BITS steps in the public range.
@@ -81,7 +81,7 @@ class LabelDevice(Device[LabelQuestion]):
         if question.on_grid is not None:
             return question.on_grid.randomize(labels, draws)
         lo, hi = question.y_range
-        return rounded_sum(labels, question.scale, grid_step(question.scale, hi - lo, LAPLACE), LAPLACE, draws)
+        return rounded_sum(labels, question.scale, hi - lo, LAPLACE, draws)
 
     def fields(self, question: LabelQuestion) -> tuple[Field, ...]:
         """One real number, or a point of the grid."""

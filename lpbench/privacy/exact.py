@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -58,21 +58,23 @@ def whole_epsilon(units: np.ndarray) -> float:
     return float(losses[most > 0].max(initial=0.0) * (1.0 + 2.0**-50))
 
 
-def rounded_up(number: Fraction) -> float:
-    """Return the least double that is no less than a number."""
-    nearest = float(number)
-    return nearest if nearest >= number else math.nextafter(nearest, math.inf)
+def rounded_up(top: int, bottom: int) -> float:
+    """Return the least double that is no less than top / bottom."""
+    nearest = top / bottom
+    a, b = nearest.as_integer_ratio()
+    return nearest if a * bottom >= top * b else math.nextafter(nearest, math.inf)
 
 
+@lru_cache(maxsize=1024)
 def quotient_up(first: float, second: float) -> float:
     """Return first / second > 0, rounded up."""
-    if not (0 < first < math.inf and 0 < second < math.inf):
-        return first / second
     nearest = first / second
+    if not (0 < first < math.inf and 0 < second < math.inf):
+        return nearest
     if nearest in (0.0, math.inf):
         return math.nextafter(nearest, math.inf)
-    (a, b), (c, d), (e, f) = (number.as_integer_ratio() for number in (nearest, float(second), float(first)))
-    return nearest if a * c * f >= e * b * d else math.nextafter(nearest, math.inf)
+    (a, b), (c, d) = first.as_integer_ratio(), second.as_integer_ratio()
+    return rounded_up(a * d, b * c)
 
 
 def draw_whole(units: np.ndarray, rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -89,6 +91,9 @@ def draw_whole(units: np.ndarray, rows: np.ndarray, rng: np.random.Generator) ->
 
 def bits_of_64(rng: np.random.Generator, size: int | tuple[int, ...]) -> np.ndarray:
     """Draw 64 bits for each number, the fastest draw there is: uint64 ndarray."""
+    source = getattr(rng, "bit_generator", None)
+    if isinstance(source, np.random.PCG64):  # the same bits without the checks of bounds, which take longer
+        return np.asarray(source.random_raw(size))
     return np.asarray(rng.integers(2**64 - 1, size=size, dtype=np.uint64, endpoint=True))
 
 

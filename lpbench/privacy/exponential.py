@@ -97,7 +97,7 @@ class Exponential(Mechanism):
         """Exact epsilon for a change of the scores with this range: coefficient * range (a supremum), rounded up."""
         if not 0 < self.coefficient * score_range < math.inf:
             return self.coefficient * score_range if score_range > 0 else 0.0
-        return rounded_up(Fraction(self.coefficient) * Fraction(score_range))
+        return rounded_up(*(Fraction(self.coefficient) * Fraction(score_range)).as_integer_ratio())
 
     @property
     def epsilon(self) -> float:

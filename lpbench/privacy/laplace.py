@@ -237,7 +237,8 @@ class DiscreteLaplace(AdditiveMechanism):
 
     def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return grid points: the rounded values plus noise, shape of ``values``."""
-        return rounded_sum(self.round(values) * self.step, self.scale, self.step, self._law, rng)
+        rounded = self.round(values) * self.step
+        return rounded_sum(rounded, self.scale, self.sensitivity, self._law, rng, self.step)
 
     @property
     def noise(self) -> tuple[float, NoiseLaw]:

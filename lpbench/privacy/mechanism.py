@@ -20,7 +20,7 @@ from lpbench.checks import check_number, check_whole
 from lpbench.errors import ConfigurationError, DataError
 from lpbench.privacy.exact import draw_whole, log_law, whole_epsilon, whole_rows
 from lpbench.privacy.payload import Field, Integers, Reals, payload_bits
-from lpbench.privacy.rounded import NoiseLaw, grid_step, rounded_sum
+from lpbench.privacy.rounded import NoiseLaw, rounded_sum
 
 #: Budgets beyond which doubles cannot tell a report's law from that of no budget, or of no noise.
 LEAST_EPSILON, MOST_EPSILON = 1e-15, 1e15
@@ -283,7 +283,7 @@ class AdditiveMechanism(ContinuousMechanism):
     def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return values + noise on the grid, entry by entry; shape of ``values``."""
         scale, law = self.noise
-        return rounded_sum(values, scale, grid_step(scale, self.sensitivity, law), law, rng)
+        return rounded_sum(values, scale, self.sensitivity, law, rng)
 
     @abstractmethod
     def privacy_map(self, distance: float) -> float:

@@ -68,52 +68,65 @@ GAUSSIAN = NoiseLaw(lambda p: -ndtri(p / 2.0), _gaussian_survival, steepness=2.5
 def grid_step(scale: Any, sensitivity: float, law: NoiseLaw) -> Any:
     """Distance of the points of the grid: a power of two, so that arithmetic on the grid is exact."""
     least = max(math.frexp(sensitivity)[1] + _FINEST, -1000)
-    if np.ndim(scale) == 0:
-        return math.ldexp(1.0, max(math.frexp(scale * law.steepness)[1] + _FINE, least))
-    return np.ldexp(1.0, np.maximum(np.frexp(scale * law.steepness)[1] + _FINE, least))
+    if isinstance(scale, np.ndarray):
+        return np.ldexp(1.0, np.maximum(np.frexp(scale * law.steepness)[1] + _FINE, least))
+    return math.ldexp(1.0, max(math.frexp(scale * law.steepness)[1] + _FINE, least))
 
 
-def rounded_sum(values: Any, scale: Any, step: Any, law: NoiseLaw, rng: np.random.Generator) -> np.ndarray:
-    """Return values + scale * noise on the grid, shape of ``values``; where ``scale`` (public) is 0, the values."""
-    values = np.asarray(values, dtype=np.float64)
-    if np.ndim(scale) == 0 and scale == 0:
+def rounded_sum(
+    values: Any, scale: Any, sensitivity: float, law: NoiseLaw, rng: np.random.Generator, step: Any = None
+) -> np.ndarray:
+    """Return values + scale * noise on the grid, shape of ``values``; where ``scale`` (public) is 0, the values.
+
+    ``step`` is that of a grid that is stated; None: :func:`grid_step`.
+    """
+    values, each = np.asarray(values, dtype=np.float64), isinstance(scale, np.ndarray)
+    if not each and scale == 0:
         return values.copy()
-    flat = values.reshape(-1)
-    if each := np.ndim(scale) > 0:
+    step = grid_step(scale, sensitivity, law) if step is None else step
+    if each:
         scale, step = (np.broadcast_to(own, values.shape).reshape(-1) for own in (scale, step))
-    # a sum of two points of the grid is the double next to it, however it is divided
-    base = np.where(np.abs(flat) < 2.0**52 * step, np.rint(flat / step) * step, flat)
-    drawn = bits_of_64(rng, values.shape).reshape(-1)  # noise grows with them
-    rest, reports, unsure = flat - base, np.empty(flat.size), list[int]()
+    flat, drawn = values.reshape(-1), bits_of_64(rng, values.shape).reshape(-1)  # noise grows with what is drawn
+    reports, unsure = np.empty(flat.size), list[int]()
     for start in range(0, flat.size, _BLOCK):
         part = slice(start, start + _BLOCK)
         own = (scale[part], step[part]) if each else (scale, step)
-        reports[part], sure = _nearest(rest[part], *own, law, drawn[part])
-        if not sure.all():
+        reports[part], sure = _nearest(flat[part], *own, law, drawn[part])
+        if np.count_nonzero(sure) < sure.size:
             unsure.extend((start + np.flatnonzero(~sure)).tolist())
     for place in unsure:
         one = float(scale[place] if each else scale), float(step[place] if each else step)
         if one[0] > 0:
-            reports[place] = _point(float(rest[place]), *one, law, int(drawn[place]), rng)
-    reports += base
+            rest = math.remainder(flat[place], one[1])  # exact, and the value less it is a point of the grid
+            reports[place] = flat[place] - rest + _point(rest, *one, law, int(drawn[place]), rng)
     if each:
         reports[scale == 0] = flat[scale == 0]
     return reports.reshape(values.shape)
 
 
 def _nearest(values: np.ndarray, scale: Any, step: Any, law: NoiseLaw, drawn: np.ndarray) -> tuple[Any, np.ndarray]:
-    """Points next to values within a step with noise, and whether no bit that was not drawn can change them."""
-    signed = drawn.view(np.int64)
-    number = signed ^ (signed >> 63)
-    noise = np.copysign(law.exceeded((number + 0.5) * 2.0**-63), ~signed)  # grows with the bits
-    places = (values + scale * noise) / step
-    points = np.rint(places)
-    blur = scale * (law.steepness * (2.0**-63 / _RARE + law.error) + law.error * law.far) / step + law.error
-    return points * step, (np.abs(places - points) < 0.5 - blur) & (number >= int(2**63 * _RARE))
+    """Points next to values with noise, and whether no bit that was not drawn can change them."""
+    signed = drawn.view(np.int64) + 0.5  # the farther from 0, the less noise; what is positive has negative noise
+    p = np.abs(signed)
+    p *= 2.0**-63
+    steps = scale / step
+    with np.errstate(over="ignore", invalid="ignore"):  # of a value that is too large for doubles nothing is sure
+        places = values / step
+        # of the point next to the value and the rest, the noise concerns the rest; a sum of two points is the double
+        # next to it, however it is divided
+        base = np.rint(places)
+        places -= base
+        places -= steps * np.copysign(law.exceeded(p), signed)
+        points = np.rint(places)
+        places -= points
+    points += base
+    points *= step
+    blur = steps * (law.steepness * (2.0**-63 / _RARE + law.error) + law.error * law.far) + law.error
+    return points, (np.abs(places) < 0.5 - blur) & (p >= _RARE)
 
 
 def _point(value: float, scale: float, step: float, law: NoiseLaw, number: int, rng: np.random.Generator) -> float:
-    """The point of the grid by as many bits as it takes; ``number`` is the first 64."""
+    """The point of the grid by as many bits as it takes; ``number`` is the first 64, ``value`` at most half a step."""
     sign, bits = (-1, 63) if number < _HALF else (1, 63)
     if sign > 0:  # the law is symmetric: the noise is negative from here on
         value, number = -value, 2 * _HALF - 1 - number

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, fields
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from lpbench.privacy.exact import rounded_up
 from lpbench.privacy.guarantee import Guarantee
+
+_WHOLE = 1 << 1074
 
 
 @dataclass(frozen=True)
 class Account:
-    """What one user has spent and sent.
+    """What one user has spent and sent; budgets are exact sums."""
 
-    Budgets are exact sums of the rational numbers that the floats are; ``unlimited`` counts answers without noise.
-    """
-
-    epsilon: Fraction = Fraction(0)
-    delta: Fraction = Fraction(0)
-    unlimited: int = 0
+    epsilon: int = 0  # times 2^-1074, of which every float is a multiple
+    delta: int = 0  # as well
+    unlimited: int = 0  # answers without noise
     rounds: int = 0
     bits_up: float = 0.0
     bits_down: float = 0.0
@@ -30,8 +29,8 @@ class Account:
         """Return the account after one more answer."""
         free = math.isinf(epsilon)
         return Account(
-            self.epsilon + (0 if free else Fraction(float(epsilon))),
-            self.delta + Fraction(float(delta)) if delta else self.delta,
+            self.epsilon + (0 if free else _whole(epsilon)),
+            self.delta + _whole(delta),
             self.unlimited + free,
             self.rounds + 1,
             self.bits_up + bits_up,
@@ -41,14 +40,12 @@ class Account:
     @property
     def total(self) -> float:
         """Epsilon as a float, rounded up."""
-        return math.inf if self.unlimited else rounded_up(self.epsilon)
+        return math.inf if self.unlimited else rounded_up(self.epsilon, _WHOLE)
 
 
-def rounded_up(exact: Fraction) -> float:
-    """Return the least float that is not below a rational number."""
-    nearest = float(exact)
-    top, bottom = nearest.as_integer_ratio()  # compared as whole numbers: a Fraction takes longer to make
-    return nearest if top * exact.denominator >= exact.numerator * bottom else math.nextafter(nearest, math.inf)
+def _whole(number: float) -> int:
+    top, bottom = number.as_integer_ratio()
+    return top * (_WHOLE // bottom)
 
 
 @dataclass
@@ -76,8 +73,7 @@ class Spending:
         bits_down: float = 0.0,
     ) -> None:
         """Enter an answer of some users (None: all), at one epsilon or one for each of them."""
-        same = np.ndim(epsilon) == 0
-        if who is None and same:
+        if who is None and not isinstance(epsilon, np.ndarray):
             self._accounts = [a.after(float(epsilon), delta, bits_up, bits_down) for a in self._accounts]
             return
         if self._of_user is None:
@@ -138,7 +134,7 @@ class Spending:
         return Guarantee(
             self.model(mask),
             max(a.total for a in accounts),
-            min(max(rounded_up(a.delta) for a in accounts), 1.0),
+            min(rounded_up(max(a.delta for a in accounts), _WHOLE), 1.0),
             rounds=max(a.rounds for a in accounts),
             bits_up=public + max(a.bits_up for a in accounts),
             bits_down=max(a.bits_down for a in accounts),
@@ -170,14 +166,14 @@ def numeric_bits(content: Any) -> float:
         return 1.0
     if isinstance(content, (int, float, np.number)):
         return 64.0
+    if isinstance(content, (list, tuple)):
+        return sum(map(numeric_bits, content))
+    if isinstance(content, dict):
+        return sum(map(numeric_bits, content.values()))
     if isinstance(content, np.ndarray):
         return float(content.size) * (1.0 if content.dtype == bool else 64.0)
     stated = getattr(content, "broadcast_bits", None)
     if stated is not None:
         return float(stated)
-    if isinstance(content, dict):
-        return sum(numeric_bits(v) for v in content.values())
-    if isinstance(content, (list, tuple)):
-        return sum(numeric_bits(v) for v in content)
     fields = getattr(content, "__dataclass_fields__", {})
     return sum(numeric_bits(getattr(content, name)) for name in fields if not name.startswith("_"))

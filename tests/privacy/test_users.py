@@ -27,8 +27,9 @@ from lpbench.privacy import (
     Staircase,
     Users,
 )
+from lpbench.privacy.exact import rounded_up
 from lpbench.privacy.number_channel import typical_unbiased
-from lpbench.privacy.spending import Spending, rounded_up
+from lpbench.privacy.spending import Spending
 from lpbench.seeds import Streams
 
 
@@ -68,7 +69,7 @@ def test_rounds_add_up_from_nothing_as_rational_numbers_and_are_rounded_up():
     users.ask(LABEL, LabelQuestion((0.0, 1.0), 0.7))
     users.ask(CATEGORY, Category(0.3))
     exact = Fraction(0.7) + Fraction(0.3)
-    assert users.spent.epsilon == rounded_up(exact) >= exact
+    assert users.spent.epsilon == rounded_up(*exact.as_integer_ratio()) >= exact
     assert users.spent.rounds == 2
 
 

@@ -12,7 +12,7 @@ from lpbench.estimators.label_dp.cubes import Cubes
 from lpbench.estimators.label_dp.rules import mean_sensitivity
 from lpbench.privacy import Exponential, Laplace, Records, Release
 from lpbench.privacy.device import proven
-from lpbench.privacy.rounded import LAPLACE, LONGER, grid_step, rounded_sum
+from lpbench.privacy.rounded import LAPLACE, LONGER, rounded_sum
 from lpbench.seeds import Streams
 
 
@@ -105,7 +105,7 @@ class MeanRelease(Release[MeanQuestion]):
         if question.cells is None:
             return noise.randomize(means, draws)
         scales = np.where(counts > 0, noise.scale / np.maximum(counts, 1), 0.0)  # 0 of a cube that is known to be empty
-        return rounded_sum(means, scales, grid_step(scales, noise.sensitivity, LAPLACE), LAPLACE, draws)
+        return rounded_sum(means, scales, noise.sensitivity, LAPLACE, draws)
 
     def law(self, question: MeanQuestion, records: Records) -> tuple[Laplace, np.ndarray]:
         """Of cubes whose counts are public the noise is one on the sums of their labels."""
