@@ -428,9 +428,10 @@ class _Content(pickle.Pickler):
 
 def _held(value: Any) -> Any:
     """What an object of a dataclass holds but for what is cached, whatever it says to other pickles; others as are."""
-    if not _is_dataclass(type(value)) or not hasattr(value, "__dict__"):
+    kind: Any = type(value)
+    if not _is_dataclass(kind) or not hasattr(value, "__dict__"):
         return value
-    cached = _cached_properties(type(value))
+    cached = _cached_properties(kind)
     return {name: part for name, part in vars(value).items() if name not in cached}
 
 
