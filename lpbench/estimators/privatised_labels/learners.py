@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from scipy import linalg
 from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble import (
     ExtraTreesClassifier,
@@ -15,17 +16,60 @@ from sklearn.ensemble import (
 )
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import BayesianRidge, LogisticRegression, RidgeCV
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 from lpbench.checks import check_choice
 from lpbench.errors import ConfigurationError
+from lpbench.estimators.shared import Shared
 from lpbench.seeds import Streams
 
 #: Share of the users that a leaf of a forest holds at least: reports are noisy, and trees average within leaves.
 LEAF_SHARE = 0.02
 #: Landmarks of the Gaussian process, whose cost grows with their number and not with that of the users squared.
 LANDMARKS = 100
+#: Kernel features of the last samples, and the decompositions of many: budgets and randomizers have them in common.
+_FEATURES, _DECOMPOSED = Shared(1 << 25), Shared(1 << 25)
+
+
+class SharedNystroem(Nystroem):
+    """Nystroem's features, computed once for the same landmarks and rows."""
+
+    def transform(self, X: np.ndarray) -> np.ndarray:
+        of_rows = super().transform
+        [found] = _FEATURES((self.components_, self.normalization_, X), lambda: [of_rows(X)])
+        return found
+
+
+class SharedBayesianRidge(BayesianRidge):
+    """scikit-learn's BayesianRidge, bit for bit, which decomposes the same features once whatever the labels are."""
+
+    def fit(self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None = None) -> Self:
+        n, k = X.shape
+        if sample_weight is not None or n <= k:
+            return super().fit(X, y, sample_weight)
+        mean, centre = X.mean(axis=0), y.mean()
+        Z, z = X - mean, y - centre
+        lengths, axes = _DECOMPOSED((X,), lambda: linalg.svd(Z, full_matrices=False)[1:])
+        known = Z, z, n, k, Z.T @ z, None, axes, lengths**2
+        alpha, penalty, before = 1.0 / (y.var() + np.finfo(float).eps), 1.0, np.full(k, np.inf)
+        for _ in range(self.max_iter):  # MacKay (1992)
+            coef, loss = self._update_coef_(*known, alpha, penalty)
+            freedom = np.sum(alpha * lengths**2 / (penalty + alpha * lengths**2))
+            penalty = (freedom + 2 * self.lambda_1) / (np.sum(coef**2) + 2 * self.lambda_2)
+            alpha = (n - freedom + 2 * self.alpha_1) / (loss + 2 * self.alpha_2)
+            if np.sum(np.abs(before - coef)) < self.tol:
+                break
+            before = coef
+        self.coef_, _ = self._update_coef_(*known, alpha, penalty)
+        self.intercept_, self.n_features_in_, self.X_offset_ = centre - mean @ self.coef_, k, mean
+        self.alpha_, self.lambda_ = alpha, penalty
+        self.sigma_ = axes.T @ (axes / (alpha * lengths**2 + penalty)[:, None])
+        return self
+
+
+def _on_landmarks(**last: BaseEstimator) -> Pipeline:
+    return Pipeline([("nystroem", SharedNystroem(n_components=LANDMARKS)), *last.items()])
 
 
 #: Name -> function that builds a regressor.
@@ -34,7 +78,7 @@ REGRESSORS: Mapping[str, Callable[[], BaseEstimator]] = {
     "extra_trees": lambda: ExtraTreesRegressor(n_estimators=50, min_samples_leaf=LEAF_SHARE),
     "hist_gradient_boosting": lambda: HistGradientBoostingRegressor(max_iter=50, learning_rate=0.1, max_leaf_nodes=8),
     # on landmarks; its variances are fitted to the reports by marginal likelihood
-    "gaussian_process": lambda: make_pipeline(Nystroem(n_components=LANDMARKS), BayesianRidge()),
+    "gaussian_process": lambda: _on_landmarks(bayesianridge=SharedBayesianRidge()),
 }
 #: Name -> function that builds a classifier with ``predict_proba``.
 CLASSIFIERS: Mapping[str, Callable[[], BaseEstimator]] = {
@@ -43,7 +87,7 @@ CLASSIFIERS: Mapping[str, Callable[[], BaseEstimator]] = {
     "hist_gradient_boosting": lambda: HistGradientBoostingClassifier(
         max_iter=50, learning_rate=0.1, max_leaf_nodes=8, early_stopping=False
     ),
-    "gaussian_process": lambda: make_pipeline(Nystroem(n_components=LANDMARKS), LogisticRegression(max_iter=200)),
+    "gaussian_process": lambda: _on_landmarks(logisticregression=LogisticRegression(max_iter=200)),
 }
 
 
