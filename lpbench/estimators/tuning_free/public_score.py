@@ -11,7 +11,9 @@ import numpy as np
 from sklearn.tree._splitter import BestSplitter, RandomSplitter
 from sklearn.utils import check_array
 
+from lpbench.estimators.shared import Shared
 from lpbench.estimators.tuning_free.half_forest import grown
+from lpbench.privacy.users import content_hash
 
 #: What every guarantee says where a public sample was read.
 NOTE = "rows of the public sample are not protected"
@@ -22,6 +24,8 @@ LEAF_SIZES = (2, 8, 32, 128)
 _N_TREES, _MOST_ROWS = 50, 5_000
 #: Fewer public rows than this make no forest; a leaf size needs this many times its rows.
 _FEWEST_ROWS, _ROWS_PER_LEAF = 10, 4
+#: Weights and predictions of scores: methods have public rows, forests and the rows that are predicted in common.
+_SHARED = Shared(1 << 27)
 #: Steps of the weights' fixed point, and the least probability that a learner is taken to give.
 _STEPS, _LEAST = 100, 0.005
 
@@ -42,11 +46,18 @@ class PublicScore:
         self, X: np.ndarray, codes: np.ndarray, n_classes: int, seed: int, leaf_sizes: Sequence[int] = LEAF_SIZES
     ) -> None:
         self.n_classes, self.n_features, self._sample = n_classes, X.shape[1], (X, codes, seed, leaf_sizes)
+        self._key = content_hash((self._sample, n_classes))
         # One imaginary row in all keeps the share of an unseen class above zero.
         self._shares = (np.bincount(codes, minlength=n_classes) + 1.0 / n_classes) / (codes.size + 1.0)
+        self.weights, self.out_of_bag, self._cuts = _SHARED((self._key,), self._weighted)
+
+    def _weighted(self) -> tuple[np.ndarray, ...]:
+        """Weights, probabilities of rows left out, and the number of cuts of each tree."""
+        _, codes, *_ = self._sample
         learners = np.array([np.tile(self._shares, (codes.size, 1)), *(unseen for _, unseen in self._forests)])
-        self.weights = likelihood_weights(learners[:, np.arange(codes.size), codes])
-        self.out_of_bag = np.tensordot(self.weights, learners, axes=1)
+        weights = likelihood_weights(learners[:, np.arange(codes.size), codes])
+        cuts = np.array([tree.node_count // 2 for trees, _ in self._forests for tree in trees])
+        return weights, np.tensordot(weights, learners, axes=1), cuts
 
     @cached_property  # questions about a score are told apart by its sample, not by hundreds of trees
     def _forests(self) -> list[tuple[list[Any], np.ndarray]]:
@@ -59,6 +70,10 @@ class PublicScore:
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Class probabilities of rows X (m, d): ndarray of shape (m, n_classes)."""
+        [found] = _SHARED((self._key, X), lambda: [self._predicted(X)])
+        return found.copy()
+
+    def _predicted(self, X: np.ndarray) -> np.ndarray:
         result = np.tile(self.weights[0] * self._shares, (len(X), 1))
         X = check_array(X, dtype=np.float32) if self._forests else X
         for weight, (trees, _) in zip(self.weights[1:], self._forests, strict=True):
@@ -68,9 +83,8 @@ class PublicScore:
     @property
     def broadcast_bits(self) -> float:
         """Bits of the forests: feature and threshold of each cut, class shares of each leaf."""
-        trees = [tree for forest, _ in self._forests for tree in forest]
-        cuts = sum(tree.node_count // 2 for tree in trees)
-        return 64.0 * (2 * cuts + (cuts + len(trees)) * (self.n_classes - 1)) + 64.0
+        cuts = int(self._cuts.sum())
+        return 64.0 * (2 * cuts + (cuts + self._cuts.size) * (self.n_classes - 1)) + 64.0
 
 
 def _bags(n: int, seed: int) -> list[tuple[int, np.ndarray, np.ndarray]]:
