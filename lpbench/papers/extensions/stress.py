@@ -255,11 +255,12 @@ def groups_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
     # gaps of accuracies in percentage points, of errors in per cent of the worse group's error without privacy
     unit = {d: 100.0 if classes else 100.0 / _at(worst[worst["privacy"] == NONE], d)[0] for d in sets}
     at_free = {d: _at(free, d) for d in sets}
+    worse = dict(list(worst.groupby(["panel", "method", "epsilon"], sort=False)))
     lines: list[tuple[str, ...]] = []
     wider: dict[str, float] = {}
     attribute: dict[tuple[str, bool], dict[tuple[str, float], float]] = {}
     for (panel, method, epsilon, mask), part in gaps.groupby(["panel", "method", "epsilon", "mask"], sort=False):
-        low = worst[(worst[["panel", "method", "epsilon"]] == [panel, method, epsilon]).all(axis=1)]
+        low = worse.get((panel, method, epsilon), worst.iloc[:0])
         title, is_shown, cells = method_title(str(method), cards), mask == "label_only", []
         for d in sets:
             (gap, error), (score, _), (without, noise) = _at(part, d), _at(low, d), at_free[d]

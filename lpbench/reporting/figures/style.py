@@ -237,7 +237,8 @@ def _settle(figure: Figure) -> None:
     """
     engine = figure.get_layout_engine()
     if engine is not None:
-        for _ in range(2):  # axes of a fixed aspect find their place only in a second pass
+        engine.execute(figure)
+        if any(ax.get_aspect() != "auto" for ax in figure.axes):  # these find their place only in a second pass
             engine.execute(figure)
         with pyplot().rc_context({"figure.constrained_layout.use": False}):
             figure.set_layout_engine(None)  # "none" would be an engine too, for which everything is drawn twice
