@@ -183,8 +183,8 @@ def write_csv(frame: pd.DataFrame, path: Path) -> None:
 def as_text(frame: pd.DataFrame) -> pd.DataFrame:
     """The texts that :func:`write_csv` writes."""
     floats = frame.select_dtypes("floating").columns
-    frame = frame.assign(**{c: [float(f"{v:.{WRITTEN_DIGITS}g}") for v in frame[c]] for c in floats})
-    return pd.DataFrame({c: [format_value(v) for v in frame[c]] for c in frame.columns}, columns=frame.columns)
+    frame = frame.assign(**{c: [float(f"{v:.{WRITTEN_DIGITS}g}") for v in frame[c].tolist()] for c in floats})
+    return pd.DataFrame({c: [format_value(v) for v in frame[c].tolist()] for c in frame.columns}, columns=frame.columns)
 
 
 def read_csv(path: Path) -> pd.DataFrame:
@@ -196,7 +196,7 @@ def from_text(frame: pd.DataFrame) -> pd.DataFrame:
     """The table of which :func:`as_text` gave the texts."""
     for column in frame.columns:
         if column in _NUMBERS:
-            frame[column] = [float(text or "nan") for text in frame[column]]
+            frame[column] = [float(text or "nan") for text in frame[column].tolist()]
         elif column in ("best", "marked"):
             frame[column] = frame[column] == "true"
     return frame

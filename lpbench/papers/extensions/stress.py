@@ -212,8 +212,9 @@ def every_method_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
     budgets = sorted(rows["epsilon"].unique())
     found: dict[str, list[Interval]] = {}
     for method, part in rows.groupby("method", sort=False):
+        honest = drawn_with(part, {})
         for poison, share in lies:
-            lying, honest = drawn_with(part, {"liars": share, "poison": poison}), drawn_with(part, {})
+            lying = drawn_with(part, {"liars": share, "poison": poison})
             found.setdefault(str(method), []).extend(
                 ratio_to(lying[lying["epsilon"] == e], honest[honest["epsilon"] == e])[0] for e in budgets
             )
