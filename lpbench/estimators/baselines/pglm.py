@@ -40,7 +40,8 @@ VERSIONS = ("text", "released")
 def unit_rows(X: np.ndarray) -> np.ndarray:
     """Append the intercept's constant and scale every row to length 1, which moves no point across a hyperplane."""
     rows = with_constant(X)
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    rows /= np.sqrt(np.square(rows).sum(axis=1, keepdims=True))
+    return rows
 
 
 def solve(gram: np.ndarray, cross: np.ndarray, deviation: float, n: int) -> tuple[np.ndarray, float]:
@@ -131,13 +132,19 @@ def _signs(records: Records) -> np.ndarray:
 def true_moments(records: Records) -> np.ndarray:
     """Sums of x x^T and, in the last row, of x y: ndarray of shape (D + 1, D)."""
     X = unit_rows(records.X)
-    return np.vstack([X.T @ X, X.T @ _signs(records)])
+    moments = np.empty((X.shape[1] + 1, X.shape[1]))
+    np.matmul(X.T, X, out=moments[:-1])
+    moments[-1] = X.T @ _signs(records)
+    return moments
 
 
 def unit_noise(width: int, rng: np.random.Generator) -> np.ndarray:
     """Noise of the sums at unit scale: of variance 1 on the diagonal and in the last row, 1/2 off it."""
-    square = rng.standard_normal((width, width))
-    return np.vstack([(square + square.T) / 2.0, rng.standard_normal((width,))])
+    square, noise = rng.standard_normal((width, width)), np.empty((width + 1, width))
+    np.add(square, square.T, out=noise[:-1])
+    noise[:-1] /= 2.0
+    rng.standard_normal(out=noise[-1])
+    return noise
 
 
 MOMENTS = MomentDevice()

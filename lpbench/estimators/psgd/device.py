@@ -74,15 +74,18 @@ class GradientFamily:
     def run(self, several: Sequence[Records], streams: Sequence[Streams]) -> LinearPass | NeuralPass:
         """Visit all users of all replications (of equal shapes)."""
         budgets = np.repeat(np.arange(len(self.mechanisms)), len(self.rates))
-        asked = [records.take(order) for records, order in zip(several, self.orders, strict=True)]
-        parts = list(zip(streams, asked, strict=True))
-        uniforms = [own.generator("report").random((3, len(records))) for own, records in parts]
+        uniforms = [
+            own.generator("report").random((3, order.size)) for own, order in zip(streams, self.orders, strict=True)
+        ]
         along = np.stack([[m.along(u[1], u[2]) for m in self.mechanisms] for u in uniforms])
         example, n_starts = self.starts[0][0], len(self.starts[0])
         hidden = 0 if isinstance(example, Linear) else len(example.hidden)
+        X = np.ones((len(several), self.orders[0].size, several[0].X.shape[1] + 1))
+        for room, records, order in zip(X, several, self.orders, strict=True):
+            room[:, :-1] = records.X[order]
         users = Visits(
-            X=np.stack([with_constant(records.X) for records in asked]),
-            y=np.stack([records.y for records in asked]),
+            X=X,
+            y=np.stack([records.y[order] for records, order in zip(several, self.orders, strict=True)]),
             u_sign=np.stack([u[0] for u in uniforms]),
             along=along[:, budgets],
             normals=[own.generator("normals", hidden=hidden) for own in streams],
