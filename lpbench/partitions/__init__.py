@@ -5,11 +5,12 @@ from lpbench.partitions.cells import Cells, GridCells, TreeCells
 from lpbench.partitions.grid import CellSums, KeyIndex, cell_keys, grid_digits
 from lpbench.partitions.groups import SampleGroups
 from lpbench.partitions.max_edge import grow_max_edge, grow_max_edges
-from lpbench.partitions.tree import TreePartition
+from lpbench.partitions.tree import Forest, TreePartition
 
 __all__ = [
     "CellSums",
     "Cells",
+    "Forest",
     "GridCells",
     "KeyIndex",
     "SampleGroups",

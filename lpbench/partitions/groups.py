@@ -33,6 +33,7 @@ class SampleGroups:
 
     def __init__(self, member: np.ndarray | None, first: np.ndarray | None, size: int):
         self.member, self._first, self.size = member, first, size
+        self._repeated: dict[int, SampleGroups] = {1: self}
 
     @classmethod
     def singletons(cls, n: int) -> SampleGroups:
@@ -79,9 +80,11 @@ class SampleGroups:
         """Groups of the samples one after the other, as often as told; each time they are groups of their own."""
         if self.member is None or self._first is None:
             return SampleGroups.singletons(times * self.size)
-        time = np.arange(times)[:, None]
-        member, first = self.member + self.size * time, self._first + self.member.size * time
-        return SampleGroups(member.ravel(), first.ravel(), times * self.size)
+        if times not in self._repeated:
+            time = np.arange(times)[:, None]
+            member, first = self.member + self.size * time, self._first + self.member.size * time
+            self._repeated[times] = SampleGroups(member.ravel(), first.ravel(), times * self.size)
+        return self._repeated[times]
 
     @property
     def number(self) -> np.ndarray:

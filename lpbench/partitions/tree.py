@@ -7,7 +7,7 @@ prefix of every deeper one: truncation copies nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -161,22 +161,6 @@ class TreePartition:
             raise ValueError(f"X has shape {X.shape}, the tree partitions {self.n_features} columns")
         return X
 
-    def _walk(self, X: np.ndarray, depth: int, visit: Callable[[int, slice, np.ndarray], None]) -> None:
-        """Route chunks of points down ``depth`` levels and call ``visit(level, slice, nodes)`` after each level."""
-        feature, threshold, child = self._route
-        n, d = X.shape
-        flat = X.reshape(-1)
-        offsets = np.arange(min(n, _CHUNK)) * d
-        for start in range(0, n, _CHUNK):
-            rows = slice(start, min(start + _CHUNK, n))
-            values = flat[rows.start * d : rows.stop * d]
-            row = offsets[: rows.stop - start]
-            node = np.zeros(row.size, dtype=np.intp)
-            for level in range(1, depth + 1):
-                x = values.take(row + feature.take(node))
-                node = child.take(node) + (x >= threshold.take(node))
-                visit(level, rows, node)
-
     def apply(self, X: np.ndarray, depth: int | None = None) -> np.ndarray:
         """Return the node that contains each point in the tree truncated at ``depth``.
 
@@ -191,13 +175,17 @@ class TreePartition:
         int ndarray of shape (n,)
         """
         X, depth = self._check_points(X), self._clip_depth(depth)
-        nodes = np.zeros(X.shape[0], dtype=np.intp)
-
-        def visit(level: int, rows: slice, node: np.ndarray) -> None:
-            if level == depth:
-                nodes[rows] = node
-
-        self._walk(X, depth, visit)
+        feature, threshold, child = self._route
+        n, d = X.shape
+        nodes = np.zeros(n, dtype=np.intp)
+        for start in range(0, n, _CHUNK):
+            values = X[start : start + _CHUNK].reshape(-1)
+            node = nodes[start : start + _CHUNK]
+            row = np.arange(node.size) * d
+            for _ in range(depth):
+                x = values.take(row + feature.take(node))
+                node = child.take(node) + (x >= threshold.take(node))
+            nodes[start : start + _CHUNK] = node
         return nodes
 
     def apply_levels(self, X: np.ndarray, max_depth: int | None = None) -> np.ndarray:
@@ -205,15 +193,8 @@ class TreePartition:
 
         Unlike :meth:`apply`, ``max_depth`` beyond the depth of the tree repeats the leaves.
         """
-        X, depth = self._check_points(X), self._clip_depth(max_depth)
-        nodes = np.zeros(((self.max_depth if max_depth is None else max_depth) + 1, X.shape[0]), dtype=np.intp)
-
-        def visit(level: int, rows: slice, node: np.ndarray) -> None:
-            nodes[level, rows] = node
-
-        self._walk(X, depth, visit)
-        nodes[depth + 1 :] = nodes[depth]
-        return nodes
+        self._clip_depth(max_depth)
+        return Forest([self]).apply_levels(self._check_points(X), self.max_depth if max_depth is None else max_depth)
 
     def leaves(self, depth: int | None = None) -> np.ndarray:
         """Return the ids of the leaves of the tree truncated at ``depth``, in increasing order."""
@@ -254,25 +235,8 @@ class TreePartition:
         users, nodes : int ndarrays of equal length
             The compatible pairs (user, node), ordered by user and then from left to right.
         """
-        X, mask = self._check_points(X), np.ascontiguousarray(mask, dtype=bool)
-        feature, threshold, child = self._route
-        inner = self.feature >= 0
-        users, nodes = np.arange(X.shape[0]), np.zeros(X.shape[0], dtype=np.intp)
-        yield users, nodes
-        for level in range(self.max_depth if depth is None else depth):
-            if level >= self.max_depth:
-                yield users, nodes
-                continue
-            place = users * self.n_features + feature[nodes]
-            both = mask.take(place) & inner[nodes]
-            right = (X.take(place) >= threshold[nodes]) & ~both
-            nodes = child[nodes] + right
-            if both.any():
-                copies = 1 + both
-                second = np.cumsum(copies)[both] - 1
-                users, nodes = np.repeat(users, copies), np.repeat(nodes, copies)
-                nodes[second] += 1
-            yield users, nodes
+        depth = self.max_depth if depth is None else depth
+        return Forest([self]).spread(self._check_points(X), mask, depth)
 
     def compatible(self, X: np.ndarray, mask: np.ndarray, depth: int | None = None) -> np.ndarray:
         """Tell which leaves each user may lie in, given the public features: boolean ndarray (n, n_leaves(depth)).
@@ -309,6 +273,69 @@ class TreePartition:
             self.lower,
             self.upper,
         )
+
+
+class Forest:
+    """Trees of the same features that points go down side by side: point i of n is number k n + i at tree k.
+
+    Nodes are numbered on tree by tree.
+    """
+
+    def __init__(self, trees: Sequence[TreePartition]) -> None:
+        sizes = np.array([tree.n_nodes for tree in trees])
+        self._roots = np.cumsum(sizes) - sizes
+        feature = np.concatenate([tree.feature for tree in trees])
+        self._inner = inner = feature >= 0
+        self._feature = np.where(inner, feature, 0)
+        self._threshold = np.where(inner, np.concatenate([tree.threshold for tree in trees]), np.inf)
+        earlier: np.ndarray = np.cumsum(inner) - inner
+        first = (self._roots + 1 - 2 * earlier[self._roots]).repeat(sizes)
+        self._child = np.where(inner, 2 * earlier + first, np.arange(inner.size))  # a leaf is its own left child
+        self._depth, self._deepest, level = np.zeros(inner.size, dtype=np.intp), 0, self._roots
+        while (cut := level[inner[level]]).size:
+            level = np.concatenate([self._child[cut], self._child[cut] + 1])
+            self._deepest += 1
+            self._depth[level] = self._deepest
+
+    def leaf_index(self, depth: int) -> tuple[np.ndarray, np.ndarray]:
+        """Number of each node among the leaves of the trees truncated at ``depth``, -1 for others; leaves of a tree."""
+        is_leaf = (self._depth == depth) | ((self._depth < depth) & ~self._inner)
+        index = np.where(is_leaf, np.cumsum(is_leaf) - 1, -1)
+        return index, np.add.reduceat(is_leaf, self._roots, dtype=np.intp)
+
+    def apply_levels(self, X: np.ndarray, depth: int) -> np.ndarray:
+        """Nodes of the points X (n, d) at depths 0, 1, ..., ``depth``, shape (depth + 1, trees * n)."""
+        (n, d), values = X.shape, np.ascontiguousarray(X).reshape(-1)
+        rows, nodes = np.tile(np.arange(n) * d, self._roots.size), np.empty((depth + 1, self._roots.size * n), np.intp)
+        nodes[0] = self._roots.repeat(n)
+        for start in range(0, rows.size, _CHUNK):
+            row, node = rows[start : start + _CHUNK], nodes[0, start : start + _CHUNK]
+            for level in range(1, min(depth, self._deepest) + 1):
+                x = values.take(row + self._feature.take(node))
+                node = self._child.take(node) + (x >= self._threshold.take(node))
+                nodes[level, start : start + _CHUNK] = node
+        nodes[self._deepest + 1 :] = nodes[min(depth, self._deepest)]
+        return nodes
+
+    def spread(self, X: np.ndarray, mask: np.ndarray, depth: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """List compatible pairs (point, node) as :meth:`TreePartition.spread` does, tree by tree."""
+        X, mask = np.ascontiguousarray(X, dtype=np.float64), np.ascontiguousarray(mask, dtype=bool)
+        n, d = X.shape
+        points, nodes = np.arange(self._roots.size * n), self._roots.repeat(n)
+        row = np.tile(np.arange(n) * d, self._roots.size)
+        yield points, nodes
+        for level in range(depth):
+            if level < self._deepest:
+                place = row + self._feature.take(nodes)
+                both = mask.take(place) & self._inner.take(nodes)
+                right = (X.take(place) >= self._threshold.take(nodes)) & ~both
+                nodes = self._child.take(nodes) + right
+                if both.any():
+                    copies = 1 + both
+                    second = np.cumsum(copies)[both] - 1
+                    points, row, nodes = (part.repeat(copies) for part in (points, row, nodes))
+                    nodes[second] += 1
+            yield points, nodes
 
 
 def check_bounds(bounds: Box | None, n_features: int) -> Corners:

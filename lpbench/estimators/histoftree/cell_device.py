@@ -52,7 +52,7 @@ class CellQuestion:
         views, silent = SampleGroups.singletons(len(X)), hidden.all(axis=1)
         if silent.any():  # users who show nothing of the tree are walked down together
             views = SampleGroups.by_key(np.where(silent, 0, np.arange(1, len(X) + 1)), len(X) + 1)
-        (leaves,) = UserLeaves.at_depths(self.tree, [self.depth], X[:, tree], hidden, views)
+        (leaves,) = UserLeaves.at_depths([self.tree], [self.depth], X[:, tree], hidden, views)
         return UserCells(UserGrid(X[:, grid], mask[:, grid], self.bins), leaves)
 
 

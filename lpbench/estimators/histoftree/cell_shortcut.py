@@ -15,8 +15,8 @@ from typing import TypeVar
 import numpy as np
 
 from lpbench.estimators.histoftree.cell_reports import CategorySums, bit_indicators, bit_reports, truthful_words
-from lpbench.estimators.histoftree.user_cells import CellQuery, UserCells, UserGrid, UserLeaves, nodes_of
-from lpbench.partitions import KeyIndex, SampleGroups, TreePartition, cell_keys, grid_digits
+from lpbench.estimators.histoftree.user_cells import CellQuery, UserCells, UserGrid, UserLeaves
+from lpbench.partitions import Forest, KeyIndex, SampleGroups, TreePartition, cell_keys, grid_digits
 from lpbench.privacy import Records
 from lpbench.privacy.device import Answers
 from lpbench.privacy.exact import below, words
@@ -109,11 +109,11 @@ def _true_leaves(records: Records, family: CellFamily) -> np.ndarray:
         places = SampleGroups.singletons(len(X))
         if family.midpoints:
             places = records.remembered(key, lambda: SampleGroups.for_depth(deepest, X))
-        nodes = nodes_of(trees, places.one_of_each(X), deepest)
+        nodes = Forest(trees).apply_levels(places.one_of_each(X), deepest)
         return places.repeated(len(trees)), nodes
 
     places, nodes = kept_last(records, "nodes", (tuple(trees), deepest), walk)
-    return places.to_samples(family.leaves.index[nodes[family.depth]])
+    return places.to_samples(family.leaves.index.take(nodes[family.depth]))
 
 
 def kept_last(records: Records, name: str, key: Hashable, compute: Callable[[], T]) -> T:

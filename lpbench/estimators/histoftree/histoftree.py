@@ -74,7 +74,7 @@ class CellRegressor(LocalRegressor):
         split = Split(X, mask, order, setting.n_grid_features, self._streams())
         least, depths = setting.min_samples_leaf, [setting.depth]
         [[(tree, _)]] = split.forests(setting.rule, setting.split_score, [labels], depths, least)
-        [leaves] = split.leaves(tree, depths, setting.rule)
+        [leaves] = split.leaves([tree], depths, setting.rule)
         question = setting.question(tree, split.grid_columns, split.tree_columns, cell_budget)
         self._second_round(users, question, UserCells(split.grid(setting.bins), leaves), labels)
         return self

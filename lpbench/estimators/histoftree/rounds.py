@@ -97,10 +97,10 @@ class Split:
             for limit, of in served.items()
         ]
 
-    def leaves(self, tree: TreePartition, depths: Sequence[int], rule: str = "cart") -> Iterator[UserLeaves]:
-        """The users' compatible leaves at each of the increasing ``depths`` of a tree that was grown by ``rule``."""
+    def leaves(self, trees: Sequence[TreePartition], depths: Sequence[int], rule: str = "cart") -> Iterator[UserLeaves]:
+        """The users' compatible leaves at each of the increasing ``depths`` of trees that were grown by ``rule``."""
         views = SampleGroups.singletons(len(self._X)) if rule == "cart" else self.views(depths[-1])
-        return UserLeaves.at_depths(tree, depths, self._X, self._mask, views)
+        return UserLeaves.at_depths(trees, depths, self._X, self._mask, views)
 
 
 def ask_cells(users: Users, question: CellQuestion, cells: UserCells, labels: np.ndarray) -> CategorySums | WrittenSums:

@@ -15,9 +15,9 @@ from lpbench.estimators.histoftree.cell_reports import predict_cells
 from lpbench.estimators.histoftree.cell_shortcut import CellFamily
 from lpbench.estimators.histoftree.rounds import Split, public_features
 from lpbench.estimators.histoftree.setting import PublicMask, TreeSetting
-from lpbench.estimators.histoftree.user_cells import CellQuery, UserGrid, UserLeaves, nodes_of
+from lpbench.estimators.histoftree.user_cells import CellQuery, UserGrid
 from lpbench.estimators.private_labels import LABEL, LabelQuestion
-from lpbench.partitions import SampleGroups, TreePartition, grow_personalized_carts
+from lpbench.partitions import Forest, TreePartition, grow_personalized_carts
 from lpbench.privacy.users import Simulation
 
 #: Users whom trees meet at once at most: more of them leave the processor's cache, and gain nothing from it.
@@ -128,7 +128,7 @@ class _SecondRounds:
             cells, query = grid(bins)
             return cells.repeated(times), query.repeated(times)
 
-        self._grid, self._views = grid, cache(SampleGroups.repeated)
+        self._grid = grid
 
     def cells(self, jobs: Sequence[GridPoint], depths: Sequence[int]) -> dict[tuple[int, int, str], list[GridPoint]]:
         """Those of ``jobs`` whose depth is one of ``depths``, by depth, bins and mechanism."""
@@ -143,11 +143,9 @@ class _SecondRounds:
         times, labels = len(trees), np.concatenate(several_labels)
         at_depth = _group(list(jobs[0]), lambda cell: cell[0])
         depths = [depth for depth, _ in at_depth]
-        nodes = nodes_of(trees, self._X_tree, depths[-1])
+        nodes = Forest(trees).apply_levels(self._X_tree, depths[-1])
         columns = self._split.grid_columns, self._split.tree_columns
-        of_trees = zip(*(self._split.leaves(tree, depths, rule) for tree in trees), strict=True)
-        for (depth, cells), several in zip(at_depth, of_trees, strict=True):
-            leaves = UserLeaves.side_by_side(several, self._views(several[0].views, times))
+        for (depth, cells), leaves in zip(at_depth, self._split.leaves(trees, depths, rule), strict=True):
             grids = [(*self._grid(bins, times), mechanism) for _, bins, mechanism in cells]
             test_leaves, means = leaves.index.take(nodes[depth]), leaves.means(labels)
             levels = depth, depths[-1], rule != "cart"

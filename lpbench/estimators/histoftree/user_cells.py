@@ -17,7 +17,16 @@ from functools import cached_property
 import numpy as np
 
 from lpbench.errors import ConfigurationError
-from lpbench.partitions import CellSums, GridCells, KeyIndex, SampleGroups, TreePartition, cell_keys, grid_digits
+from lpbench.partitions import (
+    CellSums,
+    Forest,
+    GridCells,
+    KeyIndex,
+    SampleGroups,
+    TreePartition,
+    cell_keys,
+    grid_digits,
+)
 from lpbench.privacy.exact import below
 
 
@@ -81,12 +90,6 @@ class UserGrid:
         return self._index.find(cell_keys(np.where(pattern, self.bins, digits), self.bins + 1))
 
 
-def nodes_of(trees: Sequence[TreePartition], X: np.ndarray, depth: int) -> np.ndarray:
-    """Nodes of the points X (m, s) at each depth of several trees, numbered on: (depth + 1, trees * m)."""
-    first = np.cumsum([0] + [tree.n_nodes for tree in trees])
-    return np.hstack([tree.apply_levels(X, depth) + start for tree, start in zip(trees, first, strict=False)])
-
-
 @dataclass(frozen=True)
 class CellQuery:
     """Grid cells that are asked for."""
@@ -102,17 +105,20 @@ class CellQuery:
 
 
 class UserLeaves:
-    """The tree leaves that are compatible with each user's public features, at one truncation depth."""
+    """The leaves that are compatible with each user's public features, at one truncation depth.
+
+    Users meet several trees one after the other: user i of n is number k n + i at tree k.
+    """
 
     def __init__(
         self,
         views: SampleGroups,  # of users whose public features allow the same leaves
         view: np.ndarray,  # with ``leaf``: the compatible pairs (group, leaf), ordered by group
         leaf: np.ndarray,
-        index: np.ndarray,  # leaf of each node of the tree, -1 for inner nodes
+        index: np.ndarray,  # leaf of each node of the trees, -1 for inner nodes
+        of_trees: np.ndarray,  # leaves of each tree
     ) -> None:
-        self.index, self.n_leaves = index, int(index.max()) + 1
-        self._of_trees = [self.n_leaves]  # leaves of each tree
+        self.index, self.n_leaves, self._of_trees = index, int(of_trees.sum()), of_trees
         self.views, self._view, self._leaf = views, view, leaf
         self._n_leaves = np.bincount(view, minlength=views.size)
         self.most = int(self._n_leaves.max(initial=1))
@@ -121,33 +127,18 @@ class UserLeaves:
 
     @classmethod
     def at_depths(
-        cls, tree: TreePartition, depths: Sequence[int], X: np.ndarray, mask: np.ndarray, views: SampleGroups
+        cls, trees: Sequence[TreePartition], depths: Sequence[int], X: np.ndarray, mask: np.ndarray, views: SampleGroups
     ) -> Iterator[UserLeaves]:
-        """Yield the leaves at each of the increasing ``depths``, from one pass down the tree.
+        """Yield the leaves at each of the increasing ``depths``, from one pass down the trees.
 
-        ``views`` groups users whom the tree does not tell apart by what they show.
+        ``views`` groups users whom no tree tells apart by what they show.
         """
-        pairs = tree.spread(views.one_of_each(X), views.one_of_each(mask), max(depths))
+        forest, of_all = Forest(trees), views.repeated(len(trees))
+        pairs = forest.spread(views.one_of_each(X), views.one_of_each(mask), max(depths))
         for depth, (view, nodes) in enumerate(pairs):
             if depth in depths:
-                index = tree.leaf_index(depth)
-                yield cls(views, view, index[nodes], index)
-
-    @classmethod
-    def side_by_side(cls, several: Sequence[UserLeaves], views: SampleGroups) -> UserLeaves:
-        """Those of several trees, numbered on, which users meet one after the other; so ``views`` are repeated."""
-        of_trees = [own.n_leaves for own in several]
-        first = np.cumsum([0, *of_trees])
-        joined = cls(
-            views,
-            np.concatenate([own._view + k * own.views.size for k, own in enumerate(several)]),
-            np.concatenate([own._leaf + start for own, start in zip(several, first, strict=False)]),
-            np.concatenate(
-                [np.where(own.index < 0, -1, own.index + k) for own, k in zip(several, first, strict=False)]
-            ),
-        )
-        joined._of_trees = of_trees
-        return joined
+                index, of_trees = forest.leaf_index(depth)
+                yield cls(of_all, view, index.take(nodes), index, of_trees)
 
     def choose(self, drawn: np.ndarray) -> np.ndarray:
         """Choose one of each user's compatible leaves by a whole number below 2^62: int ndarray of shape (n,)."""

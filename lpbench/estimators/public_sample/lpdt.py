@@ -98,7 +98,7 @@ class LPDTRegressor(CellRegressor):
         tree = self._public_tree(users)
         label_budget, cell_budget = setting.budgets(epsilon)
         labels = users.ask(LABEL, self._label_question(label_budget))
-        [leaves] = split.leaves(tree, [setting.depth], setting.rule)
+        [leaves] = split.leaves([tree], [setting.depth], setting.rule)
         question = setting.question(tree, split.grid_columns, split.tree_columns, cell_budget)
         self._second_round(users, question, UserCells(split.grid(1), leaves), labels)
         self._leaf_means = self._public_means(users, tree)
@@ -116,7 +116,7 @@ class LPDTRegressor(CellRegressor):
             model._meet(users)
             setting = model._setting(params, users.mask, math.inf)
             tree = model._public_tree(users)
-            [leaves] = split.leaves(tree, [setting.depth], setting.rule)
+            [leaves] = split.leaves([tree], [setting.depth], setting.rule)
             model._leaf_means, rows = model._public_means(users, tree), tree.leaf_index()[tree.apply(X_test)]
             shares = [setting.budgets(check_epsilon(epsilon)) for epsilon in budgets]
             labels = task.simulate(LABEL, [model._label_question(budget) for budget, _ in shares])

@@ -413,7 +413,7 @@ def mask_rows() -> Iterator[Row]:
     masks = np.array(list(itertools.product([False, True], repeat=3)))
     tree = grow_max_edge(np.empty((0, 3)), np.empty(0), 1, rule="random", rng=Streams(0).generator("tree"))
     X = np.full(masks.shape, 0.25)
-    (leaves,) = UserLeaves.at_depths(tree, [1], X, masks, SampleGroups.singletons(len(masks)))
+    (leaves,) = UserLeaves.at_depths([tree], [1], X, masks, SampleGroups.singletons(len(masks)))
     told = float(np.mean((leaves.choices > 1) == masks[:, tree.feature[0]]))
     yield exact(
         "H-T3", "§3.4 (ii)", "W at a cut feature, read off V (the compatible cells)",
