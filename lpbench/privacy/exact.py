@@ -26,6 +26,8 @@ _DOWN = 1.0 - 2.0**-44
 _FIRST = 16
 #: Entries drawn at once.
 BLOCK = 1 << 16
+#: Entries of which reports are made at once: the arrays in between are small enough to be had without the system.
+_PART = 1 << 14
 
 
 def whole_rows(log_rows: np.ndarray) -> np.ndarray:
@@ -104,18 +106,20 @@ def words(rng: np.random.Generator, size: int | tuple[int, ...]) -> np.ndarray:
     return whole.view(np.int64)
 
 
-def blocks(shape: tuple[int, ...]) -> Iterator[slice]:
+def blocks(shape: tuple[int, ...], entries: int = BLOCK) -> Iterator[slice]:
     """Rows by rows that fit the cache of a processor."""
-    rows = max(1, BLOCK // max(1, math.prod(shape[1:])))
+    rows = max(1, entries // max(1, math.prod(shape[1:])))
     return (slice(start, start + rows) for start in range(0, shape[0], rows))
 
 
 def in_blocks(report: Callable[..., np.ndarray], values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Reports, each of a value and two words, block by block."""
+    """Reports, each of a value and two words, which are drawn block by block and put to use in smaller parts."""
     reports = np.empty(values.shape, dtype=np.int64)
     for block in blocks(values.shape):
-        part = values[block]
-        reports[block] = report(part, words(rng, part.shape), words(rng, part.shape))
+        true, shown = values[block], reports[block]
+        keep, other = words(rng, true.shape), words(rng, true.shape)
+        for part in blocks(true.shape, _PART):
+            shown[part] = report(true[part], keep[part], other[part])
     return reports
 
 
@@ -152,7 +156,9 @@ def below(drawn: np.ndarray, m: ArrayLike) -> np.ndarray:
     m = np.asarray(m, dtype=np.int64)
     if m.max(initial=1) > 1 << 31:
         return drawn % m
-    high, low = (drawn >> 31) * m, (drawn & (2**31 - 1)) * m
+    high, low = drawn >> 31, drawn & (2**31 - 1)
+    high *= m
+    low *= m
     low >>= 31
     high += low
     high >>= 31

@@ -203,7 +203,7 @@ class CategoryMechanism(FiniteMechanism):
             not np.issubdtype(values.dtype, np.integer) or values.min() < 0 or values.max() >= self.n_categories
         ):
             raise DataError(f"values must be integers in 0, ..., {self.n_categories - 1}; got dtype {values.dtype}")
-        return values.astype(np.int64)
+        return values.astype(np.int64, copy=False)
 
     def fields(self, columns: int = 1) -> tuple[Field, ...]:
         """A category."""

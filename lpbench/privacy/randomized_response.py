@@ -96,7 +96,13 @@ def grr_reports(truth: np.ndarray, m: ArrayLike, epsilon: ArrayLike, keep: np.nd
     truth, m = np.asarray(truth, dtype=np.int64), np.asarray(m, dtype=np.int64)
     if ((truth < 0) | (truth >= m)).any():
         raise DataError("truth must lie in 0, ..., m - 1 for every user")
-    return np.where(check_words(keep) < grr_told(m, epsilon), truth, below(check_words(other), m))
+    return _told_or_any(truth, m, grr_told(m, epsilon), check_words(keep), check_words(other))
+
+
+def _told_or_any(truth: np.ndarray, m: Any, told: np.ndarray, keep: np.ndarray, other: np.ndarray) -> np.ndarray:
+    reports = below(other, m)
+    np.copyto(reports, truth, where=keep < told)  # in place: another array of the size takes longer than to fill it
+    return reports
 
 
 def grr_told(m: ArrayLike, epsilon: ArrayLike) -> np.ndarray:
@@ -263,8 +269,8 @@ class GRR(CategoryMechanism):
 
     def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return reported categories, shape of ``values``."""
-        values = self.check_values(values)
-        return in_blocks(lambda *part: grr_reports(part[0], self.n_categories, self.budget, *part[1:]), values, rng)
+        m, told = self.n_categories, grr_told(self.n_categories, self.budget)
+        return in_blocks(lambda truth, *words: _told_or_any(truth, m, told, *words), self.check_values(values), rng)
 
     def estimate(self, counts: np.ndarray, n: Any = 1) -> np.ndarray:
         """Unbiased counts of ``n`` users from how many reported each category (n = 1: indicators from a one-hot)."""

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from lpbench.privacy.exact import bits_of_64
+from lpbench.privacy.exact import bits_of_64, blocks
 
 #: log2 of the step of the grid, against the scale of the noise and the sensitivity: the coarser one counts.
 _FINE, _FINEST = -28, -40
@@ -84,29 +84,30 @@ def rounded_sum(
     if not each and scale == 0:
         return values.copy()
     step = grid_step(scale, sensitivity, law) if step is None else step
+    rows = np.atleast_1d(values)
     if each:
-        scale, step = (np.broadcast_to(own, values.shape).reshape(-1) for own in (scale, step))
-    flat, drawn = values.reshape(-1), bits_of_64(rng, values.shape).reshape(-1)  # noise grows with what is drawn
-    reports, unsure = np.empty(flat.size), list[int]()
-    for start in range(0, flat.size, _BLOCK):
-        part = slice(start, start + _BLOCK)
-        own = (scale[part], step[part]) if each else (scale, step)
-        reports[part], sure = _nearest(flat[part], *own, law, drawn[part])
+        scale, step = (np.broadcast_to(own, rows.shape) for own in (scale, step))
+    reports, unsure = np.empty(rows.shape), list[tuple[int, int]]()
+    for block in blocks(rows.shape, _BLOCK):
+        own = (scale[block], step[block]) if each else (scale, step)
+        drawn = bits_of_64(rng, rows[block].shape)
+        reports[block], sure = _nearest(rows[block], *own, law, drawn)
         if np.count_nonzero(sure) < sure.size:
-            unsure.extend((start + np.flatnonzero(~sure)).tolist())
-    for place in unsure:
-        one = float(scale[place] if each else scale), float(step[place] if each else step)
-        if one[0] > 0:
-            rest = math.remainder(flat[place], one[1])  # exact, and the value less it is a point of the grid
-            reports[place] = flat[place] - rest + _point(rest, *one, law, int(drawn[place]), rng)
+            places = block.start * math.prod(rows.shape[1:]) + np.flatnonzero(~sure)
+            unsure.extend(zip(places.tolist(), drawn[~sure].tolist(), strict=True))
+    for place, number in unsure:  # more bits are drawn after those of all numbers
+        value, length, unit = (float(own.flat[place]) for own in np.broadcast_arrays(rows, scale, step))
+        if length > 0:
+            rest = math.remainder(value, unit)  # exact, and the value less it is a point of the grid
+            reports.flat[place] = value - rest + _point(rest, length, unit, law, number, rng)
     if each:
-        reports[scale == 0] = flat[scale == 0]
+        reports[scale == 0] = rows[scale == 0]
     return reports.reshape(values.shape)
 
 
 def _nearest(values: np.ndarray, scale: Any, step: Any, law: NoiseLaw, drawn: np.ndarray) -> tuple[Any, np.ndarray]:
     """Points next to values with noise, and whether no bit that was not drawn can change them."""
-    signed = drawn.view(np.int64) + 0.5  # the farther from 0, the less noise; what is positive has negative noise
+    signed = drawn.view(np.int64) + 0.5  # noise grows with drawn: of the negative half it is positive, and falls to 0
     p = np.abs(signed)
     p *= 2.0**-63
     steps = scale / step
