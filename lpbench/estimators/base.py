@@ -434,16 +434,17 @@ def in_unit_cube(X: np.ndarray, domain: Any, clips: bool, warns: bool = False) -
         return (X - lo) / (hi - lo)
     axis = 0 if isinstance(lo, np.ndarray) else None
     outside = np.maximum(lo - X.min(axis=axis), X.max(axis=axis) - hi)
-    if warns and (outside > 1e-9 * (hi - lo)).any():
-        warnings.warn(
-            f"values of X lie outside domain={domain!r} and were clipped to it; pass the public range of the "
-            "features as domain=(lo, hi), or one pair for each feature, or scale X first by "
-            "lpbench.estimators.public_scaler.PublicScaler",
-            ClippingWarning,
-            stacklevel=4,
-        )
-    inside = X if (outside <= 0).all() else np.clip(X, lo, hi)
-    return inside if axis is None and (lo, hi) == (0.0, 1.0) else (inside - lo) / (hi - lo)
+    if not (outside <= 0).all():
+        if warns and (outside > 1e-9 * (hi - lo)).any():
+            warnings.warn(
+                f"values of X lie outside domain={domain!r} and were clipped to it; pass the public range of the "
+                "features as domain=(lo, hi), or one pair for each feature, or scale X first by "
+                "lpbench.estimators.public_scaler.PublicScaler",
+                ClippingWarning,
+                stacklevel=4,
+            )
+        X = np.clip(X, lo, hi)
+    return X if axis is None and (lo, hi) == (0.0, 1.0) else (X - lo) / (hi - lo)
 
 
 def _range_of(model: Any, y: np.ndarray) -> tuple[tuple[float, float], list[str]]:

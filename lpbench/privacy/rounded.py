@@ -84,8 +84,8 @@ def rounded_sum(
     if not each and scale == 0:
         return values.copy()
     step = grid_step(scale, sensitivity, law) if step is None else step
-    rows = np.atleast_1d(values)
-    if each:
+    rows = values if values.ndim else values[None]
+    if each and scale.shape != rows.shape:
         scale, step = (np.broadcast_to(own, rows.shape) for own in (scale, step))
     reports, unsure = np.empty(rows.shape), list[tuple[int, int]]()
     for block in blocks(rows.shape, _BLOCK):
@@ -101,7 +101,7 @@ def rounded_sum(
             rest = math.remainder(value, unit)  # exact, and the value less it is a point of the grid
             reports.flat[place] = value - rest + _point(rest, length, unit, law, number, rng)
     if each:
-        reports[scale == 0] = rows[scale == 0]
+        np.copyto(reports, rows, where=scale == 0)
     return reports.reshape(values.shape)
 
 

@@ -14,7 +14,7 @@ import pickle
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, is_dataclass
 from functools import cache, cached_property
 from io import BytesIO
 from typing import Any, NamedTuple, Self
@@ -341,10 +341,9 @@ class SimulatedUsers(Users):
         accounts = self._accounts
         everybody = index is None or index.size == accounts.questions.size
         users = None if everybody else np.sort(index)  # type: ignore[arg-type]
-        own = [(f.name, getattr(device, f.name)) for f in fields(device)]
         told = _digest_of_numbers(users), _digest_of_numbers(by)
         # the kind of question tells itself; pickling names classes, which takes as long as to hash small questions
-        asked = (verb, type(device), type(question), content_hash((own, _held(question), *told)))
+        asked = (verb, type(device), type(question), content_hash((_held(device), _held(question), *told)))
         if asked not in accounts.answered:
             number = int(accounts.questions[... if users is None else users].max(initial=0))
             if stated_by_author(device, question):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -76,18 +77,26 @@ class MeanQuestion(CubeQuestion):
     #: Scale of the noise for T = epsilon = 1, of a cube with one label where features are public.
     unit_scale: float = 2.0
 
+    @cached_property
+    def mechanism(self) -> Laplace:
+        """Laplace noise; of a cube whose label count m is public, scale and sensitivity are both those over m."""
+        if math.isinf(self.epsilon):
+            return Laplace(0.0)
+        scale = self.bound * self.unit_scale / self.epsilon * LONGER
+        return Laplace(scale, self.bound * self.sensitivity)
+
+    @property
+    def sensitivity(self) -> float:
+        """Of what is released, in units of the bound."""
+        return 2.0 if self.cells is not None else mean_sensitivity(self.least)
+
 
 @proven
 class MeanRelease(Release[MeanQuestion]):
     """Add Laplace noise to the mean label of each cube; a cube that is known to be empty says 0."""
 
     def mechanism(self, question: MeanQuestion) -> Laplace:
-        """Laplace noise; of a cube whose label count m is public, scale and sensitivity are both those over m."""
-        if math.isinf(question.epsilon):
-            return Laplace(0.0)
-        scale = question.bound * question.unit_scale / question.epsilon * LONGER
-        sensitivity = 2.0 if question.cells is not None else mean_sensitivity(question.least)
-        return Laplace(scale, question.bound * sensitivity)
+        return question.mechanism
 
     def statistic(self, records: Records, question: MeanQuestion) -> np.ndarray:
         """Mean clipped labels about the centre, shape (cubes,); 0 of an empty cube."""
@@ -129,8 +138,7 @@ class MeanRelease(Release[MeanQuestion]):
         return np.bincount(cells, labels, size), np.bincount(cells, minlength=size)
 
     def budget(self, question: MeanQuestion) -> float:
-        sensitivity = 2.0 if question.cells is not None else mean_sensitivity(question.least)
-        return question.epsilon * sensitivity / question.unit_scale
+        return question.epsilon * question.sensitivity / question.unit_scale
 
 
 CLASS_RELEASE, MEAN_RELEASE = ClassRelease(), MeanRelease()
