@@ -8,7 +8,7 @@ from scipy.stats import ks_2samp
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from lpbench.datasets import make_problem
-from lpbench.estimators import CT, DT, LabelDT, ParDT
+from lpbench.estimators import CT, DT, KRR, LabelDT, ParDT
 from lpbench.estimators.baselines.presorted import grow_presorted
 from lpbench.estimators.baselines.tree_growth import cut_class_trees
 from lpbench.estimators.private_labels import LABEL, LabelQuestion
@@ -186,3 +186,16 @@ def test_ct_q_meets_the_authors_log(dataset, logged, tolerance):
         for r in range(20)
     ]
     assert abs(np.mean([s.values[0] for s in scores], axis=0).max() - logged) < tolerance
+
+
+@pytest.mark.parametrize("kind", [ParDT, KRR])
+def test_a_fit_is_read_at_another_depth_as_if_it_had_been_fitted_there(kind):
+    first = fit(kind, max_depth=4, min_samples_leaf=10)
+    for depth in (1, 8):
+        expected = fit(kind, max_depth=depth, min_samples_leaf=10).predict(TEST)
+        np.testing.assert_array_equal(first.resized({"max_depth": depth}).predict(TEST), expected)
+    assert first.max_depth == 4
+    for other in ({"max_depth": 9}, {"min_samples_leaf": 5}, {"epsilon": 2.0}):
+        assert first.resized(other) is None
+    with pytest.raises(ValueError, match="max_depth"):
+        first.resized({"max_depth": 0})

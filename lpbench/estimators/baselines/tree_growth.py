@@ -66,6 +66,10 @@ class CutTree:
     grown: GrownTree
     depth: float
 
+    def cut(self, setting: Mapping) -> CutTree:
+        """The grown tree read for another setting of its ``grown_size``."""
+        return CutTree(self.grown, _depth(setting))
+
     def values(self, inputs: np.ndarray) -> np.ndarray:
         """Mean labels (m, 1) or class shares (m, n_classes) for float32 inputs of shape (m, d)."""
         return self.grown.values(self.grown.tree.apply(inputs), self.depth)
@@ -84,17 +88,24 @@ def cut_trees(
 
     It is read at every ``max_depth`` (see :class:`CutTree`).
     """
-    sizes = [[setting[name] for name in TREE_PARAMETERS] for setting in settings]
-    for size in sizes:
-        for name, value in zip(TREE_PARAMETERS, size, strict=True):
-            _check_size(name, value)
-    depths = [math.inf if depth is None else depth for depth, _ in sizes]
-    limits = [(max(GROWN_DEPTH, cut), least) for cut, (_, least) in zip(depths, sizes, strict=True)]
+    limits = [grown_size(setting) for setting in settings]
     distinct = list(dict.fromkeys(limits))
     presorted = samples[0][0].size < _MANY and not any(np.isnan(inputs).any() for inputs, _ in samples)
     trees = iter((grow_presorted if presorted else _one_by_one)(samples, distinct, seed))
     forests = [{limit: GrownTree(next(trees)) for limit in distinct} for _ in samples]
-    return [[CutTree(grown[limit], cut) for limit, cut in zip(limits, depths, strict=True)] for grown in forests]
+    sized = list(zip(limits, settings, strict=True))
+    return [[CutTree(grown[limit], _depth(setting)) for limit, setting in sized] for grown in forests]
+
+
+def grown_size(setting: Mapping) -> tuple[float, float]:
+    """Depth to which the tree of a setting is grown before it is cut, and fewest rows of its leaves."""
+    for name in TREE_PARAMETERS:
+        _check_size(name, setting[name])
+    return max(GROWN_DEPTH, _depth(setting)), setting["min_samples_leaf"]
+
+
+def _depth(setting: Mapping) -> float:
+    return math.inf if setting["max_depth"] is None else setting["max_depth"]
 
 
 def _one_by_one(

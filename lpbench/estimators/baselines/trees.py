@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -11,7 +12,7 @@ import numpy as np
 from sklearn.base import clone
 
 from lpbench.estimators.base import LocalRegressor, Task, grouped
-from lpbench.estimators.baselines.tree_growth import TREE_PARAMETERS, cut_trees, values_of_all
+from lpbench.estimators.baselines.tree_growth import TREE_PARAMETERS, cut_trees, grown_size, values_of_all
 from lpbench.estimators.private_labels import LABEL, LabelQuestion
 from lpbench.privacy import Users
 
@@ -32,9 +33,20 @@ class TreeRegressor(LocalRegressor):
 
     def learn(self, users: Users) -> Self:
         """Grow the tree on the users' messages."""
-        size = {name: getattr(self, name) for name in TREE_PARAMETERS}
-        [[self.tree_]] = cut_trees([self._sample(users)], [size], self._streams().integer("tree"))
+        [[self.tree_]] = cut_trees([self._sample(users)], [self._size({})], self._streams().integer("tree"))
         return self
+
+    def _size(self, point: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: point.get(name, getattr(self, name)) for name in TREE_PARAMETERS}
+
+    def resized(self, point: Mapping[str, Any]) -> Self | None:
+        """This fit with other parameters where they read the tree that was grown at another depth; else None."""
+        changed, size = [n for n, value in point.items() if value != getattr(self, n)], self._size(point)
+        if not set(changed) <= {"max_depth"} or grown_size(size) != grown_size(self._size({})):
+            return None
+        model = copy(self).set_params(**point)
+        model.tree_ = self.tree_.cut(size)
+        return model
 
     def _sample(self, users: Users) -> tuple[np.ndarray, np.ndarray]:
         inputs, labels = self._messages(users)
@@ -54,7 +66,7 @@ class TreeRegressor(LocalRegressor):
         asked = range(len(budgets) if self.uses_epsilon else 1)
         alike: dict[str, tuple[list[dict], list[tuple[dict, list[int], int]]]] = {}
         for shared, members in grouped(points, TREE_PARAMETERS):
-            sizes = [{n: points[g].get(n, getattr(self, n)) for n in TREE_PARAMETERS} for g in members]
+            sizes = [self._size(points[g]) for g in members]
             alike.setdefault(repr(sizes), (sizes, []))[1].extend((shared, members, b) for b in asked)
         step = max(1, _AT_ONCE // (task.users.n * task.users.n_features))
         for sizes, cases in alike.values():

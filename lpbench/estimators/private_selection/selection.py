@@ -17,6 +17,7 @@ import numpy as np
 from lpbench.checks import check_number
 from lpbench.errors import ConfigurationError, DataError, PrivacyError
 from lpbench.estimators.base import LocalClassifier, LocalEstimator, LocalRegressor, check_epsilon
+from lpbench.estimators.baselines.trees import TreeRegressor
 from lpbench.estimators.private_selection.candidates import Candidates, candidates_of
 from lpbench.estimators.privatised_labels.numbers import NUMBER, NumberQuestion
 from lpbench.privacy import Device, Hybrid, Records, Users
@@ -98,7 +99,9 @@ def fit_candidates(
     for number, (members, some) in enumerate(zip(candidates.groups(), division.training, strict=True)):
         group = users.take(some)
         for k in members:
-            fitted[k] = learned(candidates.points[k], group, number)
+            point, before = candidates.points[k], [fitted[j] for j in members[: members.index(k)]]
+            alike = (model.resized(point) for model in before if isinstance(model, TreeRegressor))
+            fitted[k] = next(filter(None, alike), None) or learned(point, group, number)
             if fitted[k].guarantee_.epsilon > fitted[members[0]].guarantee_.epsilon:
                 raise PrivacyError(
                     f"candidate {k} asks another question than candidate {members[0]}, whose users it shares; leave "
