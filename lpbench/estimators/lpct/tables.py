@@ -91,7 +91,8 @@ class Tables:
         self._trees: dict[tuple[int, int], PublicTree] = {}
         self._tables: dict[tuple[int, int], NodeTable] = {}
         self._released = model.search == "released" and public is not None
-        self._like: Tables | None = None  # searches the cells for both
+        self._voted: dict[tuple[int, int], tuple[PublicTree, np.ndarray]] = {}
+        self._like: Tables | None = None  # grows the trees for both
 
     @staticmethod
     def grow_together(several: Sequence[Tables]) -> None:
@@ -122,8 +123,10 @@ class Tables:
             for part in np.split(np.arange(len(known)), np.flatnonzero(np.diff(share)) + 1):
                 trees = _grow([known[k][0] for k in part], *members[0].widest)
                 for k, tree in zip(part, trees, strict=True):
-                    for tables in known[k]:
-                        tables._trees[tables.widest] = tree
+                    first, *others = known[k]
+                    first._trees[first.widest] = tree
+                    for tables in others:
+                        tables._like = first
 
     @property
     def _one_for_all(self) -> bool:
@@ -149,7 +152,7 @@ class Tables:
         """Greatest depth and smallest leaf size of the tree that serves a setting."""
         if self._one_for_all:
             return self.widest
-        return min(grown_depth(depth), self.widest[0]), min_samples_leaf
+        return self.widest[0] if self._released else min(grown_depth(depth), self.widest[0]), min_samples_leaf
 
     def of_all(self, settings: Sequence[tuple[int, int]]) -> Iterator[tuple[NodeTable, Sequence[tuple[int, int]]]]:
         """Yield tables with the settings (depth, min_samples_leaf) that each of them serves, in the given order."""
@@ -157,23 +160,27 @@ class Tables:
             yield self.at(*key), list(served)
 
     def _build(self, depth: int, min_samples_leaf: int) -> NodeTable:
-        key = depth, min_samples_leaf
-        if self._released:
-            tree = PublicTree(self._candidates.grow(depth, max(1, min_samples_leaf)))
-        else:
-            tree = self._trees[key] if key in self._trees else _grow([self], *key)[0]
-        n_classes = self.model.classes_.size
-        if self.public is None:
-            public = np.zeros((n_classes, tree.tree.n_nodes))
-        else:
-            public = tree.votes(*self.public, n_classes)
+        tree, public = (self._like or self)._grown(depth, min_samples_leaf)
         return NodeTable(tree, public, np.zeros_like(public) if self.rows is None else self.rows.hits(tree))
+
+    def _grown(self, depth: int, min_samples_leaf: int) -> tuple[PublicTree, np.ndarray]:
+        """The partition of a depth and a leaf size, and the public votes of its nodes."""
+        key, n_classes = (depth, min_samples_leaf), self.model.classes_.size
+        if key not in self._voted:
+            if self._released:
+                tree = PublicTree(self._candidates.grow(depth, max(1, min_samples_leaf)))
+            else:
+                tree = self._trees[key] if key in self._trees else _grow([self], *key)[0]
+            if self.public is None:
+                public = np.zeros((n_classes, tree.tree.n_nodes))
+            else:
+                public = tree.votes(*self.public, n_classes)
+            self._voted[key] = tree, public
+        return self._voted[key]
 
     @cached_property
     def _candidates(self) -> CandidateCuts:
         """The released search of the public sample."""
-        if self._like is not None:
-            return self._like._candidates
         assert self.public is not None
         return CandidateCuts(*self.public, midpoints=self.model.rule == "max_edge", criterion=self.model.criterion)
 
