@@ -202,11 +202,10 @@ class _Owners:
                 "one user, who pays for each; where these are different users, pass a DataFrame, whose index says so"
             )
             return cls(rows, None, len(contents), said)
-        # in a table of few categories different users are alike
         said += f"{times} users; where it is one user's, say so by the index of a DataFrame"
-        return cls(
-            users, labels if named else None, len(labels), said if len(contents) > n / _COARSE or not named else ""
-        )
+        # in a table of few categories different users are alike
+        told = len(contents) > n / _COARSE or not named
+        return cls(users, labels if named else None, len(labels), said if told else "")
 
     @classmethod
     def named(cls, units: Any) -> _Owners:

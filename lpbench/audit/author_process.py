@@ -152,9 +152,8 @@ def describe(asked: dict[str, Any], pipe: Pipe) -> dict[str, Any]:
     """What the harness must know of a method before it runs."""
     model = _build(asked)
     base = LocalClassifier if isinstance(model, LocalClassifier) else LocalRegressor
-    own = [
-        kind for kind in type(model).__mro__ if kind.__module__.split(".")[0] not in ("lpbench", "sklearn", "builtins")
-    ]
+    known = ("lpbench", "sklearn", "builtins")
+    own = [kind for kind in type(model).__mro__ if kind.__module__.split(".")[0] not in known]
     names = {name for kind in own for name in vars(kind) if hasattr(base, name) and not name.startswith(("__", "set_"))}
     params = {k: v for k, v in model.get_params().items() if k != "random_state"}
     facts = ("uses_mask", "uses_epsilon", "uses_public", "exceeds_budget", "protects")

@@ -278,17 +278,12 @@ def _repeats(mechanism: Mechanism, reports: np.ndarray, inputs: np.ndarray) -> b
     noise = (reports.reshape(*reports.shape[:2], -1) - inputs.reshape(len(inputs), -1))[:, :, 0]
     again = np.asarray(mechanism.randomize(np.tile(inputs, (2, *[1] * (inputs.ndim - 1))), np.random.default_rng(0)))
     theirs = (again.reshape(2, len(inputs), -1) - inputs.reshape(len(inputs), -1))[:, :, 0]
-    if not np.any(theirs) or _duplicates(theirs):
-        return False
-    return _duplicates(noise)
+    return bool(np.any(theirs)) and not _duplicates(theirs) and _duplicates(noise)
 
 
 def _off_grid(mechanism: Any, reports: np.ndarray) -> bool:
     """Whether a report of discrete noise lies beside the public grid."""
-    step = getattr(mechanism, "step", None)
-    if not isinstance(mechanism, DiscreteLaplace) or step is None:
-        return False
-    return bool((np.asarray(reports, dtype=float) % step != 0).any())
+    return isinstance(mechanism, DiscreteLaplace) and bool((reports.astype(float) % mechanism.step != 0).any())
 
 
 def _duplicates(noise: np.ndarray) -> bool:
@@ -309,25 +304,23 @@ def _tests(g: np.ndarray) -> Iterator[tuple[float, str]]:
         if part.size >= 8:
             yield _mean(part), f"the mean of {name}"
             yield _squares(part), f"the spread of {name}"
-    for name, part in groups.items():
-        if part.size >= 8:
-            counts = np.bincount(np.minimum((ndtr(part) * 20).astype(int), 19).ravel(), minlength=20)
-            yield _binomial(counts, part.size, 1.0 / counts.size), f"the shape of {name}"
-            break
+    if g.size >= 8:
+        counts = np.bincount(np.minimum((ndtr(g) * 20).astype(int), 19).ravel(), minlength=20)
+        yield _binomial(counts, g.size, 1.0 / counts.size), "the shape of all users"
     edge = int((np.abs(g) > -ndtri(1.0 / (REFERENCES + 1))).sum())
     yield _binomial(edge, g.size, 2.0 / (REFERENCES + 1)), "the tails"
-    pairs = {"neighbours": (g[:, 0 : n - n % 2 : 2], g[:, 1:n:2][:, : n // 2])}
-    pairs["users half the sample apart"] = (g[:, : n // 2], g[:, n // 2 : 2 * (n // 2)])
-    pairs["users mirrored"] = (g[:, : n // 2], g[:, ::-1][:, : n // 2])
+
+    def apart(scores: np.ndarray) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+        first, second = scores[:, 0 : n - n % 2 : 2], scores[:, 1:n:2][:, : n // 2]
+        halves = scores[:, : n // 2], scores[:, n // 2 : 2 * (n // 2)]
+        return {"neighbours": (first, second), "users half the sample apart": halves}
+
+    pairs = apart(g) | {"users mirrored": (g[:, : n // 2], g[:, ::-1][:, : n // 2])}
     if calls > 2:
         pairs["successive calls"] = (g[0 : calls - calls % 2 : 2], g[1:calls:2][: calls // 2])
         pairs["the recorded call and the next"] = (g[:1], g[1:2])
     size = np.asarray(ndtri(np.clip(chdtr(1, g**2), 1e-15, 1.0 - 1e-15)))  # normal scores of the sizes
-    sizes = {
-        "neighbours": (size[:, 0 : n - n % 2 : 2], size[:, 1:n:2][:, : n // 2]),
-        "users half the sample apart": (size[:, : n // 2], size[:, n // 2 : 2 * (n // 2)]),
-    }
-    for kind, several in (("", pairs), ("sizes of ", sizes)):
+    for kind, several in (("", pairs), ("sizes of ", apart(size))):
         for name, (a, b) in several.items():
             if a.size >= 8:
                 yield _squares((a + b) / math.sqrt(2.0)), f"{kind}{name} agree or cancel"

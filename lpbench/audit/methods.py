@@ -62,7 +62,11 @@ def recorded_users(sample: AuditSample, seed: int, recording: Recording) -> Reco
 def settings(model: LocalEstimator, budgets: Sequence[float] = BUDGETS) -> Iterator[tuple[LocalEstimator, AuditSample]]:
     """Models and samples in which a method is audited: budgets, masks, three classes."""
     for epsilon, sample in samples(model, budgets):
-        yield _prepared(model, epsilon, sample), sample
+        own = clone(model).set_params(random_state=CURATOR_SEED)
+        known = own.get_params()
+        if own.uses_epsilon and "epsilon" in known:
+            own.set_params(epsilon=epsilon)
+        yield own.set_params(**sample.stated(known)), sample
 
 
 def samples(model: Any, budgets: Sequence[float] = BUDGETS) -> Iterator[tuple[float, AuditSample]]:
@@ -77,14 +81,6 @@ def samples(model: Any, budgets: Sequence[float] = BUDGETS) -> Iterator[tuple[fl
         kinds.append((first, {"n_classes": 3}))
     for number, (epsilon, kind) in enumerate(kinds):
         yield epsilon, audit_sample(model, **kind, number=number)
-
-
-def _prepared(model: LocalEstimator, epsilon: float, sample: AuditSample) -> LocalEstimator:
-    own = clone(model).set_params(random_state=CURATOR_SEED)
-    known = own.get_params()
-    if own.uses_epsilon and "epsilon" in known:
-        own.set_params(epsilon=epsilon)
-    return own.set_params(**sample.stated(known))
 
 
 def complaints(model: LocalEstimator) -> Iterator[Complaint]:

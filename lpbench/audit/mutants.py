@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from lpbench.audit.samples import AuditSample
 from lpbench.estimators.base import LocalEstimator
 from lpbench.privacy import CategoryMechanism, Device, Guarantee, NumberChannel, Records, Users
 from lpbench.privacy.device import question_of
+from lpbench.privacy.users import content_hash
 from lpbench.seeds import Streams
 
 
@@ -29,17 +31,11 @@ class Corrupted(Device[Any]):
     inner: Any = None
     time: int = 0  # tells answers to one question apart
 
-    def mechanism(self, question: Any) -> Any:
-        return self.inner.mechanism(question)
-
     def inputs(self, records: Records, question: Any) -> np.ndarray:
         return np.asarray(self.inner.inputs(records, question))
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(object.__getattribute__(self, "inner"), name)
 
-
-for _name in "draws report law to_law columns fields budget delta budgets check addends estimate".split():
+for _name in "mechanism draws report law to_law columns fields budget delta budgets check addends estimate".split():
 
     def _delegate(self: Any, *args: Any, _name: str = _name) -> Any:
         return getattr(self.inner, _name)(*args)
@@ -85,36 +81,19 @@ def _better(self: Corrupted, records: Records, question: Any, draws: Any, users:
 
 def _seed(draws: Any) -> int:
     """Some number that differs from call to call."""
-    if isinstance(draws, np.random.Generator):
-        return int(copy.deepcopy(draws).integers(2**62))
-    if isinstance(draws, tuple):
-        return _seed(draws[0])
-    if isinstance(draws, np.ndarray):
-        return abs(hash(draws.tobytes())) % 2**62
-    return abs(hash(repr(sorted(vars(draws).items(), key=lambda item: item[0])))) % 2**62
+    return int.from_bytes(content_hash(draws)[:7], "little")
 
 
 @dataclass(frozen=True)
 class _Nearer(Corrupted):
     """Users, or some of them, send the nearer one of two reports: about twice the stated budget."""
 
-    begin, every = 0.0, 1  # share of the users before the first of them, and one of how many
+    begin: float = 0.0  # share of the users before the first of them
+    every: int = 1  # one of how many
 
     def report(self, records: Records, question: Any, draws: Any) -> np.ndarray:
         users = np.arange(int(self.begin * len(records)), len(records), self.every)
         return _better(self, records, question, draws, users)
-
-
-class _SomeUsers(_Nearer):
-    """Every 20th user has less noise."""
-
-    every = 20
-
-
-class _RoundAfterFirst(_Nearer):
-    """Users in the second half of those asked have less noise."""
-
-    begin = 0.5
 
 
 class _Shared(Corrupted):
@@ -160,11 +139,8 @@ class _NoTails(Corrupted):
         far = distances > np.quantile(distances, 0.9) - 1e-12
         if np.all(distances == distances[0]):
             far = np.arange(len(records)) % 10 == 0
-        return np.where(
-            far.reshape(-1, *[1] * (reports.ndim - 1)),
-            _better(self, records, question, draws, np.arange(len(records))),
-            reports,
-        )
+        nearer = _better(self, records, question, draws, np.arange(len(records)))
+        return np.where(far.reshape(-1, *[1] * (reports.ndim - 1)), nearer, reports)
 
 
 class _WidthFromData(Corrupted):
@@ -222,10 +198,10 @@ class _Revealing(Corrupted):
 
 
 #: Name -> device that takes the place of a correct one.
-DEVICES: Mapping[str, type[Corrupted]] = {
+DEVICES: Mapping[str, Callable[..., Corrupted]] = {
     "less_noise": _Nearer,
-    "less_noise_for_every_20th_user": _SomeUsers,
-    "less_noise_in_the_second_half": _RoundAfterFirst,
+    "less_noise_for_every_20th_user": partial(_Nearer, every=20),
+    "less_noise_in_the_second_half": partial(_Nearer, begin=0.5),
     "noise_shared_by_neighbours": _Shared,
     "noise_repeated_in_every_call": _Repeated,
     "values_of_other_users": _Swapped,
@@ -277,11 +253,7 @@ MUTANTS = (*DEVICES, "asked_again", "records_revealed", "guarantee_lowered")
 def mutated_users(mutant: str) -> Callable[[AuditSample, int, Recording], Users]:
     """Return users for :func:`~lpbench.audit.methods.complaints_in` with which a mutant is at work."""
     kind = type(f"Door_{mutant}", (_Door,), {"mutant": mutant})
-
-    def mutated(sample: AuditSample, seed: int, recording: Recording) -> Users:
-        return kind(sample.users(seed), recording)
-
-    return mutated
+    return lambda sample, seed, recording: kind(sample.users(seed), recording)
 
 
 @dataclass(frozen=True)
@@ -295,18 +267,15 @@ class MutantRow:
 
 def mutant_rows(method: str, model: LocalEstimator, mutants: Sequence[str] = MUTANTS) -> list[MutantRow]:
     """Audit mutants of a method; ``caught_by`` says why where one does not apply."""
-    why_not = _not_applicable(model)
-    return [
-        MutantRow(method, m, f"does not apply: {why_not[m]}" if m in why_not else _caught_by(model, m)) for m in mutants
-    ]
-
-
-def _caught_by(model: LocalEstimator, mutant: str) -> str:
-    """The first check that complains of a mutant; empty if none does."""
-    for own, sample in settings(model):
-        for complaint in complaints_in(own, sample, mutated_users(mutant)):
-            return complaint.check
-    return ""
+    why_not, rows = _not_applicable(model), []
+    for m in mutants:
+        if m in why_not:
+            first = f"does not apply: {why_not[m]}"
+        else:
+            found = (c for own, sample in settings(model) for c in complaints_in(own, sample, mutated_users(m)))
+            first = next((complaint.check for complaint in found), "")
+        rows.append(MutantRow(method, m, first))
+    return rows
 
 
 def _not_applicable(model: LocalEstimator) -> dict[str, str]:

@@ -39,9 +39,7 @@ class AuditSample:
     classes: np.ndarray | None
     X_test: np.ndarray  # shape (m, d)
     y_range: tuple[float, float] | None  # of a regression
-    domain: (
-        tuple[float, float] | None
-    )  # from which X_test is; records are in the unit cube. None: the method scales nothing
+    domain: tuple[float, float] | None  # of X_test; records are in the unit cube. None: the method scales nothing
 
     def users(self, seed: int) -> SimulatedUsers:
         """The users, with the randomness of a seed."""
@@ -61,15 +59,12 @@ class AuditSample:
         hidden = {"permuted": X[order], "nonlinear": X**2, "constant": 1.0 - X}[change]
         X_new = hidden if mask is None else np.where(mask, hidden, X)
         if self.y_range is None:
-            codes = {"permuted": y[order], "nonlinear": (X[:, 2] > 0.8).astype(y.dtype), "constant": np.zeros_like(y)}
-            y_new = codes[change]
+            labels = {"permuted": y[order], "nonlinear": (X[:, 2] > 0.8).astype(y.dtype), "constant": np.zeros_like(y)}
         else:
             lo, hi = self.y_range
             squashed = lo + (hi - lo) * ((y - lo) / (hi - lo)) ** 3 / 2.0
-            y_new = {"permuted": y[order], "nonlinear": squashed, "constant": np.full(len(y), 0.3 * lo + 0.7 * hi)}[
-                change
-            ]
-        return replace(self, records=Records(X_new, y_new, mask))
+            labels = {"permuted": y[order], "nonlinear": squashed, "constant": np.full(len(y), 0.3 * lo + 0.7 * hi)}
+        return replace(self, records=Records(X_new, labels[change], mask))
 
 
 def audit_sample(

@@ -147,9 +147,8 @@ class Gaussian(AdditiveMechanism):
 
     def log_density(self, reports: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Log-density of scalar reports given scalar values (needs sigma > 0)."""
-        return -(((np.asarray(reports) - values) / self.sigma) ** 2) / 2.0 - math.log(
-            self.sigma * math.sqrt(2 * math.pi)
-        )
+        z = (np.asarray(reports) - values) / self.sigma
+        return -(z**2) / 2.0 - math.log(self.sigma * math.sqrt(2 * math.pi))
 
     def log_density_ratio_sup(self, value: ArrayLike, other: ArrayLike) -> float:
         """Infinite for different inputs: no Gaussian noise is purely private, hence delta."""

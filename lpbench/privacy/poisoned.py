@@ -165,17 +165,14 @@ class PoisonedUsers(SimulatedUsers):
 
         Without that defence, and under mechanisms that add no noise, reports stay as they are.
         """
-        mechanism, ends = (
-            device.mechanism(question),
-            self.y_range if self.classes is None else (0, len(self.classes) - 1),
-        )
+        mechanism = device.mechanism(question)
+        ends = self.y_range if self.classes is None else (0, len(self.classes) - 1)
         clipped = self._liars.defence == "clip" and isinstance(mechanism, AdditiveMechanism)
         if not clipped or ends is None or not np.isfinite(ends).all():
             return reports
         records = self._records.take(users)
-        inputs = np.concatenate([
-            device.inputs(Records(records.X, np.full_like(records.y, end), records.mask), question) for end in ends
-        ])  # fmt: skip
+        alike = [Records(records.X, np.full_like(records.y, end), records.mask) for end in ends]
+        inputs = np.concatenate([device.inputs(records, question) for records in alike])
         reach = quantile(mechanism)
         return np.clip(reports, inputs.min(axis=0) - reach, inputs.max(axis=0) + reach)
 

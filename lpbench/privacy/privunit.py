@@ -273,8 +273,7 @@ class SignedPrivUnitG(PrivUnitG):
     def _levels(self, gradient: ArrayLike) -> list[float]:
         """Log-densities where g z is above, between and below the thresholds +-|gamma|."""
         along = (1.0 + min(float(np.linalg.norm(gradient)), 1.0)) / 2.0
-        unit = np.zeros((1, self.dimension))
-        unit[0, 0] = 1.0
+        unit = np.eye(1, self.dimension)
         # Ends and middle of the first axis stand for the three regions.
         far = 2.0 * abs(self.threshold) * self.spread + 1.0
         points = np.array([[far], [0.0], [-far]]) * unit

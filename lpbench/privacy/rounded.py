@@ -49,20 +49,9 @@ class NoiseLaw:
         return float(self.exceeded(np.array(_RARE)))
 
 
-def _exp_survival(size: Any) -> Any:
-    from mpmath import exp
-
-    return exp(-size)
-
-
-def _gaussian_survival(size: Any) -> Any:
-    from mpmath import erfc, sqrt
-
-    return erfc(size / sqrt(2))
-
-
-LAPLACE = NoiseLaw(lambda p: -np.log(p), _exp_survival)
-GAUSSIAN = NoiseLaw(lambda p: -ndtri(p / 2.0), _gaussian_survival, steepness=2.5)
+# mpmath, which takes long to import, is the context of its numbers
+LAPLACE = NoiseLaw(lambda p: -np.log(p), lambda size: size.context.exp(-size))
+GAUSSIAN = NoiseLaw(lambda p: -ndtri(p / 2.0), lambda size: size.context.erfc(size / size.context.sqrt(2)), 2.5)
 
 
 def grid_step(scale: Any, sensitivity: float, law: NoiseLaw) -> Any:

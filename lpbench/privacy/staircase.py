@@ -76,9 +76,8 @@ class Staircase(AdditiveMechanism):
             return 0.0, LAPLACE
         own = self.budget, self.high_share
         high = -math.expm1(-self.budget) / (self.high_share + (1.0 - self.high_share) * math.exp(-self.budget))
-        return self.sensitivity, NoiseLaw(
-            partial(_exceeded, *own), partial(_survival, *own), 1.0 + 1.0 / high, 2.0**-46
-        )
+        steepness = 1.0 + 1.0 / high
+        return self.sensitivity, NoiseLaw(partial(_exceeded, *own), partial(_survival, *own), steepness, 2.0**-46)
 
     def log_density(self, reports: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Log-density of scalar reports given scalar values (needs a finite budget)."""

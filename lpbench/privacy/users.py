@@ -31,8 +31,6 @@ from lpbench.seeds import Streams
 
 #: Bits of one feature that a user shows.
 REAL_BITS = 64.0
-#: Place of the user whose part of a question is measured.
-_FIRST = np.zeros(1, dtype=np.intp)
 
 
 class PublicSample(NamedTuple):
@@ -200,9 +198,8 @@ class Simulation:
 
     _records: Records
     _root: Streams
-    _known: dict[tuple[str, int], Streams] = field(
-        init=False, default_factory=dict
-    )  # of all users, whom families ask again
+    #: Of all users, whom families ask again.
+    _known: dict[tuple[str, int], Streams] = field(init=False, default_factory=dict)
 
     def _answers(self, verb: str, number: int, users: Any = None, by: Any = None) -> Streams:
         if users is not None or by is not None:
@@ -351,7 +348,7 @@ class SimulatedUsers(Users):
             if isinstance(device, Release):
                 accounts.spending.charge(index, device.budget(question), device.mechanism(question).delta)
             else:
-                of_one = question_of(question, _FIRST[: len(records)])
+                of_one = question_of(question, np.arange(1)[: len(records)])
                 bits = _payload_bits(device, question), numeric_bits(of_one)
                 accounts.spending.charge(index, device.budgets(records, question), device.delta(question), *bits)
             accounts.questions[... if users is None else users] += 1
@@ -395,9 +392,8 @@ class SimulatedUsers(Users):
 
 @cache
 def _cached_properties(kind: Any) -> frozenset[str]:
-    return frozenset(
-        name for own in kind.__mro__ for name, value in vars(own).items() if type(value) is cached_property
-    )
+    members = (member for own in kind.__mro__ for member in vars(own).items())
+    return frozenset(name for name, value in members if type(value) is cached_property)
 
 
 # of each kind once: a forest has hundreds of objects, and the text of its nodes' dtype takes long to write

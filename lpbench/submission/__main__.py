@@ -12,7 +12,7 @@ from lpbench.audit import table
 from lpbench.errors import LpbenchError
 from lpbench.experiments import catalogue
 from lpbench.experiments.single_method import at_one_setting, seconds_of_a_fit
-from lpbench.submission.blocks import own_sweep
+from lpbench.submission.pack import own_sweep
 from lpbench.testing import METHOD_CHECKS
 
 #: The contract but for the audit, which the verifier makes from outside.

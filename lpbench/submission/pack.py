@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import yaml
 
 import lpbench
@@ -16,11 +17,17 @@ from lpbench.audit.recorded import recorded_run
 from lpbench.audit.table import EPSILON, estimator_of
 from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalogue
-from lpbench.experiments.config import ROOT_SEED
-from lpbench.experiments.submissions import ABOUT, CLAIMED, FOLDER, REQUIREMENTS, Submission
+from lpbench.experiments.assemble import assemble
+from lpbench.experiments.config import ROOT_SEED, Runner
+from lpbench.experiments.method import Method
+from lpbench.experiments.plan import Plan
+from lpbench.experiments.run import run_blocks
+from lpbench.experiments.single_method import alone
+from lpbench.experiments.store import Store
+from lpbench.experiments.submissions import ABOUT, CLAIMED, COLUMNS, FOLDER, REQUIREMENTS, SCORE, Submission
 from lpbench.files import write_text
 from lpbench.paths import own_folders
-from lpbench.submission.blocks import own_sweep, plan_of, scores_of
+from lpbench.pipeline import describe_missing
 
 #: Libraries whose versions a submission states.
 LIBRARIES = ("numpy", "scipy", "scikit-learn")
@@ -38,8 +45,7 @@ def pack(
     method = catalogue.method(name)
     if wrong := own_sweep(method):
         raise ConfigurationError(wrong)
-    blocks = plan_of(method, experiment)
-    claimed = scores_of(blocks, list(blocks), scratch, workers)
+    claimed = scores_of(plan_of(method, experiment), scratch, workers)
     spent = recorded_run(estimator_of(name), EPSILON).spent
     about: dict[str, Any] = {
         "name": name, "authors": list(authors), "licence": licence, "paper": paper, "experiment": experiment,
@@ -80,3 +86,31 @@ def _installed(name: str) -> str:
     files = [line for line in record.splitlines() if ",sha256=" in line]
     kept = sorted(line for line in files if ".dist-info/" not in line and not line.startswith(".."))
     return hashlib.sha256("\n".join(kept).encode()).hexdigest()
+
+
+def own_sweep(method: Method) -> str:
+    """A sentence if a method scores its sweeps itself: there test labels would be within its reach."""
+    kinds = [kind for kind in method.estimator_class.__mro__ if not kind.__module__.startswith("lpbench.")]
+    found = [name for name in ("learn_grid", "learn_grids") if any(name in vars(kind) for kind in kinds)]
+    return f"a submission is fitted point by point and has no {found[0]} of its own" if found else ""
+
+
+def plan_of(method: Method, experiment: str) -> Plan:
+    """A block for each data set and mask whose data are at hand, of a method alone, at its one setting."""
+    plan = alone(method, catalogue.experiment(experiment), f"submissions/{method.name}").plan
+    if not plan.blocks:
+        raise ConfigurationError(describe_missing(plan.missing))
+    return Plan(tuple({(entry.dataset, entry.mask): entry for entry in plan.entries if entry.block}.values()))
+
+
+def scores_of(plan: Plan, folder: Path, workers: int | None) -> pd.DataFrame:
+    """Run blocks and return their scores, columns of ``claimed.csv``; one without is a ConfigurationError."""
+    store = Store(folder / "store")
+    run = run_blocks(plan.blocks, store, Runner(workers=workers))
+    if run.failed:
+        raise ConfigurationError("; ".join(outcome.line() for outcome in run.failed))
+    found = assemble(plan.entries, store)
+    if (bad := found[found["status"] != "ok"]).size:
+        raise ConfigurationError(f"{bad['dataset'].iloc[0]}: {bad['reason'].iloc[0]}")
+    texts = found.astype(dict.fromkeys(("dataset", "mask", "metric"), str))
+    return texts[COLUMNS].sort_values(SCORE, ignore_index=True)

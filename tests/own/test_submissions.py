@@ -18,7 +18,7 @@ from lpbench.paths import ROOT
 from lpbench.submission import verify
 from lpbench.submission.__main__ import CONTRACT
 from lpbench.submission.apart import moved, scores_apart, worse_in_secret
-from lpbench.submission.blocks import own_sweep
+from lpbench.submission.pack import own_sweep
 from lpbench.testing import regression_problem
 from tests.experiments.helpers import study, write_experiment
 

@@ -10,6 +10,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from importlib import import_module, util
@@ -69,16 +70,13 @@ class CallableSource(Source):
 
     def draw(self, value: int, start: int, stop: int) -> Columns:
         """Call the function."""
-        parts = [
-            self._chunk(value, first, min(first + _CHUNK, stop) - first, stop) for first in range(start, stop, _CHUNK)
-        ]
+        begins = range(start, stop, _CHUNK)
+        parts = [self._chunk(value, first, min(first + _CHUNK, stop) - first, stop) for first in begins]
         if any(part.keys() != parts[0].keys() for part in parts):
             raise DataError(f"{self.name}: reports change their shape from call to call")
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
     def _chunk(self, value: int, start: int, n: int, stop: int) -> Columns:
-        import time
-
         given = self.values[value]
         extra = (self.streams.generator("report", value=value, start=start),) if self.takes_rng else ()
         began, done = time.monotonic(), 0
