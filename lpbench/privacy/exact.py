@@ -26,8 +26,6 @@ _DOWN = 1.0 - 2.0**-44
 _FIRST = 16
 #: Entries drawn at once.
 BLOCK = 1 << 16
-#: Entries of which reports are made at once: the arrays in between are small enough to be had without the system.
-_PART = 1 << 14
 
 
 def whole_rows(log_rows: np.ndarray) -> np.ndarray:
@@ -113,12 +111,15 @@ def blocks(shape: tuple[int, ...], entries: int = BLOCK) -> Iterator[slice]:
 
 
 def in_blocks(report: Callable[..., np.ndarray], values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Reports, each of a value and two words, which are drawn block by block and put to use in smaller parts."""
+    """Reports, each of a value and two words, which are drawn block by block.
+
+    They are put to use in parts: the arrays in between are small enough to be had without the operating system.
+    """
     reports = np.empty(values.shape, dtype=np.int64)
     for block in blocks(values.shape):
         true, shown = values[block], reports[block]
         keep, other = words(rng, true.shape), words(rng, true.shape)
-        for part in blocks(true.shape, _PART):
+        for part in blocks(true.shape, BLOCK // 4):
             shown[part] = report(true[part], keep[part], other[part])
     return reports
 
