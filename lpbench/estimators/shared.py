@@ -1,31 +1,27 @@
-"""Arrays that the fits of one process share: computed once from the same inputs, as long as there is room for them."""
+"""Results that the fits of one process share, such as those of several budgets: computed once from the same inputs."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from typing import Any
-
-import numpy as np
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from lpbench.privacy.users import content_hash
 
+T = TypeVar("T")
+
 
 class Shared:
-    """Results by the content of their inputs, up to so many bytes; what was used longest ago goes first."""
+    """Results by the content of their inputs, so many of them; what was used longest ago goes first."""
 
-    def __init__(self, room: int) -> None:
-        self._room, self._kept = room, OrderedDict[bytes, Sequence[np.ndarray]]()
+    def __init__(self, most: int) -> None:
+        self._most, self._kept = most, OrderedDict[bytes, Any]()
 
-    def __call__(self, inputs: tuple[Any, ...], compute: Callable[[], Sequence[np.ndarray]]) -> Sequence[np.ndarray]:
-        """Arrays of ``compute()``, read-only; the inputs (arrays and plain values) are all that it may depend on."""
+    def __call__(self, inputs: tuple[Any, ...], compute: Callable[[], T]) -> T:
+        """``compute()``, not to be changed; the inputs (arrays and plain objects) are all that it may depend on."""
         key = content_hash(inputs)
-        found = self._kept.pop(key, None)
-        if found is None:
-            found = compute()
-            for array in found:
-                array.setflags(write=False)
+        found: T = self._kept.pop(key) if key in self._kept else compute()
         self._kept[key] = found
-        while sum(array.nbytes for arrays in self._kept.values() for array in arrays) > self._room:
+        if len(self._kept) > self._most:
             self._kept.popitem(last=False)
         return found

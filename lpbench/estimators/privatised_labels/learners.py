@@ -29,7 +29,7 @@ LEAF_SHARE = 0.02
 #: Landmarks of the Gaussian process, whose cost grows with their number and not with that of the users squared.
 LANDMARKS = 100
 #: Kernel features of the last samples, and the decompositions of many: budgets and randomizers have them in common.
-_FEATURES, _DECOMPOSED = Shared(1 << 25), Shared(1 << 25)
+_FEATURES, _DECOMPOSED = Shared(4), Shared(256)
 
 
 class SharedNystroem(Nystroem):
@@ -37,8 +37,7 @@ class SharedNystroem(Nystroem):
 
     def transform(self, X: np.ndarray) -> np.ndarray:
         of_rows = super().transform
-        [found] = _FEATURES((self.components_, self.normalization_, X), lambda: [of_rows(X)])
-        return found
+        return _FEATURES((self.components_, self.normalization_, X), lambda: of_rows(X))
 
 
 class SharedBayesianRidge(BayesianRidge):

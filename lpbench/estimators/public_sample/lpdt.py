@@ -204,10 +204,9 @@ class PublicTreeClassifier(IndicatorClassifier):
     mechanism: str = field(default="grr", kw_only=True)
     domain: Any = field(default=(0.0, 1.0), kw_only=True)
 
-    _cheap = _TREE
-
-    def _asked(self, users: Users, public: None, streams: Streams) -> Self:
-        self.public_, n_classes = public, self.classes_.size
+    def learn(self, users: Users) -> Self:
+        """Ask the users, and keep a model of the second of two classes, else of each."""
+        streams, n_classes = self._streams(), self.classes_.size
         if users.public is not None:
             users.note(NOTE)
         if n_classes == 2:
@@ -228,5 +227,5 @@ class PublicTreeClassifier(IndicatorClassifier):
         asked = RelabelledUsers(users, Indicator(k), (0.0, 1.0), labels)
         return LPDTRegressor().taught(asked, streams, **{name: getattr(self, name) for name in _TREE})
 
-    def _estimate(self, k: int, X: np.ndarray, model: LPDTRegressor, public: None) -> np.ndarray:
+    def _estimate(self, k: int, X: np.ndarray, model: LPDTRegressor) -> np.ndarray:
         return model.predict(X)

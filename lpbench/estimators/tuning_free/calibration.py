@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -137,9 +136,9 @@ class Calibration:
             rest = counts.sum(axis=1) - counts[:, k]
             self.drifts.append(fit_drift(counts[:, k], rest, shares, mechanism.probabilities, n_classes, means, trust))
 
-    def probabilities(self, public: Any, X: np.ndarray) -> np.ndarray:
-        """Class probabilities of rows with the given public scores (m, K), shape (m, K)."""
-        public = self.score.predict_proba(X) if public is None else public
+    def probabilities(self, X: np.ndarray) -> np.ndarray:
+        """Class probabilities of rows X (m, d), shape (m, K)."""
+        public = self.score.predict_proba(X)
         n_classes, cells = public.shape[1], self._locate(public, X)
         if n_classes == 1:
             return np.ones_like(public)

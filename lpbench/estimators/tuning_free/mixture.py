@@ -6,10 +6,11 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
+from lpbench.estimators.shared import Shared
 from lpbench.estimators.stable import settled
 from lpbench.estimators.tuning_free.gaussian_average import GaussianAverage
 from lpbench.estimators.tuning_free.half_forest import HalfForest
@@ -28,6 +29,8 @@ _LEAST_SIGNAL = 0.03
 _FEWEST_FOR_FOREST = 20
 #: Most reports that the weights of the mixture are read from.
 _MOST_COMPARED = 20_000
+#: Kernel features of rows that are predicted.
+_AT_ROWS = Shared(1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +97,8 @@ class Fitted:
         constant, process, forest, alone = self.weights
         for start in range(0, len(X), BLOCK):
             rows = slice(start, start + BLOCK)
-            result[rows] = process * self.model.predict(self.kernels.transform(Z[rows]))
+            features = _AT_ROWS((self.kernels, Z[rows]), partial(self.kernels.transform, Z[rows]))
+            result[rows] = process * self.model.predict(features)
         result += constant * self.model.mean
         if self.forest is not None:
             result += forest * self.forest.predict(Z)

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from scipy.optimize import nnls
 
+from lpbench.estimators.shared import Shared
 from lpbench.estimators.tuning_free.half_forest import HalfForest
 from lpbench.privacy import Users
 from lpbench.privacy.users import REAL_BITS
@@ -19,6 +20,8 @@ LEAF_SIZES = (2, 8, 32)
 _FEWEST_ROWS, _ROWS_PER_LEAF = 10, 8
 #: Least half-width of residuals, relative to the range of the label.
 _NARROWEST = 1e-3
+#: Models, and predictions of rows.
+_MEANS, _PREDICTED = Shared(1), Shared(2)
 
 
 class PublicMean:
@@ -52,11 +55,14 @@ class PublicMean:
         """Grow the forests from the users' public sample, its labels clipped to the public range; None without one."""
         if users.public is None or users.y_range is None:
             return None
-        X, y = users.public
-        return cls(X, np.clip(y, *users.y_range), streams)
+        given = users.public.X, np.clip(users.public.y, *users.y_range), streams
+        return _MEANS(given, lambda: cls(*given))
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Predict rows X of shape (m, d): ndarray of shape (m,)."""
+        return _PREDICTED((self._sample, X), lambda: self._predicted(X)).copy()
+
+    def _predicted(self, X: np.ndarray) -> np.ndarray:
         parts = [w * (f.predict(X) - self.mean) for w, f in zip(self.weights, self._forests, strict=True) if w > 0]
         return self.mean + sum(parts, np.zeros(len(X)))
 

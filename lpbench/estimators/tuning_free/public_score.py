@@ -25,7 +25,7 @@ _N_TREES, _MOST_ROWS = 50, 5_000
 #: Fewer public rows than this make no forest; a leaf size needs this many times its rows.
 _FEWEST_ROWS, _ROWS_PER_LEAF = 10, 4
 #: Weights and predictions of scores: methods have public rows, forests and the rows that are predicted in common.
-_SHARED = Shared(1 << 27)
+_SHARED = Shared(256)
 #: Steps of the weights' fixed point, and the least probability that a learner is taken to give.
 _STEPS, _LEAST = 100, 0.005
 
@@ -70,8 +70,7 @@ class PublicScore:
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Class probabilities of rows X (m, d): ndarray of shape (m, n_classes)."""
-        [found] = _SHARED((self._key, X), lambda: [self._predicted(X)])
-        return found.copy()
+        return _SHARED((self._key, X), lambda: self._predicted(X)).copy()
 
     def _predicted(self, X: np.ndarray) -> np.ndarray:
         result = np.tile(self.weights[0] * self._shares, (len(X), 1))

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import clone
 
-from lpbench.estimators.base import LocalRegressor, Task, check_epsilon
+from lpbench.estimators.base import LocalRegressor, check_epsilon
 from lpbench.estimators.relabelled import RelabelledUsers
 from lpbench.estimators.tuning_free.mixture import Fitted
 from lpbench.estimators.tuning_free.public_mean import PublicMean
@@ -85,12 +83,10 @@ class ResidualGP(LocalRegressor):
 
     def learn(self, users: Users) -> Self:
         """Ask the users in groups, and fit their reports."""
-        streams = self._streams()
-        return self._asked(users, PublicMean.of(users, streams), Enrolled.of(users, streams))
-
-    def _asked(self, users: Users, public: PublicMean | None, enrolled: Enrolled) -> Self:
         check_epsilon(self.epsilon)
-        self.public_, (lo, hi) = public, self.y_range_
+        streams, (lo, hi) = self._streams(), self.y_range_
+        public, enrolled = PublicMean.of(users, streams), Enrolled.of(users, streams)
+        self.public_ = public
         # A range of a single value, taken from constant labels, is widened to have a width.
         y_range = (lo, hi) if hi > lo else (lo - 0.5, hi + 0.5)
         if public is not None:
@@ -115,25 +111,5 @@ class ResidualGP(LocalRegressor):
         :class:`lpbench.estimators.PrivateIntervals` makes one.
         """
         X = self._check_predict(X)
-        mean = self._added(self._public_at(X), X)
+        mean = self._finish(self.fitted_.at(X, None if self.public_ is None else self.public_.predict(X)))
         return (mean, self.fitted_.deviation(X)) if return_std else mean
-
-    def _public_at(self, X: np.ndarray) -> np.ndarray | None:
-        return None if self.public_ is None else self.public_.predict(X)
-
-    def _added(self, public: np.ndarray | None, X: np.ndarray) -> np.ndarray:
-        return self._finish(self.fitted_.at(X, public))
-
-    def _scores(self, task: Task, budgets: Sequence[float], points: Sequence[dict]) -> np.ndarray:
-        """Score all budgets; public forests, kernels and the users' randomness are shared."""
-        if any(points):
-            return super()._scores(task, budgets, points)
-        model, scores = clone(self).set_params(random_state=task.streams), []
-        model._meet(task.users)
-        model.public_ = PublicMean.of(task.users, task.streams)
-        enrolled, X = Enrolled.of(task.users, task.streams), model._to_unit_cube(task.X_test)
-        public = model._public_at(X)
-        for epsilon in budgets:
-            model.set_params(epsilon=epsilon)._asked(task.users.fresh(), model.public_, enrolled)
-            scores.append(task.score(model._added(public, X)))
-        return np.repeat(np.array(scores)[:, None], len(points), axis=1)

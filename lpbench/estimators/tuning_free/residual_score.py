@@ -9,6 +9,7 @@ import numpy as np
 
 from lpbench.estimators.base import check_epsilon
 from lpbench.estimators.private_classes import CLASS, ClassQuestion
+from lpbench.estimators.shared import Shared
 from lpbench.estimators.tuning_free.calibration import Calibration, Design
 from lpbench.estimators.tuning_free.gaussian_average import GaussianAverage, Moments, Spreads
 from lpbench.estimators.tuning_free.indicators import IndicatorClassifier
@@ -16,7 +17,6 @@ from lpbench.estimators.tuning_free.mixture import Fitted
 from lpbench.estimators.tuning_free.public_score import NOTE, PublicScore
 from lpbench.estimators.tuning_free.rounds import Enrolled
 from lpbench.privacy import GRR, Users
-from lpbench.seeds import Streams
 
 #: Variance of a public score about what follows from what users show, as it is taken to be.
 _ROUGH = 1e-3
@@ -24,6 +24,8 @@ _ROUGH = 1e-3
 _INDICATOR = Spreads(np.array([2.0, 2.2, 2.6, 3.4]), np.full(4, 0.25))
 #: The same of what a public score leaves of an indicator.
 _REMAINDER = Spreads(np.array([2.0, 2.3, 2.8, 3.5, 4.5]), np.full(5, 0.2))
+#: Public scores expected of users, whatever the budget.
+_EXPECTED = Shared(1)
 
 
 @dataclass(eq=False, repr=False)
@@ -66,40 +68,31 @@ class ResidualScore(IndicatorClassifier):
     #: Ablations change these.
     _design: ClassVar[Design] = Design()
 
-    def _learn_public(self, users: Users, streams: Streams) -> tuple[Any, ...]:
-        """The public score, what users show, and the part of the score that follows from it; None: there is none."""
-        rows, public, known = users.public if self.uses_public else None, None, None
-        if rows is not None:
-            public = PublicScore(*rows, self.classes_.size, streams.integer("tree"), self._design.leaf_sizes)
-        if self.protects == "record" or users.mask.all():
-            return public, None, None
-        enrolled = Enrolled.of(users, streams)
-        if rows is not None and public is not None:
-            known = _expected_of_shown(enrolled, rows.X, public.out_of_bag[:, self.classes_.size == 2 :])
-        return public, enrolled, known
-
-    def _public_at(self, X: np.ndarray) -> np.ndarray | None:
-        return None if self.public_ is None else self.public_.predict_proba(X)
-
-    def _asked(self, users: Users, public: Any, streams: Streams) -> Self:
+    def learn(self, users: Users) -> Self:
+        """Learn from the public sample and ask the users."""
         check_epsilon(self.epsilon)
-        (self.public_, enrolled, known), n_classes = public, self.classes_.size
-        if self.public_ is not None:
+        streams, n_classes, self.public_, known = self._streams(), self.classes_.size, None, None
+        rows, seed = users.public if self.uses_public else None, streams.integer("tree")
+        if rows is not None:
+            self.public_ = PublicScore(*rows, n_classes, seed, self._design.leaf_sizes)
             users.note(NOTE)
-        if enrolled is None:
-            seed = streams.integer("tree")
+        if self.protects == "record" or users.mask.all():
             self.models_ = Calibration.of(users, self.public_, self.epsilon, n_classes, seed, self._design)
-        else:
-            self.models_ = fit_indicators(users, n_classes, self.epsilon, enrolled, known)
+            return self
+        enrolled = Enrolled.of(users, streams)
+        if rows is not None and self.public_ is not None:
+            told = enrolled, rows.X, self.public_.out_of_bag[:, n_classes == 2 :]
+            known = _EXPECTED(told, lambda: _expected_of_shown(*told))
+        self.models_ = fit_indicators(users, n_classes, self.epsilon, enrolled, known)
         return self
 
-    def _probabilities(self, X: np.ndarray, public: np.ndarray | None) -> np.ndarray:
+    def _probabilities(self, X: np.ndarray) -> np.ndarray:
         if isinstance(self.models_, Calibration):
-            return self.models_.probabilities(public, X)
-        return super()._probabilities(X, public)
+            return self.models_.probabilities(X)
+        return super()._probabilities(X)
 
-    def _estimate(self, k: int, X: np.ndarray, model: Fitted, public: np.ndarray | None) -> np.ndarray:
-        return model.at(X, None if public is None else public[:, k])
+    def _estimate(self, k: int, X: np.ndarray, model: Fitted) -> np.ndarray:
+        return model.at(X, None if self.public_ is None else self.public_.predict_proba(X)[:, k])
 
 
 def fit_indicators(

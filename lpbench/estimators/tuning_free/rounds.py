@@ -10,10 +10,12 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 
 from lpbench.errors import ConfigurationError
+from lpbench.estimators.shared import Shared
 from lpbench.estimators.tuning_free import level_reports as levels
 from lpbench.estimators.tuning_free.bin_effects import LINEAR, Binning, estimate_effects
 from lpbench.estimators.tuning_free.gaussian_average import GaussianAverage, Moments
@@ -45,6 +47,8 @@ BLOCK, _KEPT = 8192, 16384
 #: Users who show the same are pooled from so many places on, where more than this share of them are not alone and the
 #: variance of labels within a place is at most this share of that of all.
 _FEWEST_PLACES, _NOT_ALONE, _WITHIN = 20, 0.5, 0.5
+#: What users show and its kernel features, whatever is asked.
+_ENROLLED = Shared(1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,16 +67,20 @@ class Enrolled:
     @classmethod
     def of(cls, users: Users, streams: Streams) -> Enrolled:
         """Read what users show; landmarks and order are drawn from the curator's streams."""
-        shown = ShownFeatures(users.public_features)
-        Z = shown.transform(users.public_features)
-        order = streams.generator("order").permutation(users.n)
-        group = np.full(users.n_features, -1) if users.groups is None else users.groups
+        told = users.public_features, users.groups, users.units, streams
+        return _ENROLLED(told, lambda: cls._read(*told))
+
+    @classmethod
+    def _read(cls, features: np.ndarray, groups: Any, units: np.ndarray | None, streams: Streams) -> Enrolled:
+        shown = ShownFeatures(features)
+        Z = shown.transform(features)
+        order = streams.generator("order").permutation(len(Z))
+        group = np.full(features.shape[1], -1) if groups is None else groups
         whole = [tuple(shown.hidden[group[shown.hidden] == group[k]]) if group[k] >= 0 else (k,) for k in shown.hidden]
         hidden = list(dict.fromkeys(whole))
         levels = [bool(group[columns[0]] >= 0) for columns in hidden]
-        units = None
-        if users.units is not None:
-            units = streams.generator("units").permutation(users.units.max() + 1)[users.units]
+        if units is not None:
+            units = streams.generator("units").permutation(units.max() + 1)[units]
         return cls(shown, hidden, levels, Z, KernelFeatures(Z, streams.generator("landmarks")), order, streams, units)
 
     def blocks(self, users: np.ndarray) -> Iterator[tuple[np.ndarray, list[np.ndarray]]]:
