@@ -130,7 +130,8 @@ class Draws:
         if name != "file":
             groups = problem.context.get("groups", np.arange(d))
             secret = secret_bits(problem.X_train, problem.y_train, groups) if name in INFORMATIVE else None
-            return make_mask(name, n, int(groups.max()) + 1, generator, params, secret)[:, groups]
+            drawn = make_mask(name, n, int(groups.max()) + 1, generator, params, secret)
+            return drawn if drawn.shape[1] == d else drawn[:, groups]  # groups are numbered as they occur
         path = params.pop("path", None)
         if params or path is None:
             raise ConfigurationError(f"mask file: give `path` alone: mask.params.path=FILE (got {self._mask_params})")
