@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from lpbench.checks import check_number, check_whole
 from lpbench.estimators.baselines.presorted import grow_presorted
+from lpbench.estimators.shared import Shared
 from lpbench.partitions.cart import GROWN_DEPTH, grown_depth
 
 TREE_PARAMETERS = ("max_depth", "min_samples_leaf")
@@ -24,6 +25,10 @@ _SPARSE = 0.1
 
 #: Entries of a sample from which scikit-learn grows its regression trees, in less memory; the law is the same.
 _MANY = 1 << 22
+
+
+#: Classification trees: budgets of private selection have them in common.
+_GROWN = Shared(4)
 
 
 class GrownTree:
@@ -140,8 +145,9 @@ def cut_class_trees(inputs: np.ndarray, codes: np.ndarray, depths: Sequence[int 
         check_whole("max_depth", depth, least=1, none="no limit")
         limit = None if depth is None else grown_depth(depth)
         if limit not in grown:
-            model = DecisionTreeClassifier(random_state=seed, max_depth=limit).fit(columns, codes)
-            grown[limit] = GrownTree(model.tree_, model.classes_)
+            model = DecisionTreeClassifier(random_state=seed, max_depth=limit)
+            fitted = _GROWN((inputs, codes, seed, limit), partial(model.fit, columns, codes))
+            grown[limit] = GrownTree(fitted.tree_, fitted.classes_)
         cut.append(CutTree(grown[limit], math.inf if depth is None else depth))
     return cut
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from lpbench.estimators.base import Task
 from lpbench.estimators.lpct.partition import PublicTree
+from lpbench.estimators.shared import Shared
 from lpbench.partitions.candidates import CandidateCuts
 from lpbench.partitions.cart import grown_depth
 from lpbench.privacy import PublicSample
@@ -23,6 +24,8 @@ _MOST_AT_ONCE, _BYTES_AT_ONCE = 32, 1 << 27
 
 #: Numbers in public samples that are grown from together at most: more of them gain nothing from it.
 _NUMBERS_AT_ONCE = 1 << 16
+#: The last tree that was grown by itself: fits of several budgets have it in common.
+_GROWN = Shared(1)
 
 
 def grown_at_once(problem: Problem) -> int:
@@ -170,7 +173,8 @@ class Tables:
             if self._released:
                 tree = PublicTree(self._candidates.grow(depth, max(1, min_samples_leaf)))
             else:
-                tree = self._trees[key] if key in self._trees else _grow([self], *key)[0]
+                told = self.public, self.streams, key, self._shape()
+                tree = self._trees[key] if key in self._trees else _GROWN(told, lambda: _grow([self], *key)[0])
             if self.public is None:
                 public = np.zeros((n_classes, tree.tree.n_nodes))
             else:
