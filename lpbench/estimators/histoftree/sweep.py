@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple, TypeVar
 
@@ -27,8 +26,7 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
-@dataclass(frozen=True)
-class GridPoint:
+class GridPoint(NamedTuple):
     """One grid point to be run: indices of its budget and point, and its setting."""
 
     budget: int
@@ -164,5 +162,9 @@ def _group(items: Sequence[V], key: Callable[[V], K]) -> list[tuple[K, list[V]]]
     """Group jobs by a key, in order of appearance."""
     groups: dict[K, list[V]] = {}
     for item in items:
-        groups.setdefault(key(item), []).append(item)
+        of = key(item)
+        if of in groups:
+            groups[of].append(item)
+        else:
+            groups[of] = [item]
     return list(groups.items())
