@@ -168,7 +168,8 @@ def _render(artefacts: Sequence[Artefact], target: Path, drawn: Sequence[str]) -
     order = sorted(scored, key=lambda name: (name not in waited, -len(scored[name].experiment.methods)))
     code = _code(scored)
     todo = {name: (scored[name].results, name, known, name not in drawn, code) for name in order}
-    workers = min(os.cpu_count() or 1, len(todo))
+    # workers take seconds to start, and read a summary no faster
+    workers = min(os.cpu_count() or 1, sum(name not in drawn and not _is_drawn(scored[name], code) for name in order))
     with engine("loky" if workers > 1 else "serial", workers) as mapping:
         for name, summary, bits in mapping(_render_one, list(todo.values())):
             folder, *_ = todo.pop(name)
@@ -191,10 +192,22 @@ def _code(names: Iterable[str]) -> str:
     return hash_of([[source_hash(module) for module in modules], published, libraries])
 
 
-def _stamp(code: str, scores: str, record: Mapping, experiment: Experiment, methods: Mapping[str, Method]) -> str:
-    """Hash of what an experiment's tables and figures are drawn from."""
-    cards = [[method_card(m), m.params, source_hash(facts_of(m.estimator).module)] for m in methods.values()]
-    return hash_of([code, scores, record["rule"], record["config"]["seed"], asdict(experiment), cards])
+def _stamp(artefact: Artefact, code: str) -> str:
+    """Hash of what an experiment's tables and figures are drawn from, with the sizes and times of its files."""
+    scores, record, place = digest(artefact.results, artefact.name), artefact.record, artefact.folder
+    methods = registered_methods(artefact.experiment.methods).values()
+    cards = [[method_card(m), m.params, source_hash(facts_of(m.estimator).module)] for m in methods]
+    stamp = hash_of([code, scores, record["rule"], record["config"]["seed"], asdict(artefact.experiment), cards])
+    found = {path.name: path.stat() for path in sorted(place.iterdir()) if path.name != _DRAWN and path.is_file()}
+    return json.dumps({"stamp": stamp} | {name: [stat.st_size, stat.st_mtime_ns] for name, stat in found.items()})
+
+
+def _is_drawn(artefact: Artefact, code: str) -> bool:
+    """Whether tables and figures are those of the scores; what methods and data sets decide too is drawn each time."""
+    path = artefact.folder / _DRAWN
+    if artefact.name in paper_of(artefact.name).drawings or not path.is_file():
+        return False
+    return path.read_text(encoding="utf-8") == _stamp(artefact, code)
 
 
 @_QUICK_TEXTS
@@ -202,15 +215,9 @@ def _render_one(
     folder: Path, name: str, known: Mapping[Any, Any] | None = None, draw: bool = True, code: str = ""
 ) -> tuple[str, Summary | None, Mapping[tuple[str, float], float]]:
     catalogue.import_cache(known or {})
-    artefact, place = Results(folder).artefact(name), folder / name
-    summary, scores = None, digest(folder, name)
-    if draw and scores:
-        experiment, record = artefact.experiment, artefact.record
-        cards = by_name(registered_methods(experiment.methods))
-        stamp, path = _stamp(code, scores, record, experiment, cards), place / _DRAWN
-        paper = paper_of(name)
-        is_computed = name in paper.drawings  # by methods and data sets, too
-        if path.is_file() and not is_computed and path.read_bytes() == _drawn(place, stamp).encode():
+    artefact, place, summary = Results(folder).artefact(name), folder / name, None
+    if draw and digest(folder, name):
+        if _is_drawn(artefact, code):
             summary = read_summary(place / _KEPT)
         if summary is None:
             # takes a second to import
@@ -219,21 +226,17 @@ def _render_one(
             summary = committed_summary(folder, name)
             assert summary is not None
             place.mkdir(parents=True, exist_ok=True)
-            render_artefact(experiment, paper, summary, cards, place, record["config"]["seed"])
+            experiment, seed = artefact.experiment, artefact.record["config"]["seed"]
+            cards = by_name(registered_methods(experiment.methods))
+            render_artefact(experiment, paper_of(name), summary, cards, place, seed)
             keep_summary(summary, place / _KEPT)
-            write_text(_drawn(place, stamp), path)
+            write_text(_stamp(artefact, code), place / _DRAWN)
         if name in {n for paper in papers() for n in paper.leaderboard}:
             private = summary.table[summary.table["panel"] != NON_PRIVATE_PANEL]
             for method, epsilon in private[["method", "epsilon"]].drop_duplicates().itertuples(index=False):
                 if is_ranked(method):
                     report_bits(method, epsilon)
     return name, artefact.full if summary is None else summary, export_bits()
-
-
-def _drawn(folder: Path, stamp: str) -> str:
-    """What an experiment's files are drawn from, with their sizes and times."""
-    found = {path.name: path.stat() for path in sorted(folder.iterdir()) if path.name != _DRAWN and path.is_file()}
-    return json.dumps({"stamp": stamp} | {name: [stat.st_size, stat.st_mtime_ns] for name, stat in found.items()})
 
 
 def _content(

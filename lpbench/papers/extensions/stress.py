@@ -40,10 +40,12 @@ SCENARIOS: Mapping[str, Mapping[str, Any]] = {
 MOST_ON_AVERAGE, MOST = 1.02, 1.10
 LEGEND = "Loss over that {}, geometric mean over data sets with its 95 % interval."
 
+_READ = ["panel", "mask", "epsilon", "dataset", "method", "metric", "privacy", "loss", "se", "replications"]
+
 
 def fixed(rows: pd.DataFrame) -> pd.DataFrame:
     """Rows at the one setting that a method states or chooses, with the data set apart from its parameters."""
-    rows = view(rows, FAIR)
+    rows = view(rows, FAIR)[_READ]
     parsed = [parse_selector(name) for name in rows["dataset"]]
     return rows.assign(base=[name for name, _ in parsed], given=[params for _, params in parsed])
 
