@@ -168,8 +168,8 @@ def _render(artefacts: Sequence[Artefact], target: Path, drawn: Sequence[str]) -
     order = sorted(scored, key=lambda name: (name not in waited, -len(scored[name].experiment.methods)))
     code = _code(scored)
     todo = {name: (scored[name].results, name, known, name not in drawn, code) for name in order}
-    # workers take seconds to start, and read a summary no faster
-    workers = min(os.cpu_count() or 1, sum(name not in drawn and not _is_drawn(scored[name], code) for name in order))
+    changed = [name for name in order if name not in drawn and not _is_drawn(scored[name], code)]
+    workers = min(os.cpu_count() or 1, len(changed) // 8)  # they take as long to start as eight experiments to draw
     with engine("loky" if workers > 1 else "serial", workers) as mapping:
         for name, summary, bits in mapping(_render_one, list(todo.values())):
             folder, *_ = todo.pop(name)
