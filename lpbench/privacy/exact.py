@@ -111,15 +111,12 @@ def blocks(shape: tuple[int, ...], entries: int = BLOCK) -> Iterator[slice]:
 
 
 def in_blocks(report: Callable[..., np.ndarray], values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Reports, each of a value and two words, which are drawn block by block.
-
-    They are put to use in parts: the arrays in between are small enough to be had without the operating system.
-    """
+    """Reports, each of a value and two words, which are drawn block by block."""
     reports = np.empty(values.shape, dtype=np.int64)
     for block in blocks(values.shape):
         true, shown = values[block], reports[block]
         keep, other = words(rng, true.shape), words(rng, true.shape)
-        for part in blocks(true.shape, BLOCK // 4):
+        for part in blocks(true.shape, BLOCK // 4):  # small arrays in between come without the operating system
             shown[part] = report(true[part], keep[part], other[part])
     return reports
 
