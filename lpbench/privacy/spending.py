@@ -129,18 +129,11 @@ class Spending:
         """Return the guarantee of the user who spends most; ``shown_bits`` is the size of what the users show."""
         if self.revealed:
             return Guarantee("none", math.inf, bits_up=shown_bits, note=self._note())
-        accounts = self._of_persons
-        public = shown_bits if self.shown_read else 0.0
-        return Guarantee(
-            self.model(mask),
-            max(a.total for a in accounts),
-            min(rounded_up(max(a.delta for a in accounts), _WHOLE), 1.0),
-            rounds=max(a.rounds for a in accounts),
-            bits_up=public + max(a.bits_up for a in accounts),
-            bits_down=max(a.bits_down for a in accounts),
-            note=self._note(),
-            beside=self._beside(mask),
-        )
+        spent = [(a.total, a.delta, a.rounds, a.bits_up, a.bits_down) for a in self._of_persons]
+        epsilon, delta, rounds, up, down = map(max, zip(*spent, strict=True))
+        up += shown_bits if self.shown_read else 0.0
+        delta = min(rounded_up(delta, _WHOLE), 1.0)
+        return Guarantee(self.model(mask), epsilon, delta, rounds, up, down, self._note(), self._beside(mask))
 
     def _beside(self, mask: np.ndarray | None) -> str:
         """That epsilon does not count the mask, where the method reads it and users differ in it."""

@@ -7,7 +7,6 @@ references without privacy, the records themselves (:meth:`Users.reveal`). Only 
 
 from __future__ import annotations
 
-import copyreg
 import hashlib
 import math
 import pickle
@@ -413,7 +412,7 @@ class _Content(pickle.Pickler):
             return NotImplemented
         held = _held(value)
         if held is not value:
-            return copyreg.__newobj__, (kind,), held  # type: ignore[attr-defined]
+            return kind, (), held
         cached = _cached_properties(kind)
         if not cached or cached.isdisjoint(vars(value)):
             return NotImplemented
