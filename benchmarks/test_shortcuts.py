@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import count
 
 import numpy as np
 import pytest
 from conftest import cpu_seconds, timed
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree._splitter import BestSplitter
 
 from lpbench.datasets import make_problem
 from lpbench.estimators import LPCT, HistOfTree, LabelLDPVote
@@ -56,17 +57,17 @@ def lpct():
 
 def public_score():
     """The score of 200 public rows."""
-    rng = np.random.default_rng(0)
-    return partial(PublicScore, rng.random((200, 6)), rng.integers(2, size=200), 2, 0)
+    rng, seeds = np.random.default_rng(0), count()  # scores of one seed are computed once
+    X, codes = rng.random((200, 6)), rng.integers(2, size=200)
+    return lambda: PublicScore(X, codes, 2, next(seeds))
 
 
-class CheckedForest:
+def checked_forest(splitter, leaf_size, X, codes, n_classes, bags):
     """scikit-learn's forests, as they are."""
-
-    def __init__(self, kind, leaf_size, X, codes, bags):
-        forest = RandomForestClassifier if kind is DecisionTreeClassifier else ExtraTreesClassifier
-        options = {"max_samples": codes.size, "bootstrap": True, "oob_score": True, "random_state": 0}
-        self.out_of_bag = forest(len(bags), min_samples_leaf=leaf_size, **options).fit(X, codes).oob_decision_function_
+    forest = RandomForestClassifier if splitter is BestSplitter else ExtraTreesClassifier
+    options = {"max_samples": codes.size, "bootstrap": True, "oob_score": True, "random_state": 0}
+    fitted = forest(len(bags), min_samples_leaf=leaf_size, **options).fit(X, codes)
+    return [], fitted.oob_decision_function_
 
 
 def votes():
@@ -77,7 +78,8 @@ def sparse_trees():
     """Trees on 3,000 columns of which few entries differ from 0, as on words of e-mails."""
     rng = np.random.default_rng(0)
     X = ((rng.random((4_000, 3_000)) < 0.06) * rng.random((4_000, 3_000))).astype(np.float32)
-    return partial(cut_class_trees, X, rng.integers(2, size=4_000), [4, 8], 0)
+    codes, seeds = rng.integers(2, size=4_000), count()  # trees of one seed are grown once
+    return lambda: cut_class_trees(X, codes, [4, 8], next(seeds))
 
 
 @pytest.mark.parametrize(
@@ -115,8 +117,8 @@ def sparse_trees():
             "forests without scikit-learn's checks of every tree",
             "public score, 200 rows",
             public_score,
-            "lpbench.estimators.tuning_free.public_score.Forest",
-            CheckedForest,
+            "lpbench.estimators.tuning_free.public_score._forest",
+            checked_forest,
         ),
         (
             "sparse columns for classification trees",
