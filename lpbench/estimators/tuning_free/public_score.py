@@ -1,7 +1,5 @@
 """Class probabilities from the public sample: forests of several leaf sizes, weighted by out-of-bag likelihood."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from functools import cached_property
@@ -67,6 +65,10 @@ class PublicScore:
         sizes = [s for s in leaf_sizes if s == leaf_sizes[0] or s * _ROWS_PER_LEAF <= codes.size]
         rows, bags = check_array(X, dtype=np.float32), _bags(codes.size, seed)
         return [_forest(kind, size, rows, codes, self.n_classes, bags) for size in sizes for kind in _SPLITTERS]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without forests, which are grown where shared results do not serve: a pickle tells nothing of that."""
+        return {name: value for name, value in vars(self).items() if name != "_forests"}
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Class probabilities of rows X (m, d): ndarray of shape (m, n_classes)."""
