@@ -5,8 +5,6 @@ load on the machine disturbs least; a ratio compares two measurements of the sam
 are drawn in ``bench_exponents.svg``.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Very many blocks: planned, found stored, and assembled."""
 
-from __future__ import annotations
-
 import resource
 import time
 from collections.abc import Callable

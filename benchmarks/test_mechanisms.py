@@ -1,7 +1,5 @@
 """Randomizers against numpy, generalised randomised response, the laws of sums, and the look-up of noisy cells."""
 
-from __future__ import annotations
-
 import itertools
 import tracemalloc
 

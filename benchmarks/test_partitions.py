@@ -1,7 +1,5 @@
 """Growing a max-edge tree, routing points through it, and listing the cells a user may lie in."""
 
-from __future__ import annotations
-
 from functools import cache, partial
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What each shortcut that makes code longer buys: a sweep with it and without it."""
 
-from __future__ import annotations
-
 from functools import partial
 from itertools import count
 

@@ -1,7 +1,5 @@
 """Sweeps against refitting for every grid point and budget."""
 
-from __future__ import annotations
-
 from functools import cache, partial
 
 import numpy as np

@@ -4,8 +4,6 @@ Each returns the value, or raises a :class:`~lpbench.errors.ConfigurationError` 
 what was expected. scikit-learn's ``check_scalar`` does not serve: it takes True for 1 and does not know NaN.
 """
 
-from __future__ import annotations
-
 import math
 import numbers
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Errors and warnings: one clear sentence naming the argument, its value, what was expected and the way out."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager

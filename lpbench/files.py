@@ -3,8 +3,6 @@
 A file appears under its name once it is whole, and replaces an older one in one step.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import uuid

@@ -3,8 +3,6 @@
 ``through`` carries a mask over a scikit-learn transformer: every output column is as protected as what it is made of.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from copy import copy
 from typing import Any

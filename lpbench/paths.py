@@ -1,7 +1,5 @@
 """Where files are: the project's own (configuration, manifests, published numbers) and a user's own."""
 
-from __future__ import annotations
-
 import os
 import stat
 from functools import cache

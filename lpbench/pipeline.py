@@ -1,7 +1,5 @@
 """A whole run: plan, execute, write results, track."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """A learning problem of one replication: what the harness hands to an estimator."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any

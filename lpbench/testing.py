@@ -4,8 +4,6 @@ The project's tests run them on everything that is registered, ``lpbench check``
 her own: ``lpbench.testing.check_method("my_method")``.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence

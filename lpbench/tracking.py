@@ -9,8 +9,6 @@ complete, and one process at a time into a file; whatever fails is a :class:`~lp
 module imports MLflow.
 """
 
-from __future__ import annotations
-
 import getpass
 import hashlib
 import json

@@ -5,8 +5,6 @@ Ratios of times within one run are allowed, and so are limits of patience: a loo
 Usage: python scripts/check_clocks.py FOLDER...
 """
 
-from __future__ import annotations
-
 import ast
 import sys
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 Usage: python scripts/check_size.py [FOLDER]
 """
 
-from __future__ import annotations
-
 import sys
 import tomllib
 from pathlib import Path

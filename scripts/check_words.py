@@ -3,8 +3,6 @@
 Usage: python scripts/check_words.py FOLDER
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import sys

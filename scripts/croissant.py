@@ -4,8 +4,6 @@ Raw files are named where they can be fetched, without checksums, as their serve
 of them is held against the manifest's fingerprint, which the description repeats.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import sys

@@ -1,7 +1,5 @@
 """Install lock files with pip, one line a package: ``install_pinned.py requirements.lock`` (no imports to install)."""
 
-from __future__ import annotations
-
 import compileall
 import re
 import subprocess

@@ -5,8 +5,6 @@ can be told to choose as for an older one. What differs between two machines of 
 ``python -m scripts.machines [FOLDER]`` compares all methods, and exits with 1 where a method's promise is broken.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -4,8 +4,6 @@ requirements.lock has what lpbench and its tests need; requirements-engines.lock
 extras for clusters and for the documentation need beyond that.
 """
 
-from __future__ import annotations
-
 from importlib.metadata import PackageNotFoundError, distribution, distributions
 from pathlib import Path
 

@@ -4,8 +4,6 @@ The pages of ``<results>/reproduced`` become the root of the site, the documenta
 the committed pages leave out. A link that works in the folder of the results works in the site.
 """
 
-from __future__ import annotations
-
 import argparse
 import shutil
 import sys

@@ -3,8 +3,6 @@
 Usage: python scripts/measure_readme_example.py [SEEDS]
 """
 
-from __future__ import annotations
-
 import re
 import sys
 

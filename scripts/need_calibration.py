@@ -7,8 +7,6 @@ number of users and a budget, is the mean error of 20 random splits of all rows.
 of rows, were named before anything was run on them.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Sequence
 

@@ -3,8 +3,6 @@
 Dependencies are those of the interpreter that runs this script; the package itself comes from the wheel alone.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -3,8 +3,6 @@
 ``python scripts/write_interpretations.py [FOLDER]``: a results folder of the other seed is judged first.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

@@ -3,8 +3,6 @@
 ``--check`` compares instead, and fails where the page is not current.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import inspect
 import json

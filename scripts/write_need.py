@@ -1,7 +1,5 @@
 """Write what docs/need.md computes from the committed results between its marks: advice, and how intervals held."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Write the numbers of the committed results into the README, between its marks."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path

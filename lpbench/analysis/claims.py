@@ -3,8 +3,6 @@
 The same check runs on the published numbers and on ours.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace

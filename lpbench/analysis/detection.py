@@ -1,7 +1,5 @@
 """Probability that re-running a random part of a submission detects tampered scores."""
 
-from __future__ import annotations
-
 import math
 
 

@@ -5,8 +5,6 @@ reference slopes beside measured curves, never as values. Lower bounds have a va
 :func:`two_point` is the least mean risk that any method can have there.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

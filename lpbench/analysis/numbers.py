@@ -5,8 +5,6 @@ be as precise as ours) or within the tolerance stated for its table or figure. A
 interpretation of the paper meets it on the same replications.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar

@@ -1,7 +1,5 @@
 """Ranks of methods on data sets, under the tie rules that the papers mix."""
 
-from __future__ import annotations
-
 import numpy as np
 import scipy
 

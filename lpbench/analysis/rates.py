@@ -1,7 +1,5 @@
 """Slopes of curves: convergence rates on double logarithmic axes, trends, and their bootstrap intervals."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache

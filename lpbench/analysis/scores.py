@@ -5,8 +5,6 @@ was not run on purpose (``skipped``, ``left_out``) or did not finish (``timeout`
 column and stays visible.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Collection
 from pathlib import Path

@@ -7,8 +7,6 @@ who were paid from the same budget. An experiment that has such methods compares
 choose, whose only setting is private as well. Selections are never mixed in one comparison.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

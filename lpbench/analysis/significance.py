@@ -6,8 +6,6 @@ changed its defaults between versions, so ours is written down: one-sided, diffe
 where some tie (accuracies on few test rows often do).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 

@@ -12,8 +12,6 @@ References of several experiments stand together where data set and seed are the
 public range of a label (:data:`KNOWN_ABOUT`) changes no data, and matters to private methods alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache

@@ -4,8 +4,6 @@ A statistic maps means of shape (..., k) to shape (...); those in :data:`WITHIN`
 each. What it needs besides stands in plain numbers, so that a reader of ``claims_instances.csv`` can compute it again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

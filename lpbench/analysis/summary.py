@@ -1,7 +1,5 @@
 """From scores to the summary table: one row a cell and selection, with its place among the methods compared."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

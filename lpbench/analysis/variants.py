@@ -1,7 +1,5 @@
 """Several selectors of one method in one comparison: which of them stands for the method."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 
 from lpbench.selectors import format_selector, parse_selector

@@ -1,7 +1,5 @@
 """Table of verdicts, a row a check of a claim under one configuration, and what follows from it for each claim."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from lpbench.analysis.claims import FAILS, HOLDS, NO_VERDICT, NOT_PRINTED, UNDECIDED, as_verdict, weakest

@@ -1,7 +1,5 @@
 """Account: budgets added up again from the devices' mechanisms, independently of the users' own accounts."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from fractions import Fraction

@@ -4,8 +4,6 @@ Nothing is kept from one request to the next. Requests and answers are frames on
 output; what the author's code prints goes nowhere.
 """
 
-from __future__ import annotations
-
 import ctypes
 import gc
 import os

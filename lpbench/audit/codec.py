@@ -1,7 +1,5 @@
 """Messages between the processes of an audit: numbers, texts, arrays and objects as data, never as code."""
 
-from __future__ import annotations
-
 import base64
 import importlib
 import json

@@ -1,7 +1,5 @@
 """Audit of a method of somebody's own: it runs where no record is, and the keeper tests what passed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -5,8 +5,6 @@ folders that are named, read-only, and empty ones for the rest, /home, /run and 
 tried from inside before anything is trusted to it.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import resource

@@ -5,8 +5,6 @@ useless as a blind one. Several errors are those of released code (:mod:`lpbench
 here from their description.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -5,8 +5,6 @@ Every report is ranked among reports that the stated mechanism draws at the same
 by exact laws: means and sums of squares in groups of users and calls, pairs of users and of calls, tails.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace

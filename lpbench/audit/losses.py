@@ -1,7 +1,5 @@
 """Exact privacy loss of a mechanism between two inputs: enumerated where reports are finite, else analytic."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

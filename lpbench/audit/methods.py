@@ -3,8 +3,6 @@
 The same four checks serve a registered method, a user's own and a mutant of either.
 """
 
-from __future__ import annotations
-
 import pickle
 import warnings
 from collections.abc import Callable, Iterator, Sequence

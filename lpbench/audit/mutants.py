@@ -4,8 +4,6 @@ A mutant stands between the method and the sealed users. It exchanges the device
 more than the method says. No method is named here.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -5,8 +5,6 @@ each of them. A :class:`Message` holds two accounts of the same thing: the mecha
 exact loss follows, and ``send``, the client code that the estimator itself runs, which the empirical audit samples.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

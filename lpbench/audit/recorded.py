@@ -1,7 +1,5 @@
 """One user's messages in a recorded run of a method, as a randomizer that can be audited exactly and by sampling."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass

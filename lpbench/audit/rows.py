@@ -1,7 +1,5 @@
 """Row by row: a device treats every record alike and by itself."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The audit of every method as rows of a table, and whether each of them keeps its promise."""
 
-from __future__ import annotations
-
 import importlib.util
 import math
 import sys

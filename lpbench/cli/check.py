@@ -1,7 +1,5 @@
 """``lpbench check``: hold methods and data sets to :mod:`lpbench.testing`, and print each verdict."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """Completion in the shell: ``lpbench completion``, and the words of ``key=value`` that click does not know."""
 
-from __future__ import annotations
-
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 

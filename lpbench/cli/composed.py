@@ -1,7 +1,5 @@
 """Run or plan what Hydra composed: one cell, one experiment, or the end of a multirun."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Composition by Hydra: one cell, a multirun over cells, or one experiment."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Mapping

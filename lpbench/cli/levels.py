@@ -5,8 +5,6 @@
 - *statistical*: another seed: every cell within its interval, and the verdicts on the papers' claims.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """``lpbench list``: what is registered, as text in columns."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable, Sequence

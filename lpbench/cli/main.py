@@ -4,8 +4,6 @@ Exit codes: 0 done; 1 something was run and failed; 2 the request is not valid, 
 130 interrupted; 141 output pipe closed.
 """
 
-from __future__ import annotations
-
 import difflib
 import gc
 import os

@@ -1,7 +1,5 @@
 """Names of methods, data sets and experiments, and keys, that the command line accepts, read from file names alone."""
 
-from __future__ import annotations
-
 import importlib.util
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence

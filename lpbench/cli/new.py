@@ -1,7 +1,5 @@
 """``lpbench new``: a method from templates, or a data set from a CSV."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """``lpbench new dataset``: write the manifest of a file of one's own. Non-interactive."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import unicodedata

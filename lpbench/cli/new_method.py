@@ -1,7 +1,5 @@
 """``lpbench new method``: module, YAML and test from templates. Non-interactive; overwrites nothing."""
 
-from __future__ import annotations
-
 import importlib.util
 import keyword
 import os

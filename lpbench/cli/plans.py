@@ -1,7 +1,5 @@
 """Plans as text: settings, blocks, fits, time and tables of what would run."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What a table of one's own holds, column by column: the manifest in the making, and each decision in a sentence."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

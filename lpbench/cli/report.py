@@ -1,7 +1,5 @@
 """``lpbench report``: report and pages from stored results."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Sequence
 from pathlib import Path

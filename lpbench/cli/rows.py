@@ -1,7 +1,5 @@
 """Comparison of two summaries of an experiment, line by line: to the last digit, or by standard errors."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

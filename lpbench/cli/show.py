@@ -1,7 +1,5 @@
 """``lpbench show``, also called ``plan``: what cells and experiments run, what it costs, and the tables they have."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace

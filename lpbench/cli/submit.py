@@ -1,7 +1,5 @@
 """``lpbench submit``: pack a method of one's own for ``results/submissions``, and verify it as its reviewers will."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

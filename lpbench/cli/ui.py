@@ -1,7 +1,5 @@
 """``lpbench ui``: the runs in MLflow's browser interface."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

@@ -1,7 +1,5 @@
 """``lpbench verify``: the levels of reproduction (see :mod:`lpbench.cli.levels`)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``python -m lpbench.datasets``: fetch missing files, check all, list what is at hand."""
 
-from __future__ import annotations
-
 import argparse
 import logging
 import sys

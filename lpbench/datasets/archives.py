@@ -1,7 +1,5 @@
 """Members of downloaded zip archives and what files inflate to, within limits of size and depth."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io

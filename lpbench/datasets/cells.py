@@ -1,7 +1,5 @@
 """Cells of a table that is text: which words mean missing, and columns of numbers, of dates and of categories."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """Corrupted data: labels of another distribution, and public samples unlike the private one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

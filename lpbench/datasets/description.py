@@ -1,7 +1,5 @@
 """Size, features, task and range of a data set under given parameters, known without drawing a replication."""
 
-from __future__ import annotations
-
 import hashlib
 import inspect
 import json

@@ -1,7 +1,5 @@
 """Fetch raw files into the cache from OpenML and the UCI archive. Only ``make datasets`` calls this; runs never do."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Mapping

@@ -9,8 +9,6 @@ every point at every scale h. Phases are drawn anew in each replication, so that
 trace of where the waves and the cubes happen to line up.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

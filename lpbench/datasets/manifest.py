@@ -1,7 +1,5 @@
 """Manifests: one YAML per data set that says what it is, where it comes from and how it becomes a table."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence

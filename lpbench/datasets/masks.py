@@ -6,8 +6,6 @@ ranks of one uniform per user: for equal streams the order does not depend on th
 protect more contain those that protect less.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import math

@@ -5,8 +5,6 @@ label (``target``) and the features (``features``). The keys of each step are th
 :mod:`lpbench.datasets.schema`.
 """
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections.abc import Mapping, Sequence

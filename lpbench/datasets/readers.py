@@ -1,7 +1,5 @@
 """Raw files to a table of raw columns: CSV, Excel, ARFF and LIBSVM, plain or compressed."""
 
-from __future__ import annotations
-
 import csv
 import io
 import itertools

@@ -1,7 +1,5 @@
 """One replication of a real data set: rows, order and groups of the columns, scaling."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

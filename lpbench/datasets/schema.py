@@ -3,8 +3,6 @@
 A manifest may come from somebody else. What passes here can be read, downloaded and prepared without surprise.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping

@@ -17,8 +17,6 @@ Parsing is slow for some formats, so the canonical table is kept in the cache to
 files and the manifest's preparation. It is verified against the fingerprint like any other source.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

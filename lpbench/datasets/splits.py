@@ -1,7 +1,5 @@
 """Train/test splits, subsets and min-max scaling of real data."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -4,8 +4,6 @@ Every array is drawn from a stream named for what it is, row after row, so that 
 those of a smaller one, and the test rows depend on no sample size.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Base classes of the estimators: input checks, public bounds, random streams and the default sweep."""
 
-from __future__ import annotations
-
 import itertools
 import re
 import warnings

@@ -1,7 +1,5 @@
 """Base of the binary classifiers (linear and neural baselines), and the constant feature of their intercept."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from typing import Any
 

@@ -1,7 +1,5 @@
 """PublicScaler: maps the declared public range of the features to [0, 1] and learns nothing from the data."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 import numpy as np

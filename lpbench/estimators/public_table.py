@@ -1,7 +1,5 @@
 """PublicTable: numbers, dates, categories and missing cells of a DataFrame as features, from what is declared."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 

@@ -1,7 +1,5 @@
 """Results that the fits of one process share, such as those of several budgets: computed once from the same inputs."""
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, TypeVar

@@ -5,8 +5,6 @@ the last digits; a choice (a cut of a tree, a bin, an argmax) turns the last dig
 the choices tie, as they do among equal labels or duplicated columns.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

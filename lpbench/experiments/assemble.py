@@ -1,7 +1,5 @@
 """From stored blocks to the tidy scores of an experiment."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterable

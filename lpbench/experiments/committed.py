@@ -10,8 +10,6 @@
 A later change of code does not invalidate them: ``lpbench verify`` says whether they still hold.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The configuration: what to run and how, as dataclasses that are Hydra's schemas (imports nothing heavy)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -4,8 +4,6 @@ Functions and arguments are pickled. Workers must see the same files: the store 
 worker has written into it.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import itertools
 import os

@@ -1,7 +1,5 @@
 """Hashes of what determines a block's numbers: source code of the modules it uses, library versions."""
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import importlib.util

@@ -1,7 +1,5 @@
 """Dataclasses that are Hydra's schemas and cannot be changed once they are built."""
 
-from __future__ import annotations
-
 from dataclasses import FrozenInstanceError, fields
 from typing import Any
 

@@ -3,8 +3,6 @@
 Whatever is overridden takes effect in the job that is planned, run and recorded, or is refused by name.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence

@@ -3,8 +3,6 @@
 Of an unfinished run what was asked for is kept beside the store, so that ``lpbench report`` can show partial results.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

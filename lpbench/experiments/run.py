@@ -1,7 +1,5 @@
 """Run blocks: resumable, in any order, on any engine, with the same bits; parts of other blocks are cut out of them."""
 
-from __future__ import annotations
-
 import json
 import random
 import sys

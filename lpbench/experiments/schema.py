@@ -1,7 +1,5 @@
 """Rules of configuration files beyond the types of their keys: kinds, tasks, groups of an experiment, grids."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

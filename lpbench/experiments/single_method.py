@@ -1,7 +1,5 @@
 """Run one method on the data sets, masks, budgets and seeds of a registered experiment."""
 
-from __future__ import annotations
-
 import math
 import re
 import time

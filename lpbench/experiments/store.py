@@ -1,7 +1,5 @@
 """The store: one parquet file per finished block, written atomically, addressed by its content key."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -5,8 +5,6 @@ A submission is a folder ``<name>`` with the module ``<name>.py``, ``methods/<na
 Nothing here runs its code.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -1,7 +1,5 @@
 """Time limit of a block: what it runs is interrupted after some seconds."""
 
-from __future__ import annotations
-
 import ctypes
 import math
 import signal

@@ -3,8 +3,6 @@
 Two runs of one commit give the same report, but for the files named here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import PurePath

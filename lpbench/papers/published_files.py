@@ -4,8 +4,6 @@ Printed values are never corrected: an erratum is a note beside the cell (``note
 ``names.csv``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import cache
 

@@ -1,7 +1,5 @@
 """Partitions cut at few candidates: the search of LPCT's released code, for CART and for max-edge cuts."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from lpbench.partitions.tree import TreePartition

@@ -1,7 +1,5 @@
 """Numbered cells of a partition that is broadcast: which cell a record lies in."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cached_property

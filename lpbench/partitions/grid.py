@@ -4,8 +4,6 @@ A grid of t bins in s dimensions has t^s cells, far more than any memory holds o
 hold a report or are asked for are ever represented.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Pilot runs: test errors of the tuning-free method and the private constant at several sample sizes and budgets."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -12,8 +12,6 @@ References
 .. [1] C. Nadeau, Y. Bengio, "Inference for the generalization error", Machine Learning 52, 2003.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

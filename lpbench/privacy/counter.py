@@ -1,7 +1,5 @@
 """Counter-based uniforms: pure functions of a seed and integer keys, whatever the order or number of queries."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

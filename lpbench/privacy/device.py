@@ -4,8 +4,6 @@ There is one device for a method and round. The simulation asks it for all users
 values: the client's code exists once.
 """
 
-from __future__ import annotations
-
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence

@@ -6,8 +6,6 @@ with a whole number; nothing is rounded after that number is fixed, and it is ro
 share words.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Guarantee: the privacy that a fitted method has spent, and the bits it sent."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import asdict, dataclass
 from typing import Any

@@ -6,8 +6,6 @@ matrix of order b, (-1)^popcount(j & y), and shows rather those b / 2 reports y 
 costs what randomised response costs, and its variance does not grow with the number of categories.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cached_property

@@ -4,8 +4,6 @@ A mechanism is a frozen dataclass. Its fields fix the randomizer; ``epsilon`` is
 and is exact (attained, or the supremum where nothing attains it), so that the tests can hold it from both sides.
 """
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Fields of a report and their bits, which are public: the length of a payload tells nothing about protected values."""
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence

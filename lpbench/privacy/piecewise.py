@@ -6,8 +6,6 @@ low-order bits of such a report, computed in doubles, exclude one of two numbers
 is a list of :data:`CELLS` points, whose probabilities are whole numbers over one denominator.
 """
 
-from __future__ import annotations
-
 import math
 from abc import abstractmethod
 from dataclasses import dataclass

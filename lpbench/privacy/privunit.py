@@ -7,8 +7,6 @@ logit(p) and logit(1 - q), and the split with the smallest variance is taken. Di
 along v makes the report unbiased.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cached_property, lru_cache

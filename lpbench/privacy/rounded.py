@@ -6,8 +6,6 @@ inversion. 64 random bits leave it an interval, which nearly always rounds to on
 are drawn, as many as it takes. Doubles decide where bounds on their errors say that they can, mpmath elsewhere.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Summary, comparison, tables and figures of one experiment, written to its folder."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

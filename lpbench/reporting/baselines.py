@@ -1,7 +1,5 @@
 """Feature-free baselines, and oracle versus tuning-free scores."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

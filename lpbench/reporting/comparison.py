@@ -1,7 +1,5 @@
 """Published against reproduced, cell by cell."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """An experiment and its artefact, as reports and pages show them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Curves and tables that checks of claims read, of finished results and of the same cells in print."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cache

@@ -4,8 +4,6 @@
 computation that holds under every interpretation.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple

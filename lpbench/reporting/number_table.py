@@ -1,7 +1,5 @@
 """The table ``numbers.csv``: every published number under each configuration, from papers and a results folder."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Numbers as tables, pages and scripts print them."""
 
-from __future__ import annotations
-
 import math
 
 from lpbench.analysis.rates import Interval

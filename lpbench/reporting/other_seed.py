@@ -1,7 +1,5 @@
 """Verdicts of a run with another seed, ``claims_seed2026.csv``, and which of them differ from the committed ones."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

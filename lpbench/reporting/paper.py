@@ -4,8 +4,6 @@ A paper is a package that exposes ``PAPER``: those of :mod:`lpbench.papers`, and
 folders. ``PAPER.name`` is the folder of its experiments. Reporting asks this registry and knows no paper by name.
 """
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence

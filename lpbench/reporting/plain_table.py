@@ -1,7 +1,5 @@
 """Tables of texts, which pages and the command line show as they are."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

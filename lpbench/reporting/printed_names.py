@@ -1,7 +1,5 @@
 """Printed names of methods, masks, data sets and parameters."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from functools import cache

@@ -1,7 +1,5 @@
 """Reports and pages of all committed results in ``reproduced/``, of a run, or of a user's study."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The papers' printed numbers under our names, each with what is known to be wrong with it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path

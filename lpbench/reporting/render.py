@@ -1,7 +1,5 @@
 """Rendering of templates: one Jinja environment for the pages (``.html.j2``) and the Markdown files (``.md.j2``)."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from pathlib import Path

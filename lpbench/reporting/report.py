@@ -1,7 +1,5 @@
 """The report ``report.md``: headline numbers, differences from print, what was not run; pages show them too."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path

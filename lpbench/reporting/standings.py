@@ -1,7 +1,5 @@
 """The table of standings of some artefacts, and its file: one row a method on one data set."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path

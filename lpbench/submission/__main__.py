@@ -1,7 +1,5 @@
 """Entry point inside the isolation: contract and cost of a submitted method, a line of JSON for each finding."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterator

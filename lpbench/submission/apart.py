@@ -5,8 +5,6 @@ and labels are permuted and reflected in secret: what a method has learned from 
 knew before is not.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self

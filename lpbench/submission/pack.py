@@ -1,7 +1,5 @@
 """Pack a method of one's own as a submission: its files, what it promises, and every score that it claims."""
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 from collections.abc import Sequence

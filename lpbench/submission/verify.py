@@ -6,8 +6,6 @@ labels or the users' seed. Blocks are drawn after the claims are fixed; those th
 files ran again are drawn last, so that repeated verifications reach all of them.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import secrets

@@ -1,7 +1,5 @@
 """Adapters of diffprivlib: numbers 0 and 1 at sensitivity 1, or two categories."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Adapters of multi-freq-ldpy: categories 0, ..., k - 1."""
 
-from __future__ import annotations
-
 import importlib
 import math
 from collections.abc import Callable, Sequence

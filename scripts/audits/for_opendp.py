@@ -1,7 +1,5 @@
 """Adapters of OpenDP: parameters that its own privacy map turns into epsilon."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

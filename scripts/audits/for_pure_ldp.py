@@ -1,7 +1,5 @@
 """Adapters of pure-ldp: categories 1, ..., d as its clients take them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -8,8 +8,6 @@ that name a hash function (local hashing, sketches, RAPPOR) become what the repo
 compared, by the public hash: a function of the report alone, so that a lower bound on its loss bounds the report's.
 """
 
-from __future__ import annotations
-
 import csv
 import random
 import sys

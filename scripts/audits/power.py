@@ -6,8 +6,6 @@ failure probability. ``python -m scripts.audits.power FILE.csv`` writes the tabl
 docs/audit_your_own.md show.
 """
 
-from __future__ import annotations
-
 import csv
 import math
 import sys

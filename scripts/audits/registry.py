@@ -1,7 +1,5 @@
 """What an adapter is: how a randomizer of a library is made and called, and what it promises."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

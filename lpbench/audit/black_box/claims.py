@@ -1,7 +1,5 @@
 """Privacy claims (pure, (epsilon, delta) or Renyi), and the test of each from how often one event occurs."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -6,8 +6,6 @@ far and tested on the second, by Clopper and Pearson's limits or by a bet on bot
 largest bound of all stages holds, and the audit may stop after any of them.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Where reports come from: a Python function, a table in a file, or a command of any language."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import math

@@ -1,7 +1,5 @@
 """Values that an audit compares, read from words: numbers, JSON, texts, or ``uniform:LOW,HIGH``."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

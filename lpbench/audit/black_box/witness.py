@@ -1,7 +1,5 @@
 """Events that distinguish two values: cut by trees or by a classifier's score, and described as a rule."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

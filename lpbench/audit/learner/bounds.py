@@ -1,7 +1,5 @@
 """Lower bounds on epsilon by guessing coins: one training on many canaries, or many trainings on one target."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Leak test of training code: the reports of one sample are replayed while it learns from another."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import wraps

@@ -1,7 +1,5 @@
 """Training code under audit: how it is loaded, what it learns from, and what is asked of the model."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from typing import Any, Literal

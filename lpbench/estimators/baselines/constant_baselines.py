@@ -1,7 +1,5 @@
 """Constant baselines: the mean, the shrunk mean and the majority class of one report per user."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Self
 

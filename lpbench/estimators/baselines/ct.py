@@ -1,7 +1,5 @@
 """CT-W and CT-Q: a classification tree without protection, and one on public data alone (LPCT sec. 7.2)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self

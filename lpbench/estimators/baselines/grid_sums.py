@@ -4,8 +4,6 @@ The histogram of n users has t^d cells, each the sum of n noisy reports. A named
 sum, as a function of the users' stream and the cell: predictions repeat and do not depend on the order of queries.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass

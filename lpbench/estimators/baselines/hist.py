@@ -1,7 +1,5 @@
 """Hist: histogram regression, features and label private (Berrett et al. 2021; Gyorfi & Kroll 2022)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

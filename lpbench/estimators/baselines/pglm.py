@@ -1,7 +1,5 @@
 """PGLM: the locally private generalised linear model with one message per user (Wang et al. 2023; LPCT sec. 7.2)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

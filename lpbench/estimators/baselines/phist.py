@@ -1,7 +1,5 @@
 """PHIST: the locally private histogram classifier on private data alone (Berrett & Butucea 2019; LPCT sec. 7.2)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self

@@ -1,7 +1,5 @@
 """PHIST and PGLM as the authors of LPCT ran them: facts of their public code, for comparison; no privacy promise."""
 
-from __future__ import annotations
-
 import math
 from functools import lru_cache
 

@@ -1,7 +1,5 @@
 """Tree baselines of HistOfTree, with scikit-learn's law: on privatised labels (ParDT, LabelDT) and raw ones (DT)."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from copy import copy

@@ -1,7 +1,5 @@
 """AdHistOfTree: HistOfTree whose partition is chosen by the bound of the theory (HistOfTree section 4.3, eq. (15))."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass

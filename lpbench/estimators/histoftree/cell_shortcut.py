@@ -5,8 +5,6 @@ such as the true cells, is located once and kept with the records. Of randomised
 alone are simulated, which changes nothing: bits are independent of one another and repeat from query to query.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -5,8 +5,6 @@ tree from them. Then every user sends a randomised cell of grid x tree; a cell p
 sum and its estimated count, HistOfTree eqs. (6) and (9).
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from copy import copy

@@ -1,7 +1,5 @@
 """The curator's part of HistOfTree's two rounds: a partition from privatised labels, then sums of reported cells."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Split conformal prediction: intervals of a regressor and sets of classes of a classifier under local privacy."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -10,8 +10,6 @@ References
    Optimization 51, 2013.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Partition of [0, 1]^d into equal cubes, and base classes of the label-DP estimators."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from typing import Any

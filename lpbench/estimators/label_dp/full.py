@@ -1,7 +1,5 @@
 """Full-LDP references of label-DP Table I: the histograms PHIST and Hist at the width that the rates prescribe."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from typing import Self

@@ -1,7 +1,5 @@
 """Nearest-neighbour means of privatised labels: label-LDP regression and its reference (label-DP Theorems 6 and 10)."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from typing import Self

@@ -1,7 +1,5 @@
 """Noisy cube means: label-CDP and full-CDP regression, and the non-private reference (label-DP Theorems 8, 12, 14)."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from typing import Self

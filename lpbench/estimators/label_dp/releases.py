@@ -1,7 +1,5 @@
 """Releases of trusted curators: a class or a noisy mean label of each cube."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cached_property

@@ -10,8 +10,6 @@ Two printed rules do not attain the rates printed beside them, and are replaced 
 k ~ (N eps^2)^a needs a factor eps^-2, and Theorem 12's exponent of eps N in h needs a factor p - 1.
 """
 
-from __future__ import annotations
-
 import math
 
 

@@ -1,7 +1,5 @@
 """Votes in cubes: label-LDP, label-CDP and full-CDP classification and their reference (label-DP Theorems 2, 4, 13)."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Self

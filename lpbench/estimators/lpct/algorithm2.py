@@ -1,7 +1,5 @@
 """Algorithm 2 on one sample: query, judge every ancestor of every leaf, choose (LPCT section 5)."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Base class of LPCT and LPCT-prune: parameter checks, features, fitted leaves, prediction."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy

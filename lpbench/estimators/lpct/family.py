@@ -1,7 +1,5 @@
 """Votes of a whole sweep: several partitions at several budgets in one answer, with common random numbers."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """LPCT: the locally private classification tree with public data (LPCT sections 3 and 6, eq. (8))."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -5,8 +5,6 @@ the full tree of depth p0 has ``levels`` a = p0 - k, and 2^a leaves below it. Wh
 constants go by the node's own depth k; the authors' code counts a from the leaf that is being pruned.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from typing import Any

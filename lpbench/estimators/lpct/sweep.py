@@ -4,8 +4,6 @@ The leaves of all partitions are laid side by side in flat arrays, so that a han
 whole grid.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -7,8 +7,6 @@ one-hot in (class, cell), and empty for class 0, whose count is U minus the othe
 4 / epsilon at sensitivity 2, or randomised response with epsilon / 4 per bit (LPCT section 3.3).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Candidates of private selection: which settings of which method are compared, and which of them share reports."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -4,8 +4,6 @@ Training users are divided among the settings that need reports of their own. Th
 at the whole budget, about one candidate and the first. Nobody is asked for both.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """PrivateLabelsClassifier: any classifier on labels that any randomizer of the literature has privatised."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Self

@@ -1,7 +1,5 @@
 """Learners that are fitted to privatised labels: a few by name, and any other of scikit-learn's kind."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 

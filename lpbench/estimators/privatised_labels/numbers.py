@@ -1,7 +1,5 @@
 """Reports of a number under the randomizers of the literature, and the curator's estimates, weights and prior."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

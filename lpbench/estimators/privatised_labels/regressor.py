@@ -1,7 +1,5 @@
 """PrivateLabelsRegressor: any regressor on labels that any randomizer of the literature has privatised."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Self
 

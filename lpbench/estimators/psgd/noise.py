@@ -7,8 +7,6 @@ is drawn are those numbers and, at the end of a block, the sum, from their joint
 Shapes as in :mod:`lpbench.estimators.psgd.passes`; h hidden units, b users in a block.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import numpy as np

@@ -1,7 +1,5 @@
 """PSGD: locally private stochastic gradient descent with a public warm start (Lowy et al. 2023; LPCT sec. 7.2)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 The paper starts from "a minimizer on the public data" and does not say how it is found; its code takes 100 steps.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.special import expit
 

@@ -4,8 +4,6 @@ The reports are those of HistOfTree with a grid of no feature: a label with Lapl
 those that the shown features of the user allow. Under local privacy of the whole record every cell is possible.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from copy import copy

@@ -1,7 +1,5 @@
 """ResidualGP and ResidualScore with one ingredient changed, for ``extensions/ablation_*``."""
 
-from __future__ import annotations
-
 from lpbench.estimators.tuning_free.calibration import Design
 from lpbench.estimators.tuning_free.public_score import LEAF_SIZES
 from lpbench.estimators.tuning_free.residual_gp import ResidualGP

@@ -1,7 +1,5 @@
 """Empirical-Bayes estimates of how the residual differs between the bins of a protected feature."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -9,8 +9,6 @@ a category is linear in the cell's share and class probability. For randomised r
 the members of a subset are taken for independent draws, which understates the information a little.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

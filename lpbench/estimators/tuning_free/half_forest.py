@@ -4,8 +4,6 @@ scikit-learn's bootstrap draws rows in proportion to their weights, so that a he
 Here every row is left out by at least half of the trees (subagging; Bühlmann & Yu 2002), whatever its weight.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

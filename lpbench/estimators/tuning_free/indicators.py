@@ -1,7 +1,5 @@
 """Classification by regression of class indicators on the private users."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Finite features of the kernels that the Gaussian processes use, from features some of which are not shown."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.spatial.distance import cdist
 

@@ -1,7 +1,5 @@
 """Public learners alone, for classes and for numbers: no private user is asked."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Self
 

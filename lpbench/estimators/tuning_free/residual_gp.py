@@ -1,7 +1,5 @@
 """Tuning-free private regression: randomised residuals, Gaussian processes with known noise, and a forest."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 

@@ -1,7 +1,5 @@
 """ResidualScore: private classification with masks, a public sample, both or neither."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 

@@ -1,7 +1,5 @@
 """Cells in which private users are counted: bins of a public score, cut further by a public tree."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -8,8 +8,6 @@ References
    regression", JASA 113, 2018.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 from pathlib import Path

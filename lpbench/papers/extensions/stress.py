@@ -1,7 +1,5 @@
 """Tables of the stress tests: corrupted data, masks that tell, users who lie, groups of people; with their findings."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Callable, Mapping

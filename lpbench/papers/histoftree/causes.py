@@ -1,7 +1,5 @@
 """Candidate explanations of HistOfTree's published tables."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pandas as pd

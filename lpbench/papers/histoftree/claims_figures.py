@@ -1,7 +1,5 @@
 """Checks of HistOfTree's claims about its simulations (figure 2), which are printed as drawings without numbers."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 

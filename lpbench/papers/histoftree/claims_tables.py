@@ -1,7 +1,5 @@
 """Checks of HistOfTree's claims about its tables and about its randomised response (appendix A.1)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 

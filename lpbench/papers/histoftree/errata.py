@@ -1,7 +1,5 @@
 """Findings about HistOfTree's printed tables and data descriptions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """HistOfTree's tables 1 to 3: published cells, rank sums and layout."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pandas as pd

@@ -3,8 +3,6 @@
 The paper proves and prints no number to compare with, so the claims are judged on ours alone.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 

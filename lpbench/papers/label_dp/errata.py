@@ -1,7 +1,5 @@
 """Findings about the printed formulas of the limits of label differential privacy."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -5,8 +5,6 @@ sizes shows both, the local slope at the largest sizes is what the exponent is c
 sampling error alone (bootstrap over replications, whole curves at a time).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from functools import cache

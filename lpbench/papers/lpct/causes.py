@@ -1,7 +1,5 @@
 """Candidate explanations of LPCT's published numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

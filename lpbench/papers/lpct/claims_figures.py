@@ -1,7 +1,5 @@
 """Checks of LPCT's claims about its figures: budget, gamma, sample sizes, parameters and range (figures 4 to 10)."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator
 from functools import partial

@@ -1,7 +1,5 @@
 """Checks of LPCT's claims about its tables."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Deviations of LPCT's released code from the paper: facts about public files at the commits named."""
 
-from __future__ import annotations
-
 from lpbench.reporting.paper import Deviation
 
 REPOSITORY = "Karlmyh/LPCT"

@@ -1,7 +1,5 @@
 """Findings about LPCT's printed tables, sizes and simulation."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

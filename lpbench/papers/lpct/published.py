@@ -1,7 +1,5 @@
 """LPCT's tables and figures: published cells, rank sums, layouts, and the table of sizes beside ours."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The papers' theorems on trial: tables of verdicts, a picture a paper, and what a public row is worth; letter T."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from pathlib import Path

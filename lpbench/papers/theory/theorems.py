@@ -5,8 +5,6 @@ method is resolved: its best grid point is not at an end of the grid and the exc
 grid lie below half of the best constant's excess. Elsewhere a row is *unresolved*, never "holds".
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

@@ -1,7 +1,5 @@
 """Scores of a table's best methods against the budget, a panel a data set."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path

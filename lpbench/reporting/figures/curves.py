@@ -1,7 +1,5 @@
 """Curves of a figure with their printed names, and those read off the paper's drawing."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The picture of all published numbers: one dot each, ours over print."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Content of the page About: environment, time and benchmarks."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

@@ -6,8 +6,6 @@ test rows, or at one that privatised reports chose. The best has the smallest ra
 these are fewer than five, on all data sets, and there is no advice on fewer than five.
 """
 
-from __future__ import annotations
-
 import inspect
 import shlex
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """The privacy audit's files ``audit.json`` and ``audit.md``, and the content of its page."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence

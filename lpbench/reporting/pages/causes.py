@@ -3,8 +3,6 @@
 Everything is a filter of ``numbers.csv``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any

@@ -1,7 +1,5 @@
 """Dots with intervals as a table with a drawn column: places in per cent of its width, beside the values as texts."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

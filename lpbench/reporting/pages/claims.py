@@ -1,7 +1,5 @@
 """Claims as pages show them: statement, status as word, sign and colour, and each check as dots with intervals."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from pathlib import Path

@@ -4,8 +4,6 @@ Pages opened from a disk may load scripts but no data, so the numbers of an expe
 is loaded when it is asked for. The library is Vega-Lite with vega-embed (BSD licence, ``assets/``).
 """
 
-from __future__ import annotations
-
 import json
 import math
 import shutil

@@ -1,7 +1,5 @@
 """Findings of the front page: a sentence of at most fifteen words, whose numbers are computed, and its chart."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

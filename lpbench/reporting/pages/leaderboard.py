@@ -4,8 +4,6 @@ Scores come from the experiments that papers name in :attr:`lpbench.reporting.pa
 compared within a task, a mask, a budget, a way of selection and, by default, a privacy model.
 """
 
-from __future__ import annotations
-
 import json
 import shlex
 from collections import Counter

@@ -1,7 +1,5 @@
 """Anchors and names of artefacts in words: ``histoftree/figure2a`` is "Figure 2(a)" under ``#figure-2a``."""
 
-from __future__ import annotations
-
 import re
 
 from lpbench.reporting.paper import paper_of, papers

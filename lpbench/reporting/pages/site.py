@@ -3,8 +3,6 @@
 The pages are static and ask nothing of any server: style, script, pictures and data lie beside them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter

@@ -1,7 +1,5 @@
 """Result tables of the pages: the published and the reproduced number in a cell, and their distance."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence

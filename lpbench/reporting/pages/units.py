@@ -1,7 +1,5 @@
 """Template context of one experiment's section: finding, pictures or tables, verdicts, differences, files, command."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Entries of result tables: published and reproduced numbers side by side, marks, rank sums."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

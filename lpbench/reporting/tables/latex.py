@@ -1,7 +1,5 @@
 """Result tables as LaTeX with booktabs."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

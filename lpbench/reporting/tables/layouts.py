@@ -1,7 +1,5 @@
 """Rows and columns of result tables: the papers' order for their tables, a plain product for ours."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

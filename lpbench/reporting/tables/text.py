@@ -1,7 +1,5 @@
 """Results of an experiment as tables of texts, for a terminal."""
 
-from __future__ import annotations
-
 import math
 
 import pandas as pd
