@@ -23,15 +23,6 @@ def filled(tmp_path_factory):
     return store, replace(entry, block=both, epsilons=(1.0, 2.0))
 
 
-def test_an_entry_shows_its_own_budgets_of_a_block(filled):
-    store, entry = filled
-    whole = assemble([entry], store)
-    part = assemble([replace(entry, epsilons=(2.0,))], store)
-    assert set(whole["epsilon"]) == {1.0, 2.0}
-    expected = whole[whole["epsilon"] == 2.0].reset_index(drop=True)
-    assert part.astype(str).equals(expected.astype(str))
-
-
 def test_a_block_without_a_budget_is_shown_at_every_budget(filled):
     store, entry = filled
     ignores = replace(entry.block, budgets=(np.inf,))

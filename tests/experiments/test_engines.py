@@ -73,11 +73,6 @@ def test_missing_engine_is_named_with_its_extra(monkeypatch, backend):
         check_backend(backend)
 
 
-def test_address_needs_a_cluster():
-    with pytest.raises(ConfigurationError, match=r"runner\.address='tcp://127\.0\.0\.1:1'"):
-        Runner(address="tcp://127.0.0.1:1")
-
-
 def in_thread(function) -> list:
     """Call the function in a thread; returns the exception it ended with, if any."""
     ended = []

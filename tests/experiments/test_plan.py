@@ -74,20 +74,6 @@ def test_budgets_computed_together_are_one_block_that_shows_each_its_own(tmp_pat
     assert two.equals(assemble(alone.entries, Store(tmp_path))[columns])
 
 
-def test_key_depends_on_everything_that_decides_the_numbers():
-    base = block()
-    assert base.key == block().key
-    changed = [
-        block(epsilon=2.0),
-        block(mask="personalized"),
-        block(replications=4),
-        block(seed=2),
-        block(grid={"shift": [1.0]}),
-        block(params={"clip": False}),
-    ]
-    assert len({base.key, *(b.key for b in changed)}) == 7
-
-
 def test_facts_of_an_estimator_are_those_of_its_class():
     for path in {method.estimator for method in registry.methods().values()}:
         cls, facts = import_object(path), facts_of(path)
