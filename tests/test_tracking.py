@@ -141,7 +141,7 @@ def test_interrupted_logging_is_repaired(logged):
     assert [len(r) for r in children(client)] == [1, 4]
 
 
-def test_many_artefacts_are_looked_up_in_one_search(tmp_path, monkeypatch):
+def test_many_cells_are_a_run_each_and_looked_up_in_one_search(tmp_path, monkeypatch):
     from mlflow import MlflowClient
 
     records = []
@@ -158,6 +158,7 @@ def test_many_artefacts_are_looked_up_in_one_search(tmp_path, monkeypatch):
     assert len(searches) == 2, "nothing is asked of MLflow where everything is there"
     found = client_of(uri).search_runs(["1"], "tags.`lpbench.artefact` = 'cell 7'")
     assert len(found) == 1 and found[0].data.metrics["mse"] == 1.0
+    assert found[0].data.tags["lpbench.dataset"] == "abalone" and "mlflow.parentRunId" not in found[0].data.tags
 
 
 @pytest.mark.slow
@@ -202,14 +203,6 @@ def test_remote_server(tmp_path):
         server.wait()
 
 
-def test_a_single_cell_is_a_single_run(tmp_path):
-    folder, record = artefact(tmp_path, methods=("krr",), epsilons=(1.0,))
-    uri = tracking_uri(None, tmp_path)
-    assert rebuild(uri, tmp_path, [(folder, {**record, "group": "abalone aligned krr epsilon=1"})]) == 1
-    ((run,), cells) = children(client_of(uri))
-    assert cells == [] and run.data.metrics["mse"] == 1.0 and run.data.tags["lpbench.dataset"] == "abalone"
-
-
 def test_a_deviating_run_stands_beside_the_registered_one(tmp_path):
     uri = tracking_uri(None, tmp_path)
     folder, record = artefact(tmp_path, methods=("krr",), epsilons=(1.0,))
@@ -249,19 +242,6 @@ def test_a_store_that_cannot_be_used_is_left_as_it_is_and_the_way_out_is_said(tm
     with pytest.raises(TrackingError, match=f"{said}.*move the file away.*upgrade MLflow.*tracking=none"):
         rebuild(uri, tmp_path, [(folder, record), (folder, {**record, "group": "another"})])
     assert file.read_bytes() == before
-
-
-def test_a_results_folder_that_was_moved_keeps_its_files_where_it_is(tmp_path):
-    old, new = tmp_path / "old", tmp_path / "new"
-    folder, record = artefact(old)
-    rebuild(tracking_uri(None, old), old, [(folder, record)])
-    old.rename(new)
-    moved = [(new / folder.relative_to(old), record)]
-    assert rebuild(tracking_uri(None, new), new, moved) == 5 and rebuild(tracking_uri(None, new), new, moved) == 0
-    client = client_of(tracking_uri(None, new))
-    (parent,), cells = children(client)
-    assert len(cells) == 4 and f"{new}/" in parent.info.artifact_uri and not old.exists()
-    assert {f.path for f in client.list_artifacts(parent.info.run_id)} == {"data", "table9.svg"}
 
 
 def test_a_store_that_could_not_be_made_is_not_there(tmp_path, monkeypatch):
@@ -427,7 +407,7 @@ def test_runs_of_another_configuration_stay(kinds):
     assert before.info.run_id in {r.info.run_id for r in runs("lpct/figure1")[0]} and len(runs("lpct/figure1")[0]) == 2
 
 
-def test_whatever_else_a_moved_folder_holds_is_logged_again(tmp_path):
+def test_a_folder_that_was_moved_keeps_its_files_where_it_is_and_whatever_it_holds_is_logged_again(tmp_path):
     old, new = tmp_path / "old", tmp_path / "new"
     folder, record = artefact(old, methods=("krr",), epsilons=(1.0,))
     other = folder.with_name("table8")
@@ -438,8 +418,11 @@ def test_whatever_else_a_moved_folder_holds_is_logged_again(tmp_path):
     old.rename(new)
     moved = [(new / path.relative_to(old), found) for path, found in both]
     assert rebuild(tracking_uri(None, new), new, moved[:1], lambda: moved) == 4
-    parents, _ = children(client_of(tracking_uri(None, new)))
+    assert rebuild(tracking_uri(None, new), new, moved) == 0 and not old.exists()
+    client = client_of(tracking_uri(None, new))
+    parents, _ = children(client)
     assert len(parents) == 2 and all(f"{new}/" in run.info.artifact_uri for run in parents)
+    assert all({f.path for f in client.list_artifacts(p.info.run_id)} == {"data", "table9.svg"} for p in parents)
 
 
 @pytest.mark.parametrize(

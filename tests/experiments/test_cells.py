@@ -119,6 +119,8 @@ def test_a_sweep_keeps_every_job_and_says_what_was_swept(tmp_path, capsys):
     assert main(["-m", *words, "tracking=mlflow", f"results_dir={tmp_path}"]) == 0
     out = capsys.readouterr().out
     assert "experiment.scaling" in out and "4 runs written to MLflow" in out
+    assert main(["report", "--tracking", "mlflow", "--results", str(tmp_path)]) == 0
+    assert "0 runs written" in capsys.readouterr().out
     assert len({a.folder for a in Results(tmp_path).cells()}) == 4
     import pandas as pd
 

@@ -25,15 +25,6 @@ def logged(folder: Path) -> pd.DataFrame:
         mlflow.set_tracking_uri(None)
 
 
-def test_multirun_is_logged_at_its_end(tmp_path, capsys):
-    assert main([*SWEEP, f"results_dir={tmp_path}"]) == 0
-    assert "2 runs written to MLflow" in capsys.readouterr().out
-    runs = logged(tmp_path)
-    assert sorted(runs["tags.lpbench.method"]) == ["label_dt", "private_mean"]
-    assert main(["report", "--tracking", "mlflow", "--results", str(tmp_path)]) == 0
-    assert "0 runs written" in capsys.readouterr().out
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("launcher", ["joblib", "submitit_local"])
 def test_launchers_give_the_same_numbers(tmp_path, launcher, capsys):

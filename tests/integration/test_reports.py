@@ -1,6 +1,5 @@
 """Where a report is written: the committed one is not lost to a tiny, partial or own run; an own study stands alone."""
 
-import html.parser
 import re
 import shutil
 from pathlib import Path
@@ -13,6 +12,7 @@ from lpbench.experiments import catalogue
 from lpbench.experiments.job import job_from, placed
 from lpbench.paths import ROOT
 from tests.experiments.helpers import own_experiments, study
+from tests.reporting.test_html import Page
 
 DRAWING = "histoftree/figure1"
 SMALL = study(("private_mean", "hist"), title="My small study", epsilon=[1])
@@ -40,22 +40,6 @@ def reproduce(results: Path, *words: str) -> int:
     return main(["reproduce", *words, "--results", str(results), *QUIET])
 
 
-class Page(html.parser.HTMLParser):
-    """Classes and local links of a page."""
-
-    def __init__(self, path: Path):
-        super().__init__()
-        self.classes: list[str] = []
-        self.links: list[str] = []
-        self.feed(path.read_text(encoding="utf-8"))
-
-    def handle_starttag(self, tag, attrs):
-        found = dict(attrs)
-        self.classes += (found.get("class") or "").split()
-        links = [found[key] for key in ("href", "src") if found.get(key)]
-        self.links += [link for link in links if not link.startswith(("#", "http", "data:"))]
-
-
 @pytest.mark.parametrize(
     ("words", "page"),
     [
@@ -81,9 +65,11 @@ def test_a_tiny_partial_or_own_run_leaves_the_committed_report(results, words, p
     assert "(1 experiment)" in out
     assert (f"kept: {results / 'reproduced' / 'report.md'}" in out) == (words == (DRAWING,))
     # the report links to what is there, and shows nothing else
-    found = Page(results / page)
-    missing = [link for link in found.links if not (results / page).parent.joinpath(link.partition("#")[0]).exists()]
-    assert not missing and "card" not in found.classes
+    text = (results / page).read_text(encoding="utf-8")
+    found = Page(text)
+    links = [link.partition("#")[0] for link in found.links + found.loads if not link.startswith(("http", "data:"))]
+    assert [link for link in links if not (results / page).parent.joinpath(link).exists()] == []
+    assert not re.search(r'class="(?:[^"]* )?card[ "]', text)
     listed = (results / page).with_name("report.md").read_text(encoding="utf-8")
     assert listed.startswith("# Results\n\n1 of 1 experiments have results") and "not run" not in listed
 
@@ -100,8 +86,12 @@ def test_a_deviating_run_cannot_overwrite(results, capsys):
     assert "--overwrite" in capsys.readouterr().err and not (results / "store" / "blocks").exists()
 
 
-def test_a_deviating_run_leaves_the_results_as_registered(results):
+def test_an_own_study_stands_first_and_alone_and_a_deviating_run_leaves_it(results):
     assert reproduce(results, "own/small") == 0
+    page = (results / "own" / "index.html").read_text(encoding="utf-8")
+    body = page[page.index('<div class="content">') :]
+    assert "My small study" in body and "What the papers claim" not in body and "claim" not in body.split("<script")[0]
+    assert not {p.stem for p in (results / "own").glob("*.html")} - {"index", "explorer", "about"}
     before = contents(results / "own")
     assert reproduce(results, "own/small", "--replications", "1") == 0
     assert main(["experiment=own/small", "seed=7", f"results_dir={results}", "tracking=none", "runner=serial"]) == 0
@@ -130,14 +120,6 @@ def test_a_whole_run_replaces_the_committed_report_if_it_shows_as_much(results, 
     assert reproduce(results) == 0
     assert f"shows more of {DRAWING}" in capsys.readouterr().out
     assert contents(results / "reproduced") == before
-
-
-def test_the_report_of_an_own_study_shows_it_first_and_alone(results):
-    assert reproduce(results, "own/small") == 0
-    page = (results / "own" / "index.html").read_text(encoding="utf-8")
-    body = page[page.index('<div class="content">') :]
-    assert "My small study" in body and "What the papers claim" not in body and "claim" not in body.split("<script")[0]
-    assert not {p.stem for p in (results / "own").glob("*.html")} - {"index", "explorer", "about"}
 
 
 def test_a_partial_run_that_finds_the_committed_scores_leaves_their_report(results, monkeypatch, capsys):

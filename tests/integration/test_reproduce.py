@@ -1,6 +1,4 @@
-"""The main job: a second call runs nothing, what is missing is listed, and every experiment runs."""
-
-from pathlib import Path
+"""The main job: what is missing is listed, a server that is down stops nothing, and every experiment runs."""
 
 import pytest
 
@@ -11,23 +9,6 @@ from lpbench.experiments import catalogue as registry
 
 #: A figure that needs no data.
 SMALL = "histoftree/figure2c"
-#: Where a run of two replications goes.
-RUN = "runs/replications=2"
-
-
-def reproduce(folder: Path, *options: str) -> bytes:
-    argv = ["reproduce", SMALL, "--results", str(folder), "--replications", "2", "--tracking", "none", *options]
-    assert main(argv) == 0
-    return (folder / RUN / SMALL / "summary.csv").read_bytes()
-
-
-def test_second_call_runs_nothing_and_writes_nothing(tmp_path, capsys):
-    first = reproduce(tmp_path, "--backend", "serial")
-    stamp = (tmp_path / RUN / SMALL / "summary.csv").stat().st_mtime_ns
-    capsys.readouterr()
-    assert reproduce(tmp_path, "--backend", "serial") == first
-    assert "0 blocks run" in capsys.readouterr().out
-    assert (tmp_path / RUN / SMALL / "summary.csv").stat().st_mtime_ns == stamp
 
 
 def test_report_lists_what_is_missing_and_how_to_get_it(tmp_path, monkeypatch, capsys):

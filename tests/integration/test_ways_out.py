@@ -116,9 +116,3 @@ def test_a_random_state_is_named_as_such(value):
     X, y = np.random.default_rng(0).random((20, 2)), np.linspace(0, 1, 20)
     with pytest.raises(ConfigurationError, match="random_state="):
         Hist(y_range=(0, 1), random_state=value).fit(X, y)
-
-
-def test_a_read_only_results_folder_is_answered_with_the_option(tmp_path, capsys):
-    (tmp_path / "results").write_text("a file")
-    assert main(["reproduce", "lpct/figure4c", "--results", str(tmp_path / "results" / "inner")]) == 2
-    assert "results_dir:" not in capsys.readouterr().err
