@@ -69,8 +69,6 @@ def test_missing_data_say_how_to_get_them(workshop):
             rf"hash of the values is [0-9a-f]{{64}}, .* promises {TABLE.fingerprint['values']}",
         ),
         (CSV + "a,1.0,1\n", {}, "number of rows is 5, but .* promises 4"),
-        (CSV.replace("size", "length"), {}, "column 'size' is missing; the file has kind, length, label"),
-        (CSV.replace("1.5", "wide"), {}, "column 'size', row 1 holds 'wide', expected a number"),
         ("", {}, "cannot be read as csv"),
         (CSV, {"raw_rows": 5}, r"toy\.csv has 4 rows, expected 5; it is not the whole file"),
         (CSV, {"columns": ["kind", "size"]}, r"toy\.csv has 3 columns, expected 2"),
@@ -151,7 +149,6 @@ def test_formats_give_the_same_table(workshop):
     folder.mkdir()
     (folder / "toy.csv.gz").write_bytes(gzip.compress(CSV.encode()))
     (folder / "semicolon.csv").write_text("| a remark\n" + CSV.split("\n", 1)[1].replace(",", ";"))
-    (folder / "toy.arff").write_text(ARFF)
     with pd.ExcelWriter(folder / "toy.xlsx") as book:
         pd.DataFrame([["toys", "", ""]]).to_excel(book, sheet_name="front", index=False)
         frame = pd.read_csv(folder / "toy.csv.gz")
@@ -160,7 +157,6 @@ def test_formats_give_the_same_table(workshop):
     for name, path, form in [
         ("gz", "toy/toy.csv.gz", {}),
         ("csv", "toy/semicolon.csv", {"sep": ";", "header": False, "comment": "|"}),
-        ("arff", "toy/toy.arff", {"type": "arff"}),
         ("xlsx", "toy/toy.xlsx", {"type": "excel", "sheet": "data"}),
     ]:
         workshop.manifest(f"toy_{name}", columns=columns,
@@ -207,14 +203,6 @@ def test_libsvm_format(workshop):
     source = {"kind": "file", "files": {"data": "toy.svm"}, "format": {"type": "svmlight"}}
     workshop.manifest(sources=[source], columns=["label", "kind", "size"], features=["kind", "size"])
     same_as_toy()
-
-
-def test_stacked_files(workshop):
-    workshop.file(CSV, "toy/a.csv")
-    workshop.file(CSV, "toy/b.csv")
-    source = {"kind": "file", "files": {"private": "toy/a.csv", "public": "toy/b.csv"}}
-    workshop.manifest(sources=[source], public={"file": "public"}, fingerprint={"features": 2})
-    np.testing.assert_array_equal(load_table("toy").public, [False] * 4 + [True] * 4)
 
 
 def test_synthetic_families_have_no_table():

@@ -39,13 +39,17 @@ def test_folders_above_are_not_looked_into(lpbench, home, monkeypatch):
     assert listed(lpbench)
 
 
-def test_the_first_line_names_what_was_found(lpbench, home):
+def test_the_first_line_names_what_was_found_or_a_few_of_it(lpbench, home):
     _, _, error = lpbench("list methods")
     assert error == ""
-    plug_in(home / "lpbench_plugins")
+    folder = plug_in(home / "lpbench_plugins")
     _, out, error = lpbench("list methods")
-    assert error.splitlines()[0] == f"plug-ins: {home / 'lpbench_plugins'} (methods own_planted)"
+    assert error.splitlines()[0] == f"plug-ins: {folder} (methods own_planted)"
     assert "plug-ins:" not in out
+    for k in range(39):
+        (folder / "methods" / f"own_{k}.yaml").write_text(YAML.format(f"own_{k}"))
+    line = lpbench("list masks")[2].splitlines()[0]
+    assert line.count("own_") == 6 and line.endswith("and 34 more)")
 
 
 @pytest.mark.parametrize("inside", [".", "methods", "methods/own_planted.yaml", "own_planted.py"])

@@ -63,16 +63,6 @@ def test_a_registered_name_stays_the_projects(lpbench, home):
     assert lpbench("plan method=hist dataset=diabetes_progression replications=1")[0] == 2
 
 
-def test_the_first_line_names_a_few_plug_ins(lpbench, home):
-    for kind in ("methods", "experiments"):
-        (home / "lpbench_plugins" / kind).mkdir(parents=True)
-        for k in range(40):
-            (home / "lpbench_plugins" / kind / f"own_{k}.yaml").write_text(TEXT)
-    (home / "lpbench_plugins").chmod(0o755)
-    line = lpbench("list masks")[2].splitlines()[0]
-    assert line.count("own_") == 12 and line.count("and 34 more") == 2
-
-
 PLAIN = st.one_of(st.floats(-1e6, -1e-3), st.integers(-50, -1), st.booleans(), st.text("abc", min_size=1, max_size=3))
 
 
