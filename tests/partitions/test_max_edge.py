@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lpbench.partitions import grow_max_edge, grow_max_edges
-from lpbench.partitions.criteria import SplitStatistics
 from lpbench.partitions.max_edge import Sample, grow_max_edge_forest
 
 
@@ -167,19 +166,6 @@ def test_a_stretched_box_is_cut_along_its_longest_edge():
     assert tree.feature[:3].tolist() == [1, 1, 1]
     assert tree.threshold[:3].tolist() == [2.0, 1.0, 3.0]
     assert (tree.feature[3:7] == 0).all() and (tree.feature[7:15] == 1).all()
-
-
-def test_scores_by_hand():
-    # Left {0, 2} and right {10}: variances 1 and 0, shares 2/3 and 1/3.
-    stats = SplitStatistics.of(np.array([0.0, 2.0, 10.0]), "variance")
-    total = np.zeros((2, 2))
-    stats.add(total, np.array([[0], [0], [1]]), slice(None))
-    variance = np.var([0, 2, 10])
-    assert stats.score(total.T.reshape(1, 1, 2, 2)).item() == pytest.approx(variance - 2 / 3)
-    stats = SplitStatistics.of(np.array([0.0, 2.0, 10.0]), "variance", score="algorithm1")
-    total = np.zeros((3, 2))
-    stats.add(total, np.array([[0], [0], [1]]), slice(None))
-    assert stats.score(total.T.reshape(1, 1, 2, 3)).item() == pytest.approx(-1.0)
 
 
 def test_impossible_options_are_named():
