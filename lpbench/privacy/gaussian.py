@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -87,6 +88,7 @@ def _upwards(start: float, holds: Callable[[float], bool]) -> float:
     return found
 
 
+@lru_cache(1024)  # fits with one budget ask for the same few numbers, each of which takes as long as a small fit
 def _exact_delta(epsilon: float, sigma: float, sensitivity: float) -> Any:
     """delta(epsilon) to far more digits than doubles have."""
     from mpmath import exp, mpf, ncdf, workprec
