@@ -4,8 +4,9 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from multiprocessing import get_context
 from pathlib import Path
 from threading import Thread
 
@@ -32,6 +33,8 @@ from lpbench.selectors import Selector
 
 #: Artefacts written at once at most: a large figure takes gigabytes.
 _WRITERS = 4
+#: Jobs whose runs are logged while the report is written.
+_MANY = 8
 
 #: Said where :func:`nothing_to_run` holds.
 NOTHING = "nothing can be run without these data"
@@ -60,6 +63,7 @@ def run_jobs(jobs: Sequence[Job], results_dir: Path, runner: Runner | None = Non
     runner, store = runner or Runner(), Store(results_dir / "store")
     plan = sum((job.plan for job in jobs), Plan(()))
     begin(jobs, store)
+    tracked &= len(jobs) < _MANY  # else a process of its own logs, and imports
     if tracked and runner.backend != "serial" and not all(store.has(block.key) for block in plan.blocks):
         Thread(target=_import_tracking).start()
     with Progress() as bar:
@@ -120,6 +124,32 @@ def track(jobs: Sequence[Job] | None, results_dir: Path, tracking: Tracking) -> 
         later = f"lpbench report --results {results_dir} {where}"
         print(f"warning: not logged to MLflow: {error}. No result is lost; `{later}` makes it up", file=sys.stderr)
         return 0
+
+
+@contextmanager
+def tracking_meanwhile(jobs: Sequence[Job], results_dir: Path, tracking: Tracking) -> Iterator[None]:
+    """:func:`track` beside what is done in between, such as writing the report, or after it where there is little.
+
+    A process of its own logs what many jobs wrote: it starts as fast as a few hundred runs are logged.
+    """
+    if tracking.backend != "mlflow" or len(jobs) < _MANY:
+        yield
+        track(jobs, results_dir, tracking)
+        return
+    process = get_context("spawn").Process(target=_track_until_stopped, args=(jobs, results_dir, tracking))
+    process.start()
+    try:
+        yield
+    finally:
+        if process.is_alive():
+            print("logging runs to MLflow ...", file=sys.stderr, flush=True)
+        process.join()
+
+
+def _track_until_stopped(jobs: Sequence[Job], results_dir: Path, tracking: Tracking) -> None:
+    os.environ["TERM"] = "dumb"  # a bar would stand in the lines of the parent process
+    with suppress(KeyboardInterrupt):  # which the parent process reports
+        track(jobs, results_dir, tracking)
 
 
 def _stored(plan: Plan, store: Store) -> str:

@@ -69,7 +69,7 @@ def command(
         print(f"planning {options.counted(len(chosen))} ...", file=sys.stderr, flush=True)
     from lpbench.experiments.job import job_of, placed
     from lpbench.experiments.plan import Plan
-    from lpbench.pipeline import NOTHING, nothing_to_run, print_gaps, run_jobs, track
+    from lpbench.pipeline import NOTHING, nothing_to_run, print_gaps, run_jobs, tracking_meanwhile
     from lpbench.reporting.publish import publish
 
     runner = Runner(backend, workers, address, order)
@@ -91,10 +91,10 @@ def command(
     logged = Tracking("mlflow" if tracking_uri else tracking, tracking_uri)
     result = run_jobs(jobs, results, runner, tracked=logged.backend == "mlflow")
     print("judging claims, writing the report and its pages ...", file=sys.stderr, flush=True)
-    reports = publish(results, chosen, within, judged=not quick, overwrite=overwrite)
-    _print_result(result, time.perf_counter() - start, chosen, results / within, quick)
-    print_reports(reports)
-    track(jobs, results, logged)
+    with tracking_meanwhile(jobs, results, logged):
+        reports = publish(results, chosen, within, judged=not quick, overwrite=overwrite)
+        _print_result(result, time.perf_counter() - start, chosen, results / within, quick)
+        print_reports(reports)
     return result.exit_code
 
 
