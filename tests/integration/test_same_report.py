@@ -1,10 +1,13 @@
 """Two full runs give the same report, but for the files that hold seconds and facts of the machine."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from joblib.externals.loky import get_reusable_executor
 
+from lpbench import pipeline
 from lpbench.cli.main import main
 from lpbench.experiments.timing import MEASURED, is_measured
 from tests.experiments.helpers import own_experiments
@@ -18,14 +21,19 @@ CONTENT = [
 
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory):
-    """The files of two runs: in this process in the plan's order, and in two workers shuffled and after each other."""
-    with own_experiments(tmp_path_factory.mktemp("own"), *CONTENT) as home:
+    """The files of two runs: in this process in the plan's order, and in two workers shuffled and after each other.
+
+    The second is logged to MLflow by a process of its own.
+    """
+    with own_experiments(tmp_path_factory.mktemp("own"), *CONTENT) as home, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pipeline, "_MANY", len(CONTENT))
         get_reusable_executor().shutdown()  # workers of other tests do not know this environment
-        for options in (["--backend", "serial", "--order", "plan"], ["--workers", "2", "--order", "shuffle"]):
-            results = home / options[1]
-            assert (
-                main(["reproduce", "own/*", "--quick", "--results", str(results), "--tracking", "none", *options]) == 0
-            )
+        for words in ("--backend serial --order plan --tracking none", "--workers 2 --order shuffle --tracking mlflow"):
+            results = home / words.split()[1]
+            assert main(["reproduce", "own/*", "--quick", "--results", str(results), *words.split()]) == 0
+        with closing(sqlite3.connect(home / "2/mlflow.db")) as logged:
+            names = {name for (name,) in logged.execute("select name from runs")}
+        assert {"own/scored", "own/timed"} <= names
         yield files(home / "serial"), files(home / "2")
 
 
