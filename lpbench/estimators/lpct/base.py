@@ -71,7 +71,7 @@ class LPCTBase(LocalClassifier):
     def learn_grids(
         self, sealed: Sequence[tuple[Self, Sequence[Task], Grid]], budgets: Sequence[float]
     ) -> list[list[SweepResult]]:
-        """Sweep in one pass over the settings; falls back to fits for metrics other than accuracy."""
+        """Sweep in one pass over the settings, where fits need not do it."""
         results, sweeps = [], []
         for model, tasks, grid in sealed:
             points = expand_grid(grid)
@@ -79,7 +79,7 @@ class LPCTBase(LocalClassifier):
             results.append([SweepResult(own) for own in values])
             for members, build in model._sweeps(points, budgets):
                 for own, task in zip(values, tasks, strict=True):
-                    if build is None or task.metric != "accuracy":
+                    if build is None:
                         own[:, members] = model.refitted(task, budgets, [points[g] for g in members]).values
                     else:
                         sweeps.append((own, members, build(task)))

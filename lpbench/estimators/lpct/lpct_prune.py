@@ -143,13 +143,15 @@ class _Sweep:
         self.tables = Tables(self.model, task.users.public, task.streams, deepest, smallest)
 
     def scores(self) -> np.ndarray:
-        """Accuracies of all estimators, shape (n_budgets, n_points)."""
+        """Scores of all estimators, shape (n_budgets, n_points)."""
         rows = self.tables.rows = ScoredRows(self.model, self.task)
         pruning = Pruning(self.tables, self.task.users, self.task.simulate)
 
-        def accuracy(model: LPCTPrune) -> float:
+        def score(model: LPCTPrune) -> Any:
             answer = pruning.answer(model)
-            right = hits_of(decide(answer.eta[None]), answer.table.hits[:, answer.leaves]).sum()
-            return (right + rows.outside_hits) / rows.n
+            decision = decide(answer.eta[None])
+            if not rows.are_counted:
+                return rows.scores(answer.table.tree, answer.leaves, decision)
+            return (hits_of(decision, answer.table.hits[:, answer.leaves]).sum() + rows.outside_hits) / rows.n
 
-        return np.array([[accuracy(model) for model in row] for row in self.settings])
+        return np.array([[score(model) for model in row] for row in self.settings])

@@ -106,6 +106,15 @@ class PublicTree:
         """Return the leaves of the tree cut off at ``depth`` and ``min_samples_leaf``, in increasing order."""
         return np.flatnonzero(self.is_leaf([depth], [min_samples_leaf])[0])
 
+    def place_among(self, leaves: np.ndarray) -> np.ndarray:
+        """Position of the leaf that holds each node, or -1, among the leaves of the tree cut off somewhere."""
+        place = np.full(self.tree.n_nodes, -1)
+        place[leaves] = np.arange(leaves.size)
+        for inner in self._levels:
+            for child in (self.tree.left[inner], self.tree.left[inner] + 1):
+                place[child] = np.maximum(place[child], place[inner])
+        return place
+
     def sum_upwards(self, values: np.ndarray) -> np.ndarray:
         """Add to every node the values of its descendants, in place; ``values`` has shape (..., n_nodes)."""
         for inner in reversed(self._levels):

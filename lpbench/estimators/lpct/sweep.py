@@ -43,11 +43,18 @@ class Sweep:
         self.tables = Tables(model, task.users.public, model._streams(), deepest, smallest)
 
     def scores(self) -> np.ndarray:
-        """Accuracies of shape (n_budgets, n_points)."""
+        """Scores of shape (n_budgets, n_points)."""
         rows = self.tables.rows = ScoredRows(self.model, self.task)
         family, public, hits = self._family()
-        correct = family.total(hits_of(self._decisions(family, public), hits)) + rows.outside_hits
-        return correct[np.arange(len(self.budgets))[:, None], self.weight_index, self.tree_index] / rows.n
+        decisions = self._decisions(family, public)
+        if rows.are_counted:
+            scores = (family.total(hits_of(decisions, hits)) + rows.outside_hits) / rows.n
+        else:
+            trees = [table.tree for table, settings in self.tables.of_all(self.trees) for _ in settings]
+            nodes = np.concatenate([nodes for _, nodes in family.leaves])
+            each = zip(trees, family.partitions, strict=True)
+            scores = np.stack([rows.scores(tree, nodes[own], decisions[..., own]) for tree, (_, own) in each], axis=-1)
+        return scores[np.arange(len(self.budgets))[:, None], self.weight_index, self.tree_index]
 
     def _family(self) -> tuple[VoteFamily, np.ndarray, np.ndarray]:
         """Grow the partitions, where that was not done before; their leaves with public votes and test rows."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -39,22 +39,30 @@ def n_rows(public: PublicSample | None) -> int:
 
 
 class ScoredRows:
-    """Test rows as counts, which is all that accuracy needs.
+    """Test rows; where accuracy is asked for as counts, which is all that it needs.
 
     The test rows of each class in a leaf are counted once; a leaf that predicts class k gets that many right.
     """
 
     def __init__(self, model: Any, task: Task) -> None:
         self._X, self._counts = model._to_unit_cube(task.X_test), task.counts
-        self._outside = model._outside(self._X)
-        self.n = len(self._X)
+        self._outside, self._classes, self._score = model._outside(self._X), model.classes_, task.score
+        self.n, self.are_counted = len(self._X), task.metric == "accuracy"
+        self._nodes: Callable[[PublicTree], np.ndarray] = cache(lambda tree: tree.tree.apply(self._X))
         #: Rows outside the unit cube that are right because class 0 is predicted there.
         self.outside_hits = int(self._counts(np.where(self._outside, 0, -1), 1)[0, 0]) if self._outside.any() else 0
 
     def hits(self, tree: PublicTree) -> np.ndarray:
         """Test rows of each class inside each node: ndarray of shape (n_classes, n_nodes)."""
-        nodes = np.where(self._outside, -1, tree.tree.apply(self._X))
+        if not self.are_counted:
+            return np.zeros((self._classes.size, tree.tree.n_nodes))
+        nodes = np.where(self._outside, -1, self._nodes(tree))
         return tree.sum_upwards(self._counts(nodes, tree.tree.n_nodes).astype(np.float64))
+
+    def scores(self, tree: PublicTree, leaves: np.ndarray, decision: np.ndarray) -> np.ndarray:
+        """Score the classes (..., n_leaves) that ``leaves`` of a tree predict, row by row; ndarray of shape (...)."""
+        place = tree.place_among(leaves)[self._nodes(tree)]
+        return self._score(self._classes[np.where(self._outside, 0, decision[..., place])])
 
 
 def hits_of(decision: np.ndarray, hits: np.ndarray) -> np.ndarray:
