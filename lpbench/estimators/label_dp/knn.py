@@ -12,10 +12,13 @@ from lpbench.estimators.base import check_epsilon
 from lpbench.estimators.label_dp.cubes import BoundedRegressor
 from lpbench.estimators.label_dp.rules import knn_noise, knn_size, truncation
 from lpbench.estimators.private_labels import LABEL, LabelQuestion
+from lpbench.estimators.shared import Shared
 from lpbench.privacy import Users
 
 #: Features from which no tree of the rows saves time.
 _MANY = 16
+#: Order of the last rows on the line, which the budgets of a sweep have in common.
+_ORDER = Shared(1)
 
 
 @dataclass(eq=False, repr=False)
@@ -62,7 +65,7 @@ class KNNMean(BoundedRegressor):
 
     def _index(self, X: np.ndarray, reports: np.ndarray) -> None:
         if X.shape[1] == 1:
-            order = np.argsort(X[:, 0])
+            order = _ORDER((X,), lambda: np.argsort(X[:, 0]))
             self._places, self.reports_ = X[order, 0], reports[order]
         else:
             # Distances by a product of matrices would decide by rounding errors among neighbours at one distance; those
