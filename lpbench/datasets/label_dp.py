@@ -24,7 +24,7 @@ SCALES = 16
 #: The tail index of the heavy-tailed noise exceeds the moment that it must have by this much.
 TAIL_MARGIN = 0.25
 #: Points worked on at once: the temporaries stay in the processor's cache.
-_CHUNK = 1 << 13
+_CHUNK = 1 << 14
 
 
 def rough_wave(X: np.ndarray, phases: np.ndarray, beta: float) -> np.ndarray:
@@ -38,14 +38,13 @@ def rough_wave(X: np.ndarray, phases: np.ndarray, beta: float) -> np.ndarray:
     for start in range(0, len(X), _CHUNK):
         part = wave[start : start + _CHUNK]
         t, whole = np.empty((2, part.size))
-        for x, row in zip(X[start : start + _CHUNK].T, phases, strict=True):
-            for j, (amplitude, phase) in enumerate(zip(amplitudes, row, strict=True)):
+        for x, row in zip(X[start : start + _CHUNK].T.copy(), phases, strict=True):
+            for j, (amplitude, phase) in enumerate(zip(4.0 * amplitudes, row, strict=True)):
                 np.multiply(x, 2.0**j, out=t)
                 t += phase
                 t -= np.floor(t, out=whole)
-                # tri has period 1 and goes from 1 at whole numbers to -1 half-way between them.
-                np.abs(np.subtract(t, 0.5, out=t), out=t)
-                np.subtract(np.multiply(t, 4.0, out=t), 1.0, out=t)
+                # tri / 4 has period 1 and goes from 1/4 at whole numbers to -1/4 half-way between them.
+                np.subtract(np.abs(np.subtract(t, 0.5, out=t), out=t), 0.25, out=t)
                 part += np.multiply(t, amplitude, out=t)
     return wave / (amplitudes.sum() * X.shape[1])
 
