@@ -64,7 +64,7 @@ def test_an_experiment_is_refused_before_it_runs(lpbench, command, old, new, sai
 @pytest.mark.parametrize("paper", [pytest.param("paper: own\n", marks=pytest.mark.slow), ""])
 def test_the_paper_is_the_folder(lpbench, paper):
     write("experiments/own", "t", EXPERIMENT.replace("paper: own\n", paper))
-    for command in ("plan own/t", "reproduce own/t --tracking none"):
+    for command in ("plan own/t", "reproduce own/t --tracking none --backend serial"):
         code, out, error = lpbench(command)
         assert code == 0 and "not as registered" not in out, out + error
     assert Path("results/own/index.html").is_file()

@@ -187,15 +187,15 @@ def test_the_isolation_holds_what_it_says(tmp_path, isolated, monkeypatch):
         ("open({outside!r})", r"exit code 1: FileNotFoundError: .*outside"),
         ("print('x' * 300_000_000)", r"printed more than 16 MiB"),
         ("import os\nwhile True: os.fork()", r"(exit code 1: .*temporarily unavailable|over the limit)"),
-        ("import time; time.sleep(60)", r"over the limit of 4 s"),
-        ("import os, time; os.close(1); os.close(2); time.sleep(60)", r"over the limit of 4 s"),
+        ("import time; time.sleep(60)", r"over the limit of 2 s"),
+        ("import os, time; os.close(1); os.close(2); time.sleep(60)", r"over the limit of 2 s"),
     ],
     ids=["socket", "file", "output", "processes", "sleep", "silent sleep"],
 )
 def test_hostile_code_is_ended_with_one_sentence(tmp_path, isolated, code, sentence):
     outside = tmp_path / "outside"
     outside.write_text("x")
-    ended, said = isolated(code.replace("{outside!r}", repr(str(outside))), 4.0 if "limit" in sentence else 60.0)
+    ended, said = isolated(code.replace("{outside!r}", repr(str(outside))), 2.0 if "limit" in sentence else 60.0)
     assert re.fullmatch(sentence + ".*", ended) and "\n" not in ended and len(said) <= 4000
 
 
@@ -257,16 +257,17 @@ def test_who_takes_off_the_noise_of_the_published_seed_is_refuted_by_a_secret_on
         "return self._finish(self.means_[self._slice(X)])", "return self._finish(self.near_.predict(X))", 1
     )
     experiment = replace(catalogue.experiment("extensions/embedded_regression"), replications=6)
+    path.write_text(cheating)
+    path.with_name("own_honest.py").write_text(honest)
     wrong = []
-    for source in (honest, cheating):
-        path.write_text(source)
-        with Places() as places:
-            model = places.describe("own_cheat.OwnCheat", {})
+    with Places() as places:
+        for module in ("own_honest", "own_cheat"):
+            model = places.describe(f"{module}.OwnCheat", {})
             claimed, hidden = (
                 scores_apart(places, model, experiment, "diabetes_progression aligned", [1.0], 2025, secret)
                 for secret in (None, 7)
             )
-        wrong.append(list(worse_in_secret(claimed, hidden)))
+            wrong.append(list(worse_in_secret(claimed, hidden)))
     assert wrong[0] == [] and len(wrong[1]) == 1 and "secret" in wrong[1][0]
 
 

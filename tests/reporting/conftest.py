@@ -1,10 +1,12 @@
 """A small report as a run leaves it: a figure, a part of a table, an experiment that was not run, an audit."""
 
+import os
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from lpbench.files import locked
 from lpbench.reporting.artefact import write_artefact
 from lpbench.reporting.pages.audit import write_audit
 from lpbench.reporting.pages.site import write_pages
@@ -33,8 +35,18 @@ AUDIT = {
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory) -> Path:
-    """Write a run's folder and its report; return the folder of the report. Both are for reading."""
-    results = tmp_path_factory.mktemp("run")
+    """The folder of a run's report, below that of the run: made once for all workers, and for reading."""
+    own = tmp_path_factory.getbasetemp()
+    shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+    with locked(shared / ".site.lock"):
+        if not (shared / "site").is_dir():
+            write_site(own / "run")
+            (own / "run").rename(shared / "site")
+    return shared / "site" / "reproduced"
+
+
+def write_site(results: Path) -> None:
+    """Write a run's folder and its report in it."""
     folder = results / "reproduced"
     figure, table = experiment("histoftree/figure2c"), experiment("histoftree/table1")
     put(results, figure, scores_of(figure, lambda k: 1.1 + 0.02 * abs(k["x"] - 4), replications=3))
@@ -62,4 +74,3 @@ def site(tmp_path_factory) -> Path:
     write_claims(results, results)
     write_report(*study)
     write_pages(*study, CARDS, study="Two papers")
-    return folder

@@ -156,7 +156,8 @@ def test_a_sentence_about_held_out_sets_follows_the_leaderboard_and_names_the_fe
 
 def test_a_card_is_about_one_experiment_whose_held_out_sets_it_names():
     table, cards = standings.read_standings(COMMITTED), catalogue.methods()
-    entries = [ReportEntry(e, COMMITTED) for e in catalogue.experiments().values()]
+    ranked = {name for paper in papers() for name in paper.leaderboard}
+    entries = [ReportEntry(e, COMMITTED) for e in catalogue.experiments(ranked).values()]
     found = findings([], board_of(table, cards), entries)
     assert {one.command.rpartition(" ")[2] for one in found} == {"comparison/regression", "comparison/classification"}
     for one in found:
