@@ -22,9 +22,10 @@ settings.load_profile("lpbench")
 #: Files that take longest, the longest first.
 LONGEST = (
     "test_sklearn_contract test_methods test_sentences test_runs test_residual_gp test_reports test_cells "
-    "test_browser test_overrides test_intervals test_schemas test_psgd test_leaderboard test_calibrated_score "
-    "test_client_by_client test_need test_public_sample test_broken_promises test_mirror test_claim_files test_levels "
-    "test_export test_docs test_submissions test_keeper test_run test_contributing"
+    "test_browser test_overrides test_same_report test_tracking test_report test_intervals test_schemas "
+    "test_psgd test_leaderboard test_calibrated_score test_client_by_client test_need test_public_sample "
+    "test_broken_promises test_mirror test_claim_files test_levels test_export test_docs test_submissions "
+    "test_keeper test_run test_contributing"
 ).split()
 
 #: Folders of the checkout's results that are committed.
