@@ -79,13 +79,13 @@ def answer_family(records: Records, family: CellFamily, answers: Answers) -> lis
             found.append(bits.estimate(asked, family.query_leaves))
             continue
         codes, leaf = own.truth, truth
-        if budgets[0] > 0:
+        if budgets[0] > 0 and (grid.size > 1 or leaves.most > 1):
             sizes, each = cells.sizes[0], np.array(budgets)[:, None]
             limits = partial(truthful_words, sizes, each)
-            told = keep < cells.read(records.remembered(("truthful", *budgets, sizes.tobytes()), limits)).reshape(
-                times, -1
-            )
-            codes, leaf = np.where(told, codes, own.blind), np.where(told.ravel(), leaf, blind)
+            limit = cells.read(records.remembered(("truthful", *budgets, sizes.tobytes()), limits))
+            told = keep < limit.reshape(times, -1)
+            codes = np.where(told, codes, own.blind)
+            leaf = truth if blind is truth else np.where(told.ravel(), truth, blind)
         codes = np.broadcast_to(codes, (times, len(records))).ravel()
         sums = CategorySums(codes, leaf, own.index.size, cells, labels, budgets)
         found.append(sums.estimate(asked, family.query_leaves))

@@ -156,6 +156,11 @@ class UserLeaves:
         return (self._view, self._leaf) if self.views.member is None else self.spread(self.views.number)
 
     @property
+    def n_trees(self) -> int:
+        """Trees that the users meet."""
+        return len(self._of_trees)
+
+    @property
     def users(self) -> np.ndarray:
         """Users of the compatible pairs (user, leaf), ordered by user."""
         return self._pairs[0]
@@ -193,10 +198,15 @@ class UserCells:
         sizes = grid.sizes[:, None] * np.arange(1, most + 1)
         return sizes.ravel(), grid.hidden * most + self.leaves.choices - 1
 
+    @cached_property
+    def _place(self) -> np.ndarray:
+        """Place of each user's number of cells in tables, of which each is that of as many users, one a tree."""
+        (sizes, place), times = self.sizes, self.leaves.n_trees
+        return (place.reshape(times, -1) + sizes.size * np.arange(times)[:, None]).ravel()
+
     def read(self, tables: np.ndarray) -> np.ndarray:
-        """Read numbers that depend on a user's number of cells; each of several tables is that of as many users."""
-        place = self.sizes[1].reshape(len(tables), -1) + tables.shape[1] * np.arange(len(tables))[:, None]
-        return tables.take(place.ravel())
+        """Read numbers that depend on a user's number of cells, from a table for each tree."""
+        return tables.take(self._place)
 
     @cached_property
     def choices(self) -> np.ndarray:
