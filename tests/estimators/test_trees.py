@@ -189,12 +189,12 @@ def test_ct_q_meets_the_authors_log(dataset, logged, tolerance):
 
 
 @pytest.mark.parametrize("kind", [ParDT, KRR])
-def test_a_fit_is_read_at_another_depth_as_if_it_had_been_fitted_there(kind):
-    first = fit(kind, max_depth=4, min_samples_leaf=10)
-    for depth in (1, 8):
+def test_a_fit_is_read_at_a_smaller_depth_as_if_it_had_been_fitted_there(kind):
+    first = fit(kind, max_depth=8, min_samples_leaf=10)
+    for depth in (1, 4):
         expected = fit(kind, max_depth=depth, min_samples_leaf=10).predict(TEST)
         np.testing.assert_array_equal(first.resized({"max_depth": depth}).predict(TEST), expected)
-    assert first.max_depth == 4
+    assert first.max_depth == 8
     for other in ({"max_depth": 9}, {"min_samples_leaf": 5}, {"epsilon": 2.0}):
         assert first.resized(other) is None
     with pytest.raises(ValueError, match="max_depth"):

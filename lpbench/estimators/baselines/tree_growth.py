@@ -72,8 +72,8 @@ class CutTree:
     depth: float
 
     def cut(self, setting: Mapping) -> CutTree:
-        """The grown tree read for another setting of its ``grown_size``."""
-        return CutTree(self.grown, _depth(setting))
+        """The grown tree read at a smaller depth, for another setting of its ``grown_size``."""
+        return CutTree(self.grown, tree_depth(setting))
 
     def values(self, inputs: np.ndarray) -> np.ndarray:
         """Mean labels (m, 1) or class shares (m, n_classes) for float32 inputs of shape (m, d)."""
@@ -93,23 +93,32 @@ def cut_trees(
 
     It is read at every ``max_depth`` (see :class:`CutTree`).
     """
-    limits = [grown_size(setting) for setting in settings]
-    distinct = list(dict.fromkeys(limits))
+    limits, read = [grown_size(setting) for setting in settings], dict[tuple[float, float], float]()
+    for limit, setting in zip(limits, settings, strict=True):
+        read[limit] = max(tree_depth(setting), read.get(limit, 0))
     presorted = samples[0][0].size < _MANY and not any(np.isnan(inputs).any() for inputs, _ in samples)
-    trees = iter((grow_presorted if presorted else _one_by_one)(samples, distinct, seed))
-    forests = [{limit: GrownTree(next(trees)) for limit in distinct} for _ in samples]
+    # presorted trees are the same to whatever depth they are grown: no deeper than they are read
+    reached = [(depth, least) for (_, least), depth in read.items()] if presorted else list(read)
+    trees = iter((grow_presorted if presorted else _one_by_one)(samples, reached, seed))
+    forests = [{limit: GrownTree(next(trees)) for limit in read} for _ in samples]
     sized = list(zip(limits, settings, strict=True))
-    return [[CutTree(grown[limit], _depth(setting)) for limit, setting in sized] for grown in forests]
+    return [[CutTree(grown[limit], tree_depth(setting)) for limit, setting in sized] for grown in forests]
 
 
 def grown_size(setting: Mapping) -> tuple[float, float]:
     """Depth to which the tree of a setting is grown before it is cut, and fewest rows of its leaves."""
-    for name in TREE_PARAMETERS:
-        _check_size(name, setting[name])
-    return max(GROWN_DEPTH, _depth(setting)), setting["min_samples_leaf"]
+    least = setting["min_samples_leaf"]
+    if isinstance(least, float):
+        hint = "a share of the sample, or a whole number of rows"
+        check_number("min_samples_leaf", least, above=0, below=1, hint=hint)
+    else:
+        check_whole("min_samples_leaf", least, least=1)
+    return max(GROWN_DEPTH, tree_depth(setting)), least
 
 
-def _depth(setting: Mapping) -> float:
+def tree_depth(setting: Mapping) -> float:
+    """Depth at which the tree of a setting is read."""
+    check_whole("max_depth", setting["max_depth"], least=1, none="no limit")
     return math.inf if setting["max_depth"] is None else setting["max_depth"]
 
 
@@ -150,11 +159,3 @@ def cut_class_trees(inputs: np.ndarray, codes: np.ndarray, depths: Sequence[int 
             grown[limit] = GrownTree(fitted.tree_, fitted.classes_)
         cut.append(CutTree(grown[limit], math.inf if depth is None else depth))
     return cut
-
-
-def _check_size(name: str, value: Any) -> None:
-    """Both sizes are whole numbers; ``max_depth`` may be None, ``min_samples_leaf`` a share of the sample."""
-    if name == "min_samples_leaf" and isinstance(value, float):
-        check_number(name, value, above=0, below=1, hint="a share of the sample, or a whole number of rows")
-    else:
-        check_whole(name, value, least=1, none="no limit" if name == "max_depth" else None)

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from lpbench.estimators.base import LocalRegressor, Task, grouped
-from lpbench.estimators.baselines.tree_growth import TREE_PARAMETERS, cut_trees, grown_size, values_of_all
+from lpbench.estimators.baselines.tree_growth import TREE_PARAMETERS, cut_trees, grown_size, tree_depth, values_of_all
 from lpbench.estimators.private_labels import LABEL, LabelQuestion
 from lpbench.privacy import Users
 
@@ -38,9 +38,10 @@ class TreeRegressor(LocalRegressor):
         return {name: point.get(name, getattr(self, name)) for name in TREE_PARAMETERS}
 
     def resized(self, point: Mapping[str, Any]) -> Self | None:
-        """This fit with other parameters where they read the tree that was grown at another depth; else None."""
+        """This fit with other parameters where they read the same tree at a smaller depth; else None."""
         changed, size = [n for n, value in point.items() if value != getattr(self, n)], self._size(point)
-        if not set(changed) <= {"max_depth"} or grown_size(size) != grown_size(self._size({})):
+        grown_alike = grown_size(size) == grown_size(self._size({})) and tree_depth(size) <= self.tree_.depth
+        if not set(changed) <= {"max_depth"} or not grown_alike:
             return None
         model = copy(self).set_params(**point)
         model.tree_ = self.tree_.cut(size)

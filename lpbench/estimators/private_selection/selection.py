@@ -15,6 +15,7 @@ import numpy as np
 from lpbench.checks import check_number
 from lpbench.errors import ConfigurationError, DataError, PrivacyError
 from lpbench.estimators.base import LocalClassifier, LocalEstimator, LocalRegressor, check_epsilon
+from lpbench.estimators.baselines.tree_growth import tree_depth
 from lpbench.estimators.baselines.trees import TreeRegressor
 from lpbench.estimators.private_selection.candidates import Candidates, candidates_of
 from lpbench.estimators.privatised_labels.numbers import NUMBER, NumberQuestion
@@ -95,11 +96,14 @@ def fit_candidates(
 
     fitted: list[Any] = [None] * len(candidates.points)
     for number, (members, some) in enumerate(zip(candidates.groups(), division.training, strict=True)):
-        group = users.take(some)
-        for k in members:
-            point, before = candidates.points[k], [fitted[j] for j in members[: members.index(k)]]
-            alike = (model.resized(point) for model in before if isinstance(model, TreeRegressor))
+        group, model, order = users.take(some), candidates.build(), members
+        if isinstance(model, TreeRegressor):  # a tree is read at smaller depths than its own
+            order = sorted(members, key=lambda k: -tree_depth(model.get_params() | candidates.points[k]))
+        for k in order:
+            point, before = candidates.points[k], (fitted[j] for j in members)
+            alike = (other.resized(point) for other in before if isinstance(other, TreeRegressor))
             fitted[k] = next(filter(None, alike), None) or learned(point, group, number)
+        for k in members:
             if fitted[k].guarantee_.epsilon > fitted[members[0]].guarantee_.epsilon:
                 raise PrivacyError(
                     f"candidate {k} asks another question than candidate {members[0]}, whose users it shares; leave "
