@@ -168,6 +168,7 @@ def _n_protected(n_protected: int | None, d: int) -> int:
 
 def _first_users(n: int, generator: np.random.Generator, share: np.ndarray) -> np.ndarray:
     """Protect feature l of the first floor(n * share_l) users in a random order."""
-    position = np.argsort(np.argsort(generator.random(n), kind="stable"), kind="stable") + 1
+    position = np.empty(n, dtype=np.intp)
+    position[np.argsort(generator.random(n), kind="stable")] = np.arange(1, n + 1)
     # The tolerance keeps i <= n / 10^k exact where n * 10^-k is rounded just below a whole number.
     return position[:, None] <= n * share[None, :] * (1 + 1e-12)
