@@ -158,16 +158,17 @@ def _render(artefacts: Sequence[Artefact], target: Path, drawn: Sequence[str]) -
     """
     from lpbench.reporting.report import write_claims
 
-    known, judged = catalogue.export_cache(), {p.name for p in papers() if p.claims}
+    judged = {p.name for p in papers() if p.claims}
     scored = {a.name: a for a in artefacts if a.experiment.kind != "drawing"}
     read = {name for p in papers() for name in p.rests_on}
     waited = {name for name in scored if name.partition("/")[0] in judged or name in read}
     # claims are decided while the rest is drawn, of which the longest comes first
     order = sorted(scored, key=lambda name: (name not in waited, -len(scored[name].experiment.methods)))
     code = _code(scored)
-    todo = {name: (scored[name].results, name, known, name not in drawn, code) for name in order}
     changed = [name for name in order if name not in drawn and not _is_drawn(scored[name], code)]
     workers = min(os.cpu_count() or 1, len(changed) // 8)  # they take as long to start as eight experiments to draw
+    known = catalogue.export_cache() if workers > 1 else {}
+    todo = {name: (scored[name].results, name, known, name not in drawn, code) for name in order}
     with engine("loky" if workers > 1 else "serial", workers) as mapping:
         for name, summary, bits in mapping(_render_one, list(todo.values())):
             folder, *_ = todo.pop(name)
