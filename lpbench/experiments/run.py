@@ -119,10 +119,7 @@ def _weight(block: Block) -> float:
 def _ordered(blocks: list[Block], order: str) -> list[Block]:
     if order == "longest_first":
         # blocks of one scenario in a row: what one has drawn is there for the next
-        scenarios: dict[tuple[str, str], list[Block]] = {}
-        for block in sorted(blocks, key=lambda b: -b.numbers):
-            scenarios.setdefault((block.dataset, canonical_json(block.dataset_params)), []).append(block)
-        return [block for same in scenarios.values() for block in same]
+        return sorted(blocks, key=lambda b: (-b.numbers, b.dataset, canonical_json(b.dataset_params)))
     if order == "shuffle":
         return random.Random(0).sample(blocks, len(blocks))
     return blocks
