@@ -156,11 +156,6 @@ class UserLeaves:
         return (self._view, self._leaf) if self.views.member is None else self.spread(self.views.number)
 
     @property
-    def n_trees(self) -> int:
-        """Trees that the users meet."""
-        return len(self._of_trees)
-
-    @property
     def users(self) -> np.ndarray:
         """Users of the compatible pairs (user, leaf), ordered by user."""
         return self._pairs[0]
@@ -201,7 +196,7 @@ class UserCells:
     @cached_property
     def _place(self) -> np.ndarray:
         """Place of each user's number of cells in tables, of which each is that of as many users, one a tree."""
-        (sizes, place), times = self.sizes, self.leaves.n_trees
+        (sizes, place), times = self.sizes, len(self.leaves._of_trees)
         return (place.reshape(times, -1) + sizes.size * np.arange(times)[:, None]).ravel()
 
     def read(self, tables: np.ndarray) -> np.ndarray:
