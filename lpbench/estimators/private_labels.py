@@ -49,6 +49,12 @@ class LabelQuestion:
         return self.split * Laplace.for_budget(self.epsilon, sensitivity=hi - lo).scale * LONGER
 
     @property
+    def sensitivity(self) -> float:
+        """Width of the range; without a limit to the budget it may be infinite, and of a public label it is empty."""
+        width = self.y_range[1] - self.y_range[0]
+        return width if 0 < width < math.inf else 1.0
+
+    @property
     def on_grid(self) -> DiscreteLaplace | None:
         """The randomizer of discrete noise; None: continuous noise, or a label that is public."""
         lo, hi = self.y_range
@@ -67,9 +73,7 @@ class LabelDevice(Device[LabelQuestion]):
 
     def mechanism(self, question: LabelQuestion) -> Laplace | DiscreteLaplace:
         """Laplace noise on the clipped label, at the budget of the user who divides it most often."""
-        width = question.y_range[1] - question.y_range[0]
-        # without a limit to the budget the range may be infinite, and of a public label it is empty
-        return question.on_grid or Laplace(float(np.max(question.scale)), width if 0 < width < math.inf else 1.0)
+        return question.on_grid or Laplace(float(np.max(question.scale)), question.sensitivity)
 
     def inputs(self, records: Records, question: LabelQuestion) -> np.ndarray:
         """The clipped labels, about the centre."""
@@ -80,8 +84,7 @@ class LabelDevice(Device[LabelQuestion]):
         labels = self.inputs(records, question)
         if question.on_grid is not None:
             return question.on_grid.randomize(labels, draws)
-        lo, hi = question.y_range
-        return rounded_sum(labels, question.scale, hi - lo, LAPLACE, draws)
+        return rounded_sum(labels, question.scale, question.sensitivity, LAPLACE, draws)
 
     def fields(self, question: LabelQuestion) -> tuple[Field, ...]:
         """One real number, or a point of the grid."""
