@@ -34,7 +34,6 @@ class SampleGroups:
     def __init__(self, member: np.ndarray | None, first: np.ndarray | None, size: int):
         self.member, self._first, self.size = member, first, size
         self._repeated: dict[int, SampleGroups] = {1: self}
-        self._summed: tuple[np.ndarray, np.ndarray] | None = None
 
     @classmethod
     def singletons(cls, n: int) -> SampleGroups:
@@ -101,12 +100,8 @@ class SampleGroups:
         return values if self.member is None else values[self.member]
 
     def sums(self, values: np.ndarray) -> np.ndarray:
-        """Add the samples' numbers up, group by group: (n,) to (size,). The last ones, not to be changed, are kept."""
-        if self.member is None:
-            return values
-        if self._summed is None or self._summed[0] is not values:
-            self._summed = values, np.bincount(self.member, weights=values, minlength=self.size)
-        return self._summed[1]
+        """Add the samples' numbers up, group by group: (n,) to (size,)."""
+        return values if self.member is None else np.bincount(self.member, weights=values, minlength=self.size)
 
     @cached_property
     def counts(self) -> np.ndarray:

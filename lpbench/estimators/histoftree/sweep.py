@@ -162,9 +162,5 @@ def _group(items: Sequence[V], key: Callable[[V], K]) -> list[tuple[K, list[V]]]
     """Group jobs by a key, in order of appearance."""
     groups: dict[K, list[V]] = {}
     for item in items:
-        of = key(item)
-        if of in groups:
-            groups[of].append(item)
-        else:
-            groups[of] = [item]
+        groups.setdefault(key(item), []).append(item)
     return list(groups.items())
