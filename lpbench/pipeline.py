@@ -120,10 +120,14 @@ def track(jobs: Sequence[Job] | None, results_dir: Path, tracking: Tracking) -> 
         artefacts = [Artefact(results_dir / job.folder, job.name) for job in jobs]
         return _track([a for a in artefacts if a.was_computed], results_dir, tracking.uri)
     except TrackingError as error:
-        where = f"--tracking-uri {tracking.uri}" if tracking.uri else "--tracking mlflow"
-        later = f"lpbench report --results {results_dir} {where}"
-        print(f"warning: not logged to MLflow: {error}. No result is lost; `{later}` makes it up", file=sys.stderr)
+        _warn(str(error), results_dir, tracking)
         return 0
+
+
+def _warn(error: str, results_dir: Path, tracking: Tracking) -> None:
+    where = f"--tracking-uri {tracking.uri}" if tracking.uri else "--tracking mlflow"
+    later = f"lpbench report --results {results_dir} {where}"
+    print(f"warning: not logged to MLflow: {error}. No result is lost; `{later}` makes it up", file=sys.stderr)
 
 
 @contextmanager
@@ -144,6 +148,8 @@ def tracking_meanwhile(jobs: Sequence[Job], results_dir: Path, tracking: Trackin
         if process.is_alive():
             print("logging runs to MLflow ...", file=sys.stderr, flush=True)
         process.join()
+        if process.exitcode:
+            _warn(f"the process that logs ended with {process.exitcode}", results_dir, tracking)
 
 
 def _track_until_stopped(jobs: Sequence[Job], results_dir: Path, tracking: Tracking) -> None:

@@ -56,7 +56,7 @@ def published_wins(name: str, constants: Constants) -> list[dict]:
     layout = paper.tables.get(name)
     if layout is None or layout.value == "seconds":
         return []
-    cells = published_cells(name)
+    cells = published_cells(name, paper)
     left_out = cells["method"].isin([*REFERENCES, *paper.uncounted]) | cells["dataset"].isin(paper.uncounted)
     cells = cells[~left_out].dropna(subset=["published"])
     beside = map(constants.get, zip(cells["dataset"], cells["epsilon"], strict=True))

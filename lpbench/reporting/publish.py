@@ -165,10 +165,10 @@ def _render(artefacts: Sequence[Artefact], target: Path, drawn: Sequence[str]) -
     # claims are decided while the rest is drawn, of which the longest comes first
     order = sorted(scored, key=lambda name: (name not in waited, -len(scored[name].experiment.methods)))
     code = _code(scored)
-    changed = [name for name in order if name not in drawn and not _is_drawn(scored[name], code)]
+    changed = {name for name in order if name not in drawn and not _is_drawn(scored[name], code)}
     workers = min(os.cpu_count() or 1, len(changed) // 8)  # they take as long to start as eight experiments to draw
     known = catalogue.export_cache() if workers > 1 else {}
-    todo = {name: (scored[name].results, name, known, name not in drawn, code) for name in order}
+    todo = {name: (scored[name].results, name, known, name not in drawn, code, name not in changed) for name in order}
     with engine("loky" if workers > 1 else "serial", workers) as mapping:
         for name, summary, bits in mapping(_render_one, list(todo.values())):
             folder, *_ = todo.pop(name)
@@ -211,12 +211,13 @@ def _is_drawn(artefact: Artefact, code: str) -> bool:
 
 @_QUICK_TEXTS
 def _render_one(
-    folder: Path, name: str, known: Mapping[Any, Any] | None = None, draw: bool = True, code: str = ""
-) -> tuple[str, Summary | None, Mapping[tuple[str, float], float]]:
+    folder: Path, name: str, known: Mapping[Any, Any] | None = None, draw: bool = True, code: str = "",
+    is_drawn: bool | None = None,
+) -> tuple[str, Summary | None, Mapping[tuple[str, float], float]]:  # fmt: skip
     catalogue.import_cache(known or {})
     artefact, place, summary = Results(folder).artefact(name), folder / name, None
     if draw and digest(folder, name):
-        if _is_drawn(artefact, code):
+        if _is_drawn(artefact, code) if is_drawn is None else is_drawn:
             summary = read_summary(place / _KEPT)
         if summary is None:
             # takes a second to import

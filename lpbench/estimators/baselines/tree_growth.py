@@ -26,7 +26,6 @@ _SPARSE = 0.1
 #: Entries of a sample from which scikit-learn grows its regression trees, in less memory; the law is the same.
 _MANY = 1 << 22
 
-
 #: Classification trees: budgets of private selection have them in common.
 _GROWN = Shared(4)
 
