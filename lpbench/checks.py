@@ -104,10 +104,7 @@ def check_range(name: str, value: Any) -> tuple[float, float]:
 
 
 def check_domain(domain: Any, n_features: int) -> tuple[Any, Any]:
-    """Return the lower and upper ends of the features' public range: two floats, or two arrays of shape (n_features,).
-
-    ``domain`` is (lo, hi), or one such pair for each feature.
-    """
+    """Ends of the features' public range (lo, hi), or of one for each feature: floats or arrays (n_features,)."""
     if np.ndim(domain) != 2:
         return check_range("domain", domain)
     if len(domain) != n_features:

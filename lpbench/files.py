@@ -33,11 +33,7 @@ _UNFINISHED: set[Path] = set()
 
 @contextmanager
 def atomic_write(path: Path, *, durable: bool = False) -> Iterator[BinaryIO]:
-    """Open a temporary file beside ``path``; rename it when the block ends well, remove it when it does not.
-
-    A ``durable`` write waits until the disk holds the bytes and the name, so that the file survives a power cut: for
-    results that took long, and for what must not be forgotten.
-    """
+    """A temporary file beside ``path``, renamed when the block ends well, if ``durable`` once the disk has it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     # Writers are threads, processes and machines that share a folder: the temporary name is unique among them all.
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")

@@ -231,10 +231,7 @@ def _contents(table: Any, y: Any) -> list[tuple[Any, Any]]:
 
 
 def numbers_of_fit(model: Any, seed: int, *data: Any) -> tuple[int, ...]:
-    """Number of a fit that begins among the different ones, in each of the open ledgers; empty if it is the first.
-
-    The same fit again gives the same answers, which tell nothing new; it is entered again.
-    """
+    """Number of a fit among the different ones in each open ledger; the same fit again is entered again."""
     if not _OPEN:
         return ()
     params = {name: _as_floats(v) for name, v in model.get_params(deep=False).items() if name != "random_state"}

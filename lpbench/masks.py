@@ -44,10 +44,7 @@ def as_mask(mask: Any, X: Any) -> np.ndarray:
 
 
 def as_groups(groups: Any, X: Any) -> np.ndarray:
-    """Return the number of the categorical feature of which each column is a level, -1 where of none, shape (d,).
-
-    ``groups`` lists the columns of each feature by names or numbers; a name is all columns of that name.
-    """
+    """Number of the categorical feature of which each column is a level, -1 of none, (d,), by names or numbers."""
     d, names = np.shape(X)[1], _names(X)
     found = np.full(d, -1)
     for number, columns in enumerate(groups):

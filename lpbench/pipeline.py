@@ -56,10 +56,7 @@ class Result:
 
 
 def run_jobs(jobs: Sequence[Job], results_dir: Path, runner: Runner | None = None, *, tracked: bool = False) -> Result:
-    """Run jobs and write ``<results>/<folder of the job>/`` for each of them.
-
-    A single cell without a result leaves no folder. What will be ``tracked`` has MLflow imported meanwhile.
-    """
+    """Run jobs and write their folders, but of cells without a result; what is ``tracked`` has MLflow imported."""
     runner, store = runner or Runner(), Store(results_dir / "store")
     plan = sum((job.plan for job in jobs), Plan(()))
     begin(jobs, store)
@@ -107,10 +104,7 @@ def _import_tracking() -> None:
 
 
 def track(jobs: Sequence[Job] | None, results_dir: Path, tracking: Tracking) -> int:
-    """Log what jobs wrote, or all that a results folder holds, where this is asked for; returns the number of runs.
-
-    It comes last: what MLflow refuses is a warning, and nothing waits for it.
-    """
+    """Log what jobs wrote, or all there is, and return the number of runs; a refusal of MLflow's is a warning."""
     if tracking.backend != "mlflow":
         return 0
     sys.stdout.flush()  # numbers are not held up by a server
@@ -132,10 +126,7 @@ def _warn(error: str, results_dir: Path, tracking: Tracking) -> None:
 
 @contextmanager
 def tracking_meanwhile(jobs: Sequence[Job], results_dir: Path, tracking: Tracking) -> Iterator[None]:
-    """:func:`track` beside what is done in between, such as writing the report, or after it where there is little.
-
-    A process of its own logs what many jobs wrote: it starts as fast as a few hundred runs are logged.
-    """
+    """:func:`track` after what is done in between, or beside it, of many jobs, by a process of its own."""
     if tracking.backend != "mlflow" or len(jobs) < _MANY:
         yield
         track(jobs, results_dir, tracking)
@@ -178,10 +169,7 @@ def _execute(jobs: Sequence[Job], plan: Plan, runner: Runner, store: Store, bar:
 def _write_all(
     jobs: Sequence[Job], results_dir: Path, runner: Runner, store: Store, bar: Progress
 ) -> Iterator[tuple[Job, bool, str]]:
-    """Write the artefacts that are not up to date, those with the most fits first.
-
-    Yields each job when it is done, with whether it was written anew and why it could not be.
-    """
+    """Write artefacts that are not current, the largest first; yields job, whether written, and what failed."""
     stamps = {job.folder: stamp_of(job, store, sources(job.name)) for job in jobs}
     todo = {job.folder: job for job in jobs if not _is_current(results_dir / job.folder, stamps[job.folder])}
     yield from ((job, False, "") for job in jobs if job.folder not in todo)
@@ -287,10 +275,7 @@ def _track(artefacts: Sequence[Artefact], results_dir: Path, uri: str | None) ->
 
 
 def baseline_scores(cells: Sequence[Artefact], results_dir: Path) -> dict[Path, tuple[float, float]]:
-    """Mean and standard error of each single cell's constant baseline on the same replications, by the cell's folder.
-
-    What the store does not hold is computed here, in a fraction of a second. Cells without a baseline are left out.
-    """
+    """Mean and standard error of each cell's constant, by its folder; what is not stored is computed here."""
     store, jobs = Store(results_dir / "store"), {}
     for cell in cells:
         config = cell.record["config"]

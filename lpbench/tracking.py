@@ -206,10 +206,7 @@ def _store(uri: str) -> Iterator:
 
 
 def _make(file: Path) -> None:
-    """Make an empty store under another name, and rename it: MLflow refuses one that was not finished for ever.
-
-    It is a copy of one that this version of MLflow made before, which takes it seconds.
-    """
+    """Make an empty store, copied where this MLflow has made one, and rename it: half a one is refused for ever."""
     import mlflow
 
     temporary = file.with_name(f".{file.name}.{uuid.uuid4().hex}.tmp")
@@ -368,10 +365,7 @@ class _Runs:
         return str(run.info.run_id)
 
     def _log_cell(self, place: tuple, rows: list[dict], tags: Mapping, more: Mapping = {}) -> str:
-        """Log the numbers of one data set x mask x method x ε, in one batch (several if many); returns the run.
-
-        A step is an ``x`` of a curve, or its place where not every one is whole; of ``replication/`` a replication.
-        """
+        """Log one data set x mask x method x ε in batches; a step is a whole ``x``, its place, or a replication."""
         record, cell, now = self.record, dict(zip(_CELL, place, strict=True)), int(time.time() * 1000)
         seconds = float(record.get("seconds", {}).get("|".join(place[:4]), 0.0))  # of one pass, for all budgets
         # a number that the paper prints for all budgets belongs to each

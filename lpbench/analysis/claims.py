@@ -46,10 +46,7 @@ class Region:
         return AGREES if agrees else CONTRADICTS if reach > 1 else UNDECIDED
 
     def reach(self, found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Whether intervals lie inside, and how far estimates lie outside in half-widths of their intervals.
-
-        The last axis of ``found`` is estimate, low, high.
-        """
+        """Whether intervals (last axis: estimate, low, high) lie inside, and how many half-widths outside."""
         low, high = self.low, self.high
         estimate, least, most = np.moveaxis(found, -1, 0)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -197,11 +194,7 @@ def judge(check: Check, instances: Sequence[Instance], judges_power: bool = Fals
 
 
 def _power(check: Check, told: Sequence[Instance], parts: Sequence[Interval], again: np.ndarray, freedom: int) -> float:
-    """Share of resamples on which the check holds, and keeps it, if its sentence is true; NaN where nothing varies.
-
-    "There are some" and what is computed are taken as measured. That a verdict must be kept by its own resamples widens
-    the intervals by :func:`stable_margin`.
-    """
+    """Share of resamples on which the check holds, and is kept, if its sentence is true; NaN where nothing varies."""
     edge = scipy.stats.t.ppf((1 + LEVEL) / 2, freedom)
     if check.effect and check.quantifier != "some":
         scale = np.sqrt(freedom + 1) / edge / 2

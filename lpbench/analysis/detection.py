@@ -4,18 +4,12 @@ import math
 
 
 def found_in_blocks(blocks: int, drawn: int, tampered: int = 1) -> float:
-    """Probability to draw one of the tampered blocks: the worst placement, all that is tampered in as few as possible.
-
-    ``drawn`` of the ``blocks`` are drawn without replacement and run again.
-    """
+    """Probability to draw a tampered block, where all that is tampered is in as few blocks as possible."""
     return 1.0 - math.comb(blocks - tampered, drawn) / math.comb(blocks, drawn)
 
 
 def found_in_cells(blocks: int, cells: int, drawn: int, share: float) -> float:
-    """Probability to draw one of the cells that were tampered with at random; a drawn block is compared in all cells.
-
-    ``cells`` are those (budgets) of one block; ``share`` of all cells is tampered with, rounded up to whole ones.
-    """
+    """Probability to draw one of the cells tampered with at random, in blocks of ``cells`` (budgets) each."""
     there, tampered = blocks * cells, math.ceil(share * blocks * cells - 1e-9)
     return 1.0 - math.comb(there - drawn * cells, tampered) / math.comb(there, tampered)
 

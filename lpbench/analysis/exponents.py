@@ -128,10 +128,7 @@ def _private_test(lead: np.ndarray, epsilon: float) -> np.ndarray:
 
 
 def least_leak(hypotheses: int, epsilon: float, *, height: float, classes: bool, **family: Any) -> float:
-    """Smallest budget above ``epsilon`` at which the best method is seen below the bound of ``epsilon``.
-
-    Seen: with a chance of 80 %, by a one-sided test at 5 % over ``hypotheses`` signs; inf where no method would be.
-    """
+    """Smallest budget at which the best method is seen (80 %, tests at 5 %) below the bound of ``epsilon``."""
     scale = height if classes else height**2
 
     def seen(spent: float) -> bool:

@@ -87,11 +87,7 @@ def _shares(replications: int) -> np.ndarray:
 
 
 def draws(instance: Instance) -> np.ndarray:
-    """The statistic within each replication (:data:`~lpbench.analysis.statistics.WITHIN`), or in each bootstrap draw.
-
-    Ranks, minima and best points are found anew in each draw. Published cells are rounded anew too, seeded by the
-    instance's name.
-    """
+    """The statistic within each replication, or bootstrap draw: ranks, minima and roundings are found anew."""
     samples, step = instance.cells.samples, instance.cells.step
     if instance.statistic in WITHIN:
         return statistic(instance.statistic, samples, instance.arguments)
@@ -102,11 +98,7 @@ def draws(instance: Instance) -> np.ndarray:
 
 
 def pooled(instances: Sequence[Instance], found: Sequence[np.ndarray] | None = None) -> Interval:
-    """Value and interval of the mean of some instances of one check.
-
-    Points of a curve share splits and seeds: the mean is taken within each replication (or draw), then the interval.
-    All instances have a value a replication, or none; ``found`` are their :func:`draws`.
-    """
+    """Value and interval of the mean of instances, which is taken within each replication or draw (``found``)."""
     found = [draws(i) for i in instances] if found is None else found
     count = min(len(values) for values in found)
     values = np.mean([v[:count] for v in found], axis=0)
@@ -120,11 +112,7 @@ def pooled(instances: Sequence[Instance], found: Sequence[np.ndarray] | None = N
 
 
 def resampled(instances: Sequence[Instance]) -> np.ndarray:
-    """Estimates and intervals of some instances, and of their mean, on :data:`RESAMPLES` resamples of the replications.
-
-    Shape (RESAMPLES, m + 1, 3): estimate, low, high; those of the mean come last. All have a value a replication, or
-    none.
-    """
+    """Estimates and intervals of instances, and last of their mean, on resamples: (RESAMPLES, m + 1, 3)."""
     if instances[0].statistic in WITHIN:
         found = [draws(i) for i in instances]
         count = min(map(len, found))

@@ -73,10 +73,7 @@ def met_class(ours: np.ndarray, published: np.ndarray, se: np.ndarray, tolerance
 def cause_of(
     published: float, judged: Sample, others: Iterable[tuple[T, Sample]], tolerance: float, relative: bool
 ) -> T | None:
-    """The first of other interpretations, the best supported before, that meets a number which the judged one misses.
-
-    ``others`` have their scores beside them; both are taken over the replications that they share.
-    """
+    """The first of other interpretations that meets a number which the judged one misses, on shared replications."""
 
     def meets(sample: Sample, shared: np.ndarray) -> bool:
         return bool(abs(distance_of(sample.mean(shared), published, relative)) <= tolerance + 1e-11)
@@ -91,11 +88,7 @@ def cause_of(
 def met_by_chance(
     published: np.ndarray, judged: np.ndarray, found: np.ndarray, tolerance: float, relative: bool
 ) -> np.ndarray:
-    """Chance with which each number of a column is met if the changes that an interpretation makes are permuted.
-
-    An interpretation that was found by its distance changes the numbers of a table's column; the same changes on the
-    wrong data sets meet some of them as well.
-    """
+    """Chance with which each number of a column is met if an interpretation's changes are permuted over it."""
     change, rng = np.log(found / judged) if relative else found - judged, np.random.default_rng(0)
     met = np.zeros(len(published))
     for _ in range(DRAWS):

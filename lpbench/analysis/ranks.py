@@ -50,11 +50,7 @@ def rank_sums(values: np.ndarray, *, larger_is_better: bool, ties: str = "averag
 
 
 def rank_intervals(values: np.ndarray, *, larger_is_better: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Average rank of each method over data sets, and the ends of Student's 95 % interval over the data sets.
-
-    ``values`` are mean scores of shape (datasets, methods); the noise of the splits is in the spread over the data
-    sets. Ends are cut at the first and the last rank; NaN from one data set.
-    """
+    """Average ranks of methods (columns) over data sets, and ends of Student's 95 % intervals; NaN from one set."""
     found = ranks(values, larger_is_better=larger_is_better)
     count, mean = len(found), found.mean(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):

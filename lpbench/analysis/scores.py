@@ -43,10 +43,7 @@ def canonical_params(text: str) -> str:
 
 
 def normalise(scores: pd.DataFrame) -> pd.DataFrame:
-    """Return the scores with text columns as categories in alphabetical order and rows in canonical order.
-
-    Everything computed from the result depends on the set of rows only, never on their order.
-    """
+    """Scores with texts as categories and rows in canonical order: results depend on the set of rows only."""
     missing = [c for c in SCORE_COLUMNS if c not in scores.columns]
     if missing:
         raise DataError(f"the scores have no column {', '.join(missing)}; expected {', '.join(SCORE_COLUMNS)}")

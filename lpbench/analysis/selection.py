@@ -165,10 +165,7 @@ def _best(points: pd.DataFrame) -> pd.DataFrame:
 def _reasons(
     scores: pd.DataFrame, heads: pd.DataFrame, points: pd.DataFrame, cells: pd.DataFrame, private: set[str]
 ) -> pd.DataFrame:
-    """Why cells are empty: every cell without an oracle or private row, and every stated setting that did not run.
-
-    ``heads`` holds a row of each point, and of each cell that has none.
-    """
+    """Why cells without an oracle or private row are empty, and why stated settings did not run."""
     columns = [*CELL, "selection", "reason"]
     all_cells = _plain(heads[CELL].drop_duplicates())
     all_cells["selection"] = np.where(all_cells["method"].isin(private), "private", "oracle")

@@ -18,10 +18,7 @@ DIGITS = 12
 
 
 def signed_ranks(differences: np.ndarray) -> np.ndarray:
-    """One-sided p-values of the Wilcoxon signed-rank test that the differences are positive; 1 where all are zero.
-
-    ``differences`` has one row a replication and one column a test.
-    """
+    """One-sided p-values of Wilcoxon's test that differences (replications, tests) are positive; 1 if all are 0."""
     differences = np.round(np.asarray(differences, dtype=float), DIGITS)
     # doubled, so that average ranks of ties are whole numbers; zeros rank below all others and are taken off
     zeros = (differences == 0).sum(axis=0)

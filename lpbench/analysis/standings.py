@@ -259,10 +259,7 @@ def _logarithms(ratios: np.ndarray) -> np.ndarray:
 
 
 def geometric_means(ratios: np.ndarray, *, interval: bool = True) -> np.ndarray:
-    """Geometric means over the data sets (rows) that each method (column) has, with 95 % bootstrap intervals over them.
-
-    Shape (methods, 3): estimate and ends; no interval below :data:`FEWEST` data sets.
-    """
+    """Geometric means over each method's data sets (rows), (methods, 3), with intervals from :data:`FEWEST` on."""
     found = np.full((ratios.shape[1], 3), np.nan)
     known = ~np.isnan(ratios)
     logs = _logarithms(ratios)

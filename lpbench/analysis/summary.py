@@ -109,10 +109,7 @@ def is_ranked(method: str) -> bool:
 
 
 def baseline_means(table: pd.DataFrame) -> pd.Series:
-    """Oracle mean of the baseline for each row of a summary, NaN where it was not run.
-
-    The baseline reads neither the mask nor the budget, so any run of it on the same data set will do.
-    """
+    """Oracle mean of the baseline, which reads neither mask nor budget, for each row; NaN where it was not run."""
     rows = table[(table["method"] == BASELINE) & (table["selection"] == "oracle") & table["mean"].notna()]
     narrow, wide = ["panel", "dataset", "mask", "epsilon", "x"], ["panel", "dataset", "x"]
     result = pd.Series(np.nan, index=table.index)

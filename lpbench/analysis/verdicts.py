@@ -16,11 +16,7 @@ OUTCOMES = (HOLDS, UNDECIDED, FAILS)
 
 
 def claims_of(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """A row a claim: outcome in print and here, as weak as its weakest check.
-
-    ``depends`` is yes where another configuration comes to another outcome in a check that counts, unknown where it has
-    no verdict.
-    """
+    """A row a claim, as weak as its weakest check; ``depends``: whether a configuration comes to another outcome."""
     rows = []
     for _, part in verdicts.groupby(["paper", "claim"], sort=False):
         counted = part[part["counts"].astype(bool)]

@@ -138,10 +138,7 @@ class OwnQuestion:
 
 @dataclass(frozen=True)
 class OwnDevice(Device[OwnQuestion]):
-    """A device of the author's own: its inputs come from its place, everything else is the harness's.
-
-    Its mechanism and length are what its method says they are, and a part of what is asked.
-    """
+    """A device of the author's own: inputs come from its place, mechanism and length from what its method says."""
 
     content: bytes
     own: Mechanism

@@ -145,10 +145,7 @@ def _same_law(first: np.ndarray, second: np.ndarray, rng: np.random.Generator) -
 
 
 def _smirnov(first: np.ndarray, second: np.ndarray) -> float:
-    """p-value of Smirnov's two-sample test: exact wherever it could matter.
-
-    The exact law is computed by a sum that loses its digits where the samples nearly agree.
-    """
+    """p-value of Smirnov's two-sample test, exact where it could matter: near p = 1 the exact sum loses its digits."""
     p = float(ks_2samp(first, second, method="asymp").pvalue)
     return p if p > 0.1 else float(ks_2samp(first, second, method="exact").pvalue)
 
@@ -156,10 +153,7 @@ def _smirnov(first: np.ndarray, second: np.ndarray) -> float:
 def _normal_scores(
     device: Any, question: Any, records: Records, reports: np.ndarray, rng: np.random.Generator
 ) -> tuple[list[np.ndarray], bool]:
-    """Normal scores of the ranks of several statistics of the reports, each of shape (calls, n).
-
-    Also whether continuous noise repeats where the mechanism's does not.
-    """
+    """Normal scores of the ranks of statistics of reports, (calls, n) each, and whether noise repeats unduly."""
     calls, n = reports.shape[:2]
     scores: list[np.ndarray] | None = None
     repeated = False

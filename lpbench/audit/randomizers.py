@@ -62,11 +62,7 @@ class ExactLoss:
 
 @dataclass(frozen=True, eq=False)
 class Randomizer:
-    """All that one user's device sends, given everything public (features, mask, partition, other users' reports).
-
-    Given the public part the messages are independent of one another, so the exact loss between two protected values
-    is the sum of the messages' losses.
-    """
+    """All that one user's device sends, given what is public: messages are then independent, and losses add up."""
 
     model: str  # key of :data:`lpbench.privacy.MODELS`: which part of the record the values are
     claimed: float  # epsilon that the method promises
@@ -94,10 +90,7 @@ class Randomizer:
         return float(sum(payload_bits(message.fields) for message in self.messages))
 
     def sample(self, value: int, n: int, streams: Streams) -> np.ndarray:
-        """Return the transcripts of ``n`` independent users who hold the given value: ndarray of shape (n, k).
-
-        All messages of a user draw from the same streams, as they do in ``fit``.
-        """
+        """Transcripts, (n, k), of ``n`` users who hold a value; a user's messages share streams, as in ``fit``."""
         parts = []
         for start in range(0, n, _CHUNK):
             size, own = min(_CHUNK, n - start), streams.child("chunk", start=start)

@@ -73,10 +73,7 @@ def print_beside_print(artefact: Artefact, report: Path) -> None:
 
 
 def print_sweep(cells: Mapping[str, Mapping[str, str]], results_dir: Path, path: Path) -> None:
-    """Print one table of all cells of a multirun, with both selections and the baseline, and save it as CSV.
-
-    ``cells`` are by their folders, with the keys that were given; each key that was swept has a column.
-    """
+    """Print and save one table of a multirun's cells, by their folders; each key that was swept has a column."""
     import pandas as pd
 
     from lpbench.analysis import write_csv

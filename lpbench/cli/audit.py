@@ -85,10 +85,7 @@ def of_each(function: Callable[[str], list[Any]], named: Sequence[str], workers:
 
 
 def run(results: Path, samples: int = SAMPLES, seed: int = ROOT_SEED, workers: int = 2) -> list[tuple[str, AuditRow]]:
-    """Audit every method and every known mechanism, and write ``audit.csv``, ``.json`` and ``.md`` of ``reproduced``.
-
-    Rows have their kind before them, see :func:`lpbench.audit.table.subjects`.
-    """
+    """Audit all methods and known mechanisms, and write ``reproduced/audit.*``; rows have their kind before them."""
     from lpbench.audit import table
     from lpbench.experiments.engines import in_order
     from lpbench.reporting.pages.audit import write_audit

@@ -27,10 +27,7 @@ _CELL = "cell.json"
 
 
 def run_config(config: Config, overrides: Sequence[str], job_folder: str | None = None) -> int:
-    """Run one composed configuration and return the exit code.
-
-    ``job_folder`` is Hydra's folder of the job in a multirun, where results are logged and shown together at its end.
-    """
+    """Run a composed configuration; in a multirun ``job_folder`` is its job's, and results are shown at the end."""
     [job], results_dir = placed([job_from(config, overrides)]), Path(config.results_dir).resolve()
     if config.dry_run:
         print_plans([job], results_dir, config.runner)

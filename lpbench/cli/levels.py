@@ -80,10 +80,7 @@ def _check_folder(job: Job, results: Path, against: Path) -> None:
 
 
 def verify(level: str, jobs: Sequence[Job], results: Path, runner: Runner, against: Path, everything: bool) -> int:
-    """Run experiments again, or a sample of their blocks, compare with what is published, print what holds.
-
-    Returns the number of differences, and of blocks and artefacts that failed.
-    """
+    """Run experiments, or a sample of blocks, again; print what holds, and return how many differ or failed."""
     jobs = [job for job in jobs if job.experiment.kind in ("table", "figure")]
     if not jobs:
         raise ConfigurationError("only tables and figures can be verified: drawings and timings hold no such numbers")

@@ -21,11 +21,7 @@ _ENDING = re.compile(r"(\.(csv|tsv|txt|arff|data|dat))?(\.(gz|bz2|xz))?$")
 
 
 def new_dataset(file: Path, folder: Path, *, name: str | None = None, **choices: Any) -> tuple[Path, Profile]:
-    """Write the manifest of a CSV or ARFF file into the subfolder ``datasets`` of a folder.
-
-    The file is copied beside the manifest, which names files of its own folder alone, unless it lies there. Its name is
-    that of the file, in letters that a name may have; ``choices`` are those of :class:`Choices`.
-    """
+    """Write a file's manifest, beside a copy of it, into ``datasets`` of a folder, by :class:`Choices`."""
     file, folder = Path(file).resolve(), Path(folder).resolve() / "datasets"
     try:
         name = name or _name_of(file)

@@ -108,10 +108,7 @@ def experiments(required: bool = False) -> Decorator:
 
 
 def matching(words: Sequence[str]) -> list[str]:
-    """Names of the experiments that any of the words (default: "*") is or matches, in their order, each once.
-
-    Experiments that run on request alone must be named in full.
-    """
+    """Experiments that a word (default: "*") is or matches, in order; on-request ones must be named in full."""
     known = catalogue.experiment_names()
     chosen: dict[str, None] = {}
     for word in words or ["*"]:

@@ -64,11 +64,7 @@ def _relative(ours: str, theirs: str) -> float:
 
 
 def _by_means(ours: pd.DataFrame, theirs: pd.DataFrame) -> list[tuple]:
-    """Welch's test of each cell's mean over replications under two seeds.
-
-    Both means are of the grid point that was selected. An oracle picks the luckiest point of the grid on either side,
-    which shifts both alike and spreads their difference less than the standard errors say.
-    """
+    """Welch's test of each cell's mean under two seeds; an oracle's luck shifts both sides alike."""
     numbers = [side[["mean", "std", "n"]].apply(pd.to_numeric, errors="coerce") for side in (ours, theirs)]
     complete = np.logical_and.reduce([side.notna().all(axis=1) & (side["n"] >= 2) for side in numbers])
     new, old = (side[complete].to_numpy().T for side in numbers)

@@ -78,10 +78,7 @@ def _count(file: IO[bytes], left: int) -> int:
 
 
 def read_members(archive: bytes, wanted: Container[str], origin: str) -> dict[str, bytes | None]:
-    """Base name of every file of an archive -> its content, None if it is not wanted.
-
-    Nothing is written, so that members' paths lead nowhere.
-    """
+    """Base name of every file of an archive -> its content, None if not wanted; nothing is written."""
     return _Reader(wanted, origin, min(max(RATIO * len(archive), LEAST), MOST)).read(archive, 1)
 
 

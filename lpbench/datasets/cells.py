@@ -101,10 +101,7 @@ def _date_formats(values: list[str]) -> tuple[str, ...]:
 
 
 def typed(cells: pd.Series, words: Sequence[str] = (), example: str = "") -> np.ndarray:
-    """A column of text as the manifest says: numbers written as in the example, or where every cell is a plain number.
-
-    Empty cells and words are missing. Where one cell is not written so, the column stays text.
-    """
+    """A column as the manifest says: numbers written as the example, or all plain; else text. Empty is missing."""
     text = [cell.strip() for cell in texts(cells)]
     text = ["" if cell in words else cell for cell in text] if words else text
     numbers = text

@@ -30,11 +30,7 @@ class Settings:
 
 
 def download(manifest: Manifest, settings: Settings) -> tuple[str | None, list[str]]:
-    """Try the network sources of a data set in the manifest's order.
-
-    A file counts as fetched once its canonical table has the promised fingerprint; otherwise it is removed again.
-    Returns the source that delivered (None: no source did), and why the sources before it did not.
-    """
+    """Try network sources in order: the one whose table has the promised fingerprint, and why not those before."""
     fetchers = {"openml": fetch_openml, "uci": fetch_uci}
     reasons: list[str] = []
     for source in manifest.sources:

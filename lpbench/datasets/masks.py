@@ -83,10 +83,7 @@ def _choices(strength: float) -> np.ndarray:
 
 
 def secret_bits(X: np.ndarray, y: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Whether each group of columns, and last the label, is above its median, int (n, groups + 1).
-
-    Of a group of several columns it is their sum, each times its place: the level of a one-hot group.
-    """
+    """Whether each group of columns (their sum, by place) and last the label exceed the median, (n, groups + 1)."""
     place = np.array([np.sum(groups[:k] == g) + 1.0 for k, g in enumerate(groups)])
     values = np.column_stack([(X * place)[:, groups == g].sum(axis=1) for g in range(groups.max() + 1)] + [y])
     median = np.median(values, axis=0)

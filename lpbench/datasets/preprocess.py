@@ -22,10 +22,7 @@ _IDENTIFIER = re.compile(r"(?i:(?:^|[_\W])id)$|[a-z]I[dD]$")
 
 
 def repeated_identifier(raw: pd.DataFrame) -> str | None:
-    """Name of a column that is called an identifier and has the same value in several rows; None without one.
-
-    A value that most rows share names nobody: the column counts something (the word "id" in mails).
-    """
+    """Name of an identifier that repeats; None without one. A value that most rows share names nobody."""
     counts = ((str(c), raw[c].value_counts()) for c in raw.columns if _IDENTIFIER.search(str(c)))
     return next((c for c, rows in counts if 1 < len(rows) < rows.sum() and 2 * rows.iloc[0] <= rows.sum()), None)
 

@@ -120,11 +120,7 @@ class Draws:
         return replace(problem, mask=self._drawn_mask(mask, problem, generator))
 
     def _drawn_mask(self, name: str, problem: Problem, generator: np.random.Generator) -> np.ndarray:
-        """Draw the mask of the training rows, or read it where its name is "file".
-
-        Masks are drawn for groups of columns, the most sensitive first; the columns of a group are protected together.
-        A file has the names of columns and groups, and a row for all users or one for each row of the raw file.
-        """
+        """Draw the training rows' mask, or read it (``file``); columns of a group are protected together."""
         n, d = problem.X_train.shape
         params = dict(self._mask_params)
         if name != "file":
@@ -162,11 +158,7 @@ def _draw_synthetic(manifest: Manifest, params: dict, streams: Streams, replicat
 
 
 def check_scaled(problem: Problem, name: str) -> None:
-    """Raise DataError for features that were not brought to [0, 1].
-
-    Where there is a public sample it sets the scale, so it alone is checked. ``context["scaling"] = "range unknown"``
-    announces features in their own units.
-    """
+    """Raise DataError for features not in [0, 1], of a public sample alone if any, unless the range is unknown."""
     if problem.context.get("scaling") == "range unknown":
         return
     parts = ("X_train", "X_test") if problem.X_public is None else ("X_public",)

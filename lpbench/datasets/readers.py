@@ -30,11 +30,7 @@ _DATE = re.compile(r"""^(\s*@attribute\s+(?:'[^']*'|"[^"]*"|\S+)\s+)date\b.*""",
 
 
 def read_source(source: Mapping, paths: Mapping[str, Path], columns: Sequence[str], name: str) -> pd.DataFrame:
-    """Read the raw files of one entry of a manifest's ``sources``, and stack them in the order of their roles.
-
-    ``columns`` are names by position (none: the files' own header). The outer level of the index is the role of the
-    file that a row came from.
-    """
+    """Read and stack the raw files of a source, columns named by position if given; the outer index is the role."""
     if source["kind"] == "embedded":
         try:
             return resolve_name(source["loader"])(as_frame=True, **source.get("options", {})).frame

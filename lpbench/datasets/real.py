@@ -113,11 +113,7 @@ def kept_rows(table: Table, deduplicate: bool) -> tuple[np.ndarray, np.ndarray]:
 
 
 def sensitivity_order(manifest: Manifest, table: Table, choice: str, streams: Streams) -> np.ndarray | slice:
-    """Return the columns of the table, most sensitive first (a full slice where nothing moves, which copies nothing).
-
-    By choice: the manifest's order, the file's columns, the manifest's reversed, one drawn at random per replication,
-    the manifest's list of what a forest finds most important, or the column of its ``group`` before all others.
-    """
+    """Columns of the table, most sensitive first, by choice; a full slice, which copies nothing, if unmoved."""
     unchanged = slice(None)
     if choice == "columns":
         return unchanged

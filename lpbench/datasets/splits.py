@@ -64,11 +64,7 @@ def n_train_rows(n: int, test_size: float, private_fraction: float) -> int:
 def publish_rows(
     train: np.ndarray, public_share: float, units: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Divide training rows, which are in random order, into those that stay private and a public sample.
-
-    The share of public rows is rounded to the nearest row; a larger share takes rows to those of a smaller one, and the
-    first rows stay private. Rows of one of the ``units`` stay together.
-    """
+    """Divide training rows into private and public ones, of which a larger share has more; units stay together."""
     check_number("public_share", public_share, least=0, below=1)
     n_private = max(1, train.size - math.floor(public_share * train.size + 0.5))
     n_private = n_private if units is None else whole_units(units, n_private)
@@ -84,10 +80,7 @@ def public_rows(n: int, n_public: int | None, streams: Streams) -> np.ndarray:
 
 
 def first_occurrences(X: np.ndarray, y: np.ndarray, public: np.ndarray | None = None) -> np.ndarray:
-    """Return the rows to keep, in order, so that no (features, label) pair occurs twice; public rows come first.
-
-    A private row equal to a public one goes, so that no test row has been seen in either sample.
-    """
+    """Rows to keep so that no (features, label) pair occurs twice; of a public and a private row the public."""
     order = np.arange(y.size) if public is None else np.argsort(~public, kind="stable")
     rows = np.ascontiguousarray(np.column_stack([X, y])[order] + 0.0)
     # One opaque value per row: sorting bytes is far quicker than sorting thousands of columns.

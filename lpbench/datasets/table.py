@@ -59,10 +59,7 @@ class Table:
 
 
 def value_hash(X: np.ndarray, y: np.ndarray, public: np.ndarray | None = None, units: np.ndarray | None = None) -> str:
-    """Return the sha256 of the values as little-endian float64, row by row (X, y, the public flags, the units).
-
-    Adding zero makes -0.0 and 0.0 hash alike.
-    """
+    """The sha256 of little-endian float64, row by row (X, y, public flags, units); -0.0 and 0.0 are alike."""
     digest = hashlib.sha256()
     for array in (X, y):
         digest.update(np.ascontiguousarray(array + 0.0, dtype="<f8").tobytes())
@@ -74,10 +71,7 @@ def value_hash(X: np.ndarray, y: np.ndarray, public: np.ndarray | None = None, u
 
 
 def check_fingerprint(found: Mapping, promised: Mapping, name: str, origin: str) -> None:
-    """Raise DataError, naming both sides, unless the table is what the manifest promises.
-
-    An entry that is promised as None (of a file nobody could hash yet) is not compared.
-    """
+    """Raise DataError unless the table is what the manifest promises; what is promised as None is not compared."""
     words = {
         "rows": "number of rows",
         "features": "number of features",

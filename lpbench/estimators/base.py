@@ -55,10 +55,7 @@ Grid = Mapping[str, Sequence] | Sequence[Mapping]
 
 
 def expand_grid(grid: Grid) -> list[dict]:
-    """List the points of a grid in the fixed order used everywhere.
-
-    A mapping of parameters to values gives their product; a sequence of points is returned as it is.
-    """
+    """Points of a grid in the fixed order used everywhere; a sequence of points is returned as it is."""
     if not isinstance(grid, Mapping):
         return [dict(point) for point in grid] or [{}]
     names = sorted(grid)
@@ -231,10 +228,7 @@ class LocalEstimator(BaseEstimator):
         return self._to_unit_cube(validated(self, X, reset=False, dtype=np.float64))
 
     def resolve_grid(self, grid: Mapping[str, Sequence], problem: Problem) -> dict:
-        """Replace grid entries that depend on the problem's shape (such as ``"all"``); the default changes nothing.
-
-        The number of points must not depend on the replication.
-        """
+        """Replace entries such as ``"all"`` (default: none); the number of points depends on no replication."""
         return dict(grid)
 
     def replications_per_batch(self, problem: Problem) -> int:
@@ -270,10 +264,7 @@ class LocalEstimator(BaseEstimator):
     def sweep_many(
         self, problems: Sequence[Problem], budgets: Sequence[float], grid: Grid, streams: Sequence[Streams]
     ) -> list[SweepResult]:
-        """Sweep several replications of one scenario.
-
-        A grid pass scores predictions; a metric of probabilities is scored by single fits.
-        """
+        """Sweep replications of a scenario; by single fits for a metric of probabilities."""
         parts, members = [], []
         for parameters, numbers, part in _sealed_alike(grid):
             model = clone(self).set_params(**parameters) if parameters else self
@@ -303,10 +294,7 @@ class LocalEstimator(BaseEstimator):
         return self.refitted(task, budgets, points).values
 
     def refitted(self, task: Task, budgets: Sequence[float], grid: Grid) -> SweepResult:
-        """Score every budget and grid point by a fit of its own, all on the users' same randomness.
-
-        A contract test holds :meth:`learn_grid` to this loop.
-        """
+        """Score every budget and point by a fit on the users' same randomness: the loop that sweeps must equal."""
         points = expand_grid(grid)
         values = np.full((len(budgets), len(points)), np.nan)
         for b, epsilon in enumerate(budgets):
@@ -352,11 +340,7 @@ def _poisoned(model: Any, users: SimulatedUsers, problem: Problem, liars: Liars,
 def sealed(
     model: Any, X: Any, y: Any, mask: Any = None, X_public: Any = None, y_public: Any = None
 ) -> tuple[Records, dict[str, Any]]:
-    """Check arrays and seal them: records, and what is public about their users.
-
-    No code of a method's own meets the rows. What it declares decides how they are sealed: ``domain``, ``y_range``,
-    ``bounded``, ``classes``, ``protects``, and whether it uses a public sample or a budget.
-    """
+    """Check arrays and seal them, as a method declares: records, and what is public about their users."""
     table, classifies = X, isinstance(model, LocalClassifier)
     X, y = validated(model, X, y, dtype=np.float64, y_numeric=not classifies)
     if mask is not None:
@@ -394,10 +378,7 @@ def _is_plain(array: Any, ndim: int) -> bool:
 
 
 def validated(model: Any, X: Any, y: Any = "no_validation", *, reset: bool = True, **options: Any) -> Any:
-    """scikit-learn's checks, with the way out of sparse tables and of missing values.
-
-    They find nothing in plain arrays, and take longer than a sweep of a small sample.
-    """
+    """scikit-learn's checks, which plain arrays are spared, with the way out of sparse and missing cells."""
     check_dense(X)
     alone = isinstance(y, str)
     if _is_plain(X, 2) and X.dtype == np.float64 and (alone or (_is_plain(y, 1) and len(X) == len(y))):
@@ -421,10 +402,7 @@ def validated(model: Any, X: Any, y: Any = "no_validation", *, reset: bool = Tru
 
 
 def in_unit_cube(X: np.ndarray, domain: Any, clips: bool, warns: bool = False) -> np.ndarray:
-    """Clip features to a declared public domain and map it to [0, 1]; without one they stay as they are.
-
-    With ``warns`` features outside of the domain are told of, if by more than rounding errors.
-    """
+    """Map features, clipped to a public domain if any, to [0, 1]; ``warns`` of those more than rounding outside."""
     if domain is None:
         return X
     lo, hi = check_domain(domain, X.shape[1])

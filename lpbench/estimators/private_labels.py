@@ -63,10 +63,7 @@ class LabelQuestion:
 
 @proven
 class LabelDevice(Device[LabelQuestion]):
-    """Clip the label to the public range and add Laplace noise.
-
-    The unit noise does not depend on the budget, so that budgets are compared on the same draws.
-    """
+    """Clip the label to the public range and add Laplace noise, whose unit draws are those of every budget."""
 
     def draws(self, streams: Streams, n: int, question: LabelQuestion) -> np.random.Generator:
         return streams.generator("label")
@@ -123,10 +120,6 @@ LABEL = LabelDevice()
 
 
 def discrete_labels(label_range: float, budget: float) -> DiscreteLaplace:
-    """Return the randomizer that rounds a label to a grid and adds discrete Laplace noise on it.
-
-    The step is the power of two between 1/2048 and 1/1024 of the range's width. The rounding is paid for: the scale
-    grows until the exact epsilon is the budget.
-    """
+    """Randomizer that rounds a label to a grid, 1/2048 to 1/1024 of its range, and pays for it by its scale."""
     step = 2.0 ** (math.floor(math.log2(label_range)) - LABEL_BITS)
     return DiscreteLaplace.for_budget(budget, step, sensitivity=label_range)

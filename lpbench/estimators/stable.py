@@ -29,11 +29,7 @@ def grid_step(values: np.ndarray, bits: int) -> float:
 
 
 def on_grid(values: np.ndarray, step: float) -> np.ndarray:
-    """Round to multiples of ``step``, a power of two.
-
-    Multiples of one power of two are added up without error as long as no sum takes more than 53 bits, so that
-    their sums are the same in any order.
-    """
+    """Round to multiples of ``step``, a power of two, whose sums of up to 53 bits are the same in any order."""
     return np.round(values / step) * step
 
 

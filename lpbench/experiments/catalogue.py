@@ -156,11 +156,7 @@ def mask(name: str) -> Named:
 
 
 def heads(kind: str, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Plain values of all methods, experiments or masks, for a list of them.
-
-    They are read from the files without Hydra, which takes seconds for all of them. A file with more than plain values
-    (``defaults``) or with an error is composed, or refused, as everywhere.
-    """
+    """Plain values of all methods, experiments or masks, read without Hydra; files with more are composed."""
     import yaml
 
     schema = {"method": Method, "experiment": Experiment, "mask": Named}[kind]

@@ -47,11 +47,7 @@ _known: dict[tuple[Path, str], tuple[tuple[tuple[int, int], ...], Summary]] = {}
 
 
 def commit(artefacts: Sequence[Any], folder: Path, paper: str, rule: str) -> bool:
-    """Write the scores of experiments of a paper, run as registered, if one differs from what is there; others stay.
-
-    ``artefacts`` are of :mod:`lpbench.experiments.results`, which reads what is written here; ``rule`` is the paper's
-    for marks. Returns whether anything was written.
-    """
+    """Write the scores of a paper's registered experiments if one differs from what is there; whether it did."""
     records = {a.name: {k: a.record[k] for k in _KEPT if k in a.record} | {"rule": rule} for a in artefacts}
     scored = {a.name: _rows(a.full, a.reasons()) for a in artefacts if a.full is not None}
     kept, there = _records(folder, paper), {name: _table(folder, name) for name in scored}

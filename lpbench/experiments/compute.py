@@ -116,10 +116,7 @@ def method_streams(seed: int, dataset: str, mask: str | None, replication: int) 
 
 
 class _Points:
-    """The grid points of a block, and its rows for one replication.
-
-    What all replications have in common is made once: with many points it takes as long as sweeping them.
-    """
+    """The grid points of a block, made once for all replications, and its rows for one replication."""
 
     def __init__(self, block: Block):
         self._block = block
@@ -176,10 +173,7 @@ def words(size: int, usual: str, other: Mapping[int, str] | None = None) -> pa.D
 
 
 def run_block(block: Block, root: str, timeout: float, wait: bool = False) -> Outcome:
-    """Compute and store one block; failures are recorded, not raised (except Ctrl-C and an unwritable store).
-
-    A block that another process is computing is ``busy``, unless its end is waited for.
-    """
+    """Compute and store a block and record failures; one that another process computes is busy, or waited for."""
     store = Store(root)
     try:
         with store.lock(block.key).acquire(blocking=wait):

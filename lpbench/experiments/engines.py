@@ -79,10 +79,7 @@ def _processes(count: int) -> AbstractContextManager[Any]:
 
 
 def _watch(parent: int) -> None:
-    """End this worker process when its parent is no more.
-
-    A killed parent tells nobody. (Linux could tell, but ends a worker with the *thread* that started it.)
-    """
+    """End this worker process when its parent is no more: a killed parent tells nobody."""
 
     def watch() -> None:
         while os.getppid() == parent:

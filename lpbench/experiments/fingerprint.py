@@ -38,10 +38,7 @@ def versions() -> dict[str, str]:
 
 @cache
 def source_hash(module: str) -> str:
-    """Hash of a module's code and of every module of ``lpbench`` and of the same owner it imports, directly or not.
-
-    Layout, comments, docstrings and :data:`FACTS` do not count: they cannot change a number.
-    """
+    """Hash of the code, but for layout and :data:`FACTS`, of a module and what it imports of ours and its owner's."""
 
     def found() -> tuple[str, Iterable[str]]:
         digest, closure = hashlib.sha256(), sorted(import_closure(module))
@@ -54,11 +51,7 @@ def source_hash(module: str) -> str:
 
 
 def kept(name: str, find: Callable[[], tuple[Any, Iterable[str]]]) -> Any:
-    """What was found in modules, plain values, and the names of the modules.
-
-    It is kept in the cache folder, and holds as long as times and sizes of their files, and of the folders, are what
-    they were: a change that leaves all of them as they were is not seen.
-    """
+    """What was found in modules, kept in the cache folder until times or sizes of their files, or folders, change."""
     start, own = time.time_ns(), canonical_json([str(_PACKAGE), sys.version, name])
     file = cache_folder() / "sources" / f"{hashlib.sha256(own.encode()).hexdigest()[:32]}.json"
     with suppress(OSError, ValueError, KeyError):
@@ -100,10 +93,7 @@ def _is_fact(node: ast.stmt) -> bool:
 
 @cache
 def import_closure(module: str) -> frozenset[str]:
-    """Names of ``module`` and of the modules it imports, transitively (read from the source).
-
-    Only modules that belong to ``lpbench`` or to the module's owner count: a package of its own, or a user's folder.
-    """
+    """Names of a module and of all it imports, of ``lpbench`` or its owner (a package, a user's folder)."""
     seen: set[str] = set()
     todo = [module]
     while todo:

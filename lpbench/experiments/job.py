@@ -106,11 +106,7 @@ def job_of(
 
 
 def placed(jobs: Sequence[Job]) -> list[Job]:
-    """The jobs of one call in the folders where they belong.
-
-    Where any of them deviates from what is registered, all of them go to one results folder within the results, named
-    after what deviates: ``runs/replications=2/<experiment>``. Nothing that was run as registered is overwritten.
-    """
+    """The jobs of one call in their folders: all within ``runs/<what deviates>`` where any deviates."""
     changed = _changed([text for job in jobs if not job.is_cell for text in job.deviations])
     if not changed:
         return list(jobs)

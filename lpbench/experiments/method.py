@@ -114,10 +114,7 @@ class Method(Frozen):
         return self.estimator_class(**self.params)
 
     def select(self, overrides: Mapping[str, Any]) -> Method:
-        """Apply ``[param=value,...]``: ``variant`` picks a preset, anything else fixes a constructor parameter.
-
-        A fixed parameter leaves the grid.
-        """
+        """Apply ``[param=value,...]``: ``variant`` picks a preset, else parameters are fixed and leave the grid."""
         changed = dict(overrides)
         params, grid, tuning_free, estimator = self.params, self.grid, self.tuning_free, self.estimator
         variant = changed.pop("variant", None)

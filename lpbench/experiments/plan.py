@@ -111,10 +111,7 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """Where a block's rows appear in an experiment's results; without a block, why: ``missing`` or ``left_out``.
-
-    ``wanted`` is the block whether or not its data are at hand.
-    """
+    """Where a block's rows appear in an experiment, or why there is none; ``wanted`` is it with all data."""
 
     experiment: str
     panel: str

@@ -18,10 +18,7 @@ THREAD = "lpbench-progress"
 
 
 class Progress:
-    """How much of a run is done, with the time left by the average speed since the start, on standard error.
-
-    A log gets its lines whether or not a block has ended since the last one.
-    """
+    """How much of a run is done, and the time left, on standard error; a log gets a line every minute."""
 
     def __init__(self, shown: bool = True):
         terminal = sys.stderr.isatty()

@@ -128,10 +128,7 @@ def missing_data(records: Iterable[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def begin(jobs: Iterable[Job], store: Store) -> None:
-    """Record the jobs whose blocks are not all stored; single cells are whole or not there at all.
-
-    By their keys alone nobody could tell the finished blocks of an interrupted run apart.
-    """
+    """Record jobs, but single cells, whose blocks are not all stored: keys alone do not tell whose those are."""
     stored = store.keys()
     for job in jobs:
         if not job.is_cell and any(block.key not in stored for block in job.plan.blocks):

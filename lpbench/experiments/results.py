@@ -170,10 +170,7 @@ class Artefact:
         return (self.folder / "scores.parquet").is_file()
 
     def scores(self, **options: Any) -> pd.DataFrame:
-        """Scores of every grid point and replication; options are those of :func:`pandas.read_parquet`.
-
-        NotRunError if the folder holds published results, or the experiment was not run.
-        """
+        """Scores of every point and replication by :func:`pandas.read_parquet`; NotRunError where there are none."""
         if not self.has_scores:
             raise NotRunError(f"{self.name}: scores.parquet is not there, and scores by replication are needed")
         return read_parquet(self.folder / "scores.parquet", **options)

@@ -81,10 +81,7 @@ def _check_group(name: str, kind: str, group: Group, methods: Mapping[str, Metho
 
 
 def check_method(method: Method) -> None:
-    """Refuse a method's YAML with an impossible value or a parameter that its estimator does not have.
-
-    The estimator is not imported: :func:`check_parameters` does that when the method is run.
-    """
+    """Refuse impossible values in a method's YAML; :func:`check_parameters` does so of parameters when it runs."""
     name = f"method {method.name}"
     if method.task not in TASKS:
         raise unknown_key(f"{name}: unknown task", method.task, TASKS)

@@ -55,11 +55,7 @@ def at_one_setting(method: Method) -> Method:
 def alone(
     method: Method, experiment: Experiment, name: str, budgets: Sequence[float] = (), *, fair: bool = True
 ) -> Job:
-    """Job ``name`` of one method on the blocks of an experiment's methods, at some of its budgets (default: all).
-
-    The panels beside its table, such as the learners without privacy, are left out. ``fair``: the one stated setting is
-    run; else the grid, of which the best point on the test rows is shown.
-    """
+    """Job ``name`` of a method on an experiment's table; ``fair``: at its stated setting, else on its grid."""
     run = at_one_setting(method) if fair else method
     groups = []
     for group in experiment.groups:

@@ -76,11 +76,7 @@ def _hashes(column: pa.ChunkedArray) -> np.ndarray:
 
 
 class Store:
-    """Blocks, failures and locks under one folder.
-
-    Unless it is opened by one who only looks (``writable=False``), the folder is created where it is missing; one that
-    cannot be written is a StoreError.
-    """
+    """Blocks, failures and locks under one folder, which is made, and must be writable, unless one only looks."""
 
     def __init__(self, root: Path | str, *, writable: bool = True):
         self.root = Path(root)
@@ -112,10 +108,7 @@ class Store:
         return self.path(key).is_file()
 
     def write(self, key: str, table: pa.Table, metadata: Mapping[str, Any]) -> None:
-        """Write a finished block: temporary name, flush to disk, rename. One of a moment is not waited for.
-
-        A file that a power cut damaged is computed again.
-        """
+        """Write a finished block atomically; one of a moment is not waited for, and computed again if damaged."""
         table = table.cast(BLOCK_SCHEMA)
         stored = {"lpbench": json.dumps({**metadata, "key": key, "checksum": _checksum(table)}, sort_keys=True)}
         target = self.path(key)

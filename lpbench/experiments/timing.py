@@ -68,10 +68,7 @@ def _row(name: str, times: Mapping[str, list[Any]], workers: int) -> list[Any]:
 
 
 def estimate(jobs: Sequence[Job], store: Store, workers: int, *, with_missing: bool = False) -> str:
-    """Blocks and time of a run that is not started, by committed seconds; at will as if no data were missing.
-
-    A block's share of its experiment's seconds is that of its fits, so that they scale with replications and points.
-    """
+    """Blocks and time of a run by committed seconds, of which a block has the share of its fits."""
     of_job: dict[str, tuple[str, Block]] = {}  # of the first job that has the block
     for job in jobs:
         for block in job.plan.wanted if with_missing else job.plan.blocks:

@@ -103,10 +103,7 @@ class PilotRuns:
 
 
 def run_pilot(pilot: Pilot, budgets: Sequence[float], seed: int, splits: int, progress: Progress | None) -> PilotRuns:
-    """Run both methods at all sizes and budgets; smaller samples are parts of larger ones, with the same test rows.
-
-    An interrupt ends the runs early; from :data:`FEWEST_SPLITS` finished splits on the answer is made of these.
-    """
+    """Run both methods at all sizes and budgets; an interrupt leaves the splits finished, if enough."""
     n = len(pilot.y)
     held_out = round(TEST_SHARE * n)
     sizes = np.array(sorted({math.ceil(share * (n - held_out)) for share in TRAIN_SHARES}))

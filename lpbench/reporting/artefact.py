@@ -46,10 +46,7 @@ def render_artefact(
     experiment: Experiment, paper: Paper, summary: Summary, methods: Mapping[str, Method], folder: Path,
     seed: int = ROOT_SEED,
 ) -> None:  # fmt: skip
-    """Write ``summary.csv``, ``comparison.csv``, tables and figures of one experiment.
-
-    Of a timing experiment the files are ``seconds.csv``, ``seconds_comparison.csv`` and ``seconds.tex``.
-    """
+    """Write summary, comparison (of a timing experiment those of seconds), tables and figures of an experiment."""
     folder, name = Path(folder), experiment.name
     # pictures and tables that an earlier version wrote and this one does not; what was measured needs a run
     for path in [p for p in folder.glob("*") if p.suffix in (".svg", ".png", ".md", ".tex", ".csv")]:

@@ -25,11 +25,7 @@ Constants = Mapping[tuple[str, float], Any]
 
 
 def best_constants(table: pd.DataFrame) -> Constants:
-    """The constants by which a table of standings divides losses, each from the experiment with most replications.
-
-    A row of the table, with the ``mean`` score, and the ``ratio`` of its loss to the non-private tree's on the same
-    replications (NaN without one).
-    """
+    """Constants by which standings divide losses: mean score, and ratio of the loss to the tree's (NaN: none)."""
     table, place = table.sort_values("replications", kind="stable"), ["dataset", "epsilon"]
     own = table["method"].map(bare_name)
     trees = table[(own == BASELINE) & table["selection"].str.contains("oracle")]

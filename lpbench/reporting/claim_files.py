@@ -167,11 +167,7 @@ def _ranges(numbers: Sequence[int]) -> str:
 
 
 def read_claims(folder: Path) -> list[dict[str, Any]]:
-    """Read ``verdicts.csv`` and ``claims_instances.csv`` back, claim by claim.
-
-    Each is a row of :func:`lpbench.analysis.verdicts.claims_of` with its ``checks``, the judging rows of the first
-    file; they have their ``points``, rows of the second but the pooled, and ``others``, rows of other configurations.
-    """
+    """Read both files back, claim by claim: ``checks`` that judge, with ``points`` and ``others`` (configurations)."""
     rows, points = (_read(folder / f"{name}.csv") for name in (VERDICTS, "claims_instances"))
     key = itemgetter("claim", "check")
     checks: dict[str, list[dict[str, Any]]] = {}

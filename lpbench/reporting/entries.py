@@ -9,10 +9,7 @@ from lpbench.reporting.figures.ranks import BUDGETS
 
 
 class ReportEntry(Artefact):
-    """The artefact of an experiment, run or not, and which of its pictures a page shows where.
-
-    ``within`` is the folder of the results in which the pages are, if they are not in that of the results.
-    """
+    """An experiment's artefact, run or not, as a page shows it that lies in the folder ``within`` of the results."""
 
     def __init__(self, experiment: Experiment, results_dir: Path, within: str = ""):
         name: str = experiment.name

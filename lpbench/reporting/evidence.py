@@ -38,10 +38,7 @@ class CellTable:
 
 
 class Evidence:
-    """Ours: what a results folder holds; numbers use oracle selection, as in the papers, if no other is asked for.
-
-    ``variants`` stand for a method wherever it was run in one of them. What was not run is a NotRunError.
-    """
+    """Ours: what a results folder holds, by oracle unless asked otherwise; ``variants`` stand for methods."""
 
     source = "ours"
 
@@ -91,10 +88,7 @@ class Evidence:
     def table(
         self, name: str, epsilon: float, mask: str, methods: Sequence[str], selection: str = "oracle"
     ) -> CellTable:
-        """Cells of a table at one budget; data sets without any result are left out.
-
-        ``mask`` is a bare name, empty where the table has one; ``methods`` are bare names, or selectors that were run.
-        """
+        """Cells of a table at one budget, but of data sets without any; ``mask`` is a bare name, or empty."""
         self.consulted[name] = None
         return self._tables(name, epsilon, mask, tuple(methods), selection)
 
@@ -125,10 +119,7 @@ class Evidence:
         return CellTable(datasets, methods, cells)
 
     def deviations(self) -> dict[str, list[str]]:
-        """Consulted experiments that were not run as they are registered, with what differs.
-
-        Replications count by their number, and a verdict under another seed is one.
-        """
+        """Consulted experiments run otherwise than registered, replications and seed aside, and how."""
         found = {}
         for name in self.consulted:
             changes = self.results.artefact(name).deviations
@@ -171,10 +162,7 @@ class _Print:
             self.rows.setdefault((row["method"], _place(row["x"])), []).append(row)
 
     def find(self, key: tuple) -> tuple[float, float]:
-        """Printed value and its step; NaN where there is none.
-
-        A method that does not read the budget is printed once, under one of them.
-        """
+        """Printed value and step; NaN where there is none. What reads no budget is printed once, under one."""
         _, panel, dataset, mask, method, epsilon, x = key
         rows = self.rows.get((bare_name(method), _place(x)), [])
         for column, ours in (("panel", panel), ("dataset", bare_name(dataset)), ("mask", bare_name(mask))):

@@ -104,11 +104,7 @@ def card_of(method: str, cards: Mapping[str, Method]) -> Method | None:
 
 
 def method_title(method: str, cards: Mapping[str, Method], variant: bool = True) -> str:
-    """Printed name of a method with its fixed parameters: ``HistOfTree (CART), s = 2``.
-
-    A learner on privatised labels is called by both, a method whose setting was chosen privately by itself. Without
-    ``variant`` the name does not tell variants apart.
-    """
+    """Printed name of a method and its fixed parameters, at will but the variant: ``HistOfTree (CART), s = 2``."""
     name, params = parse_selector(method)
     card = card_of(method, cards) or card_of(method, catalogue.methods())
     if not variant:
@@ -166,10 +162,7 @@ def in_words(name: str) -> str:
 
 
 def in_print(text: str) -> str:
-    """Text in which methods, masks and data sets have their printed names in the place of those of configurations.
-
-    A name of one word is a word of the language, unless parameters follow.
-    """
+    """Text with printed names for those of configurations; one of one word needs parameters to be a name."""
     text = str(text)
     if "_" not in text and "[" not in text:  # most texts: no need to look for what is called how
         return text

@@ -152,10 +152,7 @@ def _publish_all(results: Results, run: Sequence[str], changed: Container[str], 
 
 
 def _render(artefacts: Sequence[Artefact], target: Path, drawn: Sequence[str]) -> None:
-    """Write tables and figures from committed scores, and the claims as soon as those of the papers are there.
-
-    Of what is drawn already, by a run or from the same scores by the same code, only the summary is read.
-    """
+    """Write tables and figures from committed scores, unless drawn before, and claims once their papers are there."""
     from lpbench.reporting.report import write_claims
 
     judged = {p.name for p in papers() if p.claims}

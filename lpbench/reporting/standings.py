@@ -30,11 +30,7 @@ NOISE = ("se", "over_constant_se", "p_constant", "over_free_se", "seconds")
 def standings_of(
     artefacts: Iterable[Artefact], cards: Mapping[str, Method], submitted: Sequence[Submission] = ()
 ) -> pd.DataFrame:
-    """Standings of the artefacts that are tables of scores, with the bits of a user's reports and seconds of a fit.
-
-    Experiments that only tried interpretations of a paper's text compare no methods. A submission has an experiment of
-    its own beside the one that it names.
-    """
+    """Standings of tables of scores, but of trials, and of submissions, with bits of a user and seconds of a fit."""
     tried = trial_experiments()
     shown = [a for a in artefacts if a.experiment.kind == "table" and a.name not in tried and a.shown is not None]
     sent = [one for one in submitted if one.about["experiment"] in {a.name for a in shown}]

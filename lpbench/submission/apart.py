@@ -99,10 +99,7 @@ def scores_apart(
 
 
 def moved(problem: Problem, rng: np.random.Generator) -> tuple[Problem, float]:
-    """The problem with training rows in another order, some features and the labels reflected, and labels scaled.
-
-    Returns the factor by which squared losses grow. Two classes change places.
-    """
+    """The problem reordered and reflected, labels scaled, and by what squared losses grow; two classes swap."""
     order, flipped = rng.permutation(len(problem.y_train)), rng.random(problem.X_train.shape[1]) < 0.5
     features = {
         name: None if X is None else np.where(flipped, 1.0 - X, X)

@@ -58,10 +58,7 @@ def clopper_pearson(hits: ArrayLike, n: int, failure: float) -> tuple[np.ndarray
 
 
 def epsilon_from_counts(hits: ArrayLike, other_hits: ArrayLike, n: int, delta: float, failure: float) -> np.ndarray:
-    """Lower bound log((p - delta) / q) from the counts of an event under two values.
-
-    It is wrong with probability ``failure``, of which each of the two limits gets half.
-    """
+    """Lower bound log((p - delta) / q) from the counts of an event; each limit fails with ``failure`` / 2."""
     lower, _ = clopper_pearson(hits, n, failure / 2.0)
     _, upper = clopper_pearson(other_hits, n, failure / 2.0)
     return np.maximum(np.log(np.maximum(lower - delta, 1e-300)) - np.log(upper), 0.0)

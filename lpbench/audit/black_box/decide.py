@@ -76,10 +76,7 @@ class Verdict:
 def audit(
     source: Source, claim: PrivacyClaim, samples: int = 1_000_000, failure: float = 1e-3, quick: bool = False
 ) -> Verdict:
-    """Hold a randomizer to its claim; fewer samples are drawn if the claim is refuted earlier.
-
-    ``quick``: all are drawn at once, and events are searched in the cheapest way, whose rules say nothing.
-    """
+    """Hold a randomizer to its claim, by fewer samples if it is refuted; ``quick``: by all at once, without rules."""
     pair, start = worst_pair(source, claim, failure, quick)
     room = min(samples, source.size - start)
     if room < FEWEST and not quick:

@@ -216,10 +216,7 @@ class FixedSource(Source):
 
 
 class FileSource(FixedSource):
-    """A CSV or parquet file with a column ``value`` and one or more columns of reports.
-
-    Rows must be independent: one row per run of the program.
-    """
+    """A CSV or parquet file: a column ``value``, columns of reports, one row an independent run of the program."""
 
     def __init__(self, path: Path):
         import pandas as pd

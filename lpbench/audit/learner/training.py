@@ -21,10 +21,7 @@ class OtherReports(LpbenchError):
 
 
 def load_learner(name: str) -> Maker:
-    """Import ``module:Class`` or ``file.py:Class`` and return a function (epsilon, seed) -> learner.
-
-    ``epsilon`` and ``random_state`` are passed where the constructor takes them.
-    """
+    """Import ``module:Class`` or ``file.py:Class``; a function (epsilon, seed) -> learner that passes what it takes."""
     try:
         kind = load_function(name)
     except ConfigurationError as error:

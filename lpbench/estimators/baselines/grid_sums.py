@@ -35,10 +35,7 @@ class NamedCells:
 
 
 class GridDevice(Device[Any]):
-    """Base of devices that send numbers in the place of the own cell and 0 in all others, with noise on every entry.
-
-    A subclass states the numbers; the sums are drawn cell by cell, see the module.
-    """
+    """Base of devices that send stated numbers in the own cell, 0 in all others, with noise on every entry."""
 
     @abstractmethod
     def statistics(self, question: Any) -> list[Laplace | DiscreteLaplace]:
@@ -110,10 +107,7 @@ class _GridSums:
         return self.noisy(named, [self._mechanisms])[0][:, named.inverse]
 
     def noisy(self, named: _Named, budgets: Sequence[Sequence[Laplace | DiscreteLaplace]]) -> np.ndarray:
-        """Return the noisy sums of cells under several noises of one user: ndarray of shape (len(budgets), k, cells).
-
-        Continuous noises have common random numbers.
-        """
+        """Noisy sums under noises of one user, (len(budgets), k, cells); continuous ones share random numbers."""
         sums, seed, n = self._sums[:, named.codes], self.seed, self.n
         # The first column tells the statistics of one cell apart.
         kind = np.promote_types(named.cells.dtype, np.min_scalar_type(len(sums)))
@@ -128,10 +122,7 @@ class _GridSums:
 
 @dataclass(init=False, eq=False, repr=False)  # a question about it is told by what its cells are drawn from
 class NoisyGrid:
-    """The curator's noisy histogram: a table, or, of too many cells, sums that are looked up by the users.
-
-    A pickle or copy holds the noisy sums of all cells and nothing else; of more than ``MOST_CELLS`` there is none.
-    """
+    """The curator's noisy histogram: a table, which pickles hold; beyond ``MOST_CELLS`` sums that users look up."""
 
     def __init__(self, cells: GridCells, n: int, *sums: Any) -> None:
         # what n users answered: ndarrays of shape (k * cells,), or sums that stay with them

@@ -78,10 +78,7 @@ class MomentQuestion:
 
 @proven
 class MomentDevice(Device[MomentQuestion]):
-    """Send (x x^T, x y) of the own row, scaled to length 1, y = -1 or 1, with Gaussian noise.
-
-    The symmetric matrix is sent on and above the diagonal, in units in which the noise of all entries is the same.
-    """
+    """Send (x x^T, x y), x scaled to length 1, y = -1 or 1, on and above the diagonal, with equal Gaussian noise."""
 
     def inputs(self, records: Records, question: MomentQuestion) -> np.ndarray:
         """Entries of the moments, shape (n, D (D + 1) / 2 + D)."""
@@ -105,10 +102,7 @@ class MomentDevice(Device[MomentQuestion]):
     def draw_sums(
         self, records: Records, question: MomentQuestion, streams: Streams, by: np.ndarray | None = None
     ) -> np.ndarray:
-        """Add the noise of all users to the sums of their moments at once.
-
-        A user's noise N(0, sigma^2) on all D^2 + D entries, made symmetric, has the law of that on the entries sent.
-        """
+        """Add all users' noise at once: N(0, sigma^2) made symmetric has the law of that on entries sent."""
         if by is not None:
             return super().draw_sums(records, question, streams, by)
         n, rng = len(records), self.draws(streams, len(records), question)

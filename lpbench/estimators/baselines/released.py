@@ -52,8 +52,7 @@ def _numbers(X: np.ndarray, bins: int) -> np.ndarray:
 
 @lru_cache(maxsize=8)
 def _noise(size: int) -> np.ndarray:
-    """Unit noise of both tables of a grid, shape (2, size), from the generator that the code uses; every fit draws it
-    again."""
+    """Unit noise of both tables of a grid, (2, size), from the code's generator; every fit draws it again."""
     return np.random.RandomState(1).laplace(size=(2, size))
 
 

@@ -51,21 +51,14 @@ class GrownTree:
         return np.array(kept[::-1])
 
     def values(self, leaves: np.ndarray, depth: float) -> np.ndarray:
-        """Values of the nodes at ``depth`` above leaves (m,), or of the leaves where they are higher.
-
-        The mean label, shape (m, 1), or the class shares, shape (m, n_classes).
-        """
+        """Mean label (m, 1) or shares (m, n_classes) of nodes at ``depth`` above leaves, or of higher leaves."""
         node = leaves if depth >= self.tree.max_depth else self._ancestors[int(depth)][leaves]
         return self.tree.value[node, 0]
 
 
 @dataclass(frozen=True)
 class CutTree:
-    """A fitted tree read at a smaller depth: every node predicts by its samples.
-
-    It has the law of a tree grown with ``max_depth=depth``, for the reason given at ``GROWN_DEPTH``. ``fit`` reads its
-    tree in the same way, so that a sweep and a fit agree bit for bit.
-    """
+    """A fitted tree read at a smaller depth, by fits and sweeps: of the law of one grown so (``GROWN_DEPTH``)."""
 
     grown: GrownTree
     depth: float
@@ -88,10 +81,7 @@ def values_of_all(trees: Sequence[CutTree], inputs: np.ndarray) -> np.ndarray:
 def cut_trees(
     samples: Sequence[tuple[np.ndarray, np.ndarray]], settings: Sequence[Mapping], seed: int
 ) -> list[list[CutTree]]:
-    """Grow one regression tree per ``min_samples_leaf`` on each sample of one shape, float32 features and labels.
-
-    It is read at every ``max_depth`` (see :class:`CutTree`).
-    """
+    """Grow a regression tree per ``min_samples_leaf`` and sample, float32; it is read at every ``max_depth``."""
     limits, read = [grown_size(setting) for setting in settings], dict[tuple[float, float], float]()
     for limit, setting in zip(limits, settings, strict=True):
         read[limit] = max(tree_depth(setting), read.get(limit, 0))
@@ -141,10 +131,7 @@ def _one_by_one(
 
 
 def cut_class_trees(inputs: np.ndarray, codes: np.ndarray, depths: Sequence[int | None], seed: int) -> list[CutTree]:
-    """Grow classification trees to multiples of ``GROWN_DEPTH`` and read them at every depth.
-
-    Not all to the deepest: one shallow tree should cost what one shallow tree costs.
-    """
+    """Grow class trees to multiples of ``GROWN_DEPTH``, so that a shallow one is cheap, and read them."""
     # the same trees grow several times faster from sparse columns where few entries differ from 0
     columns = csc_matrix(inputs) if np.count_nonzero(inputs) < _SPARSE * inputs.size else inputs
     grown: dict[int | None, GrownTree] = {}

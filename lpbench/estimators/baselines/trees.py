@@ -20,10 +20,7 @@ _AT_ONCE = 1 << 22
 
 @dataclass(eq=False, repr=False)
 class TreeRegressor(LocalRegressor):
-    """What tree baselines share: users' messages, one tree on them, and the sweep over tree sizes.
-
-    Subclasses ask the users in :meth:`_messages` and have the parameters :data:`TREE_PARAMETERS`.
-    """
+    """What tree baselines share: users' messages, which subclasses ask for, one tree, and the sweep over sizes."""
 
     @abstractmethod
     def _messages(self, users: Users) -> tuple[np.ndarray, np.ndarray]:

@@ -12,11 +12,7 @@ from lpbench.estimators.histoftree.setting import PublicMask, TreeSetting
 
 
 def mean_inflation(mask: np.ndarray | PublicMask, depths: np.ndarray) -> np.ndarray:
-    """Return delta(p) of HistOfTree eq. (12) for every number of grid features: ndarray of shape (d, len(depths)).
-
-    delta(p) is the mean over the users of 2^(h p / (d - s)), h being the number of features that a user protects among
-    the d - s that are not in the grid: how many leaves the user may lie in, on average.
-    """
+    """delta(p) of HistOfTree eq. (12), (d, len(depths)): how many leaves a user may lie in, on average."""
     n, d = mask.shape
     tree_features = d - np.arange(d)
     share = np.minimum(np.arange(d + 1) / tree_features[:, None], 1.0)

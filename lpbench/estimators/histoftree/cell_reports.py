@@ -111,21 +111,14 @@ class WrittenSums:
 
 
 def bit_indicators(bits: np.ndarray, choices: np.ndarray, budget: float) -> np.ndarray:
-    """Unbiased indicators that users lie in cells, from one bit for each pair; ``choices`` is the user's |V|.
-
-    With one choice the bit is the truth.
-    """
+    """Unbiased indicators of cells from one bit a pair; with one choice (of the user's |V|) it is the truth."""
     if budget == 0:
         return bits.astype(float)
     return np.where(choices == 1, bits, RandomizedResponse(budget / 2, 2).estimate(bits))
 
 
 def predict_cells(sums: tuple[np.ndarray, np.ndarray], leaves: np.ndarray, leaf_means: np.ndarray) -> np.ndarray:
-    """Predict the ratio of label sum and count in each cell (HistOfTree eqs. (6), (9)).
-
-    ``sums`` are estimated counts and label sums, (m,). A cell whose estimated count is not positive predicts the mean
-    of its leaf. (The paper is silent on empty cells.)
-    """
+    """Ratio of label sum and count of each cell (HistOfTree eqs. (6), (9)); the leaf's mean without a count."""
     count, total = sums
     filled = count > 0
     return np.where(filled, total / np.where(filled, count, 1.0), leaf_means[leaves])

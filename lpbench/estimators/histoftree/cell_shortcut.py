@@ -37,11 +37,7 @@ def asked_at_once(n: int, n_cells: int) -> list[slice]:
 
 @dataclass(frozen=True, eq=False)
 class CellFamily:
-    """Questions about trees at one depth, asked with several grids and mechanisms; all of it is public.
-
-    Users meet the trees one after the other: user i of n is number k n + i at tree k, and so are test rows. Bits are of
-    a single tree.
-    """
+    """Public questions about trees at one depth, met in turn: user i of n is number k n + i at tree k."""
 
     trees: Sequence[TreePartition]  # of the features tree_columns
     depth: int  # levels of the tree that are used here
@@ -57,10 +53,7 @@ class CellFamily:
 
 
 def answer_family(records: Records, family: CellFamily, answers: Answers) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Estimated counts and label sums at the test rows, for each grid of the family.
-
-    Users have answered for their label before.
-    """
+    """Estimated counts and label sums at the test rows, for each grid, of users who told their label before."""
     leaves, budgets, labels, streams = family.leaves, family.budgets, family.labels, answers("ask", 1)
     truth, keep, times = _true_leaves(records, family), _words(records, streams, draw="keep"), len(family.trees)
     blind = truth if leaves.most == 1 else leaves.choose(np.tile(_words(records, streams, draw="leaf"), times))

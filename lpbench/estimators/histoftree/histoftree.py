@@ -95,10 +95,7 @@ class CellRegressor(LocalRegressor):
         return self._finish(predict_cells(self._reports.estimate(query, leaves), leaves, self._leaf_means))
 
     def learn_grid(self, tasks: Sequence[Task], budgets: Sequence[float], grid: Any) -> list[SweepResult]:
-        """Score the whole grid in one pass: one tree per (budget, label share, n_grid_features) serves every depth.
-
-        A point whose partition has too many cells is skipped with the reason; see the base class for the rest.
-        """
+        """Score the grid in one pass, one tree for every depth; points with too many cells are skipped."""
         points, params = expand_grid(grid), self.get_params(deep=False)
         if any(not params.keys() >= point.keys() or self._apart & point.keys() for point in points):
             return super().learn_grid(tasks, budgets, points)

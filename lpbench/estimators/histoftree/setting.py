@@ -64,10 +64,7 @@ class TreeSetting:
         return self.label_share * epsilon, (1 - self.label_share) * epsilon if self.label_share < 1 else 0.0
 
     def question(self, tree: TreePartition, grid: np.ndarray, columns: np.ndarray, budget: float) -> CellQuestion:
-        """What round 2 asks of users, given the tree of the features ``columns`` and the grid's features.
-
-        Without noise both mechanisms report the true cell, which its name tells as well as bits.
-        """
+        """Round 2, given a tree and grid; without noise both mechanisms report the true cell by its name."""
         mechanism = "grr" if math.isinf(budget) else self.mechanism
         return CellQuestion(tree, self.depth, grid, columns, self.bins, mechanism, budget)
 

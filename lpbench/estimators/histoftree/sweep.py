@@ -42,10 +42,7 @@ def sweep_cells(
     jobs: Sequence[GridPoint],
     ask_label: Callable[[float], LabelQuestion],
 ) -> Iterator[tuple[list[list[GridPoint]], np.ndarray]]:
-    """Predict the test rows (m, d) in [0, 1] under every job: jobs of each prediction, and those, (k, m), not clipped.
-
-    One tree serves all depths, bins and mechanisms of a budget and label share.
-    """
+    """Predict the test rows under every job: jobs of each prediction, and those, (k, m). One tree serves many."""
     if not jobs:
         return
     X = public_features(task.users)
@@ -81,10 +78,7 @@ def sweep_cells(
 def _personalized_carts(
     X: np.ndarray, mask: PublicMask, jobs: Sequence[GridPoint], labels: Mapping[tuple[int, float], np.ndarray]
 ) -> dict[tuple[int, int], list[TreePartition]]:
-    """Trees under the CART rule where some protect what the tree cuts, by the number of grid features and leaf size.
-
-    Grids of different sizes leave the tree parts of the same features, so that their trees are grown together.
-    """
+    """CART trees where some protect what is cut, by number of grid features and leaf size, grown together."""
     in_cart = [j for j in jobs if j.setting.rule == "cart"]
     forests = [
         (s, least, max(j.setting.depth for j in same), [source for source, _ in _sources(same)])

@@ -105,10 +105,7 @@ class CellQuery:
 
 
 class UserLeaves:
-    """The leaves that are compatible with each user's public features, at one truncation depth.
-
-    Users meet several trees one after the other: user i of n is number k n + i at tree k.
-    """
+    """Leaves that public features allow, at one depth; user i of n is number k n + i at tree k of several."""
 
     def __init__(
         self,
@@ -129,10 +126,7 @@ class UserLeaves:
     def at_depths(
         cls, trees: Sequence[TreePartition], depths: Sequence[int], X: np.ndarray, mask: np.ndarray, views: SampleGroups
     ) -> Iterator[UserLeaves]:
-        """Yield the leaves at each of the increasing ``depths``, from one pass down the trees.
-
-        ``views`` groups users whom no tree tells apart by what they show.
-        """
+        """Leaves at increasing ``depths``, from one pass; ``views`` groups users who look alike to trees."""
         forest, of_all = Forest(trees), views.repeated(len(trees))
         pairs = forest.spread(views.one_of_each(X), views.one_of_each(mask), max(depths))
         for depth, (view, nodes) in enumerate(pairs):
@@ -166,10 +160,7 @@ class UserLeaves:
         return self._pairs[1]
 
     def means(self, labels: np.ndarray) -> np.ndarray:
-        """Mean privatised label of every leaf, each user shared evenly among the leaves it may lie in.
-
-        Public features and privatised labels only, so it costs nothing. A leaf without users gets the overall mean.
-        """
+        """Mean private label of every leaf, users shared among theirs; the overall mean without. It costs nothing."""
         counts, totals = self.views.counts / self._n_leaves, self.views.sums(labels) / self._n_leaves
         weight = np.bincount(self._leaf, weights=counts[self._view], minlength=self.n_leaves)
         total = np.bincount(self._leaf, weights=totals[self._view], minlength=self.n_leaves)

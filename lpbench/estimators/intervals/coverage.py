@@ -98,10 +98,7 @@ class CoverageCurve:
         return np.asarray(self.reach * np.exp(np.interp(shares, known, np.log(_QUANTILES))))
 
     def threshold(self) -> float:
-        """Least threshold that covers enough in expectation over all that is known; the reach if none does.
-
-        As in split conformal prediction one more user is reckoned with, here one of those who would tell as much.
-        """
+        """Least threshold that covers enough in expectation, one more user reckoned with; else the reach."""
         level = self.coverage * (1.0 + 1.0 / self.told) if self.told else 1.0
         covered = self._law(_THRESHOLDS[:, None]) @ self._weights()
         return self.reach * float(np.interp(level, covered, _THRESHOLDS))

@@ -19,10 +19,7 @@ def tail_power(moment: float | None) -> float:
 
 
 def truncation(noise: float, bound: float, moment: float | None) -> float:
-    """Level T at which labels are clipped: B noise^(-1/p), so that B^p T^(1-p) = T noise; B for bounded labels.
-
-    ``noise`` is the standard deviation that the privacy noise would have if labels were clipped at 1.
-    """
+    """Level T at which labels are clipped: B^p T^(1-p) = T noise (of labels clipped at 1); B if bounded."""
     if moment is None:
         return bound
     return bound * noise ** (-1.0 / moment) if noise > 0 else math.inf

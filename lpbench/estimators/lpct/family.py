@@ -36,10 +36,7 @@ class VoteFamily:
         return np.add.reduceat(per_leaf, self.start[:-1], axis=-1)
 
     def noisy(self, votes: np.ndarray, n: int, streams: Streams) -> np.ndarray:
-        """Draw the estimates of ``n`` users' votes (n_classes, n_leaves) under every mechanism, which comes first.
-
-        They equal :func:`.votes.noisy_votes` of each partition and mechanism.
-        """
+        """Estimates of ``n`` users' votes under every mechanism (first axis), as :func:`.votes.noisy_votes` of each."""
         halves = [m.half for m in self.mechanisms]
         scale = np.array([half.scale for half in halves if isinstance(half, Laplace)])
         if scale.size:

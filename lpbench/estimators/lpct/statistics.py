@@ -51,11 +51,7 @@ class Judgement:
 
 
 def judge(votes: NodeVotes, query: Query, constants: str) -> Judgement:
-    """Judge nodes with the constants of Algorithm 2 (``paper``), of the authors' code (``tight``), or ``exact`` ones.
-
-    Without any public sample there is nothing to weigh, and ``tight``, whose rule is Q first, looks at P alone as the
-    other two do.
-    """
+    """Judge nodes by constants of Algorithm 2 (``paper``), of the code (``tight``) or ``exact``; without Q by P."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return {"paper": _paper, "tight": _tight, "exact": _exact}[constants](votes, query)
 

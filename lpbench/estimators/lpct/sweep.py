@@ -19,10 +19,7 @@ CHEAP = ("depth", "public_weight", "min_samples_leaf")
 
 
 class Sweep:
-    """The points of a grid that share everything but depth, weight and leaf size, on one replication.
-
-    The model carries the shared parameters.
-    """
+    """The points of a grid on one replication that share all but depth, weight and leaf size."""
 
     def __init__(
         self, model: Any, task: Task, budgets: Sequence[float], axes: Sequence[tuple[list, np.ndarray]]

@@ -39,10 +39,7 @@ def n_rows(public: PublicSample | None) -> int:
 
 
 class ScoredRows:
-    """Test rows; where accuracy is asked for as counts, which is all that it needs.
-
-    The test rows of each class in a leaf are counted once; a leaf that predicts class k gets that many right.
-    """
+    """Test rows; where accuracy is asked for as counts of classes in leaves, which are all that it needs."""
 
     def __init__(self, model: Any, task: Task) -> None:
         self._X, self._counts = model._to_unit_cube(task.X_test), task.counts
@@ -107,11 +104,7 @@ class Tables:
 
     @staticmethod
     def grow_together(several: Sequence[Tables]) -> None:
-        """Grow the widest max-edge trees of several samples together, each as it would be by itself.
-
-        Small samples go level by level together. Where replications have one public sample, as most real data do, it
-        is grown from once, unless cuts are drawn at random.
-        """
+        """Grow the widest max-edge trees of samples together, each as by itself; a shared sample is grown from once."""
         alike: dict[tuple, list[Tables]] = {}
         searched: dict[tuple, Tables] = {}
         for tables in several:

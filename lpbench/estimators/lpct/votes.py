@@ -45,10 +45,7 @@ def one_hot_votes(cells: np.ndarray, codes: np.ndarray, n_cells: int, n_classes:
 
 
 def differing_entries(n_cells: int, n_classes: int) -> int:
-    """Largest number of entries in which two users' tables differ: four, except where there is little to tell.
-
-    With one cell U is constant, and V moves in one entry for two classes and not at all for one.
-    """
+    """Most entries in which two users' tables differ: four, less with one cell (U is constant) or one class."""
     moved_v = 0 if n_classes == 1 else 2 if n_cells > 1 or n_classes > 2 else 1
     return moved_v + (2 if n_cells > 1 else 0)
 
@@ -152,10 +149,7 @@ class VoteDevice(Device[VoteQuestion]):
         return noisy_votes(votes, len(records), question.mechanism, streams, **question.axes).ravel()
 
     def draw_many(self, records: Records, family: Any, answers: Answers) -> np.ndarray:
-        """Draw the estimated votes in all partitions of a :class:`.family.VoteFamily`.
-
-        The shape is (n_mechanisms, n_classes, n_leaves).
-        """
+        """Estimated votes in all partitions of a family: (n_mechanisms, n_classes, n_leaves)."""
         votes = [self._of_nodes(records, tree, family.n_classes)[:, nodes] for tree, nodes in family.leaves]
         return family.noisy(np.concatenate(votes, axis=1), len(records), answers("sums", family.number))
 
@@ -176,19 +170,13 @@ VOTE, SLOW_VOTE = VoteDevice(), SlowVoteDevice()
 
 
 def unit_noise(n: int, n_cells: int, n_classes: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw the noise of ``n`` users' sums (n_classes, n_cells) at unit scale, differences of two Gamma(n) variables.
-
-    The draws of one cell are consecutive, so a partition with fewer cells sees the first of those of a larger one.
-    """
+    """Noise of ``n`` users' sums at unit scale, by Gamma(n); a smaller partition sees a larger one's first draws."""
     gamma = rng.standard_gamma(n, size=(n_cells, n_classes, 2))
     return (gamma[..., 0] - gamma[..., 1]).T
 
 
 def noisy_votes(votes: np.ndarray, n: int, mechanism: VoteMechanism, streams: Streams, **axes: Any) -> np.ndarray:
-    """Draw the curator's estimate of true votes (n_classes, n_cells) by the law of the sums.
-
-    ``axes`` are those of the draw's stream: the depth of the partition. Budgets and weights share the draw.
-    """
+    """Estimate true votes (n_classes, n_cells) by the law of the sums; ``axes`` name the draw by its depth."""
     rng = streams.generator("counts", **axes)
     n_classes, n_cells = votes.shape
     half = mechanism.half
@@ -198,20 +186,14 @@ def noisy_votes(votes: np.ndarray, n: int, mechanism: VoteMechanism, streams: St
 
 
 def regression_function(private: np.ndarray, public: np.ndarray, weight: float | np.ndarray) -> np.ndarray:
-    """Estimate P(Y = k | cell) for the classes k >= 1 by eq. (8), as the raw ratio, which may leave [0, 1].
-
-    Votes of shape (..., n_classes, n_cells) give shares (..., n_classes - 1, n_cells), 0 where nobody voted (0/0 = 0).
-    """
+    """P(Y = k | cell), k >= 1, by eq. (8): the raw ratio of votes (..., n_classes, n_cells), 0 where none."""
     total = private + weight * public
     users = total[..., :1, :]
     return np.divide(total[..., 1:, :], users, out=np.zeros_like(total[..., 1:, :]), where=users != 0)
 
 
 def decide(eta: np.ndarray) -> np.ndarray:
-    """Choose the class of each cell from eta of shape (..., n_classes - 1, n_cells), ties to the smaller class.
-
-    For two classes this is class 1 iff eta > 1/2.
-    """
+    """Class of each cell from eta (..., n_classes - 1, n_cells), ties to the smaller: of two, 1 iff eta > 1/2."""
     if eta.shape[-2] == 0:
         return np.zeros((*eta.shape[:-2], eta.shape[-1]), dtype=np.intp)
     if eta.shape[-2] == 1:

@@ -81,10 +81,7 @@ def divide(n: int, n_groups: int, share: float, streams: Streams) -> Division:
 def fit_candidates(
     candidates: Candidates, users: Users, division: Division, known: Mapping[str, Any], streams: Streams
 ) -> list[Any]:
-    """Return the fitted candidates in the order of their settings.
-
-    Candidates of one group learn from the same users and, since they ask the same, from the same reports.
-    """
+    """Fitted candidates in the order of their settings; those of one group learn from the same reports."""
 
     def learned(point: Mapping[str, Any], some: Users, group: int) -> Any:
         model = candidates.build().set_params(**point)
@@ -117,11 +114,7 @@ def fit_candidates(
 def compare_by_labels(
     fitted: Sequence[Any], users: Users, validating: np.ndarray, y_range: tuple[float, float], epsilon: float
 ) -> np.ndarray:
-    """Estimate how much larger each candidate's squared error is than the first's, from reports of labels.
-
-    The reports are unbiased, so that their errors differ as those of labels do: one report compares all candidates.
-    The curator needs to know the features that the models read.
-    """
+    """By how much each candidate's squared error exceeds the first's, by one unbiased report of each label."""
     if validating.size == 0:
         return np.zeros(len(fitted))
     question = NumberQuestion(y_range, Hybrid(epsilon))

@@ -59,11 +59,7 @@ def soft_labels(question: ClassQuestion, reports: np.ndarray) -> np.ndarray:
 
 
 def shown_given_true(question: ClassQuestion) -> np.ndarray | None:
-    """Expected soft label (column) of each true class (row), by which learned probabilities are corrected; or None.
-
-    None where the authors of a randomizer let the learner stand: soft labels that are posteriors already, and reports
-    that follow a prior.
-    """
+    """Expected soft label of each true class (row), to correct by; None where authors do not correct."""
     mechanism: Any = question.mechanism
     if question.prior is not None or isinstance(mechanism, (Laplace, BitVector)):
         return None

@@ -142,11 +142,7 @@ def _kept(noise: float, distance: float) -> float:
 
 
 def on_simplex(values: np.ndarray) -> np.ndarray:
-    """Nearest probability vector of each row of (..., K); it keeps the order of the entries.
-
-    Known as "norm-sub" for frequencies estimated from private reports (Wang, Lopuhaä-Zwakenberg, Li, Skoric and Li
-    2020).
-    """
+    """Nearest probability vector of each row of (..., K), in the same order ("norm-sub", Wang et al. 2020)."""
     falling = -np.sort(-values, axis=-1)
     excess = (np.cumsum(falling, axis=-1) - 1.0) / np.arange(1, values.shape[-1] + 1)
     support = (falling > excess).sum(axis=-1, keepdims=True)

@@ -36,11 +36,7 @@ class Layers:
 
 
 class OuterSums:
-    """Sums of outer products a x^T over the users so far, for all runs.
-
-    Factors a are kept while they are fewer than twice the inputs and then added up to matrices, so that a product with
-    features costs about the cheaper of the two forms, whether the inputs are ten or thousands.
-    """
+    """Sums of outer products a x^T over users so far; factors of more than twice the inputs become matrices."""
 
     def __init__(self, X: np.ndarray, n_runs: int, n_hidden: int, block: int) -> None:
         # X (R, n, D): features of the users, in order; ``block`` users are added at once
@@ -65,10 +61,7 @@ class OuterSums:
         self._first = self._last
 
     def times(self, X: np.ndarray, part: tuple[slice, slice] = np.s_[:, :]) -> np.ndarray:
-        """Return x^T times the transposed sums for X (R, b, D): ndarray of shape (R, b, B, h).
-
-        ``part`` selects replications and runs by slices; X then holds those replications.
-        """
+        """x^T times the transposed sums for X (R, b, D), (R, b, B, h); ``part`` selects replications and runs."""
         users = self._X[part[0], self._first : self._last]
         factors = self._factors[part[0], : users.shape[1], part[1]]
         result = (X @ users.swapaxes(1, 2)) @ _flat(factors)

@@ -36,10 +36,7 @@ class HiddenNoise:
         self._room = np.empty_like(self.total)
 
     def visit(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Draw for the next users, of features X (R, b, D), the products of these with noise, both of shape (R, b, h).
-
-        The first with the sum of the z of all users before them, the second with their own z.
-        """
+        """Products, (R, b, h), of the next users' features with the z of all before them, and with their own."""
         before = X @ self.total.swapaxes(1, 2)
         earlier, own = self._draw_all(X) if self._few else self._draw_products(X)
         return before + earlier, own

@@ -15,10 +15,7 @@ _ROWS = 2048
 
 
 def curvature_rate(X: np.ndarray) -> float:
-    """Return the longest step that never increases the logistic loss of a linear model: 4 / lambda_max(X^T X / q).
-
-    X (q, D) includes the constant, here and below; labels are 0 and 1.
-    """
+    """Longest step that never increases the logistic loss: 4 / lambda_max(X^T X / q); X has the constant."""
     gram = X.T @ X if X.shape[0] > X.shape[1] else X @ X.T
     return 4.0 * X.shape[0] / float(np.linalg.eigvalsh(gram)[-1])
 
@@ -38,11 +35,7 @@ def initial_layers(n_inputs: int, n_hidden: int, rng: np.random.Generator) -> La
 
 
 def neural_start(X: np.ndarray, y: np.ndarray, rate: float, layers: Layers) -> Layers:
-    """Train a network from initial layers.
-
-    The same descent is run on the distinct rows, with their numbers. Gradients of the hidden weights lie in the span of
-    the public features; with fewer rows than inputs it is run in an orthonormal basis of it.
-    """
+    """Train a network from initial layers on distinct rows, by their numbers, in their span if they are few."""
     rows = np.ascontiguousarray(X).view(f"V{X.shape[1] * X.itemsize}")[:, 0]
     _, first, member = np.unique(rows, return_index=True, return_inverse=True)
     X, counts, positive = X[first], np.bincount(member), np.bincount(member, weights=y)
@@ -55,11 +48,7 @@ def neural_start(X: np.ndarray, y: np.ndarray, rate: float, layers: Layers) -> L
 
 
 def _descend(X: np.ndarray, counts: np.ndarray, positive: np.ndarray, rate: float, layers: Layers) -> Layers:
-    """Take the steps for rows X (q, D).
-
-    Row i of X stands for ``counts[i]`` public rows, of which ``positive[i]`` have label 1. Rows are visited in blocks
-    that stay in the cache with their hidden units: tens of thousands of public rows wait for the memory otherwise.
-    """
+    """Take the steps, block by block, for rows X that stand for ``counts`` public ones, ``positive`` of label 1."""
     hidden, output, constant = layers.hidden.T.copy(), layers.output[:-1].copy(), layers.output[-1]
     rate, counts = rate / counts.sum(), counts.astype(float)
     for _ in range(STEPS):

@@ -90,10 +90,7 @@ class Calibration:
     def of(
         cls, users: Users, score: PublicScore | None, epsilon: float, n_classes: int, seed: int, design: Design
     ) -> Calibration:
-        """Ask every user for its cell and class and fit the drift to how often each pair was reported.
-
-        Without a score, labels alone are reported, and the estimated class shares are predicted.
-        """
+        """Fit the drift to how often cells and classes are reported; without a score, class shares alone."""
         given = score is not None
         nobody = PublicSample(np.empty((0, users.n_features)), np.empty(0, dtype=np.int64))
         X, codes = users.public if given and users.public is not None else nobody

@@ -35,11 +35,7 @@ def bounded_logit(probability: np.ndarray) -> np.ndarray:
 
 
 def cell_shares(totals: np.ndarray, n_classes: int, mechanism: SubsetSelection, public: np.ndarray) -> np.ndarray:
-    """Estimate which share of the private users lies in each cell.
-
-    The unbiased estimate from how often reports name each cell (``totals``) is shrunk towards the public shares by the
-    empirical-Bayes factor of its known variance. All are of shape (n_cells,).
-    """
+    """Share of private users in each cell, from unbiased ``totals``, shrunk by empirical Bayes to the public."""
     n, cells = totals.sum() / mechanism.size, totals.size
     keep, other = mechanism.probabilities
     share = totals / n
@@ -95,10 +91,7 @@ def fit_drift(
 
 
 def _integrate(likelihood: np.ndarray, mode: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Log-evidence for each (tau, a, b) and posterior mean of delta_c, (..., n_levels, n_sharpness) and (..., n_cells).
-
-    The likelihood is of shape (n_cells, logits), the prior's mode (n_levels, n_sharpness, n_cells).
-    """
+    """Log-evidence of (tau, a, b), (..., n_levels, n_sharpness), and mean of delta_c, (..., n_cells)."""
     top = likelihood.max(axis=-1)
     weight, flat = np.exp(likelihood - top[:, None]), np.ones_like(likelihood)
     sums = np.stack([weight, weight * _LOGITS, flat, flat * _LOGITS], axis=-1)
@@ -122,10 +115,7 @@ def _prior(trust: float) -> np.ndarray:
 
 
 def drifted_means(logits: np.ndarray, cells: np.ndarray, n_cells: int) -> np.ndarray:
-    """Mean of expit(a + b l) over the public rows of each cell, for all a and b: (n_levels, n_sharpness, n_cells).
-
-    A cell without public rows gets the value at the mean logit of all rows.
-    """
+    """Mean of expit(a + b l) over public rows of each cell (else at the mean logit), for all a and b."""
     order = np.argsort(cells, kind="stable")
     counts = np.bincount(cells, minlength=n_cells)
     filled = np.flatnonzero(counts)

@@ -186,10 +186,7 @@ class GaussianAverage:
         noise: np.ndarray,
         fold: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Predict each report by a fit to those of other folds: by their mean, and by all models.
-
-        ``blocks`` yields (numbers, features) of some users at a time; the rest is of all users by their numbers.
-        """
+        """Predict each report by fits to other folds: mean and models; ``blocks``: numbers, features."""
         parts = [Moments(self._moments.y_range, self._moments.spreads) for _ in range(fold.max() + 1)]
         for users, features in blocks():
             for k in np.unique(fold[users]):

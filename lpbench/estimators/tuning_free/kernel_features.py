@@ -25,10 +25,7 @@ class ShownFeatures:
         self.columns, self._mean, self._deviation = columns[varies], mean[varies], deviation[varies]
 
     def transform(self, X: np.ndarray) -> np.ndarray:
-        """Standardise the columns in use; a missing entry becomes the mean of the entries that are shown.
-
-        Where no column is in use the result has one column of zeros.
-        """
+        """Standardise and impute by the mean the columns in use; one of zeros where none is."""
         if self.columns.size == 0:
             return np.zeros((len(X), 1))
         Z = (X[:, self.columns] - self._mean) / self._deviation

@@ -91,10 +91,7 @@ class LevelReport(Mechanism):
         return self.randomize_by(values, words(rng, (3, len(values))))
 
     def randomize_by(self, values: np.ndarray, draws: np.ndarray) -> np.ndarray:
-        """Client: categories ``bin * levels + level`` of n users from three even numbers below 2^62 each, (3, n).
-
-        ``values`` (n, 2) are the residual in units of the half-width and the bin of the protected feature.
-        """
+        """Categories ``bin * levels + level`` of residual and bin (n, 2) from even numbers below 2^62."""
         residuals, bins = values.T
         position = (np.clip(residuals, -1.0, 1.0) + 1.0) / 2.0 * (self.levels - 1)
         below = np.minimum(np.floor(position).astype(np.int64), self.levels - 2)
@@ -133,10 +130,7 @@ class LevelReport(Mechanism):
         return (np.asarray(reports) // self.levels)[:, None] == np.arange(self.bins)
 
     def noise_variance(self, width: float) -> float:
-        """Variance that rounding and randomisation add to the estimate of a Gaussian residual.
-
-        It is clipped at ``width`` standard deviations.
-        """
+        """Variance added to a Gaussian residual's estimate, clipped at ``width`` deviations."""
         return float(self.noise_at(np.clip(_Z / width, -1.0, 1.0), _DENSITY))
 
     def noise_at(self, unit: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -151,10 +145,7 @@ class LevelReport(Mechanism):
 
 
 def slope_of_clipping(width: Any) -> np.ndarray:
-    """Derivative of the mean of a Gaussian clipped at ``width`` standard deviations with respect to its centre.
-
-    A clipped residual understates how far the true mean lies from the centre of the interval by this factor.
-    """
+    """By what clipping at ``width`` deviations shrinks the distance of a Gaussian's mean from the centre."""
     return 2.0 * ndtr(width) - 1.0
 
 
@@ -181,11 +172,7 @@ def doubt_of_shares(budget: float, width: float, bins: int) -> float:
 
 
 def _cost(budget: float, n: int, width: float, bins: int) -> float:
-    """Error of the mean of a group at a half-width, in variances of the residual.
-
-    The variance of a mean over n / 8 users and the squared bias of a standardised exponential variable that is clipped:
-    a narrow interval costs little noise and biases the mean of a skewed residual.
-    """
+    """Error of a group's mean at a half-width, in variances: noise of n / 8 users, bias of a clipped exponential."""
     return total_variance(budget, width, bins) * _FREEDOM / n + math.exp(-1.0 - width) ** 2
 
 
@@ -226,11 +213,7 @@ class Placed:
 
     @classmethod
     def of(cls, report: LevelReport, expected: np.ndarray, deviation: np.ndarray, ends: np.ndarray) -> Placed:
-        """Reckon with labels that are normal about the predicted ones, in units of the half-width.
-
-        ``ends`` (2, m): whether the lower and the upper end of the interval are those of the range, beyond which no
-        label lies.
-        """
+        """Reckon with normal labels about the predicted, in half-widths; ``ends`` (2, m): which are the range's."""
         below = np.where(ends[0], -np.inf, (-1.0 - expected) / deviation)
         above = np.where(ends[1], np.inf, (1.0 - expected) / deviation)
         slope = np.maximum(ndtr(above) - ndtr(below), _LEAST_SLOPE)

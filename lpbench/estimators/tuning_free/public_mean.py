@@ -25,11 +25,7 @@ _MEANS, _PREDICTED = Shared(1), Shared(2)
 
 
 class PublicMean:
-    """The mean of the public labels plus a non-negative combination of forests about it.
-
-    The weights minimise the squared error of predictions by trees that have not seen the row, so that nothing has to be
-    tuned, and forests that are no better than the mean get no weight.
-    """
+    """The mean of public labels plus forests about it, weighted by what trees make of rows not seen."""
 
     left_out: np.ndarray  # (q,), predictions of the public rows by trees that have not seen them
 
@@ -67,11 +63,7 @@ class PublicMean:
         return self.mean + sum(parts, np.zeros(len(X)))
 
     def half_width(self, y_range: tuple[float, float]) -> float:
-        """Half-width of the interval to which residuals are clipped: the largest of a public row that was left out.
-
-        A private row of the same law exceeds the largest of q with probability 1 / (q + 1). It is at most the width of
-        the range, and that without a forest.
-        """
+        """Half-width to which residuals are clipped: the largest of a public row left out, at most the range."""
         width = (y_range[1] - y_range[0]) or 1.0
         return min(max(self._spread, _NARROWEST * width), width) if self._forests else width
 

@@ -127,10 +127,7 @@ LAYOUTS = {
 
 
 def write_facts(experiment: Experiment, folder: Path, seed: int) -> list[Path]:
-    """Write ``comparison.csv``; the panel of a row says which fact it is.
-
-    Sizes come from the manifests, so the table is complete for data sets that are not at hand too.
-    """
+    """Write ``comparison.csv`` from manifests, of data that are not at hand too; a row's panel says which fact."""
     name = experiment.name
     rows = complete_cells(sizes).copy()
     known = {d: describe(d) for d in dict.fromkeys(rows["dataset"])}

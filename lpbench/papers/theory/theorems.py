@@ -430,10 +430,7 @@ def mask_rows() -> Iterator[Row]:
 
 
 def unequal_rate(counts: np.ndarray, d: int, *, upper: bool) -> float:
-    """Excess E at ε = 1 that solves section 6's sum over users who protect so many features, α = 1.
-
-    Lower bound: the sum of E^power is 1; upper: that of E^-power is n^2, with power (2 + d + s) / 2.
-    """
+    """Excess at ε = 1 by section 6, α = 1: sum E^power is 1, or sum E^-power is n^2; power (2 + d + s) / 2."""
     powers, sizes = np.unique((2.0 + d + counts) / 2.0, return_counts=True)
     sign, total = (-1, counts.size**2) if upper else (1, 1)
     return math.exp(scipy.optimize.brentq(lambda e: math.log(sizes @ np.exp(sign * powers * e) / total), -60, 5))

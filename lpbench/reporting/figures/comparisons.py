@@ -66,10 +66,7 @@ def is_constant(method: str) -> bool:
 
 
 def leading(found: Sequence[Part]) -> dict[str, dict[str, str]]:
-    """Colour and marker of the methods that a figure shows in colour: all if they are few, else the best by mean rank.
-
-    Constants and references without privacy are grey in every figure.
-    """
+    """Colour and marker of methods shown in colour: all few, or the best by rank; references are grey."""
     places: dict[str, list[float]] = {}
     for part in found:
         kept = [m for m in part.means if not is_constant(m) and bare_name(m) not in REFERENCES]

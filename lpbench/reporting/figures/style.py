@@ -92,10 +92,7 @@ def pyplot() -> Any:
 
 @contextmanager
 def look(mathematics: bool = False):
-    """Apply the style inside a ``with`` block; the user's own settings come back afterwards.
-
-    A dollar sign in a text is one, as in the titles of a user's data, unless it begins ``mathematics``.
-    """
+    """Apply the style in a ``with`` block; a dollar sign in a text is one, unless it begins ``mathematics``."""
     own = {"text.parse_math": mathematics}
     with pyplot().style.context(["default", (_RC if printed_width() is None else _RC | _PRINTED_RC) | own]):
         yield
@@ -139,10 +136,7 @@ def method_look(place: int | None) -> dict[str, str]:
 
 
 def method_looks(places: Mapping[str, int | None]) -> dict[str, dict[str, str]]:
-    """Colours and markers of the methods of one figure, each by its place among those of its paper.
-
-    Those of no paper, in the order given, get what no other method of the figure has, as long as there is any.
-    """
+    """Colours and markers by the place in the paper; those of no paper get, in order, what is still free."""
     found = {name: method_look(place) for name, place in places.items() if place is not None}
     taken = {value for look in found.values() for value in look.values()}
     colours, markers = (sorted(known, key=taken.__contains__) for known in ((OWN, *COLOURS[:7]), ("*", *MARKERS[:7])))
@@ -230,11 +224,7 @@ def _slim(svg: str) -> str:
 
 
 def _settle(figure: Figure) -> None:
-    """Fix the places of all axes, rounded.
-
-    Rounding in the layout's solver depends on where its objects lie in memory, and names inside an SVG file are made
-    from all digits.
-    """
+    """Fix the axes' places, rounded: the solver's last digits depend on memory, and names in an SVG on them."""
     engine = figure.get_layout_engine()
     if engine is not None:
         engine.execute(figure)

@@ -79,10 +79,7 @@ def advise(experiment: Experiment, standings: pd.DataFrame) -> Iterator[Advice]:
 
 
 def may_use(selector: str, given: str, mask: str = "") -> bool:
-    """Whether a method reads no more than a choice gives, beside privatised labels and protected features.
-
-    Under the mask ``all_private`` there are no features to read.
-    """
+    """Whether a method reads no more than a choice gives; under ``all_private`` there are no features to read."""
     features, sample = GIVEN[given]
     reads_features, reads_sample = _reads(selector)
     return (features or not reads_features or mask == "all_private") and (sample or not reads_sample)
@@ -101,10 +98,7 @@ def _reads(selector: str) -> tuple[bool, bool]:
 def choices(
     experiments: Iterable[Experiment], standings: pd.DataFrame, cards: Mapping[str, Method]
 ) -> list[dict[str, str]]:
-    """Answers to "What should I use?": the advice with the loss over both references, a command, and code.
-
-    The method is the same for any number of users; losses are of data sets with that many, where these are five.
-    """
+    """Answers to "What should I use?", with losses over both references on sets with as many users, and code."""
     answers = []
     for experiment in experiments:
         for found in advise(experiment, standings[standings["experiment"] == experiment.name]):

@@ -43,10 +43,7 @@ KEYS = ["panel", "dataset", "mask", "method", "epsilon", "x", "selection"]
 def write_explorer(
     entries: Sequence[ReportEntry], cards: Mapping[str, Method], numbers: pd.DataFrame, folder: Path
 ) -> list[dict[str, str]]:
-    """Write the library and a script an experiment, ``numbers`` with print; return what there is to explore.
-
-    Figures that the paper has too come first, then papers before what goes beyond them.
-    """
+    """Write the library and a script an experiment, and list them: figures with print first, then by paper."""
     target = folder / EXPLORER
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(ASSETS, target)

@@ -189,10 +189,7 @@ def in_view(lines: pd.DataFrame, view: Mapping[str, str]) -> list[Any]:
 
 
 def as_script(lines: pd.DataFrame, view: Mapping[str, str]) -> str:
-    """Write the rows down, what rows share once: data sets, methods and experiments in lists, rows by comparison.
-
-    Numbers have the digits that the page shows; a rank has more of them, since rows are sorted by it.
-    """
+    """Write the rows down, shared parts once, numbers as the page shows them, ranks finer for the order."""
     known: tuple[dict[tuple, int], ...] = ({}, {}, {})
     groups: dict[tuple, list[list]] = {}
     for line in lines.itertuples():

@@ -373,11 +373,7 @@ def _overview(group: dict) -> dict:
 
 
 def _grouped(units: Sequence[dict]) -> list[dict]:
-    """Units in groups: the panels of one figure stand together.
-
-    Last and folded come drawings, which hold no result, and experiments that only tried interpretations of a text:
-    the section on causes has what came out.
-    """
+    """Units by figure, whose panels stand together; drawings and tried interpretations come last and folded."""
     readings = trial_experiments()
     found: dict[str, dict] = {}
     for shown in units:

@@ -19,10 +19,7 @@ _SHOWN = {
 
 
 def tables_of(artefact: Artefact) -> list[PlainTable]:
-    """Lay out what an artefact holds: its paper's own tables, else its summary; empty without either.
-
-    In a summary methods stand below each other; data sets, or the places of a figure's axis, side by side.
-    """
+    """An artefact's own tables, else its summary: methods below each other, data sets or places side by side."""
     paper = paper_of(artefact.name)
     own = paper.text_tables.get(artefact.name)
     if own and (found := own(artefact.folder)):
