@@ -82,9 +82,12 @@ SPARE = $(shell $(BIN)/python -c "import os; print(1 + (os.cpu_count() or 1))")
 # hundreds of tests start a process, which would compile all modules anew where Python keeps no bytecode
 test test-all: export PYTHONDONTWRITEBYTECODE :=
 
+# a test that waits forever says where, and is a failure beside which the others go on
+GUARD = -o faulthandler_timeout=240 -o faulthandler_exit_on_timeout=true --max-worker-restart 3
+
 # files are shared out whole, so that what a module prepares is prepared once
 test: $(STAMP) ## The test suite without the slow tests
-	$(BIN)/python -m pytest -m "not slow" -n $(or $(WORKERS),$(SPARE)) --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -m "not slow" -n $(or $(WORKERS),$(SPARE)) --dist loadfile --no-loadscope-reorder $(GUARD)
 
 test-all: $(ENGINES) ## The whole test suite, on all engines
 	$(MAKE) test

@@ -9,9 +9,11 @@ import gc
 import os
 import pickle
 import resource
+import select
 import signal
 import struct
 import sys
+import time
 import warnings
 from typing import Any, Self
 
@@ -40,6 +42,9 @@ OF_A_METHOD = {
 class Pipe:
     """Frames over two file descriptors."""
 
+    #: When to give up, with a TimeoutError, on the monotonic clock; what is written to does not block then.
+    end: float | None = None
+
     def __init__(self, read: int, write: int) -> None:
         self.read_from, self.write_to = read, write
 
@@ -47,6 +52,7 @@ class Pipe:
         """Write one frame."""
         left = memoryview(struct.pack("<Q", len(message)) + message)
         while left:
+            self._wait([], [self.write_to])
             left = left[os.write(self.write_to, left) :]
 
     def receive(self) -> bytearray | None:
@@ -63,11 +69,16 @@ class Pipe:
         whole = bytearray(length)
         left = memoryview(whole)
         while left:
+            self._wait([self.read_from], [])
             got = os.readv(self.read_from, [left])
             if got == 0:
                 return None
             left = left[got:]
         return whole
+
+    def _wait(self, *ends: list[int]) -> None:
+        if self.end is not None and not any(select.select(*ends, [], max(0.0, self.end - time.monotonic()))):
+            raise TimeoutError
 
 
 class PipeUsers(Users):

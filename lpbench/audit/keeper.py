@@ -11,8 +11,8 @@ import hashlib
 import math
 import os
 import secrets
-import select
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -66,7 +66,7 @@ class Place:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._process.kill()
+        os.killpg(self._process.pid, signal.SIGKILL)  # with the first process of its namespace, which ends all others
         self._process.communicate()
 
     def _start(self) -> None:
@@ -77,6 +77,7 @@ class Place:
         )  # fmt: skip
         assert self._process.stdin and self._process.stdout
         self._pipe = Pipe(self._process.stdout.fileno(), self._process.stdin.fileno())
+        os.set_blocking(self._pipe.write_to, False)
         self._secret = secrets.token_bytes(32)
         self._pipe.send(self._secret)
 
@@ -84,19 +85,23 @@ class Place:
         """Make a request, and answer what it asks users meanwhile."""
         try:
             result = self._converse(encode({"do": do, "path": list(self.path), **asked}), users)
-        except BaseException:  # the process is still in the middle of it
+        except BaseException as error:  # the process is still in the middle of it
             self.__exit__()
             self._start()
+            if isinstance(error, TimeoutError):
+                raise Refused(f"the author's code took over {self.seconds:g} s") from None
             raise
         if "failed" in result:
             raise getattr(errors, result["failed"], PrivacyError)(result["text"])
         return result["result"]  # type: ignore[no-any-return]
 
     def _converse(self, request: bytes, users: Serving | None) -> dict[str, Any]:
+        self._pipe.end, result = time.monotonic() + self.seconds, None
         self._pipe.send(request)
-        end, result = time.monotonic() + self.seconds, None
-        while (message := self._receive(end)) != self._secret:
-            found = decode(message, no_object)
+        while (message := self._pipe.receive()) != self._secret:
+            if message is None:
+                raise Refused("the author's code ended")
+            found = decode(bytes(message), no_object)
             if result is not None or ("verb" in found and users is None):
                 raise Refused("the author's code answers what was not asked")
             if "verb" in found:
@@ -107,13 +112,6 @@ class Place:
         if result is None:
             raise Refused("the author's code ended its process")
         return result  # type: ignore[no-any-return]
-
-    def _receive(self, end: float) -> bytes:
-        ready, _, _ = select.select([self._pipe.read_from], [], [], max(0.0, end - time.monotonic()))
-        message = self._pipe.receive() if ready else None
-        if message is None:
-            raise Refused("the author's code ended" if ready else f"the author's code took over {self.seconds:g} s")
-        return bytes(message)
 
 
 @dataclass(frozen=True, eq=False)

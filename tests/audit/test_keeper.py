@@ -131,6 +131,18 @@ def test_what_runs_apart_learns_what_runs_here_learns(monkeypatch, places):
     assert stated == here.spent == apart.spent
 
 
+def test_who_neither_answers_nor_ends_is_ended(places):
+    """He sleeps, or leaves the keeper in the middle of a message; the next request finds a new process."""
+    half = "for pipe in range(3, 9):\n    try: os.write(pipe, b'abc')\n    except OSError: pass\n"
+    for first in ("", half, "os.setsid()\nos.fork()\n"):
+        write(places, BASES["bins"].source)
+        assert places.describe("submitted.Fresh", {})
+        write(places, f"import os, time\n{first}time.sleep(600)\n")
+        with pytest.MonkeyPatch.context() as patch, pytest.raises(keeper.Refused, match="took over"):
+            patch.setattr(places.method, "seconds", 0.5)
+            places.describe("submitted.Fresh", {})
+
+
 def test_a_request_is_checked_beside_the_ends_of_those_before_it(monkeypatch):
     checked = []
     monkeypatch.setattr(Place, "call", lambda self, do, **asked: {"inputs": asked["y"]})
