@@ -177,7 +177,8 @@ def _normal_scores(
                 if scores is None:
                     scores = [np.zeros((calls, n)) for _ in _statistics(mechanism, width)]
                 scores[k][start : start + len(own), users] = _score(mine, theirs, rng)
-        repeated = repeated or _repeats(mechanism, part, inputs) or _off_grid(mechanism, part)
+        off_grid = isinstance(mechanism, DiscreteLaplace) and (part.astype(float) % mechanism.step != 0).any()
+        repeated = repeated or _repeats(mechanism, part, inputs) or bool(off_grid)
     return scores or [], repeated
 
 
@@ -273,11 +274,6 @@ def _repeats(mechanism: Mechanism, reports: np.ndarray, inputs: np.ndarray) -> b
     return bool(np.any(theirs)) and not _duplicates(theirs) and _duplicates(noise)
 
 
-def _off_grid(mechanism: Any, reports: np.ndarray) -> bool:
-    """Whether a report of discrete noise lies beside the public grid."""
-    return isinstance(mechanism, DiscreteLaplace) and bool((reports.astype(float) % mechanism.step != 0).any())
-
-
 def _duplicates(noise: np.ndarray) -> bool:
     values = np.sort(np.round(np.abs(noise).ravel() / (np.abs(noise).max() or 1.0), 12))
     return bool((np.diff(values) == 0).mean() > 1e-3) if values.size > 1 else False
@@ -294,7 +290,7 @@ def _tests(g: np.ndarray) -> Iterator[tuple[float, str]]:
     groups |= {"first half of the users": g[:, : n // 2], "second half": g[:, n // 2 :]}
     for name, part in groups.items():
         if part.size >= 8:
-            yield _mean(part), f"the mean of {name}"
+            yield float(2.0 * ndtr(-abs(part.sum()) / math.sqrt(part.size))), f"the mean of {name}"
             yield _squares(part), f"the spread of {name}"
     if g.size >= 8:
         counts = np.bincount(np.minimum((ndtr(g) * 20).astype(int), 19).ravel(), minlength=20)
@@ -317,10 +313,6 @@ def _tests(g: np.ndarray) -> Iterator[tuple[float, str]]:
             if a.size >= 8:
                 yield _squares((a + b) / math.sqrt(2.0)), f"{kind}{name} agree or cancel"
                 yield _squares((a - b) / math.sqrt(2.0)), f"{kind}{name} differ or agree"
-
-
-def _mean(g: np.ndarray) -> float:
-    return float(2.0 * ndtr(-abs(g.sum()) / math.sqrt(g.size)))
 
 
 def _squares(g: np.ndarray) -> float:

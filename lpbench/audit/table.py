@@ -220,7 +220,8 @@ def _methods(rows: Sequence[AuditRow]) -> dict:
     for row in rows:
         losses = map(_number, (row.claimed_epsilon, row.exact_epsilon, row.slack, row.lower_bound))
         sizes = row.rounds, _number(row.bits_up), _number(row.bits_down), row.devices
-        body.append([row.method, _model(row), *losses, *sizes, row.note])
+        model = row.model if row.delta == 0 else f"{row.model}, δ = {row.delta:.1g}"
+        body.append([row.method, model, *losses, *sizes, row.note])
     return _table(heads, body)
 
 
