@@ -76,8 +76,8 @@ class Pipe:
             left = left[got:]
         return whole
 
-    def _wait(self, *ends: list[int]) -> None:
-        if self.end is not None and not any(select.select(*ends, [], max(0.0, self.end - time.monotonic()))):
+    def _wait(self, read: list[int], write: list[int]) -> None:
+        if self.end is not None and not any(select.select(read, write, [], max(0.0, self.end - time.monotonic()))):
             raise TimeoutError
 
 

@@ -242,7 +242,3 @@ def _number(value: float) -> str:
         return "∞"
     text = f"{value:.4f}".rstrip("0").rstrip(".")
     return "0" if text == "-0" else text
-
-
-def _model(row: AuditRow) -> str:
-    return row.model if row.delta == 0 else f"{row.model}, δ = {row.delta:.1g}"
