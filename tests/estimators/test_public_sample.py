@@ -99,8 +99,17 @@ def test_residuals_of_public_rows_that_were_left_out_lie_within_the_half_width()
     half = public.half_width(Y_RANGE)
     assert half == np.abs(given["y_public"] - public.left_out).max() < Y_RANGE[1] - Y_RANGE[0]
     few = PublicMean(given["X_public"][:5], given["y_public"][:5], Streams(0))
-    assert few.half_width(Y_RANGE) == Y_RANGE[1] - Y_RANGE[0]
     np.testing.assert_allclose(few.predict(given["X"]), given["y_public"][:5].mean())
+
+
+def test_a_public_sample_too_small_for_a_forest_costs_users_nothing():
+    """What its mean leaves has an interval twice as wide as the label: the mixture lost a third to its part."""
+    given, mask = sample(n=40, q=5), np.tile([True, False, False], (40, 1))
+    asked, alone = (ResidualGP(0.5, y_range=Y_RANGE, random_state=1) for _ in range(2))
+    asked.fit(**given, mask=mask)
+    alone.fit(given["X"], given["y"], mask=mask)
+    np.testing.assert_array_equal(asked.predict(given["X"]), alone.predict(given["X"]))
+    assert asked.public_ is None and asked.guarantee_ == alone.guarantee_
 
 
 def test_a_public_sample_that_is_not_read_changes_nothing():
@@ -115,12 +124,10 @@ def test_a_public_sample_that_is_not_read_changes_nothing():
 
 def test_a_public_sample_of_another_law_is_corrected_by_what_users_show():
     """Public labels lack the effect of a shown feature; asking users finds it."""
-    rng = np.random.default_rng(5)
-    X, X_public, rows = rng.random((3000, 2)), rng.random((200, 2)), rng.random((500, 2))
+    rng, options = np.random.default_rng(5), {"y_range": (-2.0, 2.0), "random_state": 1}
+    X, X_public, rows = (rng.random((rows, 2)) for rows in (3000, 200, 500))
     y, y_public, truth = X[:, 1] - X[:, 0], -X_public[:, 0] + 0.3 * rng.standard_normal(200), rows[:, 1] - rows[:, 0]
-    mask = np.tile([True, False], (3000, 1))
-    options = {"y_range": (-2.0, 2.0), "random_state": 1}
-    given = {"mask": mask, "X_public": X_public, "y_public": y_public}
+    given = {"mask": np.tile([True, False], (3000, 1)), "X_public": X_public, "y_public": y_public}
     asked = ResidualGP(4.0, **options).fit(X, y, **given).predict(rows)
     alone = PublicForestRegressor(**options).fit(X, y, **given).predict(rows)
     assert np.mean((asked - truth) ** 2) < 0.25 * np.mean((alone - truth) ** 2)
@@ -129,8 +136,7 @@ def test_a_public_sample_of_another_law_is_corrected_by_what_users_show():
 def test_a_small_public_sample_and_users_beat_users_alone_where_all_features_are_protected():
     errors = []
     for r in range(6):
-        given = sample(n=3000, q=20, seed=r)
-        rows = sample(n=500, seed=100 + r)
+        given, rows = sample(n=3000, q=20, seed=r), sample(n=500, seed=100 + r)
         options = {"y_range": Y_RANGE, "random_state": r}
         fitted = [model.fit(**given) for model in (ResidualGP(2.0, **options), PrivateMean(2.0, **options))]
         errors.append([np.mean((m.predict(rows["X"]) - rows["y"]) ** 2) for m in fitted])
@@ -142,8 +148,7 @@ def test_three_classes_have_a_model_each():
     rng = np.random.default_rng(2)
     X, rows = rng.random((3000, 2)), rng.random((400, 2))
     y, truth = (X[:, 0] * 3).astype(int), (rows[:, 0] * 3).astype(int)
-    mask = np.zeros_like(X, dtype=bool)
-    options = {"classes": [0, 1, 2], "random_state": 0}
+    mask, options = np.zeros_like(X, dtype=bool), {"classes": [0, 1, 2], "random_state": 0}
     for model in (ResidualScore(4.0, **options), PublicTreeClassifier(4.0, depth=3, **options)):
         fitted = model.fit(X, y, mask=mask)
         assert len(fitted.models_) == 3
@@ -161,8 +166,7 @@ def test_one_class_is_predicted_and_nobody_is_asked():
 
 
 def test_labels_are_asked_for_once_by_randomised_response_and_nothing_of_the_public_score_is_broadcast():
-    given = classes_of(sample(n=2000))
-    mask = np.tile([True, False, False], (2000, 1))
+    given, mask = classes_of(sample(n=2000)), np.tile([True, False, False], (2000, 1))
     model = ResidualScore(1.0, classes=[0, 1], random_state=3).fit(**given, mask=mask)
     assert model.guarantee_.epsilon == 1.0 and model.guarantee_.rounds == 1
     # Two features are shown, and one bit is sent.
@@ -175,8 +179,7 @@ def test_labels_are_asked_for_once_by_randomised_response_and_nothing_of_the_pub
 def test_reports_of_labels_are_corrected_without_bias():
     rng = np.random.default_rng(4)
     X, y = rng.random((20_000, 2)), (rng.random(20_000) < 0.3).astype(int)
-    model = ResidualScore(1.0, classes=[0, 1], random_state=0)
-    model.fit(X, y, mask=np.zeros_like(X, dtype=bool))
+    model = ResidualScore(1.0, classes=[0, 1], random_state=0).fit(X, y, mask=np.zeros_like(X, dtype=bool))
     # The standard deviation of an estimate is below (e + 1) / (2 (e - 1)) = 1.09.
     assert abs(model.models_[0].model.mean - y.mean()) < 5 * 1.09 / math.sqrt(20_000)
 
@@ -186,9 +189,8 @@ def test_classes_that_follow_from_a_shown_feature_are_learned_from_labels():
     found = []
     for seed in range(10):
         rng = np.random.default_rng(seed)
-        X, rows = rng.random((800, 3)), rng.random((1000, 3))
+        X, rows, mask = rng.random((800, 3)), rng.random((1000, 3)), np.tile([True, False, False], (800, 1))
         y, truth = ((part[:, 1] + 0.2 * rng.standard_normal(len(part)) > 0.5).astype(int) for part in (X, rows))
-        mask = np.tile([True, False, False], (800, 1))
         model = ResidualScore(1.0, classes=[0, 1], random_state=seed).fit(X, y, mask=mask)
         found.append(np.mean(model.predict(rows) == truth))
     assert np.mean(found) > 0.8
@@ -212,16 +214,14 @@ def test_a_public_sample_of_reversed_classes_does_less_harm_than_none_would():
         X, X_public, rows = rng.random((3000, 3)), rng.random((300, 3)), rng.random((1000, 3))
         y, y_public, truth = ((part[:, 1] + 0.2 * rng.standard_normal(len(part)) > 0.65).astype(int)
                               for part in (X, X_public, rows))  # fmt: skip
-        mask = np.tile([True, False, False], (3000, 1))
-        model = ResidualScore(2.0, classes=[0, 1], random_state=seed)
-        model.fit(X, y, mask=mask, X_public=X_public, y_public=1 - y_public)
+        given = {"mask": np.tile([True, False, False], (3000, 1)), "X_public": X_public, "y_public": 1 - y_public}
+        model = ResidualScore(2.0, classes=[0, 1], random_state=seed).fit(X, y, **given)
         found.append(np.mean(model.predict(rows) == truth) - max(truth.mean(), 1 - truth.mean()))
     assert np.mean(found) > -0.01
 
 
 @pytest.mark.parametrize("n", [1, 2, 5])
 def test_few_users_beside_a_public_sample(n):
-    given = classes_of(sample(n=n))
-    mask = np.tile([True, False, False], (n, 1))
+    given, mask = classes_of(sample(n=n)), np.tile([True, False, False], (n, 1))
     model = ResidualScore(1.0, classes=[0, 1], random_state=0).fit(**given, mask=mask)
     assert np.isfinite(model.predict_proba(given["X_public"])).all()

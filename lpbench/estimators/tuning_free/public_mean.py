@@ -65,7 +65,7 @@ class PublicMean:
     def half_width(self, y_range: tuple[float, float]) -> float:
         """Half-width to which residuals are clipped: the largest of a public row left out, at most the range."""
         width = (y_range[1] - y_range[0]) or 1.0
-        return min(max(self._spread, _NARROWEST * width), width) if self._forests else width
+        return min(max(self._spread, _NARROWEST * width), width)
 
     @property
     def broadcast_bits(self) -> float:

@@ -43,7 +43,7 @@ class ResidualGP(LocalRegressor):
 
     Forests on a public sample (:class:`.public_mean.PublicMean`) are broadcast. Every device subtracts their prediction
     at its own complete record from its label and is asked for what is left, clipped to the largest residual of a public
-    row that was left out.
+    row that was left out. A sample too small for a forest is not read: a mean is worth less than the width it adds.
 
     Everything after the reports is post-processing, and every choice is a function of reports, the features that are
     shown, the mask, n and the budget.
@@ -84,7 +84,7 @@ class ResidualGP(LocalRegressor):
         check_epsilon(self.epsilon)
         streams, (lo, hi) = self._streams(), self.y_range_
         public, enrolled = PublicMean.of(users, streams), Enrolled.of(users, streams)
-        self.public_ = public
+        self.public_ = public = public if public is not None and public.weights.size else None
         # A range of a single value, taken from constant labels, is widened to have a width.
         y_range = (lo, hi) if hi > lo else (lo - 0.5, hi + 0.5)
         if public is not None:
