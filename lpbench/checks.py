@@ -86,7 +86,6 @@ def check_choice(name: str, value: Any, known: Iterable[Any]) -> Any:
 
 
 def check_flag(name: str, value: Any) -> bool:
-    """Return True or False."""
     if not isinstance(value, (bool, np.bool_)):
         raise ConfigurationError(f"{name}={plain(value)!r} must be True or False")
     return bool(value)

@@ -89,7 +89,6 @@ def _names(X: Any) -> list[Any] | None:
 
 
 def _labels(table: Any) -> list[Any] | None:
-    """The index of a Series or DataFrame."""
     index = getattr(table, "index", None)
     return None if index is None or callable(index) else list(index)
 

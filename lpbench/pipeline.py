@@ -42,8 +42,6 @@ NOTHING = "nothing can be run without these data"
 
 @dataclass
 class Result:
-    """What a workflow did."""
-
     run: RunReport
     plan: Plan
     written: list[str] = field(default_factory=list)
@@ -150,7 +148,6 @@ def _track_until_stopped(jobs: Sequence[Job], results_dir: Path, tracking: Track
 
 
 def _stored(plan: Plan, store: Store) -> str:
-    """How many blocks of a plan are stored."""
     keys = store.keys()
     return f"{sum(block.key in keys for block in plan.blocks)} of {len(plan.blocks)} blocks are stored"
 

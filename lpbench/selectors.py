@@ -19,8 +19,6 @@ _SELECTOR = re.compile(r"^(?P<name>[A-Za-z_][\w.\-]*)(\[(?P<body>[^\[\]]*)\])?$"
 
 @dataclass(frozen=True)
 class Selector:
-    """A name with parameters."""
-
     name: str
     params: Mapping[str, Any] = field(default_factory=dict)  # a JSON scalar, else a string
 

@@ -192,7 +192,6 @@ def privacy_misstated(selector: str) -> list[str]:
 
 
 def problem_for(estimator: LocalEstimator) -> Problem:
-    """A small problem of the estimator's task."""
     if is_classifier(estimator):
         return classification_problem()
     return regression_problem(q=30 if estimator.uses_public else 0)

@@ -334,7 +334,6 @@ class _Runs:
         return 1 if self.alone else 1 + len(self.cells)
 
     def log(self, advance: Callable[[], None]) -> None:
-        """Write all of them, and say so of each."""
         record, name, end = self.record, _artefact(self.record), self.written
         content = {"lpbench.content": _digest(self.folder, record), **_environment_tags(record)}
         if self.alone:
@@ -371,7 +370,10 @@ class _Runs:
         # a number that the paper prints for all budgets belongs to each
         printed = [r for r in self.printed.get(place[:4], ()) if r["epsilon"] in (cell["epsilon"], None)]
         searched = {f"lpbench.{key}": cell[key] for key in _CELL[:4] if cell[key]} | _verdict(printed)
-        run_id = self._run(_name(cell), self.written - int(seconds * 1000), {**tags, **searched})
+        # what cells differ in comes first, for lists cut long names
+        places = " ".join(str(cell[key]) for key in ("dataset", "mask", "panel") if cell[key])
+        name = f"{cell['method']} ε={cell['epsilon']:g} {places}"
+        run_id = self._run(name, self.written - int(seconds * 1000), {**tags, **searched})
         main = min((row["selection"] for row in rows), key=lambda selection: (selection != "oracle", selection))
         xs = sorted({row["x"] for row in rows} - {None})
         whole = all(float(x).is_integer() for x in xs)
@@ -453,12 +455,6 @@ def _cell_params(cell: Mapping, rows: list[dict], record: Mapping) -> dict[str, 
 @cache
 def _cards() -> dict[str, dict]:
     return catalogue.heads("method", ("privacy",))
-
-
-def _name(cell: Mapping) -> str:
-    """Name of a cell's run: what cells differ in comes first, for lists cut long names."""
-    places = [str(cell[key]) for key in ("dataset", "mask", "panel") if cell[key]]
-    return f"{cell['method']} ε={cell['epsilon']:g} {' '.join(places)}"
 
 
 def _tags(record: Mapping) -> dict[str, str]:

@@ -69,7 +69,6 @@ class Curve:
         return self.values
 
     def at(self, x: float) -> int:
-        """Index of a place on the axis."""
         found = np.flatnonzero(np.isclose(self.x, x))
         if found.size != 1:
             raise NotRunError(f"{self.method} has no point at x = {x:g}")

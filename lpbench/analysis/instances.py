@@ -31,8 +31,6 @@ Key = tuple[str, str, str, str, str, float, float]
 
 @dataclass(frozen=True)
 class CellScores:
-    """Some cells of one source."""
-
     keys: tuple[Key, ...]
     samples: np.ndarray  # shape (R, k), one row a replication
     step: np.ndarray  # shape (k,), distance between neighbouring values of the print; 0 for scores of a run

@@ -36,8 +36,6 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Sample:
-    """Scores of one cell by replication."""
-
     replications: np.ndarray
     values: np.ndarray
     base: np.ndarray | None = None  # of the tree without privacy, where the unit is the ratio of the means

@@ -49,7 +49,6 @@ class Pipe:
         self.read_from, self.write_to = read, write
 
     def send(self, message: bytes) -> None:
-        """Write one frame."""
         left = memoryview(struct.pack("<Q", len(message)) + message)
         while left:
             self._wait([], [self.write_to])

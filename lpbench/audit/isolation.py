@@ -70,8 +70,6 @@ HELD = ("no network", "read-only tree", "no other files", "limits")
 
 @dataclass(frozen=True)
 class Isolation:
-    """A way to run commands isolated."""
-
     folder: Path  # the one that may be written
     seconds: float  # limit of a command
     by: str  # {"bubblewrap", "unshare", "none"}

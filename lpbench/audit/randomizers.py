@@ -24,8 +24,6 @@ _CHUNK = 100_000
 
 @dataclass(frozen=True)
 class Message:
-    """One message of one device."""
-
     mechanism: Mechanism  # randomizer of the message
     inputs: np.ndarray  # shape (n_values, ...); what each protected value puts into the mechanism
     # shape (n,); reports of n users who hold the protected value of that index, by the code the estimator runs
@@ -54,8 +52,6 @@ def message(mechanism: Any, inputs: ArrayLike, purpose: str = "label", **axes: i
 
 @dataclass(frozen=True)
 class ExactLoss:
-    """Result of an exact audit."""
-
     epsilon: float  # exact epsilon over the listed values
     pair: tuple[int, int]  # those that attain it: the one that makes the report more likely, and the other
 

@@ -53,8 +53,6 @@ class Recording:
 
 
 class RecordedUsers(SimulatedUsers):
-    """Simulated users whose every answer is recorded."""
-
     def __init__(self, users: SimulatedUsers, recording: Recording) -> None:
         vars(self).update(vars(users))
         self._recording = recording
@@ -84,7 +82,6 @@ class RecordedUsers(SimulatedUsers):
         return self._recording.enter(self.entry(kind, device, question, answer, who, by))
 
     def entry(self, kind: str, device: Any, question: Any, answer: Any, who: Any = None, by: Any = None) -> Asked:
-        """An answer as it is recorded."""
         index, records = np.arange(self.n) if self._index is None else self._index, self._records
         if who is not None:
             index, records = index[who], records.take(who)

@@ -32,8 +32,6 @@ CHANGES = ("permuted", "nonlinear", "constant")
 
 @dataclass(frozen=True, eq=False)
 class AuditSample:
-    """A sample for the audit."""
-
     records: Records
     public: PublicSample | None
     classes: np.ndarray | None

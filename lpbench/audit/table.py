@@ -58,7 +58,6 @@ class AuditRow:
 
     @property
     def keeps_promise(self) -> bool:
-        """Whether the exact loss is within the promise."""
         return self.exact_epsilon <= self.claimed_epsilon + TOLERANCE
 
     @property
@@ -68,7 +67,6 @@ class AuditRow:
 
     @property
     def consistent(self) -> bool:
-        """Whether the sample agrees with the exact loss."""
         return self.lower_bound <= self.exact_epsilon + TOLERANCE
 
 
@@ -106,7 +104,6 @@ def export_bits() -> dict[tuple[str, float], float]:
 
 
 def import_bits(known: Mapping[tuple[str, float], float]) -> None:
-    """Take what another process has found."""
     _bits.update(known)
 
 
@@ -142,7 +139,6 @@ def base_methods() -> list[str]:
 
 
 def mutant_rows(selector: str) -> list[MutantRow]:
-    """Audit every mutant of a method."""
     return mutants.mutant_rows(selector, estimator_of(selector))
 
 
@@ -175,7 +171,6 @@ def audit(kind: str, name: str, samples: int, seed: int) -> AuditRow:
 
 
 def write_csv(rows: Sequence[AuditRow], path: Path) -> None:
-    """Write the columns of the methods' rows."""
     table = pd.DataFrame([[getattr(row, name) for name in COLUMNS] for row in rows], columns=COLUMNS)
     table.to_csv(path, index=False, float_format="%.9g", lineterminator="\n")
 
@@ -198,7 +193,6 @@ def problems(rows: Iterable[tuple[str, AuditRow]]) -> list[str]:
 
 
 def findings(rows: Sequence[tuple[str, AuditRow]], samples: int, seed: int) -> dict:
-    """Collect what an audit found."""
     failure = failure_per_row()
     return {
         "epsilon": EPSILON,

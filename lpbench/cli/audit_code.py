@@ -25,7 +25,6 @@ class _ManyValues(click.Command):
     """``--values`` takes all words up to the next option, which click's options do not."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Repeat the option before every value."""
         words: list[str] = []
         of_values = False
         for word in args:

@@ -81,7 +81,6 @@ def count(name: str, text: str, default: int | None = None) -> Decorator:
 
 
 def above_0(name: str, letter: str, text: str, default: float | None = None) -> Decorator:
-    """Option with a number above 0."""
     return click.option(name, type=click.FloatRange(0, min_open=True), default=default, metavar=letter, help=text)
 
 
@@ -95,7 +94,6 @@ def tracking_uri() -> Decorator:
 
 
 def own_folder() -> Decorator:
-    """Option ``--folder`` of ``lpbench new``."""
     text = f"Where to write.  [default: {OWN_FOLDER}, where lpbench looks]"
     return click.option("--folder", type=FOLDER, default=OWN_FOLDER, metavar="DIR", help=text)
 

@@ -104,7 +104,6 @@ def _folder(method: Method, experiment: Experiment) -> str:
 def _run(
     method: Method, experiment: Experiment, budgets: Sequence[float], fair: bool, runner: Runner, results: Path
 ) -> Summary:
-    """Run the method's own blocks and summarise them."""
     from lpbench.experiments.single_method import alone
     from lpbench.pipeline import print_gaps, summarised
 

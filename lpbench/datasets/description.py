@@ -111,13 +111,6 @@ def _row_counts(manifest: Manifest, deduplicate: bool) -> tuple[int, int] | None
     return private.size, public.size
 
 
-def _source(manifest: Manifest) -> str:
-    """Source code of the module of a synthetic family."""
-    must = "must be module:function of a module that can be imported and read"
-    with foreign(f"data set {manifest.name}: synthetic={manifest.synthetic!r} {must}"):
-        return inspect.getsource(import_module(manifest.synthetic.partition(":")[0]))
-
-
 def _identity(manifest: Manifest, params: Mapping, available: bool) -> str:
     facts: dict[str, object] = {
         "task": manifest.task,
@@ -125,7 +118,10 @@ def _identity(manifest: Manifest, params: Mapping, available: bool) -> str:
         "draws_as": manifest.draws_as or manifest.name,
     }
     if manifest.synthetic:
-        facts |= {"function": manifest.synthetic, "params": manifest.params, "source": _source(manifest)}
+        must = "must be module:function of a module that can be imported and read"
+        with foreign(f"data set {manifest.name}: synthetic={manifest.synthetic!r} {must}"):
+            source = inspect.getsource(import_module(manifest.synthetic.partition(":")[0]))
+        facts |= {"function": manifest.synthetic, "params": manifest.params, "source": source}
     else:
         # A file nobody could hash yet has no promised value hash: then the table at hand decides.
         known = manifest.fingerprint.get("values") is not None or not available

@@ -200,7 +200,6 @@ def load_manifest(name: str) -> Manifest:
 
 
 def read_manifest(path: Path) -> Manifest:
-    """Read a manifest from its file."""
     return _read(path, path.stat().st_mtime_ns)
 
 

@@ -74,12 +74,8 @@ def informative(
     the odds of the bit are multiplied by e^strength where the user protects, and divided by it where not
     (:func:`posterior_odds`), whatever epsilon is; with ``label`` each of the d features tells of the same bit.
     """
-    return generator.random((n, d)) < _choices(strength)[secret[:, -1:] * np.ones(d, int) if label else secret[:, :d]]
-
-
-def _choices(strength: float) -> np.ndarray:
-    """Probability of protecting a feature whose secret bit is 0 and 1."""
-    return 1.0 / (1.0 + np.exp(np.array([1.0, -1.0]) * check_number("strength", strength)))
+    chances = 1.0 / (1.0 + np.exp(np.array([1.0, -1.0]) * check_number("strength", strength)))
+    return generator.random((n, d)) < chances[secret[:, -1:] * np.ones(d, int) if label else secret[:, :d]]
 
 
 def secret_bits(X: np.ndarray, y: np.ndarray, groups: np.ndarray) -> np.ndarray:

@@ -149,7 +149,6 @@ def _load(name: str, *_identity: object) -> Table:
 
 
 def build_table(manifest: Manifest, location: Location) -> Table:
-    """Read, prepare and verify one source."""
     # pandas and readers of formats take a second to load; whoever only asks what is at hand needs none of them
     from lpbench.datasets.preprocess import prepare
     from lpbench.datasets.readers import read_source

@@ -39,7 +39,6 @@ class ClassQuestion:
             object.__setattr__(self, "n_classes", int(listed))
 
     def take(self, users: Any) -> ClassQuestion:
-        """The question to some of the users."""
         return self if self.prior is None else replace(self, prior=self.prior[users])
 
 

@@ -37,12 +37,10 @@ class LabelQuestion:
         check_choice("noise", self.noise, NOISES)
 
     def take(self, users: Any) -> LabelQuestion:
-        """The question to some of the users."""
         return self if np.ndim(self.split) == 0 else replace(self, split=np.asarray(self.split)[users])
 
     @cached_property
     def scale(self) -> float | np.ndarray:
-        """Scale of each user's noise."""
         lo, hi = self.y_range
         if lo == hi or math.isinf(check_epsilon(self.epsilon)):
             return 0.0

@@ -30,7 +30,6 @@ class Indicator:
     code: int
 
     def labels(self, records: Records) -> np.ndarray:
-        """Indicators of the class, int ndarray."""
         return (records.y == self.code).astype(np.int64)
 
 
@@ -42,7 +41,6 @@ class RelabelledQuestion:
     relabelling: Relabelling
 
     def take(self, users: Any) -> RelabelledQuestion:
-        """The question to some of the users."""
         return RelabelledQuestion(question_of(self.question, users), self.relabelling)
 
 

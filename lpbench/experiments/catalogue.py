@@ -93,7 +93,6 @@ def _named(folder: Path, deep: bool) -> dict[str, Path]:
 
 
 def method_names() -> list[str]:
-    """Names of all methods."""
     return list(_files("method"))
 
 
@@ -108,7 +107,6 @@ def own_names(kind: str) -> list[str]:
 
 
 def mask_names() -> list[str]:
-    """Names of all masks."""
     return list(_files("mask"))
 
 
@@ -151,7 +149,6 @@ def masks(names: Iterable[str] | None = None) -> dict[str, Named]:
 
 
 def mask(name: str) -> Named:
-    """Return one mask."""
     return masks([name])[name]
 
 
@@ -170,19 +167,14 @@ def heads(kind: str, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
             content = yaml.load(path.read_text(encoding="utf-8"), Loader=loader)
         except (yaml.YAMLError, OSError, ValueError, RecursionError):
             content = None  # composing it says what is wrong
-        if not _is_plain(content, name, schema):
+        known = isinstance(content, dict) and {*_REQUIRED[schema]} <= {*content} <= {*empty}
+        if not (known and content["name"] == name):  # something has to be composed, or refused
             composed = _usable(kind, schema, [name])
             if not composed:
                 continue
             content = vars(composed[name])
         found[name] = {key: content.get(key, empty[key]) for key in keys}
     return found
-
-
-def _is_plain(content: Any, name: str, schema: type) -> bool:
-    """Whether a file gives what it must and nothing that would have to be composed or refused."""
-    known = {f.name for f in dataclasses.fields(schema)}
-    return isinstance(content, dict) and {*_REQUIRED[schema]} <= {*content} <= known and content["name"] == name
 
 
 def export_cache() -> dict[tuple[str, str], Any]:
@@ -192,7 +184,6 @@ def export_cache() -> dict[tuple[str, str], Any]:
 
 
 def import_cache(known: Mapping[tuple[str, str], Any]) -> None:
-    """Take what another process has composed."""
     _composed.update(known)
 
 
@@ -337,7 +328,6 @@ def register_selector(kind: str, selector: str) -> None:
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
-    """Read a YAML file of keys and values."""
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
     from yaml import YAMLError

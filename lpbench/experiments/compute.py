@@ -51,7 +51,6 @@ class Outcome:
     reason: str = ""
 
     def line(self) -> str:
-        """Summary line for the console."""
         sign = {"ok": "done", "busy": "busy"}.get(self.status, self.status.upper())
         tail = f"  ({self.reason})" if self.reason else ""
         return f"{sign:8s}{self.seconds:7.2f} s {self.fits:8d} fits  {self.label}{tail}"
@@ -140,7 +139,6 @@ class _Points:
         self._params = pa.DictionaryArray.from_arrays(index, labels)
 
     def table(self, replication: int, metric: str, result: SweepResult, seconds: float) -> pa.Table:
-        """Rows of one replication."""
         budgets, n = len(self._block.budgets), len(self.listed)
         if result.values.shape != (budgets, n):
             name = self._block.estimator

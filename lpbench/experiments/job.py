@@ -63,7 +63,6 @@ class Job:
 
     @property
     def name(self) -> str:
-        """Name of the experiment."""
         return self.experiment.name
 
     @property
@@ -80,7 +79,6 @@ class Job:
 
     @cached_property
     def plan(self) -> Plan:
-        """Blocks of the job."""
         return plan_experiment(self.experiment, seed=self.seed, methods=self.methods)
 
 
@@ -176,7 +174,6 @@ def _as_folder(text: str) -> str:
 
 
 def _check_overrides(config: Config, overrides: Iterable[str]) -> None:
-    """Refuse overrides that would have no effect."""
     keys = {override.lstrip("+").partition("=")[0].partition("@")[0]: override for override in overrides}
     for key, override in keys.items():
         reason = _without_effect(config, key, keys)

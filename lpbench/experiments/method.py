@@ -105,7 +105,6 @@ class Method(Frozen):
 
     @property
     def estimator_class(self) -> type[LocalEstimator]:
-        """The estimator class (imported on first use)."""
         found: type[LocalEstimator] = import_object(self.estimator)
         return found
 
@@ -141,7 +140,6 @@ class Method(Frozen):
         )
 
     def grid_for(self, mask: str) -> dict[str, Any]:
-        """Grid of the method under the named mask."""
         return {**self.grid, **self.grid_by_mask.get(mask, {})}
 
 

@@ -101,7 +101,6 @@ class Block:
 
     @property
     def label(self) -> str:
-        """One line for people."""
         name = self.estimator.rpartition(".")[2]
         budgets = ",".join(f"{e:g}" for e in self.budgets)
         scenario = str(Selector(self.dataset, self.dataset_params))

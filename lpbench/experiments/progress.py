@@ -52,7 +52,6 @@ class Progress:
         self._bar.update(self._task.id, total=(self._task.total or 0.0) + work)
 
     def advance(self, work: float) -> None:
-        """Add to what is done."""
         self._bar.advance(self._task.id, work)
 
     def write(self, text: str) -> None:

@@ -78,12 +78,10 @@ def record_of(
 
 
 def worker_count(runner: Runner) -> int:
-    """Number of blocks computed at once."""
     return 1 if runner.backend == "serial" else runner.workers or os.cpu_count() or 1
 
 
 def hash_of(content: object) -> str:
-    """Hash of plain values."""
     return hashlib.sha256(canonical_json(content).encode()).hexdigest()
 
 

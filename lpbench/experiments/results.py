@@ -64,7 +64,6 @@ class Results:
         return {artefact.name: artefact.record for artefact in self.finished()}
 
     def cells(self) -> Iterator[Artefact]:
-        """Artefacts of single cells."""
         for path in sorted((self.folder / "single").rglob(RECORD)):
             yield Artefact(path.parent, "single")
 
@@ -122,7 +121,6 @@ class Artefact:
 
     @cached_property
     def files(self) -> list[str]:
-        """Names of tables and figures."""
         return sorted(p.name for p in self.folder.glob("*") if p.suffix in {".svg", ".md", ".tex", ".csv"})
 
     @property

@@ -29,8 +29,6 @@ _SIZES = ("grid", "extra_point", "budgets", "replications")
 
 @dataclass
 class RunReport:
-    """What a run did."""
-
     outcomes: list[Outcome] = field(default_factory=list)
     reused: int = 0
     recomputed: list[str] = field(default_factory=list)
@@ -38,7 +36,6 @@ class RunReport:
 
     @property
     def failed(self) -> list[Outcome]:
-        """Blocks without a result."""
         return [o for o in self.outcomes if o.status in {"failed", "timeout"}]
 
     @property

@@ -121,7 +121,6 @@ def _check_mapping(name: str, value: object) -> None:
 
 
 def _check_values(name: str, grid: Mapping[str, Any]) -> None:
-    """A grid holds lists of values."""
     _check_mapping(name, grid)
     for key, values in grid.items():
         if isinstance(values, str) or not isinstance(values, Sequence) or not values:

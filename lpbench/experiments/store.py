@@ -100,7 +100,6 @@ class Store:
         return FileLock(self.root / "locks" / key)
 
     def path(self, key: str) -> Path:
-        """File of a block."""
         return self.root / "blocks" / key[:2] / f"{key}.parquet"
 
     def has(self, key: str) -> bool:
@@ -167,7 +166,6 @@ class Store:
         write_text(json.dumps(dict(record), sort_keys=True, indent=1), self._failure(key))
 
     def read_failure(self, key: str) -> dict[str, Any] | None:
-        """Return the recorded failure of a block, if any."""
         try:
             return json.loads(self._failure(key).read_text())
         except (FileNotFoundError, ValueError):

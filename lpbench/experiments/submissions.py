@@ -39,8 +39,6 @@ MET = ("verified", REPEATS)
 
 @dataclass(frozen=True)
 class Submission:
-    """One folder of ``results/submissions``."""
-
     folder: Path
 
     @property
@@ -136,5 +134,4 @@ class Submission:
 
 
 def submissions() -> list[Submission]:
-    """All committed submissions, by name."""
     return [Submission(path.parent) for path in sorted(FOLDER.glob(f"*/{ABOUT}"))]

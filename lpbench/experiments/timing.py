@@ -74,19 +74,13 @@ def estimate(jobs: Sequence[Job], store: Store, workers: int, *, with_missing: b
         for block in job.plan.wanted if with_missing else job.plan.blocks:
             of_job.setdefault(block.key, (job.name, block))
     to_do = [(name, block.fits) for key, (name, block) in of_job.items() if not store.has(key)]
-    times = _committed_seconds()
+    table = pd.read_csv(COMMITTED / "timing.csv") if (COMMITTED / "timing.csv").is_file() else timing_table([])
+    times = {row.artefact: row.seconds / row.fits_replaced for row in table.itertuples()}
     seconds = sum(fits * times[name] for name, fits in to_do if name in times) / workers
     untimed = {name for name, _ in to_do if name not in times}
     timed = [f"about {max(seconds, 1):.0f} s"] if seconds or not untimed else []
     said = timed + ([f"not timed yet{f' ({len(untimed)} experiments)' if timed else ''}"] if untimed else [])
     return f"{len(of_job)} blocks, {len(to_do)} to do: {sum(n for _, n in to_do)} fits, {', '.join(said)}"
-
-
-def _committed_seconds() -> dict[str, float]:
-    """Seconds of a fit within its sweep, by experiment, from ``timing.csv``; empty without that file."""
-    path = COMMITTED / "timing.csv"
-    table = pd.read_csv(path) if path.is_file() else pd.DataFrame(columns=COLUMNS)
-    return {row.artefact: row.seconds / row.fits_replaced for row in table.itertuples()}
 
 
 def fit_seconds() -> dict[str, float]:

@@ -35,7 +35,6 @@ class Pilot:
 
     @property
     def metric(self) -> str:
-        """Score of the runs."""
         return "mse" if self.y_range is not None else "accuracy"
 
     def models(self) -> dict[str, Any]:
@@ -94,8 +93,6 @@ def make_pilot(X: Any, y: Any, mask: Any, y_range: Any, task: str | None, name: 
 
 @dataclass(frozen=True, eq=False)
 class PilotRuns:
-    """Errors of the pilot runs."""
-
     users: np.ndarray  # (a,), numbers of training users
     budgets: np.ndarray  # (b,), the last is inf: no privacy
     #: By name of :meth:`Pilot.models`, (splits, a, b): squared errors, or shares of wrong classes.

@@ -64,7 +64,6 @@ class Evidence:
         return [curve for curve in found if not bases or curve.base in bases]
 
     def curve(self, name: str, base: str) -> Curve:
-        """The one curve of a method."""
         found = self.curves(name, base)
         if len(found) != 1:
             raise NotRunError(f"{name} has {len(found)} curves of {base}, expected one")

@@ -48,7 +48,6 @@ _AXES = ["panel", "dataset", "mask", "epsilon", "x"]
 def write_numbers(
     about: Sequence[Paper], results: Results, folder: Path, artefacts: Collection[str] | None = None
 ) -> pd.DataFrame:
-    """Write ``numbers.csv``, of some artefacts or all."""
     parts = [_PaperNumbers(paper, results).rows(artefacts) for paper in about]
     parts = [part for part in parts if len(part)]
     table = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=COLUMNS)

@@ -38,7 +38,6 @@ def print_ratio(found: Interval) -> str:
 
 
 def per_cent(share: float) -> str:
-    """A share in whole per cent."""
     return f"{100 * share:.0f} %"
 
 

@@ -57,7 +57,6 @@ class Cause:
     method: str = ""
 
     def applies(self, row: Mapping[str, Any]) -> bool:
-        """Whether it concerns a row of the comparison."""
         keys = ("experiment", "dataset", "mask", "method")
         return all(str(row[key]).startswith(getattr(self, key)) for key in keys)
 

@@ -7,6 +7,7 @@ files ran again are drawn last, so that repeated verifications reach all of them
 """
 
 import json
+import math
 import os
 import secrets
 import shutil
@@ -23,7 +24,6 @@ import numpy as np
 import pandas as pd
 
 import lpbench
-from lpbench.analysis.detection import found_in_blocks, found_in_cells, least_drawn
 from lpbench.audit.foreign import foreign_complaints
 from lpbench.audit.isolation import isolation
 from lpbench.audit.keeper import Foreign, Places
@@ -248,3 +248,19 @@ def _numbers(cost: dict[str, Any]) -> dict[str, Any]:
     """The cost as numbers, whatever the submitted code wrote there."""
     bits = {f"{float(epsilon):g}": float(value) for epsilon, value in cost["bits"].items()}
     return {"seconds": float(cost["seconds"]), "bits": bits}
+
+
+def found_in_blocks(blocks: int, drawn: int, tampered: int = 1) -> float:
+    """Probability to draw a tampered block, where all that is tampered is in as few blocks as possible."""
+    return 1.0 - math.comb(blocks - tampered, drawn) / math.comb(blocks, drawn)
+
+
+def found_in_cells(blocks: int, cells: int, drawn: int, share: float) -> float:
+    """Probability to draw one of the cells tampered with at random, in blocks of ``cells`` (budgets) each."""
+    there, tampered = blocks * cells, math.ceil(share * blocks * cells - 1e-9)
+    return 1.0 - math.comb(there - drawn * cells, tampered) / math.comb(there, tampered)
+
+
+def least_drawn(blocks: int, cells: int, share: float = 0.05, wanted: float = 0.99) -> int:
+    """Fewest blocks to draw so that :func:`found_in_cells` is at least ``wanted``."""
+    return next(k for k in range(blocks + 1) if found_in_cells(blocks, cells, k, share) >= wanted)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lpbench.cli import levels, rows
+from lpbench.cli import levels
 from lpbench.cli.main import main
 from lpbench.experiments import catalogue as registry
 from lpbench.experiments.plan import Plan, plan_experiment
@@ -95,8 +95,8 @@ def test_a_sample_has_every_method_of_every_experiment_and_does_not_depend_on_th
 
 def test_statistical_another_seed_gives_comparable_numbers(home, capsys):
     assert verify(home, "statistical", "other", "--all") == 0
-    ours, theirs = (rows.read_summary(home / f, "own/small") for f in ("other", "published"))
-    compared = rows.compare(ours, theirs, None)
+    ours, theirs = (levels.read_summary(home / f, "own/small") for f in ("other", "published"))
+    compared = levels.compare(ours, theirs, None)
     assert len(compared) == len(theirs) and (compared["size"] > 0).all()
     out = capsys.readouterr().out
     assert f"own/small: {len(compared)} cells" in out and "statistical: holds" in out
@@ -152,9 +152,9 @@ def test_nothing_to_compare_with_is_an_error_before_anything_runs(home, capsys):
 
 def summary(means, std=1.0, n=50) -> pd.DataFrame:
     size = len(means)
-    columns = {key: ["k"] * size for key in rows.KEYS} | {"method": [f"m{i}" for i in range(size)]}
+    columns = {key: ["k"] * size for key in levels.KEYS} | {"method": [f"m{i}" for i in range(size)]}
     numbers = {"mean": means, "std": np.broadcast_to(std, size), "n": [n] * size}
-    return pd.DataFrame(columns | numbers).astype(str).set_index(rows.KEYS)
+    return pd.DataFrame(columns | numbers).astype(str).set_index(levels.KEYS)
 
 
 def test_false_alarms_have_the_stated_probability():
@@ -162,19 +162,19 @@ def test_false_alarms_have_the_stated_probability():
     rng = np.random.default_rng(8)
     a, b = rng.standard_normal((2, 2000, 50))
     sides = (summary(x.mean(axis=1), x.std(axis=1, ddof=1)) for x in (a, b))
-    compared = rows.compare(*sides, None)
+    compared = levels.compare(*sides, None)
     assert (compared["p"] >= levels.FALSE_ALARM / 2000).all()
     assert abs((compared["p"] >= 0.05).mean() - 0.95) < 6 * np.sqrt(0.05 * 0.95 / 2000)
 
 
 def test_cells_without_spread_are_equal_or_different():
-    compared = rows.compare(summary([1.0, 2.0], 0.0), summary([1.0, 2.5], 0.0), None)
+    compared = levels.compare(summary([1.0, 2.0], 0.0), summary([1.0, 2.5], 0.0), None)
     assert compared["p"].tolist() == [1.0, 0.0]
 
 
 def test_lines_are_compared_as_text():
     ours, theirs = summary([1.0, 2.0, 3.0]).iloc[:2], summary([1.0, 2.5, 3.0]).iloc[1:]
-    compared = rows.compare(ours, theirs, 0.0)
+    compared = levels.compare(ours, theirs, 0.0)
     assert (compared["p"] == 0).all()
     found = [f"{row.line}: {row.change}" for row in compared.itertuples()]
     assert len(found) == 3

@@ -15,7 +15,7 @@ from lpbench.experiments.timing import fit_seconds
 from lpbench.paths import COMMITTED, ROOT
 from lpbench.reporting import standings
 from lpbench.reporting.entries import ReportEntry
-from lpbench.reporting.pages.charts import Value
+from lpbench.reporting.pages.claims import Value
 from lpbench.reporting.pages.findings import below_the_constant, findings, without_tuning
 from lpbench.reporting.pages.leaderboard import ALL, HELD_OUT, PACKAGE, as_script, default_view, in_view
 from lpbench.reporting.pages.leaderboard import board as board_of

@@ -40,8 +40,6 @@ _STEPS = 30
 
 @dataclass(frozen=True)
 class Verdict:
-    """What an audit found."""
-
     name: str
     claim: PrivacyClaim
     bound: float  # lower bound on the loss
@@ -55,7 +53,6 @@ class Verdict:
 
     @property
     def violated(self) -> bool:
-        """Whether the sample refutes the claim."""
         return self.bound > self.claim.epsilon + _TOLERANCE
 
     def __str__(self) -> str:

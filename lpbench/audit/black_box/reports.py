@@ -23,7 +23,6 @@ _MOST_CATEGORIES = 1000
 
 
 def part_of(columns: Columns, start: int, stop: int) -> Columns:
-    """Reports number ``start`` to ``stop``."""
     return {name: column[start:stop] for name, column in columns.items()}
 
 

@@ -67,7 +67,6 @@ class CallableSource(Source):
         self.takes_rng = len(parameters) != 1
 
     def draw(self, value: int, start: int, stop: int) -> Columns:
-        """Call the function."""
         begins = range(start, stop, _CHUNK)
         parts = [self._chunk(value, first, min(first + _CHUNK, stop) - first, stop) for first in begins]
         if any(part.keys() != parts[0].keys() for part in parts):
@@ -138,7 +137,6 @@ class WithFeatures(Source):
         self.function, self.called = function, name
 
     def draw(self, value: int, start: int, stop: int) -> Columns:
-        """Draw reports and call the function."""
         columns = self.source.draw(value, start, stop)
         with foreign(f"{self.called} failed on columns {', '.join(columns)}"):
             found = to_columns(self.function(dict(columns)), "feature")
@@ -211,7 +209,6 @@ class FixedSource(Source):
         self.size = min(len(next(iter(columns.values()))) for columns in reports)
 
     def draw(self, value: int, start: int, stop: int) -> Columns:
-        """Return a part of the table."""
         return {name: column[start:stop] for name, column in self.reports[value].items()}
 
 

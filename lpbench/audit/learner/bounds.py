@@ -25,8 +25,6 @@ N_CANARIES, N_TRAININGS, N_OTHERS = 1000, 300, 20
 
 @dataclass(frozen=True)
 class LearnerBound:
-    """What trainings prove about a learner."""
-
     audit: str  # {"canary", "inference"}
     epsilon: float  # lower bound, >= 0
     right: int  # coins guessed right

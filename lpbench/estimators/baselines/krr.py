@@ -34,7 +34,6 @@ class FeatureQuestion:
     split: int | np.ndarray  # a feature gets epsilon / split (public); () or (n,)
 
     def take(self, users: Any) -> FeatureQuestion:
-        """The question to some of the users."""
         return self if np.ndim(self.split) == 0 else replace(self, split=np.asarray(self.split)[users])
 
     @property

@@ -27,7 +27,6 @@ class TreeRegressor(LocalRegressor):
         """Return features (n, d), NaN where missing, and labels (n,) as the curator sees them."""
 
     def learn(self, users: Users) -> Self:
-        """Grow the tree on the users' messages."""
         [[self.tree_]] = cut_trees([self._sample(users)], [self._size({})], self._streams().integer("tree"))
         return self
 

@@ -38,7 +38,6 @@ class CellQuestion:
 
     @property
     def n_leaves(self) -> int:
-        """Leaves of the tree."""
         return self.tree.n_leaves(self.depth)
 
     @property
@@ -67,7 +66,6 @@ class ReportDraws:
     users: np.ndarray  # numbers within the seed (n,)
 
     def take(self, who: Any) -> ReportDraws:
-        """The randomness of some of the users."""
         return ReportDraws(self.keep[who], self.leaf[who], self.bins[who], self.seed, self.users[who])
 
 

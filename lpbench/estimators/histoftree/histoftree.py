@@ -63,7 +63,6 @@ class CellRegressor(LocalRegressor):
         return replace(setting, label_share=1.0) if one_bin and one_leaf else setting
 
     def learn(self, users: Users) -> Self:
-        """Run both rounds."""
         epsilon, mask = check_epsilon(self.epsilon), users.mask
         setting = self._setting(self.get_params(deep=False), mask, epsilon)
         label_budget, cell_budget = setting.budgets(epsilon)

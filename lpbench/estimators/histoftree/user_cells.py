@@ -156,7 +156,6 @@ class UserLeaves:
 
     @property
     def leaves(self) -> np.ndarray:
-        """Leaves of the compatible pairs."""
         return self._pairs[1]
 
     def means(self, labels: np.ndarray) -> np.ndarray:

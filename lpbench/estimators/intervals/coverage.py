@@ -49,7 +49,6 @@ class ThresholdDevice(Device[ThresholdQuestion]):
     """Answer whether the own score is at most the threshold."""
 
     def inputs(self, records: Records, question: ThresholdQuestion) -> np.ndarray:
-        """The bits."""
         return SCORES[question.score](question.model.content, records.X, records.y) <= question.threshold
 
 

@@ -54,7 +54,6 @@ class CubeVote(CubeClassifier):
         return counts, counts.sum(axis=1)
 
     def _variance(self) -> float:
-        """See :func:`difference_variance`."""
         return 1.0
 
 

@@ -28,8 +28,6 @@ class NodeVotes:
 
 @dataclass(frozen=True)
 class Query:
-    """Budget, depth and sample sizes of a query."""
-
     epsilon: float  # of this query
     depth: int  # p0
     n_private: int
@@ -37,14 +35,11 @@ class Query:
 
     @property
     def log_n(self) -> float:
-        """log(n_P + n_Q)."""
         return math.log(self.n_private + self.n_public)
 
 
 @dataclass(frozen=True, eq=False)
 class Judgement:
-    """Verdict on each node."""
-
     eta: np.ndarray  # estimate of P(Y = 1) that the node would predict
     statistic: np.ndarray  # |eta - 1/2| / r; a node with 1 or more is good enough (15)
     private_wins: np.ndarray  # the noise switch is on and P beats Q (what raises Algorithm 2's flag)

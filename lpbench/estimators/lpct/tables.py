@@ -34,7 +34,6 @@ def grown_at_once(problem: Problem) -> int:
 
 
 def n_rows(public: PublicSample | None) -> int:
-    """Number of public rows."""
     return 0 if public is None else len(public.y)
 
 

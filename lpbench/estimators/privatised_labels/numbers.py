@@ -38,7 +38,6 @@ class NumberQuestion:
 
     @property
     def half(self) -> float:
-        """Half the width of the range."""
         return (self.y_range[1] - self.y_range[0]) / 2.0
 
     def unit(self, y: np.ndarray) -> np.ndarray:

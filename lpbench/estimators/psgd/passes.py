@@ -75,13 +75,11 @@ class LinearPass:
         self.weights = weights[:, runs.start]  # from (R, starts, D)
 
     def run(self) -> LinearPass:
-        """Visit all users."""
         for first in range(0, self.users.X.shape[1], _BLOCK):
             self._visit(slice(first, first + _BLOCK))
         return self
 
     def final(self, replication: int, run: int) -> Linear:
-        """Weights of one run at the end."""
         return Linear(self.weights[replication, run])
 
     def scores(self, replication: int, X: np.ndarray) -> np.ndarray:

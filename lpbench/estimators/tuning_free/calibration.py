@@ -113,7 +113,6 @@ class Calibration:
 
     @property
     def n_cells(self) -> int:
-        """Cells of the partition."""
         return 1 if self.cells is None else self.cells.n_cells
 
     def _locate(self, probabilities: np.ndarray, X: np.ndarray) -> np.ndarray:

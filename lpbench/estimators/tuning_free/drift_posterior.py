@@ -49,8 +49,6 @@ def cell_shares(totals: np.ndarray, n_classes: int, mechanism: SubsetSelection, 
 
 @dataclass(frozen=True)
 class DriftPosterior:
-    """Posterior of the drift of one class."""
-
     weights: np.ndarray  # (k,), of the combinations of (tau, a, b) that matter; they sum to one
     level: np.ndarray  # (k,), a
     sharpness: np.ndarray  # (k,), b
@@ -74,7 +72,6 @@ def fit_drift(
     means: np.ndarray,  # of drifted_means
     trust: float,  # prior probability of no drift
 ) -> DriftPosterior:
-    """Compute the posterior for one class."""
     keep, other = channel
     probability, mass = expit(_LOGITS), (keep - other) * shares[:, None]
     likelihood = inside[:, None] * np.log(other + mass * probability)

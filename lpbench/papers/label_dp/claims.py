@@ -42,7 +42,6 @@ def find(results: Evidence, panel: str, base: str, epsilon: float) -> Curve:
 
 
 def budgets(results: Evidence, panel: str, base: str) -> list[float]:
-    """Budgets at which a method was run in a panel."""
     return sorted({line.epsilon for line in results.curves(NAME, base, panel=panel)})
 
 

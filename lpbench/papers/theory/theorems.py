@@ -49,8 +49,6 @@ NOTHING = Interval(math.nan, math.nan, math.nan)
 
 @dataclass(frozen=True)
 class Row:
-    """One case of one theorem."""
-
     theorem: str  # H-T1
     source: str  # where it stands in the paper
     case: str

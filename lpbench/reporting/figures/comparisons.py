@@ -35,7 +35,6 @@ class Part:
 
     @property
     def title(self) -> str:
-        """Panel, mask and budget in words."""
         budget = "" if math.isnan(self.epsilon) else f"ε = {self.epsilon:g}"
         return ", ".join(filter(None, [in_words(self.panel), self.group, budget]))
 

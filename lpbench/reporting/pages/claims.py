@@ -1,15 +1,15 @@
 """Claims as pages show them: statement, status as word, sign and colour, and each check as dots with intervals."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from lpbench.analysis.claims import FAILS, HOLDS, NO_VERDICT, NOT_PRINTED, UNDECIDED
 from lpbench.analysis.statistics import meaning
 from lpbench.reporting.claim_files import read_claims
 from lpbench.reporting.numbers import per_cent
-from lpbench.reporting.pages.charts import Intervals, Value
 from lpbench.reporting.pages.names import label_of
 from lpbench.reporting.paper import papers
 from lpbench.reporting.render import in_symbols
@@ -20,6 +20,47 @@ DRAWN = 4
 
 #: Outcome of a claim -> class of its colour, and a sign for those who do not see it.
 LOOKS = {HOLDS: ("good", "✓"), UNDECIDED: ("open", "≈"), FAILS: ("bad", "✗"), NO_VERDICT: ("none", "○")}
+
+
+class Value(NamedTuple):
+    """One dot: its value, its interval (NaN: none) and whether it is ours or the paper's."""
+
+    value: float
+    low: float = math.nan
+    high: float = math.nan
+    kind: str = "ours"
+
+    @property
+    def whole(self) -> bool:
+        return math.isfinite(self.low) and math.isfinite(self.high)
+
+    @property
+    def text(self) -> str:
+        return f"{self.value:.3g}" + (f" [{self.low:.3g}, {self.high:.3g}]" if self.whole else "")
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """Rows of labelled dots above one axis, which holds zero."""
+
+    rows: Sequence[tuple[str, Sequence[Value]]]
+    unit: str = ""
+
+    @property
+    def kinds(self) -> list[str]:
+        """Kinds of the dots, ours last."""
+        return sorted({v.kind for _, values in self.rows for v in values}, reverse=True)
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Least and greatest value of the axis."""
+        known = [0.0, *(w for _, values in self.rows for v in values for w in v[:3] if math.isfinite(w))]
+        return min(known), max(known)
+
+    def at(self, value: float) -> float:
+        """Place of a value, in per cent."""
+        low, high = self.ends
+        return round(3 + 94 * (value - low) / ((high - low) or 1.0), 1)
 
 
 def here_and_in_print(ours: str, printed: str) -> str:

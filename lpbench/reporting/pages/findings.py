@@ -11,7 +11,7 @@ from scipy.special import stdtrit
 from lpbench.analysis import ratio_of_means
 from lpbench.analysis.summary import CONSTANTS
 from lpbench.reporting.entries import ReportEntry
-from lpbench.reporting.pages.charts import Intervals, Value
+from lpbench.reporting.pages.claims import Intervals, Value
 from lpbench.reporting.pages.leaderboard import HELD_OUT
 from lpbench.reporting.pages.names import printed_name
 from lpbench.reporting.paper import page_of

@@ -5,8 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from lpbench.analysis.detection import found_in_blocks, found_in_cells, least_drawn
-from lpbench.submission.verify import draw
+from lpbench.submission.verify import draw, found_in_blocks, found_in_cells, least_drawn
 
 DRAWS = 20_000
 
