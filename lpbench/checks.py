@@ -78,7 +78,6 @@ def check_number(
 
 
 def check_choice(name: str, value: Any, known: Iterable[Any]) -> Any:
-    """Return a value that is one of the ``known`` ones."""
     known = tuple(known)
     if value not in known:
         raise ConfigurationError(f"{name}={plain(value)!r} must be one of {', '.join(map(repr, known))}")

@@ -214,7 +214,6 @@ class _Owners:
         return cls(users, labels, len(labels))
 
     def by_user(self, values: np.ndarray) -> np.ndarray:
-        """Sum over each user's rows."""
         return np.bincount(self.user, weights=values, minlength=self.n_users)
 
 

@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from multiprocessing import get_context
@@ -252,23 +252,16 @@ def write(job: Job, stamp: str, results_dir: Path, runner: Runner) -> None:
 
 def track_results(results_dir: Path, uri: str | None) -> int:
     """Log to MLflow what a results folder holds and MLflow does not; returns the number of runs written."""
-    return _track(_all_artefacts(results_dir), results_dir, uri)
-
-
-def _all_artefacts(results_dir: Path) -> list[Artefact]:
     results = Results(results_dir)
     deviating = [artefact for run in results.runs() for artefact in run.finished()]
-    return [*results.finished(), *deviating, *results.cells()]
+    return _track([*results.finished(), *deviating, *results.cells()], results_dir, uri)
 
 
 def _track(artefacts: Sequence[Artefact], results_dir: Path, uri: str | None) -> int:
     from lpbench.tracking import rebuild, tracking_uri
 
-    def records(found: Iterable[Artefact]) -> list[tuple[Path, Mapping]]:
-        return [(a.folder, a.record) for a in found if a.was_computed or a.summary_file.is_file()]
-
-    todo, address = records(artefacts), tracking_uri(uri, results_dir)
-    return rebuild(address, results_dir, todo, lambda: records(_all_artefacts(results_dir))) if todo else 0
+    todo = [(a.folder, a.record) for a in artefacts if a.was_computed or a.summary_file.is_file()]
+    return rebuild(tracking_uri(uri, results_dir), results_dir, todo) if todo else 0
 
 
 def baseline_scores(cells: Sequence[Artefact], results_dir: Path) -> dict[Path, tuple[float, float]]:

@@ -38,7 +38,6 @@ class Selector:
         return Selector(match["name"], params)
 
     def with_params(self, **params: Any) -> Selector:
-        """The same name with more, or other, parameters."""
         return Selector(self.name, {**self.params, **params})
 
     def __str__(self) -> str:

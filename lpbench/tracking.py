@@ -110,23 +110,16 @@ def experiment_pages(uri: str) -> dict[str, str]:
     return {e.name: f"#/experiments/{e.experiment_id}/runs?workflowType=machine_learning" for e in found}
 
 
-def rebuild(
-    uri: str,
-    results_dir: Path,
-    records: Iterable[tuple[Path, Mapping]],
-    rest: Callable[[], Iterable[tuple[Path, Mapping]]] = tuple,
-) -> int:
+def rebuild(uri: str, results_dir: Path, records: Iterable[tuple[Path, Mapping]]) -> int:
     """Log finished artefacts, folder and content of ``run.json`` each; returns the number of runs written.
 
     The store is asked once per experiment what it has. Files go to ``mlartifacts`` of the results folder where the
-    store is a local file; where that folder was moved, ``rest`` gives what else it holds, which is logged again.
+    store is a local file.
     """
     records = list(records)
     if uri == tracking_uri(None, results_dir) and _are_logged(results_dir, records):
         return 0
     with _store(uri) as client, ThreadPoolExecutor(1 if _file_of(uri) else _REQUESTS) as pool:
-        if uri == tracking_uri(None, results_dir) and _was_moved(client, results_dir):
-            records = {folder: (folder, record) for folder, record in (*records, *rest())}.values()
         by_name: dict[str, list[tuple[Path, Mapping]]] = {}
         for folder, record in records:
             by_name.setdefault(record["name"].partition("/")[0], []).append((folder, record))
@@ -240,12 +233,6 @@ def _location(results_dir: Path, name: str) -> str:
     return (results_dir.resolve() / "mlartifacts" / name).as_uri()
 
 
-def _was_moved(client, results_dir: Path) -> bool:
-    """Whether artifacts of the store's experiments are where the results folder was before."""
-    there = [(_location(results_dir, e.name), e.artifact_location) for e in client.search_experiments()]
-    return any(old != new and old.endswith(f"/mlartifacts/{new.rpartition('/')[2]}") for new, old in there)
-
-
 def _experiment(client, uri: str, name: str, results_dir: Path):
     """The experiment of a name, which is made where it is not there, or belongs to where the results folder was."""
     location = _location(results_dir, name) if _file_of(uri) else None
@@ -263,7 +250,6 @@ def _experiment(client, uri: str, name: str, results_dir: Path):
 
 
 def _search(client, experiment_id: str, query: str) -> Iterator:
-    """All runs of an experiment that a query finds."""
     token = None
     while True:
         page = client.search_runs([experiment_id], query, max_results=5000, page_token=token)
@@ -348,7 +334,10 @@ class _Runs:
                 child = self._log_cell(*cell, {"mlflow.parentRunId": parent})
                 self.client.set_terminated(child, end_time=self.written)
                 advance()
-            numbers = _overview(self.summary) | ({"met": met, "compared": printed} if printed else {})
+            ranked = self.summary[(self.summary["selection"] == "oracle") & self.summary["rank"].notna()]
+            ranks = ranked.groupby("method", sort=True)["rank"].mean()
+            numbers = {"rank/" + re.sub(r"[^\w./ -]", " ", str(method)): float(rank) for method, rank in ranks.items()}
+            numbers |= {"met": met, "compared": printed} if printed else {}
             metrics = _metrics({**numbers, "seconds": seconds}, end)
             self.client.log_batch(parent, metrics=metrics, params=_params(record["config"]))
         self._log_datasets(parent)
@@ -503,13 +492,6 @@ def _metrics(values: Mapping[str, object], now: int, step: int = 0) -> list:
 
     numbers = {k: float(v) for k, v in values.items() if isinstance(v, (int, float)) and math.isfinite(v)}
     return [Metric(key, value, now, step) for key, value in numbers.items()]
-
-
-def _overview(summary: pd.DataFrame) -> dict[str, float]:
-    """Average rank of every method over the cells of an artefact, by oracle selection."""
-    ranked = summary[(summary["selection"] == "oracle") & summary["rank"].notna()]
-    ranks = ranked.groupby("method", sort=True)["rank"].mean()
-    return {"rank/" + re.sub(r"[^\w./ -]", " ", str(method)): float(rank) for method, rank in ranks.items()}
 
 
 def _note(artefact: Artefact, record: Mapping, met: float, printed: float) -> str:

@@ -1,5 +1,3 @@
-"""Checks of arguments: what they let through, and the sentence that refuses the rest."""
-
 import math
 
 import numpy as np

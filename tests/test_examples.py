@@ -1,5 +1,3 @@
-"""Every example of the documentation runs."""
-
 import runpy
 import warnings
 

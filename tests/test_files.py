@@ -1,5 +1,3 @@
-"""Names that come from somebody else's file: manifests, and the records of results."""
-
 import json
 import threading
 

@@ -1,5 +1,3 @@
-"""Installation: what the estimators import, what is declared, what the package carries, where results go."""
-
 import ast
 import re
 import subprocess

@@ -1,5 +1,3 @@
-"""The ledger in threads, with rows that stand several times, and with tables of other libraries."""
-
 import threading
 import warnings
 from dataclasses import dataclass

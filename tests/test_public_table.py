@@ -1,5 +1,3 @@
-"""Tables as people have them: declared categories, dates, missing cells by a stated choice."""
-
 import numpy as np
 import pandas as pd
 import pytest

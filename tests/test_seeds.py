@@ -1,5 +1,3 @@
-"""Streams: stable over processes, independent over keys."""
-
 import subprocess
 import sys
 

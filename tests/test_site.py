@@ -1,5 +1,3 @@
-"""``make site``: pages and documentation in one folder, every link of the pages within it."""
-
 import re
 
 import pytest

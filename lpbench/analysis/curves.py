@@ -1,11 +1,9 @@
 """Curves of a figure: mean scores against the swept quantity, with the replications behind them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -79,8 +77,7 @@ class Curve:
         """Weights of the curve's exponent, its log-log slope with the sign changed."""
         return -slope_weights(np.log(self.x))
 
-    def between(self, low: float, high: float) -> Curve:
-        """The part of the curve with ``low <= x <= high``."""
+    def between(self, low: float, high: float) -> Self:
         keep = (self.x >= low) & (self.x <= high)
         values = None if self.values is None else self.values[:, keep]
         step = None if self.step is None else self.step[keep]

@@ -44,7 +44,7 @@ def local_slopes(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.diff(np.log(y), axis=-1) / np.diff(np.log(x))
 
 
-def bootstrap_means(samples: np.ndarray, *, draws: int = BOOTSTRAP, seed: int = 0) -> np.ndarray:
+def bootstrap_means(samples: np.ndarray, *, draws: int = BOOTSTRAP) -> np.ndarray:
     """Mean curves of resampled replications.
 
     A replication is drawn with its whole curve, so the pairing of the places on the axis is kept.
@@ -58,25 +58,19 @@ def bootstrap_means(samples: np.ndarray, *, draws: int = BOOTSTRAP, seed: int = 
     ndarray of shape (draws, ...)
     """
     samples = np.asarray(samples, dtype=float)
-    count = samples.shape[0]
-    return np.tensordot(_weights(count, draws, seed), samples, axes=1)
+    return np.tensordot(_weights(len(samples), draws), samples, axes=1)
 
 
 @lru_cache(maxsize=4)
-def _weights(count: int, draws: int, seed: int) -> np.ndarray:
-    draw = Streams(seed).generator("bootstrap", replications=count, draws=draws)
+def _weights(count: int, draws: int) -> np.ndarray:
+    draw = Streams(0).generator("bootstrap", replications=count, draws=draws)
     return draw.multinomial(count, np.full(count, 1 / count), size=draws) / count
 
 
 def bootstrap(
-    samples: np.ndarray,
-    statistic: Callable[[np.ndarray], np.ndarray],
-    *,
-    draws: int = BOOTSTRAP,
-    level: float = LEVEL,
-    seed: int = 0,
+    samples: np.ndarray, statistic: Callable[[np.ndarray], np.ndarray], *, draws: int = BOOTSTRAP
 ) -> Interval:
-    """Percentile bootstrap interval, over replications, of a statistic of the mean curve.
+    """Percentile bootstrap interval, over replications, of a statistic of the mean curve, at :data:`LEVEL`.
 
     Parameters
     ----------
@@ -86,13 +80,9 @@ def bootstrap(
         Maps mean curves of shape (..., k) to shape (...).
     draws : int
         Number of resamples.
-    level : float
-        Coverage aimed at.
-    seed : int
-        Root seed of the resampling.
     """
-    values = statistic(bootstrap_means(samples, draws=draws, seed=seed))
-    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
+    values = statistic(bootstrap_means(samples, draws=draws))
+    low, high = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Interval(float(statistic(np.mean(samples, axis=0))), float(low), float(high))
 
 

@@ -124,11 +124,9 @@ class OwnQuestion:
 
     @property
     def broadcast_bits(self) -> float:
-        """Bits of its numbers."""
         return numeric_bits(decode(self.content, lambda name, attributes: attributes))
 
     def take(self, users: Any) -> OwnQuestion:
-        """The part that concerns some users, by position."""
         if not self.in_parts:
             return self
         return replace(self, users=np.asarray(users) if self.users is None else self.users[users])
@@ -195,7 +193,6 @@ class Serving:
         self._taken.append(self.users)
 
     def view(self) -> dict[str, Any]:
-        """What is public of them."""
         users = self.users
         return {
             "handle": 0, "n": users.n, "n_features": users.n_features, "mask": users.mask, "y_range": users.y_range,

@@ -53,7 +53,6 @@ class Complaint:
 
 
 def recorded_users(sample: AuditSample, seed: int, recording: Recording) -> RecordedUsers:
-    """Users of a sample who record every answer."""
     return RecordedUsers(sample.users(seed), recording)
 
 

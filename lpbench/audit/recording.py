@@ -48,7 +48,6 @@ class Recording:
         return copy.deepcopy(before.answer)
 
     def questions(self) -> list[bytes]:
-        """Digests of all questions, in order."""
         return [content_hash((type(entry.device).__qualname__, entry.question)) for entry in self.asked]
 
 

@@ -5,11 +5,9 @@ Of six features 0 is protected by everybody, 1 by a third, 2 by a fifth of the u
 beyond, by half.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -40,7 +38,6 @@ class AuditSample:
     domain: tuple[float, float] | None  # of X_test; records are in the unit cube. None: the method scales nothing
 
     def users(self, seed: int) -> SimulatedUsers:
-        """The users, with the randomness of a seed."""
         public = {"y_range": self.y_range, "classes": self.classes, "public": self.public}
         return SimulatedUsers(self.records, Streams(seed), **public)  # type: ignore[arg-type]
 
@@ -49,7 +46,7 @@ class AuditSample:
         stated = {"y_range": self.y_range, "domain": self.domain}
         return {name: value for name, value in stated.items() if name in known and value is not None}
 
-    def changed(self, change: str) -> AuditSample:
+    def changed(self, change: str) -> Self:
         """The sample with other protected values and the same public part; see :data:`CHANGES`."""
         rng = np.random.default_rng(7)
         X, y, mask = self.records.X, self.records.y, self.records.mask

@@ -65,10 +65,6 @@ class AuditRow:
         """Whether the sample alone proves that the promise is broken."""
         return self.lower_bound > self.claimed_epsilon + TOLERANCE
 
-    @property
-    def consistent(self) -> bool:
-        return self.lower_bound <= self.exact_epsilon + TOLERANCE
-
 
 def audited_methods() -> list[str]:
     """Selectors of everything that is audited: every registered method, and the settings that its YAML names."""
@@ -179,7 +175,7 @@ def problems(rows: Iterable[tuple[str, AuditRow]]) -> list[str]:
     """List everything that must not be: broken promises, missed mechanisms, contradictions of the two audits."""
     found = []
     for kind, row in rows:
-        if not row.consistent:
+        if not row.lower_bound <= row.exact_epsilon + TOLERANCE:
             found.append(f"{row.method}: sampled {row.lower_bound:.6g} above the exact loss {row.exact_epsilon:.6g}")
         if kind == "bad" and not row.accused:
             found.append(f"{row.method}: a known-bad mechanism was not caught (lower bound {row.lower_bound:.6g})")

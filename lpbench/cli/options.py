@@ -69,7 +69,6 @@ def seed(text: str = "Root seed.", default: int | None = ROOT_SEED) -> Decorator
 
 
 def choice(name: str, words: Sequence[str], default: str, what: str = "") -> Decorator:
-    """Option with one of a few words."""
     text = f"{what}{', '.join(words)}  [default: {default}]"
     return click.option(name, type=click.Choice(words), default=default, metavar="NAME", help=text)
 

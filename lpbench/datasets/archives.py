@@ -89,7 +89,6 @@ class _Reader:
         self._wanted, self._origin, self._limit, self._left = wanted, origin, limit, limit
 
     def read(self, archive: bytes, depth: int) -> dict[str, bytes | None]:
-        """Read one archive and those inside it."""
         if depth > DEEPEST:
             raise DownloadError(f"{self._origin} nests archives more than {DEEPEST} deep; unpack it by hand")
         found: dict[str, bytes | None] = {}

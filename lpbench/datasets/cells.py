@@ -124,6 +124,5 @@ def typed(cells: pd.Series, words: Sequence[str] = (), example: str = "") -> np.
 
 
 def texts(cells: pd.Series) -> list[str]:
-    """Cells of a column as text; missing ones are empty."""
     values = cells.to_numpy(dtype=object)
     return ["" if missing else str(value) for value, missing in zip(values, pd.isna(values), strict=True)]

@@ -118,7 +118,6 @@ def read_mask(path: str, names: Sequence[str]) -> np.ndarray:
 
 
 def mask_header(names: Sequence[str]) -> str:
-    """First line of a mask file."""
     line = io.StringIO()
     csv.writer(line, lineterminator="").writerow(names)
     return line.getvalue()

@@ -1,12 +1,11 @@
 """One replication of a data set under a mask: the entry point of the harness."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
 from functools import cached_property, partial
 from pkgutil import resolve_name
+from typing import Self
 
 import numpy as np
 
@@ -96,7 +95,7 @@ class Draws:
         self._kept: dict[int, Problem] = {}  # drawn before, without masks
         self._room = 0  # bytes for them
 
-    def under(self, mask: str | None, mask_params: Mapping | None) -> Draws:
+    def under(self, mask: str | None, mask_params: Mapping | None) -> Self:
         """The same replications under another mask; the first of them are kept, read-only, for the masks to come."""
         twin = copy(self)
         twin._mask, twin._mask_params, twin._room = mask, dict(mask_params or {}), _KEPT_BYTES

@@ -77,6 +77,7 @@ def draw_real(table: Table, manifest: Manifest, params: Mapping, streams: Stream
     if public.size:
         sample = arrays["X_public"], arrays["y_public"]
         arrays["X_public"], arrays["y_public"] = corrupted_public(*sample, params["public_sample"], streams)
+    columns, level_of = np.array(table.columns)[order].tolist(), _source(manifest)
     return Problem(
         **arrays,
         y_range=y_range,
@@ -84,8 +85,8 @@ def draw_real(table: Table, manifest: Manifest, params: Mapping, streams: Stream
         classes=np.array([0, 1]) if manifest.task == "classification" else None,
         replication=replication,
         context={
-            "columns": tuple(np.array(table.columns)[order].tolist()),
-            "levels": level_numbers(manifest, np.array(table.columns)[order].tolist()),
+            "columns": tuple(columns),
+            "levels": group_numbers([level_of.get(column, "") for column in columns]),
             "groups": group_numbers(np.array(group_names(manifest, table.columns))[order].tolist()),
             "rows": train,
             "scaling": scaling,
@@ -145,12 +146,6 @@ def _source(manifest: Manifest) -> dict[str, str]:
     items = [] if isinstance(manifest.features, Mapping) else manifest.features
     coded = [item for item in items if isinstance(item, Mapping) and "one_hot" in item]
     return {f"{item['column']}={level}": item["column"] for item in coded for level in item["one_hot"]}
-
-
-def level_numbers(manifest: Manifest, columns: Sequence[str]) -> np.ndarray:
-    """Number the categorical features of which columns are levels: int ndarray, one entry a column, -1: of none."""
-    source = _source(manifest)
-    return group_numbers([source.get(column, "") for column in columns])
 
 
 def group_names(manifest: Manifest, columns: Sequence[str]) -> list[str]:

@@ -142,7 +142,9 @@ def _load(name: str, *_identity: object) -> Table:
             warnings.warn(f"{cached} is damaged and is built again: {error}", stacklevel=3)
     table = build_table(manifest, location)
     try:
-        _write_table(cached, table)
+        public, units = (np.empty(0, dtype=bool) if part is None else part for part in (table.public, table.units))
+        with atomic_write(cached) as file:
+            np.savez(file, X=_smallest(table.X), y=table.y, columns=np.array(table.columns), public=public, units=units)
     except OSError as error:
         warnings.warn(f"the parsed table cannot be kept in {cached.parent}: {error}", stacklevel=3)
     return table
@@ -197,12 +199,6 @@ def _read_table(path: Path) -> Table:
         X = np.ascontiguousarray(stored["X"], dtype=np.float64)
         units = stored["units"] if stored.get("units", X[:0]).size else None
         return Table(X, stored["y"].astype(np.float64), tuple(stored["columns"].tolist()), public, units)
-
-
-def _write_table(path: Path, table: Table) -> None:
-    public, units = (np.empty(0, dtype=bool) if part is None else part for part in (table.public, table.units))
-    with atomic_write(path) as file:
-        np.savez(file, X=_smallest(table.X), y=table.y, columns=np.array(table.columns), public=public, units=units)
 
 
 def _smallest(X: np.ndarray) -> np.ndarray:

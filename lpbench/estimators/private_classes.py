@@ -26,8 +26,6 @@ from lpbench.seeds import Streams
 
 @dataclass(frozen=True)
 class ClassQuestion:
-    """What the curator asks of a class."""
-
     mechanism: Mechanism  # of the class code; Laplace noise goes to the one-hot vector
     n_classes: int = 0  # where the mechanism does not say
     # Public prior of each asked user, (n, n_classes): the answer is among the user's most probable classes.

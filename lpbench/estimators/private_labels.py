@@ -25,8 +25,6 @@ NOISES = ("laplace", "discrete")
 
 @dataclass(frozen=True)
 class LabelQuestion:
-    """What the curator asks of a label."""
-
     y_range: tuple[float, float]  # public, to which the device clips; with lo = hi the label is public
     epsilon: float
     split: int | np.ndarray = 1  # number of messages, (n,), among which each user divides the budget (public)
@@ -93,7 +91,6 @@ class LabelDevice(Device[LabelQuestion]):
         return float(np.max(self._budgets(question)))
 
     def budgets(self, records: Records, question: LabelQuestion) -> float | np.ndarray:
-        """epsilon / split of each user."""
         return self._budgets(question)
 
     def delta(self, question: LabelQuestion) -> float:

@@ -102,7 +102,6 @@ def _is_dates(declared: Sequence[Any]) -> bool:
 
 
 def _numbers(values: Any, dates: bool, name: str) -> np.ndarray:
-    """Numbers as they are, dates as days."""
     try:
         if dates:
             return np.asarray(values, dtype="datetime64[D]").astype(float)

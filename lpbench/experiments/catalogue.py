@@ -122,7 +122,6 @@ def method(selector: str) -> Method:
 
 
 def experiments(names: Iterable[str] | None = None) -> dict[str, Experiment]:
-    """Experiments by name (default: all)."""
     return _usable("experiment", Experiment) if names is None else _objects("experiment", list(names), Experiment)
 
 

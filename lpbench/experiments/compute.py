@@ -33,7 +33,7 @@ from lpbench.seeds import Streams
 if TYPE_CHECKING:
     from lpbench.estimators.base import LocalEstimator, SweepResult
 
-#: Size of the data of all replications that a method gets at once.
+#: Size of the data of all replications that a method gets at once; it needs several times as much memory.
 BATCH_BYTES = 400_000_000
 #: The scenario of this process's last block.
 _last: dict[str, Draws] = {}
@@ -41,8 +41,6 @@ _last: dict[str, Draws] = {}
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one block."""
-
     key: str
     label: str
     status: str
@@ -67,8 +65,10 @@ def execute(block: Block) -> pa.Table:
         wanted = range(replication, min(replication + batch, block.replications))
         problems = [draw(r) for r in wanted]
         if replication == 0:
-            # the first problem tells how many replications the method wants at once
-            batch = min(estimator.replications_per_batch(problems[0]), block.replications, _fitting(problems[0]))
+            # the first problem tells how many replications the method wants at once, and how many fit into memory
+            first = problems[0]
+            size = sum(int(a.nbytes) for a in (first.X_train, first.X_test, first.X_public) if a is not None)
+            batch = min(estimator.replications_per_batch(first), block.replications, max(1, BATCH_BYTES // size))
             problems += [draw(r) for r in range(1, batch)]
             wanted = range(batch)
         streams = [method_streams(block.seed, block.dataset, block.mask, r) for r in wanted]
@@ -93,12 +93,6 @@ def _draws(block: Block) -> Draws:
         _last.clear()
         _last[known] = Draws(block.dataset, block.dataset_params, seed=block.seed)
     return _last[known]
-
-
-def _fitting(problem: Problem) -> int:
-    """How many replications may be in memory at once; methods need several times the size of their data."""
-    arrays = (problem.X_train, problem.X_test, problem.X_public)
-    return max(1, BATCH_BYTES // sum(int(a.nbytes) for a in arrays if a is not None))
 
 
 def method_streams(seed: int, dataset: str, mask: str | None, replication: int) -> Streams:

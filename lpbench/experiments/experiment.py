@@ -1,11 +1,9 @@
 """Experiments: one table or figure each, as groups of data sets, masks, methods and budgets."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any
+from typing import Any, Self
 
 from lpbench.experiments.frozen import MISSING, Frozen
 from lpbench.selectors import Selector
@@ -98,7 +96,7 @@ class Experiment(Frozen):
     settings: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def from_record(cls, record: Mapping[str, Any]) -> Experiment:
+    def from_record(cls, record: Mapping[str, Any]) -> Self:
         """Build the experiment that ``run.json`` holds; keys that experiments no longer have are passed over."""
         groups = tuple(Group(**group) for group in record.get("groups", ()))
         known = {f.name for f in fields(cls)}

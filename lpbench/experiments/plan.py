@@ -127,7 +127,6 @@ class Entry:
 
     @property
     def cells(self) -> int:
-        """Cells that the block serves: one for each budget."""
         return max(len(self.epsilons), len(self.block.budgets) if self.block else 0)
 
 
@@ -139,7 +138,6 @@ class Plan:
 
     @property
     def blocks(self) -> list[Block]:
-        """Distinct blocks in plan order."""
         return list({e.block.key: e.block for e in self.entries if e.block is not None}.values())
 
     @property

@@ -1,11 +1,10 @@
 """Progress of a run: a bar on a terminal, a line every minute in a log."""
 
-from __future__ import annotations
-
 import sys
 import threading
 from datetime import timedelta
 from types import TracebackType
+from typing import Self
 
 from rich.console import Console
 from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -35,7 +34,7 @@ class Progress:
         self._shown, self._ended = shown, threading.Event()
         self._logging = threading.Thread(target=self._log, name=THREAD, daemon=True) if not terminal and shown else None
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> Self:
         self._bar.start()
         if self._logging is not None:
             self._logging.start()

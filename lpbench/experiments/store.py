@@ -153,7 +153,6 @@ class Store:
             raise CorruptBlockError(f"stored block {path} is damaged ({error}); it will be recomputed") from error
 
     def keys(self) -> set[str]:
-        """Keys of all stored blocks (one directory scan)."""
         return {entry.stem for entry in (self.root / "blocks").glob("??/*.parquet")}
 
     # failures: kept beside the blocks, never instead of them

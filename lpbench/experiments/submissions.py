@@ -43,7 +43,6 @@ class Submission:
 
     @property
     def name(self) -> str:
-        """Name of the folder, the module and the method."""
         return self.folder.name
 
     @property

@@ -34,7 +34,12 @@ def standings_of(
     tried = trial_experiments()
     shown = [a for a in artefacts if a.experiment.kind == "table" and a.name not in tried and a.shown is not None]
     sent = [one for one in submitted if one.about["experiment"] in {a.name for a in shown}]
-    table = standings_of_runs([*(run_of(artefact, cards) for artefact in shown), *map(_submitted, sent)])
+    runs = [run_of(artefact, cards) for artefact in shown]
+    for one in sent:
+        claimed = one.claimed.assign(panel="", method=one.name, params="{}", selection="private", x=math.nan)
+        privacy, seed = {one.name: one.method.privacy}, int(one.about["seed"])
+        runs.append(Run(f"{SUBMITTED}/{one.name}", claimed, privacy, {}, seed))
+    table = standings_of_runs(runs)
     for artefact in shown:  # of which means alone are kept
         if artefact.full is None:
             table = _with_errors(table, artefact)
@@ -53,12 +58,6 @@ def standings_of_runs(runs: Sequence[Run]) -> pd.DataFrame:
     rows = table[["method", "epsilon", "experiment", "privacy"]].itertuples(index=False)
     bits = [report_bits(m, e) if name in counted and model != NONE else math.nan for m, e, name, model in rows]
     return table.assign(bits=bits, seconds=table["method"].map(fit_seconds()))
-
-
-def _submitted(one: Submission) -> Run:
-    fixed = {"panel": "", "method": one.name, "params": "{}", "selection": "private", "x": math.nan}
-    models = {one.name: one.method.privacy}
-    return Run(f"{SUBMITTED}/{one.name}", one.claimed.assign(**fixed), models, {}, int(one.about["seed"]))
 
 
 def run_of(artefact: Artefact, cards: Mapping[str, Method]) -> Run:

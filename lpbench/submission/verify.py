@@ -207,7 +207,6 @@ def _score(run: _Run, submission: Submission, places: Places, model: Foreign, dr
 
 
 def _contract(submission: Submission, seconds: float) -> _Run:
-    """Run the contract in isolation."""
     ours = Path(lpbench.__file__).resolve().parents[1]
     with tempfile.TemporaryDirectory(prefix="lpbench-verify-") as folder:
         place = Path(folder).resolve()

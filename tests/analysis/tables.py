@@ -1,5 +1,3 @@
-"""Small score tables for tests."""
-
 import pandas as pd
 
 from lpbench.analysis.scores import SCORE_COLUMNS

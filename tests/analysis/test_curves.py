@@ -1,5 +1,3 @@
-"""Curves from a summary: what is on the axis, which replications lie behind a point, and what is missing."""
-
 import numpy as np
 import pandas as pd
 import pytest

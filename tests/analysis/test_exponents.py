@@ -1,5 +1,3 @@
-"""Exponents of label-DP Table I (the digest's rows, typed again) and the minimax orders of HistOfTree and LPCT."""
-
 import math
 
 import numpy as np

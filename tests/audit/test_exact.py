@@ -1,5 +1,3 @@
-"""Exact losses against hand-computed ones, in both directions, composed, and against one another."""
-
 import math
 from functools import reduce
 

@@ -1,5 +1,3 @@
-"""Corrupted data: labels and public samples are what their names say, and everything else stays."""
-
 import numpy as np
 import pytest
 

@@ -1,5 +1,3 @@
-"""Downloads: OpenML and UCI as they should answer, and every way they fail."""
-
 import io
 import re
 import zipfile

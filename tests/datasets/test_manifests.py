@@ -1,5 +1,3 @@
-"""Manifests: those of the project are complete, and a wrong one says what is wrong."""
-
 import math
 import re
 

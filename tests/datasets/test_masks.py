@@ -1,5 +1,3 @@
-"""Masks: exact counts from the papers' formulas, random order of users, files."""
-
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings

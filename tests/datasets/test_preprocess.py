@@ -1,5 +1,3 @@
-"""From raw columns to the canonical table: each step on a table small enough to do by hand."""
-
 import dataclasses
 
 import numpy as np

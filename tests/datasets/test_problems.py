@@ -1,5 +1,3 @@
-"""make_problem and describe on data that need no file: pairing, options, scaling, agreement."""
-
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestRegressor

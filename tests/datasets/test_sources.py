@@ -1,5 +1,3 @@
-"""Where tables come from: order of the sources, the parsed copy in the cache, and refusals."""
-
 import bz2
 import gzip
 import lzma

@@ -1,5 +1,3 @@
-"""Synthetic families: the printed laws, nested samples, test rows that depend on nothing but the replication."""
-
 import numpy as np
 import pytest
 

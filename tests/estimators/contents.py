@@ -1,5 +1,3 @@
-"""What an object holds."""
-
 import numpy as np
 from sklearn.tree._tree import Tree
 

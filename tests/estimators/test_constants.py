@@ -1,5 +1,3 @@
-"""PrivateMean, PrivateConstant and PrivateMajority: the constants that use no feature."""
-
 import math
 
 import numpy as np

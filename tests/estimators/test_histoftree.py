@@ -1,5 +1,3 @@
-"""HistOfTree as an estimator: what it computes without noise, what it spends, and that a sweep is the loop."""
-
 import math
 from dataclasses import replace
 

@@ -1,5 +1,3 @@
-"""AdHistOfTree: the selection rule (15) against the formula, one user at a time, and its corner cases."""
-
 import math
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Cell reports: the law of what leaves the device, and sums that equal the definition user by user, cell by cell."""
-
 import itertools
 import math
 

@@ -1,5 +1,3 @@
-"""HistOfTree and its users: users who answer one by one, what the curator may see, and what a fitted model keeps."""
-
 import pickle
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Hist and PHIST: the same histogram as user by user, whatever the order of queries and the number of cells."""
-
 import math
 import pickle
 

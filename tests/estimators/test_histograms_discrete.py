@@ -1,5 +1,3 @@
-"""Hist and PHIST with noise="discrete": exact epsilon, the law of the users' sums, repeatable look-ups, sweep = fit."""
-
 import math
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""KRR: obfuscated features, and how the budget is divided."""
-
 import math
 
 import numpy as np

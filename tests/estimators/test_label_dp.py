@@ -1,5 +1,3 @@
-"""Behaviour of the label-DP estimators: sweep equals fit, references, public facts, refusals."""
-
 import math
 import warnings
 

@@ -1,5 +1,3 @@
-"""Exact privacy of the label-DP estimators: enumeration for finite outputs, the privacy map for Laplace noise."""
-
 import itertools
 import math
 from dataclasses import replace

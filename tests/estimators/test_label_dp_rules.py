@@ -1,5 +1,3 @@
-"""The rules of Z: exponents of the widths, the balance they claim, and the two printed rules that miss it."""
-
 import math
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Reports of a clipped residual, alone or with a bin: law, exact budget, and what the curator reads from them."""
-
 import math
 
 import numpy as np

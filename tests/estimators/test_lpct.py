@@ -1,5 +1,3 @@
-"""LPCT: eq. (8) by hand and without noise, its partition, one-pass sweeps, budgets and bad inputs."""
-
 import math
 from dataclasses import replace
 

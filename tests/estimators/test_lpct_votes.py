@@ -1,5 +1,3 @@
-"""Votes of LPCT: exact budgets, and the law of the sums against the protocol user by user."""
-
 import itertools
 import math
 

@@ -1,5 +1,3 @@
-"""PGLM: sensitivity of the moments, law of the summed noise, least squares and the scale of the probabilities."""
-
 import math
 from dataclasses import replace
 

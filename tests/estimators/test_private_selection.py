@@ -1,5 +1,3 @@
-"""Private selection asks nobody twice, compares without bias, and gives every candidate of a group the same reports."""
-
 import re
 
 import numpy as np

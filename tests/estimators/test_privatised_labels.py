@@ -1,5 +1,3 @@
-"""PrivateLabelsRegressor and PrivateLabelsClassifier: readings, priors, weights, stages, any learner."""
-
 import math
 
 import numpy as np

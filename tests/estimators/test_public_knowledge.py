@@ -1,5 +1,3 @@
-"""What a fitted model keeps, and what it takes from the data: pickles, lists of classes, ranges of the features."""
-
 import numbers as numbers_abc
 import pickle
 import warnings

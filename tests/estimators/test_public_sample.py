@@ -1,5 +1,3 @@
-"""Methods with a public sample: trees of public labels, residuals of public forests, masks beside them."""
-
 import math
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Tree baselines of HistOfTree, and the classification trees of LPCT's tables, which share trees between depths."""
-
 import math
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Where the rows of blocks appear: the entry's budgets, names and places on the horizontal axis."""
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""The same bits from this process, worker processes, Dask and Ray; dead workers; time limits in threads."""
-
 import importlib.util
 import threading
 import time

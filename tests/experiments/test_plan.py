@@ -1,5 +1,3 @@
-"""Plans: names, axes, budgets and what a block's key depends on."""
-
 import ast
 import inspect
 import math

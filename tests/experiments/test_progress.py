@@ -1,5 +1,3 @@
-"""Progress: one bar from start to end, a line a minute in a log, the time left by the speed since the start."""
-
 import re
 import threading
 

@@ -1,5 +1,3 @@
-"""Many blocks, a full disk, a folder that cannot be written."""
-
 import errno
 import os
 import time

@@ -1,5 +1,3 @@
-"""The command line as a user meets it."""
-
 import pandas as pd
 import pytest
 

@@ -1,5 +1,3 @@
-"""A newcomer's first words, mistyped ones, help, exit codes, completion."""
-
 import shutil
 import subprocess
 import sys

@@ -1,5 +1,3 @@
-"""Multiruns in this process, in worker processes, and as jobs of a scheduler."""
-
 import importlib.util
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""What a newcomer is told: missing data, lists, the end of a run."""
-
 import re
 
 import pytest

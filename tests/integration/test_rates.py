@@ -1,5 +1,3 @@
-"""``lpbench rates``: an exponent beside the theorem's, a leak named, mistakes answered."""
-
 import sys
 
 import pytest

@@ -1,5 +1,3 @@
-"""What small mistakes are answered with: forgotten options, damaged files, a cell that is everywhere."""
-
 import json
 import re
 import shutil

@@ -1,5 +1,3 @@
-"""``lpbench new dataset``: what it decides, what it refuses, and that its manifest gives the data of the file."""
-
 import gzip
 import re
 from pathlib import Path

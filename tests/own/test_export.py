@@ -1,5 +1,3 @@
-"""``lpbench export``: what a paper can include as it is; and the look of a user's own methods."""
-
 import re
 from pathlib import Path
 

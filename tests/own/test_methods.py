@@ -1,5 +1,3 @@
-"""``lpbench new method``, own folders, and packages with entry points."""
-
 import os
 import re
 import subprocess

@@ -1,5 +1,3 @@
-"""Tables of the stress tests by hand: ratios, findings and their exceptions."""
-
 import math
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Theorems on trial: rules against simulated rows, floors against simulation, the hard families."""
-
 import math
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Planning from a pilot: predictions fall with users and budget, and say how far they can be trusted."""
-
 import doctest
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Staircase, piecewise and hybrid reports: exact laws, means, variances, least variance, exact loss on a grid."""
-
 import math
 from itertools import pairwise
 

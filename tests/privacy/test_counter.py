@@ -1,5 +1,3 @@
-"""Counter-based uniforms: functions of (seed, key), uniform, independent across keys, seeds and draws."""
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,5 +1,3 @@
-"""Discrete Laplace noise: laws of sums and of reports made from unit draws, and labels rounded to a grid."""
-
 import numpy as np
 import pytest
 

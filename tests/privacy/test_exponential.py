@@ -1,5 +1,3 @@
-"""Exponential mechanism: the exact loss by enumeration of counts, and the Gumbel draws against the channel."""
-
 import math
 from itertools import product
 

@@ -1,5 +1,3 @@
-"""Analytic Gaussian mechanism: the privacy profile against the hockey-stick divergence, calibration from both sides."""
-
 import math
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Hadamard response: every whole number that a draw can be counted, the law, unbiased counts, and their variance."""
-
 import math
 from fractions import Fraction
 

@@ -1,5 +1,3 @@
-"""Laplace: exact loss from both sides, unbiasedness, and the sum laws against the per-user protocol."""
-
 import math
 from fractions import Fraction
 

@@ -1,5 +1,3 @@
-"""What holds for all mechanisms: checked budgets, the protocol, no overflow, no noise without a budget."""
-
 import math
 import pickle
 import re

@@ -1,5 +1,3 @@
-"""RR-on-bins and the optimal unbiased channel: exact laws, means, and optimality against brute force on small grids."""
-
 import itertools
 import math
 

@@ -1,5 +1,3 @@
-"""Payloads take the fewest bits of fixed width, and grids are refused where their points blur."""
-
 import numpy as np
 import pytest
 

@@ -1,5 +1,3 @@
-"""Users who lie: without liars no bit changes, lies by hand, and the exact influence of a report."""
-
 import math
 import warnings
 from dataclasses import replace

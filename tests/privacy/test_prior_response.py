@@ -1,5 +1,3 @@
-"""RRWithPrior: the law of reports, its exact loss, and the choice of k against all sets of classes."""
-
 import itertools
 import math
 

@@ -1,5 +1,3 @@
-"""PrivUnitG: exact loss, exact unbiasedness, optimal split, and the draws against a rejection sampler."""
-
 import math
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Randomised response: exact loss by enumeration, exact unbiasedness, sum laws against the per-user protocol."""
-
 import math
 from collections import defaultdict
 from itertools import product

@@ -1,5 +1,3 @@
-"""Subset selection: exact loss by enumeration, unbiasedness, and the size that the variance chooses."""
-
 import math
 
 import numpy as np

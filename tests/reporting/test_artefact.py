@@ -1,5 +1,3 @@
-"""Tables, comparison and figures of one experiment, from fake scores."""
-
 import hashlib
 import re
 import sys

@@ -1,5 +1,3 @@
-"""The explorer's data: every chosen score with its replications, small files, the library with its licences."""
-
 import json
 import re
 

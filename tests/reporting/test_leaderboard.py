@@ -1,5 +1,3 @@
-"""The leaderboard and the findings: ranks by hand, like with like, sentences that follow the numbers."""
-
 import json
 import re
 from unittest.mock import patch

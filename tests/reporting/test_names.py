@@ -1,5 +1,3 @@
-"""Printed names: one for each method, data set and mask, and no name of a configuration in what a reader sees."""
-
 import re
 
 import pytest

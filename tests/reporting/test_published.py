@@ -1,5 +1,3 @@
-"""The published files under our names, and the errata computed from them."""
-
 import numpy as np
 import pytest
 

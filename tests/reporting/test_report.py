@@ -1,5 +1,3 @@
-"""The report over a folder with some results, and the drawings."""
-
 import dataclasses
 import json
 import shutil

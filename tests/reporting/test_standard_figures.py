@@ -1,5 +1,3 @@
-"""The plots that every table gets: which are drawn, from what, and what they say."""
-
 import re
 from dataclasses import replace
 

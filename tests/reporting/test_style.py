@@ -1,5 +1,3 @@
-"""Files of figures: the same bytes on every run, and text that stays text."""
-
 import re
 import xml.etree.ElementTree as ET
 

@@ -1,5 +1,3 @@
-"""Outcomes of a claim in words."""
-
 from lpbench.reporting.pages.claims import here_and_in_print
 
 

@@ -32,8 +32,6 @@ _CHUNK = 100_000
 
 
 class Source(ABC):
-    """Reports of a few values."""
-
     name: str
     values: list[Any]  # what is compared
     size: float = math.inf  # reports of each value that there are; inf if as many as one asks for
@@ -120,7 +118,6 @@ class DeviceSource(Source):
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
-        """Neighbouring values alone."""
         return [pair for pair in super().pairs if self.randomizer.neighbours[pair]]
 
     def draw(self, value: int, start: int, stop: int) -> Columns:

@@ -20,8 +20,6 @@ from lpbench.privacy.payload import Field
 
 @dataclass(frozen=True)
 class GridCellQuestion:
-    """What the curator asks of a user's cell."""
-
     cells: GridCells
     mechanism: Laplace | DiscreteLaplace  # noise of every entry
     #: Public range, to which the label is clipped; it is sent about its midpoint in the place of the cell's 1.

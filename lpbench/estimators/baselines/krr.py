@@ -26,8 +26,6 @@ LABEL_SHARE = 0.7
 
 @dataclass(frozen=True, eq=False)
 class FeatureQuestion:
-    """What the curator asks of the protected features."""
-
     bins: int  # k equal bins of each feature
     n_features: int
     epsilon: float  # of a user
@@ -93,7 +91,6 @@ class FeatureDevice(Device[FeatureQuestion]):
         return words(streams.generator("features"), (2, n, question.n_features))
 
     def report(self, records: Records, question: FeatureQuestion, draws: np.ndarray) -> np.ndarray:
-        """Reported bins, shape (n, d)."""
         protected, truth = self._protected(records), self.inputs(records, question)
         shares = np.broadcast_to(question.share, len(records))[np.nonzero(protected)[0]]
         keep, other = draws[:, protected]

@@ -52,7 +52,6 @@ class TreeRegressor(LocalRegressor):
         return self._finish(self.tree_.values(_single(self._visible(X)))[:, 0])
 
     def _visible(self, X: np.ndarray) -> np.ndarray:
-        """Columns that the tree was grown on."""
         return X
 
     def _scores(self, task: Task, budgets: Sequence[float], points: Sequence[dict[str, Any]]) -> np.ndarray:

@@ -26,8 +26,6 @@ MOST_BINS, MAX_LOG2_CELLS = 1 << 31, 1000
 
 @dataclass(frozen=True, eq=False)
 class CellQuestion:
-    """What the curator broadcasts in round 2."""
-
     tree: TreePartition  # of the features tree_columns
     depth: int  # levels of the tree that are used
     grid_columns: np.ndarray
@@ -42,7 +40,6 @@ class CellQuestion:
 
     @property
     def n_cells(self) -> int:
-        """Cells of grid x tree."""
         return int(self.bins) ** len(self.grid_columns) * self.n_leaves
 
     def compatible(self, X: np.ndarray, mask: np.ndarray) -> UserCells:
@@ -78,7 +75,6 @@ class CellDevice(Device[CellQuestion]):
     """
 
     def draws(self, streams: Streams, n: int, question: CellQuestion) -> ReportDraws:
-        """The users' whole numbers."""
         drawn = [words(streams.generator("report", draw="bin", feature=int(c)), n) for c in question.grid_columns]
         return ReportDraws(
             words(streams.generator("report", draw="keep"), n),

@@ -87,7 +87,6 @@ class PublicMask:
 
     @classmethod
     def of(cls, mask: np.ndarray | PublicMask) -> PublicMask:
-        """Wrap a mask that is not yet wrapped."""
         return mask if isinstance(mask, PublicMask) else cls(mask)
 
     def remembered(self, key: Hashable, compute: Callable[[], T]) -> T:
@@ -103,7 +102,6 @@ class PublicMask:
 
     @cached_property
     def protected_by_all(self) -> int:
-        """Number of features that everybody protects."""
         return int(self.array.all(axis=0).sum())
 
     @cached_property

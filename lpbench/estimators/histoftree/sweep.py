@@ -153,7 +153,6 @@ def _sources(jobs: Sequence[GridPoint]) -> list[tuple[tuple[int, float], list[Gr
 
 
 def _group(items: Sequence[V], key: Callable[[V], K]) -> list[tuple[K, list[V]]]:
-    """Group jobs by a key, in order of appearance."""
     groups: dict[K, list[V]] = {}
     for item in items:
         groups.setdefault(key(item), []).append(item)

@@ -79,7 +79,6 @@ class CoverageCurve:
         return np.clip(np.where(threshold >= 1.0, 1.0, inside), _DOUBT, 1.0 - _DOUBT)
 
     def add(self, threshold: float, reports: np.ndarray) -> None:
-        """Enter the reports of a group about one threshold."""
         flip, slope = self._mechanism.flip, self._mechanism.keep - self._mechanism.flip
         yes = flip + slope * self._law(np.array(threshold / self.reach))
         ones = float(np.sum(reports))

@@ -17,8 +17,6 @@ from lpbench.seeds import Streams
 
 @dataclass(frozen=True, eq=False)
 class CubeQuestion:
-    """What is released of every cube."""
-
     cubes: Cubes  # their number per axis is an axis of the stream of the noise
     #: Cube of each record (n,), where features are public; None: the records' own features say, and are protected.
     cells: np.ndarray | None
@@ -36,8 +34,6 @@ class CubeQuestion:
 
 @dataclass(frozen=True, eq=False)
 class CubeClassQuestion(CubeQuestion):
-    """What is released of class counts."""
-
     n_classes: int
     mechanism: Exponential  # of one cube
 
@@ -66,8 +62,6 @@ class ClassRelease(Release[CubeClassQuestion]):
 
 @dataclass(frozen=True, eq=False)
 class MeanQuestion(CubeQuestion):
-    """What is released of labels."""
-
     centre: float  # labels are clipped to [-bound, bound] about it
     bound: float
     epsilon: float = math.inf

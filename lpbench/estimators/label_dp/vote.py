@@ -146,7 +146,6 @@ class LabelCDPVote(CubeClassifier):
         return Exponential.for_budget(check_epsilon(self.epsilon)).coefficient
 
     def _question(self, users: Users) -> releases.CubeClassQuestion:
-        """What the curator releases of every cube."""
         cells, mechanism = self.cubes_.locate(users.public_features), Exponential(self._coefficient())
         return releases.CubeClassQuestion(self.cubes_, cells, self.classes_.size, mechanism)
 

@@ -52,7 +52,6 @@ def judge(votes: NodeVotes, query: Query, constants: str) -> Judgement:
 
 
 def _ratio(numerator: np.ndarray, denominator: np.ndarray, empty: float = 0.0) -> np.ndarray:
-    """Divide, with ``empty`` where the denominator is 0."""
     return np.where(denominator != 0, numerator / np.where(denominator != 0, denominator, 1.0), empty)
 
 

@@ -96,8 +96,6 @@ class VoteMechanism:
 
 @dataclass(frozen=True, eq=False)
 class VoteQuestion:
-    """What the curator broadcasts to ask for votes."""
-
     cells: Cells  # the public partition
     n_classes: int  # length of the public list of classes
     mechanism: VoteMechanism

@@ -31,8 +31,6 @@ _FLOOR = 1e-3
 
 @dataclass(frozen=True)
 class NumberQuestion:
-    """What the curator asks of a number."""
-
     y_range: tuple[float, float]  # public, to which the device clips and which it maps to [-1, 1]
     mechanism: Mechanism  # of numbers in [-1, 1]
 
@@ -55,7 +53,6 @@ class NumberDevice(Device[NumberQuestion]):
     """Clip the label to the public range, map it to [-1, 1] and randomise it."""
 
     def inputs(self, records: Records, question: NumberQuestion) -> np.ndarray:
-        """Labels in [-1, 1]."""
         return question.unit(records.y)
 
 

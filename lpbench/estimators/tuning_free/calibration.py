@@ -24,8 +24,6 @@ from lpbench.seeds import Streams
 
 @dataclass(frozen=True, eq=False)
 class SubsetQuestion:
-    """What the curator broadcasts."""
-
     score: PublicScore | None
     cells: ScoreCells | None  # None for both: a single cell
     n_classes: int  # length of the public list

@@ -64,7 +64,6 @@ class LevelReport(Mechanism):
 
     @property
     def response(self) -> GRR:
-        """Randomised response on the pairs of level and bin."""
         return GRR(self.budget, self.levels * self.bins)
 
     @property

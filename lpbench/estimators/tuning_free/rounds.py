@@ -366,7 +366,6 @@ class Curator:
         self._refit(self.seen)
 
     def result(self) -> GaussianAverage:
-        """Return the model fitted to the answers so far."""
         if self._model is None:
             raise RuntimeError("no group of users has answered yet")
         return self._model

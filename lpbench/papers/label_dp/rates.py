@@ -80,7 +80,6 @@ def facts(dataset: str) -> tuple[str, dict[str, Any]]:
 
 
 def rate_on(model: str, dataset: str) -> Rate:
-    """Rate of a privacy model on a data set."""
     task, known = facts(dataset)
     return table_i(task, model, **{key: known[key] for key in ("beta", "d", "margin", "moment")})
 
@@ -138,7 +137,6 @@ def measure(line: Curve, lines: Sequence[Curve]) -> dict[str, Any]:
 
 
 def rate_table(lines: Sequence[Curve]) -> pd.DataFrame:
-    """Return one row a curve, in the order of Table I."""
     frame = pd.DataFrame([measure(line, lines) for line in lines if not is_constant(line)])
     # a term that is not there is missing, not infinite
     terms = ["exponent_sampling", "exponent_privacy"]
@@ -149,7 +147,6 @@ def rate_table(lines: Sequence[Curve]) -> pd.DataFrame:
 
 
 def printed_rates(table: pd.DataFrame) -> PlainTable:
-    """Lay out :func:`rate_table` for print."""
     heads = ("panel", "privacy", "method", "ε", "expected", "all n", "largest n", "covers", "÷ non-private",
              "÷ constant")  # fmt: skip
     rows = []

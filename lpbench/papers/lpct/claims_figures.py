@@ -64,7 +64,6 @@ def per_doubling(x: np.ndarray) -> np.ndarray:
 
 
 def pairs(results: Evidence, name: str, first: str, second: str) -> Iterator[tuple[str, Curve, Curve]]:
-    """Curves of two methods at the budgets that both have."""
     a, b = by_epsilon(results, name, first), by_epsilon(results, name, second)
     return ((f"ε = {epsilon:g}", a[epsilon], b[epsilon]) for epsilon in a if epsilon in b)
 

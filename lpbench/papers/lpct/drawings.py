@@ -35,7 +35,6 @@ def fit(problem: Problem, model: Any, **params: Any) -> Any:
 
 
 def shade(ax: style.Axes, function: Callable[[np.ndarray], np.ndarray], points: int, **look: Any) -> Any:
-    """Shade the unit square by the values of a function."""
     axis = np.linspace(0, 1, points)
     values = function(np.stack(np.meshgrid(axis, axis), axis=-1))
     filled = ax.contourf(axis, axis, values, levels=np.linspace(0.1, 0.9, 17), cmap=shades(), **look)
@@ -58,7 +57,6 @@ def shades() -> Any:
 
 
 def square(ax: style.Axes) -> None:
-    """Axes of the unit square without a grid."""
     ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xlabel="$x^1$", ylabel="$x^2$")
     ax.grid(False)
     ax.set_xticks([0, 0.5, 1])
@@ -89,7 +87,6 @@ def scatter(ax: style.Axes, problem: Problem) -> None:
 
 
 def class_handles() -> list[Any]:
-    """Legend entries for :func:`scatter`."""
     return [
         style.pyplot().Line2D([], [], linestyle="", marker=marker, color=colour, label=f"public row, y = {label}")
         for label, colour, marker in ((0, ZERO, "o"), (1, ONE, "^"))

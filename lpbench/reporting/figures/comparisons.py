@@ -1,10 +1,9 @@
 """Tables cut into comparisons: the methods that compete at one budget, with their means on each data set."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 import pandas as pd
@@ -39,8 +38,7 @@ class Part:
         return ", ".join(filter(None, [in_words(self.panel), self.group, budget]))
 
     @property
-    def competing(self) -> Part:
-        """The methods that take part in ranks."""
+    def competing(self) -> Self:
         kept = [m for m in self.means if m in competitors(filter(is_ranked, self.means))]
         return replace(self, means=self.means[kept], errors=self.errors[kept])
 
@@ -60,7 +58,6 @@ def parts(summary: Summary, selection: str) -> list[Part]:
 
 
 def is_constant(method: str) -> bool:
-    """Whether a method ignores the features."""
     return bare_name(method) in CONSTANTS
 
 

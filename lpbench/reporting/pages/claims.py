@@ -53,7 +53,6 @@ class Intervals:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Least and greatest value of the axis."""
         known = [0.0, *(w for _, values in self.rows for v in values for w in v[:3] if math.isfinite(w))]
         return min(known), max(known)
 

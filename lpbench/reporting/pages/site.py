@@ -181,7 +181,6 @@ class Site:
         return self._write("paper", file, shared | content)
 
     def _papers_on(self, page: str) -> list[Paper]:
-        """Papers of whose experiments a page shows some."""
         return [paper_of(name) for name in dict.fromkeys(e.paper for e in self.entries if page_of(e.name) == page)]
 
     def _is_in_menu(self, page: str) -> bool:
