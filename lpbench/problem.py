@@ -105,7 +105,7 @@ class Problem:
                 f"{self.y_test.dtype} are expected, one a test row"
             )
         scores = self._scores(predictions)
-        if predictions.dtype.kind == "f" and np.isnan(predictions).any():
+        if predictions.dtype.kind == "f" and self.metric != "mse" and np.isnan(predictions).any():
             scores = np.where(np.isnan(predictions).any(axis=-1), np.nan, scores)
         return scores
 

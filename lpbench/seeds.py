@@ -59,8 +59,9 @@ def _hash(purpose: str, axes: tuple[tuple[str, Any], ...]) -> int:
 
 
 #: Types of values that are equal only if they are encoded alike: what is drawn in every fit is hashed once.
-_PLAIN = (str, int, type(None))
+_PLAIN = {str, int, type(None)}
 _plain_hash = lru_cache(maxsize=4096)(_hash)
+_WORD = np.dtype("<u4")
 
 
 class Streams:
@@ -110,7 +111,7 @@ class Streams:
     def child(self, purpose: str, /, **axes: Any) -> Streams:
         """Return an independent sub-family."""
         words = self._sequence(purpose, axes).generate_state(4, np.uint32)
-        return Streams(int.from_bytes(words.astype("<u4").tobytes(), "little"))
+        return Streams(int.from_bytes(words.astype(_WORD).tobytes(), "little"))
 
     def party(self, name: str) -> Streams:
         """Return the root of one party to a protocol, from which neither this seed nor another party's can be told."""
@@ -119,11 +120,11 @@ class Streams:
 
     def _sequence(self, purpose: str, axes: dict[str, Any]) -> np.random.SeedSequence:
         named = tuple(sorted(axes.items()))
-        told = _plain_hash if all(type(value) in _PLAIN for value in axes.values()) else _hash
+        told = _plain_hash if _PLAIN.issuperset(map(type, axes.values())) else _hash
         parts = self.seed, told(purpose, named)
         # SeedSequence takes numbers as words of 32 bits, of which it makes these one by one
         words = b"".join([part.to_bytes(max(4, -(-part.bit_length() // 32) * 4), "little") for part in parts])
-        return np.random.SeedSequence(np.frombuffer(words, dtype="<u4").astype(np.uint32))
+        return np.random.SeedSequence(np.frombuffer(words, dtype=_WORD))
 
     def __repr__(self) -> str:
         return f"Streams({self.seed})"

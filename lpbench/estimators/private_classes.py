@@ -92,9 +92,9 @@ class ClassDevice(Device[ClassQuestion]):
         if by is None:
             counts = np.bincount(records.y, minlength=n_classes)
             return self.estimate(mechanism.sum_of_reports(counts, draws), question, len(records))
-        sizes = np.bincount(by)
-        counts = np.bincount(by * n_classes + records.y, minlength=sizes.size * n_classes).reshape(-1, n_classes)
-        return self.estimate(mechanism.sum_of_reports(counts, draws), question, sizes[:, None])
+        size = (int(by.max(initial=-1)) + 1) * n_classes
+        counts = np.bincount(by * n_classes + records.y, minlength=size).reshape(-1, n_classes)
+        return self.estimate(mechanism.sum_of_reports(counts, draws), question, counts.sum(axis=1, keepdims=True))
 
 
 CLASS = ClassDevice()

@@ -27,7 +27,7 @@ def grid_digits(X: np.ndarray, bins: int, dtype: DTypeLike = np.int64) -> np.nda
     # Rows by rows that stay in the cache; between the bounds, the cast rounds down.
     for first in range(0, len(X), step):
         part = X[first : first + step] * bins
-        digits[first : first + step] = np.clip(part, 0, bins - 1, out=part)
+        digits[first : first + step] = part.clip(0, bins - 1, out=part)
     return digits
 
 
@@ -45,12 +45,11 @@ def cell_keys(digits: np.ndarray, base: int) -> np.ndarray:
         int64 in 0, ..., base^s - 1 where that fits, else byte strings; both can be sorted and searched.
     """
     digits = np.asarray(digits)
-    n, s = digits.shape
+    s = digits.shape[1]
     if base**s <= 2**62:
-        keys = np.zeros(n, dtype=np.int64)
-        for column in range(s):
-            keys = keys * base + digits[:, column]
-        return keys
+        if s == 1:
+            return digits[:, 0].astype(np.int64)
+        return digits @ np.array([base**place for place in reversed(range(s))], dtype=np.int64)
     width = next(size for size in (1, 2, 4, 8) if base <= 256**size)
     return np.ascontiguousarray(digits.astype(f">u{width}")).view(f"S{width * s}").ravel()
 

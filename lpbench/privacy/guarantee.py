@@ -50,10 +50,10 @@ class Guarantee:
 
     def __post_init__(self) -> None:
         check_choice("model", self.model, MODELS)
-        check_number("epsilon", self.epsilon, least=0, infinite=True)
-        check_number("delta", self.delta, least=0, below=1)
-        for name in ("epsilon", "delta", "bits_up", "bits_down"):  # plain numbers, whatever numpy made of them
-            object.__setattr__(self, name, float(getattr(self, name)))
+        epsilon = check_number("epsilon", self.epsilon, least=0, infinite=True)
+        delta = check_number("delta", self.delta, least=0, below=1)
+        # plain numbers, whatever numpy made of them
+        vars(self).update(epsilon=epsilon, delta=delta, bits_up=float(self.bits_up), bits_down=float(self.bits_down))
 
     def __str__(self) -> str:
         """What is protected, at which budget, and what a user sends, in a sentence."""

@@ -164,7 +164,7 @@ class _Accounts:
     spending: Spending
     mask: np.ndarray | None  # of the whole sample
     n_features: int
-    questions: np.ndarray  # (n,), how many different questions each user has answered
+    questions: np.ndarray  # how many different questions each user has answered, (n,), or (1,) while all are alike
     answered: dict[tuple[Any, ...], int] = field(default_factory=dict)  # question -> greatest number among its users'
 
 
@@ -251,7 +251,7 @@ class SimulatedUsers(Users):
 
     def _opened(self, mask: np.ndarray | None, n: int) -> _Accounts:
         """Accounts of the whole sample before anything was asked."""
-        return _Accounts(Spending(n, notes=list(self._notes)), mask, self.n_features, np.zeros(n, dtype=np.intp))
+        return _Accounts(Spending(n, notes=list(self._notes)), mask, self.n_features, np.zeros(1, dtype=np.intp))
 
     def tell(self, groups: np.ndarray | None, units: Any) -> None:
         """State which columns are levels of one feature, and which rows are one person's; both are public."""
@@ -291,11 +291,7 @@ class SimulatedUsers(Users):
         index, order, records, question = self._in_order(question, None if who is None else numbered(who, self.n))
         streams = self._entered("ask", device, question, index, records)
         reports = device.report(records, question, device.draws(streams, len(records), question))
-        if order is None:
-            return reports
-        result = np.empty_like(reports)
-        result[order] = reports
-        return result
+        return reports if order is None else reports[np.argsort(order)]
 
     def sums(self, device: Device[Any], question: Any, by: np.ndarray | None = None) -> np.ndarray:
         device.check(question)
@@ -335,12 +331,13 @@ class SimulatedUsers(Users):
     ) -> Streams:
         """Enter an answer of users into the accounts, unless it is a replay, and return its randomness."""
         accounts = self._accounts
-        everybody = index is None or index.size == accounts.questions.size
-        users = None if everybody else np.sort(index)  # type: ignore[arg-type]
+        users = None if index is None or index.size == accounts.spending.n else np.sort(index)
         told = _digest_of_numbers(users), _digest_of_numbers(by)
         # the kind of question tells itself; pickling names classes, which takes as long as to hash small questions
         asked = (verb, type(device), type(question), content_hash((_held(device), _held(question), *told)))
         if asked not in accounts.answered:
+            if users is not None and accounts.questions.size == 1:
+                accounts.questions = accounts.questions.repeat(accounts.spending.n)
             number = int(accounts.questions[... if users is None else users].max(initial=0))
             if stated_by_author(device, question):
                 accounts.spending.notes.append(f"what {type(device).__name__} spends is stated by its author")

@@ -106,7 +106,7 @@ def test_an_equal_question_is_a_replay_and_free_and_any_other_is_drawn_anew_and_
     for k, other in enumerate([LabelQuestion((0.0, 1.0), 2.0), LabelQuestion((0.0, 1.0), 1.0, centre=0.5)], 1):
         noise = (users.ask(LABEL, other) - LABEL.inputs(users.reveal(), other)) * other.epsilon
         assert not np.isclose(noise, first - users.reveal().y).any()
-        assert users._accounts.questions.tolist() == [k + 1] * 20
+        assert set(users._accounts.questions) == {k + 1}
 
 
 def test_the_order_in_which_users_are_named_changes_nothing():

@@ -46,8 +46,8 @@ class SmoothRule:
         """Bins per axis: those given, else of the wider rule, for sampling or for ``noise`` (of a cell of width 1)."""
         if given is not None:
             return given
-        widths = sampling_width(n, d, variance, **self._rule), noise_width(noise, d, **labels, **self._rule)
-        return bins_for_width(max(widths))
+        rule = self._rule
+        return bins_for_width(max(sampling_width(n, d, variance, **rule), noise_width(noise, d, **labels, **rule)))
 
 
 @dataclass(eq=False, repr=False)

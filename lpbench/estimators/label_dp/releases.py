@@ -77,7 +77,7 @@ class MeanQuestion(CubeQuestion):
         scale = self.bound * self.unit_scale / self.epsilon * LONGER
         return Laplace(scale, self.bound * self.sensitivity)
 
-    @property
+    @cached_property
     def sensitivity(self) -> float:
         """Of what is released, in units of the bound."""
         return 2.0 if self.cells is not None else mean_sensitivity(self.least)
@@ -102,11 +102,11 @@ class MeanRelease(Release[MeanQuestion]):
     def release(self, records: Records, question: MeanQuestion, draws: np.random.Generator) -> np.ndarray:
         """Noisy means, shape (cubes,)."""
         sums, counts = self._sums(records, question)
-        means, noise = sums / np.maximum(counts, question.least), self.mechanism(question)
+        sizes, noise = np.maximum(counts, question.least), self.mechanism(question)
         if question.cells is None:
-            return noise.randomize(means, draws)
-        scales = np.where(counts > 0, noise.scale / np.maximum(counts, 1), 0.0)  # 0 of a cube that is known to be empty
-        return rounded_sum(means, scales, noise.sensitivity, LAPLACE, draws)
+            return noise.randomize(sums / sizes, draws)
+        scales = np.where(counts > 0, noise.scale / sizes, 0.0)  # 0 of a cube that is known to be empty
+        return rounded_sum(sums / sizes, scales, noise.sensitivity, LAPLACE, draws)
 
     def law(self, question: MeanQuestion, records: Records) -> tuple[Laplace, np.ndarray]:
         """Of cubes whose counts are public the noise is one on the sums of their labels."""
@@ -126,7 +126,7 @@ class MeanRelease(Release[MeanQuestion]):
     def _sums(records: Records, question: MeanQuestion) -> tuple[np.ndarray, np.ndarray]:
         """Label sums and number of records of each cube."""
         cells, size = question.of(records), question.cubes.size
-        labels = np.clip(records.y - question.centre, -question.bound, question.bound)
+        labels = (records.y - question.centre).clip(-question.bound, question.bound)
         return np.bincount(cells, labels, size), np.bincount(cells, minlength=size)
 
     def budget(self, question: MeanQuestion) -> float:
