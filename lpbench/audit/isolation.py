@@ -5,6 +5,7 @@ folders that are named, read-only, and empty ones for the rest, /home, /run and 
 tried from inside before anything is trusted to it.
 """
 
+import ctypes
 import json
 import os
 import resource
@@ -44,7 +45,7 @@ while [ "$1" != -- ]; do
 done
 shift
 mount --bind "$place" ".$place" && mount -o remount,bind,ro .
-exec chroot . setpriv $who --bounding-set=-all --inh-caps=-all --no-new-privs sh -c 'cd "$0" && exec "$@"' "$place" "$@"
+exec chroot . setpriv $who --pdeathsig KILL --bounding-set=-all --inh-caps=-all --no-new-privs sh -c 'cd "$0" && exec "$@"' "$place" "$@"
 """
 #: Tries to write beside the folder, to read what is not named, to reach somebody, and to run more than is allowed.
 _PROBE = """import json, os, resource, socket, sys
@@ -136,6 +137,8 @@ class Isolation:
         return []
 
     def _limit(self) -> None:
+        if sys.platform == "linux":
+            ctypes.CDLL(None).prctl(1, 9, 0, 0, 0)  # PR_SET_PDEATHSIG: it does not outlive who started it
         cpu = int(2 * self.seconds) + 1
         for kind, most in (
             (resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_FSIZE, LARGEST_FILE), (resource.RLIMIT_CORE, 0),
