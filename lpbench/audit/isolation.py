@@ -45,7 +45,7 @@ while [ "$1" != -- ]; do
 done
 shift
 mount --bind "$place" ".$place" && mount -o remount,bind,ro .
-exec chroot . setpriv $who --pdeathsig KILL --bounding-set=-all --inh-caps=-all --no-new-privs sh -c 'cd "$0" && exec "$@"' "$place" "$@"
+exec chroot . setpriv $who --bounding-set=-all --inh-caps=-all --no-new-privs sh -c 'cd "$0" && exec "$@"' "$place" "$@"
 """
 #: Tries to write beside the folder, to read what is not named, to reach somebody, and to run more than is allowed.
 _PROBE = """import json, os, resource, socket, sys
@@ -131,7 +131,7 @@ class Isolation:
         if self.by == "unshare":
             root = [] if os.geteuid() == 0 else ["--map-root-user"]
             own = self.folder.stat().st_uid
-            who = f"--reuid={own} --regid={own} --clear-groups" if os.geteuid() == 0 else ""
+            who = f"--reuid={own} --regid={own} --clear-groups --pdeathsig KILL" if os.geteuid() == 0 else ""
             spaces = ["--net", "--mount", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc"]
             return ["unshare", *root, *spaces, "sh", "-c", _ROOT, "sh", place, who, *there, "--"]
         return []
@@ -139,10 +139,9 @@ class Isolation:
     def _limit(self) -> None:
         if sys.platform == "linux":
             ctypes.CDLL(None).prctl(1, 9, 0, 0, 0)  # PR_SET_PDEATHSIG: it does not outlive who started it
-        cpu = int(2 * self.seconds) + 1
         for kind, most in (
             (resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_FSIZE, LARGEST_FILE), (resource.RLIMIT_CORE, 0),
-            (resource.RLIMIT_CPU, cpu), (resource.RLIMIT_NPROC, MOST_PROCESSES),
+            (resource.RLIMIT_CPU, int(2 * self.seconds) + 1), (resource.RLIMIT_NPROC, MOST_PROCESSES),
         ):  # fmt: skip
             resource.setrlimit(kind, (most, most))
 

@@ -164,13 +164,12 @@ def _cell(config: Config) -> Job:
     named = {k: v for k, v in _changed([*found, *others]).items() if not k.startswith(_NOT_NAMED)}
     budget = f"epsilon={repr(config.epsilon).removesuffix('.0')}"
     places = [*group.dataset, *group.mask, *group.method, ",".join([budget, *filter(None, [_folder_name(named)])])]
-    folder = "/".join(["single", *map(_as_folder, places)])
+    # what is too long for the name of a folder, or has a slash, is cut and hashed
+    plain = (
+        t if len(t.encode()) <= 2 * _LONGEST and "/" not in t else f"{_slug(t)[:_LONGEST]}-{_hash(t)}" for t in places
+    )
+    folder = "/".join(["single", *plain])
     return replace(job, deviations=tuple(found), overridden={method.name: method}, folder=folder)
-
-
-def _as_folder(text: str) -> str:
-    """A name of a folder; what is too long for one, or has a slash, is cut and hashed."""
-    return text if len(text.encode()) <= 2 * _LONGEST and "/" not in text else f"{_slug(text)[:_LONGEST]}-{_hash(text)}"
 
 
 def _check_overrides(config: Config, overrides: Iterable[str]) -> None:

@@ -1,10 +1,8 @@
 """A method and its devices run where no private record is: what reaches for one finds nothing, or is a complaint."""
 
-import os
 import shutil
 import subprocess
 import sys
-import time
 from itertools import islice
 from pathlib import Path
 
@@ -150,21 +148,17 @@ def test_who_neither_answers_nor_ends_is_ended(places):
 
 @pytest.mark.skipif(sys.platform != "linux" or not shutil.which("pgrep"), reason="reads the process table of Linux")
 def test_what_an_author_runs_does_not_outlive_a_keeper_that_is_killed(tmp_path):
-    name = f"author{os.getpid()}"
+    name = f"author{tmp_path.stat().st_ino}"[:15]
     sleeps = f"import time\nopen('/proc/self/comm', 'w').write('{name}')\ntime.sleep(600)\n"
     (tmp_path / "submitted.py").write_text(sleeps)
     code = f"from lpbench.audit.keeper import Places\nwith Places(path=['{tmp_path}']) as places: "
     parent = subprocess.Popen([sys.executable, "-c", f"{code} places.describe('submitted.Fresh', {{}})"])
-
-    def sleepers():
-        return subprocess.run(["pgrep", "-x", name], capture_output=True).stdout
-
-    while not sleepers():
+    while subprocess.call(["pgrep", "-x", name]):
         assert parent.poll() is None
     parent.kill()
     parent.wait()
-    while sleepers():
-        time.sleep(0.05)
+    while not subprocess.call(["pgrep", "-x", name]):
+        pass
 
 
 def test_a_request_is_checked_beside_the_ends_of_those_before_it(monkeypatch):

@@ -45,14 +45,6 @@ def living() -> dict[int, int]:
     return found
 
 
-def children(pid: int) -> set[int]:
-    return {child for child, parent in living().items() if parent == pid}
-
-
-def alive(pids: set[int]) -> set[int]:
-    return pids & living().keys()
-
-
 def temporary(pid: int) -> list[Path]:
     """Folders that joblib made for a process; other runs on this machine have theirs beside them."""
     return [p for folder in ("/dev/shm", "/tmp") for p in Path(folder).glob(f"joblib*_{pid}_*")]
@@ -64,11 +56,11 @@ def test_workers_end_with_a_parent_that_was_killed_and_leave_nothing(tmp_path):
     while len(list((tmp_path / "locks").glob("[0-9a-f]*"))) < 2:  # two workers are at work
         assert parent.poll() is None
         time.sleep(0.05)
-    workers = children(parent.pid)
+    workers = {child for child, started_by in living().items() if started_by == parent.pid}
     assert len(workers) >= 2
     os.kill(parent.pid, signal.SIGKILL)
     parent.wait()
-    while alive(workers):
+    while workers & living().keys():
         time.sleep(0.05)
     # a worker that had lived on would have stored its block
     assert not temporary(parent.pid) and not list(tmp_path.rglob("*.tmp"))
