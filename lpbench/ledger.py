@@ -191,7 +191,9 @@ class _Owners:
             return cls(np.arange(n), None, n)
         named = hasattr(table, "columns") and hasattr(table, "index")
         users, labels = _numbered(table.index if named else range(n))
-        rows, contents = _numbered(_contents(table, y))
+        X = np.asarray(table)
+        cells = map(repr, X.tolist()) if X.dtype == object else (row.tobytes() for row in np.ascontiguousarray(X))
+        rows, contents = _numbered(zip(cells, np.asarray(y).tolist(), strict=True))
         # one row under several labels, or without any
         times = int(np.bincount(rows[np.unique(rows * n + users, return_index=True)[1]]).max(initial=1))
         if times == 1:
@@ -221,12 +223,6 @@ def _numbered(names: Iterable[Any]) -> tuple[np.ndarray, list[Any]]:
     """Number of each name, in the order in which they are met, and the names."""
     places: dict[Any, int] = {}
     return np.array([places.setdefault(name, len(places)) for name in names], dtype=np.intp), list(places)
-
-
-def _contents(table: Any, y: Any) -> list[tuple[Any, Any]]:
-    X = np.asarray(table)
-    rows = map(repr, X.tolist()) if X.dtype == object else (row.tobytes() for row in np.ascontiguousarray(X))
-    return list(zip(rows, np.asarray(y).tolist(), strict=True))
 
 
 def numbers_of_fit(model: Any, seed: int, *data: Any) -> tuple[int, ...]:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 
 def blocks(page: Path, language: str) -> list[str]:
-    """Blocks of a page in one language."""
     return re.findall(rf"^```{language}\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 
 

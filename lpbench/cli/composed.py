@@ -13,14 +13,7 @@ from lpbench.experiments.config import Config, Tracking
 from lpbench.experiments.job import Job, job_from, placed
 from lpbench.experiments.results import Artefact
 from lpbench.experiments.store import Store
-from lpbench.pipeline import (
-    NOTHING,
-    Result,
-    describe_missing,
-    nothing_to_run,
-    run_jobs,
-    track,
-)
+from lpbench.pipeline import NOTHING, Result, describe_missing, nothing_to_run, run_jobs, track
 
 #: File in a job's folder of a multirun: the folder of the cell's results, and what was given.
 _CELL = "cell.json"

@@ -1,11 +1,10 @@
 """The canonical table of a data set, whatever file it came from, and its fingerprint."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 
@@ -52,10 +51,10 @@ class Table:
             "values": value_hash(self.X, self.y, self.public, self.units),
         }
 
-    def select(self, rows: np.ndarray) -> Table:
+    def select(self, rows: np.ndarray) -> Self:
         """Return the table of the given rows (indices or boolean mask)."""
         public, units = (None if part is None else part[rows] for part in (self.public, self.units))
-        return Table(self.X[rows], self.y[rows], self.columns, public, units)
+        return type(self)(self.X[rows], self.y[rows], self.columns, public, units)
 
 
 def value_hash(X: np.ndarray, y: np.ndarray, public: np.ndarray | None = None, units: np.ndarray | None = None) -> str:

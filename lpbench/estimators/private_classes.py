@@ -1,9 +1,7 @@
 """Device that sends its class, randomised among the public list of classes by any mechanism."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -36,7 +34,7 @@ class ClassQuestion:
         if listed is not None:
             object.__setattr__(self, "n_classes", int(listed))
 
-    def take(self, users: Any) -> ClassQuestion:
+    def take(self, users: Any) -> Self:
         return self if self.prior is None else replace(self, prior=self.prior[users])
 
 

@@ -1,12 +1,10 @@
 """Device of a regression label with Laplace noise, the first message of most methods (HistOfTree eq. (4))."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -34,7 +32,7 @@ class LabelQuestion:
     def __post_init__(self) -> None:
         check_choice("noise", self.noise, NOISES)
 
-    def take(self, users: Any) -> LabelQuestion:
+    def take(self, users: Any) -> Self:
         return self if np.ndim(self.split) == 0 else replace(self, split=np.asarray(self.split)[users])
 
     @cached_property

@@ -30,5 +30,4 @@ def cell(method: str, values, **other) -> list[dict]:
 
 
 def table(*parts) -> pd.DataFrame:
-    """Scores from lists of rows."""
     return pd.DataFrame([r for part in parts for r in part], columns=SCORE_COLUMNS)

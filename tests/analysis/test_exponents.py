@@ -3,13 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from lpbench.analysis.exponents import (
-    MODELS,
-    public_data_exponents,
-    reference_line,
-    semi_feature_exponent,
-    table_i,
-)
+from lpbench.analysis.exponents import MODELS, public_data_exponents, reference_line, semi_feature_exponent, table_i
 
 CASES = [(0.5, 1, 1.0), (1.0, 2, 0.5), (0.25, 3, 2.0)]
 

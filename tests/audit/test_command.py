@@ -13,7 +13,6 @@ from lpbench.cli.main import main
 
 @pytest.fixture
 def few(monkeypatch):
-    """Audit a handful of subjects."""
     chosen = [("method", "private_mean"), ("method", "lpct_q"), ("bad", "halved_noise"), ("good", "pure_noise")]
     failure = table.failure_per_row()
     monkeypatch.setattr(table, "subjects", lambda: chosen)

@@ -17,7 +17,6 @@ from lpbench.errors import ConfigurationError, DataError
 
 
 def reported(y, epsilon, rng):
-    """Randomised response."""
     return np.where(rng.random(len(y)) < 1 / (1 + math.exp(-epsilon)), y, 1 - y)
 
 

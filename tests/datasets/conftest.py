@@ -45,7 +45,6 @@ class Workshop:
         (self.manifests / f"{name}.yaml").write_text(yaml.safe_dump(content))
 
     def file(self, text: str = CSV, path: str = "toy/toy.csv") -> None:
-        """Put a file into the mirror."""
         (self.mirror / path).parent.mkdir(exist_ok=True)
         (self.mirror / path).write_text(text)
 

@@ -57,7 +57,6 @@ class FakeServer:
         return path
 
     def take(self, path: str) -> Answer:
-        """Return the next answer for a path."""
         self.requests[path] += 1
         queue = self.answers.get(path, [Answer(b"nothing here", status=404)])
         return queue.pop(0) if len(queue) > 1 else queue[0]
@@ -74,7 +73,6 @@ def zipped(**members: bytes) -> bytes:
 
 @contextmanager
 def serve() -> Iterator[FakeServer]:
-    """Run a server on 127.0.0.1 for the block."""
     fake = FakeServer()
 
     class Handler(BaseHTTPRequestHandler):

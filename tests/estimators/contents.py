@@ -3,7 +3,6 @@ from sklearn.tree._tree import Tree
 
 
 def arrays(value, seen=None):
-    """All arrays inside an object, wherever they are."""
     seen = {} if seen is None else seen
     if id(value) in seen:
         return

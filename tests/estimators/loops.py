@@ -32,5 +32,4 @@ def drift(n_public: int = 60, n_private: int = 400, seed: int = 0, **params) -> 
 
 
 def fitted(model: LocalEstimator, problem: Problem) -> LocalEstimator:
-    """The model, fitted to the users of a problem."""
     return model.fit(problem.X_train, problem.y_train, **problem.fit_arguments)

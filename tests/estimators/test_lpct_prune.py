@@ -25,7 +25,6 @@ def answered(model, problem, streams, deepest, size):
 
 
 def answer(streams, number=0):
-    """The randomness of one of the users' answers."""
     return answer_streams(streams.party("users"), "sums", number)
 
 

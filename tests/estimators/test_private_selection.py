@@ -74,8 +74,6 @@ def test_every_user_trains_one_group_or_validates_what_none_of_them_trains(group
 
 
 class Constant:
-    """Predicts one number."""
-
     def __init__(self, value):
         self.value = value
 
@@ -87,7 +85,6 @@ LABELS = np.random.default_rng(3).uniform(-1, 1, 200)
 
 
 def shown(seed, n=200, d=2):
-    """Users who show their features."""
     X = np.random.default_rng(4).random((n, d))
     records = Records(X, LABELS[:n], np.zeros((n, d), dtype=bool))
     return SimulatedUsers(records, Streams(seed), y_range=(-1.0, 1.0))

@@ -38,7 +38,6 @@ OPEN = np.zeros(X.shape, dtype=bool)
 
 
 def reports_of(labels, question, streams):
-    """What users with the given labels send."""
     records = Records(np.zeros((len(labels), 1)), np.asarray(labels), None)
     return SimulatedUsers(records, streams, y_range=question.y_range).ask(NUMBER, question)
 
@@ -121,8 +120,6 @@ def test_posterior_readings_are_bayes_rule():
 
 
 class Recorder(RegressorMixin, BaseEstimator):
-    """Keeps the weights it is given."""
-
     seen: list = []
 
     def fit(self, X, y, sample_weight=None):
@@ -194,8 +191,6 @@ def test_learned_probabilities_are_corrected_by_the_known_channel():
 
 
 class Certain(ClassifierMixin, BaseEstimator):
-    """Knows one class."""
-
     def fit(self, X, y, sample_weight=None):
         self.classes_ = np.unique(y)
         return self

@@ -39,7 +39,6 @@ def predictions(kinds, epsilon, y_range, seed, X, y, mask, X_test):
 
 
 def questions_of(model, X, y, mask, monkeypatch):
-    """All questions of a fit."""
     asked, original = [], ResidualDevice.report
 
     def report(self, records, question, draws):

@@ -44,7 +44,6 @@ def study(methods: Iterable[str], name="own/small", title="Small", replications=
 
 
 def write_experiment(folder: Path, content: Mapping) -> None:
-    """Write an experiment into a user's folder."""
     path = folder / "experiments" / f"{content['name']}.yaml"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(yaml.safe_dump(dict(content)))

@@ -258,7 +258,6 @@ REFUSED: list[tuple[list[str], str, str]] = [
 
 @pytest.fixture(scope="module", autouse=True)
 def own(tmp_path_factory):
-    """The small experiment in a user's folder."""
     with own_experiments(tmp_path_factory.mktemp("overrides"), SMALL) as folder:
         yield folder
 

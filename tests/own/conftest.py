@@ -13,7 +13,6 @@ from lpbench.experiments import fingerprint
 
 
 def change(path: str, old: str, new: str) -> None:
-    """Replace a text that must be in a file."""
     text = Path(path).read_text()
     assert old in text
     Path(path).write_text(text.replace(old, new))

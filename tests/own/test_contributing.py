@@ -34,7 +34,6 @@ def copy(tmp_path):
 
 
 def steps(*, checked: bool) -> str:
-    """The commands of the page."""
     page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     (moves,) = re.findall(r"^   ```sh\n(.*?)^   ```$", page, re.MULTILINE | re.DOTALL)
     lines = ["lpbench new method my_slices", *(line.strip() for line in moves.splitlines())]

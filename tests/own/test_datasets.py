@@ -22,7 +22,6 @@ def frame(**columns) -> pd.DataFrame:
 
 
 def profiled(table: pd.DataFrame, name: str = "mine", sep: str = ",", **options):
-    """Manifest as a mapping, and the decisions."""
     table.to_csv(f"{name}.csv", index=False, sep=sep)
     path, profile = new_dataset(Path(f"{name}.csv"), Path("lpbench_plugins"), **options)
     contract.check_dataset(path.stem)

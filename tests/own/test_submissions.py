@@ -27,7 +27,6 @@ OURS = submissions()
 
 @pytest.fixture
 def folder(tmp_path):
-    """A copy of a submission."""
     return shutil.copytree(OURS[0].folder, tmp_path / OURS[0].name)
 
 

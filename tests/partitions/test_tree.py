@@ -8,7 +8,6 @@ from lpbench.partitions import TreePartition, grow_max_edge
 
 
 def walk(tree, x, depth):
-    """Follow one point from the root, cut by cut."""
     node = 0
     for _ in range(depth):
         if tree.feature[node] < 0:

@@ -15,7 +15,6 @@ def assert_same_law(first, second) -> None:
 
 
 def assert_law(sample, cdf) -> None:
-    """One-sample Kolmogorov-Smirnov test."""
     assert stats.kstest(np.ravel(sample), cdf).pvalue > ALPHA
 
 

@@ -7,15 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lpbench.privacy import (
-    GRR,
-    BitVector,
-    RandomizedResponse,
-    grr_probabilities,
-    grr_reports,
-    grr_weights,
-    rr_reports,
-)
+from lpbench.privacy import GRR, BitVector, RandomizedResponse, grr_probabilities, grr_reports, grr_weights, rr_reports
 from lpbench.privacy.exact import UNITS, words
 from tests.privacy.laws import assert_frequencies
 

@@ -46,7 +46,6 @@ def site(tmp_path_factory) -> Path:
 
 
 def write_site(results: Path) -> None:
-    """Write a run's folder and its report in it."""
     folder = results / "reproduced"
     figure, table = experiment("histoftree/figure2c"), experiment("histoftree/table1")
     put(results, figure, scores_of(figure, lambda k: 1.1 + 0.02 * abs(k["x"] - 4), replications=3))

@@ -17,19 +17,16 @@ from lpbench.selectors import parse_selector
 
 
 def experiment(name: str, **changes) -> dict:
-    """Read an experiment's YAML."""
     return yaml.safe_load((CONF / "experiment" / f"{name}.yaml").read_text(encoding="utf-8")) | changes
 
 
 def typed(body: Mapping) -> Experiment:
-    """The experiment of a YAML's content."""
     return Experiment.from_record(body)
 
 
 def card(
     title: str, task: str, tuning_free: dict | None = None, grid: dict | None = None, privacy: str = "ldp"
 ) -> Method:
-    """A method as reports need it."""
     return Method(title, title, task, "", grid=grid or {"depth": [1, 2]}, tuning_free=tuning_free, privacy=privacy)
 
 
@@ -100,7 +97,6 @@ def placeholder(experiment: Mapping, dataset: str, method: str, epsilon, status:
 
 
 def bare(selector: str) -> str:
-    """Name of a selector."""
     return parse_selector(selector)[0]
 
 

@@ -19,7 +19,6 @@ from tests.reporting.fake import CARDS, scores_of, typed
 def put(
     folder: Path, experiment: Mapping, scores: pd.DataFrame, *, with_scores: bool = True, cards: Mapping = CARDS
 ) -> None:
-    """Write summary, comparison and scores of one experiment."""
     target = folder / experiment["name"]
     summary = summarise_experiment(typed(experiment), scores, cards)
     write_csv(summary.table, target / "summary.csv")
@@ -37,11 +36,9 @@ def verdict(folder: Path, claim: str, experiments: Mapping[str, Mapping], mean: 
 
 
 def decided(claim: str, results: Evidence) -> Decision:
-    """Decide one claim."""
     paper = next(paper for paper in papers() if claim_of(claim) in paper.claims)
     return decide(paper, [claim_of(claim)], results)[0]
 
 
 def claim_of(name: str) -> Claim:
-    """The claim of a name, of whichever paper."""
     return next(c for paper in papers() for c in paper.claims if c.name == name)

@@ -27,7 +27,6 @@ def noisy(name: str, mean) -> tuple[dict, pd.DataFrame]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Results that follow the theorems."""
     path = tmp_path_factory.mktemp("theory")
     put(path, *noisy(NAME, theory))
     return path

@@ -194,7 +194,6 @@ def test_the_readme_shows_its_numbers_in_pictures_that_are_there():
 
 
 def submitted(folder, value, checks=(), sets=("abalone", "red_wine"), replications=6):
-    """A submission whose every score is ``value``."""
     place = folder / "my_means"
     (place / "methods").mkdir(parents=True)
     method = "name: my_means\ntitle: MyMeans\ntask: regression\nprivacy: semi_feature_ldp\n"

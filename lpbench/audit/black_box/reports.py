@@ -1,11 +1,9 @@
 """Reports of any kind (numbers, vectors, bytes, categories, dicts) as named columns, and columns as features."""
 
-from __future__ import annotations
-
 import numbers
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -118,7 +116,7 @@ class Encoder:
     digits: bool  # whether they are features too
 
     @classmethod
-    def fit(cls, first: Columns, second: Columns, digits: bool = True) -> Encoder:
+    def fit(cls, first: Columns, second: Columns, digits: bool = True) -> Self:
         """Learn centres and codes from reports of two values, which must not be those that test an event."""
         centres: list[float] = []
         categories: list[tuple[str, ...] | None] = []

@@ -1,9 +1,7 @@
 """KRR: k-ary randomised response on the protected features, then a tree (HistOfTree sec. 5, App. C.1)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -31,7 +29,7 @@ class FeatureQuestion:
     epsilon: float  # of a user
     split: int | np.ndarray  # a feature gets epsilon / split (public); () or (n,)
 
-    def take(self, users: Any) -> FeatureQuestion:
+    def take(self, users: Any) -> Self:
         return self if np.ndim(self.split) == 0 else replace(self, split=np.asarray(self.split)[users])
 
     @property

@@ -1,7 +1,5 @@
 """Regression trees grown level by level on features that are sorted once, several trees at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

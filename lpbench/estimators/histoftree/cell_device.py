@@ -1,9 +1,7 @@
 """Device of HistOfTree's second round: it reports its cell of grid x tree, randomised over the compatible cells."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -62,8 +60,8 @@ class ReportDraws:
     seed: int  # of the bits of randomised response
     users: np.ndarray  # numbers within the seed (n,)
 
-    def take(self, who: Any) -> ReportDraws:
-        return ReportDraws(self.keep[who], self.leaf[who], self.bins[who], self.seed, self.users[who])
+    def take(self, who: Any) -> Self:
+        return type(self)(self.keep[who], self.leaf[who], self.bins[who], self.seed, self.users[who])
 
 
 @proven

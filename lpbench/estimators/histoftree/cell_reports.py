@@ -4,10 +4,9 @@
 :class:`WrittenSums` see reports, privatised labels and public features, and need only sums over users.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -76,7 +75,7 @@ class CategorySums:
     @classmethod
     def of_reports(
         cls, digits: np.ndarray, leaf: np.ndarray, cells: UserCells, labels: np.ndarray, budget: float
-    ) -> CategorySums:
+    ) -> Self:
         """Number the grid cells, given by their bins (n, s), by the reports alone."""
         keys = cell_keys(digits, cells.grid.bins)
         index = KeyIndex(keys, cells.grid.size)

@@ -1,7 +1,5 @@
 """Sweep of HistOfTree's grid in one pass: points share labels, trees and cells."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple, TypeVar

@@ -14,14 +14,7 @@ from lpbench.estimators.lpct.base import LPCTBase, with_parameters
 from lpbench.estimators.lpct.partition import rate_depth
 from lpbench.estimators.lpct.sweep import CHEAP, Sweep, axes_of
 from lpbench.estimators.lpct.tables import Tables, n_rows
-from lpbench.estimators.lpct.votes import (
-    MECHANISMS,
-    SLOW_VOTE,
-    VOTE,
-    VoteMechanism,
-    VoteQuestion,
-    regression_function,
-)
+from lpbench.estimators.lpct.votes import MECHANISMS, SLOW_VOTE, VOTE, VoteMechanism, VoteQuestion, regression_function
 from lpbench.partitions import TreeCells, TreePartition
 from lpbench.privacy import Users
 

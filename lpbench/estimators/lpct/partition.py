@@ -1,10 +1,9 @@
 """LPCT's partition of the feature space: grown from public data alone, read at every depth and leaf size at once."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 
@@ -42,7 +41,7 @@ class PublicTree:
         min_samples_leaf: int,
         rule: str,
         criterion: str,
-    ) -> list[PublicTree]:
+    ) -> list[Self]:
         """Grow one partition from each sample (LPCT section 3.2; CART, over all thresholds: section 7.2).
 
         Without a sample nothing tells cuts apart, and every rule but ``random`` cuts the longest edge of the smallest

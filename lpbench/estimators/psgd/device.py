@@ -5,10 +5,9 @@ A fit asks a sequence of users, a sweep simulates many runs of it: both go throu
 zero becomes a vector of length 1 and mean 0 in either, of another law; rounding aside there is none.)
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 from scipy.special import expit
@@ -47,7 +46,7 @@ class GradientQuestion:
         outer = (back[:, :, None] * X[:, None, :]).reshape(len(X), -1)
         return slope[:, None] * np.hstack([outer, hidden, np.ones((len(X), 1))])
 
-    def after(self, report: np.ndarray) -> GradientQuestion:
+    def after(self, report: np.ndarray) -> Self:
         """The question after a step against a report."""
         move = self.rate * report
         if isinstance(self.model, Linear):

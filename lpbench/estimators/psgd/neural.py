@@ -7,9 +7,8 @@ reaches the recursion only through products with users' features, whose joint la
 Shapes as in :mod:`lpbench.estimators.psgd.passes`; h hidden units, b users in a block.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from scipy.special import expit
@@ -95,7 +94,7 @@ class NeuralPass:
         self.signal = OuterSums(users.X, runs.rates.size, self.h, self.noise.block)
         self.output = self.layers.output[:, runs.start]
 
-    def run(self) -> NeuralPass:
+    def run(self) -> Self:
         n = self.users.X.shape[1]
         for first in range(0, n, self.noise.block):
             self._visit(slice(first, first + self.noise.block))

@@ -8,10 +8,9 @@ a few array operations for all of them.
 Shapes: R replications, B runs, n users, D inputs (the last one constant).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from scipy.special import expit
@@ -74,7 +73,7 @@ class LinearPass:
         self.users, self.runs = users, runs
         self.weights = weights[:, runs.start]  # from (R, starts, D)
 
-    def run(self) -> LinearPass:
+    def run(self) -> Self:
         for first in range(0, self.users.X.shape[1], _BLOCK):
             self._visit(slice(first, first + _BLOCK))
         return self

@@ -1,8 +1,7 @@
 """A public score, calibrated by randomised votes of users who show nothing."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
+from typing import Self
 
 import numpy as np
 
@@ -87,7 +86,7 @@ class Calibration:
     @classmethod
     def of(
         cls, users: Users, score: PublicScore | None, epsilon: float, n_classes: int, seed: int, design: Design
-    ) -> Calibration:
+    ) -> Self:
         """Fit the drift to how often cells and classes are reported; without a score, class shares alone."""
         given = score is not None
         nobody = PublicSample(np.empty((0, users.n_features)), np.empty(0, dtype=np.int64))

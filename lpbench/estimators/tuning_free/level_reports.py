@@ -12,12 +12,10 @@ Jordan & Wainwright (2018); more levels for larger budgets play the part of the 
 (2019), with the exact guarantee of a finite channel.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import ndtr
@@ -211,7 +209,7 @@ class Placed:
     noise: np.ndarray  # variance that rounding and randomisation add
 
     @classmethod
-    def of(cls, report: LevelReport, expected: np.ndarray, deviation: np.ndarray, ends: np.ndarray) -> Placed:
+    def of(cls, report: LevelReport, expected: np.ndarray, deviation: np.ndarray, ends: np.ndarray) -> Self:
         """Reckon with normal labels about the predicted, in half-widths; ``ends`` (2, m): which are the range's."""
         below = np.where(ends[0], -np.inf, (-1.0 - expected) / deviation)
         above = np.where(ends[1], np.inf, (1.0 - expected) / deviation)

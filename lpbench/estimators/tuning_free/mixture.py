@@ -1,12 +1,11 @@
 """Mixture of constants, Gaussian processes and a forest, weighted by reports that they have not seen."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
+from typing import Self
 
 import numpy as np
 
@@ -56,7 +55,7 @@ class Fitted:
         effects: Mapping[int, Effect],
         parts: Sequence[str] = ("gp", "forest"),
         known: np.ndarray | None = None,  # part of a public score that is subtracted from the targets
-    ) -> Fitted:
+    ) -> Self:
         """Fit forest and mixture to the targets of the users who were seen, and their noise variances."""
         # A leaf is to average as many reports as bring the variance of its mean down to half of that of the signal.
         spread = model.residual_variance + model.report_variance

@@ -1,9 +1,8 @@
 """Regression on the public sample: forests of several leaf sizes, weighted by least squares on rows left out."""
 
-from __future__ import annotations
-
 import math
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 from scipy.optimize import nnls
@@ -47,7 +46,7 @@ class PublicMean:
         return [HalfForest(X, y, even, leaf, np.random.default_rng(seed)) for leaf, seed in seeds.items()]
 
     @classmethod
-    def of(cls, users: Users, streams: Streams) -> PublicMean | None:
+    def of(cls, users: Users, streams: Streams) -> Self | None:
         """Grow the forests from the users' public sample, its labels clipped to the public range; None without one."""
         if users.public is None or users.y_range is None:
             return None

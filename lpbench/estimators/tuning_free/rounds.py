@@ -4,13 +4,11 @@ Every user belongs to one group and sends one report at the whole budget. The qu
 the intervals, which protected feature goes along) depends on public data and on the reports of the groups before it.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -65,13 +63,13 @@ class Enrolled:
     units: np.ndarray | None = None  # person of each user's row, numbered at random; None: everybody has one
 
     @classmethod
-    def of(cls, users: Users, streams: Streams) -> Enrolled:
+    def of(cls, users: Users, streams: Streams) -> Self:
         """Read what users show; landmarks and order are drawn from the curator's streams."""
         told = users.public_features, users.groups, users.units, streams
         return _ENROLLED(told, lambda: cls._read(*told))
 
     @classmethod
-    def _read(cls, features: np.ndarray, groups: Any, units: np.ndarray | None, streams: Streams) -> Enrolled:
+    def _read(cls, features: np.ndarray, groups: Any, units: np.ndarray | None, streams: Streams) -> Self:
         shown = ShownFeatures(features)
         Z = shown.transform(features)
         order = streams.generator("order").permutation(len(Z))
@@ -119,7 +117,7 @@ class Question:
         asked = 0 if self.binning is None else self.binning.bins
         return REAL_BITS * (2 + asked + sum(2 * effect.size for _, effect in self.effects.values()))
 
-    def take(self, places: np.ndarray) -> Question:
+    def take(self, places: np.ndarray) -> Self:
         """The question to some of the users, by their places in ``users``."""
         return replace(self, users=self.users[places], centre=self.centre[places], half_width=self.half_width[places])
 

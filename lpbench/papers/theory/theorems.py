@@ -16,12 +16,7 @@ import pandas as pd
 import scipy
 
 from lpbench.analysis.curves import Curve
-from lpbench.analysis.exponents import (
-    least_leak,
-    public_data_exponents,
-    semi_feature_exponent,
-    two_point,
-)
+from lpbench.analysis.exponents import least_leak, public_data_exponents, semi_feature_exponent, two_point
 from lpbench.analysis.rates import LEVEL, Interval, bootstrap, bootstrap_means, loglog_slope, slope
 from lpbench.analysis.significance import holm
 from lpbench.datasets import make_problem

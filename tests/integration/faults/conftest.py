@@ -11,14 +11,12 @@ from tests.integration.faults.faulty import CONTENT, words
 
 @pytest.fixture(scope="module", autouse=True)
 def own(tmp_path_factory):
-    """The small experiment in a user's folder."""
     with own_experiments(tmp_path_factory.mktemp("own"), CONTENT) as folder:
         yield folder
 
 
 @pytest.fixture(scope="module")
 def sound(own, tmp_path_factory) -> Path:
-    """A run without faults."""
     results = tmp_path_factory.mktemp("sound")
     assert main(words(results, "--backend", "serial")) == 0
     return results
