@@ -98,8 +98,8 @@ class Problem:
             NaN where a prediction is NaN: of a class, too, none is not a wrong one.
         """
         predictions = np.asarray(predictions)
-        numbers, wanted = (a.dtype.kind in "biuf" for a in (predictions, self.y_test))
-        if numbers != wanted or predictions.shape[-1:] != self.y_test.shape:
+        numbers = predictions.dtype.kind in "biuf"
+        if numbers != (self.y_test.dtype.kind in "biuf") or predictions.shape[-1:] != self.y_test.shape:
             raise DataError(
                 f"predictions have shape {predictions.shape} and type {predictions.dtype}; {len(self.y_test)} of type "
                 f"{self.y_test.dtype} are expected, one a test row"

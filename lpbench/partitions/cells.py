@@ -48,9 +48,7 @@ class GridCells:
 
     def locate(self, X: np.ndarray) -> np.ndarray:
         """Number of the cube of each row of X, shape (n,); rows outside [0, 1]^d go to the nearest cube."""
-        if self.bins == 1:  # as rules of many dimensions say
-            return np.zeros(len(X), dtype=np.int64)
-        return cell_keys(grid_digits(X, self.bins), int(self.bins))
+        return np.zeros(len(X), np.int64) if self.bins == 1 else cell_keys(grid_digits(X, self.bins), int(self.bins))
 
     def digits(self) -> np.ndarray:
         """Bins of all cubes in the order of their numbers: int ndarray of shape (size, d)."""

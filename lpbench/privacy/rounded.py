@@ -104,13 +104,16 @@ def _nearest(values: np.ndarray, scale: Any, step: Any, law: NoiseLaw, drawn: np
         # next to it, however it is divided
         base = np.rint(places)
         places -= base
-        places -= steps * np.copysign(law.exceeded(p), signed)
+        places -= steps * np.copysign(size := law.exceeded(p), signed)
         points = np.rint(places)
         places -= points
     points += base
     points *= step
-    blur = steps * (law.steepness * (2.0**-63 / _RARE + law.error) + law.error * law.far) + law.error
-    return points, (np.abs(places) < 0.5 - blur) & (p >= _RARE)
+    rest, most = np.abs(places), 0.5 - law.error
+    sure = rest < most - steps * (law.steepness * (2.0**-63 / _RARE + law.error) + law.error * law.far)
+    if np.count_nonzero(sure) < sure.size:  # most others are sure by what the doubles of their own noise are blurred
+        sure = rest < most - steps * (law.steepness * (2.0**-63 / p + law.error) + law.error * size)
+    return points, sure & (p >= _RARE)
 
 
 def _point(value: float, scale: float, step: float, law: NoiseLaw, number: int, rng: np.random.Generator) -> float:

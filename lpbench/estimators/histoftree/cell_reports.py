@@ -68,8 +68,7 @@ class CategorySums:
             slopes, offsets = grr_weights(cells.sizes[0], np.array(budgets)[:, None])
             slope, self._offsets = cells.read(slopes), offsets[:, 0]
             weights = slope, slope * labels
-        if self._offsets.any():
-            self._possible = cells.sums(labels)
+        self._possible = cells.sums(labels) if self._offsets.any() else None
         self._reported = CellSums(codes, leaf, n_codes, cells.leaves.n_leaves, *weights)
 
     @classmethod
@@ -85,9 +84,9 @@ class CategorySums:
         """Estimate the number of users and the sum of their privatised labels in each cell (query, leaf)."""
         codes = query.codes if self._index is None else self._index.find(query.codes)
         count, total = self._reported.at(codes, leaves)
-        if not self._offsets.any():
+        if self._possible is None:
             return count, total
-        offset = self._offsets.repeat(leaves.size // self._offsets.size)
+        offset = self._offsets if self._offsets.size == 1 else self._offsets.repeat(leaves.size // self._offsets.size)
         for shown in query.shown:
             possible, possible_total = self._possible.at(shown, leaves)
             count, total = count - offset * possible, total - offset * possible_total

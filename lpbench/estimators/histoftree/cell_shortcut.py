@@ -79,7 +79,7 @@ def answer_family(records: Records, family: CellFamily, answers: Answers) -> lis
             told = keep < limit.reshape(times, -1)
             codes = np.where(told, codes, own.blind)
             leaf = truth if blind is truth else np.where(told.ravel(), truth, blind)
-        codes = np.broadcast_to(codes, (times, len(records))).ravel()
+        codes = (codes if codes.size == labels.size else np.tile(codes, times)).ravel()
         sums = CategorySums(codes, leaf, own.index.size, cells, labels, budgets)
         found.append(sums.estimate(asked, family.query_leaves))
     return found
@@ -96,9 +96,10 @@ def _true_leaves(records: Records, family: CellFamily) -> np.ndarray:
     trees, columns, deepest = family.trees, family.tree_columns, family.deepest
 
     def walk() -> tuple[SampleGroups, np.ndarray]:
-        X, key = records.X[:, columns], ("places", columns.tobytes(), deepest)
+        X = kept_last(records, "tree features", columns.tobytes(), lambda: records.X[:, columns])
         places = SampleGroups.singletons(len(X))
         if family.midpoints:
+            key = "places", columns.tobytes(), deepest
             places = records.remembered(key, lambda: SampleGroups.for_depth(deepest, X))
         nodes = Forest(trees).apply_levels(places.one_of_each(X), deepest)
         return places.repeated(len(trees)), nodes

@@ -187,7 +187,7 @@ class UserCells:
     def _place(self) -> np.ndarray:
         """Place of each user's number of cells in tables, of which each is that of as many users, one a tree."""
         (sizes, place), times = self.sizes, len(self.leaves._of_trees)
-        return (place.reshape(times, -1) + sizes.size * np.arange(times)[:, None]).ravel()
+        return place if times == 1 else (place.reshape(times, -1) + sizes.size * np.arange(times)[:, None]).ravel()
 
     def read(self, tables: np.ndarray) -> np.ndarray:
         """Read numbers that depend on a user's number of cells, from a table for each tree."""

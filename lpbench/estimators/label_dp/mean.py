@@ -42,8 +42,7 @@ class CubeMean(BoundedRegressor):
         check_epsilon(self.epsilon)
         n, d, noise = users.n, users.n_features, self._noise_per_cube(users.n)
         centre, bound = self._centre_and_bound()
-        bins = self._bins_of(self.bins, n, d, bound**2, noise, bound=bound, moment=self.moment)
-        self.cubes_ = Cubes(bins, d)
+        self.cubes_ = Cubes(self._bins_of(self.bins, n, d, bound**2, noise, bound=bound, moment=self.moment), d)
         self.truncation_ = truncation(noise * self.cubes_.size, bound, self.moment)
         self.values_ = centre + self._means(users, centre)
         return self
