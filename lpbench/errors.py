@@ -1,7 +1,7 @@
 """Errors and warnings: one clear sentence naming the argument, its value, what was expected and the way out."""
 
 import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 
 #: What ``lpbench list`` prints.
@@ -82,6 +82,13 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> ConfigurationErr
     """Build the error for a name that is not registered, listing the nearest known names."""
     more = f" (`lpbench list {kind}s` prints them all.)" if kind in LISTED else ""
     return unknown_key(f"unknown {kind}", name, known, more)
+
+
+def check_known(what: str, names: Iterable[str | None], known: Collection[str]) -> None:
+    """Refuse the first name that is none of the known ones; None is no name."""
+    for name in names:
+        if name is not None and name not in known:
+            raise unknown_key(what, name, known)
 
 
 def unknown_key(what: str, name: str, known: Iterable[str], more: str = "") -> ConfigurationError:

@@ -1,7 +1,6 @@
 """Everything logged to MLflow is rebuilt from results, and logging twice changes nothing."""
 
 import errno
-import json
 import os
 import signal
 import socket
@@ -69,11 +68,12 @@ def client_of(uri):
 
 
 def children(client):
-    experiment = client.get_experiment_by_name("paper")
-    runs = client.search_runs([experiment.experiment_id])
-    return [r for r in runs if "mlflow.parentRunId" not in r.data.tags], [
-        r for r in runs if "mlflow.parentRunId" in r.data.tags
-    ]
+    return by_rank(client.search_runs([client.get_experiment_by_name("paper").experiment_id]))
+
+
+def by_rank(runs):
+    """Parents, and the runs below them."""
+    return tuple([r for r in runs if ("mlflow.parentRunId" in r.data.tags) == below] for below in (False, True))
 
 
 def test_parent_holds_files_and_children_numbers(logged):
@@ -259,31 +259,6 @@ def test_a_store_that_could_not_be_made_is_not_there(tmp_path, monkeypatch):
     assert rebuild(tracking_uri(None, tmp_path), tmp_path, [(folder, record)]) == 5
 
 
-LOG = """
-import json, sys
-from pathlib import Path
-from lpbench.tracking import rebuild, tracking_uri
-root = Path(sys.argv[1])
-record = json.loads((root / "record.json").read_text())
-rebuild(tracking_uri(None, root), root, [(root / "paper" / "table9", record)])
-"""
-
-
-def test_logging_that_is_killed_is_completed_by_the_next_call(tmp_path):
-    """Once the store is there; at other moments, of whole runs, in tests/integration/faults/test_mlflow.py."""
-    folder, record = artefact(tmp_path)
-    (tmp_path / "record.json").write_text(json.dumps(record))
-    process = subprocess.Popen([sys.executable, "-c", LOG, str(tmp_path)])
-    while not (tmp_path / "mlflow.db").exists() and process.poll() is None:
-        time.sleep(0.001)
-    process.kill()
-    process.wait()
-    uri = tracking_uri(None, tmp_path)
-    rebuild(uri, tmp_path, [(folder, record)])
-    assert [len(found) for found in children(client_of(uri))] == [1, 4]
-    assert not list(tmp_path.glob(".mlflow.db.*.tmp*"))
-
-
 @settings(max_examples=200)
 @given(st.text(st.characters(blacklist_characters="/\0", blacklist_categories=["Cs"]), min_size=1, max_size=20))
 def test_the_address_of_a_local_store_is_that_of_its_file(name):
@@ -337,10 +312,7 @@ def kinds(tmp_path_factory):
 
     def runs(name):
         found = client.search_runs([client.get_experiment_by_name(name.partition("/")[0]).experiment_id])
-        mine = [r for r in found if r.data.tags["lpbench.artefact"] == name]
-        return [r for r in mine if "mlflow.parentRunId" not in r.data.tags], [
-            r for r in mine if "mlflow.parentRunId" in r.data.tags
-        ]
+        return by_rank([r for r in found if r.data.tags["lpbench.artefact"] == name])
 
     return client, add, records, runs, lambda: rebuild(uri, root, records.values())
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 import click
 
 from lpbench.cli import options
-from lpbench.errors import LpbenchError, unknown_key
+from lpbench.errors import LpbenchError, check_known
 
 _ONLY = click.option("--only", multiple=True, metavar="CHECK", help="One of them; repeat for more.")
 
@@ -46,9 +46,7 @@ def dataset(names: Sequence[str], only: Sequence[str]) -> int:
 
 
 def _run(kind: str, names: Sequence[str], checks: Mapping[str, Callable[[str], None]], only: Sequence[str]) -> int:
-    for title in only:
-        if title not in checks:
-            raise unknown_key("unknown check", title, checks)
+    check_known("unknown check", only, checks)
     chosen = {title: check for title, check in checks.items() if not only or title in only}
     broken = 0
     for name in names:

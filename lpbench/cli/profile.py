@@ -16,7 +16,7 @@ from lpbench.datasets.manifest import Manifest
 from lpbench.datasets.preprocess import as_texts, prepare, repeated_identifier
 from lpbench.datasets.readers import decide_columns, read_source, read_text
 from lpbench.datasets.table import Table
-from lpbench.errors import ConfigurationError, DataError, unknown_key
+from lpbench.errors import ConfigurationError, DataError, check_known
 from lpbench.experiments.config import ROOT_SEED
 
 #: A text column with more values than this is left out, and so is one that misses more than this share of its cells.
@@ -78,8 +78,7 @@ class Profile:
 def profile_file(file: Path, listed: str, name: str, chosen: Choices) -> tuple[Profile, Table]:
     """Decide what a CSV or ARFF file holds; return the decisions and the table that follows from them."""
     profile, raw, columns = _read(file, listed, name, chosen.missing_words)
-    if chosen.target is not None and chosen.target not in raw.columns:
-        raise unknown_key("unknown column --target", chosen.target, raw.columns)
+    check_known("unknown column --target", [chosen.target], raw.columns)
     # a separator at the end of every line makes a nameless, empty column
     named = [c for c in raw.columns if not (re.match("Unnamed: ", c) and raw[c].isna().all())]
     target = chosen.target or (named or list(raw.columns))[-1]
@@ -165,8 +164,7 @@ def _profile_target(profile: Profile, column: pd.Series, chosen: Choices) -> Non
     known, name = column.dropna(), str(column.name)
     classes = sorted(as_texts(known).unique())
     numeric = known.dtype.kind in "if"
-    if chosen.positive is not None and chosen.positive not in classes:
-        raise unknown_key(f"unknown class --positive of column {name!r}", chosen.positive, classes)
+    check_known(f"unknown class --positive of column {name!r}", [chosen.positive], classes)
     if len(classes) < 2:
         raise DataError(f"target {name!r} has {len(classes)} different values; choose another with --target")
     few = len(classes) <= FEW_CLASSES < len(known) / 3 and (not numeric or (known == known.round()).all())
@@ -235,8 +233,7 @@ def _profile_features(
 ) -> None:
     """Numbers as they are, dates as days, two values as 0 and 1, few categories one-hot; the rest is left out."""
     features: list[str | dict[str, Any]] = []
-    if unit is not None and unit not in (*raw.columns.drop(target), "none"):
-        raise unknown_key("unknown column --unit", unit, [*raw.columns.drop(target), "none"])
+    check_known("unknown column --unit", [unit], [*raw.columns.drop(target), "none"])
     unit = repeated_identifier(raw.drop(columns=target)) if unit is None else unit
     if unit not in (None, "none"):
         profile.content["unit"] = unit

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from lpbench.checks import check_number, check_whole
-from lpbench.errors import ConfigurationError, unknown_name
+from lpbench.errors import ConfigurationError, check_known, unknown_name
 
 
 def default_n_protected(n_features: int) -> int:
@@ -146,9 +146,7 @@ def make_mask(
         raise unknown_name("mask", name, [*MASKS, "file"])
     params = dict(params or {})
     known = MASKS[name].__kwdefaults__ or {}
-    for key in params:
-        if key not in known:
-            raise unknown_name(f"parameter of mask {name}", key, known)
+    check_known(f"unknown parameter of mask {name}", params, known)
     given = {"secret": secret} if name in INFORMATIVE else {}
     return MASKS[name](n, d, generator, **params, **given)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from lpbench.checks import check_choice, check_flag, check_whole
 from lpbench.datasets.corruption import check_corruption
 from lpbench.datasets.manifest import Manifest
-from lpbench.errors import ConfigurationError, unknown_name
+from lpbench.errors import ConfigurationError, check_known
 from lpbench.problem import PARTIAL
 
 if TYPE_CHECKING:
@@ -57,9 +57,7 @@ TEST_SIZE = {"regression": 0.3, "classification": 0.2}
 def resolve_params(manifest: Manifest, params: Mapping | None) -> dict:
     """Merge parameters into the defaults of the data set; a parameter whose default is a whole number is a count."""
     known = manifest.params if manifest.synthetic else REAL_PARAMS
-    for key in params or {}:
-        if key not in known:
-            raise unknown_name(f"parameter of data set {manifest.name}", key, known)
+    check_known(f"unknown parameter of data set {manifest.name}", params or {}, known)
     resolved = {**known, **(params or {})}
     for key, default in known.items():
         name, value = f"data set {manifest.name}: {key}", resolved[key]

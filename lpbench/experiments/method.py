@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from lpbench.errors import ConfigurationError, unknown_name
+from lpbench.errors import ConfigurationError, check_known
 from lpbench.experiments.frozen import MISSING, Frozen
 from lpbench.paths import own_folders
 from lpbench.selectors import format_selector
@@ -118,17 +118,14 @@ class Method(Frozen):
         params, grid, tuning_free, estimator = self.params, self.grid, self.tuning_free, self.estimator
         variant = changed.pop("variant", None)
         if variant is not None:
-            if variant not in self.variants:
-                raise unknown_name(f"variant of method {self.name}", str(variant), self.variants)
+            check_known(f"unknown variant of method {self.name}", [str(variant)], self.variants)
             preset = self.variants[variant]
             params = {**params, **preset.get("params", {})}
             grid = _without({**grid, **preset.get("grid", {})}, preset.get("params", {}))
             tuning_free = preset.get("tuning_free", tuning_free)
             estimator = preset.get("estimator", estimator)
         known = facts_of(self.estimator).parameters
-        for key in changed:
-            if key not in known:
-                raise unknown_name(f"parameter of method {self.name}", key, known)
+        check_known(f"unknown parameter of method {self.name}", changed, known)
         return replace(
             self,
             name=format_selector(self.name, overrides),

@@ -6,7 +6,7 @@ from typing import Any
 from lpbench.checks import check_choice, check_number, check_whole
 from lpbench.datasets.manifest import TASKS
 from lpbench.datasets.parameters import SCALINGS
-from lpbench.errors import ConfigurationError, unknown_key
+from lpbench.errors import ConfigurationError, check_known
 from lpbench.experiments.experiment import Experiment, Group
 from lpbench.experiments.method import Method, facts_of
 from lpbench.selectors import Selector
@@ -25,8 +25,7 @@ def check_experiment(experiment: Experiment, methods: Mapping[str, Method]) -> N
     """Refuse an experiment that would fail, or whose keys would be ignored; its methods are by selector."""
     name, kind = f"experiment {experiment.name}", experiment.kind
     known = KINDS if experiment.name == "single" else KINDS[:-1]
-    if kind not in known:
-        raise unknown_key(f"{name}: unknown kind", kind, known)
+    check_known(f"{name}: unknown kind", [kind], known)
     folder = experiment.name.partition("/")[0]
     if experiment.paper not in ("", folder):
         raise ConfigurationError(f"{name}: paper={experiment.paper!r} must be {folder!r}, the folder of its file")
@@ -46,9 +45,7 @@ def check_experiment(experiment: Experiment, methods: Mapping[str, Method]) -> N
 def check_left_out(experiment: Experiment) -> None:
     """Refuse cells that are left out of a file whose groups do not have them."""
     cells = {f"{m} on {d}" for group in experiment.groups for m in group.method for d in group.dataset}
-    for cell in experiment.left_out:
-        if cell not in cells:
-            raise unknown_key(f"experiment {experiment.name}: left_out: none of its groups has", cell, cells)
+    check_known(f"experiment {experiment.name}: left_out: none of its groups has", experiment.left_out, cells)
 
 
 def _check_group(name: str, kind: str, group: Group, methods: Mapping[str, Method]) -> None:
@@ -75,29 +72,22 @@ def _check_group(name: str, kind: str, group: Group, methods: Mapping[str, Metho
     _check_values(f"{name}: grid", group.grid)
     masks = [Selector.parse(mask).name for mask in group.mask]
     searched = {key for m in group.method for mask in masks for key in methods[m].grid_for(mask)}
-    for key in group.grid:
-        if key not in searched:
-            raise unknown_key(f"{name}: grid: none of its methods searches", key, searched)
+    check_known(f"{name}: grid: none of its methods searches", group.grid, searched)
 
 
 def check_method(method: Method) -> None:
     """Refuse impossible values in a method's YAML; :func:`check_parameters` does so of parameters when it runs."""
     name = f"method {method.name}"
-    if method.task not in TASKS:
-        raise unknown_key(f"{name}: unknown task", method.task, TASKS)
-    if method.privacy and method.privacy not in PRIVACY:
-        raise unknown_key(f"{name}: unknown privacy model", method.privacy, PRIVACY)
-    if method.selection not in STATED:
-        raise unknown_key(f"{name}: unknown selection", method.selection, STATED)
+    check_known(f"{name}: unknown task", [method.task], TASKS)
+    check_known(f"{name}: unknown privacy model", [method.privacy or None], PRIVACY)
+    check_known(f"{name}: unknown selection", [method.selection], STATED)
     _check_values(f"{name}: grid", method.grid)
     for mask, grid in method.grid_by_mask.items():
         _check_mapping(f"{name}: grid_by_mask.{mask}", grid)
         _check_values(f"{name}: grid_by_mask.{mask}", grid)
     for variant, preset in method.variants.items():
         _check_mapping(f"{name}: variants.{variant}", preset)
-        for key in preset:
-            if key not in VARIANT_KEYS:
-                raise unknown_key(f"{name}: variants.{variant}: unknown key", key, VARIANT_KEYS)
+        check_known(f"{name}: variants.{variant}: unknown key", preset, VARIANT_KEYS)
         _check_values(f"{name}: variants.{variant}.grid", preset.get("grid", {}))
 
 
@@ -110,9 +100,7 @@ def check_parameters(method: Method) -> None:
     places: dict[str, Mapping[str, Any]] = {"params": method.params, "grid": method.grid, **by_mask}
     places["tuning_free"] = method.tuning_free or {}
     for place, mapping in places.items():
-        for key in mapping:
-            if key not in facts.parameters:
-                raise unknown_key(f"method {method.name}: {place}: unknown parameter", key, facts.parameters)
+        check_known(f"method {method.name}: {place}: unknown parameter", mapping, facts.parameters)
 
 
 def _check_mapping(name: str, value: object) -> None:

@@ -94,8 +94,6 @@ def test_rows(step, ages):
         ({"features": ({"column": "sex", "map": {"F": 0}},)}, "column 'sex' holds 'M', expected one of F"),
         ({"features": ({"column": "year", "one_hot": [2012]},)}, "column 'year' holds '2013'"),
         ({"target": {"column": "out", "positive": ["yes"], "negative": []}}, "column 'out' holds 'no'"),
-        ({"rows": ({"shuffle": 1},)}, "rows step 'shuffle'"),
-        ({"public": {"last": 2}}, "public rule"),
     ],
 )
 def test_errors_name_the_column_the_cell_and_what_was_expected(changes, reason):

@@ -7,7 +7,7 @@ from typing import Any
 
 from sklearn.base import clone
 
-from lpbench.errors import unknown_name
+from lpbench.errors import check_known
 from lpbench.estimators.base import LocalEstimator, expand_grid
 from lpbench.estimators.baselines import CT, KRR, PHIST, Hist, ParDT
 from lpbench.estimators.histoftree import HistOfTree
@@ -78,8 +78,7 @@ CANDIDATES: Mapping[str, Candidates] = {
 def candidates_of(estimator: str | LocalEstimator, points: Sequence[Point] | None, shared: Sequence[str]) -> Candidates:
     """Return the candidates of a name, or of an estimator with given settings."""
     if isinstance(estimator, str):
-        if estimator not in CANDIDATES:
-            raise unknown_name("estimator of private selection", estimator, CANDIDATES)
+        check_known("unknown estimator of private selection", [estimator], CANDIDATES)
         known = CANDIDATES[estimator]
     else:
         known = Candidates(partial(clone, estimator), ({},))
