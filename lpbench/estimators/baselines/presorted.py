@@ -80,11 +80,10 @@ def _grow(
         equal = highest == best
         chosen = equal.argmax(axis=0)
         if np.count_nonzero(equal) > best.size:
-            tied = np.flatnonzero(equal.sum(axis=0) > 1)
-            within = placed[tied] - np.searchsorted(tree, tree[placed[tied]])  # number among the nodes of the tree
+            within = placed - tree.searchsorted(tree[placed])  # number among the nodes of the tree
             draws = np.random.default_rng((seed, len(levels))).random(tree.size)[within]
-            ranks = equal[:, tied].cumsum(axis=0)
-            chosen[tied] = (ranks > draws * ranks[-1]).argmax(axis=0)
+            ranks = equal.cumsum(axis=0)
+            chosen = (ranks > draws * ranks[-1]).argmax(axis=0)
         possible = best >= 0
         if np.count_nonzero(best) < best.size:  # in most of these nodes all labels are equal: scikit-learn cuts none
             spread = np.bincount(node, (y - np.append(mean, 0.0).take(node)) ** 2)[: tree.size] / size
@@ -92,7 +91,7 @@ def _grow(
         # of every node the entries of the chosen feature, and where the first of its best cuts lies
         place = np.arange(len(entries[0]))
         own = (chosen * place.size).repeat(sizes) + place
-        hits = np.flatnonzero(scores.take(own) == best.repeat(sizes))
+        (hits,) = (scores.take(own) == best.repeat(sizes)).nonzero()
         last, own = hits[hits.searchsorted(sizes.cumsum() - sizes)], entries.take(own)
         around[placed] = own.take(last[:, None] + np.arange(2), mode="clip")
         feature[placed], last[~possible] = np.where(possible, chosen, -1), place.size
@@ -135,7 +134,7 @@ def _divided(
     left = np.arange(1, members + 1) - begin.repeat(sizes)
     right = size - left
     factor, few = 1.0 / np.maximum(left * right, 1), np.minimum(left, right) < fewest.repeat(sizes)
-    step, highest = max(1, _BLOCK // m), np.empty((d, sizes.size))
+    step, highest, apart = max(1, _BLOCK // m), np.empty((d, sizes.size)), np.empty_like(whole)
     # overwrites what has been read
     divided, scores = (array.reshape(-1)[: d * members].reshape(d, members) for array in (entries, scores))
     for first in range(0, d, step):
@@ -144,14 +143,12 @@ def _divided(
         sides = side.take(block & _SAMPLE).reshape(-1)
         halves = [block.compress(sides == half).reshape(len(block), -1) for half in (0, 1)]
         np.concatenate(halves, axis=1, out=part)
-        sums = whole.take(part & _SAMPLE).cumsum(axis=1)
-        if first == 0:  # every feature has the same samples of a node, so the same sums where it begins and ends
-            upto = sums[0, ends - 1]
-            before = np.concatenate([[0], upto[:-1]])
-            total = before.repeat(sizes) * size + left * (upto - before).repeat(sizes)
-        # size x sum of the left labels - number of left labels x sum of all
-        sums *= size
-        sums -= total
+        own = part & _SAMPLE
+        if first == 0:  # every feature has the same samples of a node
+            labels = whole.take(own[0])
+            apart[own[0]] = labels * size - np.add.reduceat(labels, begin).repeat(sizes)
+        # size x sum of the left labels - number of left labels x sum of all, which is 0 where a node ends
+        sums = apart.take(own).cumsum(axis=1)
         np.multiply(sums, sums, out=score, dtype=float)
         score *= factor
         value, impossible = part >> 32, np.ones(part.shape, dtype=bool)
