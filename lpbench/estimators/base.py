@@ -409,7 +409,7 @@ def in_unit_cube(X: np.ndarray, domain: Any, clips: bool, warns: bool = False) -
     if not clips:
         return (X - lo) / (hi - lo)
     axis = 0 if isinstance(lo, np.ndarray) else None
-    outside = np.maximum(lo - X.min(axis=axis), X.max(axis=axis) - hi)
+    outside = np.maximum(lo - np.minimum.reduce(X, axis=axis), np.maximum.reduce(X, axis=axis) - hi)
     if not (outside <= 0).all():
         if warns and (outside > 1e-9 * (hi - lo)).any():
             warnings.warn(

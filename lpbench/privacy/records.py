@@ -49,7 +49,7 @@ class Records:
         """Features of shape (n, d), NaN where protected."""
         if self.mask is None:
             return np.full(self.X.shape, np.nan)
-        return np.where(self.mask, np.nan, self.X)
+        return np.where(self.mask, np.nan, self.X) if np.count_nonzero(self.mask) else self.X.astype(float)
 
     @property
     def shown(self) -> np.ndarray:

@@ -56,7 +56,7 @@ def grid_step(scale: Any, sensitivity: float, law: NoiseLaw) -> Any:
     """Distance of the points of the grid: a power of two, so that arithmetic on the grid is exact."""
     least = max(math.frexp(sensitivity)[1] + _FINEST, -1000)
     if isinstance(scale, np.ndarray):
-        return np.ldexp(1.0, np.maximum(np.frexp(scale * law.steepness)[1] + _FINE, least))
+        return np.ldexp(2.0**_FINE, np.maximum(np.frexp(scale * law.steepness)[1], least - _FINE))
     return math.ldexp(1.0, max(math.frexp(scale * law.steepness)[1] + _FINE, least))
 
 
@@ -87,7 +87,7 @@ def rounded_sum(
         if length > 0:
             rest = math.remainder(value, unit)  # exact, and the value less it is a point of the grid
             reports.flat[place] = value - rest + _point(rest, length, unit, law, number, rng)
-    if each:
+    if each and np.count_nonzero(scale) < scale.size:
         np.copyto(reports, rows, where=scale == 0)
     return reports.reshape(values.shape)
 

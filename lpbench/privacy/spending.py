@@ -43,6 +43,9 @@ class Account:
         return math.inf if self.unlimited else rounded_up(self.epsilon, _WHOLE)
 
 
+_NEW = Account()
+
+
 def _whole(number: float) -> int:
     top, bottom = number.as_integer_ratio()
     return top * (_WHOLE // bottom)
@@ -61,7 +64,7 @@ class Spending:
     mask_read: bool = False
     notes: list[str] = field(default_factory=list)
     units: np.ndarray | None = None  # person of each user's row, numbered from zero: a person spends on all of them
-    _accounts: list[Account] = field(default_factory=lambda: [Account()])
+    _accounts: list[Account] = field(default_factory=lambda: [_NEW])
     _of_user: np.ndarray | None = None
 
     def charge(
@@ -115,12 +118,9 @@ class Spending:
         totals = np.array([account.total for account in self._accounts])
         return totals[np.zeros(self.n, dtype=np.intp) if self._of_user is None else self._of_user]
 
-    def model(self, mask: np.ndarray | None) -> str:
-        """Return the privacy model of what was asked, given who protects what (None: everybody everything)."""
-        if self.revealed:
-            return "none"
-        hidden, size = (np.count_nonzero(mask), mask.size) if self.shown_read and mask is not None else (0, 0)
-        shows, everything = hidden < size, hidden == 0 < size
+    def _model(self, hidden: int, size: int) -> str:
+        """The privacy model of what was asked, where users hide some of so many features."""
+        shows, everything = self.shown_read and hidden < size, self.shown_read and hidden == 0 < size
         if self.central:
             return "label_cdp" if everything else "cdp"
         return "label_ldp" if everything else "semi_feature_ldp" if shows else "ldp"
@@ -133,12 +133,13 @@ class Spending:
         epsilon, delta, rounds, up, down = map(max, zip(*spent, strict=True))
         up += shown_bits if self.shown_read else 0.0
         delta = min(rounded_up(delta, _WHOLE), 1.0)
-        return Guarantee(self.model(mask), epsilon, delta, rounds, up, down, self._note(), self._beside(mask))
+        hidden, size = (0, 0) if mask is None else (int(np.count_nonzero(mask)), mask.size)
+        beside = self._beside(mask) if 0 < hidden < size else ""
+        return Guarantee(self._model(hidden, size), epsilon, delta, rounds, up, down, self._note(), beside)
 
-    def _beside(self, mask: np.ndarray | None) -> str:
+    def _beside(self, mask: Any) -> str:
         """That epsilon does not count the mask, where the method reads it and users differ in it."""
-        read = self.shown_read or self.mask_read
-        if not read or mask is None or np.count_nonzero(mask) in (0, mask.size) or (mask == mask[0]).all():
+        if not (self.shown_read or self.mask_read) or (mask == mask[0]).all():
             return ""
         return (
             "The method reads who protects what, which epsilon does not count: a choice that depends on a secret gives "
