@@ -83,7 +83,7 @@ SPARE = $(shell $(BIN)/python -c "import os; print(1 + (os.cpu_count() or 1))")
 test test-all: export PYTHONDONTWRITEBYTECODE :=
 
 # a test that waits forever says where, and is a failure beside which the others go on
-GUARD = -o faulthandler_timeout=240 -o faulthandler_exit_on_timeout=true --max-worker-restart 3
+GUARD = -o faulthandler_timeout=240 -o faulthandler_exit_on_timeout=true --max-worker-restart 0
 
 # files are shared out whole, so that what a module prepares is prepared once
 test: $(STAMP) ## The test suite without the slow tests
