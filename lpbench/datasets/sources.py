@@ -1,20 +1,10 @@
 """Where a table comes from: the mirror folder, then the cache. A run never downloads.
 
-Raw files are looked for in the order of the manifest's ``sources``:
-
-``file``
-    ``files`` (role -> relative path) in the mirror folder (environment variable ``LPBENCH_DATA_MIRROR``), then under
-    ``files/`` in the cache, which is where files obtained by hand go, then from the folder of the manifest, if that is
-    not the project's.
-``openml``, ``uci``
-    What :mod:`lpbench.datasets.download` (``make datasets``) put in the cache.
-``embedded``
-    A loader of an installed library.
-``manual``
-    Nothing to look for: ``instructions`` on how to get the files.
-
-Parsing is slow for some formats, so the canonical table is kept in the cache too, under a key that hashes the raw
-files and the manifest's preparation. It is verified against the fingerprint like any other source.
+Sources are tried in the manifest's order (datasets/README.md): raw files in the mirror (``LPBENCH_DATA_MIRROR``), under
+``files/`` in the cache, or beside a manifest that is not the project's; what ``make datasets`` has put in the cache; a
+loader of an installed library. Parsing is slow for some formats, so the canonical table is kept in the cache too, under
+a key that hashes the raw files and the manifest's preparation. It is verified against the fingerprint like any other
+source.
 """
 
 import hashlib

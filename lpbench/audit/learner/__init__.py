@@ -1,15 +1,9 @@
 """Black-box audits of training code: anything with ``fit(X, y)`` that claims label or record privacy.
 
-Three audits, which prove different things:
-
-- The *leak test* fits on one sample, then on another whose private inputs differ, with the reports of the first. A
-  difference proves that ``fit`` reads private inputs beside the reports. It bounds no epsilon; and if there is none,
-  that is true of the two samples tried, and the reports must be audited on their own.
-- The *canary audit* trains once on records of which each is one of two versions by a fair coin, and guesses the coins
-  from the model (Steinke, Nasr and Jagielski 2023). It proves a lower bound on epsilon, never an upper one; one
-  training can prove log(f^(1/m) / (1 - f^(1/m))) at most, for m canaries and failure probability f.
-- *Label inference* trains many times, with one coin each, and guesses it: the advantage over a fair guess gives a
-  lower bound on epsilon that needs no assumption, sharper for one vulnerable record and many trainings dearer.
+Three audits (docs/audit_code.md says what each does and proves): the *leak test*, which bounds no epsilon; the *canary
+audit* [1]_, of which one training can prove log(f^(1/m) / (1 - f^(1/m))) at most, for m canaries and failure
+probability f; and *label inference* [3]_, sharper for one vulnerable record and many trainings dearer, whose bound
+holds after every training [2]_.
 
 References
 ----------
