@@ -58,7 +58,7 @@ class GrownTree:
 
 @dataclass(frozen=True)
 class CutTree:
-    """A fitted tree read at a smaller depth, by fits and sweeps: of the law of one grown so (``GROWN_DEPTH``)."""
+    """A fitted tree read at a smaller depth, with the law of one grown to it (see ``GROWN_DEPTH``)."""
 
     grown: GrownTree
     depth: float

@@ -64,7 +64,7 @@ class TreeSetting:
         return self.label_share * epsilon, (1 - self.label_share) * epsilon if self.label_share < 1 else 0.0
 
     def question(self, tree: TreePartition, grid: np.ndarray, columns: np.ndarray, budget: float) -> CellQuestion:
-        """Round 2, given a tree and grid; without noise both mechanisms report the true cell by its name."""
+        """What round 2 asks; without noise both mechanisms report the name of the true cell."""
         mechanism = "grr" if math.isinf(budget) else self.mechanism
         return CellQuestion(tree, self.depth, grid, columns, self.bins, mechanism, budget)
 

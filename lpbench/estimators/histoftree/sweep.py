@@ -40,7 +40,7 @@ def sweep_cells(
     jobs: Sequence[GridPoint],
     ask_label: Callable[[float], LabelQuestion],
 ) -> Iterator[tuple[list[list[GridPoint]], np.ndarray]]:
-    """Predict the test rows under every job: jobs of each prediction, and those, (k, m). One tree serves many."""
+    """Jobs of each prediction of the test rows, and the predictions (k, m); one tree serves many jobs."""
     if not jobs:
         return
     X = public_features(task.users)

@@ -105,7 +105,7 @@ class CellQuery:
 
 
 class UserLeaves:
-    """Leaves that public features allow, at one depth; user i of n is number k n + i at tree k of several."""
+    """Leaves compatible with public features, at one depth; user i of n is number k n + i at tree k."""
 
     def __init__(
         self,
@@ -126,7 +126,7 @@ class UserLeaves:
     def at_depths(
         cls, trees: Sequence[TreePartition], depths: Sequence[int], X: np.ndarray, mask: np.ndarray, views: SampleGroups
     ) -> Iterator[UserLeaves]:
-        """Leaves at increasing ``depths``, from one pass; ``views`` groups users who look alike to trees."""
+        """Leaves at each of the increasing ``depths``; ``views`` groups users whom no tree tells apart."""
         forest, of_all = Forest(trees), views.repeated(len(trees))
         pairs = forest.spread(views.one_of_each(X), views.one_of_each(mask), max(depths))
         for depth, (view, nodes) in enumerate(pairs):
@@ -159,7 +159,7 @@ class UserLeaves:
         return self._pairs[1]
 
     def means(self, labels: np.ndarray) -> np.ndarray:
-        """Mean private label of every leaf, users shared among theirs; the overall mean without. It costs nothing."""
+        """Mean privatised label of each leaf, users shared evenly among those possible; if empty, of all users."""
         counts, totals = self.views.counts / self._n_leaves, self.views.sums(labels) / self._n_leaves
         weight = np.bincount(self._leaf, weights=counts[self._view], minlength=self.n_leaves)
         total = np.bincount(self._leaf, weights=totals[self._view], minlength=self.n_leaves)

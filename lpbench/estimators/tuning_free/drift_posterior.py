@@ -35,7 +35,7 @@ def bounded_logit(probability: np.ndarray) -> np.ndarray:
 
 
 def cell_shares(totals: np.ndarray, n_classes: int, mechanism: SubsetSelection, public: np.ndarray) -> np.ndarray:
-    """Share of private users in each cell, from unbiased ``totals``, shrunk by empirical Bayes to the public."""
+    """Private users' share in each cell: the unbiased estimate, shrunk to the public one by empirical Bayes."""
     n, cells = totals.sum() / mechanism.size, totals.size
     keep, other = mechanism.probabilities
     share = totals / n

@@ -186,7 +186,7 @@ class GaussianAverage:
         noise: np.ndarray,
         fold: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Predict each report by fits to other folds: mean and models; ``blocks``: numbers, features."""
+        """Predict each report from other folds, by mean and by all models; ``blocks``: (numbers, features)."""
         parts = [Moments(self._moments.y_range, self._moments.spreads) for _ in range(fold.max() + 1)]
         for users, features in blocks():
             for k in np.unique(fold[users]):

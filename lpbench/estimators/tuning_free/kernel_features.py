@@ -25,7 +25,7 @@ class ShownFeatures:
         self.columns, self._mean, self._deviation = columns[varies], mean[varies], deviation[varies]
 
     def transform(self, X: np.ndarray) -> np.ndarray:
-        """Standardise and impute by the mean the columns in use; one of zeros where none is."""
+        """Standardise the columns in use, missing entries at their mean; without any, one column of zeros."""
         if self.columns.size == 0:
             return np.zeros((len(X), 1))
         Z = (X[:, self.columns] - self._mean) / self._deviation

@@ -127,7 +127,7 @@ class LevelReport(Mechanism):
         return (np.asarray(reports) // self.levels)[:, None] == np.arange(self.bins)
 
     def noise_variance(self, width: float) -> float:
-        """Variance added to a Gaussian residual's estimate, clipped at ``width`` deviations."""
+        """Variance that rounding and randomisation add to the estimate of a Gaussian residual."""
         return float(self.noise_at(np.clip(_Z / width, -1.0, 1.0), _DENSITY))
 
     def noise_at(self, unit: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -142,7 +142,7 @@ class LevelReport(Mechanism):
 
 
 def slope_of_clipping(width: Any) -> np.ndarray:
-    """By what clipping at ``width`` deviations shrinks the distance of a Gaussian's mean from the centre."""
+    """Derivative, in its centre, of the mean of a Gaussian clipped at ``width`` standard deviations."""
     return 2.0 * ndtr(width) - 1.0
 
 
