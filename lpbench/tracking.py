@@ -25,7 +25,6 @@ from contextlib import closing, contextmanager, nullcontext, suppress
 from functools import cache, cached_property
 from pathlib import Path
 from threading import Lock
-from urllib.parse import quote
 
 import pandas as pd
 
@@ -87,14 +86,13 @@ def tracking_uri(uri: str | None, results_dir: Path) -> str:
 
 
 def _address(file: Path) -> str:
-    """Address of a local store; signs that an address reads as others are quoted where SQLAlchemy reads them so."""
+    """Address of a local store, in which SQLAlchemy quotes the signs that an address reads as others."""
     if not {"%", "?"} & {*str(file)}:
         return f"sqlite:///{file}"
-    from sqlalchemy.engine import make_url
+    from sqlalchemy.engine import URL
 
     # of sqlite:/// MLflow makes the folder, as the address spells it
-    addresses = (f"sqlite+pysqlite:///{name}" for name in (file, quote(str(file))))
-    return next((a for a in addresses if make_url(a).database == str(file)), f"sqlite:///{file}")
+    return URL.create("sqlite+pysqlite", database=str(file)).render_as_string()
 
 
 def has_file(uri: str) -> bool:

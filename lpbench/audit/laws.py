@@ -1,4 +1,4 @@
-"""Law: whether reports follow the mechanism that a device states, user by user, call by call, and in their sums.
+"""Tests of whether reports follow the mechanism that a device states: user by user, call by call, and in their sums.
 
 Every report is ranked among reports that the stated mechanism draws at the same input. Whatever the mechanism, ranks
 (ties broken at random) are exactly uniform and independent if the reports have its law. Their normal scores are tested

@@ -12,7 +12,6 @@ from lpbench.experiments.results import Artefact
 if TYPE_CHECKING:
     import pandas as pd
 
-    from lpbench.reporting.claims import Decision
     from lpbench.reporting.plain_table import PlainTable
 
 #: Width of tables in a pipe or a file: cells of wider tables are broken at blanks.
@@ -52,14 +51,11 @@ def print_verdicts(names: Sequence[str], results_dir: Path) -> None:
     found = decide_about(names, Evidence(results_dir))
     if found:
         heads = ("claim", "in print", "here", "statement", "checks: in print / here")
-        rows = tuple((d.claim.name, *d.outcomes, d.claim.statement, _checks(d)) for d in found)
-        print_tables([PlainTable("The paper's claims", heads, rows)])
-
-
-def _checks(decision: Decision) -> str:
-    """Outcomes of a claim's checks on both sources, and why there is none."""
-    found = [f"{v.check.name}: {v.published_outcome} / {v.ours_outcome}" for v in decision.verdicts]
-    return "; ".join([*found, *filter(None, [decision.reason])])
+        rows = []
+        for d in found:
+            checks = [f"{v.check.name}: {v.published_outcome} / {v.ours_outcome}" for v in d.verdicts]
+            rows.append((d.claim.name, *d.outcomes, d.claim.statement, "; ".join(filter(None, [*checks, d.reason]))))
+        print_tables([PlainTable("The paper's claims", heads, tuple(rows))])
 
 
 def print_beside_print(artefact: Artefact, report: Path) -> None:

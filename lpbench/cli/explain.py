@@ -7,7 +7,6 @@ import math
 import operator
 from collections import Counter
 from collections.abc import Callable, Iterator
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -132,7 +131,9 @@ def _beside_print(row: Row) -> list[str]:
 
 def _beside(row: Row) -> str:
     """The cell's loss over those of the references, from the report's table of standings; empty without."""
-    table = _standings(row["folder"].parents[row["experiment"].count("/")])
+    from lpbench.reporting.standings import read_standings
+
+    table = read_standings(row["folder"].parents[row["experiment"].count("/")])
     keys = ["experiment", "panel", "mask", "dataset", "method", "epsilon"]
     same = (table[keys] == [row[key] for key in keys]).all(axis=1) & (table["setting"] == row["params"])
     said = []
@@ -141,13 +142,6 @@ def _beside(row: Row) -> str:
             ratio, error = found[f"over_{name}"], found[f"over_{name}_se"]
             said += [f"loss {ratio:.4g} +- {error:.2g} times {words}"] if ratio == ratio else []
     return "".join(f", {words}" for words in said)
-
-
-@cache
-def _standings(folder: Path) -> pd.DataFrame:
-    from lpbench.reporting.standings import read_standings
-
-    return read_standings(folder)
 
 
 def _why_no_rank(row: Row) -> str:

@@ -105,7 +105,10 @@ def verify(level: str, jobs: Sequence[Job], results: Path, runner: Runner, again
         problems += _print_differences(level, tables)
         _print_verdicts(results, against)
         return problems
-    for line in (others := other_versions()):
+    pinned = dict(re.findall(r"^([\w.\-]+)==(\S+)", (ROOT / "requirements.lock").read_text(), flags=re.MULTILINE))
+    installed = {package: version(package) for package in ("numpy", "scipy", "scikit-learn", "pandas")}
+    others = [f"{p} is {v}, requirements.lock has {pinned.get(p)}" for p, v in installed.items() if pinned.get(p) != v]
+    for line in others:
         print(f"note: {line}; the same bits are promised for the versions of requirements.lock only")
     whole = everything and level == "bitwise"
     different = _print_differences(level, tables, (results, against) if whole else None)
@@ -160,13 +163,6 @@ def _other_tables(name: str, results: Path, against: Path) -> list[str]:
     published = sorted(p for p in (against / name).glob("*.csv") if p.name != "summary.csv" and not is_measured(p))
     both = [(p, results / name / p.name) for p in published]
     return [f"{p.name}: not the same bytes" for p, q in both if not q.is_file() or p.read_bytes() != q.read_bytes()]
-
-
-def other_versions() -> list[str]:
-    """Packages that decide numbers and are not installed in the version of the lock file."""
-    pinned = dict(re.findall(r"^([\w.\-]+)==(\S+)", (ROOT / "requirements.lock").read_text(), flags=re.MULTILINE))
-    installed = {package: version(package) for package in ("numpy", "scipy", "scikit-learn", "pandas")}
-    return [f"{p} is {v}, requirements.lock has {pinned.get(p)}" for p, v in installed.items() if pinned.get(p) != v]
 
 
 def _failures(result: Result) -> int:

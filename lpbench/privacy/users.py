@@ -1,4 +1,4 @@
-"""Users: the keeper of private records, and the only interface to them.
+"""Users, who keep their private records: the only way to reports, sums and releases, and what each of them spent.
 
 A method is ``learn(users)``. It sees what is public and what these methods return: reports of devices
 (:meth:`Users.ask`), their sums (:meth:`Users.sums`), releases of a trusted curator (:meth:`Users.release`), or, for
@@ -98,18 +98,6 @@ class Users(ABC):
         The same device, question and users again give the same reports and cost nothing. Anything else is drawn anew
         and charged.
         """
-
-    def ask_present(
-        self, device: Device[Any], question: Any, who: np.ndarray | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Ask users of whom some may have left.
-
-        Returns
-        -------
-        places, reports : ndarrays
-            Positions, among the users asked, of those who answered, and their reports.
-        """
-        return np.arange(self.n if who is None else len(who)), self.ask(device, question, who)
 
     @abstractmethod
     def sums(self, device: Device[Any], question: Any, by: np.ndarray | None = None) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Candidates of private selection: which settings of which method are compared, and which of them share reports."""
+"""Candidate settings that private selection compares, and which of them share the reports of users."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

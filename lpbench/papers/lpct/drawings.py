@@ -86,13 +86,6 @@ def scatter(ax: style.Axes, problem: Problem) -> None:
         ax.scatter(x1, x2, s=7, c=colour, marker=marker, alpha=0.55, linewidths=0, rasterized=True)
 
 
-def class_handles() -> list[Any]:
-    return [
-        style.pyplot().Line2D([], [], linestyle="", marker=marker, color=colour, label=f"public row, y = {label}")
-        for label, colour, marker in ((0, ZERO, "o"), (1, ONE, "^"))
-    ]
-
-
 def draw_partition(experiment: Experiment, folder: Path, seed: int) -> list[Path]:
     """Figure 1: the partition after each level, with one cell and its ancestors of depth 1 and 2."""
     from matplotlib.patches import Patch
@@ -118,7 +111,8 @@ def draw_partition(experiment: Experiment, folder: Path, seed: int) -> list[Path
             square(ax)
             ax.set_title(f"depth {level}", loc="left")
         handles = [
-            *class_handles(),
+            style.pyplot().Line2D([], [], linestyle="", marker="o", color=ZERO, label="public row, y = 0"),
+            style.pyplot().Line2D([], [], linestyle="", marker="^", color=ONE, label="public row, y = 1"),
             Patch(facecolor=style.SELECTED, alpha=0.45, label="one cell"),
             Patch(fill=False, edgecolor=style.COLOURS[3], linewidth=2.2, label="its ancestor of depth 1"),
             Patch(fill=False, edgecolor=style.COLOURS[2], linewidth=2.2, label="its ancestor of depth 2"),
