@@ -1,13 +1,9 @@
-"""Write docs/keys.md: every key of experiments, methods, masks and data sets, from their schemas.
-
-``--check`` compares instead, and fails where the page is not current.
-"""
+"""Write docs/keys.md: every key of experiments, methods, masks and data sets, from their schemas."""
 
 import dataclasses
 import inspect
 import json
 import re
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -24,6 +20,8 @@ from lpbench.experiments.method import Method
 PAGE = Path(__file__).parents[1] / "docs" / "keys.md"
 #: An entry of numpydoc's section Attributes: names, type, indented text.
 _ENTRY = re.compile(r"^(\w[\w, ]*?)(?: : (.*))?\n((?:(?: {4}.*)?\n)*)", re.MULTILINE)
+#: A field: comment above it, name, annotation, comment beside it. A comment may begin with the values in braces.
+_FIELD = re.compile(r"^((?: {4}#: .*\n)*) {4}(\w+): (.*?) = .*?(?:  # (.*))?$", re.MULTILINE)
 
 HEAD = """\
 # Every key of a configuration file
@@ -32,18 +30,6 @@ Written by `python scripts/write_keys.py` from the schemas; a test holds it curr
 missing one or an impossible value is refused by name before anything runs. Your own files lie in `lpbench_plugins/`
 ([tutorial](tutorial.md)); the files in `conf/` and `datasets/` are examples of everything here.
 """
-
-
-def main(arguments: list[str]) -> int:
-    """Write the page, or compare it; returns the exit code."""
-    text = page()
-    if arguments == ["--check"]:
-        if PAGE.read_text(encoding="utf-8") != text:
-            print("docs/keys.md is not that of the schemas: run scripts/write_keys.py")
-            return 1
-        return 0
-    PAGE.write_text(text, encoding="utf-8")
-    return 0
 
 
 def page() -> str:
@@ -99,7 +85,7 @@ def _mapping(name: str, known: keys.Keys, words: str = "") -> tuple[str, str]:
 
 
 def _of_schema(schema: Any, without: Iterable[str] = ()) -> str:
-    """Keys of a dataclass with types and texts of its docstring."""
+    """Keys of a dataclass with types and texts, which stand in its docstring or in comments on the fields."""
     described = _attributes(schema)
     rows = []
     for field in dataclasses.fields(schema):
@@ -111,11 +97,16 @@ def _of_schema(schema: Any, without: Iterable[str] = ()) -> str:
 
 def _attributes(schema: Any) -> dict[str, tuple[str, str]]:
     section = (inspect.getdoc(schema) or "").partition("Attributes\n----------\n")[2] + "\n"
-    found = {}
-    for names, kind, text in _ENTRY.findall(section):
-        for name in names.split(", "):
-            found[name] = (kind, _markdown(" ".join(text.split())))
-    return found
+    listed = [(name, kind, text) for names, kind, text in _ENTRY.findall(section) for name in names.split(", ")]
+    found = listed or _commented(inspect.getsource(schema))
+    return {name: (kind, _markdown(" ".join(text.split()))) for name, kind, text in found}
+
+
+def _commented(source: str) -> Iterable[tuple[str, str, str]]:
+    for above, name, kind, beside in _FIELD.findall(source):
+        values, text = re.findall(r"^(\{.*?\})?(?:: )?(.*)", " ".join(above.replace("#:", "").split()) or beside)[0]
+        kind = re.sub(r"(tuple|list)\[(\w+)(?:, \.\.\.)?\]", r"\1 of \2", kind.replace("tuple[Any, ...]", "tuple"))
+        yield name, values or re.sub(r"\[.*?\]", "", kind).replace(" | ", " or "), text
 
 
 def _markdown(text: str) -> str:
@@ -148,4 +139,4 @@ def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    PAGE.write_text(page(), encoding="utf-8")

@@ -19,20 +19,13 @@ from lpbench.analysis.significance import DIGITS
 
 @dataclass(frozen=True)
 class Setting:
-    """A method's stated setting in one part of an experiment.
+    """A method's stated setting in one part of an experiment."""
 
-    Attributes
-    ----------
-    params : str
-        JSON object of the grid point.
-    on_grid : bool
-        False if the point joined the sweep only to be the stated setting: the oracle must not choose it.
-    selection : {"tuning_free", "private"}
-        Under which selection the setting is shown; a method with private selection is shown under no other.
-    """
-
-    params: str
+    params: str  #: JSON object of the grid point.
+    #: False if the point joined the sweep only to be the stated setting: the oracle must not choose it.
     on_grid: bool = True
+    #: Under which selection the setting is shown, "tuning_free" or "private"; a method with private selection is shown
+    #: under no other.
     selection: str = "tuning_free"
 
 
@@ -42,22 +35,14 @@ Settings = Mapping[tuple[str, str, str], Setting]
 
 @dataclass(frozen=True)
 class Selected:
-    """Chosen grid points.
+    """Chosen grid points."""
 
-    Attributes
-    ----------
-    cells : DataFrame
-        One row a cell and selection: :data:`CELL`, metric, selection, params, mean, std, n; empty params and NaN where
-        no point is complete.
-    chosen : DataFrame
-        The scores of the chosen points: :data:`CELL`, metric, selection, params, replication, value.
-    reasons : DataFrame
-        :data:`CELL`, selection, reason for the cells without a value.
-    """
-
+    #: One row a cell and selection: :data:`CELL`, metric, selection, params, mean, std, n; empty params and NaN where
+    #: no point is complete.
     cells: pd.DataFrame
+    #: The scores of the chosen points: :data:`CELL`, metric, selection, params, replication, value.
     chosen: pd.DataFrame
-    reasons: pd.DataFrame
+    reasons: pd.DataFrame  #: :data:`CELL`, selection, reason for the cells without a value.
 
 
 def select(scores: pd.DataFrame, settings: Settings | None = None) -> Selected:

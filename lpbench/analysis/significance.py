@@ -71,22 +71,13 @@ def holm(p_values: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Marks:
-    """Which columns of a comparison a paper would mark.
+    """Which columns of a comparison a paper would mark."""
 
-    Attributes
-    ----------
-    best : int
-        Column with the best mean (the first of equals).
-    p_value : ndarray of shape (m,)
-        One-sided p-value that the best column beats this one; NaN for the best column itself.
-    marked, marked_holm : boolean ndarrays of shape (m,)
-        Marked by the raw tests; by the tests after Holm's correction.
-    """
-
-    best: int
+    best: int  #: Column with the best mean (the first of equals).
+    #: One-sided p-values that the best column beats each, shape (m,); NaN for the best column itself.
     p_value: np.ndarray
-    marked: np.ndarray
-    marked_holm: np.ndarray
+    marked: np.ndarray  #: Columns marked by the raw tests: booleans of shape (m,).
+    marked_holm: np.ndarray  #: Columns marked after Holm's correction: booleans of shape (m,).
 
 
 def _against(scores: np.ndarray, column: int, larger_is_better: bool) -> np.ndarray:

@@ -31,26 +31,15 @@ CONSTANTS = ("private_mean", "private_majority", "private_constant")
 
 @dataclass(frozen=True)
 class Summary:
-    """Summary of an experiment.
+    """Summary of an experiment."""
 
-    Attributes
-    ----------
-    table : DataFrame
-        Columns :data:`SUMMARY_COLUMNS`. ``rank`` is the average rank, ``p_best_is_better`` the raw one-sided p-value
-        that the best method beats this one, ``marked`` whether the paper's rule marks it (HistOfTree's star or LPCT's
-        bold, see :data:`lpbench.analysis.significance.RULES`) by the raw tests.
-    chosen : DataFrame
-        Scores of the chosen grid points, one row a replication.
-    reasons : DataFrame
-        Why cells are empty.
-    marked_holm : Series of bool
-        The paper's mark after Holm's correction, aligned with ``table``.
-    """
-
+    #: Columns :data:`SUMMARY_COLUMNS`. ``rank`` is the average rank, ``p_best_is_better`` the raw one-sided p-value
+    #: that the best method beats this one, ``marked`` whether the paper's rule marks it (HistOfTree's star or LPCT's
+    #: bold, see :data:`lpbench.analysis.significance.RULES`) by the raw tests.
     table: pd.DataFrame
-    chosen: pd.DataFrame
-    reasons: pd.DataFrame
-    marked_holm: pd.Series
+    chosen: pd.DataFrame  #: Scores of the chosen grid points, one row a replication.
+    reasons: pd.DataFrame  #: Why cells are empty.
+    marked_holm: pd.Series  #: The paper's mark after Holm's correction, aligned with ``table``.
 
 
 def split_replications(chosen: pd.DataFrame, keys: list[str]) -> dict[tuple[Any, ...], tuple[np.ndarray, np.ndarray]]:

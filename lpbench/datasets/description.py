@@ -19,33 +19,22 @@ from lpbench.errors import DataError, foreign
 
 @dataclass(frozen=True)
 class Description:
-    """Facts about a data set.
-
-    Attributes
-    ----------
-    n_train, n_test, n_public : int or None
-        None where they depend on a table that is not at hand.
-    y_range : (float, float) or None
-        None also where the range is that of the drawn sample.
-    fingerprint : str
-        Hash of what determines the draws besides seed and parameters: the table and how it is used, or the source
-        code of a synthetic family.
-    how_to_get : str
-        Empty where the data set is available.
-    """
+    """Facts about a data set."""
 
     name: str
     title: str
     task: str
     metric: str
-    n_train: int | None
-    n_test: int | None
+    n_train: int | None  #: None where they depend on a table that is not at hand.
+    n_test: int | None  #: None where they depend on a table that is not at hand.
     n_features: int
-    n_public: int | None
-    y_range: tuple[float, float] | None
+    n_public: int | None  #: None where they depend on a table that is not at hand.
+    y_range: tuple[float, float] | None  #: None also where the range is that of the drawn sample.
+    #: Hash of what determines the draws besides seed and parameters: the table and how it is used, or the source code
+    #: of a synthetic family.
     fingerprint: str
     available: bool
-    how_to_get: str
+    how_to_get: str  #: Empty where the data set is available.
 
 
 def describe(dataset: str, dataset_params: Mapping | None = None) -> Description:

@@ -51,104 +51,55 @@ ROLES = ("", "development", "conclusions", "sealed")
 
 @dataclass(frozen=True)
 class Manifest:
-    """Content of ``datasets/<name>.yaml``.
+    """Content of ``datasets/<name>.yaml``."""
 
-    Attributes
-    ----------
-    name : str
-        File stem.
-    title : str
-        Printed name.
-    task : {"regression", "classification"}
-    paper : str
-        "H" (HistOfTree), "L" (LPCT) or empty.
-    role : {"", "development", "conclusions", "sealed"}
-        Empty for the sets of the papers, and your own.
-    published : dict
-        Sizes the paper prints.
-    origin, licence, notes : str
-        Where the data come from; what they may be used for; what a user should know.
-    sources : tuple of dict
-        Where the raw files may be found, in the order they are tried.
-    columns : tuple of str
-        Names of the raw columns, by position (empty: the header of the file).
-    raw_rows : int or None
-        Rows of the whole raw file, where a partial copy is in circulation.
-    rows : tuple of dict
-        Steps that choose the rows.
-    public : dict or None
-        Which rows are public; without it, none.
-    unit : str
-        Raw column that names the person or household of a row, where one has several rows. Splits keep them together.
-    target : str or dict
-        The label.
-    features : tuple of str and dict, or dict
-        The columns of the table.
-    groups : dict
-        Name -> columns that tell the same thing and are protected together. The levels of a one-hot column are a group
-        without being listed, and stand here under the name of the column.
-    group : dict
-        ``column`` and ``above``: test rows whose feature is above the number are one group, the others the other, for
-        ``metric=worst_group`` and ``group_gap``; ``title`` names the attribute. Never used in training.
-    sensitivity : dict
-        ``order`` (names of features or groups, most sensitive first; the rest follows in column order, or the word
-        ``columns``) and ``reason``; ``importance``: the same by their importance in a forest on all rows
-        (``RandomForestRegressor(random_state=0)``), for ``sensitivity=importance``.
-    y_range : (float, float) or None
-        Range of the label: minimum and maximum of the full file, by which printed tables scale. That they are public is
-        an assumption of those tables.
-    scale : (float, float) or None
-        Range of the scale of measurement, where there is one: known without the data. Wider than ``y_range``.
-    bounds : dict
-        Public bounds of the features, for ``scaling=bounds``: ``known`` without the data, with a ``reason``, or of the
-        ``file``, rounded outward, where nothing else is known. Features that the manifest codes need none.
-    fingerprint : dict
-        Of the table, against which every source is verified.
-    synthetic : str
-        ``package.module:function`` of a synthetic family, in place of ``sources``. The function takes
-        ``(streams, params, replication)`` and returns a Problem without mask.
-    params : dict
-        Parameters of the family and their defaults.
-    shape : dict
-        ``n_train``, ``n_test``, ``n_features``, ``n_public``: a number or the name of the parameter that holds it.
-    metric : str
-        Default ``mse`` for regression, ``accuracy`` for classification.
-    draws_as : str
-        Name that keys the random streams (default: ``name``); families with the same value share their draws.
-    folder : Path
-        Where the manifest lies (not a key of the YAML).
-    """
-
-    name: str
-    title: str
-    task: str
-    paper: str = ""
-    role: str = ""
-    published: dict = field(default_factory=dict)
-    origin: str = ""
-    licence: str = ""
-    notes: str = ""
-    sources: tuple = ()
-    columns: tuple = ()
-    raw_rows: int | None = None
-    rows: tuple = ()
-    public: dict | None = None
+    name: str  #: File stem.
+    title: str  #: Printed name.
+    task: str  #: "regression" or "classification".
+    paper: str = ""  #: "H" (HistOfTree), "L" (LPCT) or empty.
+    role: str = ""  #: One of :data:`ROLES`; empty for the sets of the papers, and your own.
+    published: dict = field(default_factory=dict)  #: Sizes the paper prints.
+    origin: str = ""  #: Where the data come from.
+    licence: str = ""  #: What they may be used for.
+    notes: str = ""  #: What a user should know.
+    sources: tuple[dict, ...] = ()  #: Where the raw files may be found, in the order they are tried.
+    columns: tuple[str, ...] = ()  #: Names of the raw columns, by position (empty: the header of the file).
+    raw_rows: int | None = None  #: Rows of the whole raw file, where a partial copy is in circulation.
+    rows: tuple[dict, ...] = ()  #: Steps that choose the rows.
+    public: dict | None = None  #: Which rows are public; without it, none.
+    #: Raw column that names the person or household of a row, where one has several rows. Splits keep them together.
     unit: str = ""
-    target: str | dict = ""
-    features: tuple | dict = ()
+    target: str | dict = ""  #: The label.
+    features: tuple[str | dict, ...] | dict = ()  #: The columns of the table.
+    #: Name -> columns that tell the same thing and are protected together. The levels of a one-hot column are a group
+    #: without being listed, and stand here under the name of the column.
     groups: dict = field(default_factory=dict)
+    #: ``column`` and ``above``: test rows whose feature is above the number are one group, the others the other, for
+    #: ``metric=worst_group`` and ``group_gap``; ``title`` names the attribute. Never used in training.
     group: dict = field(default_factory=dict)
+    #: ``order`` (names of features or groups, most sensitive first; the rest follows in column order, or the word
+    #: ``columns``) and ``reason``; ``importance``: the same by their importance in a forest on all rows
+    #: (``RandomForestRegressor(random_state=0)``), for ``sensitivity=importance``.
     sensitivity: dict = field(default_factory=dict)
-    y_range: tuple | None = None
-    scale: tuple | None = None
+    #: Range of the label: minimum and maximum of the full file, by which printed tables scale. That they are public is
+    #: an assumption of those tables.
+    y_range: tuple[float, float] | None = None
+    #: Range of the scale of measurement, where there is one: known without the data. Wider than ``y_range``.
+    scale: tuple[float, float] | None = None
+    #: Public bounds of the features, for ``scaling=bounds``: ``known`` without the data, with a ``reason``, or of the
+    #: ``file``, rounded outward, where nothing else is known. Features that the manifest codes need none.
     bounds: dict = field(default_factory=dict)
-    fingerprint: dict = field(default_factory=dict)
+    fingerprint: dict = field(default_factory=dict)  #: Of the table, against which every source is verified.
+    #: ``package.module:function`` of a synthetic family, in place of ``sources``. The function takes ``(streams,
+    #: params, replication)`` and returns a Problem without mask.
     synthetic: str = ""
-    params: dict = field(default_factory=dict)
+    params: dict = field(default_factory=dict)  #: Parameters of the family and their defaults.
+    #: ``n_train``, ``n_test``, ``n_features``, ``n_public``: a number or the name of the parameter that holds it.
     shape: dict = field(default_factory=dict)
-    metric: str = ""
+    metric: str = ""  #: Default ``mse`` for regression, ``accuracy`` for classification.
+    #: Name that keys the random streams (default: ``name``); families with the same value share their draws.
     draws_as: str = ""
-    folder: Path = MANIFESTS
+    folder: Path = MANIFESTS  #: Where the manifest lies (not a key of the YAML).
 
     def label_range(self, source: str = "file") -> tuple[float, float] | None:
         """The public range of the label as a pair of floats, from the ``file`` or from the ``scale``."""

@@ -13,26 +13,17 @@ from lpbench.errors import DataError
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Rows of one data set after preprocessing, unscaled, in the order of the source.
+    """Rows of one data set after preprocessing, unscaled, in the order of the source."""
 
-    Attributes
-    ----------
-    X : ndarray of shape (n, d), float64
-        Features in the units of the source; categories coded as the manifest says. No missing values.
-    y : ndarray of shape (n,), float64
-        Label (classification: 0 or 1).
-    columns : tuple of d str
-        Feature names.
-    public : boolean ndarray of shape (n,) or None
-        True for the rows of the public sample (LPCT's data sets); None where the data set has no public part.
-    units : int ndarray of shape (n,) or None
-        Number of the person or household of each row; None where every row is somebody else's.
-    """
-
+    #: Features in the units of the source, float64 of shape (n, d); categories coded as the manifest says. No missing
+    #: values.
     X: np.ndarray
-    y: np.ndarray
-    columns: tuple[str, ...]
+    y: np.ndarray  #: Label, float64 of shape (n,) (classification: 0 or 1).
+    columns: tuple[str, ...]  #: The d names of the features.
+    #: Boolean, shape (n,): true for the rows of the public sample (LPCT's data sets); None where the data set has no
+    #: public part.
     public: np.ndarray | None = None
+    #: Number of the person or household of each row, shape (n,); None where every row is somebody else's.
     units: np.ndarray | None = None
 
     def __post_init__(self) -> None:

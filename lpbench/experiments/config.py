@@ -27,23 +27,12 @@ class Named(Frozen):
 
 @dataclass
 class Runner(Frozen):
-    """How blocks are executed.
+    """How blocks are executed."""
 
-    Attributes
-    ----------
-    backend : {"loky", "serial", "dask", "ray"}
-    workers : int or None
-        Blocks computed at once; None: one per core.
-    address : str or None
-        Of a running cluster, for ``dask`` and ``ray``.
-    order : {"plan", "longest_first", "shuffle"}
-        Order of execution; it never changes a number.
-    """
-
-    backend: str = "loky"
-    workers: int | None = None
-    address: str | None = None
-    order: str = "longest_first"
+    backend: str = "loky"  # {"loky", "serial", "dask", "ray"}
+    workers: int | None = None  # Blocks computed at once; None: one per core.
+    address: str | None = None  # Of a running cluster, for ``dask`` and ``ray``.
+    order: str = "longest_first"  # {"plan", "longest_first", "shuffle"}: Order of execution; it never changes a number.
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -62,18 +51,11 @@ class Runner(Frozen):
 
 @dataclass
 class Tracking(Frozen):
-    """Where results are logged besides the results folder.
+    """Where results are logged besides the results folder."""
 
-    Attributes
-    ----------
-    backend : {"none", "mlflow"}
-        ``lpbench key=value`` and ``lpbench reproduce`` take ``mlflow`` by default.
-    uri : str or None
-        Of the tracking store; None: a sqlite file in the results folder.
-    """
-
+    #: {"none", "mlflow"}: ``lpbench key=value`` and ``lpbench reproduce`` take ``mlflow`` by default.
     backend: str = "none"
-    uri: str | None = None
+    uri: str | None = None  # Of the tracking store; None: a sqlite file in the results folder.
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -87,38 +69,19 @@ class Tracking(Frozen):
 
 @dataclass
 class Config(Frozen):
-    """Top level of the configuration; its keys are those of the command line.
+    """Top level of the configuration; its keys are those of the command line."""
 
-    Attributes
-    ----------
-    experiment : Experiment
-        A registered table or figure, or ``single``: the one cell that the next four keys describe.
-    dataset, mask : Named
-    method : Method
-    epsilon : float
-        Privacy budget of ``experiment=single``; the other experiments fix their own.
-    replications : int or None
-        Replaces the experiment's own number.
-    seed : int
-        Root of every random stream.
-    results_dir : str
-    runner : Runner
-    tracking : Tracking
-    selection : {"oracle", "tuning_free", "private"}
-        Which selection of ``experiment=single`` is printed.
-    dry_run : bool
-        Print the plan (blocks, fits, estimated time) and stop.
-    """
-
+    #: A registered table or figure, or ``single``: the one cell that the next four keys describe.
     experiment: Experiment = field(default_factory=Experiment)
     dataset: Named = field(default_factory=Named)
     mask: Named = field(default_factory=Named)
     method: Method = field(default_factory=Method)
-    epsilon: float = 1.0
-    replications: int | None = None
-    seed: int = ROOT_SEED
+    epsilon: float = 1.0  # Privacy budget of ``experiment=single``; the other experiments fix their own.
+    replications: int | None = None  # Replaces the experiment's own number.
+    seed: int = ROOT_SEED  # Root of every random stream.
     results_dir: str = MISSING
     runner: Runner = field(default_factory=Runner)
     tracking: Tracking = field(default_factory=Tracking)
+    #: {"oracle", "tuning_free", "private"}: Which selection of ``experiment=single`` is printed.
     selection: str = "oracle"
-    dry_run: bool = False
+    dry_run: bool = False  # Print the plan (blocks, fits, estimated time) and stop.

@@ -14,85 +14,47 @@ WORK_LIMIT = 36_000.0
 
 @dataclass
 class Group(Frozen):
-    """A product of data sets, masks, methods and swept values inside an experiment.
+    """A product of data sets, masks, methods and swept values inside an experiment."""
 
-    Attributes
-    ----------
-    panel : str
-        Part of a figure or table in which the group is shown.
-    dataset, mask, method : tuple of str
-        Selectors ``name[param=value,...]``.
-    epsilon : tuple of float
-        Privacy budgets.
-    block_epsilon : tuple of float
-        Budgets that a block computes together, those of ``epsilon`` among them (default: ``epsilon``); splits,
-        partitions and public work serve them all.
-    x : str or None
-        Horizontal axis: ``epsilon``, ``dataset.<param>``, ``mask.<param>`` or ``method.<param>``.
-    values : tuple
-        Swept values of a data set's or mask's parameter.
-    grid : dict
-        Replaces the grids of the methods, for the parameters that they search.
-    """
-
-    panel: str = ""
-    dataset: tuple[str, ...] = ()
-    mask: tuple[str, ...] = ("all_private",)
-    method: tuple[str, ...] = ()
-    epsilon: tuple[float, ...] = ()
+    panel: str = ""  # Part of a figure or table in which the group is shown.
+    dataset: tuple[str, ...] = ()  # Selectors ``name[param=value,...]``.
+    mask: tuple[str, ...] = ("all_private",)  # Selectors ``name[param=value,...]``.
+    method: tuple[str, ...] = ()  # Selectors ``name[param=value,...]``.
+    epsilon: tuple[float, ...] = ()  # Privacy budgets.
+    #: Budgets that a block computes together, those of ``epsilon`` among them (default: ``epsilon``); splits,
+    #: partitions and public work serve them all.
     block_epsilon: tuple[float, ...] = ()
-    x: str | None = None
-    values: tuple[Any, ...] = ()
+    x: str | None = None  # Horizontal axis: ``epsilon``, ``dataset.<param>``, ``mask.<param>`` or ``method.<param>``.
+    values: tuple[Any, ...] = ()  # Swept values of a data set's or mask's parameter.
+    #: Replaces the grids of the methods, for the parameters that they search.
     grid: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass
 class Experiment(Frozen):
-    """One table or figure.
+    """One table or figure."""
 
-    Attributes
-    ----------
-    name : str
-        Folder and name of the YAML without its ending, such as ``own/first``.
-    paper : str
-        The folder.
-    kind : {"table", "figure", "timing", "drawing", "single"}
-        A table has methods by data sets, a figure curves over ``x``, timing the seconds of a fit; a drawing is made by
-        the paper's code, without scores; ``single`` is the cell of the command line.
-    title : str
-        Shown above it.
-    replications : int
-        Random splits (or draws) of every data set.
-    work_limit : float
-        Seconds that a cell (one method on one scenario at one budget, all replications) may take; a block is stopped
-        after as many for each of its cells, and the next run tries it again.
-    left_out : dict
-        ``METHOD on DATASET`` -> why these cells are not run, on any machine.
-    scaling : {"rows", "bounds"}
-        Ends of the features of data sets without public rows: those of all rows, as in the papers' tables, private and
-        test rows included, or the public bounds that the manifests state.
-    groups : tuple of Group
-        What is run; needed unless it is a drawing.
-    on_request : bool
-        Whether it runs only where it is named in full, and not as one of many.
-    notes : tuple of str
-        Shown below the table or figure.
-    settings : dict
-        Of drawings, and of what a table shows besides: ``compared`` (method whose place on each kind of data sets is
-        given), ``data_sets`` (kind -> data sets), ``development_seed``.
-    """
-
-    name: str = MISSING
-    paper: str = ""
+    name: str = MISSING  # Folder and name of the YAML without its ending, such as ``own/first``.
+    paper: str = ""  # The folder.
+    #: {"table", "figure", "timing", "drawing", "single"}: A table has methods by data sets, a figure curves over ``x``,
+    #: timing the seconds of a fit; a drawing is made by the paper's code, without scores; ``single`` is the cell of the
+    #: command line.
     kind: str = "table"
-    title: str = ""
-    replications: int = 1
+    title: str = ""  # Shown above it.
+    replications: int = 1  # Random splits (or draws) of every data set.
+    #: Seconds that a cell (one method on one scenario at one budget, all replications) may take; a block is stopped
+    #: after as many for each of its cells, and the next run tries it again.
     work_limit: float = WORK_LIMIT
+    #: ``METHOD on DATASET`` -> why these cells are not run, on any machine.
     left_out: dict[str, str] = field(default_factory=dict)
-    on_request: bool = False
+    on_request: bool = False  # Whether it runs only where it is named in full, and not as one of many.
+    #: {"rows", "bounds"}: Ends of the features of data sets without public rows: those of all rows, as in the papers'
+    #: tables, private and test rows included, or the public bounds that the manifests state.
     scaling: str = "rows"
-    groups: tuple[Group, ...] = ()
-    notes: tuple[str, ...] = ()
+    groups: tuple[Group, ...] = ()  # What is run; needed unless it is a drawing.
+    notes: tuple[str, ...] = ()  # Shown below the table or figure.
+    #: Of drawings, and of what a table shows besides: ``compared`` (method whose place on each kind of data sets is
+    #: given), ``data_sets`` (kind -> data sets), ``development_seed``.
     settings: dict[str, Any] = field(default_factory=dict)
 
     @classmethod

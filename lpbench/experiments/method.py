@@ -57,50 +57,26 @@ def _facts(cls: type[LocalEstimator]) -> EstimatorFacts:
 
 @dataclass
 class Method(Frozen):
-    """A method as the harness sees it; also the schema of its YAML.
+    """A method as the harness sees it; also the schema of its YAML."""
 
-    Attributes
-    ----------
-    name : str
-        Name of the YAML without its ending; key in configurations and results.
-    title : str
-        Printed name.
-    task : {"regression", "classification"}
-    estimator : str
-        Dotted path of the class; modules beside ``methods/`` are found.
-    params : dict
-        Fixed constructor parameters.
-    grid : dict
-        Parameter -> list of values that are searched.
-    grid_by_mask : dict
-        Mask name -> grid entries merged in for that mask.
-    tuning_free : dict or None
-        The one setting, fixed without test rows: for users who have none.
-    selection : {"tuning_free", "private"}
-        Under which selection that setting is shown; ``private``: it was chosen by reports that are paid for.
-    variants : dict
-        Name -> mapping of ``estimator``, ``params``, ``grid`` and ``tuning_free``, selected as
-        ``method[variant=name]``.
-    privacy : {"ldp", "semi_feature_ldp", "label_ldp", "label_cdp", "cdp", "none"}
-        Privacy model; empty where it is not stated.
-    reference : str
-        Paper, section.
-    audited : list of str
-        Further settings, as ``param=value,...``, at which the method is audited.
-    """
-
-    name: str = MISSING
-    title: str = MISSING
-    task: str = MISSING
-    estimator: str = MISSING
-    params: dict[str, Any] = field(default_factory=dict)
-    grid: dict[str, Any] = field(default_factory=dict)
-    grid_by_mask: dict[str, Any] = field(default_factory=dict)
-    tuning_free: dict[str, Any] | None = None
+    name: str = MISSING  # Name of the YAML without its ending; key in configurations and results.
+    title: str = MISSING  # Printed name.
+    task: str = MISSING  # {"regression", "classification"}
+    estimator: str = MISSING  # Dotted path of the class; modules beside ``methods/`` are found.
+    params: dict[str, Any] = field(default_factory=dict)  # Fixed constructor parameters.
+    grid: dict[str, Any] = field(default_factory=dict)  # Parameter -> list of values that are searched.
+    grid_by_mask: dict[str, Any] = field(default_factory=dict)  # Mask name -> grid entries merged in for that mask.
+    tuning_free: dict[str, Any] | None = None  # The one setting, fixed without test rows: for users who have none.
+    #: {"tuning_free", "private"}: Under which selection that setting is shown; ``private``: it was chosen by reports
+    #: that are paid for.
     selection: str = "tuning_free"
+    #: Name -> mapping of ``estimator``, ``params``, ``grid`` and ``tuning_free``, selected as ``method[variant=name]``.
     variants: dict[str, Any] = field(default_factory=dict)
-    reference: str = ""
+    reference: str = ""  # Paper, section.
+    #: {"ldp", "semi_feature_ldp", "label_ldp", "label_cdp", "cdp", "none"}: Privacy model; empty where it is not
+    #: stated.
     privacy: str = ""
+    #: Further settings, as ``param=value,...``, at which the method is audited.
     audited: list[str] = field(default_factory=list)
 
     @property
