@@ -94,11 +94,6 @@ def test_make_install_shows_what_pip_said_when_it_failed(tmp_path):
     assert done.returncode and "not-a-version" in done.stderr
 
 
-def test_version_stands_in_one_place():
-    assert PROJECT["project"]["dynamic"] == ["version"]
-    assert PROJECT["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "lpbench.__version__"}
-
-
 def test_results_of_a_checkout_go_into_it_and_those_of_a_wheel_into_the_working_folder(tmp_path, monkeypatch):
     monkeypatch.delenv("LPBENCH_RESULTS", raising=False)
     monkeypatch.chdir(tmp_path)

@@ -38,12 +38,6 @@ def no_leftovers(folder) -> bool:
     return not [p for p in folder.rglob("*") if p.suffix == ".tmp" or (p.is_dir() and p.name.startswith("tmp"))]
 
 
-def test_whole_file_arrives(server, tmp_path):
-    server.add("/f", Answer(b"x" * 200_000))
-    fetch_file(f"{server.url}/f", tmp_path / "deep" / "f", settings(server))
-    assert (tmp_path / "deep" / "f").read_bytes() == b"x" * 200_000
-
-
 @pytest.mark.parametrize(
     "bad",
     [

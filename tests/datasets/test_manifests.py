@@ -67,11 +67,6 @@ def test_the_readme_lists_every_real_data_set():
     assert [name for name in REAL if name not in text] == []
 
 
-@pytest.mark.parametrize("name", ["jobs", "taxi"])
-def test_sets_that_nobody_could_hash_promise_no_values(name):
-    assert load_manifest(name).fingerprint["values"] is None
-
-
 @pytest.mark.parametrize("name", SYNTHETIC)
 def test_shapes_of_synthetic_families_name_numbers_or_parameters(name):
     manifest = load_manifest(name)

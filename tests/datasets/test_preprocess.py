@@ -32,14 +32,6 @@ def table(raw=RAW, **changes):
     return prepare(raw, Manifest(**{**keys, **changes}))
 
 
-def test_map_numbers_and_target():
-    result = table()
-    np.testing.assert_array_equal(result.X, [[0, 30], [1, 40], [1, 50]])
-    np.testing.assert_array_equal(result.y, [1, 0, 1])
-    assert result.columns == ("sex", "age")
-    assert result.public is None
-
-
 def test_one_hot_follows_the_listed_categories():
     result = table(features=({"column": "year", "one_hot": [2014, 2012, 2013]},))
     assert result.columns == ("year=2014", "year=2012", "year=2013")

@@ -137,29 +137,11 @@ def test_order_of_importance_is_that_of_a_forest(name):
     assert load_manifest(name).sensitivity["importance"] == [table.columns[k] for k in order]
 
 
-@pytest.mark.parametrize("choice", ["columns", "reversed"])
-def test_order_of_sensitivity_without_a_manifest_order(choice):
-    columns = make_problem("breast_cancer", {"sensitivity": choice}).context["columns"]
-    assert columns == load_table("breast_cancer").columns[:: 1 if choice == "columns" else -1]
-
-
 def test_manifest_that_ranks_an_unknown_feature(workshop):
     workshop.manifest(sensitivity={"order": ["colour"], "reason": ""})
     workshop.file()
     with pytest.raises(DataError, match="sensitivity names 'colour'"):
         make_problem("toy")
-
-
-def test_toy_by_hand(workshop):
-    """Size comes first (the manifest's order); it ranges over [-2, 1.5]."""
-    workshop.manifest()
-    workshop.file()
-    problem = make_problem("toy", {"test_size": 0.5})
-    both = np.vstack([problem.X_train, problem.X_test])
-    assert sorted(map(tuple, both.round(6))) == sorted(
-        [(round(2.5 / 3.5, 6), 0.0), (1.0, 1.0), (0.0, 0.0), (round(2.25 / 3.5, 6), 1.0)]
-    )
-    assert problem.y_range == (1.0, 5.0)
 
 
 def test_the_scale_of_measurement_replaces_the_range_of_the_file_where_it_is_asked_for(workshop):

@@ -54,13 +54,10 @@ def test_jobs_gives_the_papers_sizes(jobs):
     assert facts.available and (facts.n_train, facts.n_public) == (46218, N_US)
 
 
-def test_jobs_without_a_column_or_a_row_is_refused(jobs):
+def test_jobs_without_a_column_is_refused(jobs):
     frame, path = jobs
     frame.drop(columns="MentalHealth").to_csv(path)
     with pytest.raises(DataError, match="column 'MentalHealth' is missing"):
-        load_table("jobs")
-    frame.iloc[1:].to_csv(path)
-    with pytest.raises(DataError, match="has 73461 rows, expected 73462"):
         load_table("jobs")
 
 

@@ -84,8 +84,6 @@ METHODS = {
     "HistOfTree, personal grr": (tree_model(bins=3, depth=2), PERSONAL),
     "HistOfTree, personal rr": (tree_model(bins=2, depth=2, mechanism="rr"), PERSONAL),
     "HistOfTree, cart": (tree_model(epsilon=1.0, bins=2, depth=3, rule="cart"), PERSONAL),
-    "HistOfTree, aligned cart rr": (tree_model(epsilon=1.0, bins=2, depth=2, rule="cart", mechanism="rr"), ALIGNED),
-    "HistOfTree, random": (tree_model(epsilon=1.0, bins=2, depth=2, rule="random"), PERSONAL),
     "HistOfTree, no grid": (tree_model(n_grid_features=0, bins=2, depth=2), PERSONAL),
     "HistOfTree, label only": (tree_model(epsilon=1.0, bins=1, depth=2, label_share=1.0), ALIGNED),
     "HistOfTree, tight": (tree_model(epsilon=1.0, bins=1, depth=2, constants="tight"), ALIGNED),
@@ -166,33 +164,13 @@ def test_fit_with_reports_per_user_is_what_their_bits_add_up_to():
     np.testing.assert_array_equal(predicted(received), predicted(expected))
 
 
-def test_reports_have_the_length_that_the_paper_counts():
-    """HistOfTree A.2: at most d reals up in round 1, t^s 2^p bits in round 2 (log2 of that many with GRR)."""
-    for mechanism, bits in (("rr", 2 * 4), ("grr", 3)):
-        model = tree_model(epsilon=1.0, bins=2, depth=2, mechanism=mechanism, random_state=0)
-        # The label takes 18 bits: (the range and 42 scales of noise) / step, either way.
-        assert model.fit(**regression(50, personal=False)).guarantee_.bits_up == 64 * 2 + 18 + bits
-
-
-def sample(n=150, q=40, d=3, classes=0):
-    rng = np.random.default_rng(1)
-    X, rows = rng.random((n, d)), rng.random((q, d))
-
-    def labels(part):
-        y = np.clip(2 * part[:, 0] - part[:, 1] + 0.2 * rng.standard_normal(len(part)), *Y_RANGE)
-        return y if not classes else np.clip(np.floor((y + 1) / 3 * classes).astype(np.int64), 0, classes - 1)
-
-    mask = rng.random((n, d)) < np.array([0.95, 0.4, 0.0])
-    return Records(X, labels(X), mask), PublicSample(rows, labels(rows))
-
-
 def question(n):
     centre, half = np.linspace(0.2, 0.4, n), np.linspace(0.5, 1.0, n)
     return Question(np.arange(n), centre, half, LevelReport(2.0, 4), 2.0)
 
 
 def test_a_relabelled_device_answers_as_if_the_record_had_the_new_label():
-    records, _ = sample(classes=3)
+    records = Records(**classification(150, THREE, public=0), mask=regression(150)["mask"])
     relabelled = Records(records.X, (records.y == 2).astype(float), records.mask)
     asked, device = RelabelledQuestion(question(150), Indicator(2)), RelabelledDevice(device=RESIDUAL)
     draws = RESIDUAL.draws(Streams(1), 150, question(150))
@@ -210,8 +188,8 @@ def test_a_relabelled_device_answers_as_if_the_record_had_the_new_label():
 
 
 def test_relabelled_users_spend_from_the_users_accounts():
-    records, public = sample(classes=3)
-    users = SimulatedUsers(records, Streams(2), classes=np.arange(3), public=public)
+    X, y, *rows = classification(150, THREE, public=40).values()
+    users = SimulatedUsers(Records(X, y), Streams(2), classes=np.arange(3), public=PublicSample(*rows))
     some = RelabelledUsers(users.take(np.arange(30)), Indicator(1), (0.0, 1.0))
     assert (some.y_range, some.classes, some.public) == ((0.0, 1.0), None, None)
     some.ask(RESIDUAL, question(10), np.arange(10, 20))
@@ -221,7 +199,7 @@ def test_relabelled_users_spend_from_the_users_accounts():
 
 
 def test_what_a_public_model_says_of_users_is_computed_once_for_all_who_are_taken_from_them():
-    records, _ = sample()
+    records = Records(**regression(150))
     calls = []
 
     def twice(X):

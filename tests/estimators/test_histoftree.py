@@ -230,18 +230,6 @@ def test_tight_constants_spend_on_the_label_what_no_cell_needs(mask, settings, r
     assert tight.guarantee_.epsilon == 2.0
 
 
-def test_labels_carry_laplace_noise_of_their_share_of_the_budget():
-    """One cell: the prediction is the mean privatised label, and all budgets share the unit noise."""
-    X, y, _ = sample()
-    unit = answer_streams(Streams(3).party("users"), "ask", 0).generator("label").laplace(size=len(y)).mean()
-    for epsilon, share in ((1.0, 0.5), (4.0, 0.9)):
-        model = HistOfTree(
-            epsilon, n_grid_features=5, bins=1, label_share=share, clip=False, random_state=3, y_range=RANGE
-        )
-        scale = (RANGE[1] - RANGE[0]) / (share * epsilon)
-        assert np.allclose(model.fit(X, y).predict(X[:3]), y.mean() + scale * unit)
-
-
 def test_the_default_grid_holds_the_features_that_everybody_protects():
     X, y, mask = sample(mask="power_law")
     mask[:, 3] = True

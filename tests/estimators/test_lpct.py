@@ -59,16 +59,6 @@ def test_without_noise_it_is_the_weighted_partition_estimate(rule, mechanism):
         assert found[i] == pytest.approx(np.array(votes) / np.sum(votes), abs=1e-12)
 
 
-def test_partition_ignores_the_private_sample():
-    problem = drift()
-    a = fitted(LPCT(depth=5, random_state=0), problem)
-    b = LPCT(depth=5, random_state=0).fit(
-        problem.X_train[::-1] ** 3, 1 - problem.y_train, X_public=problem.X_public, y_public=problem.y_public
-    )
-    assert np.array_equal(a.tree_.feature, b.tree_.feature)
-    assert np.array_equal(a.tree_.threshold, b.tree_.threshold)
-
-
 @pytest.mark.parametrize("rule", ["max_edge", "cart"])
 def test_without_public_data_cuts_are_midpoints_of_the_smallest_index(rule):
     problem = drift()

@@ -1,5 +1,4 @@
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -110,18 +109,6 @@ def test_the_smallest_eigenvalue_of_a_wide_matrix(noise):
     square = RNG.standard_normal((600, 600))
     matrix = rows.T @ rows + noise * (square + square.T)
     assert smallest_eigenvalue(matrix) == pytest.approx(np.linalg.eigvalsh(matrix)[0], rel=1e-9, abs=1e-9)
-
-
-def test_budgets_share_one_unit_noise():
-    records, units = Records(X, Y), []
-    for epsilon in (0.5, 8.0):
-        mechanism = PGLM(epsilon=epsilon)._mechanism(500)
-        noisy, exact = (
-            MOMENTS.draw_sums(records, MomentQuestion(m, 4), Streams(2))
-            for m in (mechanism, replace(mechanism, sigma=0))
-        )
-        units.append((noisy - exact) / mechanism.sigma)
-    np.testing.assert_allclose(*units, rtol=1e-9)
 
 
 def test_rows_of_length_one_keep_the_side_of_every_hyperplane():

@@ -47,17 +47,6 @@ def explicit_step(weights, gradient, users, runs, replication, t, z):
     return weights - runs.rates[:, None] * reports
 
 
-@pytest.mark.parametrize("slope", [-3.0, -0.2, 0.4, 2.0])
-def test_factored_reports_are_privunit_reports(slope):
-    rng = np.random.default_rng(1)
-    v, z, u = rng.standard_normal((3, 50, 7))
-    unit = unit_vectors(slope * v, u[:, 0] % 1, z)
-    expected = privunit_reports(unit, u[:, 1], 0.7, z)
-    norm, inner = np.linalg.norm(v, axis=1), (v * z).sum(axis=1)
-    c = report_coefficients(slope, norm, inner, u[:, 1], 0.7, u[:, 0] % 1)
-    np.testing.assert_allclose(c[:, None] * v + 0.7 * z, expected, rtol=1e-9, atol=1e-12)
-
-
 def test_a_zero_gradient_becomes_a_random_sign():
     c = report_coefficients(np.zeros(2), 2.0, 0.0, 1.0, 0.0, np.array([0.49, 0.51]))
     np.testing.assert_array_equal(c, [0.5, -0.5])

@@ -70,6 +70,7 @@ def test_every_command_is_on_the_first_screen_and_on_the_page(capsys):
         ("new metod x", "method?"),
         ("new", "method|dataset"),
         ("check method kr", "krr"),
+        ("audit private_maen", "private_mean"),
         ("check method krr --only audt", "audit"),
         ("check dataset abalon", "abalone"),
         ("verify bitwse", "bitwise"),

@@ -61,20 +61,6 @@ def test_a_stored_and_logged_cell_loads_nothing_to_compute_draw_or_log_it(tmp_pa
     assert imported(*argv) <= {"pandas", "numpy", "hydra"}
 
 
-def test_missing_data_come_first_and_the_mirror_that_is_not_there_is_named(tmp_path, monkeypatch, capsys):
-    nowhere = tmp_path / "nowhere"
-    monkeypatch.setenv("LPBENCH_DATA_MIRROR", str(nowhere))
-    monkeypatch.setenv("LPBENCH_CACHE", str(tmp_path / "cache"))
-    assert main(["plan", "histoftree/table1", f"results_dir={tmp_path}"]) == 0
-    out = capsys.readouterr().out
-    assert "not at hand" in out.splitlines()[0]
-    assert f"LPBENCH_DATA_MIRROR={nowhere}: the folder does not exist" in out
-    assert "\n0 blocks" not in out and "with the missing data: 200 blocks" in out and "nothing can be run" in out
-    assert main(["plan", "histoftree/table*", f"results_dir={tmp_path}"]) == 0
-    out = capsys.readouterr().out
-    assert "not at hand" in out.splitlines()[0] and "with the missing data: 200 blocks" in out, "of all tables once"
-
-
 @pytest.mark.parametrize(
     ("artefact", "leaf", "expected"),
     [("table1-3", "table2", True), ("table1-3", "table4", False), ("figure4a-b", "figure4b", True),

@@ -135,7 +135,6 @@ def test_a_run_that_deviates_is_verified_as_its_record_says(home, capsys):
         ("statistical own/small --seed 2025", "is the published one"),
         ("conceptual own/small", "'bitwise', 'numeric', 'statistical'"),
         ("bitwise histoftree/figure1", "only tables and figures"),
-        ("bitwise own/smal", "own/small"),
     ],
 )
 def test_what_cannot_be_verified_is_refused(home, capsys, words, said):

@@ -32,6 +32,16 @@ def test_a_plan_without_data_lists_them_first_and_counts_nothing(tmp_path, witho
     )
 
 
+def test_data_that_several_experiments_miss_are_counted_once_and_a_mirror_that_is_not_there_is_named(
+    tmp_path, without_data, monkeypatch, capsys
+):
+    monkeypatch.setenv("LPBENCH_DATA_MIRROR", str(tmp_path / "nowhere"))
+    assert main(["plan", "histoftree/table*", f"results_dir={tmp_path}"]) == 0
+    out = capsys.readouterr().out
+    assert f"LPBENCH_DATA_MIRROR={tmp_path / 'nowhere'}: the folder does not exist" in out
+    assert "not at hand" in out.splitlines()[0] and "with the missing data: 200 blocks" in out
+
+
 @pytest.mark.parametrize(
     "words",
     [["dataset=abalone"], ["experiment=histoftree/table2"], ["reproduce", "histoftree/table2", "--tracking", "none"]],

@@ -75,14 +75,6 @@ def test_another_folder_is_named_in_the_next_step(lpbench, home, monkeypatch):
     assert lpbench("check method own_mean --only grid")[0] == 0
 
 
-@pytest.mark.slow
-def test_an_own_method_is_audited_by_name(lpbench):
-    lpbench("new method own_mean")
-    code, out, err = lpbench("audit own_mean --samples 20000 --workers 1")
-    assert code == 0 and "own_mean (label_ldp): states 1, loses 1, at least " in out, out + err
-    assert "NOT CAUGHT" not in out and "0 complaints about methods" in out
-
-
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [

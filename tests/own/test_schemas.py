@@ -26,12 +26,7 @@ def complaints(error: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "command",
-    [
-        "plan own/t",
-        pytest.param("reproduce own/t --tracking none", marks=pytest.mark.slow),
-        "experiment=own/t tracking=none",
-    ],
+    "command", ["plan own/t", pytest.param("reproduce own/t --tracking none", marks=pytest.mark.slow)]
 )
 @pytest.mark.parametrize(
     ("old", "new", "said"),

@@ -7,15 +7,6 @@ from sklearn.tree import DecisionTreeRegressor
 from lpbench.partitions import TreePartition, grow_max_edge
 
 
-def walk(tree, x, depth):
-    node = 0
-    for _ in range(depth):
-        if tree.feature[node] < 0:
-            break
-        node = tree.left[node] if x[tree.feature[node]] < tree.threshold[node] else tree.right[node]
-    return node
-
-
 def walk_all(tree, x, protected, depth):
     """Nodes that some completion of the protected features reaches."""
     nodes = [0]
@@ -63,7 +54,7 @@ def test_routing_at_every_depth_follows_the_cuts(tree, data):
     X = data[0]
     levels = tree.apply_levels(X)
     for depth in range(tree.max_depth + 1):
-        expected = [walk(tree, x, depth) for x in X]
+        expected = [node for x in X for node in walk_all(tree, x, np.zeros(4), depth)]
         assert (tree.apply(X, depth) == expected).all()
         assert (levels[depth] == expected).all()
         assert np.isin(expected, tree.leaves(depth)).all()

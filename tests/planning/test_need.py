@@ -40,12 +40,6 @@ def test_table_least_budget_and_fewest_users_agree(answer):
     assert (answer.least_users(error="0.9x")["users"].diff().dropna() <= 0).all()
 
 
-def test_the_same_seed_gives_the_same_answer():
-    options = {"mask": MASK, "budgets": [4], "users": [200], "y_range": (0, 400), "splits": 2}
-    one, other = (need(X[:200], Y[:200], **options) for _ in range(2))
-    assert one.table().equals(other.table())
-
-
 def test_the_interval_widens_beyond_the_pilot(answer):
     _, low, high = answer.error([350, 40000], 1.0)
     assert high[1] / low[1] > high[0] / low[0]

@@ -35,7 +35,6 @@ from lpbench.privacy import (
     PriorResponse,
     RandomizedResponse,
     Staircase,
-    SubsetSelection,
     optimal_unbiased,
     prior_reports,
     rr_on_bins,
@@ -405,7 +404,3 @@ def test_every_mechanism_is_counted_here_or_said_not_to_be():
     assert kinds == COUNTED | NOT_COUNTED and not COUNTED & NOT_COUNTED
     said = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
     assert all(f"`{name}`" in said for name in kinds)
-
-
-def test_stated_epsilon_of_subsets_and_levels_is_the_budget():
-    assert SubsetSelection(0.1, 40, 13).epsilon == LevelReport(0.1, 4, 3).epsilon == 0.1

@@ -29,7 +29,6 @@ from lpbench.privacy import (
 )
 from lpbench.privacy.exact import rounded_up
 from lpbench.privacy.number_channel import typical_unbiased
-from lpbench.privacy.spending import Spending
 from lpbench.seeds import Streams
 
 
@@ -190,18 +189,6 @@ def test_a_trusted_curator_and_no_privacy_are_named():
 def test_users_are_not_pickled():
     with pytest.raises(PrivacyError):
         pickle.dumps(sealed())
-
-
-def test_accounts_are_kept_by_history_not_by_user():
-    spending = Spending(1000)
-    rng = np.random.default_rng(1)
-    totals = np.zeros(1000)
-    for _ in range(30):
-        who, epsilon = rng.choice(1000, 400, replace=False), float(rng.integers(1, 5)) / 4
-        spending.charge(who, epsilon)
-        totals[who] += epsilon
-    np.testing.assert_allclose(spending.of_users(), totals, rtol=1e-15)
-    assert max(a.total for a in spending.accounts) == totals.max()
 
 
 def test_the_former_name_of_public_features_warns():

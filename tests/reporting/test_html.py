@@ -21,11 +21,12 @@ VOID = {"meta", "link", "img", "br", "hr", "input"}
 
 
 class Page(HTMLParser):
-    """Checks the nesting while reading, and collects links, ids and what a browser would load."""
+    """Checks the nesting while reading, and collects links, ids, texts by place, and what a browser would load."""
 
     def __init__(self, text: str):
         super().__init__()
         self.open, self.links, self.loads, self.ids, self.entries = [], [], [], [], 0
+        self.places, self.texts = [], {}
         self.feed(text)
         assert self.open == []
 
@@ -33,6 +34,7 @@ class Page(HTMLParser):
         attrs = dict(attrs)
         if tag not in VOID:
             self.open.append(tag)
+            self.places.append(attrs.get("id") or attrs.get("class") or tag)
         self.ids += [attrs["id"]] if "id" in attrs else []
         if tag == "a":
             self.links.append(attrs["href"])
@@ -43,7 +45,11 @@ class Page(HTMLParser):
         assert tag != "img" or attrs.get("alt")
 
     def handle_endtag(self, tag):
-        assert self.open.pop() == tag
+        assert self.open.pop() == tag and self.places.pop()
+
+    def handle_data(self, data):
+        for place in self.places:
+            self.texts[place] = self.texts.get(place, "") + data
 
 
 @pytest.fixture(scope="module")
@@ -238,24 +244,8 @@ def test_readings_that_were_tried_are_one_folded_group(monkeypatch):
     assert len({g["anchor"] for g in found}) == 3
 
 
-class Visible(HTMLParser):
-    """Collects the text that a page shows outside code and lists of files."""
-
-    def __init__(self, text: str):
-        super().__init__()
-        self.hidden, self.words = [], []
-        self.feed(text)
-
-    def handle_starttag(self, tag, attrs):
-        if tag in ("script", "style", "code", "pre") or (tag == "p" and dict(attrs).get("class") == "files"):
-            self.hidden.append(tag)
-
-    def handle_endtag(self, tag):
-        if self.hidden and self.hidden[-1] == tag:
-            self.hidden.pop()
-
-    def handle_data(self, data):
-        self.words += [] if self.hidden else [data]
+#: What a page shows as code or as a list of files, and its tags.
+HIDDEN = re.compile(r'<(script|style|code|pre|p(?= class="files"))\b[^>]*>.*?</\1>|<[^>]*>', re.DOTALL)
 
 
 def slugs(folder: Path) -> set[tuple[str, str]]:
@@ -264,7 +254,7 @@ def slugs(folder: Path) -> set[tuple[str, str]]:
     long = "|".join(name for name in names if "_" in name)
     found = set()
     for path in folder.glob("*.html"):
-        text = "\n".join(Visible(path.read_text(encoding="utf-8")).words)
+        text = HIDDEN.sub("\n", path.read_text(encoding="utf-8"))
         found |= {(path.name, m) for m in re.findall(rf"(?<![\w/.-])(?:{long})(?![\w/]|\.\w)", text)}
     return found
 

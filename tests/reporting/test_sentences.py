@@ -3,7 +3,6 @@
 import re
 import shutil
 import subprocess
-from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +20,7 @@ from lpbench.reporting.report import write_claims, write_report
 from scripts.write_readme_numbers import BLOCKS, COMPARED, with_numbers
 from tests.reporting.fake import CARDS, card, experiment, scores_of, typed
 from tests.reporting.store import put
+from tests.reporting.test_html import Page
 
 MODELS = dict.fromkeys(("histoftree_cart", "histoftree_max_edge", "residual_gp", "krr"), "semi_feature_ldp")
 TITLES = {"residual_gp": "ResidualGP", "private_mean": "PrivateMean", "dt": "DT"}
@@ -74,28 +74,7 @@ def test_a_planted_change_changes_the_readme(file, tmp_path):
     assert BLOCKS[place](tmp_path) != BLOCKS[place](COMMITTED)
 
 
-class _Text(HTMLParser):
-    """Texts of a page by the identifier or class of the element that they stand in."""
-
-    def __init__(self, text: str):
-        super().__init__()
-        self.place, self.found = [], {}
-        self.feed(text)
-
-    def handle_starttag(self, tag, attrs):
-        attrs = dict(attrs)
-        if tag not in {"meta", "link", "img", "br", "hr", "input"}:
-            self.place.append(attrs.get("id") or attrs.get("class") or tag)
-
-    def handle_endtag(self, tag):
-        self.place.pop()
-
-    def handle_data(self, data):
-        for place in self.place:
-            self.found[place] = self.found.get(place, "") + data
-
-
-def site(folder: Path, change: float) -> dict[str, _Text]:
+def site(folder: Path, change: float) -> dict[str, Page]:
     """Pages of a run in which the regressors' errors, and the floor's, are multiplied by ``change``."""
     cards = dict(CARDS)
     for name in {*CARDS, *TITLES}:
@@ -126,7 +105,7 @@ def site(folder: Path, change: float) -> dict[str, _Text]:
     write_report(*content)
     write_pages(*content, cards)
     names = ("index.html", "histoftree.html", "leaderboard.html")
-    return {name: _Text((report / name).read_text(encoding="utf-8")) for name in names}
+    return {name: Page((report / name).read_text(encoding="utf-8")) for name in names}
 
 
 def test_a_planted_change_of_a_summary_changes_every_sentence(tmp_path):
@@ -140,7 +119,7 @@ def test_a_planted_change_of_a_summary_changes_every_sentence(tmp_path):
         ("histoftree.html", "sortable cells"),
         ("leaderboard.html", "board"),
     ):
-        texts = [pages[page].found.get(place, "") for pages in (before, after)]
+        texts = [pages[page].texts.get(place, "") for pages in (before, after)]
         assert re.search(r"\d", texts[0]), (page, place)
         assert texts[0] != texts[1], (page, place)
 
