@@ -369,12 +369,19 @@ def test_favoured_parts_suffice_unless_reports_say_otherwise():
     """Without information by hand: 0.9 on the favoured parts, 0.1 spread evenly; with it as without favour."""
     rng = np.random.default_rng(1)
     parts, ones = rng.standard_normal((20_000, 3)), np.ones(20_000)
-    known = {((0,),): [0.9 + 0.1 / 3, 0.1 / 3, 0.1 / 3], ((0, 1),): [0.45 + 0.1 / 3, 0.45 + 0.1 / 3, 0.1 / 3]}
+    known = {
+        ((0,),): [0.9 + 0.1 / 3, 0.1 / 3, 0.1 / 3],
+        ((0, 1),): [0.45 + 0.1 / 3, 0.45 + 0.1 / 3, 0.1 / 3],
+        ((0, 1), (0,)): [0.81 + 0.045 + 0.1 / 3, 0.045 + 0.1 / 3, 0.1 / 3],
+    }
     for favoured, expected in known.items():
         nothing = mixture_weights(0.0 * parts, ones, ones, 1.0, favoured=favoured)
         np.testing.assert_allclose(nothing, expected, atol=1e-12)
         found = mixture_weights(parts, parts[:, 2] + rng.standard_normal(20_000), ones, 1.0, favoured=favoured)
         np.testing.assert_allclose(found, [0.0, 0.0, 1.0], atol=0.04)
+    # What no report shows of a part's error counts like what they show: here as much as the first part's.
+    same = mixture_weights(np.column_stack([ones, 0.0 * ones]), 0.0 * ones, ones, 1.0, blind=np.array([0.0, 1.0]))
+    np.testing.assert_allclose(same, 0.5, atol=1e-12)
 
 
 @pytest.mark.parametrize("epsilon", [pytest.param(8.0, marks=pytest.mark.slow), 16.0])

@@ -40,9 +40,10 @@ class Fitted:
     kernels: KernelFeatures
     model: GaussianAverage
     forest: HalfForest | None
-    weights: np.ndarray  # of constant, processes, forest and the constant without the public model; they sum to one
+    weights: np.ndarray  # of constant, processes, forest, the public score as it is, and the model without it
     effects: Mapping[int, Effect]
-    alone: float = 0.0  # the constant that is predicted without the public model
+    left_out: np.ndarray  # predictions of reports that the parts have not seen
+    apart: Self | None = None  # the model without the public score
 
     @classmethod
     def to(
@@ -54,7 +55,10 @@ class Fitted:
         seen: np.ndarray,
         effects: Mapping[int, Effect],
         parts: Sequence[str] = ("gp", "forest"),
-        known: np.ndarray | None = None,  # part of a public score that is subtracted from the targets
+        known: np.ndarray
+        | float = 0.0,  # of a public score: what is expected of it from what users show, and is missing
+        hidden: float = 0.0,  # its variance given that, of which no report says anything
+        apart: Self | None = None,  # the model of targets of which it is not missing
     ) -> Self:
         """Fit forest and mixture to the targets of the users who were seen, and their noise variances."""
         # A leaf is to average as many reports as bring the variance of its mean down to half of that of the signal.
@@ -72,28 +76,24 @@ class Fitted:
         reports, weight = targets[seen[some]], weight[some]
         units = None if units is None else units[some]
         constant, process = _left_out(enrolled, model, targets, noise, seen, some)
-        columns, alone = {0: constant} | ({1: process} if "gp" in parts else {}), 0.0
+        columns = {0: constant} | ({1: process} if "gp" in parts else {})
         if forest is not None:
             columns[2] = forest.left_out
         # Few persons, or users whom a score describes already, show little that is not theirs alone.
-        favoured: list[Sequence[int]] = [] if units is None and known is None else [[0]]
-        if known is not None:
-            # The constant of an indicator, with one more report of a half: the other reports may be none.
-            public, person = known[seen[some]], np.arange(some.size) if units is None else units
-            labels = weight * (reports + public)
-            total, size = labels.sum() + 0.5, weight.sum() + 1.0
-            own, share = (np.bincount(person, part)[person] for part in (labels, weight))
-            alone = float(total / size)
-            favoured.append(range(len(columns)))
-            columns[3] = (total - own) / (size - share) - public
-        weights, compared = np.zeros(4), np.column_stack(list(columns.values()))
-        weights[list(columns)] = mixture_weights(compared, reports, weight, float(spread), units, favoured)
-        return cls(enrolled.shown, enrolled.kernels, model, forest, weights, effects, alone)
+        favoured, blind = [] if units is None else [[0]], 0.0
+        if apart is not None:
+            favoured = [[*range(len(columns) + 1)], [len(columns)]]
+            columns |= {3: np.zeros(some.size), 4: apart.left_out - np.broadcast_to(known, targets.shape)[seen[some]]}
+            blind = hidden * (np.array(list(columns)) == 4)
+        compared, weights = np.column_stack(list(columns.values())), np.zeros(5)
+        found = mixture_weights(compared, reports, weight, float(spread), units, favoured, blind)
+        weights[list(columns)] = found
+        return cls(enrolled.shown, enrolled.kernels, model, forest, weights, effects, compared @ found, apart)
 
     def at(self, X: np.ndarray, public: np.ndarray | float | None = None) -> np.ndarray:
         """Predict rows X (m, d) in the unit cube, of which the public model predicts ``public``, shape (m,)."""
         Z, result = self.shown.transform(X), np.empty(len(X))
-        constant, process, forest, alone = self.weights
+        constant, process, forest, _, apart = self.weights
         for start in range(0, len(X), BLOCK):
             rows = slice(start, start + BLOCK)
             features = _AT_ROWS((self.kernels, Z[rows]), partial(self.kernels.transform, Z[rows]))
@@ -102,7 +102,9 @@ class Fitted:
         if self.forest is not None:
             result += forest * self.forest.predict(Z)
         if public is not None:
-            result += (1.0 - alone) * public + alone * self.alone
+            result += (1.0 - apart) * public
+        if self.apart is not None:
+            result += apart * self.apart.at(X)
         return result + effects_at(X, self.effects)
 
     def deviation(self, X: np.ndarray) -> np.ndarray:
@@ -144,12 +146,14 @@ def mixture_weights(
     spread: float,
     units: np.ndarray | None = None,
     favoured: Sequence[Sequence[int]] = (),
+    blind: np.ndarray | float = 0.0,
 ) -> np.ndarray:
     """Posterior mean of the weights of a mixture, under a uniform prior on the simplex.
 
     The reports' expected squared error is that of the labels plus the known noise, so that predictions of *reports*
     that a part has not seen compare the parts on the labels without bias. Where reports of one of the ``units`` err
-    alike they count for fewer. Each of the ``favoured`` sets of parts has the prior probability ``_FAVOUR`` to suffice.
+    alike they count for fewer. Of the ``favoured`` sets of parts each contains the next, which suffices with prior
+    probability ``_FAVOUR`` if it does. ``blind``, shape (parts,): squared error that a part has and no report shows.
     """
     residuals = reports[:, None] - predictions
     if units is not None:
@@ -162,10 +166,13 @@ def mixture_weights(
         np.add.at(sums, units, losses)
         spread *= max(1.0, float((sums**2).sum() / max((losses**2).sum(), 1e-300)))
     gram = (residuals * weight[:, None]).T @ residuals
+    gram[np.diag_indices_from(gram)] += weight.sum() * blind
     grid = _simplex(predictions.shape[1])
     density = -0.5 * ((grid @ gram) * grid).sum(axis=1) / spread
     density = np.exp(density - density.max())
-    for parts in favoured:
+    prior = np.zeros(len(grid))
+    for k, parts in enumerate([range(grid.shape[1]), *favoured]):
         suffice = np.isclose(grid[:, list(parts)].sum(axis=1), 1.0)
-        density *= 1.0 - _FAVOUR + _FAVOUR * suffice / suffice.mean()
+        prior += _FAVOUR**k * (1.0 - _FAVOUR if k < len(favoured) else 1.0) * suffice / suffice.mean()
+    density *= prior
     return density @ grid / density.sum()

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from lpbench.estimators.base import check_epsilon
 from lpbench.estimators.private_classes import CLASS, ClassQuestion
@@ -13,11 +14,11 @@ from lpbench.estimators.tuning_free.gaussian_average import GaussianAverage, Mom
 from lpbench.estimators.tuning_free.indicators import IndicatorClassifier
 from lpbench.estimators.tuning_free.mixture import Fitted
 from lpbench.estimators.tuning_free.public_score import NOTE, PublicScore
-from lpbench.estimators.tuning_free.rounds import Enrolled
+from lpbench.estimators.tuning_free.rounds import BLOCK, Enrolled
 from lpbench.privacy import GRR, Users
 
-#: Variance of a public score about what follows from what users show, as it is taken to be.
-_ROUGH = 1e-3
+#: Public rows that stand in for what a user protects, the most among which they are sought, and how near ties are.
+_NEAREST, _MOST_ROWS, _TIE = 4, 1024, 1e-9
 #: One over the standard deviation of an indicator whose mean lies between a tenth and nine tenths.
 _INDICATOR = Spreads(np.array([2.0, 2.2, 2.6, 3.4]), np.full(4, 0.25))
 #: The same of what a public score leaves of an indicator.
@@ -32,8 +33,8 @@ class ResidualScore(IndicatorClassifier):
 
     Where users show features, each sends its class by randomised response. Gaussian processes and a forest on what is
     shown are fitted to unbiased indicators, less the part of a public score that follows from what is shown; the
-    prediction adds the score of the complete record, and is a mixture with the private constant, weighted by reports
-    that the parts have not seen (:func:`.residual_score.fit_indicators`).
+    prediction adds the score of the complete record. It is a mixture with the private constant or, beside a score, with
+    that as it is and the model without it, weighted by reports that the parts have not seen (:func:`.fit_indicators`).
 
     Where users show nothing, each sends its cell of the public score and its class, hidden in a subset of pairs, and
     the posterior of the drift from the score is predicted (:mod:`.calibration`); without a public sample, the estimated
@@ -79,7 +80,7 @@ class ResidualScore(IndicatorClassifier):
             return self
         enrolled = Enrolled.of(users, streams)
         if rows is not None and self.public_ is not None:
-            told = enrolled, rows.X, self.public_.out_of_bag[:, n_classes == 2 :]
+            told = enrolled, users.public_features, rows.X, self.public_
             known = _EXPECTED(told, lambda: _expected_of_shown(*told))
         self.models_ = fit_indicators(users, n_classes, self.epsilon, enrolled, known)
         return self
@@ -94,44 +95,64 @@ class ResidualScore(IndicatorClassifier):
 
 
 def fit_indicators(
-    users: Users, n_classes: int, epsilon: float, enrolled: Enrolled, known: np.ndarray | None
+    users: Users, n_classes: int, epsilon: float, enrolled: Enrolled, expected: tuple[np.ndarray, np.ndarray] | None
 ) -> list[Fitted]:
     """Regress indicators of classes on what users show; every user sends its class by randomised response.
 
     Of two classes the second is regressed, else each. Of an indicator no other report has less noise, and its variance
-    follows from its mean, so that the prior variances are those of indicators. From a public score the curator
-    subtracts the part that follows from the features that are shown, ``known`` (indicators, n); the prediction is then
-    to be added to the score of the complete record.
+    follows from its mean, so that the prior variances are those of indicators. Of a public score the part that follows
+    from what users show is subtracted and what is left is regressed, too: that prediction is to be added to the score
+    of the complete record. ``expected``: the mean of the score given what users show, (classes, n), and its variance.
     """
     if n_classes == 1:
         return []
     mechanism = GRR(float(epsilon), n_classes)
-    seen, reports = np.arange(users.n), users.ask(CLASS, ClassQuestion(mechanism))
+    reports = users.ask(CLASS, ClassQuestion(mechanism))
     truth, other = mechanism.channel()[0, :2]
     # The noise of an indicator that is one in a class's share of the users, here one over the number of classes.
     variance = (truth * (1.0 - truth) + (n_classes - 1) * other * (1.0 - other)) / n_classes / (truth - other) ** 2
-    noise, prior = np.full(users.n, variance), ((0.0, 1.0), _INDICATOR)
-    targets = ((reports == np.arange(n_classes)[n_classes == 2 :, None]) - other) / (truth - other)
-    if known is not None:
-        targets, prior = targets - known, ((-0.5, 0.5), _REMAINDER)
-    moments = [Moments(*prior) for _ in targets]
+    noise, least = np.full(users.n, variance), int(n_classes == 2)
+    targets = ((reports == np.arange(least, n_classes)[:, None]) - other) / (truth - other)
+    found: list[Fitted] = _fitted(enrolled, targets, noise, (0.0, 1.0), _INDICATOR)
+    if expected is None:
+        return found
+    known, hidden = (part[least:] for part in expected)
+    return _fitted(enrolled, targets - known, noise, (-0.5, 0.5), _REMAINDER, known=known, hidden=hidden, apart=found)
+
+
+def _fitted(
+    enrolled: Enrolled,
+    targets: np.ndarray,
+    noise: np.ndarray,
+    y_range: tuple[float, float],
+    spreads: Spreads,
+    **score: Any,
+) -> list[Fitted]:
+    """Fit each row of the targets, (indicators, n)."""
+    seen, moments = np.arange(noise.size), [Moments(y_range, spreads) for _ in targets]
     for some, features in enrolled.blocks(seen):  # kernel features are most of the work: once for all classes
         for sums, target in zip(moments, targets, strict=True):
             sums.add(features, target[some], noise[some])
-    parts = zip(moments, targets, [None] * len(targets) if known is None else known, strict=True)
     return [
-        Fitted.to(enrolled, GaussianAverage(sums), target, noise, seen, {}, known=own) for sums, target, own in parts
+        Fitted.to(
+            enrolled, GaussianAverage(sums), target, noise, seen, {}, **{name: part[k] for name, part in score.items()}
+        )
+        for k, (sums, target) in enumerate(zip(moments, targets, strict=True))
     ]
 
 
-def _expected_of_shown(enrolled: Enrolled, X_public: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    """Public scores (q, classes) that are expected of users from what they show, (classes, n)."""
-    of_public, n = enrolled.kernels.transform(enrolled.shown.transform(X_public)), len(enrolled.Z)
-    expected = np.empty((scores.shape[1], n))
-    for own, score in zip(expected, scores.T, strict=True):
-        moments = Moments((0.0, 1.0))
-        moments.add(of_public, score, np.full(score.size, _ROUGH))
-        model = GaussianAverage(moments)
-        for some, features in enrolled.blocks(np.arange(n)):
-            own[some] = np.clip(model.predict(features), 0.0, 1.0)
-    return expected
+def _expected_of_shown(
+    enrolled: Enrolled, shown: np.ndarray, X_public: np.ndarray, score: PublicScore
+) -> tuple[np.ndarray, np.ndarray]:
+    """Mean of the score given what users show, (classes, n), and variance, (classes,): near public rows fill it in."""
+    rng, means, variances = enrolled.streams.generator("nearest"), [], []
+    rows = rng.permutation(np.tile(X_public, (-(-_NEAREST // len(X_public)), 1)))[:_MOST_ROWS]
+    for start in range(0, len(shown), BLOCK):
+        own = shown[start : start + BLOCK]
+        distances = cdist(enrolled.Z[start : start + BLOCK], enrolled.shown.transform(rows))
+        distances += _TIE * rng.random(distances.shape)
+        near = np.sort(np.argpartition(distances, _NEAREST - 1, axis=1)[:, :_NEAREST], axis=1).T
+        scores = [score.predict_proba(np.where(np.isnan(own), rows[k], own)) for k in near]
+        means.append(np.mean(scores, axis=0))
+        variances.append(np.var(scores, axis=0, ddof=1))
+    return np.concatenate(means).T, np.concatenate(variances).mean(axis=0)
