@@ -33,7 +33,10 @@ def significant(values: np.ndarray, digits: int = DIGITS) -> np.ndarray:
     """Round to significant digits, by default to those of the files, which therefore give the same outcomes."""
     values = np.asarray(values, dtype=float)
     size = np.where(np.isfinite(values) & (values != 0), np.abs(values), 1.0)
-    scale = _POWERS[np.clip(digits - 1 - np.floor(np.log10(size)), 0, 22).astype(int)]
+    # draws of a cell lie close together: where the ends of each have the same power of ten, all have
+    ends = np.floor(np.log10([size.min(axis=0), size.max(axis=0)])) if values.ndim > 2 else np.arange(2)
+    power = ends[0] if (ends[0] == ends[1]).all() else np.floor(np.log10(size))
+    scale = _POWERS[np.clip(digits - 1 - power, 0, 22).astype(int)]
     return np.round(values * scale) / scale
 
 
@@ -120,10 +123,6 @@ def loss_of_any_single(y: np.ndarray, curves: int, floor: float) -> np.ndarray:
     return (above / above.min(axis=-2, keepdims=True) - 1).max(axis=-1).min(axis=-1)
 
 
-def _table(y: np.ndarray, columns: int) -> np.ndarray:
-    return y.reshape(*y.shape[:-1], -1, columns)
-
-
 @_named
 def rank_sum_gap(
     y: np.ndarray, columns: int, proposed: int, ties: str, sign: float = 1, every: bool = True
@@ -132,7 +131,8 @@ def rank_sum_gap(
 
     Cells are a table row by row, the proposed columns first; a missing cell ranks last.
     """
-    sums = ranks(sign * significant(_table(y, columns), EQUAL), larger_is_better=False, ties=ties).sum(axis=-2)
+    cost = sign * significant(y.reshape(*y.shape[:-1], -1, columns), EQUAL)
+    sums = ranks(cost, larger_is_better=False, ties=ties).sum(axis=-2)
     ours, others = sums[..., :proposed], sums[..., proposed:]
     return others.min(axis=-1) - (ours.max(axis=-1) if every else ours.min(axis=-1))
 
@@ -140,7 +140,7 @@ def rank_sum_gap(
 @_named
 def wins_gap(y: np.ndarray, columns: int, proposed: int, sign: float = 1) -> np.ndarray:
     """Rows whose best cell is a proposed column's minus rows whose best is another's; ties count for both."""
-    cost = np.nan_to_num(sign * significant(_table(y, columns), EQUAL), nan=np.inf)
+    cost = np.nan_to_num(sign * significant(y.reshape(*y.shape[:-1], -1, columns), EQUAL), nan=np.inf)
     best = cost == cost.min(axis=-1, keepdims=True)
     return best[..., :proposed].any(axis=-1).sum(axis=-1) - best[..., proposed:].any(axis=-1).sum(axis=-1)
 

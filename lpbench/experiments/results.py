@@ -157,7 +157,7 @@ class Artefact:
         """Whether the folder shows anything: numbers, or the files of a drawing."""
         return self.numbers > 0
 
-    @property
+    @cached_property
     def numbers(self) -> int:
         """How much the folder shows: rows of the summary with a number, or the files of a drawing."""
         return len(self.files) if self.summary is None else int(self.summary["mean"].notna().sum())

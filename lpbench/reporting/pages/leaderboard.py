@@ -15,7 +15,7 @@ import pandas as pd
 
 from lpbench.analysis import competitors
 from lpbench.analysis.significance import DIGITS
-from lpbench.analysis.standings import NONE, over_sets, view
+from lpbench.analysis.standings import NONE, compare_losses, over_sets, view
 from lpbench.analysis.summary import CONSTANTS
 from lpbench.analysis.variants import bare_name
 from lpbench.experiments.method import Method
@@ -139,8 +139,8 @@ def _together(rows: pd.DataFrame, refuted: Collection[str]) -> pd.DataFrame:
     # a method without a loss on one of the data sets has no rank over all of them
     complete = [m for m in sets.index[sets == rows["dataset"].nunique()] if m not in refuted]
     over = over_sets(rows).set_index("method").loc[several]
-    placed = over if len(complete) == len(sets) else over_sets(rows[rows["method"].isin(complete)]).set_index("method")
-    placed = placed.reindex(several)
+    among = rows[rows["method"].isin(complete)].pivot(index="dataset", columns="method", values="loss")
+    placed = (over if len(complete) == len(sets) else compare_losses(among).set_index("method")).reindex(several)
     last = rows.drop_duplicates("method", keep="last").set_index("method").loc[several]
     accuracy = 100 * (1 - rows.groupby("method")["loss"].mean())
     return pd.DataFrame({
