@@ -181,8 +181,8 @@ def _render(artefacts: Sequence[Artefact], target: Path, drawn: Sequence[str]) -
 
 
 def _code(names: Iterable[str]) -> str:
-    """Hash of what decides all tables and figures beside an experiment: code, published numbers, libraries."""
-    modules = sorted({module for name in names for module in sources(name)})
+    """Hash of what decides all tables, figures and bits beside an experiment: code, published numbers, libraries."""
+    modules = sorted({"lpbench.audit.table", *(module for name in names for module in sources(name))})
     published = [(str(p), p.read_text(encoding="utf-8")) for p in sorted(PUBLISHED.rglob("*.*"))]
     libraries = [versions(), *(version(name) for name in ("matplotlib", "pandas"))]
     return hash_of([[source_hash(module) for module in modules], published, libraries])
@@ -214,25 +214,26 @@ def _render_one(
     catalogue.import_cache(known or {})
     artefact, place, summary = Results(folder).artefact(name), folder / name, None
     if draw and digest(folder, name):
+        bits = place / _KEPT / "bits.json"
         if _is_drawn(artefact, code) if is_drawn is None else is_drawn:
             summary = read_summary(place / _KEPT)
         if summary is None:
-            # takes a second to import
-            from lpbench.reporting.artefact import render_artefact
+            from lpbench.reporting.artefact import render_artefact  # takes a second
 
             summary = committed_summary(folder, name)
             assert summary is not None
             place.mkdir(parents=True, exist_ok=True)
-            experiment, seed = artefact.experiment, artefact.record["config"]["seed"]
-            cards = by_name(registered_methods(experiment.methods))
-            render_artefact(experiment, paper_of(name), summary, cards, place, seed)
+            bits.unlink(missing_ok=True)
+            seed = artefact.record["config"]["seed"]
+            render_artefact(artefact.experiment, paper_of(name), summary, _cards([artefact]), place, seed)
             keep_summary(summary, place / _KEPT)
             write_text(_stamp(artefact, code), place / _DRAWN)
-        if name in {n for paper in papers() for n in paper.leaderboard}:
-            private = summary.table[summary.table["panel"] != NON_PRIVATE_PANEL]
-            for method, epsilon in private[["method", "epsilon"]].drop_duplicates().itertuples(index=False):
-                if is_ranked(method):
-                    report_bits(method, epsilon)
+        if bits.is_file():
+            import_bits({(m, e): found for m, e, found in json.loads(bits.read_text(encoding="utf-8"))})
+        elif name in {n for paper in papers() for n in paper.leaderboard}:
+            private = summary.table[summary.table["panel"] != NON_PRIVATE_PANEL][["method", "epsilon"]]
+            pairs = [(m, e) for m, e in private.drop_duplicates().itertuples(index=False, name=None) if is_ranked(m)]
+            write_text(json.dumps([(*pair, report_bits(*pair)) for pair in pairs]), bits)
     return name, artefact.full if summary is None else summary, export_bits()
 
 
@@ -263,8 +264,7 @@ def _cards(artefacts: Sequence[Artefact]) -> dict[str, Method]:
 
 def publish_experiment(results_dir: Path, name: str) -> Path:
     """Write the page of one finished experiment, if it is older than its results; the report stays as it is."""
-    # takes a second to import
-    from lpbench.reporting.pages.site import alone, write_experiment_page
+    from lpbench.reporting.pages.site import alone, write_experiment_page  # takes a second
 
     artefact = Results(results_dir).artefact(name)
     page, record = results_dir / alone(name), artefact.folder / RECORD
