@@ -74,7 +74,7 @@ def tree_model(kind=HistOfTree, epsilon=2.0, **options):
 
 
 ALIGNED, PERSONAL = partial(regression, 150, personal=False), partial(regression, 150)
-WITH_ROWS, ALONE = partial(classification, 150), partial(classification, 120, public=0, shows=True)
+WITH_ROWS, ALONE = partial(classification, 60), partial(classification, 120, public=0, shows=True)
 FEW_ROWS = partial(classification, 120, [0, 1], public=30)
 THREE, FIVE, LETTERS = [0, 1, 2], list("abcde"), ["a", "b", "c"]
 AT_TWO = {"depth": 2, "public_weight": 1.0, "min_samples_leaf": 0, "classes": [0, 1]}
