@@ -88,7 +88,6 @@ def test_a_mask_is_said_in_any_of_these_ways(mask):
         (np.ones((3, 2)), "mask has shape (3, 2), expected the shape of X, (60, 2)"),
         (np.full((N, 2), 2), "mask has values other than 0/1 (or False/True); 1 means that the feature is protected"),
         (NUMBERS[["age"]] > 0, "mask and X must have the same columns; 'income' is in one of them alone"),
-        (pd.Series([True, False]), "mask and X must have the same columns; 0 is in one of them alone"),
         (NUMBERS.set_axis(range(7, N + 7)) > 2, "mask and X must have the same rows; 60 is in one of them alone"),
     ],
 )

@@ -70,16 +70,10 @@ def test_check_epsilon_accepts(good):
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("bad", [0, -1.0, float("nan")])
-def test_every_mechanism_refuses_impossible_budgets(name, bad):
-    with pytest.raises(ValueError, match="must be a number > 0"):
-        CASES[name][0](bad)
-
-
-@pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("epsilon", [5e-324, 1e-300, 1e-17, 1e17, 1e300])
-def test_budgets_that_doubles_cannot_tell_from_none_or_from_no_noise_are_refused(name, epsilon):
-    with pytest.raises(ConfigurationError, match=r"is the budget too small|for no privacy"):
+@pytest.mark.parametrize("epsilon", [0, -1.0, math.nan, 5e-324, 1e-300, 1e-17, 1e17, 1e300])
+def test_impossible_budgets_and_those_that_doubles_cannot_tell_from_none_or_from_no_noise_are_refused(name, epsilon):
+    said = "is the budget too small|for no privacy" if epsilon > 0 else "must be a number > 0"
+    with pytest.raises(ConfigurationError, match=said):
         CASES[name][0](epsilon)
 
 

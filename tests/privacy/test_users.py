@@ -25,7 +25,6 @@ from lpbench.privacy import (
     Release,
     SimulatedUsers,
     Staircase,
-    Users,
 )
 from lpbench.privacy.exact import rounded_up
 from lpbench.privacy.number_channel import typical_unbiased
@@ -151,11 +150,6 @@ def test_the_former_purposes_of_taken_users_warn_and_change_nothing():
         apart = [users.take(everybody, "part", k=k).ask(LABEL, LabelQuestion((0.0, 1.0), 1.0)) for k in (0, 1)]
     np.testing.assert_array_equal(*apart)
     assert users.spent.epsilon == 1.0
-
-
-def test_what_is_public_of_users_has_no_verb_of_a_simulation():
-    """``sums_of_many`` and ``together`` answered any number of questions, and nothing was charged."""
-    assert not {"sums_of_many", "together", "view"} & {name for kind in (Users, SimulatedUsers) for name in dir(kind)}
 
 
 def test_what_is_shown_decides_the_model():
