@@ -1,4 +1,4 @@
-"""The audit of every method as rows of a table, and whether each of them keeps its promise."""
+"""The privacy audit of every method as rows of a table, and whether each keeps the epsilon that it states."""
 
 import importlib.util
 import math

@@ -1,4 +1,4 @@
-"""Committed scores: for each method at its selected setting, one row a replication; all pages come from them.
+"""Scores in git: of each method at its selected setting, one row per replication; all report pages come from them.
 
 ``<folder>/scores/`` holds of each paper
 

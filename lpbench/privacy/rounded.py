@@ -1,4 +1,4 @@
-"""Additive noise of the exact law of real numbers, rounded to a public grid: Laplace, Gaussian and staircase noise.
+"""Laplace, Gaussian and staircase noise, distributed exactly as real noise that is rounded to a public grid.
 
 A report is the point of the grid that is nearest to value + noise. Rounding is post-processing, so that it loses what
 real noise loses: no low-order bits of doubles give the value away (Mironov 2012), and no tail ends. Noise is found by

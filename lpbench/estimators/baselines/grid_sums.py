@@ -1,4 +1,4 @@
-"""Noisy sums over equal grids of more cells than any memory holds: only cells that are named are ever drawn.
+"""Noisy sums over equal-width grids of more cells than memory holds: noise is drawn for queried cells alone.
 
 The histogram of n users has t^d cells, each the sum of n noisy reports. A named cell is drawn from the exact law of its
 sum, as a function of the users' stream and the cell: predictions repeat and do not depend on the order of queries.

@@ -1,4 +1,4 @@
-"""Trees of every size in a grid, for numbers and for classes, read off a few scikit-learn trees."""
+"""Regression and classification trees of every size in a grid of settings, cut from a few scikit-learn trees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of LPCT's partitions with the public votes of every node, grown on first use and shared over depths."""
+"""LPCT's partitions with the public sample's class counts in every node, grown on first use and shared over depths."""
 
 from __future__ import annotations
 

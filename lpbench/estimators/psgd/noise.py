@@ -1,4 +1,4 @@
-"""Gaussian noise of the hidden layer in private SGD: only the products that the descent reads are drawn.
+"""Gaussian noise of the hidden layer in private SGD: not whole matrices, but their products with the features.
 
 User t adds a standard Gaussian matrix z_t of shape (h, D) to the sum of the hidden weights' noise, and the descent sees
 of it, per hidden unit, two numbers: the product of the users' sum before t with the features x_t, and that of z_t. What

@@ -1,4 +1,4 @@
-"""Candidate explanations of HistOfTree's published tables."""
+"""Candidate explanations of why our numbers differ from HistOfTree's published tables."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Candidate explanations of LPCT's published numbers."""
+"""Candidate explanations of why our numbers differ from LPCT's published ones."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""The leaderboard: every method's score against the constant and the non-private best, like compared with like.
+"""The leaderboard: every method's score beside the constant predictor's and the best without privacy.
 
 Scores come from the experiments that papers name in :attr:`lpbench.reporting.paper.Paper.leaderboard`. Methods are
 compared within a task, a mask, a budget, a way of selection and, by default, a privacy model.
