@@ -18,10 +18,8 @@ from lpbench.experiments.frozen import MISSING
 from lpbench.experiments.method import Method
 
 PAGE = Path(__file__).parents[1] / "docs" / "keys.md"
-#: An entry of numpydoc's section Attributes: names, type, indented text.
-_ENTRY = re.compile(r"^(\w[\w, ]*?)(?: : (.*))?\n((?:(?: {4}.*)?\n)*)", re.MULTILINE)
 #: A field: comment above it, name, annotation, comment beside it. A comment may begin with the values in braces.
-_FIELD = re.compile(r"^((?: {4}#: .*\n)*) {4}(\w+): (.*?) = .*?(?:  # (.*))?$", re.MULTILINE)
+_FIELD = re.compile(r"^((?: {4}#: .*\n)*) {4}(\w+): ([^#=\n]*?)(?: = .*?)?(?:  #:? (.*))?$", re.MULTILINE)
 
 HEAD = """\
 # Every key of a configuration file
@@ -85,7 +83,7 @@ def _mapping(name: str, known: keys.Keys, words: str = "") -> tuple[str, str]:
 
 
 def _of_schema(schema: Any, without: Iterable[str] = ()) -> str:
-    """Keys of a dataclass with types and texts, which stand in its docstring or in comments on the fields."""
+    """Keys of a dataclass with types and texts, which stand in comments on the fields."""
     described = _attributes(schema)
     rows = []
     for field in dataclasses.fields(schema):
@@ -96,16 +94,15 @@ def _of_schema(schema: Any, without: Iterable[str] = ()) -> str:
 
 
 def _attributes(schema: Any) -> dict[str, tuple[str, str]]:
-    section = (inspect.getdoc(schema) or "").partition("Attributes\n----------\n")[2] + "\n"
-    listed = [(name, kind, text) for names, kind, text in _ENTRY.findall(section) for name in names.split(", ")]
-    found = listed or _commented(inspect.getsource(schema))
-    return {name: (kind, _markdown(" ".join(text.split()))) for name, kind, text in found}
+    return {name: (kind, _markdown(text)) for name, kind, text in _commented(inspect.getsource(schema))}
 
 
 def _commented(source: str) -> Iterable[tuple[str, str, str]]:
     for above, name, kind, beside in _FIELD.findall(source):
         values, text = re.findall(r"^(\{.*?\})?(?:: )?(.*)", " ".join(above.replace("#:", "").split()) or beside)[0]
-        kind = re.sub(r"(tuple|list)\[(\w+)(?:, \.\.\.)?\]", r"\1 of \2", kind.replace("tuple[Any, ...]", "tuple"))
+        kind = kind.replace("tuple[Any, ...]", "tuple").replace("tuple[float, float]", "(float, float)")
+        kind = kind.replace("[str | dict, ...] |", "[str and dict, ...], |")
+        kind = re.sub(r"(tuple|list)\[([\w ]+)(?:, \.\.\.)?\]", r"\1 of \2", kind)
         yield name, values or re.sub(r"\[.*?\]", "", kind).replace(" | ", " or "), text
 
 

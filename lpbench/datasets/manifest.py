@@ -55,9 +55,9 @@ class Manifest:
 
     name: str  #: File stem.
     title: str  #: Printed name.
-    task: str  #: "regression" or "classification".
+    task: str  #: {"regression", "classification"}
     paper: str = ""  #: "H" (HistOfTree), "L" (LPCT) or empty.
-    role: str = ""  #: One of :data:`ROLES`; empty for the sets of the papers, and your own.
+    role: str = ""  #: {"", "development", "conclusions", "sealed"}: Empty for the sets of the papers, and your own.
     published: dict = field(default_factory=dict)  #: Sizes the paper prints.
     origin: str = ""  #: Where the data come from.
     licence: str = ""  #: What they may be used for.
