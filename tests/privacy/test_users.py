@@ -152,6 +152,11 @@ def test_the_former_purposes_of_taken_users_warn_and_change_nothing():
     assert users.spent.epsilon == 1.0
 
 
+def test_what_is_public_of_users_has_no_verb_of_a_simulation():
+    """``sums_of_many`` and ``together`` answered any number of questions, and nothing was charged."""
+    assert not {"sums_of_many", "together", "view"} & {name for kind in SimulatedUsers.__mro__ for name in dir(kind)}
+
+
 def test_what_is_shown_decides_the_model():
     mask = np.zeros((20, 2), dtype=bool)
     mask[:, 0] = True
