@@ -55,10 +55,9 @@ class Fitted:
         seen: np.ndarray,
         effects: Mapping[int, Effect],
         parts: Sequence[str] = ("gp", "forest"),
-        known: np.ndarray
-        | float = 0.0,  # of a public score: what is expected of it from what users show, and is missing
-        hidden: float = 0.0,  # its variance given that, of which no report says anything
-        apart: Self | None = None,  # the model of targets of which it is not missing
+        known: np.ndarray | None = None,  # the mean of a public score given what users show, which the targets lack
+        hidden: float = 0.0,  # its variance given that, of which reports say nothing
+        apart: Self | None = None,  # the model of the targets that do not lack it
     ) -> Self:
         """Fit forest and mixture to the targets of the users who were seen, and their noise variances."""
         # A leaf is to average as many reports as bring the variance of its mean down to half of that of the signal.
@@ -81,9 +80,9 @@ class Fitted:
             columns[2] = forest.left_out
         # Few persons, or users whom a score describes already, show little that is not theirs alone.
         favoured, blind = [] if units is None else [[0]], 0.0
-        if apart is not None:
+        if known is not None and apart is not None:
             favoured = [[*range(len(columns) + 1)], [len(columns)]]
-            columns |= {3: np.zeros(some.size), 4: apart.left_out - np.broadcast_to(known, targets.shape)[seen[some]]}
+            columns |= {3: np.zeros(some.size), 4: apart.left_out - known[seen[some]]}
             blind = hidden * (np.array(list(columns)) == 4)
         compared, weights = np.column_stack(list(columns.values())), np.zeros(5)
         found = mixture_weights(compared, reports, weight, float(spread), units, favoured, blind)
