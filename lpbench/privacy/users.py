@@ -99,6 +99,12 @@ class Users(ABC):
         and charged.
         """
 
+    def ask_present(
+        self, device: Device[Any], question: Any, who: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Ask users of whom some may have left: positions, among those asked, of who answered, and their reports."""
+        return np.arange(self.n if who is None else len(who)), self.ask(device, question, who)
+
     @abstractmethod
     def sums(self, device: Device[Any], question: Any, by: np.ndarray | None = None) -> np.ndarray:
         """Ask all users and return the curator's estimate from the sums of their reports, drawn by its exact law.

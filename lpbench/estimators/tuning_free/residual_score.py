@@ -113,32 +113,25 @@ def fit_indicators(
     variance = (truth * (1.0 - truth) + (n_classes - 1) * other * (1.0 - other)) / n_classes / (truth - other) ** 2
     noise, least = np.full(users.n, variance), int(n_classes == 2)
     targets = ((reports == np.arange(least, n_classes)[:, None]) - other) / (truth - other)
-    found: list[Fitted] = _fitted(enrolled, targets, noise, (0.0, 1.0), _INDICATOR)
+    found: list[Fitted] = _fitted(enrolled, targets, noise, ((0.0, 1.0), _INDICATOR))
     if expected is None:
         return found
     known, hidden = (part[least:] for part in expected)
-    return _fitted(enrolled, targets - known, noise, (-0.5, 0.5), _REMAINDER, known=known, hidden=hidden, apart=found)
+    prior = (-0.5, 0.5), _REMAINDER
+    return _fitted(enrolled, targets - known, noise, prior, known=known, hidden=hidden, apart=found)
 
 
 def _fitted(
-    enrolled: Enrolled,
-    targets: np.ndarray,
-    noise: np.ndarray,
-    y_range: tuple[float, float],
-    spreads: Spreads,
-    **score: Any,
+    enrolled: Enrolled, targets: np.ndarray, noise: np.ndarray, prior: tuple[Any, Spreads], **score: Any
 ) -> list[Fitted]:
-    """Fit each row of the targets, (indicators, n)."""
-    seen, moments = np.arange(noise.size), [Moments(y_range, spreads) for _ in targets]
+    """Fit each row of the targets, (indicators, n); ``score``: what mixtures beside a public score are told, by row."""
+    seen, moments = np.arange(noise.size), [Moments(*prior) for _ in targets]
     for some, features in enrolled.blocks(seen):  # kernel features are most of the work: once for all classes
         for sums, target in zip(moments, targets, strict=True):
             sums.add(features, target[some], noise[some])
-    return [
-        Fitted.to(
-            enrolled, GaussianAverage(sums), target, noise, seen, {}, **{name: part[k] for name, part in score.items()}
-        )
-        for k, (sums, target) in enumerate(zip(moments, targets, strict=True))
-    ]
+    told = [{name: part[k] for name, part in score.items()} for k in range(len(targets))]
+    parts = zip(moments, targets, told, strict=True)
+    return [Fitted.to(enrolled, GaussianAverage(sums), y, noise, seen, {}, **own) for sums, y, own in parts]
 
 
 def _expected_of_shown(
