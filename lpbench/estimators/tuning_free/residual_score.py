@@ -117,20 +117,19 @@ def fit_indicators(
     if expected is None:
         return found
     known, hidden = (part[least:] for part in expected)
-    prior = (-0.5, 0.5), _REMAINDER
-    return _fitted(enrolled, targets - known, noise, prior, known=known, hidden=hidden, apart=found)
+    score = [{"known": k, "hidden": h, "apart": a} for k, h, a in zip(known, hidden, found, strict=True)]
+    return _fitted(enrolled, targets - known, noise, ((-0.5, 0.5), _REMAINDER), score)
 
 
 def _fitted(
-    enrolled: Enrolled, targets: np.ndarray, noise: np.ndarray, prior: tuple[Any, Spreads], **score: Any
+    enrolled: Enrolled, targets: np.ndarray, noise: np.ndarray, prior: tuple[Any, Spreads], score: Any = ()
 ) -> list[Fitted]:
-    """Fit each row of the targets, (indicators, n); ``score``: what mixtures beside a public score are told, by row."""
+    """Fit each row of the targets, (indicators, n); ``score``: what each mixture beside a public score is told."""
     seen, moments = np.arange(noise.size), [Moments(*prior) for _ in targets]
     for some, features in enrolled.blocks(seen):  # kernel features are most of the work: once for all classes
         for sums, target in zip(moments, targets, strict=True):
             sums.add(features, target[some], noise[some])
-    told = [{name: part[k] for name, part in score.items()} for k in range(len(targets))]
-    parts = zip(moments, targets, told, strict=True)
+    parts = zip(moments, targets, score or [{}] * len(targets), strict=True)
     return [Fitted.to(enrolled, GaussianAverage(sums), y, noise, seen, {}, **own) for sums, y, own in parts]
 
 
@@ -140,9 +139,10 @@ def _expected_of_shown(
     """Mean of the score given what users show, (classes, n), and variance, (classes,): near public rows fill it in."""
     rng, means, variances = enrolled.streams.generator("nearest"), [], []
     rows = rng.permutation(np.tile(X_public, (-(-_NEAREST // len(X_public)), 1)))[:_MOST_ROWS]
+    places = enrolled.shown.transform(rows)
     for start in range(0, len(shown), BLOCK):
         own = shown[start : start + BLOCK]
-        distances = cdist(enrolled.Z[start : start + BLOCK], enrolled.shown.transform(rows))
+        distances = cdist(enrolled.Z[start : start + BLOCK], places)
         distances += _TIE * rng.random(distances.shape)
         near = np.sort(np.argpartition(distances, _NEAREST - 1, axis=1)[:, :_NEAREST], axis=1).T
         scores = [score.predict_proba(np.where(np.isnan(own), rows[k], own)) for k in near]
