@@ -8,7 +8,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from multiprocessing import get_context
 from pathlib import Path
-from threading import Thread
 
 from lpbench.analysis.summary import CONSTANTS, Summary
 from lpbench.datasets import describe
@@ -53,14 +52,11 @@ class Result:
         return int(bool(self.problems or self.run.failed))
 
 
-def run_jobs(jobs: Sequence[Job], results_dir: Path, runner: Runner | None = None, *, tracked: bool = False) -> Result:
-    """Run jobs and write their folders, but of cells without a result; what is ``tracked`` has MLflow imported."""
+def run_jobs(jobs: Sequence[Job], results_dir: Path, runner: Runner | None = None) -> Result:
+    """Run jobs and write their folders, but of cells without a result."""
     runner, store = runner or Runner(), Store(results_dir / "store")
     plan = sum((job.plan for job in jobs), Plan(()))
     begin(jobs, store)
-    tracked &= len(jobs) < _MANY  # else a process of its own logs, and imports
-    if tracked and runner.backend != "serial" and not all(store.has(block.key) for block in plan.blocks):
-        Thread(target=_import_tracking).start()
     with Progress() as bar:
         try:
             result = Result(run=_execute(jobs, plan, runner, store, bar), plan=plan)
@@ -91,14 +87,6 @@ def summarised(job: Job, results_dir: Path, runner: Runner) -> Summary:
         reasons = "; ".join(dict.fromkeys(outcome.reason for outcome in run.failed)) or NOTHING
         raise ConfigurationError(f"{', '.join(method.name for method in job.overridden.values())}: {reasons}")
     return summarise_experiment(job.experiment, scores, job.methods)
-
-
-def _import_tracking() -> None:
-    """Import MLflow, which takes two seconds, while workers compute; what fails is said when something is logged."""
-    with suppress(Exception):
-        from lpbench import tracking
-
-        tracking.import_mlflow()
 
 
 def track(jobs: Sequence[Job] | None, results_dir: Path, tracking: Tracking) -> int:

@@ -6,7 +6,7 @@ column and stays visible.
 """
 
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -55,15 +55,24 @@ def normalise(scores: pd.DataFrame) -> pd.DataFrame:
     frame["replication"] = frame["replication"].astype(int)
     keys = [*POINT, "replication"]
     # scores come from the store in order, and to see that takes a tenth of the time of sorting them
-    order = pd.MultiIndex.from_frame(frame[keys].fillna({"epsilon": np.inf, "x": np.inf}))
-    if order.is_monotonic_increasing:
+    if _ties(frame, keys)[1]:
         return frame.reset_index(drop=True)
     return frame.sort_values(keys, kind="stable", ignore_index=True)
 
 
 def point_numbers(frame: pd.DataFrame) -> np.ndarray:
     """Number the grid points of a normalised table from 0, in its order; rows of one point stand together."""
-    return frame.groupby(POINT, observed=True, dropna=False, sort=False).ngroup().to_numpy()
+    return np.append(0, np.cumsum(~_ties(frame, POINT)[0]))[: len(frame)]
+
+
+def _ties(frame: pd.DataFrame, keys: Sequence[str]) -> tuple[np.ndarray, bool]:
+    """Whether each row but the last has the keys of the next one, and whether all rows are in the order of the keys."""
+    tied, in_order = np.ones(max(len(frame) - 1, 0), dtype=bool), True
+    for column in keys:
+        values = (frame[column].cat.codes if column in _TEXT else frame[column].fillna(np.inf)).to_numpy()
+        in_order &= not (tied & (values[:-1] > values[1:])).any()
+        tied &= values[:-1] == values[1:]
+    return tied, in_order
 
 
 def first_rows(numbers: np.ndarray) -> np.ndarray:
@@ -134,10 +143,12 @@ def _check_dense(rows: pd.DataFrame, numbers: np.ndarray) -> None:
     """Refuse points that lack a replication which their data set has elsewhere; no point has one twice."""
     if rows.empty:
         return
-    scope, first = ["experiment", "panel", "dataset"], first_rows(numbers)
+    first = first_rows(numbers)
     got = rows.iloc[first].drop(columns="replication").assign(got=np.diff(first, append=len(rows)))
-    wanted = rows.groupby(scope, observed=True)["replication"].nunique().rename("wanted")
-    short = got.join(wanted, on=scope).query("got != wanted")
+    scope = got.groupby(["experiment", "panel", "dataset"], observed=True).ngroup().to_numpy()
+    drawn = np.zeros((scope.max() + 1, rows["replication"].max() + 1), dtype=bool)
+    drawn[scope.repeat(got["got"]), rows["replication"]] = True
+    short = got.assign(wanted=drawn.sum(axis=1)[scope]).query("got != wanted")
     if len(short):
         row = short.iloc[0]
         raise DataError(

@@ -14,7 +14,7 @@ public range of a label (:data:`KNOWN_ABOUT`) changes no data, and matters to pr
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, reduce
 from typing import Any
 
 import numpy as np
@@ -171,12 +171,12 @@ def _data(selector: str) -> str:
 
 def best_of_other_half(candidates: Sequence[Losses]) -> Losses | None:
     """In each replication the loss of the candidate that is best on the other half of the common replications."""
-    common = candidates[0][0]
-    for replications, _ in candidates[1:]:
-        common = np.intersect1d(common, replications)
+    common = reduce(np.intersect1d, {id(replications): replications for replications, _ in candidates}.values())
     if common.size < 2:
         return None
-    table = np.array([losses[np.isin(replications, common)] for replications, losses in candidates])
+    table = np.array(
+        [y if replications is common else y[np.isin(replications, common)] for replications, y in candidates]
+    )
     halves = np.arange(common.size) % 2
     best = [int(np.round(table[:, halves != half].mean(axis=1), DIGITS).argmin()) for half in (0, 1)]
     return common, table[np.where(halves == 0, *best), np.arange(common.size)]

@@ -5,6 +5,7 @@ import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pandas as pd
@@ -21,6 +22,7 @@ from lpbench.audit.randomizers import exact_loss
 from lpbench.audit.recorded import randomizer_of, recorded_run
 from lpbench.estimators.base import LocalEstimator
 from lpbench.experiments import catalogue
+from lpbench.experiments.fingerprint import import_closure, kept
 from lpbench.paths import own_folders
 from lpbench.seeds import Streams
 
@@ -84,28 +86,15 @@ def estimator_of(selector: str) -> LocalEstimator:
     return spec.build().set_params(**(spec.tuning_free or {}))
 
 
-_bits: dict[tuple[str, float], float] = {}
-
-
+@cache
 def report_bits(method: str, epsilon: float) -> float:
-    """Bits of a user's reports in the small sample of the audit, what is shown in the clear left out."""
-    if (method, epsilon) not in _bits:
-        _bits[method, epsilon] = bits_of(estimator_of(method), epsilon)
-    return _bits[method, epsilon]
+    """Bits of a user's reports in the small sample of the audit, what is shown in the clear left out; kept."""
+    model = estimator_of(method)
 
+    def found() -> tuple[float, frozenset[str]]:
+        return randomizer_of(model, epsilon).bits_up, import_closure(__name__) | import_closure(type(model).__module__)
 
-def export_bits() -> dict[tuple[str, float], float]:
-    """What :func:`report_bits` returned in this process, for :func:`import_bits` in another one."""
-    return dict(_bits)
-
-
-def import_bits(known: Mapping[tuple[str, float], float]) -> None:
-    _bits.update(known)
-
-
-def bits_of(model: LocalEstimator, epsilon: float) -> float:
-    """As :func:`report_bits`, of an estimator."""
-    return randomizer_of(model, epsilon).bits_up
+    return float(kept(f"bits of {method} {model.get_params()} {epsilon}", found))
 
 
 def method_complaints(selector: str) -> list[str]:

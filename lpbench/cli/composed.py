@@ -31,7 +31,7 @@ def run_config(config: Config, overrides: Sequence[str], job_folder: str | None 
         print(f"error: {NOTHING}", file=sys.stderr)
         return 1
     tracking = Tracking() if job_folder else config.tracking
-    result = run_jobs([job], results_dir, config.runner, tracked=tracking.backend == "mlflow")
+    result = run_jobs([job], results_dir, config.runner)
     if job.is_cell:
         if job_folder and result.plan.blocks:
             given = dict(word.lstrip("+").partition("=")[::2] for word in overrides)

@@ -213,7 +213,7 @@ def _write(
 
     from lpbench.analysis import selected_of, summary_of
     from lpbench.analysis.standings import NONE, over_sets, view
-    from lpbench.audit.table import bits_of
+    from lpbench.audit.recorded import randomizer_of
     from lpbench.experiments.plan import by_name, registered_methods
     from lpbench.experiments.results import RECORD, Results, keep_summary
     from lpbench.experiments.single_method import at_one_setting, seconds_of_a_fit
@@ -235,7 +235,7 @@ def _write(
     table = standings_of_runs([replace(run, chosen=chosen), *free])
     if method.estimator and mine is not None:
         model = at_one_setting(replace(method, tuning_free=method.tuning_free or {})).build()
-        bits = {e: bits_of(model, e) for e in kept}
+        bits = {e: randomizer_of(model, e).bits_up for e in kept}
         here = table["method"] == method.name
         table.loc[here, "bits"] = table.loc[here, "epsilon"].map(bits)
         table.loc[here, "seconds"] = seconds_of_a_fit(method, compared)

@@ -89,7 +89,7 @@ def command(
         print(f"error: {NOTHING}", file=sys.stderr)
         return 1
     logged = Tracking("mlflow" if tracking_uri else tracking, tracking_uri)
-    result = run_jobs(jobs, results, runner, tracked=logged.backend == "mlflow")
+    result = run_jobs(jobs, results, runner)
     print("judging claims, writing the report and its pages ...", file=sys.stderr, flush=True)
     with tracking_meanwhile(jobs, results, logged):
         reports = publish(results, chosen, within, judged=not quick, overwrite=overwrite)

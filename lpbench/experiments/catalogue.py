@@ -1,27 +1,24 @@
-"""Registered experiments, methods and masks, composed by Hydra from ``conf/``, a user's folders and plug-ins.
+"""Registered experiments, methods and masks, of ``conf/``, a user's folders and plug-ins; what Hydra composes of them.
 
-Names are file names, found without reading a file. Objects are composed when they are asked for, once in a process.
+Names are file names, found without reading a file. Objects are made when they are asked for, once in a process.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lpbench.errors import ConfigurationError, LpbenchError, unknown_key, unknown_name
 from lpbench.experiments.config import Config, Named
 from lpbench.experiments.experiment import Experiment
-from lpbench.experiments.method import Method
+from lpbench.experiments.method import Method, facts_of
 from lpbench.paths import CONF, entry_folders, manifest_folders, own_folders, results_folder
 from lpbench.selectors import Selector
-
-if TYPE_CHECKING:
-    from omegaconf import DictConfig
 
 #: How names of experiments began before they were renamed, which is understood for one version.
 _FORMER = {
@@ -32,6 +29,9 @@ _FORMER = {
 }
 #: Keys that every file of a kind must give.
 _REQUIRED = {Method: ("name", "title", "task", "estimator"), Experiment: ("name",), Named: ("name",)}
+
+#: Modules that decide what a file says.
+_CODE = [f"lpbench.experiments.{name}" for name in ("catalogue", "config", "experiment", "frozen", "method", "schema")]
 
 _composed: dict[tuple[str, str], Any] = {}
 #: Data sets that Hydra knows.
@@ -176,16 +176,6 @@ def heads(kind: str, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
     return found
 
 
-def export_cache() -> dict[tuple[str, str], Any]:
-    """All methods and experiments for :func:`import_cache` in another process, which would compose them for seconds."""
-    methods(), experiments()
-    return dict(_composed)
-
-
-def import_cache(known: Mapping[tuple[str, str], Any]) -> None:
-    _composed.update(known)
-
-
 def _usable(kind: str, schema: type, names: Sequence[str] = ()) -> dict[str, Any]:
     """Objects of these or all names of a kind; a user's file that cannot be used hides no other."""
     files = {name: path for name, path in _files(kind).items() if name != "single" and (not names or name in names)}
@@ -206,31 +196,35 @@ def _objects(kind: str, names: Sequence[str], schema: type) -> dict[str, Any]:
         for name in todo:
             if name not in files or name == "single":
                 raise unknown_name(kind, name, files.keys() - {"single"})
-        register()
-        for name in todo:
-            if (kind, name) in passed_over and CONF not in files[name].parents:
+        own = [name for name in todo if CONF not in files[name].parents]
+        if own:
+            register()
+        for name in own:
+            if (kind, name) in passed_over:
                 raise passed_over[kind, name]
         for name in todo:
-            content = _content(kind, name, files[name])
-            # Hydra takes twice as long
-            node = _compose(kind, name) if "defaults" in content else content
-            _composed[kind, name] = _typed(node, schema, name, files[name])
+            _composed[kind, name] = _object(kind, name, files[name], schema)
     return {name: _composed[kind, name] for name in names}
 
 
+def _object(kind: str, name: str, path: Path, schema: type) -> Any:
+    """What a file says; of those in ``conf/`` it is kept, since composing them all takes seconds."""
+    if CONF not in path.parents:
+        return _typed(_content(kind, name, path), schema, name, path)
+    from lpbench.experiments.fingerprint import import_closure, kept
+
+    def composed() -> tuple[dict[str, Any], Iterable[str | Path]]:
+        found = _typed(read_yaml(path), schema, name, path)
+        about = import_closure(facts_of(found.estimator).module) if schema is Method else ()
+        return dataclasses.asdict(found), [*_CODE, *about, path]
+
+    record = kept(f"{kind} {name}", composed)
+    return Experiment.from_record(record) if schema is Experiment else schema(**record)
+
+
 def _content(kind: str, name: str, path: Path) -> dict[str, Any]:
-    own = kind == "experiment" and CONF not in path.parents
-    return ({"paper": name.partition("/")[0]} if own else {}) | read_yaml(path)
-
-
-def _compose(kind: str, name: str) -> DictConfig:
-    from hydra import compose
-    from hydra.core.config_store import ConfigStore
-
-    register()
-    ConfigStore.instance().store(name="one", node={"defaults": [{f"{kind}@entry": name}, "_self_"]})
-    with _hydra():
-        return compose("one").entry
+    """What a user's file says."""
+    return ({"paper": name.partition("/")[0]} if kind == "experiment" else {}) | read_yaml(path)
 
 
 @contextmanager
@@ -244,7 +238,7 @@ def _hydra() -> Iterator[None]:
         yield
 
 
-def _typed(node: DictConfig | dict[str, Any], schema: type, name: str, path: Path) -> Any:
+def _typed(node: dict[str, Any], schema: type, name: str, path: Path) -> Any:
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
 

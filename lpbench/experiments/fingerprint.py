@@ -50,8 +50,8 @@ def source_hash(module: str) -> str:
     return str(kept(f"hash of {module}", found))
 
 
-def kept(name: str, find: Callable[[], tuple[Any, Iterable[str]]]) -> Any:
-    """What was found in modules, kept in the cache folder until times or sizes of their files, or folders, change."""
+def kept(name: str, find: Callable[[], tuple[Any, Iterable[str | Path]]]) -> Any:
+    """What was found in modules and files, kept in the cache folder until one, or a folder, changes."""
     start, own = time.time_ns(), canonical_json([str(_PACKAGE), sys.version, name])
     file = cache_folder() / "sources" / f"{hashlib.sha256(own.encode()).hexdigest()[:32]}.json"
     with suppress(OSError, ValueError, KeyError):
@@ -60,11 +60,11 @@ def kept(name: str, find: Callable[[], tuple[Any, Iterable[str]]]) -> Any:
             return known["found"]
     found, modules = find()
     # a new module in a folder may be what an import means from then on
-    files = {Path(__file__), *map(_module_path, modules)}
+    files = {Path(__file__), *(_module_path(m) if isinstance(m, str) else m for m in modules)}
     stamps = {str(path): _stamp(path) for path in files | {path.parent for path in files}}
     if all(changed < start - _SETTLED for changed, *_ in stamps.values()):
         with suppress(OSError):
-            write_text(canonical_json({"found": found, "stamps": stamps}), file)
+            write_text(json.dumps({"found": found, "stamps": stamps}), file)  # in the order in which it was found
     return found
 
 

@@ -150,6 +150,8 @@ def kept_units(epsilon: ArrayLike) -> np.ndarray:
 def below(drawn: np.ndarray, m: ArrayLike) -> np.ndarray:
     """Turn words into numbers 0, ..., m - 1, each of which has 2^62 / m of the words, rounded down or up."""
     m = np.asarray(m, dtype=np.int64)
+    if m.ndim == 0 and m <= 1 << 31 and not m & (m - 1):  # the first bits of a word
+        return drawn >> (BITS + 1 - int(m).bit_length())
     if m.max(initial=1) > 1 << 31:
         return drawn % m
     high, low = drawn >> 31, drawn & (2**31 - 1)

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import joblib
 
 from lpbench.analysis.claims import FAILS, NO_VERDICT, NOT_PRINTED, POWER, Check, Claim, Judged, judge, weakest
-from lpbench.analysis.instances import KEY
+from lpbench.analysis.instances import KEY, Instance
+from lpbench.analysis.rates import Interval
 from lpbench.errors import NotRunError
+from lpbench.experiments.fingerprint import import_closure, kept, versions
 from lpbench.reporting.evidence import Evidence, Published
 from lpbench.reporting.paper import Paper, paper_of, papers
 
@@ -82,11 +87,11 @@ def _verdict(
     results, published = evidence[name]
     results.consulted.clear()
     try:
-        ours = judge(check, tuple(check.find(results)), judges)
+        ours = _judged(check, tuple(check.find(results)), judges)
     except NotRunError as missing:
         return CheckVerdict(check, name, reason=str(missing))
     try:
-        printed = judge(check, tuple(check.find(published)), False)
+        printed = _judged(check, tuple(check.find(published)), False)
     except NotRunError:
         printed = None
     why = _no_verdict(check, ours, results)
@@ -95,6 +100,18 @@ def _verdict(
     causes = "; ".join(c.text for c in paper.causes if here == FAILS and any(map(c.applies, cells)))
     in_print = printed.outcome if printed else NOT_PRINTED
     return CheckVerdict(check, name, printed, ours, in_print, here, why or ours.reason, causes)
+
+
+def _judged(check: Check, instances: tuple[Instance, ...], judges: bool) -> Judged:
+    """What :func:`judge` says, which takes a tenth of a second; of numbers that were judged before it is kept."""
+    about = joblib.hash((instances, check.region, check.quantifier, check.effect, judges))
+
+    def found() -> tuple[dict[str, Any], frozenset[str]]:
+        return asdict(replace(judge(check, instances, judges), instances=())), import_closure(judge.__module__)
+
+    known = kept(f"judged {about} by {versions()}", found)
+    each, whole = tuple(Interval(**one) for one in known["intervals"]), Interval(**known["whole"])
+    return Judged(**known | {"instances": instances, "intervals": each, "whole": whole})
 
 
 def _elsewhere(

@@ -3,7 +3,7 @@
 import json
 import os
 import shutil
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -13,7 +13,7 @@ import pandas as pd
 
 from lpbench.analysis import Summary, is_ranked
 from lpbench.analysis.summary import NON_PRIVATE_PANEL
-from lpbench.audit.table import export_bits, import_bits, report_bits
+from lpbench.audit.table import report_bits
 from lpbench.errors import NotRunError
 from lpbench.experiments import catalogue
 from lpbench.experiments.committed import commit, digest, remember
@@ -164,12 +164,10 @@ def _render(artefacts: Sequence[Artefact], target: Path, drawn: Sequence[str]) -
     code = _code(scored)
     changed = {name for name in order if name not in drawn and not _is_drawn(scored[name], code)}
     workers = min(os.cpu_count() or 1, len(changed) // 8)  # they take as long to start as eight experiments to draw
-    known = catalogue.export_cache() if workers > 1 else {}
-    todo = {name: (scored[name].results, name, known, name not in drawn, code, name not in changed) for name in order}
+    todo = {name: (scored[name].results, name, name not in drawn, code, name not in changed) for name in order}
     with engine("loky" if workers > 1 else "serial", workers) as mapping:
-        for name, summary, bits in mapping(_render_one, list(todo.values())):
+        for name, summary in mapping(_render_one, list(todo.values())):
             folder, *_ = todo.pop(name)
-            import_bits(bits)
             if summary is not None:
                 remember(folder, name, summary)
             if name in waited and not waited & todo.keys():
@@ -208,14 +206,11 @@ def _is_drawn(artefact: Artefact, code: str) -> bool:
 
 @_QUICK_TEXTS
 def _render_one(
-    folder: Path, name: str, known: Mapping[Any, Any] | None = None, draw: bool = True, code: str = "",
-    is_drawn: bool | None = None,
-) -> tuple[str, Summary | None, Mapping[tuple[str, float], float]]:  # fmt: skip
-    catalogue.import_cache(known or {})
+    folder: Path, name: str, draw: bool = True, code: str = "", is_drawn: bool = False
+) -> tuple[str, Summary | None]:
     artefact, place, summary = Results(folder).artefact(name), folder / name, None
     if draw and digest(folder, name):
-        bits = place / _KEPT / "bits.json"
-        if _is_drawn(artefact, code) if is_drawn is None else is_drawn:
+        if is_drawn:
             summary = read_summary(place / _KEPT)
         if summary is None:
             from lpbench.reporting.artefact import render_artefact  # takes a second
@@ -223,18 +218,14 @@ def _render_one(
             summary = committed_summary(folder, name)
             assert summary is not None
             place.mkdir(parents=True, exist_ok=True)
-            bits.unlink(missing_ok=True)
             seed = artefact.record["config"]["seed"]
             render_artefact(artefact.experiment, paper_of(name), summary, _cards([artefact]), place, seed)
             keep_summary(summary, place / _KEPT)
             write_text(_stamp(artefact, code), place / _DRAWN)
-        if bits.is_file():
-            import_bits({(m, e): found for m, e, found in json.loads(bits.read_text(encoding="utf-8"))})
-        elif name in {n for paper in papers() for n in paper.leaderboard}:
-            private = summary.table[summary.table["panel"] != NON_PRIVATE_PANEL][["method", "epsilon"]]
-            pairs = [(m, e) for m, e in private.drop_duplicates().itertuples(index=False, name=None) if is_ranked(m)]
-            write_text(json.dumps([(*pair, report_bits(*pair)) for pair in pairs]), bits)
-    return name, artefact.full if summary is None else summary, export_bits()
+            if name in {n for paper in papers() for n in paper.leaderboard}:  # by this process, of which there are more
+                private = summary.table.loc[summary.table["panel"] != NON_PRIVATE_PANEL, ["method", "epsilon"]]
+                _ = [is_ranked(m) and report_bits(m, e) for m, e in {*private.itertuples(index=False, name=None)}]
+    return name, artefact.full if summary is None else summary
 
 
 def _content(

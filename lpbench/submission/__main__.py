@@ -30,7 +30,7 @@ def findings(asked: dict[str, Any]) -> Iterator[dict[str, Any]]:
     model = at_one_setting(method).build()
     cost = {
         "seconds": float(f"{seconds_of_a_fit(method, experiment):.5g}"),
-        "bits": {f"{epsilon:g}": table.bits_of(model, epsilon) for epsilon in budgets},
+        "bits": {f"{epsilon:g}": table.randomizer_of(model, epsilon).bits_up for epsilon in budgets},
     }
     yield {"step": "cost", "wrong": "", "cost": cost}
 
