@@ -22,7 +22,7 @@ from lpbench.audit.randomizers import exact_loss
 from lpbench.audit.recorded import randomizer_of, recorded_run
 from lpbench.estimators.base import LocalEstimator
 from lpbench.experiments import catalogue
-from lpbench.experiments.fingerprint import import_closure, kept
+from lpbench.experiments.fingerprint import import_closure, kept, versions
 from lpbench.paths import own_folders
 from lpbench.seeds import Streams
 
@@ -94,7 +94,7 @@ def report_bits(method: str, epsilon: float) -> float:
     def found() -> tuple[float, frozenset[str]]:
         return randomizer_of(model, epsilon).bits_up, import_closure(__name__) | import_closure(type(model).__module__)
 
-    return float(kept(f"bits of {method} {model.get_params()} {epsilon}", found))
+    return float(kept(f"bits of {method} {model.get_params()} {epsilon} by {versions()}", found))
 
 
 def method_complaints(selector: str) -> list[str]:

@@ -210,8 +210,7 @@ def _render_one(
 ) -> tuple[str, Summary | None]:
     artefact, place, summary = Results(folder).artefact(name), folder / name, None
     if draw and digest(folder, name):
-        if is_drawn:
-            summary = read_summary(place / _KEPT)
+        summary = read_summary(place / _KEPT) if is_drawn else None
         if summary is None:
             from lpbench.reporting.artefact import render_artefact  # takes a second
 
@@ -223,8 +222,9 @@ def _render_one(
             keep_summary(summary, place / _KEPT)
             write_text(_stamp(artefact, code), place / _DRAWN)
             if name in {n for paper in papers() for n in paper.leaderboard}:  # by this process, of which there are more
-                private = summary.table.loc[summary.table["panel"] != NON_PRIVATE_PANEL, ["method", "epsilon"]]
-                _ = [is_ranked(m) and report_bits(m, e) for m, e in {*private.itertuples(index=False, name=None)}]
+                shown = summary.table.loc[summary.table["panel"] != NON_PRIVATE_PANEL, ["method", "epsilon"]]
+                for method, epsilon in shown[shown["method"].map(is_ranked)].itertuples(index=False, name=None):
+                    report_bits(method, epsilon)
     return name, artefact.full if summary is None else summary
 
 

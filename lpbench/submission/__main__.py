@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from lpbench.audit import table
+from lpbench.audit.recorded import randomizer_of
 from lpbench.errors import LpbenchError
 from lpbench.experiments import catalogue
 from lpbench.experiments.single_method import at_one_setting, seconds_of_a_fit
@@ -30,7 +30,7 @@ def findings(asked: dict[str, Any]) -> Iterator[dict[str, Any]]:
     model = at_one_setting(method).build()
     cost = {
         "seconds": float(f"{seconds_of_a_fit(method, experiment):.5g}"),
-        "bits": {f"{epsilon:g}": table.randomizer_of(model, epsilon).bits_up for epsilon in budgets},
+        "bits": {f"{epsilon:g}": randomizer_of(model, epsilon).bits_up for epsilon in budgets},
     }
     yield {"step": "cost", "wrong": "", "cost": cost}
 

@@ -18,7 +18,6 @@ from lpbench.experiments.method import facts_of, import_object
 from lpbench.experiments.plan import plan_experiment
 from lpbench.experiments.run import run_blocks
 from lpbench.experiments.store import Store
-from lpbench.paths import CONF
 from lpbench.privacy import MODELS
 from tests.experiments.helpers import block, own_experiments
 
@@ -116,7 +115,7 @@ def test_a_swept_mask_parameter_becomes_x():
 
 @pytest.mark.parametrize("name", sorted(registry.experiment_names()))
 def test_every_experiment_is_what_its_file_says_and_can_be_planned(name):
-    experiment, path = registry.experiment(name), CONF / "experiment" / f"{name}.yaml"
+    experiment, path = registry.experiment(name), registry.CONF / "experiment" / f"{name}.yaml"
     assert repr(experiment) == repr(registry._typed(registry.read_yaml(path), Experiment, name, path))
     plan = plan_experiment(replace(experiment, replications=1))
     assert experiment.kind == "drawing" or plan.entries
