@@ -54,8 +54,10 @@ def _checksum(table: pa.Table) -> str:
     for name in table.column_names:
         digest.update(name.encode())
         column = table.column(name)
-        if pa.types.is_dictionary(column.type):
-            digest.update(_hashes(column).tobytes())
+        if pa.types.is_dictionary(column.type):  # by the text of every row, whatever the arrangement of the dictionary
+            whole = column.combine_chunks()
+            texts = b"".join(hashlib.sha256(text.encode()).digest()[:8] for text in whole.dictionary.to_pylist())
+            digest.update(np.frombuffer(texts, dtype=np.uint64).take(whole.indices).tobytes())
         else:
             if column.null_count:  # what stands behind a null is not written
                 digest.update(pc.is_null(column).to_numpy().tobytes())
@@ -64,15 +66,6 @@ def _checksum(table: pa.Table) -> str:
                 if buffer is not None:
                     digest.update(memoryview(buffer)[: buffer.size])
     return digest.hexdigest()
-
-
-def _hashes(column: pa.ChunkedArray) -> np.ndarray:
-    """Hash the text of every row to 64 bits, whatever the arrangement of the dictionary."""
-    parts = [np.empty(0, dtype=np.uint64)]
-    for chunk in column.chunks:
-        texts = [hashlib.sha256(text.encode()).digest()[:8] for text in chunk.dictionary.to_pylist()]
-        parts.append(np.frombuffer(b"".join(texts), dtype=np.uint64).take(chunk.indices))
-    return np.concatenate(parts)
 
 
 class Store:

@@ -99,12 +99,6 @@ class Users(ABC):
         and charged.
         """
 
-    def ask_present(
-        self, device: Device[Any], question: Any, who: np.ndarray | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Ask users of whom some may have left: positions, among those asked, of who answered, and their reports."""
-        return np.arange(self.n if who is None else len(who)), self.ask(device, question, who)
-
     @abstractmethod
     def sums(self, device: Device[Any], question: Any, by: np.ndarray | None = None) -> np.ndarray:
         """Ask all users and return the curator's estimate from the sums of their reports, drawn by its exact law.
@@ -397,7 +391,8 @@ class _Content(pickle.Pickler):
         if type(value) is Broadcast:
             return bytes, (value.digest,)
         if type(value) is np.ndarray and not value.dtype.hasobject:
-            return bytes, (_dtype_text(value.dtype), value.shape, hashlib.sha256(value.tobytes()).digest())
+            content = value.ravel().view(np.uint8).data
+            return bytes, (_dtype_text(value.dtype), value.shape, hashlib.sha256(content).digest())
         kind: Any = type(value)
         if issubclass(kind, type):
             return NotImplemented

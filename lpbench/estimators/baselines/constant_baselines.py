@@ -46,7 +46,7 @@ class PrivateMean(LocalRegressor):
 
 
 @dataclass(eq=False, repr=False)
-class PrivateConstant(LocalRegressor):
+class PrivateConstant(PrivateMean):
     """Predict the mean of unbiased reports, shrunk to the middle of the range by its known noise.
 
     Reports are those of the unbiased randomizer of least variance for a typical label; PrivateMean's Laplace noise has
@@ -69,8 +69,6 @@ class PrivateConstant(LocalRegressor):
         ``ldp``: features never leave the device.
     """
 
-    epsilon: float = 1.0
-
     def learn(self, users: Users) -> Self:
         """Average the reports and shrink."""
         mechanism = best_unbiased(check_epsilon(self.epsilon))
@@ -83,9 +81,6 @@ class PrivateConstant(LocalRegressor):
         share = known / (known + (typical + noise) / users.n) if width > 0 else 1.0
         self.mean_ = middle + share * (float(reports.mean()) - middle)
         return self
-
-    def predict(self, X: np.ndarray) -> np.ndarray:
-        return self._finish(np.full(self._check_predict(X).shape[0], self.mean_))
 
 
 @dataclass(eq=False, repr=False)
