@@ -26,6 +26,8 @@ from lpbench.files import discard_unfinished
 _WAVE = 8
 #: Seconds between two looks of a worker for its parent.
 _LOOK = 0.25
+#: Of workers: glibc keeps what large arrays leave for the next ones; given back, it is cleared again each time.
+_ALLOCATOR = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 33), "MALLOC_TOP_PAD_": str(1 << 26)}
 #: How joblib hands back results, where it can.
 _AS_THEY_COME = "generator_unordered"
 
@@ -73,13 +75,16 @@ def _mapped(
 
 def _processes(count: int) -> AbstractContextManager[Any]:
     """Let joblib compute by worker processes that use one thread each and end with this process, however that ends."""
+    for name, value in _ALLOCATOR.items():
+        os.environ.setdefault(name, value)
     return joblib.parallel_config(
         "loky", n_jobs=count, inner_max_num_threads=1, initializer=_watch, initargs=(os.getpid(),)
     )
 
 
 def _watch(parent: int) -> None:
-    """End this worker process when its parent is no more: a killed parent tells nobody."""
+    """End this worker process when its parent, which goes first, is no more: a killed parent tells nobody."""
+    os.nice(5)
 
     def watch() -> None:
         while os.getppid() == parent:

@@ -44,9 +44,9 @@ def write_artefact(
 
 def render_artefact(
     experiment: Experiment, paper: Paper, summary: Summary, methods: Mapping[str, Method], folder: Path,
-    seed: int = ROOT_SEED,
+    seed: int = ROOT_SEED, *, paged: bool = False,
 ) -> None:  # fmt: skip
-    """Write summary, comparison (of a timing experiment those of seconds), tables and figures of an experiment."""
+    """Write summary, comparison (of seconds where they are measured), tables, figures; ``paged``: what pages show."""
     folder, name = Path(folder), experiment.name
     # pictures and tables that an earlier version wrote and this one does not; what was measured needs a run
     for path in [p for p in folder.glob("*") if p.suffix in (".svg", ".png", ".md", ".tex", ".csv")]:
@@ -60,7 +60,7 @@ def render_artefact(
     write = paper.outputs.get(name)
     for selection in [] if write else distinct_selections(summary.table):
         stem = leaf if selection == "oracle" else f"{leaf}_{selection}"
-        if experiment.kind != "figure":
+        if experiment.kind != "figure" and not paged:
             path = folder / (SECONDS_TABLE if measured else f"{stem}.tex")
             text = to_latex(
                 experiment.title or name, f"tab:{path.stem}", build(name, paper, summary, methods, selection),
@@ -68,10 +68,10 @@ def render_artefact(
                 published=True,
             )  # fmt: skip
             write_text(text, path)
-        elif selection == "oracle":
+        if experiment.kind == "figure" and selection == "oracle":
             draw_lines(experiment, paper, summary.table, methods, folder, stem, selection)
         if experiment.kind == "table" and selection == "oracle" and name not in trial_experiments():
-            draw_standard(experiment, paper, summary, methods, folder, stem, selection)
+            draw_standard(experiment, paper, summary, methods, folder, stem, selection, ranked=paged)
     if draw := paper.drawings.get(name):
         draw(experiment, folder, seed)
     if write:

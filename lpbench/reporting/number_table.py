@@ -298,8 +298,8 @@ class _PaperNumbers:
         # an interpretation has its own tree where one was run with it
         base = {d: tree for n in (*beside, name) for d, tree in self._trees(n).items()} if relative else {}
         found: dict[tuple, Sample] = {}
-        # of errors the least is the best of several methods
-        rows = rows.groupby([*_AXES, "replication"], dropna=False, sort=False)["value"].min().reset_index()
+        if len(methods) > 1:  # of errors the least is the best
+            rows = rows.groupby([*_AXES, "replication"], dropna=False, sort=False)["value"].min().reset_index()
         for (place, dataset, by, epsilon, x), part in rows.groupby(_AXES, dropna=False, sort=False):
             numbers, values = part["replication"].to_numpy(), part["value"].to_numpy()
             if relative and dataset not in base:

@@ -117,7 +117,7 @@ def _publish_study(results: Results, names: Sequence[str], title: str, paper: st
 
     target, artefacts = results.folder / paper, [results.artefact(name) for name in names]
     content = _content(results, artefacts, target)
-    write_claims(results.folder, target, about=names if judged else ())
+    write_claims(results.folder, target, names, judged)
     write_report(*content, judged=judged, alone=True, within=paper)
     write_pages(*content, _cards(artefacts), study=title, within=paper)
     return Report(target, [a.name for a in artefacts if a.is_finished])
@@ -218,7 +218,8 @@ def _render_one(
             assert summary is not None
             place.mkdir(parents=True, exist_ok=True)
             seed = artefact.record["config"]["seed"]
-            render_artefact(artefact.experiment, paper_of(name), summary, _cards([artefact]), place, seed)
+            cards = _cards([artefact])
+            render_artefact(artefact.experiment, paper_of(name), summary, cards, place, seed, paged=True)
             keep_summary(summary, place / _KEPT)
             write_text(_stamp(artefact, code), place / _DRAWN)
             if name in {n for paper in papers() for n in paper.leaderboard}:  # by this process, of which there are more

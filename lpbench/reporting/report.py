@@ -43,7 +43,7 @@ def write_report(
     alone: bool = False,
     within: str = "",
 ) -> Path:
-    """Write ``numbers.csv`` and ``report.md`` into a folder where :func:`write_claims` has been.
+    """Write ``report.md`` into a folder where :func:`write_claims` has been.
 
     Links in the report are relative to the folder, so it must have the artefacts under the same names. ``judged``: the
     run was large enough for claims to be decided; ``alone``: the report is about these experiments and nothing else;
@@ -52,7 +52,6 @@ def write_report(
     results_dir, folder = Path(results_dir), Path(folder or results_dir)
     entries = sorted((ReportEntry(e, results_dir, within) for e in experiments), key=in_order)
     decided = read_claims(folder)
-    write_numbers(papers(), Results(results_dir), folder, {e.name for e in entries} if alone else None)
     found = headline(decided, entries, read_numbers(folder))
     content = {
         "headline": found,
@@ -68,10 +67,11 @@ def write_report(
     return path
 
 
-def write_claims(results_dir: Path, folder: Path, about: Sequence[str] | None = None) -> None:
-    """Decide the papers' claims, or those about some experiments, and write ``verdicts.csv`` and what is behind it."""
+def write_claims(results_dir: Path, folder: Path, about: Sequence[str] | None = None, judged: bool = True) -> None:
+    """Write ``numbers.csv`` and ``verdicts.csv`` with what is behind it: of all papers, or about some experiments."""
     evidence = Evidence(results_dir)
-    tabulate(decide_all(evidence) if about is None else decide_about(about, evidence)).write(folder)
+    tabulate(decide_all(evidence) if about is None else decide_about(about if judged else (), evidence)).write(folder)
+    write_numbers(papers(), Results(results_dir), folder, about)
 
 
 def in_order(entry: ReportEntry) -> list[tuple[int, str]]:

@@ -111,12 +111,11 @@ def _panel(
 
 def draw_standard(
     experiment: Experiment, paper: Paper, summary: Summary, cards: Mapping[str, Method], folder: Path, stem: str,
-    selection: str,
-) -> list[Path]:  # fmt: skip
-    """Draw ``<stem>_ranks.svg`` and ``_budgets``; more than five of data sets and methods are left to the explorer."""
+    selection: str, *, ranked: bool = False,
+) -> None:  # fmt: skip
+    """Draw ``<stem>_ranks.svg`` and, unless ``ranked``, ``_budgets``, of up to five data sets or methods."""
     found = parts(summary, selection)
-    written = draw_ranks(found, folder, stem + RANKS, selection, experiment, paper, cards)
+    draw_ranks(found, folder, stem + RANKS, selection, experiment, paper, cards)
     sets, methods = ({name for part in found for name in getattr(part.means, axis)} for axis in ("index", "columns"))
-    if min(len(sets), len(methods)) <= 5:
-        written += draw_budgets(found, folder, stem + BUDGETS, selection, cards)
-    return written
+    if min(len(sets), len(methods)) <= 5 and not ranked:
+        draw_budgets(found, folder, stem + BUDGETS, selection, cards)
