@@ -9,6 +9,7 @@ complete, and one process at a time into a file; whatever fails is a :class:`~lp
 module imports MLflow.
 """
 
+import gc
 import getpass
 import hashlib
 import json
@@ -129,6 +130,7 @@ def rebuild(uri: str, results_dir: Path, records: Iterable[tuple[Path, Mapping]]
         now = int(time.time() * 1000)
         runs = [_Runs(client, *found, now - place) for place, found in enumerate(todo)]
         written = sum(len(r) for r in runs)
+        gc.freeze()  # MLflow's modules and the tables, which would be searched for garbage every few runs
         with Progress(written > 1) as bar:
             if written > 1:
                 bar.stage(f"logging {written:,} runs to MLflow")

@@ -1,6 +1,7 @@
 """One replication of a real data set: rows, order and groups of the columns, scaling."""
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -58,10 +59,10 @@ def draw_real(table: Table, manifest: Manifest, params: Mapping, streams: Stream
     y = table.y if manifest.task == "regression" else table.y.astype(int)
     y, y_range = corrupted_labels(y, manifest.label_range(params["label_range"]), params["labels"], streams)
     parts = {"train": train, "test": test} | ({"public": public} if public.size else {})
-    ends, arrays = np.stack([reference.min(axis=0), reference.max(axis=0)])[:, order], {}
+    ends, arrays = np.stack([reference.min(axis=0), reference.max(axis=0)]), {}
     for part, rows in parts.items():
-        X = table.X[rows][:, order]  # a copy, which is scaled where it lies; an order reversed is a view of it
-        arrays[f"X_{part}"] = splits.min_max_scale(X, ends, out=X if min(X.strides) > 0 else None)
+        X = _scaled(table, ends.tobytes())[rows][:, order]
+        arrays[f"X_{part}"] = X if min(X.strides) > 0 else np.ascontiguousarray(X)
     if scaling == "bounds of the manifest":
         arrays = {part: X.clip(0.0, 1.0) for part, X in arrays.items()}
     arrays |= {f"y_{part}": y[rows] for part, rows in parts.items()}
@@ -93,6 +94,12 @@ def draw_real(table: Table, manifest: Manifest, params: Mapping, streams: Stream
             **further,
         },
     )
+
+
+@lru_cache(maxsize=1)
+def _scaled(table: Table, ends: bytes) -> np.ndarray:
+    """All features, scaled: replications have the same ends as a rule."""
+    return splits.min_max_scale(table.X, np.frombuffer(ends).reshape(2, -1))
 
 
 def group_column(manifest: Manifest, table: Table) -> int:

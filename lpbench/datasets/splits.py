@@ -88,9 +88,9 @@ def first_occurrences(X: np.ndarray, y: np.ndarray, public: np.ndarray | None = 
     return np.sort(order[first])
 
 
-def min_max_scale(X: np.ndarray, reference: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+def min_max_scale(X: np.ndarray, reference: np.ndarray) -> np.ndarray:
     """Map the range of each column of ``reference`` (rows, or two rows of bounds) to [0, 1]; a constant column to 0."""
     low, high = reference.min(axis=0), reference.max(axis=0)
-    scaled = np.subtract(X, low, out=out)
+    scaled: np.ndarray = X - low
     scaled /= np.where(high > low, high - low, 1.0)
     return scaled

@@ -372,9 +372,10 @@ def sealed(
 
 def _is_plain(array: Any, ndim: int) -> bool:
     """Whether an array of numbers is not empty, and finite."""
-    if type(array) is not np.ndarray or array.ndim != ndim or array.size == 0:
+    if type(array) is not np.ndarray or array.ndim != ndim or array.dtype not in (np.int64, np.float64):
         return False
-    return array.dtype == np.int64 or (array.dtype == np.float64 and bool(np.isfinite(array).all()))
+    flat = array.ravel("K")  # a finite sum of squares has no other terms, and takes half the time
+    return array.size > 0 and bool(np.isfinite(np.vdot(flat, flat)) or np.isfinite(flat).all())
 
 
 def validated(model: Any, X: Any, y: Any = "no_validation", *, reset: bool = True, **options: Any) -> Any:

@@ -8,7 +8,6 @@ import sys
 import time
 import traceback
 import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -148,18 +147,19 @@ class _Points:
                 "replication": np.full(values.size, replication, dtype=np.int32),
                 "metric": words(values.size, metric),
                 "value": pa.array(values, from_pandas=True),
-                "status": words(values.size, "ok", {i: status for i, (status, _) in said.items()}),
-                "reason": words(values.size, "", {i: reason for i, (_, reason) in said.items()}),
+                "status": words(values.size, "ok", *((i, status) for i, (status, _) in said.items())),
+                "reason": words(values.size, "", *((i, reason) for i, (_, reason) in said.items())),
                 "seconds": np.full(values.size, seconds),
             }
         )
 
 
-def words(size: int, usual: str, other: Mapping[int, str] | None = None) -> pa.DictionaryArray:
+@lru_cache(maxsize=64)  # pyarrow takes as long to make one as a small fit
+def words(size: int, usual: str, *other: tuple[int, str]) -> pa.DictionaryArray:
     """A column that says the same in nearly every row."""
-    known = list(dict.fromkeys([usual, *(other or {}).values()]))
+    known = list(dict.fromkeys([usual, *(word for _, word in other)]))
     codes = np.zeros(size, dtype=np.int32)
-    for row, word in (other or {}).items():
+    for row, word in other:
         codes[row] = known.index(word)
     return pa.DictionaryArray.from_arrays(codes, known)
 

@@ -148,8 +148,8 @@ def _divided(
             labels = whole.take(own[0])
             apart[own[0]] = labels * size - np.add.reduceat(labels, begin).repeat(sizes)
         # size x sum of the left labels - number of left labels x sum of all, which is 0 where a node ends
-        sums = apart.take(own).cumsum(axis=1)
-        np.multiply(sums, sums, out=score, dtype=float)
+        score[:] = apart.take(own).cumsum(axis=1)
+        score *= score
         score *= factor
         value, impossible = part >> 32, np.ones(part.shape, dtype=bool)
         np.equal(value[:, 1:], value[:, :-1], out=impossible[:, :-1])

@@ -51,15 +51,16 @@ def _descend(X: np.ndarray, counts: np.ndarray, positive: np.ndarray, rate: floa
     """Take the steps, block by block, for rows X that stand for ``counts`` public ones, ``positive`` of label 1."""
     hidden, output, constant = layers.hidden.T.copy(), layers.output[:-1].copy(), layers.output[-1]
     rate, counts = rate / counts.sum(), counts.astype(float)
+    blocks = [slice(first, first + _ROWS) for first in range(0, len(X), _ROWS)]
+    columns = [X[block].T.copy() for block in blocks]  # rows of this are scaled in a third of the time
     for _ in range(STEPS):
         hidden_step, output_step, constant_step = np.zeros_like(hidden), np.zeros_like(output), np.zeros_like(constant)
-        for first in range(0, len(X), _ROWS):
-            block = slice(first, first + _ROWS)
+        for block, of_block in zip(blocks, columns, strict=True):
             units = np.maximum(X[block] @ hidden, 0.0)
             slope = counts[block] * expit(units @ output + constant) - positive[block]
             output_step += slope @ units
             constant_step += slope.sum()
-            hidden_step += (X[block] * slope[:, None]).T @ (units > 0.0)
+            hidden_step += (of_block * slope) @ np.greater(units, 0.0, out=units)
         hidden -= rate * (output * hidden_step)
         output -= rate * output_step
         constant -= rate * constant_step
