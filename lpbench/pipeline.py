@@ -130,7 +130,7 @@ def tracking_meanwhile(jobs: Sequence[Job], results_dir: Path, tracking: Trackin
 
 
 def _track_until_stopped(jobs: Sequence[Job], results_dir: Path, tracking: Tracking) -> None:
-    os.nice(10)  # the report goes first
+    os.nice(5)  # the report goes first
     os.environ["TERM"] = "dumb"  # a bar would stand in the lines of the parent process
     with suppress(KeyboardInterrupt):  # which the parent process reports
         track(jobs, results_dir, tracking)
