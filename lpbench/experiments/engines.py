@@ -26,8 +26,8 @@ from lpbench.files import discard_unfinished
 _WAVE = 8
 #: Seconds between two looks of a worker for its parent.
 _LOOK = 0.25
-#: Of workers: glibc keeps what large arrays leave for the next ones; given back, it is cleared again each time.
-_ALLOCATOR = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 33), "MALLOC_TOP_PAD_": str(1 << 26)}
+#: Of workers: glibc keeps some of what large arrays leave for the next ones; given back, it is cleared again each time.
+_ALLOCATOR = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 28), "MALLOC_TOP_PAD_": str(1 << 26)}
 #: How joblib hands back results, where it can.
 _AS_THEY_COME = "generator_unordered"
 
