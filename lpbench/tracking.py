@@ -135,8 +135,8 @@ def rebuild(uri: str, results_dir: Path, records: Iterable[tuple[Path, Mapping]]
             if written > 1:
                 bar.stage(f"logging {written:,} runs to MLflow")
             bar.expect(written * _SECONDS)
-            for _ in pool.map(lambda one: one.log(lambda: bar.advance(_SECONDS)), runs):
-                pass
+            list(pool.map(lambda one: one.log(lambda: bar.advance(_SECONDS)), runs))
+        gc.unfreeze()
     return written
 
 
