@@ -91,6 +91,4 @@ def first_occurrences(X: np.ndarray, y: np.ndarray, public: np.ndarray | None = 
 def min_max_scale(X: np.ndarray, reference: np.ndarray) -> np.ndarray:
     """Map the range of each column of ``reference`` (rows, or two rows of bounds) to [0, 1]; a constant column to 0."""
     low, high = reference.min(axis=0), reference.max(axis=0)
-    scaled: np.ndarray = X - low
-    scaled /= np.where(high > low, high - low, 1.0)
-    return scaled
+    return (X - low) / np.where(high > low, high - low, 1.0)

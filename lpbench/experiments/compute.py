@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import platform
 import resource
 import sys
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 BATCH_BYTES = 400_000_000
 #: The scenario of this process's last block.
 _last: dict[str, Draws] = {}
+_give_back = getattr(ctypes.CDLL(None), "malloc_trim", int)  # of glibc, which keeps what is free: see engines
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,7 @@ def _draws(block: Block) -> Draws:
     known = canonical_json([block.dataset, block.dataset_params, block.fingerprint, block.seed])
     if known not in _last:
         _last.clear()
+        _give_back(0)
         _last[known] = Draws(block.dataset, block.dataset_params, seed=block.seed)
     return _last[known]
 

@@ -26,7 +26,7 @@ from lpbench.files import discard_unfinished
 _WAVE = 8
 #: Seconds between two looks of a worker for its parent.
 _LOOK = 0.25
-#: Of workers: glibc keeps some of what large arrays leave for the next ones; given back, it is cleared again each time.
+#: Of workers: glibc keeps what large arrays leave for the next ones of a scenario: given back, it is cleared each time.
 _ALLOCATOR = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 28), "MALLOC_TOP_PAD_": str(1 << 26)}
 #: How joblib hands back results, where it can.
 _AS_THEY_COME = "generator_unordered"
@@ -75,8 +75,7 @@ def _mapped(
 
 def _processes(count: int) -> AbstractContextManager[Any]:
     """Let joblib compute by worker processes that use one thread each and end with this process, however that ends."""
-    for name, value in _ALLOCATOR.items():
-        os.environ.setdefault(name, value)
+    os.environ.update(_ALLOCATOR | os.environ)
     return joblib.parallel_config(
         "loky", n_jobs=count, inner_max_num_threads=1, initializer=_watch, initargs=(os.getpid(),)
     )
