@@ -283,8 +283,4 @@ METHOD_CHECKS: Mapping[str, Callable[[str], None]] = {
     "scikit-learn": check_scikit_learn,
 }
 #: Name -> check of a data set's name.
-DATASET_CHECKS: Mapping[str, Callable[[str], None]] = {
-    "table": check_table,
-    "scale": check_scale,
-    "draws": check_draws,
-}
+DATASET_CHECKS: Mapping[str, Callable[[str], None]] = {"table": check_table, "scale": check_scale, "draws": check_draws}

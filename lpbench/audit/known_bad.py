@@ -179,10 +179,7 @@ KNOWN_BAD: dict[str, tuple[str, Maker]] = {
         _of_category("ldp", lambda epsilon: GRR(2 * epsilon, 4)),
     ),
     "tree_on_raw_labels": ("a tree grown from raw labels, with private votes in its leaves", _tree_on_raw_labels),
-    "shared_noise": (
-        "noise reused across users by a fixed seed; every report alone is private",
-        _shared_noise,
-    ),
+    "shared_noise": ("noise reused across users by a fixed seed; every report alone is private", _shared_noise),
     "staircase_half_a_step": (
         "staircase noise for half the range of the labels",
         _of_labels(lambda epsilon: Staircase(epsilon, 1.0)),
@@ -234,14 +231,8 @@ KNOWN_GOOD: dict[str, tuple[str, Maker]] = {
         "three quarters: a label and a cell at epsilon / 4 and epsilon / 2",
         lambda epsilon: _label_and_cell(epsilon, 4.0, epsilon / 2),
     ),
-    "pure_noise": (
-        "nothing: noise alone",
-        lambda epsilon: _of("ldp", epsilon, message(Laplace(1.0), np.zeros(2))),
-    ),
-    "unit_gradients": (
-        "all: PrivUnitG on unit vectors",
-        _directions(PrivUnitG, [1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]),
-    ),
+    "pure_noise": ("nothing: noise alone", lambda epsilon: _of("ldp", epsilon, message(Laplace(1.0), np.zeros(2)))),
+    "unit_gradients": ("all: PrivUnitG on unit vectors", _directions(PrivUnitG, [1.0, 0.0], [-1.0, 0.0], [0.0, 1.0])),
     "honest_votes": (
         "all: LPCT's table of votes",
         lambda epsilon: randomizer_of(LPCT(depth=1, noise="per_user"), epsilon),

@@ -24,10 +24,7 @@ REAL: Mapping[str, tuple[Any, str]] = {
     "private_fraction": (1.0, "share of the training rows that is used"),
     "public_share": (0.0, "share of the training rows that is made public, where the set has no public rows"),
     "n_public": (None, "public rows that are used: all"),
-    "scaling": (
-        "rows",
-        "ends of the features without public rows: those of all `rows`, or the manifest's `bounds`",
-    ),
+    "scaling": ("rows", "ends of the features without public rows: those of all `rows`, or the manifest's `bounds`"),
     "label_range": ("file", "public range of the label: that of the file, or of its scale of measurement (`scale`)"),
     "labels": ("recorded", "recorded, or what takes their place: permuted, lognormal, cauchy or zeros"),
     "public_sample": ("recorded", "recorded, or how it differs: label_shift, concept_drift or missing_group"),

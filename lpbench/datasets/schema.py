@@ -197,10 +197,7 @@ FORMAT: Keys = {
         "with `strict`: column -> how its numbers are written, shown by 1234.5, as in `1.234,5`, `$1,234.5`, `1234.5%`",
     ),
     "comment": (_TEXT, "character that begins a comment in a CSV"),
-    "sheet": (
-        _one_of(_whole, _TEXT, expected="a name or a number"),
-        "sheet of an Excel file (default the first)",
-    ),
+    "sheet": (_one_of(_whole, _TEXT, expected="a name or a number"), "sheet of an Excel file (default the first)"),
     "skip_rows": (_whole, "rows above the data of an Excel file (default 1)"),
 }
 _FILES = _mapped(_raw_file, least=1)
@@ -231,10 +228,7 @@ ROWS: Keys = {
         _one_of(_CELLS, _TEXT, expected="all or a list"),
         "`all`, or a list of columns: rows with a missing cell there are dropped",
     ),
-    "fill_missing": (
-        _CELLS,
-        "list of columns whose missing cells become the median, or the most frequent category",
-    ),
+    "fill_missing": (_CELLS, "list of columns whose missing cells become the median, or the most frequent category"),
     "keep": (_CHOSEN, "`{column, values}`: only these rows are kept"),
     "drop": (_CHOSEN, "`{column, values}`: these rows are dropped"),
     "sample": (

@@ -80,11 +80,7 @@ class RelabelledUsers(Users):
     """Users whose label is what a public function makes of their record."""
 
     def __init__(
-        self,
-        users: Users,
-        relabelling: Relabelling,
-        y_range: tuple[float, float],
-        public: PublicSample | None = None,
+        self, users: Users, relabelling: Relabelling, y_range: tuple[float, float], public: PublicSample | None = None
     ) -> None:
         self._users, self._relabelling, self.range = users, relabelling, y_range
         self.n, self.n_features = users.n, users.n_features

@@ -83,11 +83,7 @@ class Job:
 
 
 def job_of(
-    experiment: Experiment,
-    *,
-    replications: int | None = None,
-    work_limit: float | None = None,
-    seed: int = ROOT_SEED,
+    experiment: Experiment, *, replications: int | None = None, work_limit: float | None = None, seed: int = ROOT_SEED
 ) -> Job:
     """Job of an experiment, registered or derived from a registered one, with what deviates from it."""
     if seed < 0:

@@ -69,11 +69,7 @@ PHRASES = {
         "lognormal": "lognormal labels",
     },
     "metric": {"auc": "AUC", "balanced_accuracy": "balanced accuracy"},
-    "public_sample": {
-        "concept_drift": "concept drift",
-        "label_shift": "label shift",
-        "missing_group": "missing group",
-    },
+    "public_sample": {"concept_drift": "concept drift", "label_shift": "label shift", "missing_group": "missing group"},
     "rule": {"cart": "CART"},
     "search": {"released": "released grid"},
     "sensitivity": {

@@ -28,13 +28,7 @@ REFERENCE = {
     **dict.fromkeys(("ldp_mean", "label_cdp_mean", "cdp_mean"), "cube_mean"),
     "label_ldp_knn": "knn_mean",
 }
-MODEL_NAMES = {
-    "label_ldp": "label LDP",
-    "ldp": "full LDP",
-    "label_cdp": "label CDP",
-    "cdp": "full CDP",
-    "none": "none",
-}
+MODEL_NAMES = {"label_ldp": "label LDP", "ldp": "full LDP", "label_cdp": "label CDP", "cdp": "full CDP", "none": "none"}
 #: Start of a panel's name -> its task in Table I.
 TASKS = {
     "classification": "classification",

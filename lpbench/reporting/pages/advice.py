@@ -28,11 +28,7 @@ from lpbench.reporting.printed_names import method_title
 from lpbench.selectors import parse_selector
 
 #: Choice -> whether shown features and a public sample may be read.
-GIVEN = {
-    "public features": (True, False),
-    "public sample": (False, True),
-    "public features and sample": (True, True),
-}
+GIVEN = {"public features": (True, False), "public sample": (False, True), "public features and sample": (True, True)}
 #: Choice -> the page's questions: which features are protected, and whether there is a public sample.
 ASKED = {name: ("some" if features else "all", "yes" if sample else "no") for name, (features, sample) in GIVEN.items()}
 #: Numbers of users that train, and those between which the data sets lie that a loss is from.

@@ -12,10 +12,7 @@ from lpbench.reporting.paper import paper_of
 from lpbench.reporting.plain_table import PlainTable
 
 #: What an entry says, by what the paper's own table shows.
-_SHOWN = {
-    "mean": "Mean ± standard error",
-    "ratio": "Mean squared error relative to the non-private tree,",
-}
+_SHOWN = {"mean": "Mean ± standard error", "ratio": "Mean squared error relative to the non-private tree,"}
 
 
 def tables_of(artefact: Artefact) -> list[PlainTable]:
