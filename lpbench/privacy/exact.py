@@ -7,7 +7,7 @@ share words.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 
 import numpy as np
@@ -97,26 +97,13 @@ def bits_of_64(rng: np.random.Generator, size: int | tuple[int, ...]) -> np.ndar
 
 def words(rng: np.random.Generator, size: int | tuple[int, ...]) -> np.ndarray:
     """Draw whole numbers evenly from 0, ..., 2^62 - 1: int64 ndarray."""
-    whole = bits_of_64(rng, size)
-    whole >>= np.uint64(64 - BITS)
-    return whole.view(np.int64)
+    return below(bits_of_64(rng, size), UNITS)
 
 
 def blocks(shape: tuple[int, ...], entries: int = BLOCK) -> Iterator[slice]:
     """Rows by rows that fit the cache of a processor."""
     rows = max(1, entries // max(1, math.prod(shape[1:])))
     return (slice(start, start + rows) for start in range(0, shape[0], rows))
-
-
-def in_blocks(report: Callable[..., np.ndarray], values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Reports, each of a value and two words, which are drawn block by block."""
-    reports = np.empty(values.shape, dtype=np.int64)
-    for block in blocks(values.shape):
-        true, shown = values[block], reports[block]
-        keep, other = words(rng, true.shape), words(rng, true.shape)
-        for part in blocks(true.shape, BLOCK // 4):  # small arrays in between come without the operating system
-            shown[part] = report(true[part], keep[part], other[part])
-    return reports
 
 
 def check_words(drawn: np.ndarray) -> np.ndarray:
@@ -148,10 +135,15 @@ def kept_units(epsilon: ArrayLike) -> np.ndarray:
 
 
 def below(drawn: np.ndarray, m: ArrayLike) -> np.ndarray:
-    """Turn words into numbers 0, ..., m - 1, each of which has 2^62 / m of the words, rounded down or up."""
-    m = np.asarray(m, dtype=np.int64)
-    if m.ndim == 0 and m <= 1 << 31 and not m & (m - 1):  # the first bits of a word
-        return drawn >> (BITS + 1 - int(m).bit_length())
+    """Turn words into numbers 0, ..., m - 1, each of which has 2^62 / m of the words, rounded down or up.
+
+    Unsigned numbers are 64 bits, of which the first are the word, and are overwritten.
+    """
+    whole = drawn.dtype == np.uint64
+    if isinstance(m, int) and (m <= 1 << 31 or m == UNITS) and not m & (m - 1):  # the first bits of a word
+        few = (64 if whole else BITS) + 1 - m.bit_length()
+        return np.right_shift(drawn, few, out=drawn).view(np.int64) if whole else drawn >> few
+    drawn, m = below(drawn, UNITS) if whole else drawn, np.asarray(m, dtype=np.int64)
     if m.max(initial=1) > 1 << 31:
         return drawn % m
     high, low = drawn >> 31, drawn & (2**31 - 1)

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from lpbench.checks import check_number, check_whole
 from lpbench.errors import ConfigurationError, DataError
-from lpbench.privacy.exact import draw_whole, log_law, whole_epsilon, whole_rows
+from lpbench.privacy.exact import BITS, BLOCK, below, bits_of_64, blocks, draw_whole, log_law, whole_epsilon, whole_rows
 from lpbench.privacy.payload import Field, Integers, Reals, payload_bits
 from lpbench.privacy.rounded import NoiseLaw, rounded_sum
 
@@ -197,11 +197,29 @@ class CategoryMechanism(FiniteMechanism):
         values = np.asarray(values)
         if self.n_categories > MOST_CATEGORIES:
             raise ConfigurationError(f"n_categories={self.n_categories!r} must be at most 2^60; merge categories")
+        # negative numbers are the largest without a sign
         if values.size and (
-            not np.issubdtype(values.dtype, np.integer) or values.min() < 0 or values.max() >= self.n_categories
+            values.dtype.kind not in "iu"
+            or values.astype(np.int64, copy=False).view(np.uint64).max() >= self.n_categories
         ):
             raise DataError(f"values must be integers in 0, ..., {self.n_categories - 1}; got dtype {values.dtype}")
         return values.astype(np.int64, copy=False)
+
+    def _in_blocks(
+        self, told: int, m: int, choose: Callable[..., np.ndarray], values: ArrayLike, rng: np.random.Generator
+    ) -> np.ndarray:
+        """Reports ``choose(drawn, values, truthful)`` of numbers below m, and of words below ``told``."""
+        values = np.asarray(values)
+        reports = np.empty(values.shape, dtype=np.int64)
+        for block in blocks(values.shape):
+            whole = reports[block], values[block], np.empty(values[block].shape, dtype=bool)
+            # small arrays in between come without the operating system
+            parts = [[array[part] for array in whole] for part in blocks(whole[0].shape, BLOCK // 4)]
+            for *_, truthful in parts:
+                np.less(bits_of_64(rng, truthful.shape), told << (64 - BITS), out=truthful)
+            for shown, true, truthful in parts:
+                shown[...] = choose(below(bits_of_64(rng, shown.shape), m), self.check_values(true), truthful)
+        return reports
 
     def fields(self, columns: int = 1) -> tuple[Field, ...]:
         """A category."""

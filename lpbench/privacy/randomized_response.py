@@ -18,17 +18,7 @@ from scipy.special import expit
 
 from lpbench.checks import check_whole
 from lpbench.errors import ConfigurationError, DataError
-from lpbench.privacy.exact import (
-    UNITS,
-    below,
-    blocks,
-    check_words,
-    draw_below,
-    in_blocks,
-    kept_units,
-    log_law,
-    truthful_units,
-)
+from lpbench.privacy.exact import UNITS, below, blocks, check_words, draw_below, kept_units, log_law, truthful_units
 from lpbench.privacy.mechanism import CategoryMechanism, FiniteMechanism, check_epsilon, farthest
 from lpbench.privacy.payload import Field, Integers
 
@@ -97,13 +87,12 @@ def grr_reports(truth: np.ndarray, m: ArrayLike, epsilon: ArrayLike, keep: np.nd
     truth, m = np.asarray(truth, dtype=np.int64), np.asarray(m, dtype=np.int64)
     if ((truth < 0) | (truth >= m)).any():
         raise DataError("truth must lie in 0, ..., m - 1 for every user")
-    return _told_or_any(truth, m, grr_told(m, epsilon), check_words(keep), check_words(other))
+    return _tell(below(check_words(other), m), truth, check_words(keep) < grr_told(m, epsilon))
 
 
-def _told_or_any(truth: np.ndarray, m: Any, told: Any, keep: np.ndarray, other: np.ndarray) -> np.ndarray:
-    reports = below(other, m)
-    truthful = np.nonzero(keep < told)  # a choice by masks takes three times as long
-    reports[truthful] = truth[truthful]
+def _tell(reports: np.ndarray, truth: np.ndarray, truthful: np.ndarray) -> np.ndarray:
+    told = truthful.nonzero()  # of few a choice by masks takes longer
+    reports[told] = truth[told]
     return reports
 
 
@@ -276,8 +265,9 @@ class GRR(CategoryMechanism):
 
     def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return reported categories, shape of ``values``."""
-        m, told = self.n_categories, _told(self.n_categories, self.budget)
-        return in_blocks(lambda truth, *words: _told_or_any(truth, m, told, *words), self.check_values(values), rng)
+        told = _told(self.n_categories, self.budget)
+        choose: Any = _tell if told < UNITS // 20 else lambda other, truth, truthful: np.where(truthful, truth, other)
+        return self._in_blocks(told, self.n_categories, choose, values, rng)
 
     def estimate(self, counts: np.ndarray, n: Any = 1) -> np.ndarray:
         """Unbiased counts of ``n`` users from how many reported each category (n = 1: indicators from a one-hot)."""
