@@ -3,11 +3,14 @@
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 from lpbench.analysis.summary import CONSTANTS, Summary
 from lpbench.datasets import describe
@@ -52,8 +55,10 @@ class Result:
         return int(bool(self.problems or self.run.failed))
 
 
-def run_jobs(jobs: Sequence[Job], results_dir: Path, runner: Runner | None = None) -> Result:
-    """Run jobs and write their folders, but of cells without a result."""
+def run_jobs(
+    jobs: Sequence[Job], results_dir: Path, runner: Runner | None = None, tell: Callable[[str], object] = str
+) -> Result:
+    """Run jobs and write their folders, which ``tell`` is told, but of cells without a result."""
     runner, store = runner or Runner(), Store(results_dir / "store")
     plan = sum((job.plan for job in jobs), Plan(()))
     begin(jobs, store)
@@ -71,6 +76,7 @@ def run_jobs(jobs: Sequence[Job], results_dir: Path, runner: Runner | None = Non
                 print(f"error: {job.name}: {problem}", file=sys.stderr)
                 continue
             end(job, store)
+            tell(job.folder)
             if changed:
                 result.written.append(job.folder)
     return result
@@ -111,17 +117,26 @@ def _warn(error: str, results_dir: Path, tracking: Tracking) -> None:
 
 
 @contextmanager
-def tracking_meanwhile(jobs: Sequence[Job], results_dir: Path, tracking: Tracking) -> Iterator[None]:
-    """:func:`track` after what is done in between, or beside it, of many jobs, by a process of its own."""
+def tracking_meanwhile(jobs: Sequence[Job], results_dir: Path, tracking: Tracking) -> Iterator[Callable[[str], object]]:
+    """:func:`track` after what is done in between; of many jobs beside it, by a process that is told of folders."""
     if tracking.backend != "mlflow" or len(jobs) < _MANY:
-        yield
+        yield str
         track(jobs, results_dir, tracking)
         return
-    process = get_context("spawn").Process(target=_track_until_stopped, args=(jobs, results_dir, tracking))
+    context, names = get_context("spawn"), {job.folder: job.name for job in jobs}
+    told, teller = context.Pipe(duplex=False)
+    process = context.Process(target=_track_as_told, args=(told, names, results_dir, tracking))
     process.start()
+    told.close()
+
+    def tell(folder: str | None) -> None:
+        with suppress(OSError):  # the process has ended, which is said below
+            teller.send(folder)
+
     try:
-        yield
+        yield tell
     finally:
+        tell(None)
         if process.is_alive():
             print("logging runs to MLflow ...", file=sys.stderr, flush=True)
         process.join()
@@ -129,11 +144,15 @@ def tracking_meanwhile(jobs: Sequence[Job], results_dir: Path, tracking: Trackin
             _warn(f"the process that logs ended with {process.exitcode}", results_dir, tracking)
 
 
-def _track_until_stopped(jobs: Sequence[Job], results_dir: Path, tracking: Tracking) -> None:
-    os.nice(5)  # the report goes first
-    os.environ["TERM"] = "dumb"  # a bar would stand in the lines of the parent process
-    with suppress(KeyboardInterrupt):  # which the parent process reports
-        track(jobs, results_dir, tracking)
+def _track_as_told(told: Connection, names: Mapping[str, str], results_dir: Path, tracking: Tracking) -> None:
+    start, order = int(time.time() * 1000), {results_dir / folder: place for place, folder in enumerate(names)}
+    try:
+        for folder in iter(told.recv, None):
+            _track([Artefact(results_dir / folder, names[folder])], results_dir, tracking.uri, start, order)
+    except TrackingError as error:
+        _warn(str(error), results_dir, tracking)
+    except (KeyboardInterrupt, EOFError):  # which the parent process reports, or its end
+        return
 
 
 def _stored(plan: Plan, store: Store) -> str:
@@ -246,11 +265,11 @@ def track_results(results_dir: Path, uri: str | None) -> int:
     return _track([*results.finished(), *deviating, *results.cells()], results_dir, uri)
 
 
-def _track(artefacts: Sequence[Artefact], results_dir: Path, uri: str | None) -> int:
+def _track(artefacts: Sequence[Artefact], results_dir: Path, uri: str | None, *of_all: Any) -> int:
     from lpbench.tracking import rebuild, tracking_uri
 
     todo = [(a.folder, a.record) for a in artefacts if a.was_computed or a.summary_file.is_file()]
-    return rebuild(tracking_uri(uri, results_dir), results_dir, todo) if todo else 0
+    return rebuild(tracking_uri(uri, results_dir), results_dir, todo, *of_all) if todo else 0
 
 
 def baseline_scores(cells: Sequence[Artefact], results_dir: Path) -> dict[Path, tuple[float, float]]:

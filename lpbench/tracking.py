@@ -4,9 +4,8 @@ One MLflow experiment a paper (``single`` for single cells), of the kind that op
 run an artefact with its table as description, its figures, its data, the average rank of every method and how many of
 the paper's numbers are met; below it one child run for each data set x mask x method x ε (and panel) with the numbers.
 Logging is idempotent: a parent run has the hash of what it logs, and is replaced only when that changes, never by
-another configuration's. Only the parent process logs, after the results are
-complete, and one process at a time into a file; whatever fails is a :class:`~lpbench.errors.TrackingError`. No other
-module imports MLflow.
+another configuration's. Workers log nothing; one process at a time logs into a file what is complete; whatever fails
+is a :class:`~lpbench.errors.TrackingError`. No other module imports MLflow.
 """
 
 import gc
@@ -109,13 +108,17 @@ def experiment_pages(uri: str) -> dict[str, str]:
     return {e.name: f"#/experiments/{e.experiment_id}/runs?workflowType=machine_learning" for e in found}
 
 
-def rebuild(uri: str, results_dir: Path, records: Iterable[tuple[Path, Mapping]]) -> int:
+def rebuild(
+    uri: str, results_dir: Path, records: Iterable[tuple[Path, Mapping]], now: int = 0, order: Mapping[Path, int] = {}
+) -> int:
     """Log finished artefacts, folder and content of ``run.json`` each; returns the number of runs written.
 
     The store is asked once per experiment what it has. Files go to ``mlartifacts`` of the results folder where the
-    store is a local file.
+    store is a local file. Of artefacts that are logged as they are written, and quietly, ``now`` is the time in
+    milliseconds at which that began, and ``order`` the places of all of them, by which they are shown.
     """
-    records = list(records)
+    records, shown, now = list(records), not order, now or int(time.time() * 1000)
+    order = order or {folder: k for k, (folder, _) in enumerate(records)}
     if uri == tracking_uri(None, results_dir) and _are_logged(results_dir, records):
         return 0
     with _store(uri) as client, ThreadPoolExecutor(1 if _file_of(uri) else _REQUESTS) as pool:
@@ -127,13 +130,11 @@ def rebuild(uri: str, results_dir: Path, records: Iterable[tuple[Path, Mapping]]
             experiment = _experiment(client, uri, name, results_dir)
             known = _known(client, experiment.experiment_id, artefacts)
             todo += [(experiment, *a) for a in artefacts if not _is_logged(client, experiment.experiment_id, known, *a)]
-        now = int(time.time() * 1000)
-        runs = [_Runs(client, *found, now - place) for place, found in enumerate(todo)]
+        runs = [_Runs(client, *found, now, order[found[1]]) for found in todo]
         written = sum(len(r) for r in runs)
         gc.freeze()  # MLflow's modules and the tables, which would be searched for garbage every few runs
-        with Progress(written > 1) as bar:
-            if written > 1:
-                bar.stage(f"logging {written:,} runs to MLflow")
+        with Progress(shown and written > 1) as bar:
+            bar.stage(f"logging {written:,} runs to MLflow")
             bar.expect(written * _SECONDS)
             list(pool.map(lambda one: one.log(lambda: bar.advance(_SECONDS)), runs))
         gc.unfreeze()
@@ -182,20 +183,40 @@ def _store(uri: str) -> Iterator:
     try:
         with locked(file.with_name(f".{file.name}.lock")) if file else nullcontext():
             if file:
-                _do_not_wait_for_the_disk()
                 if not has_file(uri):
                     _make(file)
                 with closing(sqlite3.connect(file)) as found:  # MLflow tries for minutes to open what is no database
                     found.execute("SELECT version_num FROM alembic_version")
             client = MlflowClient(tracking_uri=uri)
             client.search_experiments(max_results=1)
-            yield client
+            with _one_session(client._tracking_client.store) if file else nullcontext():
+                yield client
     except OSError as error:
         said = refusal(error, error.filename or uri) or f"{type(error).__name__}: {error}"
         raise TrackingError(f"tracking.uri={uri!r}: {said}") from error
     except (MlflowException, SQLAlchemyError, sqlite3.Error) as error:
         said, way_out = " ".join(str(error).split())[:300], _WAYS_OUT[file is None]
         raise TrackingError(f"tracking.uri={uri!r} does not answer or cannot be used ({said}); {way_out}") from error
+
+
+@contextmanager
+def _one_session(store) -> Iterator[None]:
+    """Let a local store work in one session, and the system write when it likes.
+
+    MLflow opens twelve sessions a run, a third of the time; waiting for the disk would take as long as all of it.
+    """
+    from sqlalchemy import orm, text
+
+    with orm.Session(store.engine, expire_on_commit=False) as session:
+        session.execute(text("PRAGMA synchronous=OFF"))
+        opened, store.ManagedSessionMaker = store.ManagedSessionMaker, lambda read_only=True: nullcontext(session)
+        store.get_experiment = cache(store.get_experiment)
+        try:
+            yield
+            session.commit()
+        finally:
+            store.ManagedSessionMaker = opened
+            del store.get_experiment
 
 
 def _make(file: Path) -> None:
@@ -215,18 +236,6 @@ def _make(file: Path) -> None:
     finally:
         for left in file.parent.glob(f".{file.name}.*.tmp*"):  # of a process that was killed, too: this one is alone
             left.unlink()
-
-
-@cache
-def _do_not_wait_for_the_disk() -> None:
-    """Let sqlite leave the writing to the system: a run is five transactions, twice as slow with the disk's waits."""
-    from sqlalchemy import event
-    from sqlalchemy.engine import Engine
-
-    @event.listens_for(Engine, "connect")
-    def relax(connection, record):
-        if isinstance(connection, sqlite3.Connection):
-            connection.execute("PRAGMA synchronous=OFF")
 
 
 def _location(results_dir: Path, name: str) -> str:
@@ -301,7 +310,7 @@ def _artefact(record: Mapping) -> str:
 class _Runs:
     """The runs of one artefact: a parent and a child for each cell, or one run with everything of a single cell."""
 
-    def __init__(self, client, experiment, folder: Path, record: Mapping, start: int):
+    def __init__(self, client, experiment, folder: Path, record: Mapping, now: int, place: int):
         self.client, self.experiment, self.folder, self.record = client, experiment, folder, record
         self.artefact = found = Artefact(folder, record["name"])
         if found.summary is None and found.experiment.kind != "drawing":
@@ -312,8 +321,9 @@ class _Runs:
         published = met_numbers(found)
         self.published, self.printed = published.to_dict("records"), _by(published, _CELL[:4])
         # MLflow shows the newest 100 runs first: parents are of now, in their order, children older than any parent
-        self.start, file = start, found.summary_file
-        created = start if self.alone else experiment.creation_time or start
+        made, file = experiment.creation_time or now, found.summary_file
+        self.start = max(now, made) - place
+        created = self.start if self.alone else made - 1000
         self.written = min(int(file.stat().st_mtime * 1000), created) if file.is_file() else created
 
     def __len__(self) -> int:

@@ -1,6 +1,7 @@
 """Everything logged to MLflow is rebuilt from results, and logging twice changes nothing."""
 
 import errno
+import json
 import os
 import signal
 import socket
@@ -10,6 +11,7 @@ import sys
 import time
 import urllib.request
 from contextlib import closing
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -17,7 +19,9 @@ import pytest
 from lpbench import tracking
 from lpbench.cli.main import main
 from lpbench.errors import TrackingError
-from lpbench.experiments.results import Artefact
+from lpbench.experiments.config import Tracking
+from lpbench.experiments.results import RECORD, Artefact
+from lpbench.pipeline import tracking_meanwhile
 from lpbench.tracking import experiment_pages, rebuild, tracking_uri
 
 COLUMNS = (
@@ -53,8 +57,7 @@ def artefact(root, methods=("krr", "hist"), mean=1.0, epsilons=(1.0, 2.0)):
 def logged(tmp_path_factory):
     root = tmp_path_factory.mktemp("results")
     uri = tracking_uri(None, root)
-    folder, record = artefact(root)
-    assert rebuild(uri, root, [(folder, record)]) == 5
+    assert rebuild(uri, root, [artefact(root)]) == 5
     return client_of(uri), uri, root
 
 
@@ -112,36 +115,27 @@ def test_a_long_table_is_cut_at_a_row(tmp_path):
     assert note.count("| krr | 1 ±0.01 |") == note.count("| krr |") > 10
 
 
-def test_logging_again_writes_nothing(logged):
+def test_logging_again_writes_nothing_and_changed_results_replace_the_old_runs(logged):
     client, uri, root = logged
-    folder, record = artefact(root)
-    assert rebuild(uri, root, [(folder, record)]) == 0
+    assert rebuild(uri, root, [artefact(root)]) == 0
     assert [len(r) for r in children(client)] == [1, 4]
-
-
-def test_changed_results_replace_the_old_runs(logged):
-    client, uri, root = logged
-    folder, record = artefact(root, methods=("krr", "hist", "dt"), mean=3.0)
-    assert rebuild(uri, root, [(folder, record)]) == 7
+    assert rebuild(uri, root, [artefact(root, methods=("krr", "hist", "dt"), mean=3.0)]) == 7
     assert [len(r) for r in children(client)] == [1, 6]
 
 
 def test_interrupted_logging_is_repaired(logged):
     client, uri, root = logged
-    folder, record = artefact(root, mean=7.0)
     experiment = client.get_experiment_by_name("paper")
     client.create_run(experiment.experiment_id, tags={"lpbench.artefact": "paper/table9"})
-    assert rebuild(uri, root, [(folder, record)]) == 5
+    assert rebuild(uri, root, [artefact(root, mean=7.0)]) == 5
     assert [len(r) for r in children(client)] == [1, 4]
 
 
 def test_many_cells_are_a_run_each_and_looked_up_in_one_search(tmp_path, monkeypatch):
     from mlflow import MlflowClient
 
-    records = []
-    for k in range(12):
-        folder, record = artefact(tmp_path / f"{k}", methods=("krr",), epsilons=(1.0,))
-        records.append((folder, {**record, "group": f"cell {k}"}))
+    found = [artefact(tmp_path / f"{k}", methods=("krr",), epsilons=(1.0,)) for k in range(12)]
+    records = [(folder, {**record, "group": f"cell {k}"}) for k, (folder, record) in enumerate(found)]
     searches, search = [], MlflowClient.search_runs
     monkeypatch.setattr(MlflowClient, "search_runs", lambda *a, **k: searches.append(1) or search(*a, **k))
     uri = tracking_uri(None, tmp_path)
@@ -174,22 +168,14 @@ def test_remote_server(tmp_path):
                 break
             except OSError:
                 time.sleep(0.5)
-        folder, record = artefact(tmp_path, methods=tuple(f"m{i}" for i in range(10)))
-        assert rebuild(address, tmp_path, [(folder, record)]) == 21
-        assert rebuild(address, tmp_path, [(folder, record)]) == 0
+        found = artefact(tmp_path, methods=tuple(f"m{i}" for i in range(10)))
+        assert [rebuild(address, tmp_path, [found]) for _ in range(2)] == [21, 0]
         client = client_of(address)
         (parent,), cells = children(client)
         assert len(cells) == 20
         assert {f.path for f in client.list_artifacts(parent.info.run_id)} >= {"data", "table9.svg"}
-        results = f"results_dir={tmp_path / 'cell'}"
-        options = [
-            "runner=serial",
-            "replications=1",
-            "method=private_mean",
-            "tracking=mlflow",
-            f"tracking.uri={address}",
-        ]
-        assert main([*options, results]) == 0
+        options = ["runner=serial", "replications=1", "method=private_mean", "tracking=mlflow"]
+        assert main([*options, f"tracking.uri={address}", f"results_dir={tmp_path / 'cell'}"]) == 0
         found = client.search_runs([client.get_experiment_by_name("single").experiment_id])
         assert [run.data.tags["lpbench.method"] for run in found] == ["private_mean"]
     finally:
@@ -239,18 +225,17 @@ def test_a_store_that_cannot_be_used_is_left_as_it_is_and_the_way_out_is_said(tm
 
 
 def test_a_store_that_could_not_be_made_is_not_there(tmp_path, monkeypatch):
-    folder, record = artefact(tmp_path)
-    replace = os.replace
+    found, replace = artefact(tmp_path), os.replace
 
     def interrupted(*args):
         raise OSError(errno.ENOSPC, "No space left on device", str(args[0]))
 
     monkeypatch.setattr(os, "replace", interrupted)
     with pytest.raises(TrackingError, match="disk full"):
-        rebuild(tracking_uri(None, tmp_path), tmp_path, [(folder, record)])
+        rebuild(tracking_uri(None, tmp_path), tmp_path, [found])
     assert not [path.name for path in tmp_path.iterdir() if path.suffix in (".db", ".tmp") or "journal" in path.name]
     monkeypatch.setattr(os, "replace", replace)
-    assert rebuild(tracking_uri(None, tmp_path), tmp_path, [(folder, record)]) == 5
+    assert rebuild(tracking_uri(None, tmp_path), tmp_path, [found]) == 5
 
 
 @pytest.mark.parametrize("name", ["what?", "%41%20x"])
@@ -353,6 +338,21 @@ def test_parents_come_first_whenever_they_are_logged(kinds):
     found = client.search_runs([client.get_experiment_by_name("curves").experiment_id])  # in MLflow's default order
     assert ["mlflow.parentRunId" in r.data.tags for r in found] == [False] * 3 + [True] * 7
     assert found[0].info.run_name == "curves/later"
+
+
+def test_a_process_logs_what_it_is_told_in_the_order_of_all(tmp_path, monkeypatch):
+    monkeypatch.setattr("lpbench.pipeline._MANY", 3)
+    names, (_, record) = [f"lpct/figure{k}" for k in range(3)], artefact(tmp_path / "other")
+    jobs = [SimpleNamespace(name=name, folder=name) for name in names]
+    with tracking_meanwhile(jobs, tmp_path, Tracking("mlflow")) as tell:
+        for name in (names[2], names[0]):
+            (tmp_path / name).mkdir(parents=True)
+            config = {"seed": 1, "experiment": {"name": name, "replications": 50, "kind": "drawing"}}
+            (tmp_path / name / RECORD).write_text(json.dumps({**record, "name": name, "config": config}))
+            tell(name)
+    client = client_of(tracking_uri(None, tmp_path))
+    found = client.search_runs([client.get_experiment_by_name("lpct").experiment_id])  # in MLflow's default order
+    assert [(r.info.run_name, r.info.status) for r in found] == [(names[k], "FINISHED") for k in (0, 2)]
 
 
 def test_runs_of_another_configuration_stay(kinds):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from lpbench.experiments.results import Artefact
 if TYPE_CHECKING:
     import pandas as pd
 
+    from lpbench.reporting.claims import Decision
     from lpbench.reporting.plain_table import PlainTable
 
 #: Width of tables in a pipe or a file: cells of wider tables are broken at blanks.
@@ -42,14 +43,14 @@ def print_cell(summary: pd.DataFrame, selection: str, reused: bool) -> None:
         )
 
 
-def print_verdicts(names: Sequence[str], results_dir: Path) -> None:
-    """Print the outcome of each claim about some experiments, decided from what the results folder holds."""
-    from lpbench.reporting.claims import decide_about
-    from lpbench.reporting.evidence import Evidence
+def print_verdicts(names: Sequence[str], decided: Iterable[Decision]) -> None:
+    """Print the outcome of each claim about some experiments, the last where it was decided more than once."""
+    from lpbench.reporting.claims import claims_about
     from lpbench.reporting.plain_table import PlainTable
 
-    found = decide_about(names, Evidence(results_dir))
-    if found:
+    known = {(d.paper, d.claim.name): d for d in decided}
+    about = [(paper.letter, claim.name) for paper, claims in claims_about(names) for claim in claims]
+    if found := [known[claim] for claim in about if claim in known]:
         heads = ("claim", "in print", "here", "statement", "checks: in print / here")
         rows = []
         for d in found:

@@ -27,9 +27,7 @@ QUICK = ("extensions/embedded_*", "histoftree/figure2c", "lpct/figure4c")
 _RUNNERS = sorted(path.stem for path in (CONF / "runner").glob("*.yaml"))
 
 
-@click.command(
-    epilog="Interrupted? The same command goes on; lpbench report shows what is done.",
-)
+@click.command(epilog="Interrupted? The same command goes on; lpbench report shows what is done.")
 @options.experiments()
 @options.count("--replications", "Of every experiment.")
 @click.option("--quick", is_flag=True, help=f"A minute: {QUICK_REPLICATIONS} replications, no verdicts.")
@@ -89,11 +87,11 @@ def command(
         print(f"error: {NOTHING}", file=sys.stderr)
         return 1
     logged = Tracking("mlflow" if tracking_uri else tracking, tracking_uri)
-    result = run_jobs(jobs, results, runner)
-    print("judging claims, writing the report and its pages ...", file=sys.stderr, flush=True)
-    with tracking_meanwhile(jobs, results, logged):
+    with tracking_meanwhile(jobs, results, logged) as tell:
+        result = run_jobs(jobs, results, runner, tell)
+        print("judging claims, writing the report and its pages ...", file=sys.stderr, flush=True)
         reports = publish(results, chosen, within, judged=not quick, overwrite=overwrite)
-        _print_result(result, time.perf_counter() - start, chosen, results / within, quick)
+        _print_result(result, time.perf_counter() - start, chosen, results / within, reports)
         print_reports(reports)
     return result.exit_code
 
@@ -110,7 +108,9 @@ def print_reports(reports: Sequence[Report]) -> None:
         print(f"page: {report.folder / 'index.html'}")
 
 
-def _print_result(result: Result, seconds: float, names: Sequence[str], results: Path, quick: bool) -> None:
+def _print_result(
+    result: Result, seconds: float, names: Sequence[str], results: Path, reports: Sequence[Report]
+) -> None:
     from lpbench.cli.answers import print_tables, print_verdicts
     from lpbench.experiments.results import Artefact
     from lpbench.reporting.tables.text import tables_of
@@ -126,5 +126,4 @@ def _print_result(result: Result, seconds: float, names: Sequence[str], results:
         print("INCOMPLETE: what is named above has no result; the same command tries it again")
     if len(names) == 1:
         print_tables(tables_of(Artefact(results / names[0], names[0])))
-    if not quick:
-        print_verdicts(names, results)
+    print_verdicts(names, (decision for report in reports for decision in report.decided))

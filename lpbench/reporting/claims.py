@@ -139,11 +139,16 @@ def _no_verdict(check: Check, ours: Judged, results: Evidence) -> str:
     return "; ".join([*reasons, *([f"not run as registered: {', '.join(deviating)}"] if deviating else [])])
 
 
-def decide_about(experiments: Sequence[str], results: Evidence) -> list[Decision]:
-    """Decide the claims about some experiments, in their order, each once; those without a check are left out."""
+def claims_about(experiments: Sequence[str]) -> list[tuple[Paper, list[Claim]]]:
+    """Claims about some experiments, in their order, each once; those without a check are left out."""
     about: dict[str, tuple[Paper, dict[str, Claim]]] = {}
     for name in experiments:
         leaf, paper = name.rpartition("/")[2], paper_of(name)
         mine = about.setdefault(paper.name, (paper, {}))[1]
         mine |= {c.name: c for c in paper.claims if c.checks and c.concerns(leaf)}
-    return [decided for paper, claims in about.values() for decided in decide(paper, list(claims.values()), results)]
+    return [(paper, list(claims.values())) for paper, claims in about.values()]
+
+
+def decide_about(experiments: Sequence[str], results: Evidence) -> list[Decision]:
+    """Decide the claims about some experiments."""
+    return [decided for paper, claims in claims_about(experiments) for decided in decide(paper, claims, results)]

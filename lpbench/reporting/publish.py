@@ -29,6 +29,7 @@ from lpbench.experiments.store import lock_of
 from lpbench.experiments.timing import is_measured, timing_table
 from lpbench.files import inside, locked, write_text
 from lpbench.paths import COMMITTED, PUBLISHED, REPRODUCED
+from lpbench.reporting.claims import Decision
 from lpbench.reporting.paper import paper_of, papers, sources
 
 #: Beside tables and figures, not committed: what they were drawn from, and the summary.
@@ -43,6 +44,7 @@ class Report:
     names: list[str]  # experiments with results that it shows
     kept: list[str] = field(default_factory=list)  # experiments of which the committed report shows more
     uncommitted: list[str] = field(default_factory=list)  # whose scores come from no commit of the history
+    decided: list[Decision] = field(default_factory=list)
 
 
 @_QUICK_TEXTS
@@ -117,10 +119,10 @@ def _publish_study(results: Results, names: Sequence[str], title: str, paper: st
 
     target, artefacts = results.folder / paper, [results.artefact(name) for name in names]
     content = _content(results, artefacts, target)
-    write_claims(results.folder, target, names, judged)
+    decided = write_claims(results.folder, target, names, judged)
     write_report(*content, judged=judged, alone=True, within=paper)
     write_pages(*content, _cards(artefacts), study=title, within=paper)
-    return Report(target, [a.name for a in artefacts if a.is_finished])
+    return Report(target, [a.name for a in artefacts if a.is_finished], decided=decided)
 
 
 def _commit(results: Results, run: Sequence[str]) -> set[str]:
@@ -141,17 +143,17 @@ def _publish_all(results: Results, run: Sequence[str], changed: Container[str], 
     for artefact in map(results.artefact, run):
         _copy(artefact, target / artefact.name, measured=artefact.name.partition("/")[0] in changed)
     committed, registered = Results(target), catalogue.heads("experiment", ("on_request",))
-    _render([a for a in committed.finished() if a.name in names], target, drawn=run)
+    decided = _render([a for a in committed.finished() if a.name in names], target, drawn=run)
     # what runs on request alone is missed by nobody
     artefacts = [a for a in map(committed.artefact, names) if a.was_run or not registered[a.name]["on_request"]]
     content = _content(committed, artefacts, target)
     write_report(*content)
     write_pages(*content, _cards(artefacts))
     shutil.copyfile(target / "verdicts.csv", results.folder / "verdicts.csv")
-    return Report(target, [a.name for a in artefacts if a.was_run])
+    return Report(target, [a.name for a in artefacts if a.was_run], decided=decided)
 
 
-def _render(artefacts: Sequence[Artefact], target: Path, drawn: Sequence[str]) -> None:
+def _render(artefacts: Sequence[Artefact], target: Path, drawn: Sequence[str]) -> list[Decision]:
     """Write tables and figures from committed scores, unless drawn before, and claims once their papers are there."""
     from lpbench.reporting.report import write_claims
 
@@ -171,11 +173,10 @@ def _render(artefacts: Sequence[Artefact], target: Path, drawn: Sequence[str]) -
             if summary is not None:
                 remember(folder, name, summary)
             if name in waited and not waited & todo.keys():
-                write_claims(target, target)
+                decided = write_claims(target, target)
     for call in todo.values():  # what a worker did not live to write
         _render_one(*call)
-    if not waited or waited & todo.keys():
-        write_claims(target, target)
+    return write_claims(target, target) if not waited or waited & todo.keys() else decided
 
 
 def _code(names: Iterable[str]) -> str:

@@ -15,7 +15,7 @@ from lpbench.experiments import catalogue
 from lpbench.experiments.results import Results
 from lpbench.files import write_text
 from lpbench.reporting.claim_files import read_claims, tabulate
-from lpbench.reporting.claims import TOO_FEW, decide_about, decide_all
+from lpbench.reporting.claims import TOO_FEW, Decision, decide_about, decide_all
 from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.evidence import Evidence
 from lpbench.reporting.number_table import lines_by_configuration, read_numbers, write_numbers
@@ -67,11 +67,15 @@ def write_report(
     return path
 
 
-def write_claims(results_dir: Path, folder: Path, about: Sequence[str] | None = None, judged: bool = True) -> None:
+def write_claims(
+    results_dir: Path, folder: Path, about: Sequence[str] | None = None, judged: bool = True
+) -> list[Decision]:
     """Write ``numbers.csv`` and ``verdicts.csv`` with what is behind it: of all papers, or about some experiments."""
     evidence = Evidence(results_dir)
-    tabulate(decide_all(evidence) if about is None else decide_about(about if judged else (), evidence)).write(folder)
+    decided = decide_all(evidence) if about is None else decide_about(about if judged else (), evidence)
+    tabulate(decided).write(folder)
     write_numbers(papers(), Results(results_dir), folder, about)
+    return decided
 
 
 def in_order(entry: ReportEntry) -> list[tuple[int, str]]:
