@@ -145,6 +145,7 @@ def tracking_meanwhile(jobs: Sequence[Job], results_dir: Path, tracking: Trackin
 
 
 def _track_as_told(told: Connection, names: Mapping[str, str], results_dir: Path, tracking: Tracking) -> None:
+    os.nice(5)  # as workers: who ends first leaves a core to the report
     start, order = int(time.time() * 1000), {results_dir / folder: place for place, folder in enumerate(names)}
     try:
         for folder in iter(told.recv, None):
@@ -174,11 +175,11 @@ def _execute(jobs: Sequence[Job], plan: Plan, runner: Runner, store: Store, bar:
 def _write_all(
     jobs: Sequence[Job], results_dir: Path, runner: Runner, store: Store, bar: Progress
 ) -> Iterator[tuple[Job, bool, str]]:
-    """Write artefacts that are not current, the largest first; yields job, whether written, and what failed."""
+    """Write artefacts that are not current, drawings, which compute, first: yields job, whether written, error."""
     stamps = {job.folder: stamp_of(job, store, sources(job.name)) for job in jobs}
     todo = {job.folder: job for job in jobs if not _is_current(results_dir / job.folder, stamps[job.folder])}
     yield from ((job, False, "") for job in jobs if job.folder not in todo)
-    by_size = sorted(todo.values(), key=lambda job: -sum(b.fits for b in job.plan.blocks))
+    by_size = sorted(todo.values(), key=lambda j: (j.experiment.kind != "drawing", -sum(b.fits for b in j.plan.blocks)))
     calls = {job.folder: (job, stamps[job.folder], results_dir, runner) for job in by_size}
     # artefacts are written on this machine, wherever blocks are computed
     local = "loky" if runner.backend != "serial" and len(calls) > 1 else "serial"

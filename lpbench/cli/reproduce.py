@@ -71,8 +71,7 @@ def command(
     from lpbench.reporting.publish import publish
 
     runner = Runner(backend, workers, address, order)
-    if quick:
-        replications = replications or QUICK_REPLICATIONS
+    replications = replications or (QUICK_REPLICATIONS if quick else None)
     registered = catalogue.experiments(chosen).values()
     jobs = placed([job_of(e, replications=replications, work_limit=work_limit, seed=seed) for e in registered])
     within = jobs[0].folder.removesuffix(jobs[0].name).rstrip("/")
