@@ -145,7 +145,6 @@ def tracking_meanwhile(jobs: Sequence[Job], results_dir: Path, tracking: Trackin
 
 
 def _track_as_told(told: Connection, names: Mapping[str, str], results_dir: Path, tracking: Tracking) -> None:
-    os.nice(5)  # as workers: who ends first leaves a core to the report
     start, order = int(time.time() * 1000), {results_dir / folder: place for place, folder in enumerate(names)}
     try:
         for folder in iter(told.recv, None):
