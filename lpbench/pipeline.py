@@ -56,7 +56,7 @@ class Result:
 
 
 def run_jobs(
-    jobs: Sequence[Job], results_dir: Path, runner: Runner | None = None, tell: Callable[[str], object] = str
+    jobs: Sequence[Job], results_dir: Path, runner: Runner | None = None, tell: Callable[[str], object] = lambda _: None
 ) -> Result:
     """Run jobs and write their folders, which ``tell`` is told, but of cells without a result."""
     runner, store = runner or Runner(), Store(results_dir / "store")
@@ -120,7 +120,7 @@ def _warn(error: str, results_dir: Path, tracking: Tracking) -> None:
 def tracking_meanwhile(jobs: Sequence[Job], results_dir: Path, tracking: Tracking) -> Iterator[Callable[[str], object]]:
     """:func:`track` after what is done in between; of many jobs beside it, by a process that is told of folders."""
     if tracking.backend != "mlflow" or len(jobs) < _MANY:
-        yield str
+        yield lambda _: None
         track(jobs, results_dir, tracking)
         return
     context, names = get_context("spawn"), {job.folder: job.name for job in jobs}
@@ -174,7 +174,7 @@ def _execute(jobs: Sequence[Job], plan: Plan, runner: Runner, store: Store, bar:
 def _write_all(
     jobs: Sequence[Job], results_dir: Path, runner: Runner, store: Store, bar: Progress
 ) -> Iterator[tuple[Job, bool, str]]:
-    """Write artefacts that are not current, drawings, which compute, first: yields job, whether written, error."""
+    """Write artefacts that are not current, drawings first, for they compute: yields job, whether written, error."""
     stamps = {job.folder: stamp_of(job, store, sources(job.name)) for job in jobs}
     todo = {job.folder: job for job in jobs if not _is_current(results_dir / job.folder, stamps[job.folder])}
     yield from ((job, False, "") for job in jobs if job.folder not in todo)

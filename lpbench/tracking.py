@@ -201,10 +201,7 @@ def _store(uri: str) -> Iterator:
 
 @contextmanager
 def _one_session(store) -> Iterator[None]:
-    """Let a local store work in one session, and the system write when it likes.
-
-    MLflow opens twelve sessions a run, a third of the time; waiting for the disk would take as long as all of it.
-    """
+    """Work in one session of a local store, where MLflow opens twelve a run, and do not wait for its disk."""
     from sqlalchemy import orm, text
 
     with orm.Session(store.engine, expire_on_commit=False) as session:

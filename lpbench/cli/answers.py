@@ -43,14 +43,18 @@ def print_cell(summary: pd.DataFrame, selection: str, reused: bool) -> None:
         )
 
 
-def print_verdicts(names: Sequence[str], decided: Iterable[Decision]) -> None:
-    """Print the outcome of each claim about some experiments, the last where it was decided more than once."""
-    from lpbench.reporting.claims import claims_about
+def print_verdicts(names: Sequence[str], results_dir: Path, decided: Iterable[Decision] = ()) -> None:
+    """Print the outcome of each claim about some experiments, as it was decided, or as the results folder decides."""
+    from lpbench.reporting.claims import claims_about, decide
+    from lpbench.reporting.evidence import Evidence
     from lpbench.reporting.plain_table import PlainTable
 
-    known = {(d.paper, d.claim.name): d for d in decided}
-    about = [(paper.letter, claim.name) for paper, claims in claims_about(names) for claim in claims]
-    if found := [known[claim] for claim in about if claim in known]:
+    found, known = list["Decision"](), {(d.paper, d.claim.name): d for d in decided}
+    for paper, claims in claims_about(names):
+        open_ = [claim for claim in claims if (paper.letter, claim.name) not in known]
+        known |= {(paper.letter, d.claim.name): d for d in decide(paper, open_, Evidence(results_dir))}
+        found += [known[paper.letter, claim.name] for claim in claims]
+    if found:
         heads = ("claim", "in print", "here", "statement", "checks: in print / here")
         rows = []
         for d in found:

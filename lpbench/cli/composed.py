@@ -45,15 +45,13 @@ def run_config(config: Config, overrides: Sequence[str], job_folder: str | None 
 
 
 def _conclude(job: Job, result: Result, results_dir: Path) -> None:
-    from lpbench.reporting.claims import decide_about
-    from lpbench.reporting.evidence import Evidence
     from lpbench.reporting.publish import publish_experiment
     from lpbench.reporting.tables.text import tables_of
 
     run, folder = result.run, results_dir / job.folder
     artefact = Artefact(folder, job.name)
     answers.print_tables(tables_of(artefact))
-    answers.print_verdicts([job.name], decide_about([job.name], Evidence(artefact.results)))
+    answers.print_verdicts([job.name], artefact.results)
     print(
         f"{len(run.outcomes)} blocks run in place of {run.fits} single fits, {run.reused} reused, "
         f"{len(run.failed)} without a result, {run.seconds:.1f} s; results in {folder}"

@@ -90,7 +90,7 @@ def command(
         result = run_jobs(jobs, results, runner, tell)
         print("judging claims, writing the report and its pages ...", file=sys.stderr, flush=True)
         reports = publish(results, chosen, within, judged=not quick, overwrite=overwrite)
-        _print_result(result, time.perf_counter() - start, chosen, results / within, reports)
+        _print_result(result, time.perf_counter() - start, chosen, results / within, reports, quick)
         print_reports(reports)
     return result.exit_code
 
@@ -108,7 +108,7 @@ def print_reports(reports: Sequence[Report]) -> None:
 
 
 def _print_result(
-    result: Result, seconds: float, names: Sequence[str], results: Path, reports: Sequence[Report]
+    result: Result, seconds: float, names: Sequence[str], results: Path, reports: Sequence[Report], quick: bool
 ) -> None:
     from lpbench.cli.answers import print_tables, print_verdicts
     from lpbench.experiments.results import Artefact
@@ -125,4 +125,5 @@ def _print_result(
         print("INCOMPLETE: what is named above has no result; the same command tries it again")
     if len(names) == 1:
         print_tables(tables_of(Artefact(results / names[0], names[0])))
-    print_verdicts(names, (decision for report in reports for decision in report.decided))
+    if not quick:
+        print_verdicts(names, results, (decision for report in reports for decision in report.decided))

@@ -97,7 +97,7 @@ def bits_of_64(rng: np.random.Generator, size: int | tuple[int, ...]) -> np.ndar
 
 def words(rng: np.random.Generator, size: int | tuple[int, ...]) -> np.ndarray:
     """Draw whole numbers evenly from 0, ..., 2^62 - 1: int64 ndarray."""
-    return below(bits_of_64(rng, size), UNITS)
+    return below(bits_of_64(rng, size), UNITS, 64)
 
 
 def blocks(shape: tuple[int, ...], entries: int = BLOCK) -> Iterator[slice]:
@@ -107,11 +107,11 @@ def blocks(shape: tuple[int, ...], entries: int = BLOCK) -> Iterator[slice]:
 
 
 def check_words(drawn: np.ndarray) -> np.ndarray:
-    """Return words as they are; uniforms of [0, 1), which would all tell the truth, are refused."""
+    """Return words as int64; uniforms of [0, 1), which would all tell the truth, are refused."""
     drawn = np.asarray(drawn)
     if drawn.dtype.kind not in "iu":
         raise DataError(f"draws are {drawn.dtype}, but must be whole numbers below 2^62: rng.integers(2**62, size=n)")
-    return drawn
+    return drawn.astype(np.int64, copy=False)
 
 
 def truthful_units(epsilon: ArrayLike, least: ArrayLike) -> np.ndarray:
@@ -134,16 +134,15 @@ def kept_units(epsilon: ArrayLike) -> np.ndarray:
     return told
 
 
-def below(drawn: np.ndarray, m: ArrayLike) -> np.ndarray:
+def below(drawn: np.ndarray, m: ArrayLike, bits: int = BITS) -> np.ndarray:
     """Turn words into numbers 0, ..., m - 1, each of which has 2^62 / m of the words, rounded down or up.
 
-    Unsigned numbers are 64 bits, of which the first are the word, and are overwritten.
+    With ``bits=64`` the words are the first bits of :func:`bits_of_64`, which are overwritten.
     """
-    whole = drawn.dtype == np.uint64
     if isinstance(m, int) and (m <= 1 << 31 or m == UNITS) and not m & (m - 1):  # the first bits of a word
-        few = (64 if whole else BITS) + 1 - m.bit_length()
-        return np.right_shift(drawn, few, out=drawn).view(np.int64) if whole else drawn >> few
-    drawn, m = below(drawn, UNITS) if whole else drawn, np.asarray(m, dtype=np.int64)
+        few = bits + 1 - m.bit_length()
+        return drawn >> few if bits == BITS else np.right_shift(drawn, few, out=drawn).view(np.int64)
+    drawn, m = drawn if bits == BITS else below(drawn, UNITS, bits), np.asarray(m, dtype=np.int64)
     if m.max(initial=1) > 1 << 31:
         return drawn % m
     high, low = drawn >> 31, drawn & (2**31 - 1)

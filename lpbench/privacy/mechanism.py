@@ -218,7 +218,7 @@ class CategoryMechanism(FiniteMechanism):
             for *_, truthful in parts:
                 np.less(bits_of_64(rng, truthful.shape), told << (64 - BITS), out=truthful)
             for shown, true, truthful in parts:
-                shown[...] = choose(below(bits_of_64(rng, shown.shape), m), self.check_values(true), truthful)
+                shown[...] = choose(below(bits_of_64(rng, shown.shape), m, 64), self.check_values(true), truthful)
         return reports
 
     def fields(self, columns: int = 1) -> tuple[Field, ...]:

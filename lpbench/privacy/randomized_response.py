@@ -87,7 +87,7 @@ def grr_reports(truth: np.ndarray, m: ArrayLike, epsilon: ArrayLike, keep: np.nd
     truth, m = np.asarray(truth, dtype=np.int64), np.asarray(m, dtype=np.int64)
     if ((truth < 0) | (truth >= m)).any():
         raise DataError("truth must lie in 0, ..., m - 1 for every user")
-    return _tell(below(check_words(other), m), truth, check_words(keep) < grr_told(m, epsilon))
+    return _tell(below(check_words(other), m if m.ndim else int(m)), truth, check_words(keep) < grr_told(m, epsilon))
 
 
 def _tell(reports: np.ndarray, truth: np.ndarray, truthful: np.ndarray) -> np.ndarray:

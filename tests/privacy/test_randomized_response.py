@@ -65,8 +65,8 @@ def test_batch_of_users_with_their_own_numbers_of_categories():
 def test_untold_reports_are_even_over_all_categories_exactly(m):
     # A lattice of words that meets every category equally often; the largest word never tells the truth.
     other = (2 * np.arange(5 * m) + 1) * (UNITS // (10 * m))
-    for truth in range(m):
-        reports = grr_reports(np.full(other.size, truth), m, 1.0, np.full(other.size, UNITS - 1), other)
+    for truth, kind in product(range(m), (np.int64, np.uint64)):  # whatever type the words have
+        reports = grr_reports(np.full(other.size, truth), m, 1.0, np.full(other.size, UNITS - 1), other.astype(kind))
         assert np.array_equal(np.bincount(reports, minlength=m), np.full(m, 5))
 
 

@@ -56,7 +56,8 @@ def _descend(X: np.ndarray, counts: np.ndarray, positive: np.ndarray, rate: floa
     for _ in range(STEPS):
         hidden_step, output_step, constant_step = np.zeros_like(hidden), np.zeros_like(output), np.zeros_like(constant)
         for block, of_block in zip(blocks, columns, strict=True):
-            units = np.maximum(before := X[block] @ hidden, 0.0, out=before)
+            units = X[block] @ hidden
+            np.maximum(units, 0.0, out=units)
             slope = counts[block] * expit(units @ output + constant) - positive[block]
             output_step += slope @ units
             constant_step += slope.sum()
