@@ -1,43 +1,70 @@
-"""All methods as scikit-learn estimators, one package a family; a family is imported when a name of it is asked for."""
-# ruff: noqa: F403
+"""All methods as scikit-learn estimators, one package a family; a module is imported when a name of it is asked for."""
+# ruff: noqa: F401
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lpbench.estimators.baselines import *
-    from lpbench.estimators.histoftree import *
-    from lpbench.estimators.intervals import *
-    from lpbench.estimators.label_dp import *
-    from lpbench.estimators.lpct import *
-    from lpbench.estimators.private_selection import *
-    from lpbench.estimators.privatised_labels import *
-    from lpbench.estimators.psgd import *
-    from lpbench.estimators.public_sample import *
-    from lpbench.estimators.tuning_free import *
+    from lpbench.estimators.baselines.constant_baselines import PrivateConstant, PrivateMajority, PrivateMean
+    from lpbench.estimators.baselines.ct import CT
+    from lpbench.estimators.baselines.hist import Hist
+    from lpbench.estimators.baselines.krr import KRR
+    from lpbench.estimators.baselines.pglm import PGLM
+    from lpbench.estimators.baselines.phist import PHIST
+    from lpbench.estimators.baselines.trees import DT, LabelDT, ParDT
+    from lpbench.estimators.histoftree.adhistoftree import AdHistOfTree
+    from lpbench.estimators.histoftree.histoftree import HistOfTree
+    from lpbench.estimators.intervals.conformal import PrivateIntervals, PrivateSets
+    from lpbench.estimators.label_dp.full import LDPMean, LDPVote
+    from lpbench.estimators.label_dp.knn import KNNMean, LabelLDPKNN
+    from lpbench.estimators.label_dp.mean import CDPMean, CubeMean, LabelCDPMean
+    from lpbench.estimators.label_dp.vote import CDPVote, CubeVote, LabelCDPVote, LabelLDPVote
+    from lpbench.estimators.lpct.lpct import LPCT
+    from lpbench.estimators.lpct.lpct_prune import LPCTPrune
+    from lpbench.estimators.private_selection.selection import PrivateSelectionClassifier, PrivateSelectionRegressor
+    from lpbench.estimators.privatised_labels.classifier import PrivateLabelsClassifier
+    from lpbench.estimators.privatised_labels.regressor import PrivateLabelsRegressor
+    from lpbench.estimators.psgd.psgd import PSGD
+    from lpbench.estimators.public_sample.lpdt import LPDTRegressor, PublicTreeClassifier
+    from lpbench.estimators.tuning_free.public_forest import PublicForest, PublicForestRegressor
+    from lpbench.estimators.tuning_free.residual_gp import ResidualGP
+    from lpbench.estimators.tuning_free.residual_score import ResidualScore
 
-#: The families and their names.
-_FAMILIES = {
-    "privatised_labels": "PrivateLabelsClassifier PrivateLabelsRegressor",
-    "baselines": "CT DT Hist KRR LabelDT ParDT PGLM PHIST PrivateConstant PrivateMajority PrivateMean",
-    "histoftree": "AdHistOfTree HistOfTree",
-    "intervals": "PrivateIntervals PrivateSets",
-    "label_dp": "CDPMean CDPVote CubeMean CubeVote KNNMean LabelCDPMean LabelCDPVote LabelLDPKNN LabelLDPVote LDPMean "
-    "LDPVote",
-    "lpct": "LPCT LPCTPrune",
-    "private_selection": "PrivateSelectionClassifier PrivateSelectionRegressor",
-    "psgd": "PSGD",
-    "public_sample": "LPDTRegressor PublicTreeClassifier",
-    "tuning_free": "PublicForest PublicForestRegressor ResidualGP ResidualScore",
+#: Modules of the families and their methods.
+_MODULES = {
+    "baselines.constant_baselines": "PrivateConstant PrivateMajority PrivateMean",
+    "baselines.ct": "CT",
+    "baselines.hist": "Hist",
+    "baselines.krr": "KRR",
+    "baselines.pglm": "PGLM",
+    "baselines.phist": "PHIST",
+    "baselines.trees": "DT LabelDT ParDT",
+    "histoftree.adhistoftree": "AdHistOfTree",
+    "histoftree.histoftree": "HistOfTree",
+    "intervals.conformal": "PrivateIntervals PrivateSets",
+    "label_dp.full": "LDPMean LDPVote",
+    "label_dp.knn": "KNNMean LabelLDPKNN",
+    "label_dp.mean": "CDPMean CubeMean LabelCDPMean",
+    "label_dp.vote": "CDPVote CubeVote LabelCDPVote LabelLDPVote",
+    "lpct.lpct": "LPCT",
+    "lpct.lpct_prune": "LPCTPrune",
+    "private_selection.selection": "PrivateSelectionClassifier PrivateSelectionRegressor",
+    "privatised_labels.classifier": "PrivateLabelsClassifier",
+    "privatised_labels.regressor": "PrivateLabelsRegressor",
+    "psgd.psgd": "PSGD",
+    "public_sample.lpdt": "LPDTRegressor PublicTreeClassifier",
+    "tuning_free.public_forest": "PublicForest PublicForestRegressor",
+    "tuning_free.residual_gp": "ResidualGP",
+    "tuning_free.residual_score": "ResidualScore",
 }
-__all__ = sorted(" ".join(_FAMILIES.values()).split())
+__all__ = sorted(" ".join(_MODULES.values()).split())
 
 
 def __getattr__(name: str) -> Any:
-    """Import the family of a name: whoever uses one method does not wait for what the others need."""
-    for family, names in _FAMILIES.items():
+    """Import the module of a name: whoever uses one method does not wait for what the others need."""
+    for module, names in _MODULES.items():
         if name in names.split():
-            return getattr(import_module(f"{__name__}.{family}"), name)
+            return getattr(import_module(f"{__name__}.{module}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -12,7 +12,8 @@ from lpbench.checks import check_number
 from lpbench.errors import ConfigurationError, DataError
 from lpbench.estimators.base import LocalClassifier, LocalEstimator, LocalRegressor, check_epsilon
 from lpbench.estimators.intervals.coverage import CoverageCurve, ThresholdQuestion, calibrate
-from lpbench.estimators.tuning_free import ResidualGP, ResidualScore
+from lpbench.estimators.tuning_free.residual_gp import ResidualGP
+from lpbench.estimators.tuning_free.residual_score import ResidualScore
 from lpbench.privacy import RandomizedResponse, Users
 from lpbench.privacy.users import Broadcast
 

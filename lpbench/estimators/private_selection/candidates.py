@@ -9,9 +9,13 @@ from sklearn.base import clone
 
 from lpbench.errors import check_known
 from lpbench.estimators.base import LocalEstimator, expand_grid
-from lpbench.estimators.baselines import CT, KRR, PHIST, Hist, ParDT
-from lpbench.estimators.histoftree import HistOfTree
-from lpbench.estimators.lpct import LPCT
+from lpbench.estimators.baselines.ct import CT
+from lpbench.estimators.baselines.hist import Hist
+from lpbench.estimators.baselines.krr import KRR
+from lpbench.estimators.baselines.phist import PHIST
+from lpbench.estimators.baselines.trees import ParDT
+from lpbench.estimators.histoftree.histoftree import HistOfTree
+from lpbench.estimators.lpct.lpct import LPCT
 
 Point = dict[str, Any]
 
