@@ -60,10 +60,10 @@ def two_sided(differences: np.ndarray) -> np.ndarray:
 
 
 def holm(p_values: np.ndarray) -> np.ndarray:
-    """Adjust p-values of one family by Holm's step-down method, shape kept (1-d)."""
+    """Adjust p-values of one family by Holm's step-down method, shape kept (1-d); NaN, no test of it, stays NaN."""
     p = np.asarray(p_values, dtype=float)
     order = np.argsort(p, kind="stable")
-    steps = np.maximum.accumulate(p[order] * (p.size - np.arange(p.size)))
+    steps = np.maximum.accumulate(p[order] * (np.count_nonzero(~np.isnan(p)) - np.arange(p.size)))
     adjusted = np.empty_like(p)
     adjusted[order] = np.minimum(steps, 1.0)
     return adjusted
@@ -86,14 +86,6 @@ def _against(scores: np.ndarray, column: int, larger_is_better: bool) -> np.ndar
     p = signed_ranks(sign * (scores[:, [column]] - scores))
     p[column] = np.nan
     return p
-
-
-def _adjust(p: np.ndarray) -> np.ndarray:
-    """Holm over the tests of one column against the others (NaN marks the column itself)."""
-    known = ~np.isnan(p)
-    adjusted = np.full(p.shape, np.nan)
-    adjusted[known] = holm(p[known])
-    return adjusted
 
 
 def _best_column(scores: np.ndarray, larger_is_better: bool) -> int:
@@ -120,7 +112,7 @@ def stars(scores: np.ndarray, *, larger_is_better: bool) -> Marks:
     best = _best_column(scores, larger_is_better)
     raw = {best: _against(scores, best, larger_is_better)}
     marked = []
-    for correct in (lambda p: p, _adjust):
+    for correct in (lambda p: p, holm):
         equals = ~(correct(raw[best]) < ALPHA)
         for column in map(int, np.flatnonzero(equals)):
             if column not in raw:
@@ -134,7 +126,7 @@ def bolds(scores: np.ndarray, *, larger_is_better: bool) -> Marks:
     """Mark LPCT's bold columns: those not significantly worse than the best. Shapes as :func:`stars`."""
     best = _best_column(scores, larger_is_better)
     p = _against(scores, best, larger_is_better)
-    return Marks(best, p, ~(p < ALPHA), ~(_adjust(p) < ALPHA))
+    return Marks(best, p, ~(p < ALPHA), ~(holm(p) < ALPHA))
 
 
 RULES = {"star": stars, "bold": bolds}

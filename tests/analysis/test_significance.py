@@ -45,7 +45,7 @@ def test_better_respects_the_direction():
 
 def test_holm_by_hand():
     np.testing.assert_allclose(holm([0.01, 0.04, 0.03]), [0.03, 0.06, 0.06])
-    np.testing.assert_allclose(holm([0.9, 0.8]), [1.0, 1.0])
+    np.testing.assert_allclose(holm([0.9, np.nan, 0.8, 0.02]), [1.0, np.nan, 1.0, 0.06])
 
 
 def _columns(*offsets, n=20):

@@ -94,10 +94,8 @@ def exact(theorem: str, source: str, case: str, order: str, bound: tuple[float, 
 
 def judge(rows: Sequence[Row]) -> list[tuple[str, str, float]]:
     """Verdict, word and p-value of each row after Holm's correction over the rows of one paper that are resolved."""
-    best = [(1.0, UNRESOLVED, "") if row.unresolved else min(row.options()) for row in rows]
-    resolved = np.array([not row.unresolved for row in rows], dtype=bool)
-    p = np.full(len(rows), np.nan)
-    p[resolved] = holm(np.array([raw for raw, *_ in best])[resolved])
+    best = [(math.nan, UNRESOLVED, "") if row.unresolved else min(row.options()) for row in rows]
+    p = holm(np.array([raw for raw, *_ in best]))
     words = [(UNDECIDED, "") if q >= (1 - LEVEL) / 2 else said for (_, *said), q in zip(best, p, strict=True)]
     return [(verdict, word, q) for (verdict, word), q in zip(words, p.tolist(), strict=True)]
 
