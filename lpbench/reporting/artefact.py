@@ -92,8 +92,7 @@ def summarise_experiment(
     """Summarise scores with the paper's rule for marks and the methods' stated settings."""
     rule = (paper or paper_of(experiment.name)).rule
     if experiment.kind == "timing":
-        scores = seconds_as_scores(scores)
-        return summarise(scores, rule=rule)
+        return summarise(seconds_as_scores(scores), rule=rule)
     return summarise(scores, stated_settings(experiment, scores, methods), rule=rule)
 
 

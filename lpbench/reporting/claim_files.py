@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -157,13 +158,9 @@ class _Numbered:
 
 
 def _ranges(numbers: Sequence[int]) -> str:
-    parts: list[list[int]] = []
-    for number in numbers:
-        if parts and number == parts[-1][1] + 1:
-            parts[-1][1] = number
-        else:
-            parts.append([number, number])
-    return " ".join(str(a) if a == b else f"{a}:{b}" for a, b in parts)
+    # along consecutive numbers the distance from their places stays the same
+    runs = ([n for _, n in run] for _, run in groupby(enumerate(numbers), lambda one: one[1] - one[0]))
+    return " ".join(f"{run[0]}:{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
 
 
 def read_claims(folder: Path) -> list[dict[str, Any]]:

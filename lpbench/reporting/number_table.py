@@ -114,7 +114,11 @@ class _PaperNumbers:
         table = self.configured([self.results.artefact(name) for name in names])
         if table.empty:
             return table
-        table = self._explained(pd.concat([table, self._with_found(table)], ignore_index=True))
+        table = pd.concat([table, self._with_found(table)], ignore_index=True)
+        why = [self._why(row) if row["met"] == DIFFERENT else (row["standing"], row["reason"])
+               for row in table.to_dict("records")]  # fmt: skip
+        table = table.assign(standing=[standing for standing, _ in why], reason=[reason for _, reason in why])
+        table = table.assign(chance=self._chances(table))
         there = {(_key(row), row["selector"]) for row in table.to_dict("records")}
         tried = [self._tried(row, step, sample) for row in table.drop_duplicates(NUMBER).to_dict("records")
                  for step, sample in self._steps(row)
@@ -184,17 +188,11 @@ class _PaperNumbers:
 
     # -- causes ----------------------------------------------------------------------------------------------------
 
-    def _explained(self, table: pd.DataFrame) -> pd.DataFrame:
-        """Standing, reason and chance of every number that a configuration does not meet."""
-        found = [self._why(row) if row["met"] == DIFFERENT else (row["standing"], row["reason"])
-                 for row in table.to_dict("records")]  # fmt: skip
-        table = table.assign(standing=[standing for standing, _ in found], reason=[reason for _, reason in found])
-        return table.assign(chance=self._chances(table))
-
     def _why(self, row: Mapping[str, Any]) -> tuple[str, str]:
         """What stands behind a number that is not met, and the reason."""
-        if why := self._bound(row):
-            return IMPOSSIBLE, why
+        for bound in self.paper.bounds:
+            if any(all(row[k] == v for k, v in cell.items()) for cell in bound.cells):
+                return IMPOSSIBLE, bound.why
         if judged := self._sample(row):
             others = [(step, sample) for step, sample in self._steps(row)
                       if step.support not in ("tried", "refuted") and not _is_itself(step, row)]  # fmt: skip
@@ -223,11 +221,6 @@ class _PaperNumbers:
             drawn = met_by_chance(published, ours, found, *self._tolerance(column[3]))
             chance[places.astype(int)] = np.fmax(chance[places.astype(int)], drawn)
         return np.where(table["standing"].isin([FOUND, SUSPECTED, UNEXPLAINED]), chance, np.nan)
-
-    def _bound(self, row: Mapping[str, Any]) -> str:
-        """Why our data rule a number out; empty where they do not."""
-        bounds = (b.why for b in self.paper.bounds if any(all(row[k] == v for k, v in c.items()) for c in b.cells))
-        return next(bounds, "")
 
     def _with_found(self, table: pd.DataFrame) -> pd.DataFrame:
         """The last configuration again, with the last interpretation of each method that was found after the fact."""
