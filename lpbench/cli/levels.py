@@ -98,7 +98,11 @@ def verify(level: str, jobs: Sequence[Job], results: Path, runner: Runner, again
         jobs = [job for job in jobs if job.plan.blocks]
     result = run_jobs(jobs, results, runner) if everything else run_sample(jobs, results, runner)
     tables = {job.name: _sides(job, results, against, everything) for job in jobs}
-    problems = _failures(result)
+    if result.plan.missing:
+        print(describe_missing(result.plan.missing))
+    for outcome in result.run.failed:
+        print(outcome.line())
+    problems = len(result.run.failed) + len(result.problems)
     if level == "statistical":
         if everything:
             publish(results, [job.name for job in jobs])
@@ -163,14 +167,6 @@ def _other_tables(name: str, results: Path, against: Path) -> list[str]:
     published = sorted(p for p in (against / name).glob("*.csv") if p.name != "summary.csv" and not is_measured(p))
     both = [(p, results / name / p.name) for p in published]
     return [f"{p.name}: not the same bytes" for p, q in both if not q.is_file() or p.read_bytes() != q.read_bytes()]
-
-
-def _failures(result: Result) -> int:
-    if result.plan.missing:
-        print(describe_missing(result.plan.missing))
-    for outcome in result.run.failed:
-        print(outcome.line())
-    return len(result.run.failed) + len(result.problems)
 
 
 def _print_verdicts(results: Path, against: Path) -> None:

@@ -2,7 +2,7 @@
 
 import importlib.util
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import get_type_hints
@@ -73,19 +73,15 @@ def check_names(argv: Sequence[str]) -> None:
                     raise unknown_name(key, chosen.name, known[key])
                 for parameter in chosen.params if key == "mask" else ():
                     _check_key(f"mask.params.{parameter}")
-    _check_given_once(given)
-    for key in ("method", "experiment"):
-        for name in ",".join(given.get(key, ())).split(","):
-            catalogue.check_asked(key, name.strip().partition("[")[0])
-
-
-def _check_given_once(given: Mapping[str, Sequence[str]]) -> None:
     for key, values in given.items():
         if len(values) > 1:
             several = f"; several: lpbench reproduce {' '.join(dict.fromkeys(values))}" if key == "experiment" else ""
             raise ConfigurationError(
                 f"key {key!r} is given {len(values)} times, {' and '.join(map(repr, values))}: give it once{several}"
             )
+    for key in ("method", "experiment"):
+        for name in ",".join(given.get(key, ())).split(","):
+            catalogue.check_asked(key, name.strip().partition("[")[0])
 
 
 def values_of(value: str) -> list[str]:

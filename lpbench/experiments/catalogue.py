@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -227,17 +227,6 @@ def _content(kind: str, name: str, path: Path) -> dict[str, Any]:
     return ({"paper": name.partition("/")[0]} if kind == "experiment" else {}) | read_yaml(path)
 
 
-@contextmanager
-def _hydra() -> Iterator[None]:
-    """Hydra with the configuration folder; within the command line's own Hydra, which has it already, just that."""
-    from hydra import initialize_config_dir
-    from hydra.core.global_hydra import GlobalHydra
-
-    running = GlobalHydra.instance().is_initialized()
-    with nullcontext() if running else initialize_config_dir(str(CONF), version_base="1.3"):
-        yield
-
-
 def _typed(node: dict[str, Any], schema: type, name: str, path: Path) -> Any:
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
@@ -337,10 +326,13 @@ def read_yaml(path: Path) -> dict[str, Any]:
 def compose(overrides: Sequence[str]) -> tuple[Config, dict[str, str]]:
     """The configuration of ``lpbench key=value ...``, and which file was chosen for each group."""
     from hydra import compose as hydra_compose
+    from hydra import initialize_config_dir
+    from hydra.core.global_hydra import GlobalHydra
     from omegaconf import OmegaConf, open_dict
 
     register()
-    with _hydra():
+    running = GlobalHydra.instance().is_initialized()  # the command line's own Hydra, which has the folder already
+    with nullcontext() if running else initialize_config_dir(str(CONF), version_base="1.3"):
         composed = hydra_compose("config", overrides=list(overrides), return_hydra_config=True)
     choices = dict(composed.hydra.runtime.choices)
     with open_dict(composed):

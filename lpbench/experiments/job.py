@@ -133,7 +133,10 @@ def _hash(text: str) -> str:
 
 def job_from(config: Config, overrides: Sequence[str] = ()) -> Job:
     """Job of a composed configuration; an override of the command line that would have no effect is refused by name."""
-    _check_overrides(config, overrides)
+    keys = {override.lstrip("+").partition("=")[0].partition("@")[0]: override for override in overrides}
+    for key, override in keys.items():
+        if reason := _without_effect(config, key, keys):
+            raise ConfigurationError(f"{override!r} would have no effect: {reason}")
     if config.selection not in SELECTIONS:
         raise ConfigurationError(f"selection={config.selection!r} must be {' or '.join(SELECTIONS)}")
     if config.experiment.kind != "single":
@@ -168,14 +171,6 @@ def _cell(config: Config) -> Job:
     return replace(job, deviations=tuple(found), overridden={method.name: method}, folder=folder)
 
 
-def _check_overrides(config: Config, overrides: Iterable[str]) -> None:
-    keys = {override.lstrip("+").partition("=")[0].partition("@")[0]: override for override in overrides}
-    for key, override in keys.items():
-        reason = _without_effect(config, key, keys)
-        if reason:
-            raise ConfigurationError(f"{override!r} would have no effect: {reason}")
-
-
 def _without_effect(config: Config, key: str, keys: Mapping[str, str]) -> str:
     """Say why a key would have no effect; empty if it has one."""
     top, _, rest = key.partition(".")
@@ -199,19 +194,15 @@ def _without_effect(config: Config, key: str, keys: Mapping[str, str]) -> str:
         if key == "experiment.left_out":
             check_left_out(config.experiment)
         if key.startswith("experiment.settings."):
-            _check_setting(config.experiment, key.split(".")[2])
+            known, setting = catalogue.experiment(name).settings, key.split(".")[2]
+            if not known:
+                raise ConfigurationError(f"experiment.settings.{setting}: experiment {name} has no settings")
+            if setting not in known:
+                raise unknown_name(f"setting of experiment {name}", setting, known)
         return ""
     if key.startswith(("experiment.groups", "experiment.left_out", "experiment.settings")):
         return "a single cell is given by dataset, mask, method and epsilon; choose an experiment with experiment=NAME"
     return _without_effect_on_method(config, key) if top == "method" and rest else ""
-
-
-def _check_setting(experiment: Experiment, name: str) -> None:
-    known = catalogue.experiment(experiment.name).settings
-    if name not in known:
-        if not known:
-            raise ConfigurationError(f"experiment.settings.{name}: experiment {experiment.name} has no settings")
-        raise unknown_name(f"setting of experiment {experiment.name}", name, known)
 
 
 def _without_effect_on_method(config: Config, key: str) -> str:

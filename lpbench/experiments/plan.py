@@ -253,9 +253,7 @@ def _block(
 
 def _extra_point(tuning_free: Mapping[str, Any] | None, grid: Mapping[str, Sequence[Any]]) -> dict[str, Any] | None:
     """The tuning-free setting, where the grid does not hold it already."""
-    if tuning_free is None:
-        return None
-    if set(tuning_free) == set(grid) and all(tuning_free[k] in list(grid[k]) for k in grid):
+    if tuning_free is None or (set(tuning_free) == set(grid) and all(tuning_free[k] in list(grid[k]) for k in grid)):
         return None
     return dict(tuning_free)
 
