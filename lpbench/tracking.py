@@ -163,18 +163,13 @@ def _file_of(uri: str) -> Path | None:
     return Path(make_url(uri).database or "")
 
 
-def import_mlflow() -> None:
-    """Import MLflow and its local store under our settings."""
+@contextmanager
+def _store(uri: str) -> Iterator:
+    """A client of a store, alone with it where it is a file; what MLflow, its database or the disk raises is ours."""
     os.environ.pop("MLFLOW_RUN_ID", None)
     for name, value in _SETTINGS.items():
         os.environ.setdefault(name, value)
     import mlflow.store.tracking.sqlalchemy_store  # noqa: F401
-
-
-@contextmanager
-def _store(uri: str) -> Iterator:
-    """A client of a store, alone with it where it is a file; what MLflow, its database or the disk raises is ours."""
-    import_mlflow()
     from mlflow import MlflowClient
     from mlflow.exceptions import MlflowException
     from sqlalchemy.exc import SQLAlchemyError
@@ -242,15 +237,13 @@ def _location(results_dir: Path, name: str) -> str:
 def _experiment(client, uri: str, name: str, results_dir: Path):
     """The experiment of a name, which is made where it is not there, or belongs to where the results folder was."""
     location = _location(results_dir, name) if _file_of(uri) else None
-    found = client.get_experiment_by_name(name)
-    if found is not None and found.lifecycle_stage == "deleted":
-        client.restore_experiment(found.experiment_id)
-    if found is not None and uri == tracking_uri(None, results_dir) and found.artifact_location != location:
+    if found := client.get_experiment_by_name(name):
+        if found.lifecycle_stage == "deleted":
+            client.restore_experiment(found.experiment_id)
+        if uri != tracking_uri(None, results_dir) or found.artifact_location == location:
+            return found
         client.rename_experiment(found.experiment_id, f"{name} (moved from {found.experiment_id})")
         client.delete_experiment(found.experiment_id)
-        found = None
-    if found is not None:
-        return found
     tags = {_KIND[0]: _KIND[1], "mlflow.note.content": "Single cells" if name == "single" else paper_of(name).title}
     return client.get_experiment(client.create_experiment(name, artifact_location=location, tags=tags))
 
