@@ -60,31 +60,37 @@ def execute(block: Block) -> pa.Table:
     estimator = import_object(block.estimator)(**block.params)
     draw, points = _draws(block).under(block.mask or "all_private", block.mask_params).problem, _Points(block)
     tables: list[pa.Table] = []
-    replication = 0
     batch = 1
-    while replication < block.replications:
-        wanted = range(replication, min(replication + batch, block.replications))
-        problems = [draw(r) for r in wanted]
-        if replication == 0:
+    while len(tables) < block.replications:
+        problems = [draw(r) for r in range(len(tables), min(len(tables) + batch, block.replications))]
+        if not tables:
             # the first problem tells how many replications the method wants at once, and how many fit into memory
-            first = problems[0]
-            size = sum(int(a.nbytes) for a in (first.X_train, first.X_test, first.X_public) if a is not None)
-            batch = min(estimator.replications_per_batch(first), block.replications, max(1, BATCH_BYTES // size))
+            parts = (problems[0].X_train, problems[0].X_test, problems[0].X_public)
+            most = max(1, BATCH_BYTES // sum(int(part.nbytes) for part in parts if part is not None))
+            batch = min(estimator.replications_per_batch(problems[0]), block.replications, most)
             problems += [draw(r) for r in range(1, batch)]
-            wanted = range(batch)
-        streams = [method_streams(block.seed, block.dataset, block.mask, r) for r in wanted]
-        points.resolve(estimator, problems[0])
-        start = time.perf_counter()
-        with np.errstate(divide="ignore", invalid="ignore"), warnings.catch_warnings():
-            # classes and ranges are a data set's; features scaled by public rows leave their range, as is documented
-            for category in (PrivacyLeakWarning, ClippingWarning):
-                warnings.simplefilter("ignore", category)
-            results = estimator.sweep_many(problems, block.budgets, points.listed, streams)
-        seconds = (time.perf_counter() - start) / (len(problems) * len(block.budgets) * len(points.listed))
-        for r, problem, result in zip(wanted, problems, results, strict=True):
-            tables.append(points.table(r, problem.metric, result, seconds))
-        replication += len(problems)
+            del parts
+        tables += _scored(block, estimator, points, problems, len(tables))
+        del problems  # the next ones take their place in memory
     return pa.concat_tables(tables).unify_dictionaries()
+
+
+def _scored(
+    block: Block, estimator: LocalEstimator, points: _Points, problems: list[Problem], first: int
+) -> list[pa.Table]:
+    """Rows of several replications, of which ``first`` is the first."""
+    wanted = range(first, first + len(problems))
+    streams = [method_streams(block.seed, block.dataset, block.mask, r) for r in wanted]
+    points.resolve(estimator, problems[0])
+    start = time.perf_counter()
+    with np.errstate(divide="ignore", invalid="ignore"), warnings.catch_warnings():
+        # classes and ranges are a data set's; features scaled by public rows leave their range, as is documented
+        for category in (PrivacyLeakWarning, ClippingWarning):
+            warnings.simplefilter("ignore", category)
+        results = estimator.sweep_many(problems, block.budgets, points.listed, streams)
+    seconds = (time.perf_counter() - start) / (len(problems) * len(block.budgets) * len(points.listed))
+    rows = zip(wanted, problems, results, strict=True)
+    return [points.table(r, problem.metric, result, seconds) for r, problem, result in rows]
 
 
 def _draws(block: Block) -> Draws:

@@ -33,7 +33,7 @@ class SampleGroups:
 
     def __init__(self, member: np.ndarray | None, first: np.ndarray | None, size: int):
         self.member, self._first, self.size = member, first, size
-        self._repeated: dict[int, SampleGroups] = {1: self}
+        self._repeated: dict[int, SampleGroups] = {}
 
     @classmethod
     def singletons(cls, n: int) -> SampleGroups:
@@ -78,6 +78,8 @@ class SampleGroups:
 
     def repeated(self, times: int) -> SampleGroups:
         """Groups of the samples one after the other, as often as told; each time they are groups of their own."""
+        if times == 1:
+            return self
         if self.member is None or self._first is None:
             return SampleGroups.singletons(times * self.size)
         if times not in self._repeated:

@@ -19,10 +19,6 @@ TEXT = ("lpct_max_edge",)
 SIZES = [{"max_depth": 4}, {"max_depth": 1}, {"max_depth": None}]
 
 
-def problem_of(name):
-    return regression_problem(300) if catalogue.method(name).task == "regression" else classification_problem(300)
-
-
 def selection(name, epsilon=2.0, **others):
     kind = PrivateSelectionRegressor if catalogue.method(name).task == "regression" else PrivateSelectionClassifier
     return kind(epsilon, name, random_state=1, **others)
@@ -138,7 +134,8 @@ def test_without_noise_the_best_on_the_validating_users_is_chosen():
 )
 def test_the_guarantee_is_exact_and_counts_users(name, counts):
     """Users who train each group and groups; users who validate and settings beside the first."""
-    spent = fitted(selection(name), problem_of(name)).guarantee_
+    problem_of = regression_problem if catalogue.method(name).task == "regression" else classification_problem
+    spent = fitted(selection(name), problem_of(300)).guarantee_
     assert 2.0 - 1e-9 < spent.epsilon <= 2.0 and [int(n) for n in re.findall(r"\d+", spent.note)] == counts
     assert ("public sample" in spent.note) == (name in ("lpdt", "ct_q"))
 

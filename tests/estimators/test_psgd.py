@@ -66,12 +66,6 @@ def test_linear_pass_is_the_explicit_recursion():
         np.testing.assert_allclose(got.scores(r, users.X[r]), weights @ users.X[r].T, rtol=1e-9)
 
 
-def neural_setting(D=5, h=3, n=40):
-    users, runs = setting(n=n, D=D, parameters=h * D + h + 1)
-    rng = np.random.default_rng(8)
-    return users, runs, Layers(rng.standard_normal((2, 2, h, D)), rng.standard_normal((2, 2, h + 1)))
-
-
 def explicit_network(users, runs, layers, replication, z_of_block, block):
     """Recursion on vectors (hidden weights, output weights) with explicit z."""
     h, D = layers.hidden.shape[2:]
@@ -94,7 +88,8 @@ def explicit_network(users, runs, layers, replication, z_of_block, block):
 def test_neural_pass_is_the_explicit_recursion(steps, monkeypatch):
     """With few inputs every z is drawn."""
     monkeypatch.setattr("lpbench.estimators.psgd.neural._STEPS", steps)
-    users, runs, layers = neural_setting()
+    (users, runs), rng = setting(n=40, D=5, parameters=3 * 5 + 3 + 1), np.random.default_rng(8)
+    layers = Layers(rng.standard_normal((2, 2, 3, 5)), rng.standard_normal((2, 2, 4)))
     got = NeuralPass(users, runs, layers).run()
     for r in range(2):
         rng = np.random.default_rng([0, r])

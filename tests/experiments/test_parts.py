@@ -1,7 +1,9 @@
 """A block that is part of another one of the run is read from it, and is what computing it gives."""
 
+import gc
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from lpbench.experiments import run
@@ -50,6 +52,20 @@ def test_a_parameter_at_its_default_is_the_same_written_or_not():
     assert containing([part, whole]) == {part.key: whole}
     assert rows(part_of(execute(whole), part)) == rows(execute(part))
     assert containing([replace(part, params={**whole.params, "mechanism": "rr"}), whole]) == {}
+
+
+@pytest.mark.parametrize("method", ["histoftree_max_edge", "lpct_max_edge"])
+def test_data_are_given_back_as_soon_as_they_are_scored_and_wait_for_no_collector(method):
+    data = "diabetes_progression" if method[0] == "h" else "breast_cancer"
+    group = Group(dataset=[data], mask=["personalized"], method=[method], epsilon=[1])
+    (whole,) = plan_experiment(Experiment(name="x", kind="table", replications=1, groups=[group])).blocks
+    execute(whole)
+    gc.collect()
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    execute(whole)
+    gc.collect()
+    gc.set_debug(0)
+    assert not [array for found in gc.garbage for array in gc.get_referents(found) if isinstance(array, np.ndarray)]
 
 
 @pytest.mark.parametrize("changes", [lambda k: {"budgets": (k + 1.0,)}, lambda k: {"replications": k + 1},

@@ -48,10 +48,6 @@ def table(y, columns):
     return np.nan_to_num(y.reshape(len(y), -1, columns).round(9), nan=np.inf)
 
 
-def place_of_best(y, x, curves, sign):
-    return np.array(x)[(sign * y.reshape(len(y), curves, -1)).argmin(-1)]
-
-
 def correlation(a, b):
     a, b = a - a.mean(-1, keepdims=True), b - b.mean()
     return (a @ b) / np.maximum(np.sqrt((a * a).sum(-1) * (b @ b)), 1e-300)
@@ -76,7 +72,7 @@ AGAIN = {
     "ratio_of_spreads": lambda y: np.ptp(halves(y)[1], axis=-1) / np.maximum(np.ptp(halves(y)[0], axis=-1), 1e-300),
     "gap_of_best": lambda y: halves(y)[1].min(-1) - halves(y)[0].min(-1),
     "trend_of_best": lambda y, x, curves, sign=1: np.polyfit(
-        np.arange(curves), place_of_best(y, x, curves, sign).T, 1
+        np.arange(curves), np.array(x)[(sign * y.reshape(len(y), curves, -1)).argmin(-1)].T, 1
     )[0].round(9),
     "excess_over_best": lambda y, floor: (y[:, 0] - floor) / (y[:, 1:].min(-1) - floor) - 1,
     "loss_of_any_single": lambda y, curves, floor: (

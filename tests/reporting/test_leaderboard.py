@@ -41,13 +41,9 @@ def entry(folder, level=LEVEL, sets=("abalone", "red_wine")):
     return ReportEntry(typed(body), folder)
 
 
-def table_of(entries, cards, bits=lambda method, epsilon: np.nan, work=(), submitted=()):
-    with patch.object(audit_table, "report_bits", bits), patch.object(standings, "fit_seconds", lambda: dict(work)):
-        return standings.standings_of(entries, cards, submitted)
-
-
 def board(entries, cards, bits, work, submitted=()):
-    return board_of(table_of(entries, cards, bits, work, submitted), cards, submitted)
+    with patch.object(audit_table, "report_bits", bits), patch.object(standings, "fit_seconds", lambda: dict(work)):
+        return board_of(standings.standings_of(entries, cards, submitted), cards, submitted)
 
 
 def unknown(method, epsilon):

@@ -110,12 +110,15 @@ class _SecondRounds:
         self._simulate, self._split = simulate, split
         self._X_tree = X_test[:, split.tree_columns]
 
+        # neither function refers to itself or to this object: their arrays are given back at once
         @cache
-        def grid(bins: int, times: int = 1) -> tuple[UserGrid, CellQuery]:
-            if times == 1:
-                cells = split.grid(bins)
-                return cells, cells.locate(X_test[:, split.grid_columns])
-            cells, query = grid(bins)
+        def once(bins: int) -> tuple[UserGrid, CellQuery]:
+            cells = split.grid(bins)
+            return cells, cells.locate(X_test[:, split.grid_columns])
+
+        @cache
+        def grid(bins: int, times: int) -> tuple[UserGrid, CellQuery]:
+            cells, query = once(bins)
             return cells.repeated(times), query.repeated(times)
 
         self._grid = grid
