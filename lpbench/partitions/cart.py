@@ -221,7 +221,7 @@ class SortedFeatures:
         self.length = np.append(length, self.n)  # number of entries of every feature, and n
 
 
-def _ranges(first: np.ndarray, length: np.ndarray) -> np.ndarray:
+def ranges(first: np.ndarray, length: np.ndarray) -> np.ndarray:
     """Ranges of whole numbers, one after the other."""
     ends = np.cumsum(length)
     return np.arange(ends[-1]) + np.repeat(first - (ends - length), length)
@@ -274,13 +274,13 @@ class _SortedLists:
         # which way each sample of a node goes: 0 to neither child, where the feature is protected
         shift = (np.arange(cut.size) - self._labels) * n
         of = np.repeat(np.arange(cut.size), length[:, -1])
-        slot = self.sample.take(_ranges(first[:, -1], length[:, -1])) + shift.take(of)
+        slot = self.sample.take(ranges(first[:, -1], length[:, -1])) + shift.take(of)
         place = (slot - of * n) * d + feature.take(of)
         side = np.zeros(cut.size * n, dtype=np.uint8)
         side[slot] = np.where(mask.take(place), 0, 1 + (X.take(place) >= at.take(of)))
 
         length[:, :-1] *= wanted
-        entry, ends = _ranges(first.ravel(), length.ravel()), np.cumsum(length)
+        entry, ends = ranges(first.ravel(), length.ravel()), np.cumsum(length)
         sides = side.take(self.sample.take(entry) + np.repeat(shift, length.sum(axis=1)))
         halves = [np.flatnonzero(sides == 1), np.flatnonzero(sides == 2)]
         self.length = np.concatenate(
@@ -311,7 +311,7 @@ class _SortedLists:
         """Thresholds of the first cuts (node x d + feature) in their lists whose scores are not below ``least``."""
         node, feature = np.divmod(cut, self.length.shape[1] - 1)
         first, length = self._by_node(self._first)[node, feature], self._by_node(self.length)[node, feature]
-        entry = _ranges(first, length)
+        entry = ranges(first, length)
         good = np.flatnonzero(score.take(entry) >= np.repeat(least, length))
         at = entry[good[np.searchsorted(good, np.cumsum(length) - length)]]
         low, high = self.value[at], self.value[at + 1]
@@ -328,7 +328,7 @@ class _SortedLists:
         labels, begin, size = self._y.take(self.sample), first.ravel()[filled], self.length.ravel()[filled]
         labels -= np.repeat(np.add.reduceat(labels, begin) / size, size)
         members = self.length[:, -1]
-        own = labels.take(_ranges(first[:, -1], members))
+        own = labels.take(ranges(first[:, -1], members))
         place = np.repeat(np.arange(members.size), members)
         variance = np.bincount(place, weights=own * own, minlength=members.size) / np.maximum(members, 1)
         deviation = np.cumsum(labels, out=labels)

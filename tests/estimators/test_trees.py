@@ -104,18 +104,17 @@ def test_presorted_trees_are_those_of_scikit_learn_without_ties_and_have_their_l
     inputs = np.column_stack([inputs[:60, [1, 1, 2]], -inputs[:60, [1, 2]]])
     test = rng.standard_normal((20, 5)).astype(np.float32)
     y, limits = np.round(16 * y[:60]) / 16, [(8.0, 1), (2.0, 5)]
-    ours, theirs = [], []
+    coarse = np.c_[inputs[:, :2], inputs[:, 2].round(), inputs[:, 3:]]
+    samples, ours, theirs = [(inputs, y), (coarse, y), (inputs + 1, -y)], [], []
     for seed in range(400):
-        trees = grow_presorted([(inputs, y), (inputs + 1, -y)], limits, seed)[:2]
-        [alone] = grow_presorted([(inputs, y)], limits[:1], seed)  # others beside it do not change a tree
-        np.testing.assert_array_equal(alone.partition.feature, trees[0].partition.feature)
-        np.testing.assert_array_equal(alone.value, trees[0].value)
-        ours.append([np.r_[tree.partition.feature[0], tree.value[tree.apply(test), 0, 0]] for tree in trees])
-        models = [
-            DecisionTreeRegressor(max_depth=int(depth), min_samples_leaf=least, random_state=seed).fit(inputs, y)
-            for depth, least in limits
-        ]
-        theirs.append([np.r_[model.tree_.feature[0], model.predict(test)] for model in models])
+        trees = grow_presorted(samples, limits, seed)
+        # others beside it do not change a tree, also where they have the labels and most features in common
+        for tree, alone in zip(trees, [t for own in samples for t in grow_presorted([own], limits, seed)], strict=True):
+            np.testing.assert_array_equal(alone.partition.feature, tree.partition.feature)
+            np.testing.assert_array_equal(alone.value, tree.value)
+        ours.append([np.r_[tree.partition.feature[0], tree.value[tree.apply(test), 0, 0]] for tree in trees[:2]])
+        models = [DecisionTreeRegressor(max_depth=int(k), min_samples_leaf=m, random_state=seed) for k, m in limits]
+        theirs.append([np.r_[model.fit(inputs, y).tree_.feature[0], model.predict(test)] for model in models])
     ours, theirs = np.moveaxis([ours, theirs], 1, -1).reshape(2, -1, 400)
     assert min(ks_2samp(a, b).pvalue for a, b in zip(ours.round(9), theirs.round(9), strict=True)) > 1e-4
 

@@ -1,13 +1,16 @@
 """Regression trees grown level by level on features that are sorted once, several trees at a time."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from lpbench.partitions import TreePartition
+from lpbench.partitions.cart import ranges
 
 _BLOCK = 1 << 14  # entries that are divided and scored at a time: what is made of them stays in the processor's cache
 _TOGETHER = 1 << 18  # entries of trees that are grown together: for more it saves no time
+_SHARED = 1 << 20  # entries of samples beyond which each has trees of its own, in less memory
 _SAMPLE = (1 << 32) - 1  # bits of an entry that say which row it is of; those above say the feature's value
 
 
@@ -33,85 +36,136 @@ def grow_presorted(
     labels y (n,): the cut with the largest decrease of the variance, of a feature's the lowest, and among the features
     that have one a feature drawn uniformly. Cuts are compared by labels rounded to whole numbers of 62 - 2 log2(n)
     bits: sums are exact in any order, so that cuts that divide a node alike are equally good, and take a fraction of
-    the time of floats. Samples are of one shape, and a tree is the same whichever others are grown beside it.
+    the time of floats. Samples are of one shape, and a tree is the same whichever others are grown beside it. Samples
+    with the same labels and most features in common, such as those of a grid of bins, have nodes in common, which are
+    divided once.
     """
-    step = max(1, _TOGETHER // (samples[0][0].size * len(limits)))
-    parts = (samples[first : first + step] for first in range(0, len(samples), step))
-    return [tree for part in parts for tree in _grow(part, limits, seed)]
+    alike: dict[bytes, list[int]] = {}
+    for number, (_, labels) in enumerate(samples):
+        alike.setdefault(labels.tobytes(), []).append(number)
+    families: dict[int, list[_Family]] = {}
+    for members in alike.values():
+        for family in _families(samples, members):
+            families.setdefault(len(family.columns), []).append(family)
+    trees: list[list[PresortedTree]] = [[] for _ in samples]
+    for width, equally in families.items():
+        step = max(1, _TOGETHER // (width * samples[0][1].size * len(limits)))
+        for part in (equally[first : first + step] for first in range(0, len(equally), step)):
+            members = [number for family in part for _ in limits for number in family.members]
+            for number, tree in zip(members, _grow(part, limits, seed), strict=True):
+                trees[number].append(tree)
+    return [tree for own in trees for tree in own]
 
 
-def _grow(
-    samples: Sequence[tuple[np.ndarray, np.ndarray]], limits: Sequence[tuple[float, float]], seed: int
-) -> list[PresortedTree]:
-    (n, d), k = samples[0][0].shape, len(samples) * len(limits)
-    X = np.array([features for features, _ in samples])
-    bits = np.ascontiguousarray(X.swapaxes(1, 2) + np.float32(0)).view(np.int32)
+class _Family(NamedTuple):
+    """Samples with the same labels, whose trees share the nodes that hold the same rows."""
+
+    members: list[int]  # numbers of the samples
+    columns: np.ndarray  # different features of all of them (c, n)
+    own: np.ndarray  # which of these are a sample's, (len(members), d)
+    y: np.ndarray  # labels (n,)
+
+
+def _families(samples: Sequence[tuple[np.ndarray, np.ndarray]], members: list[int]) -> list[_Family]:
+    """Put samples with the same labels into one family; each has its own where trees would have little in common."""
+    X, y = np.array([samples[number][0].T for number in members]), samples[members[0]][1]
+    d, other = X.shape[1], (X != X[0]).any(axis=2)
+    n_other = np.count_nonzero(other)
+    if n_other >= d or X.size > _SHARED:
+        return [_Family([number], own, np.arange(d)[None], y) for number, own in zip(members, X, strict=True)]
+    own = np.tile(np.arange(d), (len(members), 1))
+    own[other] = np.arange(d, d + n_other)
+    return [_Family(members, np.concatenate([X[0], X[other]]), own, y)]
+
+
+def _grow(families: Sequence[_Family], limits: Sequence[tuple[float, float]], seed: int) -> list[PresortedTree]:
+    """Grow the trees of every family, limit and member, in this order; families have equally many columns."""
+    of_tree = [(family, limit) for family in families for limit in limits for _ in family.members]
+    n, k = families[0].y.size, len(of_tree)
+    y, whole = (np.concatenate([values(family.y) for family, _ in of_tree]) for values in (np.asarray, _whole))
+    own = np.concatenate([family.own for family in families for _ in limits])
+    largest = np.array([depth for _, (depth, _) in of_tree])
+    fewest = np.array([np.ceil(least * n) if isinstance(least, float) else least for _, (_, least) in of_tree])
+    # Nodes of a family's trees that hold the same rows share a cell, and the first of the trees leads it: row i of the
+    # cell has the number i + n times that of the tree.
+    members = np.array([len(family.members) for family in families for _ in limits])
+    tree, lead, cell = np.arange(k), members.cumsum() - members, np.arange(members.size).repeat(members)
+    node, size = np.full(k * n, lead.size), np.full(lead.size, n)  # of a row the cell; the number after them: none
+    node.reshape(k, n)[lead] = np.arange(lead.size)[:, None]
+    # Cells of a level are numbered by their leads, with siblings side by side. Of the entries of a column those of a
+    # cell are side by side, too, but left children stand before right ones (``placed``): dividing all cells is then two
+    # selections.
+    bits = np.array([family.columns + np.float32(0) for family in families]).view(np.int32)
     # as whole numbers, floats have the order of their values, or if negative the opposite order
     order = np.sort(((bits ^ ((bits >> 31) & 0x7FFFFFFF)).astype(np.int64) << 32) | np.arange(n), axis=2)
-    # Rows of all trees are numbered through, and nodes of a level tree by tree with siblings side by side. Of the
-    # entries of a feature those of a node are side by side, too, but left children stand before right ones
-    # (``placed``): dividing all nodes is then two selections.
-    entries = order.swapaxes(0, 1)[:, :, None] + (n * np.arange(k)).reshape(-1, len(limits), 1)
-    entries, scores = entries.reshape(d, -1), np.empty((d, k * n))
-    y, whole = (
-        np.array(part).repeat(len(limits), axis=0).reshape(-1)
-        for part in ([labels for _, labels in samples], [_whole(labels) for _, labels in samples])
-    )
-    largest = np.array([depth for depth, _ in limits] * len(samples))
-    leasts = [np.ceil(least * n) if isinstance(least, float) else least for _, least in limits]
-    fewest = np.array(leasts * len(samples))
-    tree, placed, levels = np.arange(k), np.arange(k), []
-    node = np.repeat(tree, n)
+    entries = order.swapaxes(0, 1)[:, :, None] + n * lead.reshape(-1, len(limits), 1)
+    entries, scores = entries.reshape(len(entries), -1), np.empty((len(entries), lead.size * n))
+    placed, levels = np.arange(lead.size), []
     while True:
-        # the number after the last one is that of rows whose leaf is above
-        size = np.bincount(node, minlength=tree.size + 1)[:-1]
-        mean = np.bincount(node, y, tree.size + 1)[:-1] / size
+        mean = np.bincount(node, y, lead.size + 1)[:-1] / size
         feature, around = np.full(tree.size, -1), np.zeros((tree.size, 2), dtype=np.int64)
-        levels.append((tree, feature, around, size, mean))
-        inner = (size >= 2 * fewest[tree]) & (len(levels) <= largest[tree])
+        levels.append((tree, feature, around, size[cell], mean[cell]))
+        inner = (size >= 2 * fewest[lead]) & (len(levels) <= largest[lead])
         placed = placed[inner[placed]]
         if placed.size == 0:
             break
-        side = np.full(tree.size + 1, 2, dtype=np.int8)
+        sizes, side = size[placed], np.full(lead.size + 1, 2, dtype=np.int8)
         side[placed] = placed & 1 if len(levels) > 1 else 0
-        sizes = size[placed]
-        entries, scores, highest = _divided(entries, scores, side.take(node), whole, sizes, fewest[tree[placed]])
+        of_row = side.take(node) if len(levels) > 1 or placed.size < lead.size else None
+        entries, scores, highest = _divided(entries, scores, of_row, whole, sizes, fewest[lead[placed]])
+        # the nodes of these cells, where each cell is placed, and the columns of each node's sample
+        (asked,), where = inner[cell].nonzero(), np.empty(lead.size, dtype=np.intp)
+        where[placed] = np.arange(placed.size)
+        at, columns = where[cell[asked]], own[tree[asked]].T
+        highest = highest[columns, at]
         best = np.maximum.reduce(highest)
         equal = highest == best
         chosen = equal.argmax(axis=0)
         if np.count_nonzero(equal) > best.size:
-            within = placed - tree.searchsorted(tree[placed])  # number among the nodes of the tree
+            within = asked - tree.searchsorted(tree[asked])  # number among the nodes of the tree
             draws = np.random.default_rng((seed, len(levels))).random(tree.size)[within]
             ranks = equal.cumsum(axis=0)
             chosen = (ranks > draws * ranks[-1]).argmax(axis=0)
         possible = best >= 0
         if np.count_nonzero(best) < best.size:  # in most of these nodes all labels are equal: scikit-learn cuts none
-            spread = np.bincount(node, (y - np.append(mean, 0.0).take(node)) ** 2)[: tree.size] / size
-            possible &= (best > 0) | (spread[placed] > np.finfo(float).eps)
-        # of every node the entries of the chosen feature, and where the first of its best cuts lies
-        place = np.arange(len(entries[0]))
-        own = (chosen * place.size).repeat(sizes) + place
-        (hits,) = (scores.take(own) == best.repeat(sizes)).nonzero()
-        last, own = hits[hits.searchsorted(sizes.cumsum() - sizes)], entries.take(own)
-        around[placed] = own.take(last[:, None] + np.arange(2), mode="clip")
-        feature[placed], last[~possible] = np.where(possible, chosen, -1), place.size
-        cut = feature >= 0
-        left, tree = 2 * cut.cumsum() - 2, tree[cut].repeat(2)
-        left[~cut] = tree.size
-        node.fill(tree.size)
-        node[own & _SAMPLE] = left[placed].repeat(sizes) + (place > last.repeat(sizes))
-        placed = placed[possible]
-        placed = np.concatenate([left[placed], left[placed] + 1])
+            spread = np.bincount(node, (y - np.append(mean, 0.0).take(node)) ** 2)[: lead.size] / size
+            possible &= (best > 0) | (spread[cell[asked]] > np.finfo(float).eps)
+        if not possible.any():
+            break
+        cut = (at * len(entries) + columns[chosen, np.arange(best.size)])[possible]
+        asked, chosen, best = asked[possible], chosen[possible], best[possible]
+        # the different cuts, cell by cell, and the first node of each: children are numbered in the order of these
+        cut, first, which = np.unique(cut, return_index=True, return_inverse=True)
+        number = np.empty_like(first)
+        number[first.argsort()] = np.arange(first.size)
+        at, column = np.divmod(cut, len(entries))
+        begin, sizes = (sizes.cumsum() - sizes)[at], sizes[at]
+        # the entries of the column, and where the first of its best cuts lies; another tree may lead them now
+        source, moved = ranges(begin, sizes), n * (tree[asked[first]] - lead[placed[at]]).repeat(sizes)
+        ordered = column.repeat(sizes) * entries.shape[1] + source
+        (hits,) = (scores.take(ordered) == best[first].repeat(sizes)).nonzero()
+        begin = sizes.cumsum() - sizes
+        last, ordered = hits[hits.searchsorted(begin)], entries.take(ordered) + moved
+        feature[asked], around[asked] = chosen, ordered.take(last[:, None] + np.arange(2))[which]
+        if moved.any() or at.size > np.unique(at).size:
+            entries = entries.take(source, axis=1) + moved
+            scores = np.empty(entries.shape)
+        tree, cell = tree[asked].repeat(2), (2 * number[which][:, None] + np.arange(2)).reshape(-1)
+        lead = np.sort(tree[2 * first]).repeat(2)
+        node.fill(lead.size)
+        node[ordered & _SAMPLE] = (2 * number).repeat(sizes) + (np.arange(ordered.size) > last.repeat(sizes))
+        placed, size = np.concatenate([2 * number, 2 * number + 1]), np.empty(lead.size, dtype=np.intp)
+        size[placed] = np.concatenate([last + 1 - begin, begin + sizes - last - 1])
     tree, feature, around, size, mean = map(np.concatenate, zip(*levels, strict=True))
     bits = (around >> 32).astype(np.int32)
     low, high = (bits ^ ((bits >> 31) & 0x7FFFFFFF)).view(np.float32).astype(float).T
     middle = low / 2 + high / 2
     # x < threshold goes to the left
     threshold = np.where(feature >= 0, np.nextafter(np.where(middle < high, middle, low), np.inf), 0.0)
-    grown = []
-    for own in (np.flatnonzero(tree == number) for number in range(k)):
-        cells = TreePartition(feature[own], threshold[own], size[own], np.zeros(d), np.ones(d))
-        grown.append(PresortedTree(cells, mean[own, None, None]))
+    grown, d = [], own.shape[1]
+    for nodes in (np.flatnonzero(tree == number) for number in range(k)):
+        cells = TreePartition(feature[nodes], threshold[nodes], size[nodes], np.zeros(d), np.ones(d))
+        grown.append(PresortedTree(cells, mean[nodes, None, None]))
     return grown
 
 
@@ -122,7 +176,12 @@ def _whole(y: np.ndarray) -> np.ndarray:
 
 
 def _divided(
-    entries: np.ndarray, scores: np.ndarray, side: np.ndarray, whole: np.ndarray, sizes: np.ndarray, fewest: np.ndarray
+    entries: np.ndarray,
+    scores: np.ndarray,
+    side: np.ndarray | None,
+    whole: np.ndarray,
+    sizes: np.ndarray,
+    fewest: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Entries of the samples on side 0, then of those on side 1: nodes of some sizes, and fewest rows of their leaves.
 
@@ -140,9 +199,10 @@ def _divided(
     for first in range(0, d, step):
         rows = slice(first, first + step)
         block, score, part = entries[rows], scores[rows], divided[rows]
-        sides = side.take(block & _SAMPLE).reshape(-1)
-        halves = [block.compress(sides == half).reshape(len(block), -1) for half in (0, 1)]
-        np.concatenate(halves, axis=1, out=part)
+        if side is not None:
+            sides = side.take(block & _SAMPLE).reshape(-1)
+            halves = [block.compress(sides == half).reshape(len(block), -1) for half in (0, 1)]
+            np.concatenate(halves, axis=1, out=part)
         own = part & _SAMPLE
         if first == 0:  # every feature has the same samples of a node
             labels = whole.take(own[0])
