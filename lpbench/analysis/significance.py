@@ -60,7 +60,7 @@ def two_sided(differences: np.ndarray) -> np.ndarray:
 
 
 def holm(p_values: np.ndarray) -> np.ndarray:
-    """Adjust p-values of one family by Holm's step-down method, shape kept (1-d); NaN, no test of it, stays NaN."""
+    """Adjust p-values of one family by Holm's step-down method, shape kept (1-d); NaN is not tested and stays NaN."""
     p = np.asarray(p_values, dtype=float)
     order = np.argsort(p, kind="stable")
     steps = np.maximum.accumulate(p[order] * (np.count_nonzero(~np.isnan(p)) - np.arange(p.size)))

@@ -65,11 +65,10 @@ def execute(block: Block) -> pa.Table:
         problems = [draw(r) for r in range(len(tables), min(len(tables) + batch, block.replications))]
         if not tables:
             # the first problem tells how many replications the method wants at once, and how many fit into memory
-            parts = (problems[0].X_train, problems[0].X_test, problems[0].X_public)
+            parts = (getattr(problems[0], part) for part in ("X_train", "X_test", "X_public"))
             most = max(1, BATCH_BYTES // sum(int(part.nbytes) for part in parts if part is not None))
             batch = min(estimator.replications_per_batch(problems[0]), block.replications, most)
             problems += [draw(r) for r in range(1, batch)]
-            del parts
         tables += _scored(block, estimator, points, problems, len(tables))
         del problems  # the next ones take their place in memory
     return pa.concat_tables(tables).unify_dictionaries()
@@ -78,7 +77,7 @@ def execute(block: Block) -> pa.Table:
 def _scored(
     block: Block, estimator: LocalEstimator, points: _Points, problems: list[Problem], first: int
 ) -> list[pa.Table]:
-    """Rows of several replications, of which ``first`` is the first."""
+    """Rows of some replications; ``first`` is the number of the first."""
     wanted = range(first, first + len(problems))
     streams = [method_streams(block.seed, block.dataset, block.mask, r) for r in wanted]
     points.resolve(estimator, problems[0])

@@ -55,7 +55,8 @@ def test_a_parameter_at_its_default_is_the_same_written_or_not():
 
 
 @pytest.mark.parametrize("method", ["histoftree_max_edge", "lpct_max_edge"])
-def test_data_are_given_back_as_soon_as_they_are_scored_and_wait_for_no_collector(method):
+def test_data_are_given_back_as_soon_as_they_are_scored_and_wait_for_no_collector(method, request):
+    request.addfinalizer(lambda: gc.set_debug(0) or gc.garbage.clear())
     data = "diabetes_progression" if method[0] == "h" else "breast_cancer"
     group = Group(dataset=[data], mask=["personalized"], method=[method], epsilon=[1])
     (whole,) = plan_experiment(Experiment(name="x", kind="table", replications=1, groups=[group])).blocks
@@ -64,7 +65,6 @@ def test_data_are_given_back_as_soon_as_they_are_scored_and_wait_for_no_collecto
     gc.set_debug(gc.DEBUG_SAVEALL)
     execute(whole)
     gc.collect()
-    gc.set_debug(0)
     assert not [array for found in gc.garbage for array in gc.get_referents(found) if isinstance(array, np.ndarray)]
 
 

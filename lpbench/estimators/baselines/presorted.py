@@ -10,7 +10,7 @@ from lpbench.partitions.cart import ranges
 
 _BLOCK = 1 << 14  # entries that are divided and scored at a time: what is made of them stays in the processor's cache
 _TOGETHER = 1 << 18  # entries of trees that are grown together: for more it saves no time
-_SHARED = 1 << 20  # entries of samples beyond which each has trees of its own, in less memory
+_SHARED = 1 << 22  # entries of trees on one label vector beyond which they share no nodes, in less memory
 _SAMPLE = (1 << 32) - 1  # bits of an entry that say which row it is of; those above say the feature's value
 
 
@@ -37,24 +37,26 @@ def grow_presorted(
     that have one a feature drawn uniformly. Cuts are compared by labels rounded to whole numbers of 62 - 2 log2(n)
     bits: sums are exact in any order, so that cuts that divide a node alike are equally good, and take a fraction of
     the time of floats. Samples are of one shape, and a tree is the same whichever others are grown beside it. Samples
-    with the same labels and most features in common, such as those of a grid of bins, have nodes in common, which are
-    divided once.
+    with the same labels have nodes in common, which are divided once, where fewer than d of all their features differ
+    from the first sample's: such as those of a grid of bins.
     """
     alike: dict[bytes, list[int]] = {}
     for number, (_, labels) in enumerate(samples):
         alike.setdefault(labels.tobytes(), []).append(number)
     families: dict[int, list[_Family]] = {}
     for members in alike.values():
-        for family in _families(samples, members):
+        few = len(members) * samples[0][0].size * len(limits) <= _SHARED
+        parts = [members] if few else [[number] for number in members]
+        for family in (family for part in parts for family in _families(samples, part)):
             families.setdefault(len(family.columns), []).append(family)
     trees: list[list[PresortedTree]] = [[] for _ in samples]
     for width, equally in families.items():
         step = max(1, _TOGETHER // (width * samples[0][1].size * len(limits)))
-        for part in (equally[first : first + step] for first in range(0, len(equally), step)):
-            members = [number for family in part for _ in limits for number in family.members]
-            for number, tree in zip(members, _grow(part, limits, seed), strict=True):
+        for batch in (equally[first : first + step] for first in range(0, len(equally), step)):
+            members = [number for family in batch for _ in limits for number in family.members]
+            for number, tree in zip(members, _grow(batch, limits, seed), strict=True):
                 trees[number].append(tree)
-    return [tree for own in trees for tree in own]
+    return [tree for of_sample in trees for tree in of_sample]
 
 
 class _Family(NamedTuple):
@@ -70,9 +72,8 @@ def _families(samples: Sequence[tuple[np.ndarray, np.ndarray]], members: list[in
     """Put samples with the same labels into one family; each has its own where trees would have little in common."""
     X, y = np.array([samples[number][0].T for number in members]), samples[members[0]][1]
     d, other = X.shape[1], (X != X[0]).any(axis=2)
-    n_other = np.count_nonzero(other)
-    if n_other >= d or X.size > _SHARED:
-        return [_Family([number], own, np.arange(d)[None], y) for number, own in zip(members, X, strict=True)]
+    if (n_other := np.count_nonzero(other)) >= d:
+        return [_Family([number], each, np.arange(d)[None], y) for number, each in zip(members, X, strict=True)]
     own = np.tile(np.arange(d), (len(members), 1))
     own[other] = np.arange(d, d + n_other)
     return [_Family(members, np.concatenate([X[0], X[other]]), own, y)]
@@ -87,10 +88,10 @@ def _grow(families: Sequence[_Family], limits: Sequence[tuple[float, float]], se
     largest = np.array([depth for _, (depth, _) in of_tree])
     fewest = np.array([np.ceil(least * n) if isinstance(least, float) else least for _, (_, least) in of_tree])
     # Nodes of a family's trees that hold the same rows share a cell, and the first of the trees leads it: row i of the
-    # cell has the number i + n times that of the tree.
+    # cell has the number i + n times that of its lead.
     members = np.array([len(family.members) for family in families for _ in limits])
     tree, lead, cell = np.arange(k), members.cumsum() - members, np.arange(members.size).repeat(members)
-    node, size = np.full(k * n, lead.size), np.full(lead.size, n)  # of a row the cell; the number after them: none
+    size, node = np.full(lead.size, n), np.full(k * n, lead.size)  # a row's cell; one more than the last is none
     node.reshape(k, n)[lead] = np.arange(lead.size)[:, None]
     # Cells of a level are numbered by their leads, with siblings side by side. Of the entries of a column those of a
     # cell are side by side, too, but left children stand before right ones (``placed``): dividing all cells is then two
@@ -183,10 +184,10 @@ def _divided(
     sizes: np.ndarray,
     fewest: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Entries of the samples on side 0, then of those on side 1: nodes of some sizes, and fewest rows of their leaves.
+    """Entries of the rows on side 0, then of those on side 1: cells of some sizes, and fewest rows of their leaves.
 
-    With them the scores of the cuts after each entry, and the best of each feature and node: decrease of the variance
-    up to a factor of the node; -1: the cut is impossible.
+    With them the scores of the cuts after each entry, and the best of each column and cell: decrease of the variance
+    up to a factor of the cell; -1: the cut is impossible. Without ``side`` the entries stay where they are.
     """
     (d, m), ends = entries.shape, sizes.cumsum()
     begin, members, size = ends - sizes, ends[-1], sizes.repeat(sizes)

@@ -110,16 +110,16 @@ class _SecondRounds:
         self._simulate, self._split = simulate, split
         self._X_tree = X_test[:, split.tree_columns]
 
-        # neither function refers to itself or to this object: their arrays are given back at once
+        # a function that calls itself would keep its arrays until they are collected
         @cache
-        def once(bins: int) -> tuple[UserGrid, CellQuery]:
+        def single(bins: int) -> tuple[UserGrid, CellQuery]:
             cells = split.grid(bins)
             return cells, cells.locate(X_test[:, split.grid_columns])
 
         @cache
         def grid(bins: int, times: int) -> tuple[UserGrid, CellQuery]:
-            cells, query = once(bins)
-            return cells.repeated(times), query.repeated(times)
+            cells, query = single(bins)
+            return (cells, query) if times == 1 else (cells.repeated(times), query.repeated(times))
 
         self._grid = grid
 
