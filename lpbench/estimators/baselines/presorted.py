@@ -36,9 +36,9 @@ def grow_presorted(
     labels y (n,): the cut with the largest decrease of the variance, of a feature's the lowest, and among the features
     that have one a feature drawn uniformly. Cuts are compared by labels rounded to whole numbers of 62 - 2 log2(n)
     bits: sums are exact in any order, so that cuts that divide a node alike are equally good, and take a fraction of
-    the time of floats. Samples are of one shape, and a tree is the same whichever others are grown beside it. Samples
-    with the same labels have nodes in common, which are divided once, where fewer than d of all their features differ
-    from the first sample's: such as those of a grid of bins.
+    the time of floats. Samples are of one shape, and a tree is the same whichever others are grown beside it. Trees on
+    the same labels share the nodes that hold the same rows, where fewer than d features of all their samples differ
+    from those of the first one, as in a grid of bins.
     """
     alike: dict[bytes, list[int]] = {}
     for number, (_, labels) in enumerate(samples):
@@ -83,7 +83,11 @@ def _grow(families: Sequence[_Family], limits: Sequence[tuple[float, float]], se
     """Grow the trees of every family, limit and member, in this order; families have equally many columns."""
     of_tree = [(family, limit) for family in families for limit in limits for _ in family.members]
     n, k = families[0].y.size, len(of_tree)
-    y, whole = (np.concatenate([values(family.y) for family, _ in of_tree]) for values in (np.asarray, _whole))
+    times = [len(family.members) * len(limits) for family in families]
+    y, whole = (
+        np.array([values(family.y) for family in families]).repeat(times, axis=0).reshape(-1)
+        for values in (np.asarray, _whole)
+    )
     own = np.concatenate([family.own for family in families for _ in limits])
     largest = np.array([depth for _, (depth, _) in of_tree])
     fewest = np.array([np.ceil(least * n) if isinstance(least, float) else least for _, (_, least) in of_tree])
@@ -205,7 +209,7 @@ def _divided(
             halves = [block.compress(sides == half).reshape(len(block), -1) for half in (0, 1)]
             np.concatenate(halves, axis=1, out=part)
         own = part & _SAMPLE
-        if first == 0:  # every feature has the same samples of a node
+        if first == 0:  # every column has the same rows of a cell
             labels = whole.take(own[0])
             apart[own[0]] = labels * size - np.add.reduceat(labels, begin).repeat(sizes)
         # size x sum of the left labels - number of left labels x sum of all, which is 0 where a node ends

@@ -44,7 +44,7 @@ class ScoredRows:
         X, self._counts = model._to_unit_cube(task.X_test), task.counts
         self._outside, self._classes, self._score = model._outside(X), model.classes_, task.score
         self.n, self.are_counted = len(X), task.metric == "accuracy"
-        # not of self, which would hold itself, and the task's arrays until they are collected
+        # a function of self would keep the arrays of both until they are collected
         self._nodes: Callable[[PublicTree], np.ndarray] = cache(lambda tree: tree.tree.apply(X))
         #: Rows outside the unit cube that are right because class 0 is predicted there.
         self.outside_hits = int(self._counts(np.where(self._outside, 0, -1), 1)[0, 0]) if self._outside.any() else 0
