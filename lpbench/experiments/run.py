@@ -232,18 +232,13 @@ def part_of(table: pa.Table, block: Block) -> pa.Table:
     """Rows of a block among those of one that contains it, as if the block had been computed by itself."""
     points = table["params"].unify_dictionaries().combine_chunks()
     labels, index = points.dictionary.to_pylist(), points.indices.to_numpy()
-    wanted = np.array([_has_point(block, json.loads(label)) for label in labels], dtype=bool)
+    has = [block.extra_point == point or all(_has_words(values) or point[name] in values
+           for name, values in block.grid.items()) for point in map(json.loads, labels)]  # fmt: skip
     kept = (
-        wanted[index]
+        np.array(has, dtype=bool)[index]
         & np.isin(table["epsilon"].to_numpy(), block.budgets)
         & (table["replication"].to_numpy() < block.replications)
     )
     rows = table.filter(pa.array(kept))
     plain = pa.schema([(f.name, pa.string() if pa.types.is_dictionary(f.type) else f.type) for f in rows.schema])
     return rows.cast(plain)  # so that no dictionary holds words that no row uses
-
-
-def _has_point(block: Block, point: dict[str, Any]) -> bool:
-    if point == block.extra_point:
-        return True
-    return all(_has_words(values) or point[name] in values for name, values in block.grid.items())

@@ -9,7 +9,7 @@ one-hot in (class, cell), and empty for class 0, whose count is U minus the othe
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -148,13 +148,10 @@ class VoteDevice(Device[VoteQuestion]):
 
     def draw_many(self, records: Records, family: Any, answers: Answers) -> np.ndarray:
         """Estimated votes in all partitions of a family: (n_mechanisms, n_classes, n_leaves)."""
-        votes = [self._of_nodes(records, tree, family.n_classes)[:, nodes] for tree, nodes in family.leaves]
+        k, votes = family.n_classes, []
+        for tree, nodes in family.leaves:  # a tree's votes are counted once for all questions about it
+            votes.append(records.remembered(("votes", tree, k), partial(tree.votes, records.X, records.y, k))[:, nodes])
         return family.noisy(np.concatenate(votes, axis=1), len(records), answers("sums", family.number))
-
-    @staticmethod
-    def _of_nodes(records: Records, tree: Any, n_classes: int) -> np.ndarray:
-        """True votes of every node of a :class:`.partition.PublicTree`, counted once for all questions about it."""
-        return records.remembered(("votes", tree, n_classes), lambda: tree.votes(records.X, records.y, n_classes))
 
 
 @proven
