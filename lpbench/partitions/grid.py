@@ -47,6 +47,8 @@ def cell_keys(digits: np.ndarray, base: int) -> np.ndarray:
     digits = np.asarray(digits)
     s = digits.shape[1]
     if base**s <= 2**62:
+        if base == 1:  # numpy adds whole numbers slowly
+            return np.zeros(len(digits), dtype=np.int64)
         if s == 1:
             return digits[:, 0].astype(np.int64)
         return digits @ np.array([base**place for place in reversed(range(s))], dtype=np.int64)
@@ -71,7 +73,7 @@ class KeyIndex:
     """
 
     def __init__(self, keys: np.ndarray, n_keys: int):
-        self._sorted = None if n_keys <= _DENSE and keys.dtype.kind == "i" else np.unique(keys)
+        self._sorted = None if n_keys <= _DENSE and keys.dtype.kind == "i" else np.unique(keys, return_index=True)[0]
         self.size = int(n_keys) if self._sorted is None else self._sorted.size
 
     def keys(self, codes: np.ndarray) -> np.ndarray:
