@@ -60,7 +60,8 @@ class CT(LocalClassifier):
             records = users.reveal()
             X, codes = records.X, records.y
             if users.public is not None:
-                X, codes = np.concatenate([X, users.public.X]), np.concatenate([codes, users.public.y])
+                X = np.concatenate([X, users.public.X], dtype=np.float32)
+                codes = np.concatenate([codes, users.public.y])
         return np.ascontiguousarray(X, dtype=np.float32), codes
 
     def _grow(self, users: Users, depths: Sequence[int | None]) -> list[CutTree]:
