@@ -56,7 +56,7 @@ def assemble(entries: Iterable[Entry], store: Store) -> pd.DataFrame:
     each, counts = zip(*names, strict=True)
     for name, texts in zip(_OF_ENTRY, zip(*each, strict=True), strict=True):
         known, codes = np.unique(np.array(texts, dtype=object), return_inverse=True)
-        columns[name] = _categories(codes.repeat(counts), known.tolist())
+        columns[name] = _categories(codes, known.tolist()).repeat(counts)
     return pd.DataFrame({name: columns[name] for name in SCORE_COLUMNS}, copy=False)
 
 

@@ -105,9 +105,9 @@ class Store:
         stored = {"lpbench": json.dumps({**metadata, "key": key, "checksum": _checksum(table)}, sort_keys=True)}
         target = self.path(key)
         try:
-            sink = pa.BufferOutputStream()
-            compression = "zstd" if len(table) > _FEW else "none"
-            pq.write_table(table.replace_schema_metadata(stored), sink, compression=compression)
+            sink, packing = pa.BufferOutputStream(), "zstd" if len(table) > _FEW else "none"
+            table = table.replace_schema_metadata(stored)
+            pq.write_table(table, sink, compression=packing, write_statistics=False)
             with atomic_write(target, durable=metadata.get("seconds", _LONG) >= _LONG) as file:
                 file.write(sink.getvalue())
         except OSError as error:
