@@ -118,7 +118,7 @@ def _warn(error: str, results_dir: Path, tracking: Tracking) -> None:
 
 @contextmanager
 def tracking_meanwhile(jobs: Sequence[Job], results_dir: Path, tracking: Tracking) -> Iterator[Callable[[str], object]]:
-    """:func:`track` after what is done in between; of many jobs beside it, by a process that is told of folders."""
+    """:func:`track` after what is done in between; of many jobs beside it, by a process told of folders, then of ""."""
     if tracking.backend != "mlflow" or len(jobs) < _MANY:
         yield lambda _: None
         track(jobs, results_dir, tracking)
@@ -129,14 +129,14 @@ def tracking_meanwhile(jobs: Sequence[Job], results_dir: Path, tracking: Trackin
     process.start()
     told.close()
 
-    def tell(folder: str | None) -> None:
+    def tell(folder: str) -> None:
         with suppress(OSError):  # the process has ended, which is said below
             teller.send(folder)
 
     try:
         yield tell
     finally:
-        tell(None)
+        tell("")
         if process.is_alive():
             print("logging runs to MLflow ...", file=sys.stderr, flush=True)
         process.join()
@@ -146,8 +146,9 @@ def tracking_meanwhile(jobs: Sequence[Job], results_dir: Path, tracking: Trackin
 
 def _track_as_told(told: Connection, names: Mapping[str, str], results_dir: Path, tracking: Tracking) -> None:
     start, order = int(time.time() * 1000), {results_dir / folder: place for place, folder in enumerate(names)}
+    os.nice(5)  # as workers: the report leaves it time
     try:
-        for folder in iter(told.recv, None):
+        for folder in iter(told.recv, ""):
             _track([Artefact(results_dir / folder, names[folder])], results_dir, tracking.uri, start, order)
     except TrackingError as error:
         _warn(str(error), results_dir, tracking)
@@ -252,7 +253,7 @@ def write(job: Job, stamp: str, results_dir: Path, runner: Runner) -> None:
         write_drawing(shown, folder, job.seed)
     else:
         scores = assemble(job.plan.entries, store)
-        scores.to_parquet(folder / "scores.parquet", compression="zstd", index=False)
+        scores.to_parquet(folder / "scores.parquet", compression="zstd", index=False, write_statistics=["replication"])
         write_artefact(shown, scores, by_name(job.methods), folder, job.seed)
     record = record_of(job, stamp, runner, folder, store, scores)
     (folder / RECORD).write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")

@@ -88,6 +88,7 @@ def command(
     logged = Tracking("mlflow" if tracking_uri else tracking, tracking_uri)
     with tracking_meanwhile(jobs, results, logged) as tell:
         result = run_jobs(jobs, results, runner, tell)
+        tell("")  # no more: logging ends while the report is written
         print("judging claims, writing the report and its pages ...", file=sys.stderr, flush=True)
         reports = publish(results, chosen, within, judged=not quick, overwrite=overwrite)
         _print_result(result, time.perf_counter() - start, chosen, results / within, reports, quick)
