@@ -26,8 +26,7 @@ from lpbench.files import discard_unfinished
 _WAVE = 8
 #: Seconds between two looks of a worker for its parent.
 _LOOK = 0.25
-#: Of workers: glibc, Arrow's allocator too, keeps what large arrays leave for the next ones of a scenario: given back,
-#: it is cleared each time.
+#: Of workers: glibc, which Arrow asks too, keeps what a scenario's arrays leave: given back, it is cleared each time.
 _ALLOCATOR = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 28), "MALLOC_TOP_PAD_": str(1 << 26),
               "ARROW_DEFAULT_MEMORY_POOL": "system"}  # fmt: skip
 #: How joblib hands back results, where it can.
