@@ -29,8 +29,6 @@ _LOOK = 0.25
 #: Of workers: glibc, which Arrow asks too, keeps what a scenario's arrays leave: given back, it is cleared each time.
 _ALLOCATOR = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 28), "MALLOC_TOP_PAD_": str(1 << 26),
               "ARROW_DEFAULT_MEMORY_POOL": "system"}  # fmt: skip
-#: How joblib hands back results, where it can.
-_AS_THEY_COME = "generator_unordered"
 
 #: Yields ``function(*call)`` for every call, in any order; ends early, with a warning, when a worker dies.
 MapUnordered = Callable[[Callable[..., Any], Iterable[tuple[Any, ...]]], Iterator[Any]]
@@ -60,7 +58,7 @@ def engine(backend: str, workers: int, address: str | None = None) -> Iterator[M
             yield mapping
         return
     with joblib.parallel_config("sequential") if backend == "serial" else _processes(workers):
-        yield lambda function, calls: _mapped(function, calls, (TerminatedWorkerError,), return_as=_AS_THEY_COME)
+        yield lambda function, calls: _mapped(function, calls, (TerminatedWorkerError,))
 
 
 def _mapped(
@@ -69,7 +67,8 @@ def _mapped(
     """``function(*call)`` of every call by joblib's active backend, until one of the exceptions of a lost worker."""
     tasks = (joblib.delayed(function)(*call) for call in calls)
     try:
-        yield from joblib.Parallel(batch_size=1, **{"pre_dispatch": "n_jobs", **options})(tasks)
+        options = {"return_as": "generator_unordered", "pre_dispatch": "n_jobs", **options}
+        yield from joblib.Parallel(batch_size=1, **options)(tasks)
     except lost:
         print("warning: a worker process died, and what it was on is lost", file=sys.stderr)
 
@@ -140,7 +139,7 @@ def _dask(workers: int, address: str | None) -> Iterator[MapUnordered]:
             ) from error
         lost = (distributed.scheduler.KilledWorker, distributed.client.FutureCancelledError)
         with joblib.parallel_config("lpbench-dask"):
-            yield lambda function, calls: _mapped(function, calls, lost, return_as=_AS_THEY_COME, pre_dispatch=workers)
+            yield lambda function, calls: _mapped(function, calls, lost, pre_dispatch=workers)
 
 
 @contextmanager
@@ -157,7 +156,7 @@ def _ray(workers: int, address: str | None) -> Iterator[MapUnordered]:
         rest = iter(calls)
         while wave := list(itertools.islice(rest, _WAVE * workers)):
             with joblib.parallel_config("ray", n_jobs=count):
-                yield from _mapped(function, wave, (ray.exceptions.RayError,), pre_dispatch=workers)
+                yield from _mapped(function, wave, (ray.exceptions.RayError,), return_as="list", pre_dispatch=workers)
 
     options: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
     if address is None:
