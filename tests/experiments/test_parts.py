@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from lpbench.experiments import run
-from lpbench.experiments.compute import execute
+from lpbench.experiments.compute import _pools, execute
 from lpbench.experiments.config import Runner
 from lpbench.experiments.experiment import Experiment, Group
 from lpbench.experiments.plan import plan_experiment
@@ -80,8 +80,10 @@ def test_blocks_are_compared_a_few_times_each_however_many_are_alike(changes, mo
 
 
 def test_a_run_computes_the_whole_and_reads_the_part(tmp_path):
-    store = Store(tmp_path)
-    report = run_blocks([PART, WHOLE], store, SERIAL, progress=False)
+    gc.unfreeze()
+    _pools.cache_clear()
+    report = run_blocks([PART, WHOLE], store := Store(tmp_path), SERIAL, progress=False)
+    assert gc.get_freeze_count() > len(gc.get_objects())  # these alone are searched for garbage, every second
     assert [(o.key, o.reason) for o in report.outcomes] == [(WHOLE.key, ""), (PART.key, "part of another block")]
     table, metadata = store.read(PART.key)
     assert metadata["part_of"] == WHOLE.key and metadata["config"] == PART.config
@@ -89,12 +91,10 @@ def test_a_run_computes_the_whole_and_reads_the_part(tmp_path):
 
 
 def test_a_part_is_computed_where_it_is_timed_or_the_whole_has_no_result(tmp_path):
-    store = Store(tmp_path / "timed")
-    run_blocks([PART, WHOLE], store, SERIAL, progress=False, timed=[PART.key])
+    run_blocks([PART, WHOLE], store := Store(tmp_path / "timed"), SERIAL, progress=False, timed=[PART.key])
     assert "part_of" not in store.read(PART.key)[1]
-    store = Store(tmp_path / "stopped")
     whole, part = (block(params={"mode": "slow"}, grid=g, replications=1) for g in (WHOLE.grid, PART.grid))
-    report = run_blocks([part, whole], store, SERIAL, progress=False, timeouts={whole.key: 0.1})
+    report = run_blocks([part, whole], Store(tmp_path / "stopped"), SERIAL, progress=False, timeouts={whole.key: 0.1})
     assert [(o.key, o.status) for o in report.outcomes] == [(whole.key, "timeout"), (part.key, "ok")]
 
 
