@@ -118,7 +118,7 @@ def _warn(error: str, results_dir: Path, tracking: Tracking) -> None:
 
 @contextmanager
 def tracking_meanwhile(jobs: Sequence[Job], results_dir: Path, tracking: Tracking) -> Iterator[Callable[[str], object]]:
-    """:func:`track` after what is done in between; of many jobs beside it, by a process told of folders, then of ""."""
+    """:func:`track` after what is done in between; of many jobs beside it: a process is told them, and "" at last."""
     if tracking.backend != "mlflow" or len(jobs) < _MANY:
         yield lambda _: None
         track(jobs, results_dir, tracking)
@@ -132,8 +132,8 @@ def tracking_meanwhile(jobs: Sequence[Job], results_dir: Path, tracking: Trackin
     def tell(folder: str) -> None:
         with suppress(OSError):  # the process has ended, which is said below
             teller.send(folder)
-            if not folder:  # what the report waits for comes first
-                os.setpriority(os.PRIO_PROCESS, process.pid or 0, 10)
+            if not folder:  # it gives way to those who draw the report
+                os.setpriority(os.PRIO_PROCESS, process.pid or 0, os.nice(0) + 10)
 
     try:
         yield tell

@@ -350,6 +350,7 @@ def test_a_process_logs_what_it_is_told_in_the_order_of_all(tmp_path, monkeypatc
             config = {"seed": 1, "experiment": {"name": name, "replications": 50, "kind": "drawing"}}
             (tmp_path / name / RECORD).write_text(json.dumps({**record, "name": name, "config": config}))
             tell(name)
+        tell("")
     client = client_of(tracking_uri(None, tmp_path))
     found = client.search_runs([client.get_experiment_by_name("lpct").experiment_id])  # in MLflow's default order
     assert [(r.info.run_name, r.info.status) for r in found] == [(names[k], "FINISHED") for k in (0, 2)]

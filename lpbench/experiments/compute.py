@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import gc
 import platform
 import resource
 import sys
@@ -187,8 +186,6 @@ def run_block(block: Block, root: str, timeout: float, wait: bool = False) -> Ou
 @lru_cache(maxsize=1)
 def _pools(modules: int) -> ThreadpoolController:
     """The pools of threads of this process; to look for them takes longer than a small block, and imports add some."""
-    gc.collect()
-    gc.freeze()  # joblib has garbage collected every second: to search all that was imported takes 70 ms
     return ThreadpoolController()
 
 

@@ -47,10 +47,8 @@ def cell_keys(digits: np.ndarray, base: int) -> np.ndarray:
     digits = np.asarray(digits)
     s = digits.shape[1]
     if base**s <= 2**62:
-        if base == 1:  # numpy adds whole numbers slowly
-            return np.zeros(len(digits), dtype=np.int64)
-        if s == 1:
-            return digits[:, 0].astype(np.int64)
+        if base == 1 or s == 1:  # products of whole numbers are slow
+            return digits[:, :1].sum(axis=1, dtype=np.int64)
         return digits @ np.array([base**place for place in reversed(range(s))], dtype=np.int64)
     width = next(size for size in (1, 2, 4, 8) if base <= 256**size)
     return np.ascontiguousarray(digits.astype(f">u{width}")).view(f"S{width * s}").ravel()
@@ -73,6 +71,7 @@ class KeyIndex:
     """
 
     def __init__(self, keys: np.ndarray, n_keys: int):
+        # asked for an index, numpy sorts keys: to hash long ones takes longer
         self._sorted = None if n_keys <= _DENSE and keys.dtype.kind == "i" else np.unique(keys, return_index=True)[0]
         self.size = int(n_keys) if self._sorted is None else self._sorted.size
 
