@@ -83,7 +83,7 @@ def _processes(count: int) -> AbstractContextManager[Any]:
 
 
 def _watch(parent: int) -> None:
-    """End this worker process when its parent, which goes first, is no more: a killed parent tells nobody."""
+    """Freeze what this worker imports, and end it when its parent is no more: a killed parent tells nobody."""
     os.nice(5)
 
     def watch() -> None:

@@ -230,12 +230,12 @@ def _has_words(values: Sequence[Any]) -> bool:
 
 def part_of(table: pa.Table, block: Block) -> pa.Table:
     """Rows of a block among those of one that contains it, as if the block had been computed by itself."""
-    points = table["params"].unify_dictionaries().combine_chunks()
-    labels, index = points.dictionary.to_pylist(), points.indices.to_numpy()
-    has = [block.extra_point == point or all(_has_words(values) or point[name] in values
-           for name, values in block.grid.items()) for point in map(json.loads, labels)]  # fmt: skip
+    params = table["params"].unify_dictionaries().combine_chunks()
+    points, index = map(json.loads, params.dictionary.to_pylist()), params.indices.to_numpy()
+    grid = block.grid.items()
+    wanted = [p == block.extra_point or all(_has_words(v) or p[name] in v for name, v in grid) for p in points]
     kept = (
-        np.array(has, dtype=bool)[index]
+        np.array(wanted, dtype=bool)[index]
         & np.isin(table["epsilon"].to_numpy(), block.budgets)
         & (table["replication"].to_numpy() < block.replications)
     )
