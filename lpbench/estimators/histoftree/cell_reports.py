@@ -41,7 +41,7 @@ def bit_reports(truth: np.ndarray, budget: float, seed: int, users: np.ndarray, 
     The noise is a function of (seed, user, cell), so that a bit is the same in every query. ``truth`` and ``users``
     have shape (k,), ``cells`` (k, c).
     """
-    return rr_reports(truth, budget / 2, hashed_words(seed, np.column_stack([users, cells])))
+    return rr_reports(truth, budget / 2, hashed_words(seed, np.vstack([users, cells.T]).T))
 
 
 class CategorySums:

@@ -17,7 +17,7 @@ from lpbench.estimators.histoftree.user_cells import CellQuery, UserCells, UserG
 from lpbench.partitions import Forest, KeyIndex, SampleGroups, TreePartition, cell_keys, grid_digits
 from lpbench.privacy import Records
 from lpbench.privacy.device import Answers
-from lpbench.privacy.exact import below, words
+from lpbench.privacy.exact import below, blocks, words
 from lpbench.seeds import Streams
 
 T = TypeVar("T")
@@ -151,11 +151,8 @@ class _BitSums:
     def estimate(self, query: CellQuery, leaves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Estimate the number of users and the sum of their privatised labels in each cell (query, leaf)."""
         key = np.concatenate([leaves[:, None], query.digits], axis=1)
-        _, first, inverse = np.unique(
-            cell_keys(key, max(self._cells.grid.bins, self._cells.leaves.n_leaves)),
-            return_index=True,
-            return_inverse=True,
-        )
+        cells = cell_keys(key, max(self._cells.grid.bins, self._cells.leaves.n_leaves))
+        _, first, inverse = np.unique(cells, return_index=True, return_inverse=True)
         first = first[np.argsort(leaves[first], kind="stable")]
         rank = np.empty(first.size, dtype=np.intp)
         rank[inverse[first]] = np.arange(first.size)
@@ -180,7 +177,8 @@ class _BitSums:
             cell = np.arange(user.size) + np.repeat(first[leaf] - skipped, copies)
             possible = grid.shown[user] == shown[grid.pattern[user], cell]
             user, cell = user[possible], cell[possible]
-            value = self._indicators(user, query, leaves, cell)
+            found = [self._indicators(user[part], query, leaves, cell[part]) for part in blocks(user.shape)]
+            value = np.concatenate([np.empty(0), *found])
             sums[0] += np.bincount(cell, weights=value, minlength=leaves.size)
             sums[1] += np.bincount(cell, weights=value * self._labels[user], minlength=leaves.size)
         return sums
@@ -190,10 +188,11 @@ class _BitSums:
         bits = (self._code[user] == query.codes[cell]) & (self._leaf[user] == leaves[cell])
         choices = self._cells.choices[user]
         if self._budget > 0:
-            names = np.concatenate([leaves[cell][:, None], query.digits[cell]], axis=1)
+            names = np.concatenate([leaves[None], query.digits.T])
             asked, own = np.divmod(user, self._step)
-            for part in np.unique(asked):  # users are in order
+            for part in range(asked[0], asked[-1] + 1):  # users are in order
                 some = slice(*np.searchsorted(asked, [part, part + 1]))
-                sent = bit_reports(bits[some], self._budget, self._seeds[part], own[some], names[some])
+                named = names.take(cell[some], 1).T
+                sent = bit_reports(bits[some], self._budget, self._seeds[part], own[some], named)
                 bits[some] = np.where(choices[some] == 1, bits[some], sent)
         return bit_indicators(bits, choices, self._budget)
