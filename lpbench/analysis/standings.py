@@ -190,7 +190,8 @@ def optimism(scores: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     ran = scores[(scores["status"] == "ok") & (scores["replication"] >= 0)]
-    for key, part in ran.groupby([*CELL, "metric"], observed=True, dropna=False, sort=False):
+    cells = ran.groupby([*CELL, "metric"], observed=True, dropna=False, sort=False)
+    for key, part in ((key, part) for key, part in cells if part["params"].nunique() > 1):
         wide = part.pivot(index="params", columns="replication", values="value").dropna().to_numpy()
         loss, replications = costs(wide, str(key[-1])), np.arange(wide.shape[1])
         found = best_of_other_half([(replications, line) for line in loss]) if len(loss) > 1 else None
