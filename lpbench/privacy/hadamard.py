@@ -69,18 +69,20 @@ class HadamardResponse(CategoryMechanism):
 
     def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return reports, 0, ..., n_reports - 1, in the shape of ``values``."""
-        return self._in_blocks(self.told, UNITS, self._shown, values, rng)
+        return self._in_blocks(self.told, UNITS, self._show, values, rng)
 
     def reports(self, values: np.ndarray, keep: np.ndarray, other: np.ndarray) -> np.ndarray:
         """Client: reports of users whose randomness is two even whole numbers below 2^62 each; budgets may share it."""
-        return self._shown(other, values, check_words(keep) < self.told)
+        self._show(found := np.array(other, dtype=np.int64), check_words(keep) < self.told, values)
+        return found
 
-    def _shown(self, other: np.ndarray, values: np.ndarray, truthful: np.ndarray) -> np.ndarray:
-        block, row = values // (self.length - 1), 1 + values % (self.length - 1)
-        place = other & (self.length - 1)
+    def _show(self, other: np.ndarray, truthful: np.ndarray, values: np.ndarray) -> None:
+        row, place = 1 + values % (self.length - 1), other & (self.length - 1)
         # Where the row is -1, another place differs in the lowest bit of the row: each place is shown by two of them.
-        place = np.where(np.bitwise_count(place & row) & 1, place ^ (row & -row), place)
-        return np.where(truthful, block * self.length + place, other & (self.n_reports - 1))
+        place ^= (row & -row) * (np.bitwise_count(place & row) & 1)
+        place += values // (self.length - 1) * self.length
+        other &= self.n_reports - 1
+        np.putmask(other, truthful, place)
 
     def estimate(self, counts: np.ndarray, n: Any = 1) -> np.ndarray:
         """Unbiased counts of the categories from how many users sent each report, (..., n_reports): fast transform."""

@@ -206,19 +206,18 @@ class CategoryMechanism(FiniteMechanism):
         return values.astype(np.int64, copy=False)
 
     def _in_blocks(
-        self, told: int, m: int, choose: Callable[..., np.ndarray], values: ArrayLike, rng: np.random.Generator
+        self, told: int, m: int, choose: Callable[..., object], values: ArrayLike, rng: np.random.Generator
     ) -> np.ndarray:
-        """Reports ``choose(drawn, values, truthful)`` of numbers below m, and of words below ``told``."""
-        values = np.asarray(values)
-        reports = np.empty(values.shape, dtype=np.int64)
+        """Numbers below m into which ``choose(numbers, truthful, values)`` writes, where words lie below ``told``."""
+        values, reports = np.asarray(values), np.empty(np.shape(values), dtype=np.int64)
         for block in blocks(values.shape):
             whole = reports[block], values[block], np.empty(values[block].shape, dtype=bool)
-            # small arrays in between come without the operating system
-            parts = [[array[part] for array in whole] for part in blocks(whole[0].shape, BLOCK // 4)]
+            parts = [[array[part] for array in whole] for part in blocks(whole[0].shape, BLOCK // 2)]
             for *_, truthful in parts:
                 np.less(bits_of_64(rng, truthful.shape), told << (64 - BITS), out=truthful)
             for shown, true, truthful in parts:
-                shown[...] = choose(below(bits_of_64(rng, shown.shape), m, 64), self.check_values(true), truthful)
+                shown[...] = below(bits_of_64(rng, shown.shape), m, 64)
+                choose(shown, truthful, self.check_values(true))
         return reports
 
     def fields(self, columns: int = 1) -> tuple[Field, ...]:

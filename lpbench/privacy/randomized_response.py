@@ -87,13 +87,12 @@ def grr_reports(truth: np.ndarray, m: ArrayLike, epsilon: ArrayLike, keep: np.nd
     truth, m = np.asarray(truth, dtype=np.int64), np.asarray(m, dtype=np.int64)
     if ((truth < 0) | (truth >= m)).any():
         raise DataError("truth must lie in 0, ..., m - 1 for every user")
-    return _tell(below(check_words(other), m if m.ndim else int(m)), truth, check_words(keep) < grr_told(m, epsilon))
+    return np.where(check_words(keep) < grr_told(m, epsilon), truth, below(check_words(other), m if m.ndim else int(m)))
 
 
-def _tell(reports: np.ndarray, truth: np.ndarray, truthful: np.ndarray) -> np.ndarray:
+def _tell(reports: np.ndarray, truthful: np.ndarray, truth: np.ndarray) -> None:
     told = truthful.nonzero()  # of few a choice by masks takes longer
     reports[told] = truth[told]
-    return reports
 
 
 def grr_told(m: ArrayLike, epsilon: ArrayLike) -> np.ndarray:
@@ -266,7 +265,7 @@ class GRR(CategoryMechanism):
     def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return reported categories, shape of ``values``."""
         told = _told(self.n_categories, self.budget)
-        choose: Any = _tell if told < UNITS // 20 else lambda other, truth, truthful: np.where(truthful, truth, other)
+        choose: Any = _tell if told < UNITS // 20 else np.putmask
         return self._in_blocks(told, self.n_categories, choose, values, rng)
 
     def estimate(self, counts: np.ndarray, n: Any = 1) -> np.ndarray:
