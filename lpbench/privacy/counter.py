@@ -69,13 +69,12 @@ def _hashed(seed: int, keys: np.ndarray, n_draws: int) -> np.ndarray:
 def _mixed_columns(keys: np.ndarray) -> Iterator[np.ndarray]:
     """Mix the columns of keys (n, k) one after the other: uint64 arrays of shape (n,).
 
-    The bins of thousands of features are few numbers, whose mixtures are looked up.
+    The bins of a feature are few numbers, whose mixtures are looked up where there are many of them.
     """
     columns = np.ascontiguousarray(keys.T)
-    if columns.size < 4 * _TABLE or columns.min() < 0 or columns.max() >= _TABLE:
-        for column in columns.astype(np.uint64):
-            yield _mix(column + _GOLDEN)
-    else:
-        table = _mix(np.arange(_TABLE, dtype=np.uint64) + _GOLDEN)
-        for column in columns:
-            yield table[column]
+    few = np.zeros(len(columns), dtype=bool)
+    if columns.size >= 4 * _TABLE:
+        few = (columns.min(axis=1) >= 0) & (columns.max(axis=1) < _TABLE)
+    table = _mix(np.arange(_TABLE, dtype=np.uint64) + _GOLDEN) if few.any() else few
+    for column, is_few in zip(columns, few, strict=True):
+        yield table[column] if is_few else _mix(column.astype(np.uint64) + _GOLDEN)
