@@ -45,8 +45,8 @@ def test_value_depends_on_seed_and_key_alone(seed, keys):
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int64])
 def test_many_small_keys_are_no_exception(dtype):
-    """Their mixtures are looked up."""
-    keys = np.random.default_rng(0).integers(0, 200, (50, 100), dtype=dtype)
+    """Their mixtures are looked up, also beside those of a column of large ones."""
+    keys = np.random.default_rng(0).integers(0, 200, (50, 100), dtype=dtype) * np.append(dtype(37), np.ones(99, dtype))
     alone = np.concatenate([hashed_uniforms(5, keys[i : i + 1]) for i in range(50)], axis=1)
     assert np.array_equal(hashed_uniforms(5, keys), alone)
 
