@@ -212,6 +212,7 @@ class CategoryMechanism(FiniteMechanism):
         values, reports = np.asarray(values), np.empty(np.shape(values), dtype=np.int64)
         for block in blocks(values.shape):
             whole = reports[block], values[block], np.empty(values[block].shape, dtype=bool)
+            # arrays in between stay in the cache
             parts = [[array[part] for array in whole] for part in blocks(whole[0].shape, BLOCK // 2)]
             for *_, truthful in parts:
                 np.less(bits_of_64(rng, truthful.shape), told << (64 - BITS), out=truthful)

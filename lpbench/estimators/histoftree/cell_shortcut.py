@@ -165,7 +165,7 @@ class _BitSums:
         grid, pairs = self._cells.grid, self._cells.leaves
         n_cells = np.bincount(leaves, minlength=pairs.n_leaves)
         first = np.cumsum(n_cells) - n_cells
-        shown = np.stack(query.shown)
+        shown, names = np.stack(query.shown), np.concatenate([leaves[None], query.digits.T])
         sums = np.zeros((2, leaves.size))
         step = max(1, _CHUNK // max(1, n_cells.max(initial=0)))
         for start in range(0, pairs.users.size, step):
@@ -177,22 +177,21 @@ class _BitSums:
             cell = np.arange(user.size) + np.repeat(first[leaf] - skipped, copies)
             possible = grid.shown[user] == shown[grid.pattern[user], cell]
             user, cell = user[possible], cell[possible]
-            found = [self._indicators(user[part], query, leaves, cell[part]) for part in blocks(user.shape)]
+            found = [self._indicators(user[part], query.codes, names, cell[part]) for part in blocks(user.shape)]
             value = np.concatenate([np.empty(0), *found])
             sums[0] += np.bincount(cell, weights=value, minlength=leaves.size)
             sums[1] += np.bincount(cell, weights=value * self._labels[user], minlength=leaves.size)
         return sums
 
-    def _indicators(self, user: np.ndarray, query: CellQuery, leaves: np.ndarray, cell: np.ndarray) -> np.ndarray:
-        """Unbiased indicators that the users lie in the cells, one per pair, from the reported bits."""
-        bits = (self._code[user] == query.codes[cell]) & (self._leaf[user] == leaves[cell])
+    def _indicators(self, user: np.ndarray, codes: np.ndarray, names: np.ndarray, cell: np.ndarray) -> np.ndarray:
+        """Unbiased indicators that users lie in cells, one per pair, from their bits; ``names``: leaf and bins."""
+        bits = (self._code[user] == codes[cell]) & (self._leaf[user] == names[0][cell])
         choices = self._cells.choices[user]
         if self._budget > 0:
-            names = np.concatenate([leaves[None], query.digits.T])
             asked, own = np.divmod(user, self._step)
             for part in range(asked[0], asked[-1] + 1):  # users are in order
                 some = slice(*np.searchsorted(asked, [part, part + 1]))
-                named = names.take(cell[some], 1).T
+                named = names.take(cell[some], axis=1).T
                 sent = bit_reports(bits[some], self._budget, self._seeds[part], own[some], named)
                 bits[some] = np.where(choices[some] == 1, bits[some], sent)
         return bit_indicators(bits, choices, self._budget)
