@@ -4,20 +4,9 @@ from functools import reduce
 import numpy as np
 import pytest
 
+from lpbench import privacy
 from lpbench.audit.losses import bit_channel, channel_losses, message_losses
 from lpbench.audit.randomizers import Message, Randomizer, exact_loss
-from lpbench.privacy import (
-    GRR,
-    BitVector,
-    DiscreteLaplace,
-    Exponential,
-    Gaussian,
-    Laplace,
-    Mechanism,
-    PrivUnitG,
-    RandomizedResponse,
-    gaussian_epsilon,
-)
 
 
 def test_both_directions_of_an_asymmetric_channel_also_where_a_report_is_impossible():
@@ -33,17 +22,17 @@ def test_both_directions_of_an_asymmetric_channel_also_where_a_report_is_impossi
 @pytest.mark.parametrize(
     ("make", "inputs", "factor"),
     [
-        (lambda e: GRR(e, 5), np.arange(5), 1),
-        (lambda e: BitVector(e, 4), np.arange(4), 1),
-        (lambda e: BitVector(e, 20), np.arange(20), 1),
-        (lambda e: RandomizedResponse.for_budget(e, 2), np.eye(4, dtype=bool), 1),
-        (lambda e: RandomizedResponse.for_budget(e, 2), np.eye(30, dtype=bool), 1),
-        (lambda e: RandomizedResponse(e), np.eye(4, dtype=bool), 2),
-        (lambda e: Laplace.for_budget(e, 2.0), np.array([0.0, 0.5, 2.0]), 1),
-        (lambda e: Laplace.for_budget(e, 2.0), np.eye(3), 1),
-        (lambda e: DiscreteLaplace.for_budget(e, 0.25, 2.0), np.eye(3), 1),
-        (lambda e: PrivUnitG(e, 3), np.eye(3), 1),
-        (lambda e: Exponential.for_budget(e), np.array([[3000.0, 0.0], [2999.0, 1.0]]), 1),
+        (lambda e: privacy.GRR(e, 5), np.arange(5), 1),
+        (lambda e: privacy.BitVector(e, 4), np.arange(4), 1),
+        (lambda e: privacy.BitVector(e, 20), np.arange(20), 1),
+        (lambda e: privacy.RandomizedResponse.for_budget(e, 2), np.eye(4, dtype=bool), 1),
+        (lambda e: privacy.RandomizedResponse.for_budget(e, 2), np.eye(30, dtype=bool), 1),
+        (lambda e: privacy.RandomizedResponse(e), np.eye(4, dtype=bool), 2),
+        (lambda e: privacy.Laplace.for_budget(e, 2.0), np.array([0.0, 0.5, 2.0]), 1),
+        (lambda e: privacy.Laplace.for_budget(e, 2.0), np.eye(3), 1),
+        (lambda e: privacy.DiscreteLaplace.for_budget(e, 0.25, 2.0), np.eye(3), 1),
+        (lambda e: privacy.PrivUnitG(e, 3), np.eye(3), 1),
+        (lambda e: privacy.Exponential.for_budget(e), np.array([[3000.0, 0.0], [2999.0, 1.0]]), 1),
     ],
     ids="grr bits many_bits one_hot long_one_hot per_bit laplace vector discrete unit exp".split(),
 )
@@ -54,18 +43,22 @@ def test_mechanisms_spend_what_they_say(make, inputs, factor, epsilon):
 
 
 def test_gaussian_is_exact_at_its_delta():
-    mechanism = Gaussian(2.0, 1e-5, 1.0)
+    mechanism = privacy.Gaussian(2.0, 1e-5, 1.0)
     losses = message_losses(mechanism, np.array([[0.0, 0.0], [0.6, 0.8], [3.0, 4.0]]))
-    assert losses[0, 1] == pytest.approx(gaussian_epsilon(1e-5, 2.0, 1.0))
-    assert losses[0, 2] == pytest.approx(gaussian_epsilon(1e-5, 2.0, 5.0))
+    assert losses[0, 1] == pytest.approx(privacy.gaussian_epsilon(1e-5, 2.0, 1.0))
+    assert losses[0, 2] == pytest.approx(privacy.gaussian_epsilon(1e-5, 2.0, 5.0))
 
 
 def test_composition_adds_up_to_the_product_channel():
     """The loss of independent messages is the sum of their losses, for every pair of values."""
     cells, labels = np.divmod(np.arange(6), 2)
     bits = np.eye(3, dtype=bool)[cells]
-    parts = [(GRR(0.7, 3), cells), (GRR(0.4, 2), labels), (RandomizedResponse(0.3, 2), bits)]
-    channels = GRR(0.7, 3).log_channel()[cells], GRR(0.4, 2).log_channel()[labels], bit_channel(parts[2][0], bits)
+    parts = [(privacy.GRR(0.7, 3), cells), (privacy.GRR(0.4, 2), labels), (privacy.RandomizedResponse(0.3, 2), bits)]
+    channels = (
+        privacy.GRR(0.7, 3).log_channel()[cells],
+        privacy.GRR(0.4, 2).log_channel()[labels],
+        bit_channel(parts[2][0], bits),
+    )
     joint = reduce(lambda one, two: (one[:, :, None] + two[:, None, :]).reshape(len(one), -1), channels)
     np.testing.assert_allclose(np.exp(joint).sum(axis=1), 1.0)
     np.testing.assert_allclose(channel_losses(joint), sum(message_losses(*part) for part in parts), atol=1e-12)
@@ -73,7 +66,7 @@ def test_composition_adds_up_to_the_product_channel():
 
 def test_only_neighbours_count():
     chain = np.abs(np.subtract.outer(np.arange(4), np.arange(4))) == 1
-    message = Message(Laplace(1.0), np.arange(4.0), lambda v, n, streams: np.zeros(n))
+    message = Message(privacy.Laplace(1.0), np.arange(4.0), lambda v, n, streams: np.zeros(n))
     everybody = Randomizer("ldp", 3.0, [message], 4)
     neighbours = Randomizer("cdp", 1.0, [message], 4, neighbours=chain)
     assert exact_loss(everybody).epsilon == 3 and set(exact_loss(everybody).pair) == {0, 3}
@@ -82,7 +75,7 @@ def test_only_neighbours_count():
 
 
 def test_what_cannot_be_audited_says_so():
-    class Odd(Mechanism):
+    class Odd(privacy.Mechanism):
         epsilon = bits = 1.0
 
         def randomize(self, values, rng):

@@ -22,25 +22,6 @@ from lpbench.errors import ConfigurationError, DataError
 from lpbench.estimators.histoftree.cell_reports import reports_truth
 from lpbench.estimators.tuning_free.level_reports import LevelReport
 from lpbench.paths import ROOT
-from lpbench.privacy import (
-    GRR,
-    BitVector,
-    Channel,
-    DiscreteLaplace,
-    Exponential,
-    Gaussian,
-    Hybrid,
-    Laplace,
-    Piecewise,
-    PriorResponse,
-    RandomizedResponse,
-    Staircase,
-    optimal_unbiased,
-    prior_reports,
-    rr_on_bins,
-    rr_reports,
-    subset_reports,
-)
 from lpbench.privacy.exact import BITS, UNITS, below, draw_below, kept_units, words
 from lpbench.privacy.randomized_response import grr_reports
 from lpbench.privacy.rounded import grid_step
@@ -93,26 +74,28 @@ class Planted:
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_a_bit(epsilon):
-    kept = count(lambda word: rr_reports(np.array([True]), epsilon, word)[0])
-    assert kept == RandomizedResponse(epsilon).kept == kept_units(epsilon)
+    kept = count(lambda word: privacy.rr_reports(np.array([True]), epsilon, word)[0])
+    assert kept == privacy.RandomizedResponse(epsilon).kept == kept_units(epsilon)
     assert_loss(Fraction(kept, UNITS - kept), epsilon, sharp=epsilon <= 20)
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_bits_of_a_vector_from_their_first_16_bits_and_the_rest(epsilon):
-    mechanism = RandomizedResponse(epsilon)
+    mechanism = privacy.RandomizedResponse(epsilon)
     first, rest = divmod(mechanism.kept, 2**46)
     every = np.arange(2**16)
     for low, kept_at_tie in ((max(rest - 1, 0), rest > 0), (rest, False)):
         reports = mechanism.randomize(np.ones(2**16, dtype=int), Planted(every, [low]))
         assert np.array_equal(reports, (every < first) | ((every == first) & kept_at_tie))
-    one_hot = BitVector(2 * epsilon, 4).randomize(np.array([2]), Planted([0, 2**16 - 1, 0, 2**16 - 1], [2**46 - 1]))
+    one_hot = privacy.BitVector(2 * epsilon, 4).randomize(
+        np.array([2]), Planted([0, 2**16 - 1, 0, 2**16 - 1], [2**46 - 1])
+    )
     assert one_hot.tolist() == [[False, True, True, True]], "kept, flipped, kept, flipped"
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_one_hot_vectors_change_two_bits(epsilon):
-    kept = BitVector(epsilon, 5).response.kept
+    kept = privacy.BitVector(epsilon, 5).response.kept
     assert_loss(Fraction(kept, UNITS - kept) ** 2, epsilon, sharp=epsilon <= 20)
 
 
@@ -133,7 +116,7 @@ def test_categories(epsilon, m):
     least, rest = UNITS // m, UNITS - told  # words of the other draw that lead to a category
     assert_loss(1 + Fraction(told * UNITS, rest * least), epsilon, sharp=epsilon <= 20 and m <= 1000)
     if m <= 1000:
-        table = GRR(epsilon, m).log_channel()
+        table = privacy.GRR(epsilon, m).log_channel()
         assert table[0, 0] - table[0, 1] == pytest.approx(math.log(1 + Fraction(told * m, rest)), abs=1e-9)
 
 
@@ -144,14 +127,14 @@ def test_listed_classes(epsilon, k):
     order, size = np.arange(k + 1)[None], np.array([k])
 
     def shown(truth, word, other):
-        return prior_reports(np.array([truth]), order, size, epsilon, Planted(word, other))[0]
+        return privacy.prior_reports(np.array([truth]), order, size, epsilon, Planted(word, other))[0]
 
     told = count(lambda word: shown(0, word, [UNITS - 1]) == 0)
     assert shown(k, [0], [0]) == 0 and shown(k, [0], [UNITS - 1]) == k - 1, "who is not listed tells nothing"
     rest, least = UNITS - told, UNITS // k
     assert_loss(1 + Fraction(told * UNITS, rest * least), epsilon, sharp=epsilon <= 20)
     assert Fraction(UNITS, rest) <= grown(epsilon)
-    law = np.exp(PriorResponse(epsilon, k + 1, tuple(range(k))).log_channel())
+    law = np.exp(privacy.PriorResponse(epsilon, k + 1, tuple(range(k))).log_channel())
     assert law[0, 0] == pytest.approx(told / UNITS + rest / UNITS / k) and law[k, 0] == pytest.approx(1 / k)
 
 
@@ -162,7 +145,7 @@ def test_subsets(epsilon, m, size):
     keys = np.arange(m)[::-1]  # category 0 has the largest key
 
     def holds(word):
-        return subset_reports(np.array([0]), m, size, epsilon, word, Planted(keys))[0, 0] == 0
+        return privacy.subset_reports(np.array([0]), m, size, epsilon, word, Planted(keys))[0, 0] == 0
 
     told = count(holds)
     ratio = 1 + Fraction(told, UNITS - told) * Fraction(math.comb(m, size), math.comb(m - 1, size - 1))
@@ -175,7 +158,7 @@ def test_members_are_even_whatever_ties(told):
     tables = np.array(list(itertools.product(range(4), repeat=4)))
     again = np.tile([8, 9, 1, 2], (len(tables), 1))  # of users whose keys are tied; category 3 is the truth
     word = np.full(len(tables), 0 if told else UNITS - 1)
-    members = subset_reports(np.full(len(tables), 3), 4, 2, 1.0, word, Planted(tables, again))
+    members = privacy.subset_reports(np.full(len(tables), 3), 4, 2, 1.0, word, Planted(tables, again))
     others, more = (np.sort(tables[:, :3]), 1) if told else (np.sort(tables), 2)  # members to choose
     untied = others[:, more - 1] < others[:, more]
     assert (members[~untied] == [2, 3]).all()
@@ -186,14 +169,14 @@ def test_members_are_even_whatever_ties(told):
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_tables_and_points_state_the_ratio_of_their_whole_numbers(epsilon):
     """Channel, NumberChannel, Piecewise, Hybrid and the report of a level: units of probability are counted."""
-    channel = Channel(LevelReport(epsilon, 4, 3).response.channel())
-    numbers = rr_on_bins(epsilon, np.ones(9))
+    channel = privacy.Channel(LevelReport(epsilon, 4, 3).response.channel())
+    numbers = privacy.rr_on_bins(epsilon, np.ones(9))
     tables = [(channel.epsilon, channel._units), (numbers.epsilon, numbers._units)]
     if epsilon >= 1e-3:
-        best = optimal_unbiased(epsilon, np.ones(5), n_outputs=11)
+        best = privacy.optimal_unbiased(epsilon, np.ones(5), n_outputs=11)
         tables.append((best.epsilon, best._units))
         assert best.epsilon <= epsilon
-    points, hybrid = Piecewise(epsilon), Hybrid(epsilon)
+    points, hybrid = privacy.Piecewise(epsilon), privacy.Hybrid(epsilon)
     for mechanism in (points, hybrid):
         tables.append((mechanism.epsilon, np.array([mechanism.weights, mechanism.weights[::-1]])))
         assert mechanism.epsilon <= epsilon * (1 + 1e-15)
@@ -268,11 +251,12 @@ def grid_cdf(mechanism):
     return cdf
 
 
-REAL = {"laplace": (Laplace.for_budget, laplace_cdf), "staircase": (Staircase.for_budget, staircase_cdf),
-        "gaussian": (lambda epsilon: Gaussian.for_budget(epsilon, 1e-5),
+REAL = {"laplace": (privacy.Laplace.for_budget, laplace_cdf),
+        "staircase": (privacy.Staircase.for_budget, staircase_cdf),
+        "gaussian": (lambda epsilon: privacy.Gaussian.for_budget(epsilon, 1e-5),
                      lambda mechanism: lambda x: mpmath.ncdf(x / mpf(mechanism.sigma))),
-        "fine grid": (lambda epsilon: DiscreteLaplace.for_budget(epsilon, 2.0**-10), grid_cdf),
-        "whole numbers": (lambda epsilon: DiscreteLaplace.for_budget(epsilon, 1.0), grid_cdf)}  # fmt: skip
+        "fine grid": (lambda epsilon: privacy.DiscreteLaplace.for_budget(epsilon, 2.0**-10), grid_cdf),
+        "whole numbers": (lambda epsilon: privacy.DiscreteLaplace.for_budget(epsilon, 1.0), grid_cdf)}  # fmt: skip
 
 
 def reported_below(mechanism, cdf, value, index, step, bits):
@@ -333,7 +317,7 @@ def test_gaussian_noise_is_counted_to_the_last_bit(epsilon):
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_candidates_are_those_of_real_gumbel_variables(epsilon):
     """-log(-log(1 - u)) and a tilt exceed another one below a number that is known to the last bit."""
-    mechanism, bits = Exponential.for_budget(epsilon), 64 * (6 + int(epsilon / 20))
+    mechanism, bits = privacy.Exponential.for_budget(epsilon), 64 * (6 + int(epsilon / 20))
     for score in (0, 1, 2):
         for first in (3, 2**bits // 3, 2**bits - 2 ** (bits // 2)):
             with mpmath.workprec(2 * bits + 200):
@@ -350,27 +334,33 @@ def test_candidates_are_those_of_real_gumbel_variables(epsilon):
 
 
 def test_grids_that_blur_are_refused():
-    for make in (lambda: DiscreteLaplace.for_budget(1e-13, 2.0**-10), lambda: DiscreteLaplace(1e15, 1.0)._law):
+    for make in (
+        lambda: privacy.DiscreteLaplace.for_budget(1e-13, 2.0**-10),
+        lambda: privacy.DiscreteLaplace(1e15, 1.0)._law,
+    ):
         with pytest.raises(ConfigurationError, match="larger budget or a longer step"):
             make()
 
 
 def test_without_a_budget_or_without_others_the_truth_is_told():
     last = np.array([UNITS - 1])
-    assert rr_reports(np.array([True]), math.inf, last)[0]
+    assert privacy.rr_reports(np.array([True]), math.inf, last)[0]
     assert grr_reports(np.array([2]), 4, math.inf, last, last)[0] == 2
     assert grr_reports(np.array([0]), 1, 1.0, last, last)[0] == 0
-    assert 3 in subset_reports(np.array([3]), 6, 2, math.inf, last, np.random.default_rng(0))[0]
-    assert RandomizedResponse(math.inf).randomize(np.array([1, 0]), Planted([2**16 - 1])).tolist() == [True, False]
+    assert 3 in privacy.subset_reports(np.array([3]), 6, 2, math.inf, last, np.random.default_rng(0))[0]
+    assert privacy.RandomizedResponse(math.inf).randomize(np.array([1, 0]), Planted([2**16 - 1])).tolist() == [
+        True,
+        False,
+    ]
 
 
 def test_uniforms_in_the_place_of_words_are_refused():
     """All of them are below every threshold: the truth would always be told."""
     half = np.array([0.5])
     for report in (
-        lambda: rr_reports(np.array([True]), 1.0, half),
+        lambda: privacy.rr_reports(np.array([True]), 1.0, half),
         lambda: grr_reports(np.array([0]), 3, 1.0, half, half),
-        lambda: subset_reports(np.array([0]), 5, 2, 1.0, half, np.random.default_rng(0)),
+        lambda: privacy.subset_reports(np.array([0]), 5, 2, 1.0, half, np.random.default_rng(0)),
         lambda: reports_truth(np.array([5.0]), 1.0, half),
     ):
         with pytest.raises(DataError, match="whole numbers below"):
@@ -380,12 +370,12 @@ def test_uniforms_in_the_place_of_words_are_refused():
 @pytest.mark.parametrize("epsilon", [0.3, 2.0, 30.0])
 def test_the_law_of_sums_is_that_of_the_words(epsilon):
     """Laws of a count among five users, from the probabilities that the shortcuts use and from the counted words."""
-    bit = RandomizedResponse(epsilon)
+    bit = privacy.RandomizedResponse(epsilon)
     np.testing.assert_allclose([bit.keep, bit.flip], [bit.kept / UNITS, (UNITS - bit.kept) / UNITS], rtol=1e-5)
     exact = np.convolve(binom.pmf(range(4), 3, bit.kept / UNITS), binom.pmf(range(3), 2, 1 - bit.kept / UNITS))
     used = np.convolve(binom.pmf(range(4), 3, bit.keep), binom.pmf(range(3), 2, bit.flip))
     np.testing.assert_allclose(used, exact, atol=1e-11)
-    channel = GRR(epsilon, 3).channel()
+    channel = privacy.GRR(epsilon, 3).channel()
     told = grr_reports(np.zeros(1, int), 3, epsilon, np.array([0]), np.array([UNITS - 1]))
     grown_ = math.exp(epsilon)
     assert told[0] == 0

@@ -6,26 +6,11 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+from lpbench import privacy
 from lpbench.errors import ConfigurationError
 from lpbench.estimators.private_classes import CLASS, ClassQuestion
 from lpbench.estimators.private_labels import LABEL, LabelQuestion
 from lpbench.experiments import catalogue
-from lpbench.privacy import (
-    GRR,
-    BitVector,
-    DiscreteLaplace,
-    HadamardResponse,
-    Hybrid,
-    Laplace,
-    Liars,
-    Piecewise,
-    PoisonedUsers,
-    RandomizedResponse,
-    Records,
-    SimulatedUsers,
-    SubsetSelection,
-    worst_influence,
-)
 from lpbench.privacy.guarantee import Guarantee, believed
 from lpbench.privacy.poisoned import quantile
 from lpbench.seeds import Streams
@@ -36,13 +21,13 @@ SLOW = {"private_sets", "calibrated_score", "residual_score", "public_forest", "
 
 def users_of(y, classes=None, y_range=(0.0, 1.0), n=None):
     y = np.asarray(y)
-    records = Records(np.full((y.size, 1), 0.5), y, np.ones((y.size, 1), dtype=bool))
+    records = privacy.Records(np.full((y.size, 1), 0.5), y, np.ones((y.size, 1), dtype=bool))
     known = {"classes": classes} if classes is not None else {"y_range": y_range}
-    return SimulatedUsers(records, Streams(1), **known)
+    return privacy.SimulatedUsers(records, Streams(1), **known)
 
 
 def poisoned(users, *liars, **more):
-    return PoisonedUsers.of(users, Liars(*liars, **more), Streams(2))
+    return privacy.PoisonedUsers.of(users, privacy.Liars(*liars, **more), Streams(2))
 
 
 @pytest.mark.parametrize("name", [n for n in catalogue.method_names() if n not in SLOW])
@@ -61,7 +46,7 @@ def test_without_liars_no_bit_changes_and_with_them_every_method_learns(name):
         first, second = (fitted.predict(problem.X_test) for fitted in learned)
         assert learned[0].guarantee_ == learned[1].guarantee_
         np.testing.assert_array_equal(first, second)
-        lied = replace(problem, context={"liars": Liars(0.1, "output", "flip", "clip")})
+        lied = replace(problem, context={"liars": privacy.Liars(0.1, "output", "flip", "clip")})
         assert np.isfinite(model.sweep(lied, [1.0], {}, Streams(3)).values).all()
 
 
@@ -91,7 +76,7 @@ def test_liars_about_a_point_claim_its_features_and_the_wrong_label():
 
 
 def test_a_false_report_names_the_lie_and_a_false_number_is_as_large_as_fits():
-    said = poisoned(users_of([0, 0, 0], np.arange(3)), 1.0, "output").ask(CLASS, ClassQuestion(GRR(0.5, 3)))
+    said = poisoned(users_of([0, 0, 0], np.arange(3)), 1.0, "output").ask(CLASS, ClassQuestion(privacy.GRR(0.5, 3)))
     assert said.tolist() == [1, 1, 1]  # an honest device at this budget would often say something else
     question = LabelQuestion((0.0, 1.0), 1.0)
     assert (poisoned(users_of([0.2, 0.3, 0.4]), 1.0, "output").ask(LABEL, question) > 1e8).all()
@@ -104,14 +89,14 @@ def test_a_false_report_names_the_lie_and_a_false_number_is_as_large_as_fits():
 
 
 def test_clipping_cuts_honest_reports_with_the_stated_probability():
-    mechanism = Laplace(2.0)
+    mechanism = privacy.Laplace(2.0)
     assert 0.5 * math.exp(-quantile(mechanism) / 2.0) == pytest.approx(1e-6)
 
 
 def test_sums_are_the_honest_law_and_the_liars_reports():
     classes = np.arange(2)
     users = poisoned(users_of(np.zeros(1000, dtype=int), classes), 0.5, "output")
-    question = ClassQuestion(GRR(30.0, 2))  # hardly any noise
+    question = ClassQuestion(privacy.GRR(30.0, 2))  # hardly any noise
     np.testing.assert_allclose(users.sums(CLASS, question), [500, 500], atol=1)
     by = np.repeat([0, 1], 500)
     counts = users.sums(CLASS, question, by=by)
@@ -121,7 +106,7 @@ def test_sums_are_the_honest_law_and_the_liars_reports():
 
 
 def test_of_groups_the_median_is_predicted():
-    problem = replace(regression_problem(), context={"liars": Liars(0.0, defence="median")})
+    problem = replace(regression_problem(), context={"liars": privacy.Liars(0.0, defence="median")})
     model = catalogue.method("private_mean").build().for_problem(problem)
     task = model.task(problem, Streams(3))
     assert task.parts == 9
@@ -140,32 +125,37 @@ E = math.e
 @pytest.mark.parametrize(
     "mechanism, influence",
     [
-        (Laplace(1.0), math.inf),
-        (RandomizedResponse.for_budget(1.0), (E + 1) / (E - 1)),
-        (GRR(1.0, 3), (E + 2) / (E - 1)),
-        (BitVector(2.0, 4), (E + 1) / (E - 1)),
-        (SubsetSelection(1.0, 3, 1), (E + 2) / (E - 1)),
-        (HadamardResponse(1.0, 3), 2 * (E + 1) / (E - 1)),
-        (Hybrid(0.5), (E**0.5 + 1) / (E**0.5 - 1)),
-        (GRR(math.inf, 3), 1.0),
+        (privacy.Laplace(1.0), math.inf),
+        (privacy.RandomizedResponse.for_budget(1.0), (E + 1) / (E - 1)),
+        (privacy.GRR(1.0, 3), (E + 2) / (E - 1)),
+        (privacy.BitVector(2.0, 4), (E + 1) / (E - 1)),
+        (privacy.SubsetSelection(1.0, 3, 1), (E + 2) / (E - 1)),
+        (privacy.HadamardResponse(1.0, 3), 2 * (E + 1) / (E - 1)),
+        (privacy.Hybrid(0.5), (E**0.5 + 1) / (E**0.5 - 1)),
+        (privacy.GRR(math.inf, 3), 1.0),
     ],
 )
 def test_the_influence_of_one_report_by_hand(mechanism, influence):
-    assert worst_influence(mechanism) == pytest.approx(influence, rel=1e-9)
+    assert privacy.worst_influence(mechanism) == pytest.approx(influence, rel=1e-9)
 
 
 def test_influence_on_a_grid_ends_with_the_payload_and_piecewise_with_its_list():
-    mechanism = DiscreteLaplace.for_budget(1.0, 2.0**-10)
+    mechanism = privacy.DiscreteLaplace.for_budget(1.0, 2.0**-10)
     [field] = mechanism.fields()
-    assert worst_influence(mechanism) == 2 * field.reach * field.step
-    assert worst_influence(Piecewise(1.0)) == Piecewise(1.0).bound > 1
-    assert worst_influence(GRR(0.5, 3)) > worst_influence(GRR(1.0, 3)) > worst_influence(GRR(4.0, 3)) > 1
+    assert privacy.worst_influence(mechanism) == 2 * field.reach * field.step
+    assert privacy.worst_influence(privacy.Piecewise(1.0)) == privacy.Piecewise(1.0).bound > 1
+    assert (
+        privacy.worst_influence(privacy.GRR(0.5, 3))
+        > privacy.worst_influence(privacy.GRR(1.0, 3))
+        > privacy.worst_influence(privacy.GRR(4.0, 3))
+        > 1
+    )
 
 
 @pytest.mark.parametrize("wrong", [{"share": 1.5}, {"share": 0.1, "poison": "x"}, {"share": 0.1, "goal": "x"}])
 def test_impossible_liars_are_refused(wrong):
     with pytest.raises(ConfigurationError):
-        Liars(**wrong)
+        privacy.Liars(**wrong)
 
 
 def test_a_budget_in_words_is_bayes_rule():

@@ -8,24 +8,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from lpbench import privacy
 from lpbench.errors import DataError, PrivacyError
 from lpbench.estimators.private_labels import LABEL, LabelQuestion
-from lpbench.privacy import (
-    GRR,
-    Channel,
-    Device,
-    DiscreteLaplace,
-    Exponential,
-    Gaussian,
-    Hybrid,
-    Laplace,
-    Piecewise,
-    RandomizedResponse,
-    Records,
-    Release,
-    SimulatedUsers,
-    Staircase,
-)
 from lpbench.privacy.exact import rounded_up
 from lpbench.privacy.number_channel import typical_unbiased
 from lpbench.seeds import Streams
@@ -36,17 +21,17 @@ class Category:
     epsilon: float
 
 
-class CategoryDevice(Device[Category]):
+class CategoryDevice(privacy.Device[Category]):
     def mechanism(self, question):
-        return GRR(question.epsilon, 3)
+        return privacy.GRR(question.epsilon, 3)
 
     def inputs(self, records, question):
         return records.y.astype(int) % 3
 
 
-class MeanRelease(Release[float]):
+class MeanRelease(privacy.Release[float]):
     def mechanism(self, question):
-        return Laplace.for_budget(question, 1.0 / 20)
+        return privacy.Laplace.for_budget(question, 1.0 / 20)
 
     def statistic(self, records, question):
         return np.array([np.clip(records.y, 0, 1).mean()])
@@ -57,8 +42,8 @@ CATEGORY, MEAN = CategoryDevice(), MeanRelease()
 
 def sealed(n=20, mask=None, seed=3):
     rng = np.random.default_rng(0)
-    records = Records(rng.random((n, 2)), rng.integers(0, 2, n).astype(float), mask)
-    return SimulatedUsers(records, Streams(seed), y_range=(0.0, 1.0))
+    records = privacy.Records(rng.random((n, 2)), rng.integers(0, 2, n).astype(float), mask)
+    return privacy.SimulatedUsers(records, Streams(seed), y_range=(0.0, 1.0))
 
 
 def test_rounds_add_up_from_nothing_as_rational_numbers_and_are_rounded_up():
@@ -154,7 +139,9 @@ def test_the_former_purposes_of_taken_users_warn_and_change_nothing():
 
 def test_what_is_public_of_users_has_no_verb_of_a_simulation():
     """``sums_of_many`` and ``together`` answered any number of questions, and nothing was charged."""
-    assert not {"sums_of_many", "together", "view"} & {name for kind in SimulatedUsers.__mro__ for name in dir(kind)}
+    assert not {"sums_of_many", "together", "view"} & {
+        name for kind in privacy.SimulatedUsers.__mro__ for name in dir(kind)
+    }
 
 
 def test_what_is_shown_decides_the_model():
@@ -222,7 +209,7 @@ def test_what_is_changed_after_it_was_asked_is_asked_anew():
 def test_a_release_spends_its_delta():
     class Quiet(MeanRelease):
         def mechanism(self, question):
-            return Gaussian.for_budget(question, 1e-5, 1.0 / 20)
+            return privacy.Gaussian.for_budget(question, 1e-5, 1.0 / 20)
 
     users = sealed()
     users.release(Quiet(), 1.0)
@@ -234,7 +221,7 @@ class Understated(CategoryDevice):
         return question.epsilon / 2
 
 
-class Quiet(Laplace):
+class Quiet(privacy.Laplace):
     def randomize(self, values, rng):
         return values
 
@@ -296,21 +283,21 @@ def test_what_equality_or_pickles_leave_out_is_asked_anew():
 @pytest.mark.parametrize(
     ("mechanism", "inputs"),
     [
-        (Laplace.for_budget(1.0, 1.0), np.tile([[0.0, 0.0], [1.0, 1.0]], (5, 1))),
-        (Laplace.for_budget(1.0, 1.0), np.tile([[0.0], [5.0]], (5, 1))),
-        (Gaussian.for_budget(1.0, 1e-6, 1.0), np.tile([[0.0, 0.0], [1.0, 1.0]], (5, 1))),
-        (RandomizedResponse(1.0), np.tile([[0, 0], [1, 1]], (5, 1))),
-        (GRR(1.0, 3), np.zeros((10, 2), dtype=int)),
-        (Channel(np.full((2, 2), 0.5)), np.zeros((10, 2), dtype=int)),
+        (privacy.Laplace.for_budget(1.0, 1.0), np.tile([[0.0, 0.0], [1.0, 1.0]], (5, 1))),
+        (privacy.Laplace.for_budget(1.0, 1.0), np.tile([[0.0], [5.0]], (5, 1))),
+        (privacy.Gaussian.for_budget(1.0, 1e-6, 1.0), np.tile([[0.0, 0.0], [1.0, 1.0]], (5, 1))),
+        (privacy.RandomizedResponse(1.0), np.tile([[0, 0], [1, 1]], (5, 1))),
+        (privacy.GRR(1.0, 3), np.zeros((10, 2), dtype=int)),
+        (privacy.Channel(np.full((2, 2), 0.5)), np.zeros((10, 2), dtype=int)),
         (typical_unbiased(1.0), np.zeros((10, 2))),
-        (Piecewise(1.0), np.zeros((10, 2))),
-        (Hybrid(1.0), np.zeros((10, 2))),
+        (privacy.Piecewise(1.0), np.zeros((10, 2))),
+        (privacy.Hybrid(1.0), np.zeros((10, 2))),
         # the first, and the one that is farthest from it, are near all others
-        (Laplace.for_budget(1.0, 1.0), np.array([[0.0, 0.0], [0.5, 0.5], [0.5, -0.5], [-0.5, 0.5]])),
-        (RandomizedResponse(1.0, 2), np.array([[0, 0, 0, 0], [1, 0, 1, 0], [1, 1, 0, 0], [0, 0, 1, 1]])),
+        (privacy.Laplace.for_budget(1.0, 1.0), np.array([[0.0, 0.0], [0.5, 0.5], [0.5, -0.5], [-0.5, 0.5]])),
+        (privacy.RandomizedResponse(1.0, 2), np.array([[0, 0, 0, 0], [1, 0, 1, 0], [1, 1, 0, 0], [0, 0, 1, 1]])),
         # each entry costs a step, however near
-        (Staircase(1.0), np.tile([[0.0, 0.0], [0.1, 0.1]], (5, 1))),
-        (DiscreteLaplace.for_budget(1.0, 1.0, 1e-3), np.tile([[0.4999, 0.4999], [0.5001, 0.5001]], (5, 1))),
+        (privacy.Staircase(1.0), np.tile([[0.0, 0.0], [0.1, 0.1]], (5, 1))),
+        (privacy.DiscreteLaplace.for_budget(1.0, 1.0, 1e-3), np.tile([[0.4999, 0.4999], [0.5001, 0.5001]], (5, 1))),
     ],
     ids=lambda part: type(part).__name__,
 )
@@ -322,7 +309,11 @@ def test_vectors_apart_by_more_than_the_sensitivity_are_refused(mechanism, input
 
 def test_one_hot_rows_and_scores_are_not_refused():
     rows = np.eye(40)
-    for mechanism in (Gaussian.for_budget(1.0, 1e-6, 2**0.5), Exponential.for_budget(1.0), RandomizedResponse(1.0, 2)):
+    for mechanism in (
+        privacy.Gaussian.for_budget(1.0, 1e-6, 2**0.5),
+        privacy.Exponential.for_budget(1.0),
+        privacy.RandomizedResponse(1.0, 2),
+    ):
         mechanism.check_inputs(rows)
     with pytest.raises(DataError):
-        Exponential.for_budget(1.0).check_inputs(2 * rows)
+        privacy.Exponential.for_budget(1.0).check_inputs(2 * rows)
