@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import joblib
 import numpy as np
 from sklearn.base import clone, is_classifier
 from threadpoolctl import threadpool_limits
@@ -20,6 +19,7 @@ from lpbench.datasets.real import sensitivity_order
 from lpbench.errors import ClippingWarning, NoMaskWarning, PrivacyLeakWarning
 from lpbench.estimators.base import LocalEstimator, expand_grid
 from lpbench.experiments import catalogue as registry
+from lpbench.experiments.engines import in_order
 from lpbench.privacy import Guarantee
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
@@ -132,9 +132,7 @@ def check_workers(selector: str) -> None:
     """A worker process gives the bits of this one, in any order (linear algebra on one thread, as in all runs)."""
     seeds = (1, 2)
     here = [_swept(selector, seed) for seed in seeds]
-    # two workers for two calls: with one, joblib would run them in this very process
-    tasks = (joblib.delayed(_swept)(selector, seed) for seed in reversed(seeds))
-    there = joblib.Parallel(n_jobs=2, backend="loky")(tasks)
+    there = in_order(_swept, [(selector, seed) for seed in reversed(seeds)], 2)
     for seed, mine, theirs in zip(seeds, here, reversed(there), strict=True):
         np.testing.assert_array_equal(mine, theirs, err_msg=f"seed {seed}: a worker process gives other scores")
 

@@ -1,4 +1,4 @@
-"""Joblib's backends that compute blocks: this process, worker processes, a Dask or a Ray cluster.
+"""What computes blocks: this process, worker processes, a Dask or a Ray cluster.
 
 Functions and arguments are pickled. Workers must see the same files: the store is a folder, and a result is what a
 worker has written into it.
@@ -12,10 +12,12 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
+from contextlib import ExitStack, contextmanager
+from functools import cache, partial
 from typing import Any
 
-import joblib
+from joblib.executor import get_memmapping_executor
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from lpbench.errors import ConfigurationError
@@ -23,14 +25,15 @@ from lpbench.experiments.config import BACKENDS
 from lpbench.experiments.progress import Progress
 from lpbench.files import discard_unfinished
 
-#: Calls per worker that Ray gets at once: joblib cannot hand back its results one by one.
-_WAVE = 8
 #: Seconds between two looks of a worker for its parent.
 _LOOK = 0.25
 #: Of workers: glibc, which Arrow asks too, keeps what a scenario's arrays leave: given back, it is cleared each time.
 _ALLOCATOR = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 28), "MALLOC_TOP_PAD_": str(1 << 26),
               "ARROW_DEFAULT_MEMORY_POOL": "system"}  # fmt: skip
-
+#: Of workers, whatever the libraries: one thread each.
+_ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "BLIS", "VECLIB_MAXIMUM", "NUMEXPR")}
+#: Starts a call.
+Submit = Callable[..., Future[Any]]
 #: Yields ``function(*call)`` for every call, in any order; ends early, with a warning, when a worker dies.
 MapUnordered = Callable[[Callable[..., Any], Iterable[tuple[Any, ...]]], Iterator[Any]]
 
@@ -54,32 +57,43 @@ def engine(backend: str, workers: int, address: str | None = None) -> Iterator[M
     answer at the address, is a ConfigurationError.
     """
     check_backend(backend)
-    if backend in ("dask", "ray"):
-        with {"dask": _dask, "ray": _ray}[backend](workers, address) as mapping:
-            yield mapping
-        return
-    with joblib.parallel_config("sequential") if backend == "serial" else _processes(workers):
-        yield lambda function, calls: _mapped(function, calls, (TerminatedWorkerError,))
+    if backend == "serial" or (backend == "loky" and workers == 1):
+        yield itertools.starmap
+    elif backend == "loky":
+        with _processes(workers) as pool:
+            yield partial(_mapped, workers, lambda: pool().submit, (TerminatedWorkerError,))
+    else:
+        with {"dask": _dask, "ray": _ray}[backend](workers, address) as (submit, lost):
+            yield partial(_mapped, workers, lambda: submit, lost)
 
 
 def _mapped(
-    function: Callable[..., Any], calls: Iterable[tuple[Any, ...]], lost: tuple[type[Exception], ...], **options: Any
+    workers: int, connect: Callable[[], Submit], lost: Any, function: Callable[..., Any], calls: Iterable[Any]
 ) -> Iterator[Any]:
-    """``function(*call)`` of every call by joblib's active backend, until one of the exceptions of a lost worker."""
-    tasks = (joblib.delayed(function)(*call) for call in calls)
+    """``function(*call)`` of every call until a worker is lost; a call is asked for when a worker is free for it."""
+    rest, done, pending = iter(calls), set[Future[Any]](), set[Future[Any]]()
     try:
-        options = {"return_as": "generator_unordered", "pre_dispatch": "n_jobs", **options}
-        yield from joblib.Parallel(batch_size=1, **options)(tasks)
+        submit = connect()
+        while True:
+            pending |= {submit(function, *call) for call in itertools.islice(rest, workers - len(pending))}
+            yield from (future.result() for future in done)
+            if not pending:
+                return
+            done, pending = wait(pending, return_when=FIRST_COMPLETED)
     except lost:
         print("warning: a worker process died, and what it was on is lost", file=sys.stderr)
 
 
-def _processes(count: int) -> AbstractContextManager[Any]:
-    """Let joblib compute by worker processes that use one thread each and end with this process, however that ends."""
+@contextmanager
+def _processes(count: int) -> Iterator[Callable[[], Executor]]:
+    """Worker processes that use one thread each and end with this process, however that ends; new ones if one died."""
     os.environ.update(_ALLOCATOR | os.environ)
-    return joblib.parallel_config(
-        "loky", n_jobs=count, inner_max_num_threads=1, initializer=_watch, initargs=(os.getpid(),)
-    )
+    pool = partial(get_memmapping_executor, count, initializer=_watch, initargs=(os.getpid(),), env=_ONE_THREAD)
+    try:
+        yield pool
+    except BaseException:
+        pool().shutdown(kill_workers=True)
+        raise
 
 
 def _watch(parent: int) -> None:
@@ -102,76 +116,50 @@ def in_order(
     function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], workers: int, title: str = ""
 ) -> list[Any]:
     """``function(*call)`` of every call, in their order, by processes of this machine that end with their parent."""
-    with _processes(workers), Progress(bool(title)) as progress:
-        tasks, results = (joblib.delayed(function)(*call) for call in calls), []
+    with _processes(workers) as pool, Progress(bool(title)) as progress:
         progress.stage(f"{len(calls)} {title}")
         progress.expect(len(calls))
-        for result in joblib.Parallel(batch_size=1, return_as="generator")(tasks):
-            results.append(result)
+        results, submit = list[Any](), pool().submit
+        for future in [submit(function, *call) for call in calls]:
+            results.append(future.result())
             progress.advance(1)
         return results
 
 
 @contextmanager
-def _dask(workers: int, address: str | None) -> Iterator[MapUnordered]:
+def _dask(workers: int, address: str | None) -> Iterator[tuple[Submit, Any]]:
     import distributed
-    from joblib._dask import DaskDistributedBackend
 
-    class Backend(DaskDistributedBackend):  # type: ignore[misc]
-        """joblib's backend, which would wait forever for a call whose worker died."""
-
-        def effective_n_jobs(self, n_jobs: int) -> int:
-            # with a single worker (the other may be restarting) joblib would run calls in this very process
-            return max(2, int(super().effective_n_jobs(n_jobs)))
-
-        def submit(self, func: Callable[..., Any], callback: Any = None) -> Any:
-            future = super().submit(func, callback)
-            future.add_done_callback(lambda done: callback(done.exception()) if done.exception() else None)
-            return future
-
-    joblib.register_parallel_backend("lpbench-dask", Backend)
     with ExitStack() as started:
         if address is None:
             options: dict[str, Any] = {"n_workers": workers, "threads_per_worker": 1, "memory_limit": 0}
             cluster = distributed.LocalCluster(**options, host="127.0.0.1", dashboard_address=None)
             started.enter_context(cluster)
         try:
-            started.enter_context(distributed.Client(address or cluster, timeout="10s"))
+            client = started.enter_context(distributed.Client(address or cluster, timeout="10s"))
         except (OSError, ValueError) as error:
             raise ConfigurationError(
                 f"runner.address={address!r}: no Dask scheduler answers there ({error})"
             ) from error
-        lost = (distributed.scheduler.KilledWorker, distributed.client.FutureCancelledError)
-        with joblib.parallel_config("lpbench-dask"):
-            yield lambda function, calls: _mapped(function, calls, lost, pre_dispatch=workers)
+        yield client.get_executor(pure=False).submit, (distributed.scheduler.KilledWorker, CancelledError)
 
 
 @contextmanager
-def _ray(workers: int, address: str | None) -> Iterator[MapUnordered]:
-    # joblib's backend would report its use to Ray's makers
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+def _ray(workers: int, address: str | None) -> Iterator[tuple[Submit, Any]]:
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # it would report its use to its makers
     import ray
-    from ray.util.joblib import register_ray
 
-    register_ray()
-    count = max(2, workers)
-
-    def mapping(function: Callable[..., Any], calls: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
-        rest = iter(calls)
-        while wave := list(itertools.islice(rest, _WAVE * workers)):
-            with joblib.parallel_config("ray", n_jobs=count):
-                yield from _mapped(function, wave, (ray.exceptions.RayError,), return_as="list", pre_dispatch=workers)
-
-    options: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
+    start: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
     if address is None:
         # Ray's workers do not inherit the import path of this process
         path = {"env_vars": {"PYTHONPATH": os.pathsep.join(p or os.getcwd() for p in sys.path)}}
-        options |= {"num_cpus": count, "include_dashboard": False, "_node_ip_address": "127.0.0.1", "runtime_env": path}
+        start |= {"num_cpus": workers, "include_dashboard": False, "_node_ip_address": "127.0.0.1", "runtime_env": path}
     try:
-        ray.init(address=address or "local", **options)
+        ray.init(address=address or "local", **start)
     except (ConnectionError, ValueError) as error:
         raise ConfigurationError(f"runner.address={address!r}: no Ray cluster answers there ({error})") from error
+    remote = cache(ray.remote(max_retries=0))
     try:
-        yield mapping
+        yield lambda function, *call: remote(function).remote(*call).future(), (ray.exceptions.RayError,)
     finally:
         ray.shutdown()

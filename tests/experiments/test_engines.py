@@ -7,7 +7,7 @@ import pytest
 from lpbench.cli.main import main
 from lpbench.errors import ConfigurationError
 from lpbench.experiments.config import Runner
-from lpbench.experiments.engines import check_backend, in_order
+from lpbench.experiments.engines import check_backend, engine, in_order
 from lpbench.experiments.plan import Plan
 from lpbench.experiments.run import run_blocks
 from lpbench.experiments.store import Store
@@ -104,6 +104,14 @@ def test_limit_that_is_not_reached_leaves_the_thread_alone():
         time.sleep(0.05)
 
     assert in_thread(brief) == []
+
+
+def test_a_call_is_asked_for_when_a_worker_is_free():
+    asked = []
+    with engine("loky", 2) as mapping:
+        for done, _ in enumerate(mapping(divmod, ((7, asked.append(n) or n) for n in range(1, 7)))):
+            assert len(asked) <= done + 4, "two calls that run, and two that may have ended at once"
+    assert len(asked) == 6
 
 
 def test_results_come_in_the_order_of_the_calls():
