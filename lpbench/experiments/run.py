@@ -1,9 +1,11 @@
 """Run blocks: resumable, in any order, on any engine, with the same bits; parts of other blocks are cut out of them."""
 
+import itertools
 import json
 import random
 import sys
 import time
+from collections import deque
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -115,21 +117,16 @@ def _weight(block: Block) -> float:
 
 def _ordered(blocks: list[Block], order: str) -> list[Block]:
     if order == "longest_first":
-        # blocks of one scenario in a row: what one has drawn is there for the next
-        return sorted(blocks, key=lambda b: (-b.numbers, b.dataset, canonical_json(b.dataset_params)))
+        return sorted(blocks, key=lambda block: -block.numbers)
     if order == "shuffle":
         return random.Random(0).sample(blocks, len(blocks))
     return blocks
 
 
 def _compute_all(
-    blocks: Sequence[Block],
-    store: Store,
-    mapping: MapUnordered,
-    limits: Mapping[str, float],
-    report: RunReport,
-    bar: Progress,
-) -> None:
+    blocks: Sequence[Block], store: Store, mapping: MapUnordered,
+    limits: Mapping[str, float], report: RunReport, bar: Progress,
+) -> None:  # fmt: skip
     known = {block.key: block for block in blocks}
     for outcome in _outcomes(known, store, mapping, limits):
         report.outcomes.append(outcome)
@@ -162,8 +159,18 @@ def _outcomes(
 def _calls(
     blocks: Iterable[Block], sent: list[Block], store: Store, limits: Mapping[str, float], wait: bool
 ) -> Iterator[tuple[Block, str, float, bool]]:
-    """Calls of :func:`run_block`, with a note of those that have been sent to a worker."""
+    """Calls of :func:`run_block`, noted when they are sent; a worker goes on with the data set that it has."""
+    left, last = dict[str, deque[Block]](), dict[str, str]()
     for block in blocks:
+        left.setdefault(canonical_json([block.dataset, block.dataset_params]), deque()).append(block)
+    while left:
+        # the worker that asks is the one whose block has ended
+        own = (name for name, key in last.items() if store.has(key) or store.read_failure(key))
+        name = next(itertools.chain(own, (name for name in left if name not in last), left))
+        block = left[name].popleft()
+        last[name] = block.key
+        if not left[name]:
+            del left[name], last[name]
         sent.append(block)
         yield block, str(store.root), limits[block.key], wait
 

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from lpbench.experiments.compute import execute
 from lpbench.experiments.config import Runner
 from lpbench.experiments.experiment import Experiment, Group
 from lpbench.experiments.plan import Plan, plan_experiment
-from lpbench.experiments.run import run_blocks
+from lpbench.experiments.run import _calls, run_blocks
 from lpbench.experiments.store import Store
 from tests.experiments.helpers import block, cell
 
@@ -51,6 +52,18 @@ def test_workers_and_order_do_not_change_a_bit(tmp_path, expected, workers, orde
     report = run_blocks(product().blocks, store, Runner(workers=workers, order=order), progress=False)
     assert not report.failed
     assert scores(product(), store) == expected
+
+
+def test_a_worker_goes_on_with_its_data_set(tmp_path):
+    store = Store(tmp_path)
+    blocks = [replace(block(epsilon=e), dataset=name) for name in "ab" for e in (1.0, 2.0, 3.0)]
+    calls, taken = _calls(blocks, [], store, {b.key: 1.0 for b in blocks}, False), []
+    for ended in (None, None, 1, 0, 2, 4):  # two workers; whose call ends asks for the next one
+        if ended is not None:
+            store.write_failure(taken[ended].key, {"status": "failed"})
+        taken.append(next(calls)[0])
+    assert [b.dataset for b in taken] == list("abbaba"), "and where nothing is left of it, helps another one"
+    assert {b.key for b in taken} == {b.key for b in blocks}
 
 
 def test_failure_is_recorded_retried_and_not_fatal(tmp_path):
