@@ -132,8 +132,6 @@ def tracking_meanwhile(jobs: Sequence[Job], results_dir: Path, tracking: Trackin
     def tell(folder: str) -> None:
         with suppress(OSError):  # the process has ended, which is said below
             teller.send(folder)
-            if not folder:  # it gives way to those who draw the report
-                os.setpriority(os.PRIO_PROCESS, process.pid or 0, os.nice(0) + 10)
 
     try:
         yield tell
@@ -148,7 +146,6 @@ def tracking_meanwhile(jobs: Sequence[Job], results_dir: Path, tracking: Trackin
 
 def _track_as_told(told: Connection, names: Mapping[str, str], results_dir: Path, tracking: Tracking) -> None:
     start, order = int(time.time() * 1000), {results_dir / folder: place for place, folder in enumerate(names)}
-    os.nice(5)  # as workers
     try:
         for folder in iter(told.recv, ""):
             _track([Artefact(results_dir / folder, names[folder])], results_dir, tracking.uri, start, order)
