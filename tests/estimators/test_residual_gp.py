@@ -1,6 +1,7 @@
 """ResidualGP: its rounds, its posterior, fall-back without signal, and gain with it."""
 
 import math
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +10,7 @@ from sklearn.base import clone
 
 from lpbench.errors import DataError
 from lpbench.estimators import PrivateConstant, PrivateMean, ResidualGP
+from lpbench.estimators.tuning_free import half_forest
 from lpbench.estimators.tuning_free.ablations import ProtectedNotAsked
 from lpbench.estimators.tuning_free.bin_effects import Binning, bin_of, estimate_effects
 from lpbench.estimators.tuning_free.gaussian_average import GaussianAverage, Moments
@@ -17,6 +19,7 @@ from lpbench.estimators.tuning_free.kernel_features import KernelFeatures, Shown
 from lpbench.estimators.tuning_free.level_reports import LevelReport, Placed
 from lpbench.estimators.tuning_free.mixture import mixture_weights
 from lpbench.estimators.tuning_free.rounds import Curator, ResidualDevice
+from lpbench.seeds import Streams
 
 Y_RANGE = (-2.0, 4.0)
 WITH_CONSTANTS = (ResidualGP, PrivateConstant, PrivateMean)
@@ -286,6 +289,18 @@ def test_the_forest_leaves_every_row_out_of_half_of_its_trees_whatever_its_weigh
     assert forest.left_out[7] == pytest.approx(0.0, abs=1e-9)
     assert (forest.left_out > 1.0).any()
     assert forest.predict(X)[7] == pytest.approx(50.0)
+
+
+def test_a_forest_is_grown_once_whoever_asks(monkeypatch):
+    grown, (X, y, _) = [], sample(90)
+    monkeypatch.setattr(half_forest, "HalfForest", lambda *given: grown.append(given) or HalfForest(*given))
+    one, same, other = (half_forest.SharedForest(Streams(seed), X, y, np.ones(90), 2) for seed in (1, 1, 2))
+    plain = HalfForest(X, y, np.ones(90), 2, Streams(1).generator("tree"))
+    for forest in (one, same, pickle.loads(pickle.dumps(same))):
+        assert np.array_equal(forest.left_out, plain.left_out)
+        assert np.array_equal(forest.predict(X), plain.predict(X))
+    assert len(grown) == 2 and not np.array_equal(other.left_out, plain.left_out)
+    assert np.array_equal(same.predict(X[:9]), plain.predict(X[:9])), "rows that no other has asked for"
 
 
 @pytest.mark.parametrize("epsilon", [4.0, 8.0, 10.0, 16.0])

@@ -4,6 +4,7 @@ scikit-learn's bootstrap draws rows in proportion to their weights, so that a he
 Here every row is left out by at least half of the trees (subagging; Bühlmann & Yu 2002), whatever its weight.
 """
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,16 @@ from sklearn.tree._criterion import MSE, Gini
 from sklearn.tree._splitter import BestSplitter
 from sklearn.tree._tree import DepthFirstTreeBuilder, Tree
 
+from lpbench.estimators.shared import Shared
 from lpbench.estimators.stable import bits_of_exact_sums, grid_step, on_grid
+from lpbench.privacy.users import content_hash
+from lpbench.seeds import Streams
 
 N_TREES = 50
 #: Most rows of a tree: more of them cost time and change little, since the reports are noisy and trees are many.
 MOST_ROWS = 4096
+#: Predictions of rows, left out or others, by the content of the forest.
+_SHARED = Shared(512)
 
 
 def grown(
@@ -38,15 +44,10 @@ class HalfForest:
     left_out: np.ndarray  # mean prediction of each row, or of those that are ``read``, by trees that did not see it
 
     def __init__(
-        self,
-        X: np.ndarray,
-        y: np.ndarray,
-        weight: np.ndarray,
-        leaf: int,
-        rng: np.random.Generator,
+        self, X: np.ndarray, y: np.ndarray, weight: np.ndarray, leaf: int, rng: np.random.Generator,
         read: np.ndarray | slice = slice(None),
         units: np.ndarray | None = None,  # person of each row: all rows of one are left out together
-    ) -> None:
+    ) -> None:  # fmt: skip
         X = X.astype(np.float32)
         n = y.size
         # Impurities of labels far from zero would lose digits.
@@ -81,3 +82,21 @@ class HalfForest:
         """Mean prediction of the trees at rows X (m, k), shape (m,)."""
         X = X.astype(np.float32)
         return self._centre + sum(tree.predict(X)[:, 0] for tree in self.trees) / len(self.trees)
+
+
+class SharedForest:
+    """A forest whose predictions several methods ask for: it is grown where they are not known from another one."""
+
+    def __init__(self, streams: Streams, *sample: Any) -> None:
+        self._sample = streams, sample
+        self._key = content_hash(self._sample)
+        self.left_out: np.ndarray = _SHARED((self._key,), lambda: self._forest.left_out)
+
+    @cached_property
+    def _forest(self) -> HalfForest:
+        streams, (X, y, weight, leaf, *others) = self._sample
+        return HalfForest(X, y, weight, leaf, streams.generator("tree"), *others)
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Mean prediction of the trees at rows X (m, k), shape (m,)."""
+        return _SHARED((self._key, X), lambda: self._forest.predict(X)).copy()

@@ -12,7 +12,7 @@ import numpy as np
 from lpbench.estimators.shared import Shared
 from lpbench.estimators.stable import settled
 from lpbench.estimators.tuning_free.gaussian_average import GaussianAverage
-from lpbench.estimators.tuning_free.half_forest import HalfForest
+from lpbench.estimators.tuning_free.half_forest import SharedForest
 from lpbench.estimators.tuning_free.kernel_features import KernelFeatures, ShownFeatures
 from lpbench.estimators.tuning_free.rounds import BLOCK, Effect, Enrolled, effects_at
 
@@ -39,7 +39,7 @@ class Fitted:
     shown: ShownFeatures
     kernels: KernelFeatures
     model: GaussianAverage
-    forest: HalfForest | None
+    forest: SharedForest | None
     weights: np.ndarray  # of constant, processes, forest, the public score as it is, and the model without it
     effects: Mapping[int, Effect]
     left_out: np.ndarray  # predictions of reports that the parts have not seen
@@ -70,8 +70,8 @@ class Fitted:
         some = np.arange(0, seen.size, -(-seen.size // _MOST_COMPARED))
         units = None if enrolled.units is None else enrolled.units[seen]
         if "forest" in parts and enough:
-            leaf, rng = min(leaf, seen.size // 8), enrolled.streams.generator("tree")
-            forest = HalfForest(enrolled.Z[seen], targets[seen], weight, leaf, rng, some, units)
+            leaf, Z = min(leaf, seen.size // 8), enrolled.Z[seen]
+            forest = SharedForest(enrolled.streams, Z, targets[seen], weight, leaf, some, units)
         reports, weight = targets[seen[some]], weight[some]
         units = None if units is None else units[some]
         constant, process = _left_out(enrolled, model, targets, noise, seen, some)
@@ -113,13 +113,9 @@ class Fitted:
 
 
 def _left_out(
-    enrolled: Enrolled,
-    model: GaussianAverage,
-    targets: np.ndarray,
-    noise: np.ndarray,
-    seen: np.ndarray,
-    some: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray]:
+    enrolled: Enrolled, model: GaussianAverage,
+    targets: np.ndarray, noise: np.ndarray, seen: np.ndarray, some: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """Predictions of some of the reports that were seen, by the mean and by the model of those of other persons."""
     if enrolled.units is None:
         blocks = enrolled.blocks(seen[some])
@@ -139,14 +135,9 @@ def _simplex(parts: int) -> np.ndarray:
 
 
 def mixture_weights(
-    predictions: np.ndarray,
-    reports: np.ndarray,
-    weight: np.ndarray,
-    spread: float,
-    units: np.ndarray | None = None,
-    favoured: Sequence[Sequence[int]] = (),
-    blind: np.ndarray | float = 0.0,
-) -> np.ndarray:
+    predictions: np.ndarray, reports: np.ndarray, weight: np.ndarray, spread: float,
+    units: np.ndarray | None = None, favoured: Sequence[Sequence[int]] = (), blind: np.ndarray | float = 0.0,
+) -> np.ndarray:  # fmt: skip
     """Posterior mean of the weights of a mixture, under a uniform prior on the simplex.
 
     The reports' expected squared error is that of the labels plus the known noise, so that predictions of *reports*
