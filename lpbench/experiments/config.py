@@ -32,7 +32,7 @@ class Runner(Frozen):
     backend: str = "loky"  # {"loky", "serial", "dask", "ray"}
     workers: int | None = None  # Blocks computed at once; None: one per core.
     address: str | None = None  # Of a running cluster, for ``dask`` and ``ray``.
-    order: str = "longest_first"  # {"plan", "longest_first", "shuffle"}: Order of execution; it never changes a number.
+    order: str = "longest_first"  # {"plan", "longest_first", "shuffle"}: Order of data sets; it never changes a number.
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -6,7 +6,6 @@ worker has written into it.
 
 import gc
 import importlib.util
-import itertools
 import os
 import sys
 import threading
@@ -15,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
 from contextlib import ExitStack, contextmanager
 from functools import cache, partial
+from itertools import islice, starmap
 from typing import Any
 
 from joblib.executor import get_memmapping_executor
@@ -31,8 +31,7 @@ _LOOK = 0.25
 _ALLOCATOR = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 28), "MALLOC_TOP_PAD_": str(1 << 26),
               "ARROW_DEFAULT_MEMORY_POOL": "system"}  # fmt: skip
 #: Of workers, whatever the libraries: one thread each.
-_ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "BLIS", "VECLIB_MAXIMUM", "NUMEXPR")}
-#: Starts a call.
+_ONE_THREAD = {f"{k}_THREADS": "1" for k in "OMP_NUM OPENBLAS_NUM MKL_NUM BLIS_NUM VECLIB_MAXIMUM NUMEXPR_NUM".split()}
 Submit = Callable[..., Future[Any]]
 #: Yields ``function(*call)`` for every call, in any order; ends early, with a warning, when a worker dies.
 MapUnordered = Callable[[Callable[..., Any], Iterable[tuple[Any, ...]]], Iterator[Any]]
@@ -58,7 +57,7 @@ def engine(backend: str, workers: int, address: str | None = None) -> Iterator[M
     """
     check_backend(backend)
     if backend == "serial" or (backend == "loky" and workers == 1):
-        yield itertools.starmap
+        yield starmap
     elif backend == "loky":
         with _processes(workers) as pool:
             yield partial(_mapped, workers, lambda: pool().submit, (TerminatedWorkerError,))
@@ -74,14 +73,12 @@ def _mapped(
     rest, done, pending = iter(calls), set[Future[Any]](), set[Future[Any]]()
     try:
         submit = connect()
-        while True:
-            pending |= {submit(function, *call) for call in itertools.islice(rest, workers - len(pending))}
-            yield from (future.result() for future in done)
-            if not pending:
-                return
+        while (pending := pending | {submit(function, *c) for c in islice(rest, workers - len(pending))}) or done:
+            yield from (done.pop().result() for _ in range(len(done)))
             done, pending = wait(pending, return_when=FIRST_COMPLETED)
     except lost:
         print("warning: a worker process died, and what it was on is lost", file=sys.stderr)
+        yield from (f.result() for f in done | pending if f.done() and not f.cancelled() and not f.exception())
 
 
 @contextmanager
@@ -158,8 +155,9 @@ def _ray(workers: int, address: str | None) -> Iterator[tuple[Submit, Any]]:
         ray.init(address=address or "local", **start)
     except (ConnectionError, ValueError) as error:
         raise ConfigurationError(f"runner.address={address!r}: no Ray cluster answers there ({error})") from error
-    remote = cache(ray.remote(max_retries=0))
+    remote, e = cache(ray.remote(max_retries=0)), ray.exceptions
+    lost = (e.WorkerCrashedError, e.NodeDiedError, e.OutOfMemoryError, e.LocalRayletDiedError, e.ObjectLostError)
     try:
-        yield lambda function, *call: remote(function).remote(*call).future(), (ray.exceptions.RayError,)
+        yield lambda function, *call: remote(function).remote(*call).future(), lost
     finally:
         ray.shutdown()

@@ -19,7 +19,6 @@ from lpbench.estimators.tuning_free.kernel_features import KernelFeatures, Shown
 from lpbench.estimators.tuning_free.level_reports import LevelReport, Placed
 from lpbench.estimators.tuning_free.mixture import mixture_weights
 from lpbench.estimators.tuning_free.rounds import Curator, ResidualDevice
-from lpbench.seeds import Streams
 
 Y_RANGE = (-2.0, 4.0)
 WITH_CONSTANTS = (ResidualGP, PrivateConstant, PrivateMean)
@@ -294,9 +293,10 @@ def test_the_forest_leaves_every_row_out_of_half_of_its_trees_whatever_its_weigh
 def test_a_forest_is_grown_once_whoever_asks(monkeypatch):
     grown, (X, y, _) = [], sample(90)
     monkeypatch.setattr(half_forest, "HalfForest", lambda *given: grown.append(given) or HalfForest(*given))
-    one, same, other = (half_forest.SharedForest(Streams(seed), X, y, np.ones(90), 2) for seed in (1, 1, 2))
-    plain = HalfForest(X, y, np.ones(90), 2, Streams(1).generator("tree"))
-    for forest in (one, same, pickle.loads(pickle.dumps(same))):
+    one, same, other = (half_forest.SharedForest(X, y, np.ones(90), 2, np.random.default_rng(s)) for s in (1, 1, 2))
+    plain = HalfForest(X, y, np.ones(90), 2, np.random.default_rng(1))
+    assert pickle.dumps(one) == pickle.dumps(same)
+    for forest in (one, same, pickle.loads(pickle.dumps(one))):
         assert np.array_equal(forest.left_out, plain.left_out)
         assert np.array_equal(forest.predict(X), plain.predict(X))
     assert len(grown) == 2 and not np.array_equal(other.left_out, plain.left_out)

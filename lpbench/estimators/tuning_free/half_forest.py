@@ -4,6 +4,7 @@ scikit-learn's bootstrap draws rows in proportion to their weights, so that a he
 Here every row is left out by at least half of the trees (subagging; Bühlmann & Yu 2002), whatever its weight.
 """
 
+from copy import deepcopy
 from functools import cached_property
 from typing import Any
 
@@ -15,7 +16,6 @@ from sklearn.tree._tree import DepthFirstTreeBuilder, Tree
 from lpbench.estimators.shared import Shared
 from lpbench.estimators.stable import bits_of_exact_sums, grid_step, on_grid
 from lpbench.privacy.users import content_hash
-from lpbench.seeds import Streams
 
 N_TREES = 50
 #: Most rows of a tree: more of them cost time and change little, since the reports are noisy and trees are many.
@@ -85,17 +85,18 @@ class HalfForest:
 
 
 class SharedForest:
-    """A forest whose predictions several methods ask for: it is grown where they are not known from another one."""
+    """A HalfForest whose predictions several methods ask for: grown where they are not known from another one."""
 
-    def __init__(self, streams: Streams, *sample: Any) -> None:
-        self._sample = streams, sample
-        self._key = content_hash(self._sample)
+    def __init__(self, *sample: Any) -> None:
+        self._sample, self._key = sample, content_hash(sample)
         self.left_out: np.ndarray = _SHARED((self._key,), lambda: self._forest.left_out)
 
     @cached_property
     def _forest(self) -> HalfForest:
-        streams, (X, y, weight, leaf, *others) = self._sample
-        return HalfForest(X, y, weight, leaf, streams.generator("tree"), *others)
+        return HalfForest(*deepcopy(self._sample))
+
+    def __getstate__(self) -> dict[str, Any]:  # whether it was grown is told by nothing
+        return {name: value for name, value in vars(self).items() if name != "_forest"}
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Mean prediction of the trees at rows X (m, k), shape (m,)."""

@@ -70,8 +70,8 @@ class Fitted:
         some = np.arange(0, seen.size, -(-seen.size // _MOST_COMPARED))
         units = None if enrolled.units is None else enrolled.units[seen]
         if "forest" in parts and enough:
-            leaf, Z = min(leaf, seen.size // 8), enrolled.Z[seen]
-            forest = SharedForest(enrolled.streams, Z, targets[seen], weight, leaf, some, units)
+            leaf, rng = min(leaf, seen.size // 8), enrolled.streams.generator("tree")
+            forest = SharedForest(enrolled.Z[seen], targets[seen], weight, leaf, rng, some, units)
         reports, weight = targets[seen[some]], weight[some]
         units = None if units is None else units[some]
         constant, process = _left_out(enrolled, model, targets, noise, seen, some)
