@@ -126,17 +126,14 @@ def _is_module(name: str, importer: str) -> bool:
     if top == "lpbench":
         base = _PACKAGE.joinpath(*parts)
         return base.with_suffix(".py").is_file() or (base / "__init__.py").is_file()
-    if owner == "lpbench" or not (top == owner or _is_own(top)):
+    own = (folder / file for folder in own_folders() for file in (f"{top}.py", f"{top}/__init__.py"))
+    if owner == "lpbench" or not (top == owner or any(path.is_file() for path in own)):
         return False
     try:
         spec = importlib.util.find_spec(name)
     except ModuleNotFoundError:  # a name inside a module that is no package
         return False
     return spec is not None and spec.origin is not None
-
-
-def _is_own(top: str) -> bool:
-    return any((f / f"{top}.py").is_file() or (f / top / "__init__.py").is_file() for f in own_folders())
 
 
 def _module_path(name: str) -> Path:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from lpbench.errors import ConfigurationError
-from lpbench.privacy.exact import UNITS, check_words, truthful_units
+from lpbench.privacy.exact import BITS, UNITS, below, check_words, truthful_units
 from lpbench.privacy.mechanism import CategoryMechanism
 from lpbench.privacy.payload import Field, Integers
 
@@ -69,20 +69,24 @@ class HadamardResponse(CategoryMechanism):
 
     def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return reports, 0, ..., n_reports - 1, in the shape of ``values``."""
-        return self._in_blocks(self.told, UNITS, self._show, values, rng)
+        return self._reports(self.told, self._show, values, rng)
 
     def reports(self, values: np.ndarray, keep: np.ndarray, other: np.ndarray) -> np.ndarray:
         """Client: reports of users whose randomness is two even whole numbers below 2^62 each; budgets may share it."""
-        self._show(found := np.array(other, dtype=np.int64), check_words(keep) < self.told, values)
+        bits = np.left_shift(other, 64 - BITS, dtype=np.int64).view(np.uint64)
+        self._show(bits, check_words(keep) < self.told, values, found := np.empty(bits.shape, dtype=np.int64))
         return found
 
-    def _show(self, other: np.ndarray, truthful: np.ndarray, values: np.ndarray) -> None:
-        row, place = 1 + values % (self.length - 1), other & (self.length - 1)
+    def _show(self, bits: np.ndarray, truthful: np.ndarray, values: np.ndarray, out: np.ndarray) -> None:
+        row, other = 1 + values % (self.length - 1), below(bits, UNITS, 64)
+        place = np.bitwise_and(other, self.length - 1, out=out)
         # Where the row is -1, another place differs in the lowest bit of the row: each place is shown by two of them.
         place ^= (row & -row) * (np.bitwise_count(place & row) & 1)
         place += values // (self.length - 1) * self.length
         other &= self.n_reports - 1
-        np.putmask(other, truthful, place)
+        place -= other
+        place *= truthful  # by numbers: a branch for each user would be foreseen by no processor
+        place += other
 
     def estimate(self, counts: np.ndarray, n: Any = 1) -> np.ndarray:
         """Unbiased counts of the categories from how many users sent each report, (..., n_reports): fast transform."""

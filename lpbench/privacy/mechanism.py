@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from lpbench.checks import check_number, check_whole
 from lpbench.errors import ConfigurationError, DataError
-from lpbench.privacy.exact import BITS, BLOCK, below, bits_of_64, blocks, draw_whole, log_law, whole_epsilon, whole_rows
+from lpbench.privacy.exact import BITS, bits_of_64, blocks, draw_whole, log_law, whole_epsilon, whole_rows
 from lpbench.privacy.payload import Field, Integers, Reals, payload_bits
 from lpbench.privacy.rounded import NoiseLaw, rounded_sum
 
@@ -205,20 +205,13 @@ class CategoryMechanism(FiniteMechanism):
             raise DataError(f"values must be integers in 0, ..., {self.n_categories - 1}; got dtype {values.dtype}")
         return values.astype(np.int64, copy=False)
 
-    def _in_blocks(
-        self, told: int, m: int, choose: Callable[..., object], values: ArrayLike, rng: np.random.Generator
-    ) -> np.ndarray:
-        """Numbers below m into which ``choose(numbers, truthful, values)`` writes, where words lie below ``told``."""
+    def _reports(self, told: int, show: Callable[..., Any], values: ArrayLike, rng: np.random.Generator) -> np.ndarray:
+        """What ``show(bits, truthful, values, out)`` writes; users are truthful whose words lie below ``told``."""
         values, reports = np.asarray(values), np.empty(np.shape(values), dtype=np.int64)
         for block in blocks(values.shape):
-            whole = reports[block], values[block], np.empty(values[block].shape, dtype=bool)
-            # arrays in between stay in the cache
-            parts = [[array[part] for array in whole] for part in blocks(whole[0].shape, BLOCK // 2)]
-            for *_, truthful in parts:
-                np.less(bits_of_64(rng, truthful.shape), told << (64 - BITS), out=truthful)
-            for shown, true, truthful in parts:
-                shown[...] = below(bits_of_64(rng, shown.shape), m, 64)
-                choose(shown, truthful, self.check_values(true))
+            true, out = self.check_values(values[block]), reports[block]
+            truthful = bits_of_64(rng, out.shape) < told << (64 - BITS)
+            show(bits_of_64(rng, out.shape), truthful, true, out)
         return reports
 
     def fields(self, columns: int = 1) -> tuple[Field, ...]:

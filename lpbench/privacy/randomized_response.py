@@ -90,11 +90,6 @@ def grr_reports(truth: np.ndarray, m: ArrayLike, epsilon: ArrayLike, keep: np.nd
     return np.where(check_words(keep) < grr_told(m, epsilon), truth, below(check_words(other), m if m.ndim else int(m)))
 
 
-def _tell(reports: np.ndarray, truthful: np.ndarray, truth: np.ndarray) -> None:
-    told = truthful.nonzero()  # of few a choice by masks takes longer
-    reports[told] = truth[told]
-
-
 def grr_told(m: ArrayLike, epsilon: ArrayLike) -> np.ndarray:
     """Of 2^62 words, those that tell the truth; the others choose evenly among m categories."""
     return truthful_units(epsilon, UNITS // np.asarray(m, dtype=np.int64) / UNITS)
@@ -265,8 +260,19 @@ class GRR(CategoryMechanism):
     def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return reported categories, shape of ``values``."""
         told = _told(self.n_categories, self.budget)
-        choose: Any = _tell if told < UNITS // 20 else np.putmask
-        return self._in_blocks(told, self.n_categories, choose, values, rng)
+        return self._reports(told, self._show_few if told < UNITS // 20 else self._show, values, rng)
+
+    def _show(self, bits: np.ndarray, truthful: np.ndarray, truth: np.ndarray, out: np.ndarray) -> None:
+        other = below(bits, self.n_categories, 64)
+        other -= truth
+        out[...] = np.logical_not(truthful, out=truthful)
+        other *= out  # by numbers: a branch for each user would be foreseen by no processor
+        np.add(other, truth, out=out)
+
+    def _show_few(self, bits: np.ndarray, truthful: np.ndarray, truth: np.ndarray, out: np.ndarray) -> None:
+        below(bits, self.n_categories, 64, out=out)
+        told = truthful.nonzero()
+        out[told] = truth[told]
 
     def estimate(self, counts: np.ndarray, n: Any = 1) -> np.ndarray:
         """Unbiased counts of ``n`` users from how many reported each category (n = 1: indicators from a one-hot)."""
