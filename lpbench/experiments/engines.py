@@ -69,13 +69,13 @@ def engine(backend: str, workers: int, address: str | None = None) -> Iterator[M
 def _mapped(
     workers: int, connect: Callable[[], Submit], lost: Any, function: Callable[..., Any], calls: Iterable[Any]
 ) -> Iterator[Any]:
-    """``function(*call)`` of every call until a worker is lost; a call is asked for when a worker is free for it."""
+    """``function(*call)`` of every call until a worker is lost; a call is asked for when another one has ended."""
     rest, done, pending = iter(calls), set[Future[Any]](), set[Future[Any]]()
     try:
         submit = connect()
-        while (pending := pending | {submit(function, *c) for c in islice(rest, workers - len(pending))}) or done:
-            yield from (done.pop().result() for _ in range(len(done)))
+        while pending := pending | {submit(function, *c) for c in islice(rest, workers - len(pending))}:
             done, pending = wait(pending, return_when=FIRST_COMPLETED)
+            yield from (done.pop().result() for _ in range(len(done)))
     except lost:
         print("warning: a worker process died, and what it was on is lost", file=sys.stderr)
         yield from (f.result() for f in done | pending if f.done() and not f.cancelled() and not f.exception())

@@ -144,7 +144,7 @@ def _outcomes(
         if wait:
             waiting, busy = busy, {}
         sent: list[Block] = []
-        for outcome in mapping(run_block, _calls(list(waiting.values()), sent, store, limits, wait)):
+        for outcome in mapping(run_block, _calls(waiting, sent, str(store.root), limits, wait)):
             block = waiting.pop(outcome.key)
             if outcome.status == "busy":
                 busy[block.key] = block
@@ -157,22 +157,22 @@ def _outcomes(
 
 
 def _calls(
-    blocks: Iterable[Block], sent: list[Block], store: Store, limits: Mapping[str, float], wait: bool
+    waiting: Mapping[str, Block], sent: list[Block], root: str, limits: Mapping[str, float], wait: bool
 ) -> Iterator[tuple[Block, str, float, bool]]:
     """Calls of :func:`run_block`, noted when they are sent; a worker goes on with the data set that it has."""
     left, last = dict[str, deque[Block]](), dict[str, str]()
-    for block in blocks:
+    for block in waiting.values():
         left.setdefault(canonical_json([block.dataset, block.dataset_params]), deque()).append(block)
     while left:
-        # the worker that asks is the one whose block has ended
-        own = (name for name, key in last.items() if store.has(key) or store.read_failure(key))
+        # the worker that asks is the one whose block waits no longer
+        own = (name for name, key in last.items() if key not in waiting)
         name = next(itertools.chain(own, (name for name in left if name not in last), left))
         block = left[name].popleft()
         last[name] = block.key
         if not left[name]:
             del left[name], last[name]
         sent.append(block)
-        yield block, str(store.root), limits[block.key], wait
+        yield block, root, limits[block.key], wait
 
 
 def _lost(block: Block, store: Store) -> Outcome:

@@ -54,13 +54,13 @@ def test_workers_and_order_do_not_change_a_bit(tmp_path, expected, workers, orde
     assert scores(product(), store) == expected
 
 
-def test_a_worker_goes_on_with_its_data_set(tmp_path):
-    store = Store(tmp_path)
+def test_a_worker_goes_on_with_its_data_set():
     blocks = [replace(block(epsilon=e), dataset=name) for name in "ab" for e in (1.0, 2.0, 3.0)]
-    calls, taken = _calls(blocks, [], store, {b.key: 1.0 for b in blocks}, False), []
+    waiting, taken = {b.key: b for b in blocks}, []
+    calls = _calls(waiting, [], "", dict.fromkeys(waiting, 1.0), False)
     for ended in (None, None, 1, 0, 2, 4):  # two workers; whose call ends asks for the next one
         if ended is not None:
-            store.write_failure(taken[ended].key, {"status": "failed"})
+            del waiting[taken[ended].key]
         taken.append(next(calls)[0])
     assert [b.dataset for b in taken] == list("abbaba"), "and where nothing is left of it, helps another one"
     assert {b.key for b in taken} == {b.key for b in blocks}
