@@ -89,7 +89,7 @@ def test_randomizers_against_numpy(benchmark, record, name):
         values, mechanism, rng = np.random.default_rng(0).integers(k, size=n), make(1.0, k), np.random.default_rng(1)
         setting = f"k = {k}, {n:g} users"
 
-        def ours(values=values, mechanism=mechanism, rng=rng):  # draws that a processor has seen are foreseen
+        def ours(values=values, mechanism=mechanism, rng=rng):  # new draws: a processor learns the branches of old ones
             return mechanism.randomize(values, rng)
 
         def theirs(values=values, k=k, rng=rng):

@@ -33,7 +33,7 @@ _ALLOCATOR = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 28), "
 #: Of workers, whatever the libraries: one thread each.
 _ONE_THREAD = {f"{k}_THREADS": "1" for k in "OMP_NUM OPENBLAS_NUM MKL_NUM BLIS_NUM VECLIB_MAXIMUM NUMEXPR_NUM".split()}
 Submit = Callable[..., Future[Any]]
-#: Yields ``function(*call)`` for every call, in any order; ends early, with a warning, when a worker dies.
+#: Yields ``function(*call)`` in any order, until a worker dies; asks for calls, if not a list, when results are taken.
 MapUnordered = Callable[[Callable[..., Any], Iterable[tuple[Any, ...]]], Iterator[Any]]
 
 
@@ -69,11 +69,12 @@ def engine(backend: str, workers: int, address: str | None = None) -> Iterator[M
 def _mapped(
     workers: int, connect: Callable[[], Submit], lost: Any, function: Callable[..., Any], calls: Iterable[Any]
 ) -> Iterator[Any]:
-    """``function(*call)`` of every call until a worker is lost; a call is asked for when another one has ended."""
+    """``function(*call)`` of every call until a worker is lost; a call is asked for when another's result is taken."""
+    most = len(calls) if isinstance(calls, list) else workers  # who reads results may take longer than a call
     rest, done, pending = iter(calls), set[Future[Any]](), set[Future[Any]]()
     try:
         submit = connect()
-        while pending := pending | {submit(function, *c) for c in islice(rest, workers - len(pending))}:
+        while pending := pending | {submit(function, *c) for c in islice(rest, most - len(pending))}:
             done, pending = wait(pending, return_when=FIRST_COMPLETED)
             yield from (done.pop().result() for _ in range(len(done)))
     except lost:

@@ -126,8 +126,8 @@ def _is_module(name: str, importer: str) -> bool:
     if top == "lpbench":
         base = _PACKAGE.joinpath(*parts)
         return base.with_suffix(".py").is_file() or (base / "__init__.py").is_file()
-    own = (folder / file for folder in own_folders() for file in (f"{top}.py", f"{top}/__init__.py"))
-    if owner == "lpbench" or not (top == owner or any(path.is_file() for path in own)):
+    files = f"{top}.py", f"{top}/__init__.py"
+    if owner == "lpbench" or not (top == owner or any((f / x).is_file() for f in own_folders() for x in files)):
         return False
     try:
         spec = importlib.util.find_spec(name)

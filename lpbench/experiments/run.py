@@ -164,14 +164,13 @@ def _calls(
     for block in waiting.values():
         left.setdefault(canonical_json([block.dataset, block.dataset_params]), deque()).append(block)
     while left:
-        # the worker that asks is the one whose block waits no longer
+        # the worker that asks is the one whose outcome is known
         own = (name for name, key in last.items() if key not in waiting)
         name = next(itertools.chain(own, (name for name in left if name not in last), left))
-        block = left[name].popleft()
+        sent.append(block := left[name].popleft())
         last[name] = block.key
         if not left[name]:
             del left[name], last[name]
-        sent.append(block)
         yield block, root, limits[block.key], wait
 
 

@@ -137,12 +137,12 @@ def kept_units(epsilon: ArrayLike) -> np.ndarray:
 def below(drawn: np.ndarray, m: ArrayLike, bits: int = BITS, out: np.ndarray | None = None) -> np.ndarray:
     """Turn words into numbers 0, ..., m - 1, each of which has 2^62 / m of the words, rounded down or up.
 
-    With ``bits=64`` the words are the first bits of :func:`bits_of_64`, which are overwritten without ``out``.
+    With ``bits=64`` words are the first bits of :func:`bits_of_64`, overwritten even where numbers go to ``out``.
     """
     out = drawn.view(np.int64) if bits == 64 and out is None else out
     if isinstance(m, int) and (m <= 1 << 31 or m == UNITS) and not m & (m - 1):  # the first bits of a word
         shifted = np.right_shift(drawn, bits + 1 - m.bit_length(), out=None if out is None else out.view(drawn.dtype))
-        return shifted.view(np.int64)
+        return shifted if bits == BITS else shifted.view(np.int64)
     drawn, m = drawn if bits == BITS else below(drawn, UNITS, bits), np.asarray(m, dtype=np.int64)
     if m.max(initial=1) > 1 << 31:
         return np.remainder(drawn, m, out=out)

@@ -73,7 +73,7 @@ class HadamardResponse(CategoryMechanism):
 
     def reports(self, values: np.ndarray, keep: np.ndarray, other: np.ndarray) -> np.ndarray:
         """Client: reports of users whose randomness is two even whole numbers below 2^62 each; budgets may share it."""
-        bits = np.left_shift(other, 64 - BITS, dtype=np.int64).view(np.uint64)
+        bits = np.asarray(check_words(other) << (64 - BITS)).view(np.uint64)
         self._show(bits, check_words(keep) < self.told, values, found := np.empty(bits.shape, dtype=np.int64))
         return found
 
@@ -85,7 +85,7 @@ class HadamardResponse(CategoryMechanism):
         place += values // (self.length - 1) * self.length
         other &= self.n_reports - 1
         place -= other
-        place *= truthful  # by numbers: a branch for each user would be foreseen by no processor
+        place *= truthful  # arithmetic: no processor could foresee a branch for each user
         place += other
 
     def estimate(self, counts: np.ndarray, n: Any = 1) -> np.ndarray:

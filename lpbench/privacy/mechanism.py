@@ -206,7 +206,7 @@ class CategoryMechanism(FiniteMechanism):
         return values.astype(np.int64, copy=False)
 
     def _reports(self, told: int, show: Callable[..., Any], values: ArrayLike, rng: np.random.Generator) -> np.ndarray:
-        """What ``show(bits, truthful, values, out)`` writes; users are truthful whose words lie below ``told``."""
+        """What ``show(bits, truthful, values, out)`` writes into ``out``; truthful are words below ``told``."""
         values, reports = np.asarray(values), np.empty(np.shape(values), dtype=np.int64)
         for block in blocks(values.shape):
             true, out = self.check_values(values[block]), reports[block]

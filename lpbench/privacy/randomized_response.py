@@ -266,7 +266,7 @@ class GRR(CategoryMechanism):
         other = below(bits, self.n_categories, 64)
         other -= truth
         out[...] = np.logical_not(truthful, out=truthful)
-        other *= out  # by numbers: a branch for each user would be foreseen by no processor
+        other *= out  # arithmetic: no processor could foresee a branch for each user
         np.add(other, truth, out=out)
 
     def _show_few(self, bits: np.ndarray, truthful: np.ndarray, truth: np.ndarray, out: np.ndarray) -> None:

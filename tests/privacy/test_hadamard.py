@@ -67,12 +67,12 @@ def test_variance_does_not_grow_with_the_number_of_categories(epsilon):
 
 
 def test_payload_and_budgets_shared():
-    mechanism = HadamardResponse(1.0, 1000)
+    mechanism, rng = HadamardResponse(1.0, 1000), np.random.default_rng(0)
     assert mechanism.bits == 10.0 and payload.payload_bits(mechanism.fields()) == 10
-    rng = np.random.default_rng(0)
     values, keep, other = rng.integers(1000, size=500), rng.integers(UNITS, size=500), rng.integers(UNITS, size=500)
     low, high = (HadamardResponse(e, 1000).reports(values, keep, other) for e in (0.5, 1.0))
     assert ((low == high) | (keep >= HadamardResponse(0.5, 1000).told)).all()
+    assert mechanism.reports(values[0], keep[0], other[0]) == high[0], "of one user"
 
 
 def test_refusals():
