@@ -157,25 +157,28 @@ def _render(artefacts: Sequence[Artefact], target: Path, drawn: Sequence[str]) -
     """Write tables and figures from committed scores, unless drawn before, and claims once their papers are there."""
     from lpbench.reporting.report import write_claims
 
-    judged = {p.name for p in papers() if p.claims}
-    scored = {a.name: a for a in artefacts if a.experiment.kind != "drawing"}
-    read = {name for p in papers() for name in p.rests_on}
+    kinds = catalogue.heads("experiment", ("kind",))  # to compose all takes seconds, and workers shall begin
+    scored = {a.name: a for a in artefacts if kinds[a.name]["kind"] != "drawing"}
+    judged, read = {p.name for p in papers() if p.claims}, {name for p in papers() for name in p.rests_on}
     waited = {name for name in scored if name.partition("/")[0] in judged or name in read}
     # claims are decided while the rest is drawn, of which the longest comes first
-    order = sorted(scored, key=lambda name: (name not in waited, -len(scored[name].experiment.methods)))
-    code = _code(scored)
-    changed = {name for name in order if name not in drawn and not _is_drawn(scored[name], code)}
+    order = sorted(scored, key=lambda name: (name not in waited, -len(scored[name].record.get("block_times", ()))))
+    code, drawn_by = "", target / _DRAWN
+    if drawn_by.is_file() and (code := _code(scored)) != drawn_by.read_text(encoding="utf-8"):
+        drawn_by.unlink()
+    changed = {n for n in order if n not in drawn and not (drawn_by.is_file() and _is_drawn(scored[n]))}
     workers = min(os.cpu_count() or 1, len(changed) // 8)  # they take as long to start as eight experiments to draw
-    todo = {name: (scored[name].results, name, name not in drawn, code, name not in changed) for name in order}
+    todo = {name: (scored[name].results, name, name not in drawn, name not in changed) for name in order}
     with engine("loky" if workers > 1 else "serial", workers) as mapping:
         for name, summary in mapping(_render_one, list(todo.values())):
-            folder, *_ = todo.pop(name)
+            code, (folder, *_) = code or _code(scored), todo.pop(name)  # while workers draw
             if summary is not None:
                 remember(folder, name, summary)
             if name in waited and not waited & todo.keys():
                 decided = write_claims(target, target)
     for call in todo.values():  # what a worker did not live to write
         _render_one(*call)
+    write_text(code, drawn_by)
     return write_claims(target, target) if not waited or waited & todo.keys() else decided
 
 
@@ -187,28 +190,26 @@ def _code(names: Iterable[str]) -> str:
     return hash_of([[source_hash(module) for module in modules], published, libraries])
 
 
-def _stamp(artefact: Artefact, code: str) -> str:
-    """Hash of what an experiment's tables and figures are drawn from, with the sizes and times of its files."""
+def _stamp(artefact: Artefact) -> str:
+    """Hash of what only this experiment is drawn from, with the sizes and times of its files."""
     scores, record, place = digest(artefact.results, artefact.name), artefact.record, artefact.folder
     methods = registered_methods(artefact.experiment.methods).values()
     cards = [[method_card(m), m.params, source_hash(facts_of(m.estimator).module)] for m in methods]
-    stamp = hash_of([code, scores, record["rule"], record["config"]["seed"], asdict(artefact.experiment), cards])
+    stamp = hash_of([scores, record["rule"], record["config"]["seed"], asdict(artefact.experiment), cards])
     found = {path.name: path.stat() for path in sorted(place.iterdir()) if path.name != _DRAWN and path.is_file()}
     return json.dumps({"stamp": stamp} | {name: [stat.st_size, stat.st_mtime_ns] for name, stat in found.items()})
 
 
-def _is_drawn(artefact: Artefact, code: str) -> bool:
+def _is_drawn(artefact: Artefact) -> bool:
     """Whether tables and figures are those of the scores; what methods and data sets decide too is drawn each time."""
     path = artefact.folder / _DRAWN
     if artefact.name in paper_of(artefact.name).drawings or not path.is_file():
         return False
-    return path.read_text(encoding="utf-8") == _stamp(artefact, code)
+    return path.read_text(encoding="utf-8") == _stamp(artefact)
 
 
 @_QUICK_TEXTS
-def _render_one(
-    folder: Path, name: str, draw: bool = True, code: str = "", is_drawn: bool = False
-) -> tuple[str, Summary | None]:
+def _render_one(folder: Path, name: str, draw: bool = True, is_drawn: bool = False) -> tuple[str, Summary | None]:
     artefact, place, summary = Results(folder).artefact(name), folder / name, None
     if draw and digest(folder, name):
         summary = read_summary(place / _KEPT) if is_drawn else None
@@ -218,11 +219,10 @@ def _render_one(
             summary = committed_summary(folder, name)
             assert summary is not None
             place.mkdir(parents=True, exist_ok=True)
-            seed = artefact.record["config"]["seed"]
-            cards = _cards([artefact])
+            seed, cards = artefact.record["config"]["seed"], _cards([artefact])
             render_artefact(artefact.experiment, paper_of(name), summary, cards, place, seed, paged=True)
             keep_summary(summary, place / _KEPT)
-            write_text(_stamp(artefact, code), place / _DRAWN)
+            write_text(_stamp(artefact), place / _DRAWN)
             if name in {n for paper in papers() for n in paper.leaderboard}:  # by this process, of which there are more
                 shown = summary.table.loc[summary.table["panel"] != NON_PRIVATE_PANEL, ["method", "epsilon"]]
                 for method, epsilon in shown[shown["method"].map(is_ranked)].itertuples(index=False, name=None):

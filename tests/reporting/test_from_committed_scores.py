@@ -46,7 +46,7 @@ def test_what_was_drawn_from_the_same_scores_is_neither_summarised_nor_drawn_aga
     shutil.copytree(COMMITTED / SCORES, tmp_path / SCORES)
     _, summary = _render_one(tmp_path, NAMES[1])
     monkeypatch.setattr(publish, "committed_summary", None)
-    assert publish._is_drawn(Results(tmp_path).artefact(NAMES[1]), "")
+    assert publish._is_drawn(Results(tmp_path).artefact(NAMES[1]))
     _, again = _render_one(tmp_path, NAMES[1], is_drawn=True)
     bits = publish.report_bits.__wrapped__("krr", 1.0)
     monkeypatch.setattr("lpbench.audit.table.randomizer_of", None)
