@@ -78,8 +78,7 @@ def publish(
                 if n in run and (within or n in dirty or (less[n.partition("/")[0]] and not overwrite))]  # fmt: skip
         whole = [n for n in names if n in run and n not in kept]
         changed = _commit(results, whole)
-        as_it_is = kept and asked and not changed
-        if (whole and not as_it_is) or not (kept or within):
+        if (whole and not (kept and asked and not changed)) or not (kept or within):
             found.append(_publish_all(results, whole, changed, own))
         elif kept:
             kept = [n for n in names if n in run]
