@@ -56,12 +56,12 @@ def test_splits_and_public_samples_keep_the_rows_of_a_unit_together(replication)
         splits.train_test_rows(200, 0.3, "published", streams, replication, units)
 
 
+@pytest.mark.mirror
 def test_a_new_data_set_has_its_unit_and_problems_count_its_rows(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     people = np.repeat(np.arange(20), 4)
-    pd.DataFrame({"PatientId": people, "x": rng.random(80).round(3), "y": rng.random(80).round(3)}).to_csv(
-        tmp_path / "stays.csv", index=False
-    )
+    table = pd.DataFrame({"PatientId": people, "x": rng.random(80).round(3), "y": rng.random(80).round(3)})
+    table.to_csv(tmp_path / "stays.csv", index=False)
     monkeypatch.chdir(tmp_path)
     _, profile = new_dataset(tmp_path / "stays.csv", tmp_path, target="y")
     assert profile.content["unit"] == "PatientId" and profile.content["features"] == ["x"]
