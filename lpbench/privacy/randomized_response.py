@@ -271,7 +271,7 @@ class GRR(CategoryMechanism):
 
     def _show_few(self, bits: np.ndarray, truthful: np.ndarray, truth: np.ndarray, out: np.ndarray) -> None:
         below(bits, self.n_categories, 64, out=out)
-        told = truthful.nonzero()
+        told = truthful.nonzero()  # few
         out[told] = truth[told]
 
     def estimate(self, counts: np.ndarray, n: Any = 1) -> np.ndarray:

@@ -141,8 +141,9 @@ def _publish_all(results: Results, run: Sequence[str], changed: Container[str], 
     target, names = results.folder / REPRODUCED, [n for n in catalogue.experiment_names() if n not in own]
     for artefact in map(results.artefact, run):
         _copy(artefact, target / artefact.name, measured=artefact.name.partition("/")[0] in changed)
-    committed, registered = Results(target), catalogue.heads("experiment", ("on_request",))
-    decided = _render([a for a in committed.finished() if a.name in names], target, drawn=run)
+    committed, registered = Results(target), catalogue.heads("experiment", ("on_request", "kind"))
+    there = (a for a in committed.finished() if a.name in names and registered[a.name]["kind"] != "drawing")
+    decided = _render({a.name: a for a in there}, target, drawn=run)  # all are composed later: that takes seconds
     # what runs on request alone is missed by nobody
     artefacts = [a for a in map(committed.artefact, names) if a.was_run or not registered[a.name]["on_request"]]
     content = _content(committed, artefacts, target)
@@ -152,12 +153,10 @@ def _publish_all(results: Results, run: Sequence[str], changed: Container[str], 
     return Report(target, [a.name for a in artefacts if a.was_run], decided=decided)
 
 
-def _render(artefacts: Sequence[Artefact], target: Path, drawn: Sequence[str]) -> list[Decision]:
+def _render(scored: dict[str, Artefact], target: Path, drawn: Sequence[str]) -> list[Decision]:
     """Write tables and figures from committed scores, unless drawn before, and claims once their papers are there."""
     from lpbench.reporting.report import write_claims
 
-    kinds = catalogue.heads("experiment", ("kind",))  # to compose all takes seconds, and workers shall begin
-    scored = {a.name: a for a in artefacts if kinds[a.name]["kind"] != "drawing"}
     judged, read = {p.name for p in papers() if p.claims}, {name for p in papers() for name in p.rests_on}
     waited = {name for name in scored if name.partition("/")[0] in judged or name in read}
     # claims are decided while the rest is drawn, of which the longest comes first
