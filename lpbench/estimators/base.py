@@ -585,6 +585,7 @@ class LocalClassifier(ClassifierMixin, LocalEstimator):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        Public.
     guarantee_ : Guarantee
     """
 

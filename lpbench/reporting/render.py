@@ -69,11 +69,6 @@ def _environment() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
     )
     made.globals |= {"root": "", "made": {}, "stored": True, "with_contents": False}
-    made.filters |= {
-        "coded": coded,
-        "contents": contents,
-        "entry": lambda text: str(text).replace("|", r"\|"),
-        "in_symbols": in_symbols,
-        "printed": in_print,
-    }
+    made.filters |= {"coded": coded, "contents": contents, "in_symbols": in_symbols, "printed": in_print}
+    made.filters["entry"] = lambda text: str(text).replace("|", r"\|")
     return made

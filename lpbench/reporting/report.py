@@ -12,7 +12,7 @@ from lpbench.analysis.numbers import judged_numbers
 from lpbench.analysis.verdicts import OUTCOMES
 from lpbench.analysis.verdicts import in_words as claims_in_words
 from lpbench.experiments import catalogue
-from lpbench.experiments.results import Results
+from lpbench.experiments.results import Artefact, Results
 from lpbench.files import write_text
 from lpbench.reporting.claim_files import read_claims, tabulate
 from lpbench.reporting.claims import TOO_FEW, Decision, decide_about, decide_all
@@ -33,16 +33,9 @@ _STATUS = {
 
 
 def write_report(
-    results_dir: Path,
-    experiments: Sequence,
-    missing: Sequence[tuple[str, str]],
-    environment: Mapping,
-    folder: Path | None = None,
-    *,
-    judged: bool = True,
-    alone: bool = False,
-    within: str = "",
-) -> Path:
+    results_dir: Path, experiments: Sequence, missing: Sequence[tuple[str, str]], environment: Mapping,
+    folder: Path | None = None, *, judged: bool = True, alone: bool = False, within: str = "",
+) -> Path:  # fmt: skip
     """Write ``report.md`` into a folder where :func:`write_claims` has been.
 
     Links in the report are relative to the folder, so it must have the artefacts under the same names. ``judged``: the
@@ -78,7 +71,7 @@ def write_claims(
     return decided
 
 
-def in_order(entry: ReportEntry) -> list[tuple[int, str]]:
+def in_order(entry: Artefact) -> list[tuple[int, str]]:
     """Sort key by which figure 2 comes before figure 10."""
     return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", entry.name)]
 
@@ -112,14 +105,10 @@ def _papers(claims: Sequence[Mapping], entries: Sequence[ReportEntry], page: str
         if mine:
             ours = [c for c in claims if c["paper"] == paper.letter]
             decided = {s: [c["claim"] for c in ours if c["ours"] == s] for s in (*OUTCOMES, NO_VERDICT)}
-            found.append(
-                {
-                    "title": paper.title,
-                    "page": page or f"{page_of(mine[0].name)}.html",
-                    "artefacts": mine,
-                    "claims": {s: names for s, names in decided.items() if names},
-                }
-            )
+            found.append({
+                "title": paper.title, "page": page or f"{page_of(mine[0].name)}.html", "artefacts": mine,
+                "claims": {s: names for s, names in decided.items() if names},
+            })  # fmt: skip
     return found
 
 

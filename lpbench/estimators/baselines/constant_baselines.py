@@ -94,8 +94,6 @@ class PrivateMajority(LocalClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Public.
     shares_ : ndarray of shape (n_classes,)
         Unbiased estimates of the class shares; they sum to 1 and may be negative.
     guarantee_ : Guarantee

@@ -181,12 +181,10 @@ class PrivateSets(Calibrated, LocalClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
     estimator_ : LocalClassifier
         Fitted to class numbers.
     curves_, calibrating_
         See :class:`PrivateIntervals`.
-    guarantee_ : Guarantee
 
     Notes
     -----

@@ -132,8 +132,6 @@ class PrivateLabelsClassifier(LocalClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Public.
     model_ : Model
     features_ : int ndarray
         Columns that at least one user shows; entries that the others protect are replaced by the column's mean.

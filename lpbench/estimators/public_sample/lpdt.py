@@ -186,10 +186,7 @@ class PublicTreeClassifier(IndicatorClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Public.
     models_ : list of LPDTRegressor
-    guarantee_ : Guarantee
     """
 
     rounding = "sums as wide as the processor's vectors"

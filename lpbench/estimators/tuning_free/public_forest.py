@@ -25,8 +25,6 @@ class PublicForest(LocalClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Public.
     guarantee_ : Guarantee
         ``ldp`` with epsilon = 0: private users are not asked.
 

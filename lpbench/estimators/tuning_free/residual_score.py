@@ -49,8 +49,6 @@ class ResidualScore(IndicatorClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Public.
     public_ : PublicScore or None
     models_ : list of Fitted, or Calibration
         Models of the second of two classes, else of each; where nothing is shown, a calibration of the score.
