@@ -181,8 +181,8 @@ def _write_all(
     by_size = sorted(todo.values(), key=lambda j: (j.experiment.kind != "drawing", -sum(b.fits for b in j.plan.blocks)))
     calls = {job.folder: (job, stamps[job.folder], results_dir, runner) for job in by_size}
     # artefacts are written on this machine, wherever blocks are computed
-    local = "loky" if runner.backend != "serial" and len(calls) > 1 else "serial"
     writers = max(min(runner.workers or os.cpu_count() or 1, _WRITERS, len(todo)), 1)
+    local = "loky" if runner.backend != "serial" and writers > 1 else "serial"
     if len(todo) > 1:
         bar.stage(f"writing {len(todo)} artefacts")
     with engine(local, writers) as mapping:

@@ -33,7 +33,7 @@ _ALLOCATOR = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 28), "
 #: Of workers, whatever the libraries: one thread each.
 _ONE_THREAD = {f"{k}_THREADS": "1" for k in "OMP_NUM OPENBLAS_NUM MKL_NUM BLIS_NUM VECLIB_MAXIMUM NUMEXPR_NUM".split()}
 Submit = Callable[..., Future[Any]]
-#: Yields ``function(*call)`` in any order, until a worker dies; asks for calls, if not a list, when results are taken.
+#: Yields ``function(*call)`` in any order, until a worker dies; calls, if no list, are asked for as workers get free.
 MapUnordered = Callable[[Callable[..., Any], Iterable[tuple[Any, ...]]], Iterator[Any]]
 
 
@@ -56,7 +56,7 @@ def engine(backend: str, workers: int, address: str | None = None) -> Iterator[M
     answer at the address, is a ConfigurationError.
     """
     check_backend(backend)
-    if backend == "serial" or (backend == "loky" and workers == 1):
+    if backend == "serial":
         yield starmap
     elif backend == "loky":
         with _processes(workers) as pool:
@@ -66,17 +66,26 @@ def engine(backend: str, workers: int, address: str | None = None) -> Iterator[M
             yield partial(_mapped, workers, lambda: submit, lost)
 
 
-def _mapped(
+def _mapped(*about: Any) -> Iterator[Any]:
+    results = _results(*about)
+    next(results, None)
+    return results
+
+
+def _results(
     workers: int, connect: Callable[[], Submit], lost: Any, function: Callable[..., Any], calls: Iterable[Any]
 ) -> Iterator[Any]:
-    """``function(*call)`` of every call until a worker is lost; a call is asked for when another's result is taken."""
+    """Send calls, yield once, then ``function(*call)`` of every call until a worker is lost."""
     most = len(calls) if isinstance(calls, list) else workers  # who reads results may take longer than a call
     rest, done, pending = iter(calls), set[Future[Any]](), set[Future[Any]]()
     try:
         submit = connect()
-        while pending := pending | {submit(function, *c) for c in islice(rest, most - len(pending))}:
+        pending = {submit(function, *call) for call in islice(rest, most)}
+        yield
+        while pending:
             done, pending = wait(pending, return_when=FIRST_COMPLETED)
             yield from (done.pop().result() for _ in range(len(done)))
+            pending |= {submit(function, *call) for call in islice(rest, most - len(pending))}
     except lost:
         print("warning: a worker process died, and what it was on is lost", file=sys.stderr)
         yield from (f.result() for f in done | pending if f.done() and not f.cancelled() and not f.exception())

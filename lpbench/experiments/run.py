@@ -75,7 +75,8 @@ def run_blocks(
         pending = [block for block in pending if block.key not in wholes]
         shown.expect(sum(map(_weight, pending)))
         if pending or parts:
-            with engine(runner.backend, workers, runner.address) as mapping:
+            backend = "serial" if runner.backend == "loky" and workers == 1 else runner.backend
+            with engine(backend, workers, runner.address) as mapping:
                 _compute_all(pending, store, mapping, limits, report, shown)
                 left = [block for block in parts if not _is_read(block, wholes[block.key], store, report)]
                 _compute_all(left, store, mapping, limits, report, shown)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from lpbench.analysis import Summary, is_ranked
+from lpbench.analysis import is_ranked
 from lpbench.analysis.summary import NON_PRIVATE_PANEL
 from lpbench.audit.table import report_bits
 from lpbench.errors import NotRunError
@@ -19,17 +19,17 @@ from lpbench.experiments import catalogue
 from lpbench.experiments.committed import commit, digest, remember
 from lpbench.experiments.committed import summary as committed_summary
 from lpbench.experiments.engines import engine
-from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.fingerprint import source_hash, versions
 from lpbench.experiments.method import Method, facts_of
 from lpbench.experiments.plan import by_name, registered_methods
 from lpbench.experiments.records import environment, hash_of, method_card, missing_data
-from lpbench.experiments.results import RECORD, Artefact, Results, keep_summary, read_summary
+from lpbench.experiments.results import CHOSEN, RECORD, Artefact, Results, forget_summary, keep_summary, read_summary
 from lpbench.experiments.store import lock_of
+from lpbench.experiments.submissions import submissions
 from lpbench.experiments.timing import is_measured, timing_table
 from lpbench.files import inside, locked, write_text
 from lpbench.paths import COMMITTED, PUBLISHED, REPRODUCED
-from lpbench.reporting.claims import Decision
+from lpbench.reporting.claims import Decision, decide_all
 from lpbench.reporting.paper import paper_of, papers, sources
 
 #: Beside tables and figures, not committed: what they were drawn from, and the summary.
@@ -94,11 +94,8 @@ def _less_than_committed(results: Results, run: Sequence[str]) -> dict[str, list
     found: dict[str, list[str]] = {name.partition("/")[0]: [] for name in run}
     for name in (n for n in registered if n.partition("/")[0] in found):
         here, there = results.artefact(name), committed.artefact(name)
-        if here.is_finished:
-            short = bool(here.deviations) or there.numbers > here.numbers
-        else:
-            short = not registered[name]["on_request"]
-        if short:
+        done, required = here.is_finished, not registered[name]["on_request"]
+        if (here.deviations or there.numbers > here.numbers) if done else required:
             found[name.partition("/")[0]].append(name)
     return found
 
@@ -126,58 +123,93 @@ def _publish_study(results: Results, names: Sequence[str], title: str, paper: st
 
 def _commit(results: Results, run: Sequence[str]) -> set[str]:
     """Write the scores of what was run to those that are committed, where they differ: names of these papers."""
-    changed = set()
-    for paper in papers():
-        mine = [results.artefact(n) for n in run if n.partition("/")[0] == paper.name]
-        if mine and commit(mine, results.folder / REPRODUCED, paper.name, paper.rule):
-            changed.add(paper.name)
-    return changed
+    mine = [(p, [results.artefact(n) for n in run if n.partition("/")[0] == p.name]) for p in papers()]
+    return {p.name for p, found in mine if found and commit(found, results.folder / REPRODUCED, p.name, p.rule)}
 
 
 def _publish_all(results: Results, run: Sequence[str], changed: Container[str], own: Container[str]) -> Report:
     from lpbench.reporting.pages.site import write_pages
-    from lpbench.reporting.report import write_report
+    from lpbench.reporting.report import in_order, write_report
 
     target, names = results.folder / REPRODUCED, [n for n in catalogue.experiment_names() if n not in own]
     for artefact in map(results.artefact, run):
         _copy(artefact, target / artefact.name, measured=artefact.name.partition("/")[0] in changed)
     committed, registered = Results(target), catalogue.heads("experiment", ("on_request", "kind"))
     there = (a for a in committed.finished() if a.name in names and registered[a.name]["kind"] != "drawing")
-    decided = _render({a.name: a for a in there}, target, drawn=run)  # all are composed later: that takes seconds
+    every = sorted(map(committed.artefact, names), key=in_order)
+    decided, explored = _render({a.name: a for a in there}, every, target, drawn=run)
     # what runs on request alone is missed by nobody
     artefacts = [a for a in map(committed.artefact, names) if a.was_run or not registered[a.name]["on_request"]]
     content = _content(committed, artefacts, target)
     write_report(*content)
-    write_pages(*content, _cards(artefacts))
+    write_pages(*content, _cards(artefacts), explored=explored)
     shutil.copyfile(target / "verdicts.csv", results.folder / "verdicts.csv")
     return Report(target, [a.name for a in artefacts if a.was_run], decided=decided)
 
 
-def _render(scored: dict[str, Artefact], target: Path, drawn: Sequence[str]) -> list[Decision]:
-    """Write tables and figures from committed scores, unless drawn before, and claims once their papers are there."""
-    from lpbench.reporting.report import write_claims
+def _render(known: dict[str, Artefact], every: list[Artefact], target: Path, drawn: Sequence[str]) -> tuple[Any, Any]:
+    """Write from committed scores tables and figures, unless drawn before, then what is read off all of them.
 
-    judged, read = {p.name for p in papers() if p.claims}, {name for p in papers() for name in p.rests_on}
-    waited = {name for name in scored if name.partition("/")[0] in judged or name in read}
+    Claims and standings are written here, numbers and the explorer by a worker: what is decided, and what that lists.
+    """
+    from lpbench.reporting.claim_files import tabulate
+    from lpbench.reporting.evidence import Evidence
+    from lpbench.reporting.standings import write_standings
+
+    judged = {p.name for p in papers() if p.claims or p.published}
+    read = {name for p in papers() for name in p.rests_on}
+    waited = {name for name in known if name.partition("/")[0] in judged or name in read}
     # claims are decided while the rest is drawn, of which the longest comes first
-    order = sorted(scored, key=lambda name: (name not in waited, -len(scored[name].record.get("block_times", ()))))
+    order = sorted(known, key=lambda name: (name not in waited, -len(known[name].record.get("block_times", ()))))
     code, drawn_by = "", target / _DRAWN
-    if drawn_by.is_file() and (code := _code(scored)) != drawn_by.read_text(encoding="utf-8"):
+    if drawn_by.is_file() and (code := _code(known)) != drawn_by.read_text(encoding="utf-8"):
         drawn_by.unlink()
-    changed = {n for n in order if n not in drawn and not (drawn_by.is_file() and _is_drawn(scored[n]))}
-    workers = min(os.cpu_count() or 1, len(changed) // 8)  # they take as long to start as eight experiments to draw
-    todo = {name: (scored[name].results, name, name not in drawn, name not in changed) for name in order}
-    with engine("loky" if workers > 1 else "serial", workers) as mapping:
-        for name, summary in mapping(_render_one, list(todo.values())):
-            code, (folder, *_) = code or _code(scored), todo.pop(name)  # while workers draw
-            if summary is not None:
-                remember(folder, name, summary)
-            if name in waited and not waited & todo.keys():
-                decided = write_claims(target, target)
-    for call in todo.values():  # what a worker did not live to write
-        _render_one(*call)
-    write_text(code, drawn_by)
-    return write_claims(target, target) if not waited or waited & todo.keys() else decided
+    # a worker takes as long to start as eight experiments to draw, of which few are left if code is what it was
+    cores = min(os.cpu_count() or 1, len(known) // 8)
+    with engine("loky" if cores > 1 else "serial", 1 if drawn_by.is_file() else cores) as mapping:
+        mapping(_remember, [(target, ())])  # workers begin
+        kept = {n for n in order if n not in drawn and drawn_by.is_file() and _is_drawn(known[n])}
+        todo = {name: (target, name, name not in drawn) for name in order if name not in kept}
+        for name in todo:
+            forget_summary(target / name / _KEPT)
+            (target / name / _DRAWN).unlink(missing_ok=True)
+        rest = mapping(_render_one, list(todo.values()))
+        _remember(target, kept)
+        code = code or _code(known)
+
+        def wait_for(some: Container[str]) -> None:
+            while left := [call for name, call in todo.items() if name in some]:
+                done = next(rest, "") or _render_one(*left[0])  # what no worker lived to write
+                _remember(target, [todo.pop(done)[1]])
+
+        wait_for(waited)
+        about = target, list(known), [a.name for a in every]
+        tables = mapping(_tabulate, [about])
+        decided = decide_all(Evidence(target))
+        tabulate(decided).write(target)
+        wait_for(known)
+        write_text(code, drawn_by)
+        write_standings(every, _cards(every), target, submissions())
+        return decided, next(tables, None) or _tabulate(*about)
+
+
+@_QUICK_TEXTS
+def _tabulate(folder: Path, scored: Sequence[str], names: Sequence[str]) -> list[dict[str, str]]:
+    """Write published numbers beside ours, and the explorer; what it lists."""
+    from lpbench.reporting.entries import ReportEntry
+    from lpbench.reporting.number_table import read_numbers, write_numbers
+    from lpbench.reporting.pages.explorer import write_explorer
+
+    _remember(folder, scored)
+    write_numbers(papers(), Results(folder), folder)
+    entries = [ReportEntry(experiment, folder) for experiment in catalogue.experiments(names).values()]
+    return write_explorer(entries, _cards(entries), read_numbers(folder), folder)
+
+
+def _remember(folder: Path, names: Iterable[str]) -> None:
+    for name in names:
+        if (summary := read_summary(folder / name / _KEPT)) is not None:
+            remember(folder, name, summary)
 
 
 def _code(names: Iterable[str]) -> str:
@@ -201,36 +233,32 @@ def _stamp(artefact: Artefact) -> str:
 def _is_drawn(artefact: Artefact) -> bool:
     """Whether tables and figures are those of the scores; what methods and data sets decide too is drawn each time."""
     path = artefact.folder / _DRAWN
-    if artefact.name in paper_of(artefact.name).drawings or not path.is_file():
-        return False
-    return path.read_text(encoding="utf-8") == _stamp(artefact)
+    there = path.is_file() and (artefact.folder / _KEPT / CHOSEN).is_file()
+    is_new = not there or artefact.name in paper_of(artefact.name).drawings
+    return not is_new and path.read_text(encoding="utf-8") == _stamp(artefact)
 
 
 @_QUICK_TEXTS
-def _render_one(folder: Path, name: str, draw: bool = True, is_drawn: bool = False) -> tuple[str, Summary | None]:
-    artefact, place, summary = Results(folder).artefact(name), folder / name, None
-    if draw and digest(folder, name):
-        summary = read_summary(place / _KEPT) if is_drawn else None
-        if summary is None:
-            from lpbench.reporting.artefact import render_artefact  # takes a second
+def _render_one(folder: Path, name: str, draw: bool = True) -> str:
+    """Summarise an experiment's committed scores, and write its tables and figures unless its run did; its name."""
+    from lpbench.reporting.artefact import render_artefact  # takes a second
 
-            summary = committed_summary(folder, name)
-            assert summary is not None
-            place.mkdir(parents=True, exist_ok=True)
+    artefact, place = Results(folder).artefact(name), folder / name
+    if (summary := committed_summary(folder, name)) is not None:
+        place.mkdir(parents=True, exist_ok=True)
+        keep_summary(summary, place / _KEPT)
+        if draw:
             seed, cards = artefact.record["config"]["seed"], _cards([artefact])
             render_artefact(artefact.experiment, paper_of(name), summary, cards, place, seed, paged=True)
-            keep_summary(summary, place / _KEPT)
             write_text(_stamp(artefact), place / _DRAWN)
-            if name in {n for paper in papers() for n in paper.leaderboard}:  # by this process, of which there are more
-                shown = summary.table.loc[summary.table["panel"] != NON_PRIVATE_PANEL, ["method", "epsilon"]]
-                for method, epsilon in shown[shown["method"].map(is_ranked)].itertuples(index=False, name=None):
-                    report_bits(method, epsilon)
-    return name, artefact.full if summary is None else summary
+        if name in {n for paper in papers() for n in paper.leaderboard}:  # by this process, of which there are more
+            shown = summary.table.loc[summary.table["panel"] != NON_PRIVATE_PANEL, ["method", "epsilon"]]
+            for method, epsilon in shown[shown["method"].map(is_ranked)].itertuples(index=False, name=None):
+                report_bits(method, epsilon)
+    return name
 
 
-def _content(
-    results: Results, artefacts: Sequence[Artefact], target: Path
-) -> tuple[Path, list[Experiment], list[tuple[str, str]], dict[str, Any], Path]:
+def _content(results: Results, artefacts: Sequence[Artefact], target: Path) -> tuple[Path, Any, Any, Any, Path]:
     """What reports and pages are made from; the times of the run are written on the way."""
     target.mkdir(parents=True, exist_ok=True)
     records, path = [a.record for a in artefacts if a.is_finished], target / "timing.csv"
@@ -240,13 +268,8 @@ def _content(
         times = pd.concat([before[before["artefact"].isin(shown)], times])
     write_text(times.to_csv(index=False, lineterminator="\n"), path)
     catalogue.experiments({a.name for a in artefacts} & {*catalogue.experiment_names()})  # together, which takes less
-    return (
-        results.folder,
-        [a.experiment for a in artefacts],
-        sorted(missing_data(records).items()),
-        environment(),
-        target,
-    )
+    missing = sorted(missing_data(records).items())
+    return results.folder, [a.experiment for a in artefacts], missing, environment(), target
 
 
 def _cards(artefacts: Sequence[Artefact]) -> dict[str, Method]:

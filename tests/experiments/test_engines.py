@@ -1,6 +1,6 @@
 import importlib.util
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -71,20 +71,10 @@ def test_missing_engine_is_named_with_its_extra(monkeypatch, backend):
         check_backend(backend)
 
 
-def in_thread(function) -> list:
-    """Call the function in a thread; returns the exception it ended with, if any."""
-    ended = []
-
-    def call():
-        try:
-            function()
-        except Exception as error:
-            ended.append(error)
-
-    thread = threading.Thread(target=call)
-    thread.start()
-    thread.join()
-    return ended
+def in_thread(function) -> BaseException | None:
+    """The exception with which the function ends in a thread, if any."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(function).exception()
 
 
 def test_limit_interrupts_a_thread_and_says_which():
@@ -93,7 +83,7 @@ def test_limit_interrupts_a_thread_and_says_which():
             while True:
                 time.sleep(0.001)
 
-    (error,) = in_thread(busy)
+    error = in_thread(busy)
     assert isinstance(error, CellTimeout) and "0.05 s" in str(error)
 
 
@@ -103,13 +93,15 @@ def test_limit_that_is_not_reached_leaves_the_thread_alone():
             pass
         time.sleep(0.05)
 
-    assert in_thread(brief) == []
+    assert in_thread(brief) is None
 
 
 def test_a_call_is_asked_for_when_a_worker_is_free():
     asked = []
     with engine("loky", 2) as mapping:
-        for done, _ in enumerate(mapping(divmod, ((7, asked.append(n) or n) for n in range(1, 7)))):
+        results = mapping(divmod, ((7, asked.append(n) or n) for n in range(1, 7)))
+        assert len(asked) == 2, "calls are sent before a result is asked for"
+        for done, _ in enumerate(results):
             assert len(asked) <= done + 2, "two calls run, and the next one is asked for when a result is known"
     assert len(asked) == 6
 

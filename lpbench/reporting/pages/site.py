@@ -51,16 +51,13 @@ CLAIMS, BOARD = "claims", "leaderboard"
 
 
 def write_pages(
-    results_dir: Path,
-    experiments: Sequence,
-    missing: Sequence[tuple[str, str]],
-    environment: Mapping,
-    folder: Path,
+    results_dir: Path, experiments: Sequence, missing: Sequence[tuple[str, str]], environment: Mapping, folder: Path,
     cards: Mapping[str, Method],
     *,
     study: str = "",  # title of pages that show these experiments alone; empty for those of the whole benchmark
     within: str = "",
-) -> list[Path]:
+    explored: list[dict[str, str]] | None = None,  # what the explorer lists, if it and the standings are written
+) -> list[Path]:  # fmt: skip
     """Write Home, a page a paper and a claim, About and, if ``audit.json`` is there, the audit.
 
     The folder holds the artefacts and the report. Pages of a study lie next to the scores and link to every
@@ -68,7 +65,7 @@ def write_pages(
     """
     entries = sorted((ReportEntry(e, Path(results_dir), within) for e in experiments), key=in_order)
     results = None if study else Results(Path(results_dir))
-    return Site(entries, Path(folder), Path(folder), environment, cards, bool(study), missing, results, study).write()
+    return Site(entries, environment, cards, Path(folder), Path(folder), missing, results, study, explored).write()
 
 
 def write_experiment_page(
@@ -78,23 +75,19 @@ def write_experiment_page(
     with TemporaryDirectory() as folder:
         tabulate(decide_about([experiment.name], Evidence(results_dir))).write(Path(folder))
         write_numbers(papers(), Results(results_dir), Path(folder), {experiment.name})
-        return Site([ReportEntry(experiment, results_dir)], Path(folder), results_dir, environment, cards).write_alone()
+        return Site([ReportEntry(experiment, results_dir)], environment, cards, Path(folder), results_dir).write_alone()
 
 
 class Site:
     def __init__(
-        self,
-        entries: list[ReportEntry],
+        self, entries: list[ReportEntry], environment: Mapping, cards: Mapping[str, Method],
         report: Path,  # with the tables of claims and numbers
         folder: Path,  # of the pages
-        environment: Mapping,
-        cards: Mapping[str, Method],
-        stored: bool = True,  # whether the scores lie next to the artefacts, and nothing of it is committed
         missing: Sequence[tuple[str, str]] = (),
-        results: Results | None = None,
-        study: str = "",
-    ):
-        self.results, self.study, self.folder, self.stored = results, study, folder, stored
+        results: Results | None = None,  # of the committed scores; None: scores lie next to the artefacts
+        study: str = "", explored: list[dict[str, str]] | None = None,
+    ):  # fmt: skip
+        self.results, self.study, self.folder, self.stored = results, study, folder, results is None
         self.entries, self.environment, self.cards = entries, environment, cards
         self.not_run, self.other_seed = not_run(entries, missing), changes_in_words(folder)
         self.audit = audit_page(folder) if (folder / AUDIT).is_file() else {}
@@ -103,14 +96,15 @@ class Site:
         self.papers = page_names(e.name for e in entries)
         self.one = bool(study) and len(self.papers) == 1  # whether the page of its experiments is its front page
         sent = [] if study else submissions()
-        write_standings(entries, cards, report, sent)
+        if explored is None:
+            write_standings(entries, cards, report, sent)
         table = read_standings(report)
         constants = best_constants(table)
         self.wins = [r for e in entries if e.was_run for r in published_wins(e.name, constants)]
         self.units = {e.name: self._unit(e, constants, table) for e in entries if e.was_run}
         self.lines = board(table, cards, sent)
         self.view = default_view(self.lines)
-        self.explored = write_explorer(entries, cards, self.numbers, report)
+        self.explored = write_explorer(entries, cards, self.numbers, report) if explored is None else explored
         self.findings = [] if study else findings(self.wins, self.lines, entries)
         self.choices = [] if study else choices([e.experiment for e in entries if e.was_run], table, cards)
 
