@@ -81,7 +81,7 @@ def record(folder: Path, name: str) -> dict[str, Any]:
 
 def chosen(folder: Path, name: str) -> pd.DataFrame | None:
     """Scores of the chosen grid points; see :attr:`lpbench.experiments.results.Artefact.chosen`."""
-    if (known := _remembered(folder, name)) is not None:
+    if (known := remembered(folder, name)) is not None:
         return known.chosen
     table = _table(folder, name)
     return None if table is None else selected_of(table.to_pandas()).chosen
@@ -89,13 +89,13 @@ def chosen(folder: Path, name: str) -> pd.DataFrame | None:
 
 def summary(folder: Path, name: str) -> Summary | None:
     """The summary at full precision, computed from the chosen scores, or as another process computed it from them."""
-    if (known := _remembered(folder, name)) is not None:
+    if (known := remembered(folder, name)) is not None:
         return known
     table = _table(folder, name)
     return None if table is None else summary_of(selected_of(table.to_pandas()), record(folder, name)["rule"])
 
 
-def _remembered(folder: Path, name: str) -> Summary | None:
+def remembered(folder: Path, name: str) -> Summary | None:
     stamp, known = _known.get((folder, name), ((), None))
     return known if stamp == _stamp(folder, name) else None
 

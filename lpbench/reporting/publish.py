@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
+from itertools import starmap
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from lpbench.analysis.summary import NON_PRIVATE_PANEL
 from lpbench.audit.table import report_bits
 from lpbench.errors import NotRunError
 from lpbench.experiments import catalogue
-from lpbench.experiments.committed import commit, digest, remember
+from lpbench.experiments.committed import commit, digest, remember, remembered
 from lpbench.experiments.committed import summary as committed_summary
 from lpbench.experiments.engines import engine
 from lpbench.experiments.fingerprint import source_hash, versions
@@ -135,9 +136,8 @@ def _publish_all(results: Results, run: Sequence[str], changed: Container[str], 
     for artefact in map(results.artefact, run):
         _copy(artefact, target / artefact.name, measured=artefact.name.partition("/")[0] in changed)
     committed, registered = Results(target), catalogue.heads("experiment", ("on_request", "kind"))
-    there = (a for a in committed.finished() if a.name in names and registered[a.name]["kind"] != "drawing")
-    every = sorted(map(committed.artefact, names), key=in_order)
-    decided, explored = _render({a.name: a for a in there}, every, target, drawn=run)
+    known = {a.name: a for a in committed.finished() if a.name in names and registered[a.name]["kind"] != "drawing"}
+    decided, explored = _render(known, sorted(map(committed.artefact, names), key=in_order), target, drawn=run)
     # what runs on request alone is missed by nobody
     artefacts = [a for a in map(committed.artefact, names) if a.was_run or not registered[a.name]["on_request"]]
     content = _content(committed, artefacts, target)
@@ -164,7 +164,7 @@ def _render(known: dict[str, Artefact], every: list[Artefact], target: Path, dra
     code, drawn_by = "", target / _DRAWN
     if drawn_by.is_file() and (code := _code(known)) != drawn_by.read_text(encoding="utf-8"):
         drawn_by.unlink()
-    # a worker takes as long to start as eight experiments to draw, of which few are left if code is what it was
+    # few are left if code is what it was, and a worker takes as long to start as eight to be drawn
     cores = min(os.cpu_count() or 1, len(known) // 8)
     with engine("loky" if cores > 1 else "serial", 1 if drawn_by.is_file() else cores) as mapping:
         mapping(_remember, [(target, ())])  # workers begin
@@ -173,7 +173,8 @@ def _render(known: dict[str, Artefact], every: list[Artefact], target: Path, dra
         for name in todo:
             forget_summary(target / name / _KEPT)
             (target / name / _DRAWN).unlink(missing_ok=True)
-        rest = mapping(_render_one, list(todo.values()))
+        mapping(_remember, [(target, kept)])
+        rest = (mapping if len(todo) > 8 else starmap)(_render_one, list(todo.values()))
         _remember(target, kept)
         code = code or _code(known)
 
@@ -208,7 +209,7 @@ def _tabulate(folder: Path, scored: Sequence[str], names: Sequence[str]) -> list
 
 def _remember(folder: Path, names: Iterable[str]) -> None:
     for name in names:
-        if (summary := read_summary(folder / name / _KEPT)) is not None:
+        if remembered(folder, name) is None and (summary := read_summary(folder / name / _KEPT)) is not None:
             remember(folder, name, summary)
 
 
@@ -232,10 +233,9 @@ def _stamp(artefact: Artefact) -> str:
 
 def _is_drawn(artefact: Artefact) -> bool:
     """Whether tables and figures are those of the scores; what methods and data sets decide too is drawn each time."""
-    path = artefact.folder / _DRAWN
-    there = path.is_file() and (artefact.folder / _KEPT / CHOSEN).is_file()
-    is_new = not there or artefact.name in paper_of(artefact.name).drawings
-    return not is_new and path.read_text(encoding="utf-8") == _stamp(artefact)
+    path, computed = artefact.folder / _DRAWN, artefact.name in paper_of(artefact.name).drawings
+    there = not computed and path.is_file() and (artefact.folder / _KEPT / CHOSEN).is_file()
+    return there and path.read_text(encoding="utf-8") == _stamp(artefact)
 
 
 @_QUICK_TEXTS
