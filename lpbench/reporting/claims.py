@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-import joblib
-
 from lpbench.analysis.claims import FAILS, NO_VERDICT, NOT_PRINTED, POWER, Check, Claim, Judged, judge, weakest
 from lpbench.analysis.instances import KEY, Instance
 from lpbench.analysis.rates import Interval
 from lpbench.errors import NotRunError
 from lpbench.experiments.fingerprint import import_closure, kept, versions
+from lpbench.privacy.users import content_hash
 from lpbench.reporting.evidence import Evidence, Published
 from lpbench.reporting.paper import Paper, paper_of, papers
 
@@ -104,7 +103,7 @@ def _verdict(
 
 def _judged(check: Check, instances: tuple[Instance, ...], judges: bool) -> Judged:
     """What :func:`judge` says, which takes a tenth of a second; of numbers that were judged before it is kept."""
-    about = joblib.hash((instances, check.region, check.quantifier, check.effect, judges))
+    about = content_hash((instances, check.region, check.quantifier, check.effect, judges)).hex()
 
     def found() -> tuple[dict[str, Any], frozenset[str]]:
         return asdict(replace(judge(check, instances, judges), instances=())), import_closure(judge.__module__)

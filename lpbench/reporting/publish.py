@@ -165,8 +165,8 @@ def _render(known: dict[str, Artefact], every: list[Artefact], target: Path, dra
     if drawn_by.is_file() and (code := _code(known)) != drawn_by.read_text(encoding="utf-8"):
         drawn_by.unlink()
     # few are left if code is what it was, and a worker takes as long to start as eight to be drawn
-    cores = min(os.cpu_count() or 1, len(known) // 8)
-    with engine("loky" if cores > 1 else "serial", 1 if drawn_by.is_file() else cores) as mapping:
+    cores, few = min(os.cpu_count() or 1, len(known) // 8), drawn_by.is_file() and len(drawn) <= 8
+    with engine("loky" if cores > 1 else "serial", 1 if few else cores) as mapping:
         mapping(_remember, [(target, ())])  # workers begin
         kept = {n for n in order if n not in drawn and drawn_by.is_file() and _is_drawn(known[n])}
         todo = {name: (target, name, name not in drawn) for name in order if name not in kept}
