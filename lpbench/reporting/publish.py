@@ -20,6 +20,7 @@ from lpbench.experiments import catalogue
 from lpbench.experiments.committed import commit, digest, remember, remembered
 from lpbench.experiments.committed import summary as committed_summary
 from lpbench.experiments.engines import engine
+from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.fingerprint import source_hash, versions
 from lpbench.experiments.method import Method, facts_of
 from lpbench.experiments.plan import by_name, registered_methods
@@ -30,7 +31,7 @@ from lpbench.experiments.submissions import submissions
 from lpbench.experiments.timing import is_measured, timing_table
 from lpbench.files import inside, locked, write_text
 from lpbench.paths import COMMITTED, PUBLISHED, REPRODUCED
-from lpbench.reporting.claims import Decision, decide_all
+from lpbench.reporting.claims import Decision
 from lpbench.reporting.paper import paper_of, papers, sources
 
 #: Beside tables and figures, not committed: what they were drawn from, and the summary.
@@ -93,10 +94,9 @@ def _less_than_committed(results: Results, run: Sequence[str]) -> dict[str, list
     """Of each paper of which something was run: what was not, not as registered, or shows less than is committed."""
     committed, registered = Results(results.folder / REPRODUCED), catalogue.heads("experiment", ("on_request",))
     found: dict[str, list[str]] = {name.partition("/")[0]: [] for name in run}
-    for name in (n for n in registered if n.partition("/")[0] in found):
+    for name, head in ((n, head) for n, head in registered.items() if n.partition("/")[0] in found):
         here, there = results.artefact(name), committed.artefact(name)
-        done, required = here.is_finished, not registered[name]["on_request"]
-        if (here.deviations or there.numbers > here.numbers) if done else required:
+        if (here.deviations or there.numbers > here.numbers) if here.is_finished else not head["on_request"]:
             found[name.partition("/")[0]].append(name)
     return found
 
@@ -147,18 +147,18 @@ def _publish_all(results: Results, run: Sequence[str], changed: Container[str], 
     return Report(target, [a.name for a in artefacts if a.was_run], decided=decided)
 
 
-def _render(known: dict[str, Artefact], every: list[Artefact], target: Path, drawn: Sequence[str]) -> tuple[Any, Any]:
+def _render(
+    known: dict[str, Artefact], every: Sequence[Artefact], target: Path, drawn: Sequence[str]
+) -> tuple[list[Decision], list[dict[str, str]]]:
     """Write from committed scores tables and figures, unless drawn before, then what is read off all of them.
 
     Claims and standings are written here, numbers and the explorer by a worker: what is decided, and what that lists.
     """
-    from lpbench.reporting.claim_files import tabulate
-    from lpbench.reporting.evidence import Evidence
+    from lpbench.reporting.report import write_claims
     from lpbench.reporting.standings import write_standings
 
-    judged = {p.name for p in papers() if p.claims or p.published}
     read = {name for p in papers() for name in p.rests_on}
-    waited = {name for name in known if name.partition("/")[0] in judged or name in read}
+    waited = {name for name in known if paper_of(name).claims or paper_of(name).published or name in read}
     # claims are decided while the rest is drawn, of which the longest comes first
     order = sorted(known, key=lambda name: (name not in waited, -len(known[name].record.get("block_times", ()))))
     code, drawn_by = "", target / _DRAWN
@@ -186,8 +186,7 @@ def _render(known: dict[str, Artefact], every: list[Artefact], target: Path, dra
         wait_for(waited)
         about = target, list(known), [a.name for a in every]
         tables = mapping(_tabulate, [about])
-        decided = decide_all(Evidence(target))
-        tabulate(decided).write(target)
+        decided = write_claims(target, target, numbers=False)
         wait_for(known)
         write_text(code, drawn_by)
         write_standings(every, _cards(every), target, submissions())
@@ -258,7 +257,9 @@ def _render_one(folder: Path, name: str, draw: bool = True) -> str:
     return name
 
 
-def _content(results: Results, artefacts: Sequence[Artefact], target: Path) -> tuple[Path, Any, Any, Any, Path]:
+def _content(
+    results: Results, artefacts: Sequence[Artefact], target: Path
+) -> tuple[Path, list[Experiment], list[tuple[str, str]], dict[str, Any], Path]:
     """What reports and pages are made from; the times of the run are written on the way."""
     target.mkdir(parents=True, exist_ok=True)
     records, path = [a.record for a in artefacts if a.is_finished], target / "timing.csv"
@@ -283,8 +284,7 @@ def publish_experiment(results_dir: Path, name: str) -> Path:
     artefact = Results(results_dir).artefact(name)
     page, record = results_dir / alone(name), artefact.folder / RECORD
     if not page.is_file() or page.stat().st_mtime < record.stat().st_mtime:
-        experiment = artefact.experiment
-        write_experiment_page(results_dir, experiment, environment(), by_name(registered_methods(experiment.methods)))
+        write_experiment_page(results_dir, artefact.experiment, environment(), _cards([artefact]))
     return page
 
 

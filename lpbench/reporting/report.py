@@ -45,9 +45,8 @@ def write_report(
     results_dir, folder = Path(results_dir), Path(folder or results_dir)
     entries = sorted((ReportEntry(e, results_dir, within) for e in experiments), key=in_order)
     decided = read_claims(folder)
-    found = headline(decided, entries, read_numbers(folder))
     content = {
-        "headline": found,
+        "headline": headline(decided, entries, read_numbers(folder)),
         "papers": _papers(decided, entries, "index.html" if alone else ""),
         "judged": judged,
         "not_run": not_run(entries, missing)["not_run_in_short"],
@@ -61,13 +60,14 @@ def write_report(
 
 
 def write_claims(
-    results_dir: Path, folder: Path, about: Sequence[str] | None = None, judged: bool = True
+    results_dir: Path, folder: Path, about: Sequence[str] | None = None, judged: bool = True, numbers: bool = True
 ) -> list[Decision]:
-    """Write ``numbers.csv`` and ``verdicts.csv`` with what is behind it: of all papers, or about some experiments."""
+    """Write ``verdicts.csv`` with what is behind it, and ``numbers.csv``: of all papers, or about some experiments."""
     evidence = Evidence(results_dir)
     decided = decide_all(evidence) if about is None else decide_about(about if judged else (), evidence)
     tabulate(decided).write(folder)
-    write_numbers(papers(), Results(results_dir), folder, about)
+    if numbers:
+        write_numbers(papers(), Results(results_dir), folder, about)
     return decided
 
 
