@@ -63,8 +63,7 @@ def commit(artefacts: Sequence[Any], folder: Path, paper: str, rule: str) -> boo
         return False
     others = {name: (record, _table(folder, name)) for name, record in kept.items() if name not in records}
     records = dict(sorted((records | {name: record for name, (record, _) in others.items()}).items()))
-    scored |= {name: table for name, (_, table) in others.items() if table is not None}
-    scored = dict(sorted(scored.items()))
+    scored = dict(sorted((scored | {n: table for n, (_, table) in others.items() if table is not None}).items()))
     for measured, suffix in ((False, ""), (True, "_seconds")):
         tables = [table for table in scored.values() if _is_measured(table) == measured]
         if tables:
@@ -106,8 +105,7 @@ def remember(folder: Path, name: str, found: Summary) -> None:
 
 
 def _stamp(folder: Path, name: str) -> tuple[tuple[int, int], ...]:
-    found = (path.stat() for path in _files(folder, name) if path.is_file())
-    return tuple((stat.st_mtime_ns, stat.st_size) for stat in found)
+    return tuple((p.stat().st_mtime_ns, p.stat().st_size) for p in _files(folder, name) if p.is_file())
 
 
 def digest(folder: Path, name: str) -> str:
@@ -142,8 +140,7 @@ def _but_for_rounding(there: pa.Table | None, found: pa.Table) -> pa.Table:
     others = [column for column in COLUMNS if column != "value"]
     if there is None or not there.select(others).equals(found.select(others)):
         return found
-    ours, theirs = found["value"].to_numpy(), there["value"].to_numpy()
-    return there if np.allclose(ours, theirs, rtol=_ROUNDING, atol=0.0, equal_nan=True) else found
+    return there if np.allclose(found["value"], there["value"], rtol=_ROUNDING, atol=0.0, equal_nan=True) else found
 
 
 def _is_measured(table: pa.Table) -> bool:

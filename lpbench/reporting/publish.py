@@ -246,7 +246,9 @@ def _render_one(folder: Path, name: str, draw: bool = True) -> str:
     if (summary := committed_summary(folder, name)) is not None:
         place.mkdir(parents=True, exist_ok=True)
         keep_summary(summary, place / _KEPT)
-        if draw:
+        # of another processor's last digits nothing is committed: tables that it drew are not kept either
+        run = None if draw else Results(folder.parent).artefact(name).chosen
+        if run is None or not run["value"].equals(summary.chosen["value"]):
             seed, cards = artefact.record["config"]["seed"], _cards([artefact])
             render_artefact(artefact.experiment, paper_of(name), summary, cards, place, seed, paged=True)
             write_text(_stamp(artefact), place / _DRAWN)

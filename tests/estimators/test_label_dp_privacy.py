@@ -24,11 +24,8 @@ def log_output_law(coefficient: float, records, n_classes: int, n_cubes: int) ->
     for cube, label in records:
         counts[cube, label] += 1
     laws = log_softmax(coefficient * counts, axis=1)
-    return np.array([sum(laws[c, j] for c, j in enumerate(out)) for out in _outputs(n_classes, n_cubes)])
-
-
-def _outputs(n_classes, n_cubes):
-    return itertools.product(range(n_classes), repeat=n_cubes)
+    outputs = itertools.product(range(n_classes), repeat=n_cubes)
+    return np.array([sum(laws[c, j] for c, j in enumerate(out)) for out in outputs])
 
 
 def loss(coefficient: float, n_classes: int, rest, changes) -> float:

@@ -200,11 +200,6 @@ def test_cells_of_grid_and_tree(epsilon, leaves, bins, hidden):
     assert_loss(1 + Fraction(told, UNITS - told) / cell, epsilon, sharp=epsilon <= 20 and choices[0] < 1000)
 
 
-def step_of(mechanism):
-    scale, law = mechanism.noise
-    return getattr(mechanism, "step", None) or grid_step(scale, mechanism.sensitivity, law)
-
-
 class Bits:
     """In the place of a Generator: a number of so many bits that a test chooses, 64 at a time."""
 
@@ -275,7 +270,8 @@ def reported_below(mechanism, cdf, value, index, step, bits):
 def counted(name, mechanism, points, bits):
     """For each point, of the values 0 and 1: how many numbers are reported below it, and how many as it."""
     with mpmath.workprec(bits + 200):
-        cdf, step = REAL[name][1](mechanism), step_of(mechanism)
+        cdf, (scale, law) = REAL[name][1](mechanism), mechanism.noise
+        step = getattr(mechanism, "step", None) or grid_step(scale, mechanism.sensitivity, law)
         for point in points:
             ends = [
                 [reported_below(mechanism, cdf, value, round(point / step) + k, step, bits) for k in (0, 1)]

@@ -39,9 +39,7 @@ def ladder(key) -> float:
 def table1():
     body = experiment("histoftree/table1")
     scores = scores_of(body, ladder)
-    lost = (
-        (scores["dataset"] == "portfolio") & (scores["method"] == "krr[variant=text]") & (scores["mask"] == "aligned")
-    )
+    lost = scores.eval("dataset == 'portfolio' and method == 'krr[variant=text]' and mask == 'aligned'")
     note = placeholder(body, "portfolio", "krr[variant=text]", 2, "timeout", "over the time limit of 3 s")
     return summarise_experiment(typed(body), pd.concat([scores[~lost], note], ignore_index=True), CARDS)
 

@@ -72,8 +72,7 @@ def l8(key, good) -> float:
 
 def l9(key, good) -> float:
     early, beyond = min(key["x"], 50) / 50, max(key["x"] - 50, 0) / 150
-    late = 0.0 if good else 0.03
-    return 0.6 + 0.05 * early + (late if bare(key["method"]) == P else 0.01) * beyond
+    return 0.6 + 0.05 * early + (0.01 if bare(key["method"]) != P else 0.0 if good else 0.03) * beyond
 
 
 def l10(key, good) -> float:
@@ -82,14 +81,12 @@ def l10(key, good) -> float:
 
 
 def l11(key, good) -> float:
-    best = {1: 1000, 4: 100, 8: 10, 1000: 0.5}
-    peak = best[key["epsilon"] if good or key["epsilon"] != 1 else 1000]
+    peak = {1: 1000 if good else 0.5, 4: 100, 8: 10, 1000: 0.5}[key["epsilon"]]
     return 0.7 - 0.02 * abs(np.log10(key["x"] / peak))
 
 
 def l21(key, good) -> float:
-    best = {1: 3, 8: 4, 1000: 5}[key["epsilon"]]
-    best = best if good else 8 - best
+    best = {1: 3 if good else 5, 8: 4, 1000: 5 if good else 3}[key["epsilon"]]
     return 0.7 - 0.02 * max(best - key["x"], 0) - 0.002 * max(key["x"] - best, 0)
 
 

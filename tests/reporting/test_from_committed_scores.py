@@ -14,7 +14,7 @@ from lpbench.analysis.standings import NONE
 from lpbench.cli.main import main
 from lpbench.cli.rank import FREE
 from lpbench.experiments.committed import SCORES
-from lpbench.experiments.results import Artefact, Results
+from lpbench.experiments.results import Artefact, Results, keep_summary
 from lpbench.experiments.timing import is_measured
 from lpbench.paths import COMMITTED, REPRODUCED, ROOT
 from lpbench.reporting import publish
@@ -53,6 +53,18 @@ def test_what_was_drawn_from_the_same_scores_is_neither_summarised_nor_drawn_aga
     monkeypatch.setattr("lpbench.audit.table.randomizer_of", None)
     assert publish.report_bits.__wrapped__("krr", 1.0) == bits
     pd.testing.assert_frame_equal(again.table, summary.table, check_dtype=False, check_exact=True)
+
+
+def test_tables_of_a_run_stay_where_its_scores_are_committed_to_the_last_bit(tmp_path):
+    target, path = tmp_path / REPRODUCED, tmp_path / REPRODUCED / NAMES[1] / "summary.csv"
+    shutil.copytree(COMMITTED / SCORES, target / SCORES)
+    summary, drawn = publish.committed_summary(target, _render_one(target, NAMES[1])), path.read_bytes()
+    for factor, found in ((1.0, b"of the run"), (1 + 2**-50, drawn)):
+        summary.chosen["value"] *= factor
+        keep_summary(summary, tmp_path / NAMES[1])
+        path.write_bytes(b"of the run")
+        _render_one(target, NAMES[1], False)
+        assert path.read_bytes() == found
 
 
 @pytest.mark.parametrize("paper", ["histoftree", "lpct", "label_dp"])
