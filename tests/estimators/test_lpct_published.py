@@ -7,14 +7,8 @@ import pytest
 
 from lpbench.experiments import catalogue as registry
 from lpbench.experiments.config import Runner
-from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.job import job_of
 from lpbench.pipeline import run_jobs
-
-
-def bare_methods(experiment: Experiment) -> Experiment:
-    groups = tuple(replace(g, method=tuple(m for m in g.method if "[" not in m)) for g in experiment.groups)
-    return replace(experiment, groups=groups)
 
 
 @pytest.mark.slow
@@ -24,7 +18,9 @@ def test_published_curves_are_met(tmp_path):
     Known to miss: LPCT-P of figure 4(a) at epsilon 0.5, 1 and 2. The same estimator, as lambda = 0.5 of figure 7(c), is
     met at epsilon 1 and 2.
     """
-    jobs = [job_of(bare_methods(registry.experiment(f"lpct/figure{name}"))) for name in ("4a", "5a", "7c")]
+    whole = [registry.experiment(f"lpct/figure{name}") for name in ("4a", "5a", "7c")]
+    bare = [[replace(g, method=tuple(m for m in g.method if "[" not in m)) for g in e.groups] for e in whole]
+    jobs = [job_of(replace(e, groups=tuple(groups))) for e, groups in zip(whole, bare, strict=True)]
     result = run_jobs(jobs, tmp_path, Runner(backend="serial"))
     assert result.exit_code == 0
     rows = pd.concat(pd.read_csv(tmp_path / e.name / "comparison.csv") for e in jobs)

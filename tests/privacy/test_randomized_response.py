@@ -70,6 +70,13 @@ def test_untold_reports_are_even_over_all_categories_exactly(m):
         assert np.array_equal(np.bincount(reports, minlength=m), np.full(m, 5))
 
 
+def test_one_count_for_all_users_gives_the_reports_of_a_count_for_each():
+    for m, epsilon in product((2, 5, 256, 257, 65537, 2**31, 2**33), (1.0, 8.0, 30.0)):
+        truth, rng = np.random.default_rng(0).integers(m, size=(300, 2)), np.random.default_rng(1)
+        found = GRR(epsilon, m).randomize(truth, np.random.default_rng(1))
+        assert np.array_equal(found, grr_reports(truth, m, epsilon, words(rng, truth.shape), words(rng, truth.shape)))
+
+
 @given(st.integers(0, 2**32 - 1), st.floats(0.01, 20), st.floats(0.01, 20))
 def test_larger_budget_keeps_what_a_smaller_one_kept(seed, first, second):
     small, large = sorted((first, second))

@@ -34,13 +34,6 @@ def figure2a(key, flat=None, swap=False) -> float:
     return 1 + (1 + s) * 0.1 / epsilon + 0.01 * s
 
 
-def with_root(**changes) -> dict:
-    """Figure 2(c) with the uncut tree at the start of the axis."""
-    body = experiment("histoftree/figure2c", **changes)
-    body["groups"][0]["grid"]["depth"] = list(range(9))
-    return body
-
-
 def figure2c(key, best=2, order=1, one_side=False) -> float:
     if one_side:
         return 2 - 0.05 * key["x"]
@@ -71,7 +64,9 @@ CURVES = {
 )
 def test_one_curve(tmp_path, claim, options, expected):
     figure, mean = CURVES[claim]
-    body = with_root() if figure == "figure2c" else experiment(f"histoftree/{figure}")
+    body = experiment(f"histoftree/{figure}")
+    if figure == "figure2c":
+        body["groups"][0]["grid"]["depth"] = list(range(9))  # the uncut tree at the start of the axis
     got = verdict(tmp_path, claim, {"a": body}, lambda k: mean(k, **options), **REPLICATIONS)
     assert got.outcomes[1] == expected, got
     assert claim not in ("H1", "H2") or got.outcomes[0] == "not printed"
