@@ -259,21 +259,20 @@ class GRR(CategoryMechanism):
 
     def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return reported categories, shape of ``values``."""
-        return self._reports(_told(self.n_categories, self.budget), self._show, values, rng)
+        told = _told(self.n_categories, self.budget)
+        return self._reports(told, self._show_few if told < UNITS // 20 else self._show, values, rng)
 
     def _show(self, bits: np.ndarray, truthful: np.ndarray, truth: np.ndarray, out: np.ndarray) -> None:
+        other = below(bits, self.n_categories, 64)
+        other -= truth
+        out[...] = np.logical_not(truthful, out=truthful)
+        other *= out  # arithmetic: no processor could foresee a branch for each user
+        np.add(other, truth, out=out)
+
+    def _show_few(self, bits: np.ndarray, truthful: np.ndarray, truth: np.ndarray, out: np.ndarray) -> None:
         below(bits, self.n_categories, 64, out=out)
-        if _told(self.n_categories, self.budget) < UNITS // 20 or self.n_categories > 1 << 32:
-            told = truthful.nonzero()  # few
-            out[told] = truth[told]
-        else:  # in narrow numbers where the bits were, without a branch for each user, which no processor could foresee
-            narrow = bits.view(np.uint8 if self.n_categories <= 1 << 8 else np.uint32).reshape(-1, *out.shape)
-            other, true = narrow[:2]
-            other[...], true[...] = out, truth
-            true ^= other
-            true *= truthful.view(np.uint8)
-            other ^= true
-            out[...] = other
+        told = truthful.nonzero()  # few
+        out[told] = truth[told]
 
     def estimate(self, counts: np.ndarray, n: Any = 1) -> np.ndarray:
         """Unbiased counts of ``n`` users from how many reported each category (n = 1: indicators from a one-hot)."""

@@ -239,18 +239,18 @@ def _is_drawn(artefact: Artefact) -> bool:
 
 @_QUICK_TEXTS
 def _render_one(folder: Path, name: str, draw: bool = True) -> str:
-    """Summarise an experiment's committed scores, and write its tables and figures unless its run did; its name."""
+    """Summarise an experiment's committed scores; write its tables and figures unless its run drew these; its name."""
     from lpbench.reporting.artefact import render_artefact  # takes a second
 
     artefact, place = Results(folder).artefact(name), folder / name
     if (summary := committed_summary(folder, name)) is not None:
         place.mkdir(parents=True, exist_ok=True)
         keep_summary(summary, place / _KEPT)
-        # of another processor's last digits nothing is committed: tables that it drew are not kept either
+        # scores that differ in the last digits alone are not committed: what was drawn from them is drawn again
         run = None if draw else Results(folder.parent).artefact(name).chosen
         if run is None or not run["value"].equals(summary.chosen["value"]):
             seed, cards = artefact.record["config"]["seed"], _cards([artefact])
-            render_artefact(artefact.experiment, paper_of(name), summary, cards, place, seed, paged=True)
+            render_artefact(artefact.experiment, paper_of(name), summary, cards, place, seed, paged=draw)
             write_text(_stamp(artefact), place / _DRAWN)
         if name in {n for paper in papers() for n in paper.leaderboard}:  # by this process, of which there are more
             shown = summary.table.loc[summary.table["panel"] != NON_PRIVATE_PANEL, ["method", "epsilon"]]
