@@ -98,7 +98,9 @@ def test_randomizers_against_numpy(benchmark, record, name):
         # in turn, three calls each: the first finds the other's memory in the caches; short calls more often
         found = [(cpu_seconds(ours), cpu_seconds(theirs)) for _ in range(3 + 3 * 10**7 // (n * k))]
         seconds, peer = map(min, zip(*found, strict=True))
-        record.add(name, setting, "time", seconds / peer, against=f"numpy, {1e9 * peer / n:.3g} ns a user", at_most=1.05)
+        record.add(
+            name, setting, "time", seconds / peer, against=f"numpy, {1e9 * peer / n:.3g} ns a user", at_most=1.05
+        )
         record.add(name, setting, "peak MB", peak(ours), against=f"numpy, {peak(theirs):.3g} MB")
 
 
