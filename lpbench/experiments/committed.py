@@ -95,6 +95,7 @@ def summary(folder: Path, name: str) -> Summary | None:
 
 
 def remembered(folder: Path, name: str) -> Summary | None:
+    """The summary that :func:`remember` was given, if the committed scores are still those it was computed from."""
     stamp, known = _known.get((folder, name), ((), None))
     return known if stamp == _stamp(folder, name) else None
 
