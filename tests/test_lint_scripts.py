@@ -3,7 +3,7 @@
 import pytest
 
 from scripts import check_clocks
-from scripts.check_size import too_long
+from scripts.check_size import rooms, tokens_of, too_large
 from scripts.check_words import find, strings
 
 
@@ -69,10 +69,29 @@ def test_ratios_and_patience_are_allowed(code):
     assert list(check_clocks.find(code)) == []
 
 
-def test_a_folder_above_its_ceiling_is_named_with_both_numbers(tmp_path):
-    (tmp_path / "pyproject.toml").write_text("[tool.lpbench.most_lines]\nlpbench = 2\ntests = 1\n", encoding="utf-8")
-    for folder, lines in (("lpbench", 3), ("tests", 1)):
-        (tmp_path / folder / "deep").mkdir(parents=True)
-        (tmp_path / folder / "deep" / "module.py").write_text("x = 1\n" * lines, encoding="utf-8")
-    (sentence,) = too_long(tmp_path)
-    assert sentence.startswith("lpbench/ has 3 lines") and " 2:" in sentence
+@pytest.mark.parametrize(
+    ("source", "count"),
+    [
+        ("x = 1\n", 3),
+        ('"""A module."""\n\n# why\nx = 1  # here\n', 3),
+        ('def f(x):\n    """Return x.\n\n    Notes follow.\n    """\n    return x\n', 8),
+        ('x = f"{a + b:>{width}} of {c}"\n', 3),
+        ('x = f"{f\'{a}\'}" "text"\n', 4),
+        ('"""A module."""\nx = """a text"""\n', 3),
+        ("x = [\n    1,\n\n    2,\n]\n", 8),
+    ],
+)
+def test_tokens_of_code_are_counted_without_words(source, count):
+    assert tokens_of(source) == count
+
+
+def test_a_package_above_its_ceiling_is_named_with_both_numbers(tmp_path):
+    (tmp_path / "pyproject.toml").write_text("[tool.lpbench]\nmost_tokens = 6\n", encoding="utf-8")
+    for room in ("audit", "estimators", "papers"):
+        (tmp_path / "lpbench" / room / "deep").mkdir(parents=True)
+        (tmp_path / "lpbench" / room / "deep" / "module.py").write_text("x = 1\n", encoding="utf-8")
+    (tmp_path / "lpbench" / "files.py").write_text("x = 1\n", encoding="utf-8")
+    assert rooms(tmp_path / "lpbench") == {"audit": 3, "files": 3}
+    assert too_large(tmp_path) == ""
+    (tmp_path / "lpbench" / "files.py").write_text("x = 1 + 1\n", encoding="utf-8")
+    assert "has 8 tokens" in too_large(tmp_path) and "allows 6:" in too_large(tmp_path)

@@ -12,7 +12,9 @@ from tests.shell import in_bash
 
 #: Tests that look at every method, file or page; the contract's are those of the name.
 EVERYWHERE = "architecture docs lint_scripts reporting/test_names own/test_schemas integration/test_machines".split()
-LINT = ["ruff check .", "ruff format --check .", "lint-imports --no-logo --no-cache", "mypy"]
+#: Every command of ``make lint``.
+LINT = re.findall(r"^lint: .*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)[0]
+LINT = LINT.replace("\t$(BIN)/", "").splitlines()
 
 
 @pytest.fixture
