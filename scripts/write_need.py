@@ -8,7 +8,7 @@ from sklearn.datasets import load_diabetes
 
 from lpbench.experiments import catalogue
 from lpbench.files import write_text
-from lpbench.paths import ROOT
+from lpbench.paths import COMMITTED, ROOT
 from lpbench.planning import need
 from lpbench.reporting.figures import style
 from lpbench.reporting.pages.advice import choices
@@ -17,13 +17,13 @@ from scripts.need_calibration import FILE, HELD_OUT, summary
 
 COLUMNS = ("public", "users", "epsilon", "method", "second")
 HEADS = ("public", "users", "ε", "use", "second choice", "loss / loss without privacy: mean [95 %], sets", "command")
-PAGE, RESULTS = ROOT / "docs" / "need.md", ROOT / "results" / "reproduced"
+PAGE = ROOT / "docs" / "need.md"
 
 
 def advice() -> str:
     """Return the tables: what is public and the budget; method, second choice, loss, command."""
     tables: dict[str, list[str]] = {}
-    for row in choices(catalogue.experiments().values(), read_standings(RESULTS), catalogue.methods()):
+    for row in choices(catalogue.experiments().values(), read_standings(COMMITTED), catalogue.methods()):
         cells = [*(row[key] for key in COLUMNS), f"{row['free']}, {row['sets']}", f"`{row['command']}`"]
         tables.setdefault(row["task"].capitalize(), []).append(f"| {' | '.join(cells)} |")
     heads = f"| {' | '.join(HEADS)} |\n|---|---|---:|---|---|---|---|"
@@ -58,7 +58,7 @@ def draw(folder: Path) -> None:
     """Draw the README's figure, ``need.svg``: the answer for the data of docs/examples/plan_the_budget.py."""
     X, y = load_diabetes(return_X_y=True, as_frame=True)
     answer = need(X, y, mask=(X.columns == "age").tolist(), y_range=(0, 400), users=[442, 44200], splits=6)
-    with style.look():
+    with style.look(mathematics=True):
         style.save(answer.plot(), folder, "need")
 
 

@@ -5,8 +5,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from lpbench.paths import COMMITTED, ROOT
+from lpbench.paths import COMMITTED
 from lpbench.reporting.figures import style
+from tests.committed import check_out
 
 
 def _draw(folder):
@@ -69,12 +70,11 @@ def test_a_method_looks_the_same_wherever_it_stands():
 
 def test_committed_pictures_of_the_pages_are_drawn_on_white():
     """Those that `lpbench report` makes again are drawn by ``style.save`` like the one above."""
-    folder = ROOT / "results" / "reproduced"
-    pages = [p.read_text(encoding="utf-8") for p in folder.glob("*.html")]
+    pages = [p.read_text(encoding="utf-8") for p in COMMITTED.glob("*.html")]
     shown = {source for page in pages for source in re.findall(r'<img src="([^"]+\.svg)"', page)}
-    shown = {source for source in shown if (folder / source).is_file()}
+    shown = {source for source in shown if (COMMITTED / source).is_file()}
     assert len(shown) > 20
-    assert [s for s in shown if "prefers-color-scheme" in (folder / s).read_text(encoding="utf-8")] == []
+    assert [s for s in shown if "prefers-color-scheme" in (COMMITTED / s).read_text(encoding="utf-8")] == []
 
 
 @pytest.mark.parametrize(
@@ -88,5 +88,8 @@ def test_a_dollar_sign_in_a_title_is_one(title, tmp_path):
     assert f">{title}<" in (tmp_path / "t.svg").read_text(encoding="utf-8")
 
 
-def test_no_committed_drawing_shows_the_source_of_a_formula():
-    assert not [str(path) for path in COMMITTED.rglob("*.svg") if "mathdefault" in path.read_text(encoding="utf-8")]
+def test_no_committed_drawing_shows_the_source_of_a_formula(tmp_path):
+    root = check_out("*.svg", tmp_path)
+    drawings = list(root.rglob("*.svg"))
+    assert len(drawings) > 50 and root / "docs/need.svg" in drawings
+    assert not [str(path) for path in drawings if "mathdefault" in path.read_text(encoding="utf-8")]
