@@ -11,8 +11,8 @@ import pytest
 from lpbench.analysis.numbers import DIFFERENT, NEAR, SAME
 from lpbench.datasets import list_datasets
 from lpbench.experiments import catalogue
-from lpbench.paths import ROOT
-from lpbench.reporting.pages.site import _grouped, page_names
+from lpbench.paths import COMMITTED
+from lpbench.reporting.pages.site import _grouped, page_names, provenance
 from lpbench.reporting.pages.tables import distance
 from lpbench.reporting.paper import papers
 from lpbench.reporting.render import coded
@@ -265,4 +265,11 @@ def test_pages_show_printed_names(pages):
 
 @pytest.mark.slow
 def test_committed_pages_show_printed_names():
-    assert slugs(Path(os.environ.get("LPBENCH_PAGES", ROOT / "results" / "reproduced"))) == set()
+    assert slugs(Path(os.environ.get("LPBENCH_PAGES", COMMITTED))) == set()
+
+
+def test_pages_name_one_range_of_commits_whatever_their_number():
+    run = [{"commit": f"c{day}", "date": f"2026-11-{day}"} for day in range(10, 29)]
+    assert provenance([]) == {"commits": "", "date": ""} == provenance([{}])
+    assert provenance(run[:1]) == {"commits": "commit c10", "date": "2026-11-10"} == provenance(run[:1] * 2)
+    assert provenance(run[::-1]) == {"commits": "commits c10 to c28", "date": "2026-11-28"}

@@ -156,10 +156,8 @@ class Site:
         return written + self._write_claims(shared)
 
     def _shared(self, menu: Sequence[tuple[str, str]]) -> dict:
-        run = [e.record.get("environment", {}) for e in self.entries if e.record]
-        commits = ", ".join(dict.fromkeys(found["commit"] for found in run if "commit" in found))
-        made = {"version": self.environment.get("lpbench", ""), "commits": commits}
-        made["date"] = max((found.get("date", "") for found in run), default="")
+        made = {"version": self.environment.get("lpbench", "")}
+        made |= provenance(entry.record.get("environment", {}) for entry in self.entries if entry.record)
         return {"pages": menu, "stored": self.stored, "made": made, "audited": self.audit.get("verdict")}
 
     def write_alone(self) -> Path:
@@ -316,6 +314,17 @@ class Site:
 def alone(experiment: str) -> str:
     """Name of the file of an experiment's own page."""
     return f"{experiment.replace('/', '-')}.html"
+
+
+def provenance(records: Iterable[Mapping[str, str]]) -> dict[str, str]:
+    """Return the commits that scores come from as one range in time, and the date of the last.
+
+    A range, because each run of a part adds a commit, and every page names them.
+    """
+    run = sorted(records, key=lambda record: record.get("date", ""))
+    commits = list(dict.fromkeys(record["commit"] for record in run if "commit" in record))
+    ends = {0: "", 1: "commit {0}"}.get(len(commits), "commits {0} to {1}")
+    return {"commits": ends.format(*commits[:1], *commits[-1:]), "date": run[-1].get("date", "") if run else ""}
 
 
 def _anchored(units: Sequence[dict]) -> None:
