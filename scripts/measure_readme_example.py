@@ -11,10 +11,10 @@ import pandas as pd
 
 from lpbench.estimators import PrivateMean
 from lpbench.files import write_text
-from lpbench.paths import ROOT
+from lpbench.paths import COMMITTED, ROOT
 
 SEEDS = 100
-FILE = ROOT / "results" / "reproduced" / "readme_example.csv"
+FILE = COMMITTED / "readme_example.csv"
 
 
 def errors(block: str, seed: int) -> dict[str, float]:

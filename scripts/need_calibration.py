@@ -15,7 +15,7 @@ import pandas as pd
 
 from lpbench.analysis import write_csv
 from lpbench.datasets import load_manifest, load_table
-from lpbench.paths import ROOT
+from lpbench.paths import COMMITTED
 from lpbench.planning import Need, need
 from lpbench.seeds import Streams
 
@@ -29,7 +29,7 @@ BUDGETS, PROTECTED = (0.5, 1.0, 2.0, 4.0, 8.0), 2
 PILOT, SPLITS = 0.25, 20
 #: Wanted errors of which the least budget is checked, in errors of the best constant.
 WANTED = ("0.95x", "0.9x", "0.8x", "0.7x", "0.6x")
-FILE = ROOT / "results" / "reproduced" / "need" / "calibration.csv"
+FILE = COMMITTED / "need" / "calibration.csv"
 
 
 def answers(name: str) -> tuple[list[Need], Need]:

@@ -15,7 +15,7 @@ from lpbench.analysis.verdicts import in_words as claims_in_words
 from lpbench.experiments import catalogue
 from lpbench.experiments.plan import by_name, registered_methods
 from lpbench.files import write_text
-from lpbench.paths import ROOT
+from lpbench.paths import COMMITTED, ROOT
 from lpbench.reporting.number_table import lines_by_configuration, read_numbers
 from lpbench.reporting.printed_names import in_print, method_title
 from lpbench.reporting.standings import FILE, read_standings
@@ -177,4 +177,4 @@ def with_numbers(text: str, folder: Path) -> str:
 
 if __name__ == "__main__":
     readme = ROOT / "README.md"
-    write_text(with_numbers(readme.read_text(encoding="utf-8"), ROOT / "results" / "reproduced"), readme)
+    write_text(with_numbers(readme.read_text(encoding="utf-8"), COMMITTED), readme)

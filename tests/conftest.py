@@ -4,11 +4,17 @@ import os
 import shutil
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import settings
 
-from lpbench.paths import COMMITTED, RESULTS_VARIABLE
+from lpbench import paths
+from tests.committed import check_out
+
+# Before anything else imports its name: tests see committed results, and not what a run left in their place.
+_BLOBS, _RUNS = TemporaryDirectory(prefix="lpbench-committed-"), paths.ROOT / "results"
+paths.COMMITTED = check_out("results/reproduced", Path(_BLOBS.name)) / "results/reproduced"
 
 # The suite has a worker on every core, and runs compute on one thread: a pool of threads in each worker, and in each
 # command that a test starts, would only wait for the others. numpy reads this when it is imported.
@@ -28,14 +34,14 @@ LONGEST = (
     "test_keeper test_run test_contributing"
 ).split()
 
-#: Folders of the checkout's results that are committed.
-_COMMITTED = tuple(f"{COMMITTED.parent / name}{os.sep}" for name in ("published", "reproduced", "submissions"))
+#: Folders of the checkout's results that no run changes, and the committed ones.
+_READ = tuple(f"{folder}{os.sep}" for folder in (_RUNS / "published", _RUNS / "submissions", paths.COMMITTED))
 
 
 def _refuse_runs(event, args):
     """No test depends on what was run in the checkout."""
-    if event == "open" and isinstance(args[0], str) and args[0].startswith(f"{COMMITTED.parent}{os.sep}"):
-        if not args[0].startswith(_COMMITTED):
+    if event == "open" and isinstance(args[0], str) and args[0].startswith(f"{_RUNS}{os.sep}"):
+        if not args[0].startswith(_READ):
             raise PermissionError(f"{args[0]}: a test opens a run of the checkout")
 
 
@@ -46,8 +52,12 @@ sys.addaudithook(_refuse_runs)
 def _results_apart(tmp_path_factory):
     """Commands without a results folder find a copy of what is committed: runs of the checkout change no test."""
     folder = tmp_path_factory.mktemp("results")
-    shutil.copytree(COMMITTED, folder / COMMITTED.name)
-    os.environ[RESULTS_VARIABLE] = str(folder)
+    shutil.copytree(paths.COMMITTED, folder / paths.REPRODUCED)
+    os.environ[paths.RESULTS_VARIABLE] = str(folder)
+
+
+def pytest_unconfigure():
+    _BLOBS.cleanup()
 
 
 def pytest_collection_modifyitems(items):

@@ -8,7 +8,7 @@ import pytest
 
 from lpbench.audit.black_box import PrivacyClaim
 from lpbench.audit.known_bad import KNOWN_BAD, KNOWN_GOOD
-from lpbench.paths import ROOT
+from lpbench.paths import COMMITTED, ROOT
 from lpbench.seeds import Streams
 from scripts.audits import power
 from tests.shell import blocks, in_bash
@@ -27,7 +27,7 @@ def test_the_output_is_what_the_page_shows(tmp_path):
 
 @pytest.fixture(scope="module")
 def rows():
-    with (ROOT / "results" / "reproduced" / "power.csv").open(encoding="utf-8", newline="") as file:
+    with (COMMITTED / "power.csv").open(encoding="utf-8", newline="") as file:
         return list(csv.reader(file))
 
 

@@ -14,7 +14,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from joblib import Parallel, delayed
 from lpbench.audit import Message, Randomizer
 from lpbench.audit.black_box import lower_bound
 from lpbench.errors import ConfigurationError
+from lpbench.paths import COMMITTED, ROOT
 from lpbench.privacy import GRR
 from lpbench.seeds import Streams
 
@@ -35,8 +35,7 @@ EPSILONS = (0.5, 1.0, 4.0)
 #: Reports of each of the two values, and the probability that a bound exceeds the loss.
 SAMPLES, FAILURE = 10_000, 1e-6
 #: Where table and page lie.
-ROOT = Path(__file__).parents[2]
-TABLE, PAGE = ROOT / "results" / "reproduced" / "libraries.csv", ROOT / "docs" / "library_audit.md"
+TABLE, PAGE = COMMITTED / "libraries.csv", ROOT / "docs" / "library_audit.md"
 #: Clients of the libraries that the table leaves out, and why.
 NOT_ADAPTED = {
     "diffprivlib, Vector": "returns a perturbed objective function, which still holds the data: what is private is its "

@@ -10,7 +10,7 @@ from lpbench.cli.hydra_app import compose
 from lpbench.cli.main import main
 from lpbench.experiments import catalogue
 from lpbench.experiments.job import job_from, placed
-from lpbench.paths import ROOT
+from lpbench.paths import COMMITTED
 from tests.experiments.helpers import own_experiments, study
 from tests.reporting.test_html import Page
 
@@ -22,12 +22,11 @@ QUIET = ("--tracking", "none", "--backend", "serial")
 @pytest.fixture
 def results(tmp_path):
     """A results folder with a committed report of more than anybody runs here, and a user's experiment."""
-    committed = ROOT / "results" / "reproduced"
     folder = tmp_path / "results"
     for name in ("histoftree/figure2c", DRAWING):
-        shutil.copytree(committed / name, folder / "reproduced" / name)
+        shutil.copytree(COMMITTED / name, folder / "reproduced" / name)
     for name in ("index.html", "report.md", "verdicts.csv"):
-        shutil.copy(committed / name, folder / "reproduced" / name)
+        shutil.copy(COMMITTED / name, folder / "reproduced" / name)
     with own_experiments(tmp_path / "own", SMALL):
         yield folder
 

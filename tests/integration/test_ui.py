@@ -12,10 +12,8 @@ from pathlib import Path
 import pytest
 
 from lpbench.cli.main import main
-from lpbench.paths import ROOT
+from lpbench.paths import COMMITTED, ROOT
 from lpbench.tracking import rebuild, tracking_uri
-
-PUBLISHED = "results/reproduced/histoftree/table1"
 
 
 def free_port() -> int:
@@ -53,7 +51,7 @@ def test_the_address_that_is_printed_serves_the_runs(tmp_path):
     from mlflow import MlflowClient
 
     folder = tmp_path / "histoftree" / "table1"
-    shutil.copytree(ROOT / PUBLISHED, folder)
+    shutil.copytree(COMMITTED / "histoftree" / "table1", folder)
     record = {"name": "histoftree/table1", "config": {"seed": 1}, "config_hash": "abc"}
     rebuild(tracking_uri(None, tmp_path), tmp_path, [(folder, record)])
     ui, url = start(tmp_path, free_port())

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from lpbench.paths import ROOT
+from lpbench.paths import COMMITTED, ROOT
 from tests.shell import in_bash
 
 #: Tests that look at every method, file or page; the contract's are those of the name.
@@ -19,14 +19,17 @@ LINT = LINT.replace("\t$(BIN)/", "").splitlines()
 
 @pytest.fixture
 def copy(tmp_path):
-    """A copy of the tracked files, and what runs commands in it."""
-    done = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True)
+    """A copy of the tracked files with the committed results, and what runs commands in it."""
+    done = subprocess.run(
+        ["git", "ls-files", "-z", "--", ".", ":!results/reproduced"], cwd=ROOT, capture_output=True, text=True
+    )
     if done.returncode:
         pytest.skip("not a checkout")
     for name in filter(None, done.stdout.split("\0")):
         if (ROOT / name).is_file():
             (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, tmp_path / name)
+    shutil.copytree(COMMITTED, tmp_path / "results" / COMMITTED.name, dirs_exist_ok=True)
 
     def run(command: str) -> str:
         environment = {**os.environ, "PYTHONPATH": str(tmp_path), "LPBENCH_PLUGINS": ""}

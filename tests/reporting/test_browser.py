@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from lpbench.paths import ROOT
+from lpbench.paths import COMMITTED
 from lpbench.reporting.number_table import read_numbers
 from lpbench.reporting.pages.causes import said
 
@@ -159,7 +159,7 @@ def test_axe_judges_every_kind_of_cell_once(tmp_path):
 
 def committed() -> Path:
     """The pages of the repository, or those of the folder in ``LPBENCH_PAGES``."""
-    return Path(os.environ.get("LPBENCH_PAGES", ROOT / "results" / "reproduced"))
+    return Path(os.environ.get("LPBENCH_PAGES", COMMITTED))
 
 
 @pytest.mark.slow
