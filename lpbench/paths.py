@@ -17,6 +17,8 @@ MANIFESTS = ROOT / "datasets"
 PUBLISHED = ROOT / "results" / "published"
 #: Committed scores and tables.
 COMMITTED = ROOT / "results" / "reproduced"
+#: Code of the package and what it reads of the checkout, whose own folder may be closed to others.
+PROJECT = (_PACKAGE, ROOT / "pyproject.toml", CONF, MANIFESTS, PUBLISHED)
 
 #: Folder with a user's own methods, data sets and experiments, looked for in the working folder alone.
 OWN_FOLDER = "lpbench_plugins"

@@ -233,13 +233,17 @@ def serve() -> None:
     null = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(null, number)
-    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+    prctl, server = ctypes.CDLL(None).prctl, os.getpid()
+    prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
     secret = pipe.receive()
     assert secret is not None
     gc.freeze()
     while (request := pipe.receive()) is not None:
         child = os.fork()
         if child == 0:
+            prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG: it does not outlive the server
+            if os.getppid() != server:
+                os._exit(0)
             secret[:] = bytes(len(secret))
             resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))  # nothing is written that a later request could read
             try:

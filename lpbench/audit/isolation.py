@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lpbench.paths import PROJECT
+
 #: Address space of a process, and the largest file it may write, in bytes; processes and threads of one user.
 MEMORY, LARGEST_FILE, MOST_PROCESSES = 12 * 2**30, 2**30, 256
 #: Bytes that a command may print.
@@ -28,12 +30,15 @@ MOST_PRINTED = 16 * 2**20
 _ACCOUNTS, _FIRST_ACCOUNT = 2**28, 2**20
 #: Environment that is handed in; everything else stays outside, secrets among it.
 _FOLDERS = ("LPBENCH_DATA_MIRROR", "LPBENCH_CACHE", "LPBENCH_DATASETS")
-_KEPT = ("PATH", "LANG", "LC_ALL", "OPENBLAS_NUM_THREADS", *_FOLDERS)
+_KEPT = ("LANG", "LC_ALL", "OPENBLAS_NUM_THREADS", *_FOLDERS)
+#: Where the system's own tools are, chroot among them, beside what PATH says.
+_TOOLS = "/usr/sbin:/usr/bin:/sbin:/bin"
 #: Programs and libraries of the system, and whether it has huge pages.
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc/alternatives", "/etc/ld.so.cache", "/etc/localtime",
            "/sys/kernel/mm/transparent_hugepage")  # fmt: skip
 #: Makes a root of the folders up to "--", then gives up all rights to undo it.
 _ROOT = """set -e
+umask 022
 place=$1; who=$2; shift 2
 mount --make-rprivate / && mkdir -p "$place/.root" && mount -t tmpfs -o mode=755 root "$place/.root"
 cd "$place/.root" && mkdir -p home run tmp proc dev/shm ".$place"
@@ -74,7 +79,7 @@ class Isolation:
     folder: Path  # the one that may be written
     seconds: float  # limit of a command
     by: str  # {"bubblewrap", "unshare", "none"}
-    readable: tuple[Path, ...] = ()  # beside the system and Python
+    readable: tuple[Path, ...] = ()  # beside the system, Python and the project
 
     def run(self, command: Sequence[str], environment: Mapping[str, str] | None = None) -> tuple[str, str]:
         """Run a command; a sentence if it did not end well, and the end of what it wrote."""
@@ -91,7 +96,7 @@ class Isolation:
     ) -> subprocess.Popen[bytes]:
         """Start a command, whose standard output is a pipe."""
         kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
-        own = {"HOME": str(self.folder), "TMPDIR": str(self.folder), "PYTHONDONTWRITEBYTECODE": "1"}
+        own = {"PATH": _path(), "HOME": str(self.folder), "TMPDIR": str(self.folder), "PYTHONDONTWRITEBYTECODE": "1"}
         return subprocess.Popen(
             [*self._around(), *command], env=kept | own | dict(environment or {}), cwd=self.folder,
             stdout=subprocess.PIPE, start_new_session=True, preexec_fn=self._limit, **streams,
@@ -121,7 +126,8 @@ class Isolation:
     def _around(self) -> list[str]:
         place = str(self.folder)
         given = [Path(os.environ[name]) for name in _FOLDERS if name in os.environ]
-        named = {str(p) for p in (*map(Path, (*_SYSTEM, sys.prefix, sys.base_prefix)), *given, *self.readable)}
+        python = sys.prefix, sys.base_prefix
+        named = {str(p) for p in (*map(Path, (*_SYSTEM, *python)), *PROJECT, *given, *self.readable)}
         there = sorted(path for path in named if os.path.exists(path))
         if self.by == "bubblewrap":
             binds = [word for path in there for word in ("--ro-bind", path, path)]
@@ -160,6 +166,10 @@ class Isolation:
             return dict.fromkeys(HELD, False)
 
 
+def _path() -> str:
+    return os.pathsep.join(filter(None, [os.environ.get("PATH"), _TOOLS]))
+
+
 def isolation(
     folder: Path, seconds: float, *read_only: Path, readable: Sequence[Path] = ()
 ) -> tuple[Isolation, dict[str, bool]]:
@@ -170,7 +180,7 @@ def isolation(
     tools = {"bubblewrap": ("bwrap",), "unshare": ("unshare", "setpriv", "mount", "chroot"), "none": ()}
     found = Isolation(folder, seconds, "none"), dict[str, bool]()
     for by, needed in tools.items():
-        if all(map(shutil.which, needed)):
+        if all(shutil.which(tool, path=_path()) for tool in needed):
             how = Isolation(folder, seconds, by, tuple(readable))
             found = how, Isolation(folder, min(seconds, 60.0), by, tuple(readable)).probe(*read_only)
             if all(found[1].values()):

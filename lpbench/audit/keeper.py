@@ -67,7 +67,7 @@ class Place:
 
     def __exit__(self, *error: object) -> None:
         os.killpg(self._process.pid, signal.SIGKILL)  # with the first process of its namespace, which ends all others
-        self._process.communicate()
+        self._process.__exit__(None, None, None)  # waits for its end, not for who else holds its pipes
 
     def _start(self) -> None:
         paths = os.pathsep.join(str(Path(folder or ".").resolve()) for folder in sys.path)
@@ -308,10 +308,10 @@ class Places:
 
     def __enter__(self) -> Self:
         self._open = ExitStack()
-        ours, path = Path(__file__).resolve().parents[2], [self._copied(Path(p)) for p in self.path or own_folders()]
+        path = [self._copied(Path(p)) for p in self.path or own_folders()]
         for name in ("method", "device"):
             folder = Path(self._open.enter_context(TemporaryDirectory(prefix="lpbench-place-"))).resolve()
-            how, self.held = isolation(folder, self.seconds, folder.parent, readable=(ours, *path))
+            how, self.held = isolation(folder, self.seconds, folder.parent, readable=path)
             place = Place(how, self.seconds, [str(folder) for folder in path])
             setattr(self, name, self._open.enter_context(place))
         self.by = how.by
@@ -323,7 +323,8 @@ class Places:
         for module in folder.rglob("*.py"):
             (copy / module.relative_to(folder)).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(module, copy / module.relative_to(folder))
-        copy.chmod(0o755)
+        for path in (copy, *copy.rglob("*")):
+            path.chmod(0o755)
         return copy
 
     def __exit__(self, *error: object) -> None:

@@ -75,6 +75,9 @@ def copied(submission: Submission, folder: Path) -> Submission:
     for name in submission.files:
         if name in there:
             shutil.copyfile(there[name], target / name, follow_symlinks=False)
+            (target / name).chmod(0o644)
+    for place in (target, target / "methods"):  # read by accounts with fewer rights than ours
+        place.chmod(0o755)
     return Submission(target)
 
 
@@ -213,7 +216,7 @@ def _contract(submission: Submission, seconds: float) -> _Run:
         asked = {"name": submission.name, "experiment": submission.about["experiment"]}
         (place / "asked.json").write_text(json.dumps(asked), encoding="utf-8")
         read_only = ROOT, submission.folder, Path.home(), place.parent
-        how, had = isolation(place, seconds, *read_only, readable=(ROOT, ours, submission.folder))
+        how, had = isolation(place, seconds, *read_only, readable=[submission.folder])
         command = [sys.executable, "-P", "-m", "lpbench.submission", str(place)]
         own = {OWN_VARIABLE: str(submission.folder), "PYTHONPATH": str(ours), "PYTHONSAFEPATH": "1"}
         ended, _ = how.run(command, own)

@@ -1,5 +1,6 @@
 """A method and its devices run where no private record is: what reaches for one finds nothing, or is a complaint."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from lpbench.audit import codec, foreign, keeper
 from lpbench.audit.keeper import Place, Places
 from lpbench.audit.methods import samples
 from lpbench.errors import PrivacyError
+from lpbench.paths import ROOT
 from lpbench.privacy import GRR, Laplace, Records, SimulatedUsers
 from lpbench.seeds import Streams
 from tests.audit.fresh_leaks import BASES, LEAKS
@@ -144,6 +146,27 @@ def test_who_neither_answers_nor_ends_is_ended(places):
         with pytest.MonkeyPatch.context() as patch, pytest.raises(keeper.Refused, match="took over"):
             patch.setattr(places.method, "seconds", 0.5)
             places.describe("submitted.Fresh", {})
+
+
+@pytest.mark.parametrize("tools", ["/usr/sbin:/usr/bin", "/nowhere"])
+def test_a_clone_that_only_its_owner_may_enter_has_the_same_places(tmp_path, places, tools):
+    """Folders of mode 700 and a PATH without chroot left no isolation, and processes that nobody ended."""
+    clone = tmp_path / "clone"
+    for name in ("lpbench", "conf"):
+        shutil.copytree(ROOT / name, clone / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", clone)
+    (tmp_path / "author").mkdir()
+    (tmp_path / "author" / "submitted.py").write_text(BASES["bins"].source)
+    clone.chmod(0o700)
+    code = f"""import lpbench
+from lpbench.audit.keeper import Places
+assert lpbench.__file__.startswith({str(clone)!r})
+with Places(path=[{str(tmp_path / "author")!r}]) as places:
+    print(places.by, places.describe("submitted.Fresh", {{}}).protects)
+"""
+    own = {**os.environ, "PYTHONPATH": str(clone), "PATH": tools, "PYTHONSAFEPATH": "1"}
+    done = subprocess.run([sys.executable, "-c", code], env=own, cwd=clone, capture_output=True, text=True, umask=0o077)
+    assert (done.stdout, done.returncode) == (f"{places.by} label\n", 0), done.stderr
 
 
 @pytest.mark.skipif(sys.platform != "linux" or not shutil.which("pgrep"), reason="reads the process table of Linux")
