@@ -6,12 +6,15 @@ what was expected. scikit-learn's ``check_scalar`` does not serve: it takes True
 
 import math
 import numbers
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Set
 from typing import Any
 
 import numpy as np
 
 from lpbench.errors import ConfigurationError, DataError
+
+#: Texts of missing values; a person who is called one of them is nobody.
+_NAMELESS = frozenset(("", "nan", "NaN", "NaT", "None", "<NA>"))
 
 
 def plain(value: Any) -> Any:
@@ -62,19 +65,33 @@ def check_number(
     ``least`` and ``most`` are ends that belong to the interval, ``above`` and ``below`` ends that do not. ``infinite``
     allows inf where there is no upper end; ``hint`` tells the meaning of a value, or the way out.
     """
-    number = type(value) is float or (isinstance(value, numbers.Real) and not isinstance(value, bool))
+    number = value if type(value) is float else _as_float(value)
     if (
-        not number
-        or math.isnan(value)
-        or not (least is None or value >= least)
-        or not (above is None or value > above)
-        or not (most is None or value <= most)
-        or not (below is None or value < below)
-        or not (infinite or math.isfinite(value))
+        math.isnan(number)
+        or not (least is None or number >= least)
+        or not (above is None or number > above)
+        or not (most is None or number <= most)
+        or not (below is None or number < below)
+        or not (infinite or math.isfinite(number))
     ):
         expected = _interval(least, above, most, below, infinite)
         raise ConfigurationError(f"{name}={plain(value)!r} must {expected}{hint and f' ({hint})'}")
-    return float(value)
+    return number
+
+
+def _as_float(value: Any) -> float:
+    """Return a real number as a float; NaN for anything else, and for a whole number beyond all floats."""
+    try:
+        return float(value) if isinstance(value, numbers.Real) and not isinstance(value, bool) else math.nan
+    except OverflowError:
+        return math.nan
+
+
+def names_nobody(label: Any) -> bool:
+    """True for the label of a person without a name: NaN, None, NaT, NA, their texts, blanks, a tuple with one."""
+    if isinstance(label, tuple):
+        return any(map(names_nobody, label))
+    return type(label) is not int and str(label).strip() in _NAMELESS
 
 
 def check_choice(name: str, value: Any, known: Iterable[Any]) -> Any:
@@ -91,11 +108,10 @@ def check_flag(name: str, value: Any) -> bool:
 
 
 def check_range(name: str, value: Any) -> tuple[float, float]:
-    """Return the pair (lo, hi) of finite floats with lo < hi."""
-    try:
-        lo, hi = map(float, value)
-    except (TypeError, ValueError, OverflowError):
-        lo = hi = math.nan
+    """Return the pair (lo, hi) of finite floats with lo < hi; a text, a set or a mapping has no first and last."""
+    unordered = isinstance(value, (str, bytes, Set, Mapping)) or not isinstance(value, Iterable)
+    ends = [] if unordered else [_as_float(plain(end)) for end in value]
+    lo, hi = ends if len(ends) == 2 else (math.nan, math.nan)
     if not -math.inf < lo < hi < math.inf:
         raise ConfigurationError(f"{name}={plain(value)!r} must be a pair (lo, hi) of finite numbers with lo < hi")
     return lo, hi
@@ -103,7 +119,8 @@ def check_range(name: str, value: Any) -> tuple[float, float]:
 
 def check_domain(domain: Any, n_features: int) -> tuple[Any, Any]:
     """Ends of the features' public range (lo, hi), or of one for each feature: floats or arrays (n_features,)."""
-    if np.ndim(domain) != 2:
+    pairs = isinstance(domain, (list, tuple, np.ndarray)) and any(np.ndim(pair) for pair in domain)
+    if not pairs:
         return check_range("domain", domain)
     if len(domain) != n_features:
         raise ConfigurationError(f"domain has {len(domain)} pairs (lo, hi), but X has {n_features} features")

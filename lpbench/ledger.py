@@ -19,7 +19,7 @@ import joblib
 import numpy as np
 from sklearn.base import is_classifier
 
-from lpbench.checks import check_number
+from lpbench.checks import check_number, names_nobody
 from lpbench.errors import PrivacyError, SpendingWarning
 from lpbench.privacy.guarantee import believed
 
@@ -45,9 +45,10 @@ class Payment:
 class PrivacyLedger:
     """Add up what every fit inside a ``with`` block costs each user, and every ``learn_from``.
 
-    The users of a DataFrame are known by its index, or by ``units`` where ``fit`` was given them. The rows of an array
-    have no names, so that its fits count for every user; rows that are the same are taken for one, unless a table has
-    so few categories that users are alike. Different fits draw randomness of their own, by their seed and their number
+    The users of a DataFrame are known by its index, or by ``units`` where ``fit`` was given them. The rows of an array,
+    or of a table whose index misses a name, have no names, so that its fits count for every user; rows that are the
+    same are taken for one, unless a table has so few categories that users are alike. A ledger is one account, and is
+    neither copied nor pickled. Different fits draw randomness of their own, by their seed and their number
     in the ledger: noise that two fits at two budgets shared could be subtracted. What a fit may spend is reserved
     before it begins, so that the limit holds in threads. Grid searches run in threads inside the block: other processes
     could not be entered.
@@ -81,6 +82,12 @@ class PrivacyLedger:
     def __post_init__(self) -> None:
         if self.limit is not None:
             check_number("limit", self.limit, above=0)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise PrivacyError(
+            "a PrivacyLedger cannot be copied or pickled: what the copy was told, the ledger would not know; pass the "
+            "ledger itself, or keep its numbers by ledger.as_dict()"
+        )
 
     def __enter__(self) -> Self:
         self._threads = joblib.parallel_config(backend="threading")
@@ -189,25 +196,30 @@ class _Owners:
         """Tell the users of a table by its index, those of an array by its rows, and those of no table by number."""
         if table is None:
             return cls(np.arange(n), None, n)
-        named = hasattr(table, "columns") and hasattr(table, "index")
-        users, labels = _numbered(table.index if named else range(n))
         X = np.asarray(table)
         cells = map(repr, X.tolist()) if X.dtype == object else (row.tobytes() for row in np.ascontiguousarray(X))
         rows, contents = _numbered(zip(cells, np.asarray(y).tolist(), strict=True))
+        indexed = hasattr(table, "columns") and hasattr(table, "index")
+        names = list(table.index if indexed else range(n))
+        nameless = [k for k, name in enumerate(names) if indexed and names_nobody(name)]
+        for k in nameless:
+            names[k] = (None, rows[k] if len(contents) > n / _COARSE else k)
+        users, labels = _numbered(names)
+        named = labels if indexed and not nameless else None
         # one row under several labels, or without any
         times = int(np.bincount(rows[np.unique(rows * n + users, return_index=True)[1]]).max(initial=1))
         if times == 1:
-            return cls(users, labels if named else None, len(labels))
+            return cls(users, named, len(labels))
         said = f"a row stands {times} times and is taken for "
-        if not named and len(contents) > n / _COARSE:
+        if not indexed and len(contents) > n / _COARSE:
             said += (
                 "one user, who pays for each; where these are different users, pass a DataFrame, whose index says so"
             )
             return cls(rows, None, len(contents), said)
         said += f"{times} users; where it is one user's, say so by the index of a DataFrame"
         # in a table of few categories different users are alike
-        told = len(contents) > n / _COARSE or not named
-        return cls(users, labels if named else None, len(labels), said if told else "")
+        told = len(contents) > n / _COARSE or not indexed
+        return cls(users, named, len(labels), said if told else "")
 
     @classmethod
     def named(cls, units: Any) -> _Owners:

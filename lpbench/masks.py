@@ -130,6 +130,8 @@ def _by_rows(values: np.ndarray, labels: list[Any] | None, rows: list[Any]) -> n
 def _check_same(labels: Collection[Any], known: Collection[Any], what: str) -> None:
     for label in [*labels, *known]:
         if label not in known or label not in labels:
+            if isinstance(label, str) and what == "columns" and all(isinstance(name, int) for name in known):
+                raise _without_names(label)
             raise DataError(f"mask and X must have the same {what}; {label!r} is in one of them alone")
 
 
@@ -160,11 +162,19 @@ def _positions(column: Any, d: int, names: list[Any] | None) -> list[int]:
     if names is not None and column in names:
         return [place for place, name in enumerate(names) if name == column]
     if isinstance(column, str) and names is None:
-        raise DataError(f"mask names column {column!r}, but X has no names; pass a DataFrame, or numbers of columns")
+        raise _without_names(column)
     if isinstance(column, int) and 0 <= column < d:
         return [column]
     known = range(d) if names is None else names
     raise unknown_key("mask: X has no column", str(column), map(str, known))
+
+
+def _without_names(column: str) -> DataError:
+    return DataError(
+        f"mask names column {column!r}, but X has no names; pass a DataFrame, or numbers of columns. A transformer in "
+        "front keeps names by set_output(transform='pandas'), and lpbench.masks.through(transformer, mask) carries the "
+        "mask over it"
+    )
 
 
 def _made_of(transformer: Any, d: int) -> np.ndarray:

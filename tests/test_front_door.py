@@ -2,6 +2,7 @@
 
 import json
 import warnings
+from datetime import date
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ from sklearn.decomposition import PCA
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import FeatureUnion, make_pipeline
-from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer, OneHotEncoder, PolynomialFeatures
+from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer, MinMaxScaler, OneHotEncoder, PolynomialFeatures
 
 from lpbench.cli.new_dataset import new_dataset
 from lpbench.errors import ConfigurationError, DataError, NoMaskWarning, PrivacyError, SpendingWarning
@@ -310,3 +311,46 @@ def test_one_class_constant_labels_one_user_and_three_whole_numbers():
         PSGD().fit(X, np.full(N, "yes"))
     with pytest.raises(DataError, match=r"n_samples = 1: .*; pass more users or fewer candidates"):
         PrivateSelectionRegressor(y_range=(0, 1)).fit(X[:1], Y[:1], mask=[0])
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["yes", "no"], pd.Categorical(["a", "b"]), pd.to_datetime(["2024-01-01", "2024-01-02"]),
+        pd.to_timedelta([1, 2], unit="D"), [date(2024, 1, 1), date(2024, 1, 2)],
+    ],
+    ids=["text", "category", "dates", "durations", "Python's dates"],
+)  # fmt: skip
+@pytest.mark.parametrize("predicts", [False, True])
+def test_a_column_that_is_no_number_is_named_with_the_way_out(cells, predicts):
+    table = pd.DataFrame({"age": [0.1, 0.9] * 20, "job": [*cells] * 20})
+    model = PrivateMean(1.0, y_range=(0, 1))
+    with pytest.raises(DataError, match=r"no numbers in column 'job': .*public_table\.PublicTable"):
+        if predicts:
+            model.fit(table.assign(job=0.5), table["age"]).predict(table)
+        else:
+            model.fit(table, table["age"])
+
+
+@pytest.mark.parametrize(
+    "mask", [["age"], {"age": True, "income": False}, pd.Series({"age": True, "income": False}),
+             pd.DataFrame({"age": [True] * 20, "income": [False] * 20})], ids=["names", "mapping", "row", "table"],
+)  # fmt: skip
+def test_a_mask_of_names_after_a_transformer_names_both_ways_out(mask):
+    table = pd.DataFrame({"age": np.linspace(0, 80, 20), "income": np.linspace(9, 5, 20)})
+    pipe = make_pipeline(MinMaxScaler(), Hist(1.0, y_range=(0, 1)))
+    with pytest.raises(DataError, match=r"set_output\(transform='pandas'\).*lpbench\.masks\.through"):
+        pipe.fit(table, np.linspace(0, 1, 20), hist__mask=mask)
+    pipe.set_output(transform="pandas").fit(table, np.linspace(0, 1, 20), hist__mask=["age"])
+
+
+@pytest.mark.parametrize(("classes", "said"), [(["no", None], "labels of one type"), ({"no", "yes"}, "")])
+def test_classes_are_labels_of_one_type(classes, said):
+    def fit():
+        PrivateMajority(1.0, classes=classes).fit(np.zeros((4, 1)), ["no", "yes"] * 2)
+
+    if said:
+        with pytest.raises(ConfigurationError, match=said):
+            fit()
+    else:
+        fit()

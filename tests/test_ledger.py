@@ -1,3 +1,5 @@
+import copy
+import pickle
 import threading
 import warnings
 from dataclasses import dataclass
@@ -8,7 +10,7 @@ import pytest
 from sklearn.ensemble import BaggingRegressor
 from sklearn.model_selection import GridSearchCV
 
-from lpbench.errors import PrivacyError, SpendingWarning
+from lpbench.errors import DataError, PrivacyError, SpendingWarning
 from lpbench.estimators import Hist, PrivateMean
 from lpbench.ledger import PrivacyLedger
 from lpbench.privacy import SimulatedUsers
@@ -133,3 +135,37 @@ def test_a_table_without_an_index_is_entered_like_an_array():
         for _ in range(2):
             PrivateMean(1.0, y_range=(0, 1)).fit(Columns(X, ["age", "income"]), Y)
     assert ledger.epsilon == 2.0
+
+
+@pytest.mark.parametrize("name", [float("nan"), None, pd.NaT, pd.NA, "", " ", "nan", ("x", float("nan"))], ids=repr)
+@pytest.mark.parametrize("nameless", [40, 1])
+def test_a_row_without_a_name_may_be_anybodys(name, nameless):
+    index = pd.Index([name] * nameless + [f"p{k}" for k in range(40 - nameless)], dtype=object, tupleize_cols=False)
+    table = FRAME.set_index(index)
+    with PrivacyLedger() as ledger:
+        for seed in (0, 1):
+            PrivateMean(1.0, y_range=(0, 1), random_state=seed).fit(table, Y)
+    assert ledger.epsilon == 2.0 and ledger.of("p38") == 2.0 and ledger.of("somebody else") == 2.0
+    with PrivacyLedger(limit=1.0), pytest.raises(PrivacyError, match="0 left of limit=1"):
+        for seed in (0, 1):
+            PrivateMean(1.0, y_range=(0, 1), random_state=seed).fit(table, Y)
+
+
+def test_a_name_in_two_rows_counts_twice_beside_rows_without_a_name():
+    table = FRAME.set_index(pd.Index(["a", "a", None, *range(37)], dtype=object))
+    with PrivacyLedger() as ledger:
+        PrivateMean(1.0, y_range=(0, 1)).fit(table, Y)
+    assert ledger.epsilon == 2.0
+
+
+@pytest.mark.parametrize("name", [float("nan"), None, pd.NaT, pd.NA, ""], ids=repr)
+def test_a_unit_without_a_name_is_refused_by_the_name_of_the_column(name):
+    units = pd.Series([*range(39), name], dtype=object, name="pid")
+    with pytest.raises(DataError, match=r"units \(column 'pid'\) has no name in row 39"):
+        PrivateMean(1.0, y_range=(0, 1)).fit(FRAME, Y, units=units)
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_a_ledger_is_one_account(duplicate):
+    with PrivacyLedger() as ledger, pytest.raises(PrivacyError, match=r"cannot be copied or pickled: .*as_dict\(\)"):
+        duplicate(ledger)

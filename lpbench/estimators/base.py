@@ -4,13 +4,14 @@ import itertools
 import re
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Any, Self
 
 import numpy as np
+from numpy.exceptions import DTypePromotionError
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
@@ -389,8 +390,15 @@ def validated(model: Any, X: Any, y: Any = "no_validation", *, reset: bool = Tru
             return X if alone else (X, y)
     try:
         return validate_data(model, X, y, reset=reset, **options)
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         found = re.match(r"Input (X|y) contains (NaN|infinity)", str(error))
+        tabular = hasattr(X, "columns") or isinstance(error, (ValueError, DTypePromotionError))
+        if found is None and tabular and (columns := _no_numbers(X)):
+            raise DataError(
+                f"X has cells that are no numbers in {', '.join(columns[:6])}{', ...' * (len(columns) > 6)}: say by "
+                "lpbench.estimators.public_table.PublicTable which categories or dates they hold, which makes features "
+                "of them, or leave these columns out"
+            ) from error
         if found is None:
             raise
         name, value = found.groups()
@@ -400,6 +408,21 @@ def validated(model: Any, X: Any, y: Any = "no_validation", *, reset: bool = Tru
             "y": "leave out the users who have no label",
         }
         raise DataError(f"{name} contains {value}; {ways[name]}") from error
+
+
+def _no_numbers(X: Any) -> list[str]:
+    """Names, or numbers, of the columns of a table that cannot be read as numbers."""
+    columns = X.items() if hasattr(X, "columns") else enumerate(np.asarray(X).T) if np.ndim(X) == 2 else ()
+    return [f"column {name!r}" for name, cells in columns if not _are_numbers(np.asarray(cells))]
+
+
+def _are_numbers(cells: np.ndarray) -> bool:
+    if cells.dtype.kind in "OSU":
+        try:
+            cells.astype(np.float64)
+        except (TypeError, ValueError):
+            return False
+    return cells.dtype.kind not in "mM"
 
 
 def in_unit_cube(X: np.ndarray, domain: Any, clips: bool, warns: bool = False) -> np.ndarray:
@@ -455,7 +478,10 @@ def _listed_classes(
         check_classification_targets(y)
     labels, notes = y if y_public is None else np.concatenate([y, y_public]), []
     if model.classes is not None:
-        known = np.unique(model.classes)
+        try:
+            known = np.unique(list(model.classes) if isinstance(model.classes, (Set, Mapping)) else model.classes)
+        except TypeError as error:
+            raise ConfigurationError(f"classes={model.classes!r} must list labels of one type") from error
         if known.dtype.kind == labels.dtype.kind == "i" and known[-1] - known[0] == known.size - 1:
             # consecutive numbers need no search, which takes as long as a small sweep
             codes = labels - known[0] if known[0] else labels

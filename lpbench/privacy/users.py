@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from lpbench.checks import names_nobody
 from lpbench.errors import DataError, PrivacyError
 from lpbench.privacy.device import Device, Release, question_of, stated_by_author
 from lpbench.privacy.guarantee import Guarantee
@@ -248,6 +249,12 @@ class SimulatedUsers(Users):
             labels = np.asarray(units)
             if labels.shape != (self.n,):
                 raise DataError(f"units has shape {labels.shape}, expected ({self.n},), whose each row is")
+            if nameless := [row for row, label in enumerate(labels.tolist()) if names_nobody(label)]:
+                column = getattr(units, "name", None)
+                raise DataError(
+                    f"units{'' if column is None else f' (column {column!r})'} has no name in row {nameless[0]}, "
+                    f"{str(labels[nameless[0]])!r}: name every person, or leave out the rows of nobody"
+                )
             self.units = self._accounts.spending.units = np.unique(labels, return_inverse=True)[1]
 
     def fresh(self) -> SimulatedUsers:
