@@ -10,6 +10,7 @@ import click
 
 from lpbench.cli import options
 from lpbench.cli.audit_code import TABLES, code
+from lpbench.errors import NotRunError
 from lpbench.experiments.config import ROOT_SEED
 
 if TYPE_CHECKING:
@@ -61,10 +62,13 @@ def command(methods: Sequence[str], samples: int, seed: int, workers: int, resul
     else:
         rows = run(results, samples=samples, seed=seed, workers=workers)
         print(f"{len(rows)} rows audited: {results / 'reproduced' / 'audit.md'}")
+    if all(row.model == "none" for _, row in rows):
+        raise NotRunError(f"{', '.join(methods) or 'no method'}: nothing was audited, for nothing is promised")
     mutants = of_each(table.mutant_rows, methods or table.base_methods(), workers, "mutants")
     missed = [f"{m.method}: the mutant {m.mutant} was not caught" for m in mutants if not m.caught_by]
     applied = [m for m in mutants if not m.caught_by.startswith("does not apply")]
-    print(f"{len(applied) - len(missed)} of {len(applied)} mutants caught, {len(found)} complaints about methods")
+    caught = f"{len(applied) - len(missed)} of {len(applied)} mutants caught" if applied else "no mutant applies"
+    print(f"{caught}, {len(found)} complaints about methods")
     if methods:
         for mutant in mutants:
             print(f"  {mutant.mutant}: {mutant.caught_by or 'NOT CAUGHT'}")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 import click
 
 from lpbench.cli import options
-from lpbench.errors import LpbenchError, check_known
+from lpbench.errors import LpbenchError, MissingDataError, NotRunError, check_known
 
 _ONLY = click.option("--only", multiple=True, metavar="CHECK", help="One of them; repeat for more.")
 
@@ -48,19 +48,26 @@ def dataset(names: Sequence[str], only: Sequence[str]) -> int:
 def _run(kind: str, names: Sequence[str], checks: Mapping[str, Callable[[str], None]], only: Sequence[str]) -> int:
     check_known("unknown check", only, checks)
     chosen = {title: check for title, check in checks.items() if not only or title in only}
-    broken = 0
+    broken = made = 0
     for name in names:
         for title, check in chosen.items():
             start = time.perf_counter()
             try:
                 check(name)
                 verdict = "ok"
+            except MissingDataError as error:
+                print(f"{name} {title:13s} not made: {error}", flush=True)
+                continue
             except (Exception, SystemExit) as error:  # the method's own code may raise anything
                 own = isinstance(error, (AssertionError, LpbenchError))
                 verdict = f"FAILED\n    {'' if own else f'{type(error).__name__}: '}{error}"
+            made += 1
             broken += verdict != "ok"
             print(f"{name} {title:13s}{time.perf_counter() - start:6.1f} s  {verdict}", flush=True)
             if verdict != "ok":
                 print(f"    promised: {(check.__doc__ or '').splitlines()[0]}")
-    print(f"{len(names)} {kind}(s), {len(names) * len(chosen)} checks, {broken} broken")
+    if not made:
+        raise NotRunError(f"no check of {', '.join(names)} could be made, for the reasons above")
+    missing = len(names) * len(chosen) - made
+    print(f"{len(names)} {kind}(s), {made} checks, {broken} broken" + (f", {missing} not made" if missing else ""))
     return int(broken > 0)

@@ -17,7 +17,8 @@ import pandas as pd
 from scipy import stats
 
 from lpbench.analysis import as_text, write_csv
-from lpbench.errors import ConfigurationError
+from lpbench.cli import options
+from lpbench.errors import ConfigurationError, NotRunError
 from lpbench.experiments import catalogue
 from lpbench.experiments.assemble import assemble
 from lpbench.experiments.config import ROOT_SEED, Runner
@@ -85,40 +86,64 @@ def _check_folder(job: Job, results: Path, against: Path) -> None:
 
 
 def verify(level: str, jobs: Sequence[Job], results: Path, runner: Runner, against: Path, everything: bool) -> int:
-    """Run experiments, or a sample of blocks, again; print what holds, and return how many differ or failed."""
+    """Run experiments, or a sample of blocks, again; print the differences and the conclusion.
+
+    Returns
+    -------
+    int
+        Number of differences and failures, in experiments of which at least one number was compared.
+
+    Raises
+    ------
+    NotRunError
+        No number of any experiment was compared.
+    """
     jobs = [job for job in jobs if job.experiment.kind in ("table", "figure")]
     if not jobs:
         raise ConfigurationError("only tables and figures can be verified: drawings and timings hold no such numbers")
     for job in jobs:
         _check_folder(job, results, against)
         read_summary(against, job.name)  # before hours of work that nothing can be compared with
-    if not everything:
-        for job in [job for job in jobs if not job.plan.blocks]:
-            print(f"{job.name}: not compared, none of its data are at hand")
-        jobs = [job for job in jobs if job.plan.blocks]
+    if missing := sum((job.plan for job in jobs), Plan(())).missing:
+        print(describe_missing(missing))
+    for job in [job for job in jobs if not job.plan.blocks]:
+        print(f"{job.name}: not compared, none of its data are at hand")
+    runnable = [job for job in jobs if job.plan.blocks]
+    compared, problems = _compare(level, runnable, results, runner, against, everything) if runnable else (0, 0)
+    if not compared:
+        raise NotRunError(f"{level}: no number of {options.counted(len(jobs))} was compared, for the reasons above")
+    others = len(jobs) - compared
+    of = f" for {options.counted(compared)}" if compared > 1 else ""
+    of = f" for {compared} of {len(jobs)} experiments, {others} not compared" if others else of
+    print(f"{level}: " + (f"does not hold{of} ({problems} differences)" if problems else f"holds{of}"))
+    return problems
+
+
+def _compare(
+    level: str, jobs: Sequence[Job], results: Path, runner: Runner, against: Path, everything: bool
+) -> tuple[int, int]:
+    """Run again, and print the differences: number of experiments with a compared number, and of problems."""
     result = run_jobs(jobs, results, runner) if everything else run_sample(jobs, results, runner)
     tables = {job.name: _sides(job, results, against, everything) for job in jobs}
-    if result.plan.missing:
-        print(describe_missing(result.plan.missing))
     for outcome in result.run.failed:
         print(outcome.line())
     problems = len(result.run.failed) + len(result.problems)
     if level == "statistical":
         if everything:
             publish(results, [job.name for job in jobs])
-        problems += _print_differences(level, tables)
+        compared, different = _print_differences(level, tables, {})
         _print_verdicts(results, against)
-        return problems
+        return compared, problems + different
     pinned = dict(re.findall(r"^([\w.\-]+)==(\S+)", (ROOT / "requirements.lock").read_text(), flags=re.MULTILINE))
     installed = {package: version(package) for package in ("numpy", "scipy", "scikit-learn", "pandas")}
     others = [f"{p} is {v}, requirements.lock has {pinned.get(p)}" for p, v in installed.items() if pinned.get(p) != v]
     for line in others:
         print(f"note: {line}; the same bits are promised for the versions of requirements.lock only")
-    whole = everything and level == "bitwise"
-    different = _print_differences(level, tables, (results, against) if whole else None)
-    if different:
+    whole = [job.name for job in jobs if everything and level == "bitwise" and not job.plan.missing]
+    compared, different = _print_differences(level, tables, {n: _other_tables(n, results, against) for n in whole})
+    if compared and different:
         print("no promise is broken: the versions differ" if others else f"the promise of the {level} level is broken")
-    return problems + different
+    return compared, problems + different
 
 
 def _sides(job: Job, results: Path, against: Path, everything: bool) -> Sides:
@@ -135,19 +160,29 @@ def _sides(job: Job, results: Path, against: Path, everything: bool) -> Sides:
     return at_hand(ours), at_hand(theirs)
 
 
-def _print_differences(level: str, tables: dict[str, Sides], folders: tuple[Path, Path] | None = None) -> int:
-    """Print the lines that differ, and of whole artefacts the other tables that do; returns their number."""
-    compared = {name: compare(*sides, TOLERANCES[level]) for name, sides in tables.items()}
-    limit = FALSE_ALARM / max(sum(map(len, compared.values())), 1)
-    problems = 0
-    for name, found in compared.items():
+def _print_differences(level: str, tables: dict[str, Sides], derived: dict[str, list[str]]) -> tuple[int, int]:
+    """Print the lines that differ, and those about the other tables of whole artefacts.
+
+    Returns the number of experiments with at least one compared number, and that of differences.
+    """
+    rows = {name: compare(*sides, TOLERANCES[level]) for name, sides in tables.items()}
+    limit = FALSE_ALARM / max(sum(map(len, rows.values())), 1)
+    compared = problems = 0
+    for name, found in rows.items():
         different = found[found["p"] < limit]
-        derived = _other_tables(name, *folders) if folders else []
-        print(f"{name}: {_in_words(level, tables[name], found, different)}")
-        for line in [*(different["line"] + ": " + different["change"]).head(_MOST), *derived]:
+        lines = [*(different["line"] + ": " + different["change"]).head(_MOST), *derived.get(name, [])]
+        ours, theirs = tables[name]
+        # a line without a mean is that of a failed or missing block
+        numbers = found if level == "statistical" else ours[ours.index.isin(theirs.index) & (ours["mean"] != "")]
+        compared += len(numbers) > 0
+        words = (
+            _in_words(level, tables[name], found, different) if len(numbers) else "not compared, no number is in both"
+        )
+        print(f"{name}: {words}")
+        for line in lines:
             print(f"  {line}")
-        problems += len(different) + len(derived)
-    return problems
+        problems += len(different) + len(derived.get(name, []))
+    return compared, problems
 
 
 def _in_words(level: str, sides: Sides, found: pd.DataFrame, different: pd.DataFrame) -> str:
@@ -225,11 +260,11 @@ def compare(ours: pd.DataFrame, theirs: pd.DataFrame, tolerance: float | None) -
     shared = ours.index.intersection(theirs.index)
     left, right = ours.loc[shared], theirs.loc[shared]
     if tolerance is None:
-        rows = _by_means(left, right)
+        rows = _by_means(left, right) if len(shared) else []
     else:
         rows = [(key, "missing here", np.inf, 0.0) for key in theirs.index.difference(ours.index)]
         rows += [(key, "not published", np.inf, 0.0) for key in ours.index.difference(theirs.index)]
-        rows += _by_digits(left, right, tolerance)
+        rows += _by_digits(left, right, tolerance) if len(shared) else []
     return pd.DataFrame([(_words(key), *row) for key, *row in rows], columns=["line", "change", "size", "p"])
 
 

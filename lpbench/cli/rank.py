@@ -71,6 +71,8 @@ def command(
     from lpbench.experiments.single_method import method_named
 
     predicted = Path(method).suffix == ".csv"
+    if predicted and not Path(method).is_file():
+        raise ConfigurationError(f"{method}: there is no such file of predictions")
     if predicted:
         if not experiments:
             raise ConfigurationError(f"{method}: say which experiment it predicts: --experiment comparison/regression")
@@ -86,6 +88,7 @@ def command(
         others = Results(COMMITTED).artefact(name)
         if others.summary is None:
             raise ConfigurationError(f"experiment {name} has no committed summary to be ranked in")
+        _check_budgets(experiment, budgets)
         if predicted:
             mine = _predicted(Path(method), found, experiment)
         elif found.name in set(others.summary["method"]):
@@ -94,6 +97,14 @@ def command(
             mine = _run(found, experiment, budgets, selection == "fair", Runner(workers=workers), results)
         _write(found, experiment, mine, budgets, selection, results)
     return 0
+
+
+def _check_budgets(experiment: Experiment, budgets: Sequence[float]) -> None:
+    """Refuse a budget at which no method of the experiment was run."""
+    registered = sorted({float(e) for group in experiment.groups if not group.panel for e in group.epsilon})
+    if unknown := [e for e in budgets if e not in registered]:
+        listed = ", ".join(f"{e:g}" for e in registered)
+        raise ConfigurationError(f"--epsilon {unknown[0]:g}: {experiment.name} has {listed}")
 
 
 def _folder(method: Method, experiment: Experiment) -> str:
@@ -152,6 +163,8 @@ def _predicted(path: Path, method: Method, experiment: Experiment) -> Summary:
     table = read_table(path, ("replication", "epsilon", "row", "prediction"))
     if missing := [c for c in PREDICTIONS if c not in table]:
         raise ConfigurationError(f"{path}: column {missing[0]!r} is missing; it needs {', '.join(PREDICTIONS)}")
+    if table.empty:
+        raise ConfigurationError(f"{path} has a head and no row: there is no prediction to rank")
     groups = [group for group in experiment.groups if not group.panel]
     known = {(d, m) for group in groups for d in group.dataset for m in group.mask}
     _check_predictions(path, table, experiment, {float(e) for group in groups for e in group.epsilon}, len(known))

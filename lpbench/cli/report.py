@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from lpbench.cli import options
-from lpbench.errors import ConfigurationError
+from lpbench.errors import ConfigurationError, NotRunError
 from lpbench.experiments import catalogue
 from lpbench.paths import COMMITTED, IN_CHECKOUT, REPRODUCED
 
@@ -39,20 +39,24 @@ def command(experiments: Sequence[str], tracking: str, tracking_uri: str | None,
     gc.disable()  # tables of cells are no cycles; to search them for some takes an eighth of the time
     click.get_current_context().call_on_close(gc.enable)
     found = Results(results)
-    folders = [run.folder for run in (found, *found.runs()) if {*run.records()} & {*(names or run.records())}]
+    shown = {run.folder: [a for a in run.finished() if not names or a.name in names] for run in (found, *found.runs())}
+    folders = [folder for folder, artefacts in shown.items() if artefacts]
     if not IN_CHECKOUT and not (results / REPRODUCED / SCORES).is_dir():
         shutil.copytree(COMMITTED, results / REPRODUCED, dirs_exist_ok=True)
     own = set(catalogue.own_names("experiment"))
     if (results / REPRODUCED / SCORES).is_dir() and results not in folders and not (names and set(names) <= own):
         folders.insert(0, results)  # all of it is made from committed scores
-    if not folders and tracked:
+        shown[results] = Results(results / REPRODUCED).finished()
+    if not folders and tracked and any(found.cells()):
         return 0  # single cells have no report
     if not folders:
         what = f"no result of {', '.join(experiments)}" if experiments else "no finished experiment"
         raise ConfigurationError(
-            f"--results {results} holds {what}; run one: lpbench reproduce {' '.join(experiments) or 'NAME'}"
+            f"--results {results} has {what}; run one: lpbench reproduce {' '.join(experiments) or 'NAME'}"
         )
     for folder in folders:
         within = "" if folder == results else folder.relative_to(results).as_posix()
         print_reports(publish(results, names, within, overwrite=overwrite and not within))
+    if not any(artefact.was_run for folder in folders for artefact in shown[folder]):
+        raise NotRunError("the reports show no result: every block failed, as they say")
     return 0

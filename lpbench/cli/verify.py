@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from lpbench.cli import options
-from lpbench.errors import ConfigurationError
+from lpbench.errors import ConfigurationError, NotRunError
 from lpbench.experiments import catalogue
 from lpbench.experiments.config import ROOT_SEED as SEED
 from lpbench.experiments.config import Runner
@@ -65,12 +65,11 @@ def command(
         heads = catalogue.heads("experiment", ("kind",))
         tables = [name for name in chosen if heads[name]["kind"] in ("table", "figure")]
         chosen = [name for name in tables if Artefact(against / name, name).was_run]
+        if not chosen:
+            raise NotRunError(f"--against {against} has no table or figure: nothing to compare with")
     results = results or (results_folder() / "verify" / level).resolve()
     jobs = [levels.job_like(Artefact(against / name, name), same_seed, replications, seed) for name in chosen]
-    problems = levels.verify(level, jobs, results, Runner(workers=workers), against, everything)
-    of = f" for {options.counted(len(jobs))}" if len(jobs) > 1 else ""
-    print(f"{level}: " + (f"holds{of}" if not problems else f"does not hold{of} ({problems} differences)"))
-    return int(problems > 0)
+    return int(levels.verify(level, jobs, results, Runner(workers=workers), against, everything) > 0)
 
 
 def _submissions(
@@ -82,12 +81,13 @@ def _submissions(
     from lpbench.experiments.submissions import MET, Submission
     from lpbench.submission.verify import verify
 
-    badges = []
+    badges, nothing = [], True
     for folder in folders:
         submission = Submission(Path(folder).resolve())
         found = verify(submission, seconds=60.0 * minutes, everything=everything, seed=seed)
         submission.add(found)
         badges.append(found["badge"])
+        nothing &= not found["drawn"] and not found["wrong"]
         detection = ", ".join(f"{what} {p:.3g}" for what, p in found["detection"].items())
         print(f"{submission.name}: {submission.words}; {found['seconds']:.0f} s")
         print(f"  run again: {', '.join(found['drawn']) or 'nothing'} (drawn with seed {found['seed']})")
@@ -96,4 +96,4 @@ def _submissions(
         print(f"  isolation by {found['isolation']['by']}: {', '.join(held) or 'none'}")
         for sentence in [*found["wrong"], *filter(None, [found["unfinished"]])]:
             print(f"  {sentence}")
-    return int(any(badge not in MET for badge in badges))
+    return 2 if nothing else int(any(badge not in MET for badge in badges))

@@ -81,6 +81,8 @@ class Submission:
             raise ConfigurationError(f"{path} cannot be read: {' '.join(str(error).split())}") from error
         if list(found.columns) != COLUMNS or found.isna().any(axis=None) or found.duplicated(SCORE).any():
             raise ConfigurationError(f"{path} must have the columns {', '.join(COLUMNS)}, and each score once")
+        if found.empty:
+            raise ConfigurationError(f"{path} has a head and no score: the submission claims nothing")
         return found
 
     @cached_property

@@ -101,6 +101,8 @@ def _verify(submission: Submission, seconds: float, everything: bool, seed: int 
             wrong += other
         elif other:
             run.unfinished = f"other libraries than those of {REQUIREMENTS}, and other scores; {other[0]}"
+    if not (wrong or run.drawn or run.unfinished):
+        run.unfinished = "no block was run again: none of the data that it claims scores on are at hand"
     complete = bool(run.isolation) and all(run.isolation.values()) and not run.unfinished
     ran = run.drawn
     return {

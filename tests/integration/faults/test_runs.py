@@ -148,7 +148,7 @@ def test_a_run_without_any_block_yet_is_named(tmp_path, capsys):
     begin([job_of(catalogue.experiment(NAME))], Store(tmp_path / "store"))
     assert main(["report", "--results", str(tmp_path)]) == 2
     said = capsys.readouterr()
-    assert f"{NAME}: 0 of 3 blocks are stored" in said.out and "holds no finished experiment" in said.err
+    assert f"{NAME}: 0 of 3 blocks are stored" in said.out and "has no finished experiment" in said.err
 
 
 def test_ctrl_c_says_how_much_is_stored(tmp_path, monkeypatch, capsys):
