@@ -8,6 +8,12 @@ from contextlib import contextmanager
 LISTED = ("dataset", "mask", "method", "experiment")
 #: Names that a sentence holds, and one that says how to list them all.
 _MOST_NAMES, _FEW_NAMES = 40, 8
+#: Starts of the names of experiments in 0.3.0 -> in what they are called today.
+_RENAMED = {
+    "field/": "comparison/",
+    "extensions/attack": "extensions/corrupted_data",
+    "extensions/floor": "extensions/constants",
+}
 
 
 class LpbenchError(Exception):
@@ -79,9 +85,12 @@ def foreign(what: str, kind: type[LpbenchError] = DataError) -> Iterator[None]:
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> ConfigurationError:
-    """Build the error for a name that is not registered, listing the nearest known names."""
+    """Build the error for a name that is not registered, listing those nearest to it as it would be called today."""
     more = f" (`lpbench list {kind}s` prints them all.)" if kind in LISTED else ""
-    return unknown_key(f"unknown {kind}", name, known, more)
+    today = name
+    for former, new in _RENAMED.items():
+        today = today.replace(former, new)
+    return unknown_key(f"unknown {kind}", name, known, more, today)
 
 
 def check_known(what: str, names: Iterable[str | None], known: Collection[str]) -> None:
@@ -91,10 +100,10 @@ def check_known(what: str, names: Iterable[str | None], known: Collection[str]) 
             raise unknown_key(what, name, known)
 
 
-def unknown_key(what: str, name: str, known: Iterable[str], more: str = "") -> ConfigurationError:
-    """Build the error ``<what> <name>: did you mean ...?`` for anything that is chosen from known names."""
+def unknown_key(what: str, name: str, known: Iterable[str], more: str = "", like: str = "") -> ConfigurationError:
+    """Build the error ``<what> <name>: did you mean ...?``, naming what is nearest to ``like`` (default: the name)."""
     known = sorted(known)
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
+    near = difflib.get_close_matches(like or name, known, n=3, cutoff=0.4)
     most = _FEW_NAMES if more else _MOST_NAMES
     more_known = f" and {len(known) - most} more" if len(known) > most else ""
     hint = f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(known[:most])}{more_known}."

@@ -1,7 +1,7 @@
-"""Put pages, explorer and documentation into one static folder that any host can serve (``make site``).
+"""Put pages and documentation into one static folder that any host can serve (``make site``).
 
-The pages of ``<results>/reproduced`` become the root of the site, the documentation ``docs/``; the menu has both, which
-the committed pages leave out. A link that works in the folder of the results works in the site.
+The pages of ``<results>/reproduced`` become the root of the site, the documentation ``docs/``; the menu has both, while
+the committed pages leave the documentation out. A link that works in the folder of the results works in the site.
 """
 
 import argparse
@@ -18,12 +18,12 @@ def assemble(pages: Path, docs: Path | None, target: Path) -> int:
         sys.exit(f"error: {pages} has no index.html; write the pages first: make report, or make reproduce")
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(pages, target)
-    more = {"explorer.html": "Explorer", "docs/index.html": "Documentation"}
+    link = ""
     if docs is not None and docs.is_dir():
         shutil.copytree(docs, target / "docs", ignore=shutil.ignore_patterns(".doctrees", ".buildinfo"))
-    there = [f'<a href="{path}">{label}</a>' for path, label in more.items() if (target / path).is_file()]
+        link = '<a href="docs/index.html">Documentation</a>'
     for page in target.glob("*.html"):  # pages of the repository link to nothing that is not in it
-        page.write_text(page.read_text("utf-8").replace("<!-- the whole site -->", "\n".join(there)), "utf-8")
+        page.write_text(page.read_text("utf-8").replace("<!-- the whole site -->", link), "utf-8")
     # hosts that run sites through a generator leave out folders that begin with an underscore
     (target / ".nojekyll").touch()
     return sum(path.is_file() for path in target.rglob("*"))

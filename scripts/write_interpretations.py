@@ -1,21 +1,28 @@
 """Write the tables of docs/reproduction.md from the committed results: interpretations tried, verdicts of another seed.
 
-``python scripts/write_interpretations.py [FOLDER]``: a results folder of the other seed is judged first.
+``python scripts/write_interpretations.py [FOLDER]`` first keeps the verdicts of a run of the other seed.
 """
 
 import re
 import sys
 from pathlib import Path
 
+import pandas as pd
+
 from lpbench.analysis.numbers import by_configuration
 from lpbench.files import write_text
 from lpbench.paths import COMMITTED, ROOT
 from lpbench.reporting.number_table import read_numbers
-from lpbench.reporting.other_seed import changes_in_words, write_other_seed
+from lpbench.reporting.pages.about import SEED_FILE, changed_by_seed
 from lpbench.reporting.pages.causes import steps_of
 from lpbench.reporting.paper import papers
 
 PAGE = ROOT / "docs" / "reproduction.md"
+#: Columns of the verdicts of another seed.
+COLUMNS = [
+    *("paper", "claim", "check", "configuration", "counts", "replications", "published", "ours", "ours_low"),
+    *("ours_high", "published_outcome", "ours_outcome", "stability", "power"),
+]
 
 
 def interpretations(folder: Path) -> str:
@@ -40,7 +47,7 @@ def interpretations(folder: Path) -> str:
 
 def other_seed(folder: Path) -> str:
     """Return the verdicts that another seed changes."""
-    found = changes_in_words(folder)
+    found = changed_by_seed(folder)
     if found is None:
         return "No run with another seed has been judged by the present rules yet."
     said, heads, rows = found
@@ -58,7 +65,14 @@ def page(text: str, folder: Path = COMMITTED) -> str:
     return text
 
 
+def keep_verdicts(run: Path, folder: Path) -> Path:
+    """Write what a run of the other seed judged (its ``verdicts.csv``) to the committed results."""
+    table = pd.read_csv(run / "verdicts.csv", dtype=str, keep_default_na=False)
+    write_text(table.loc[table["judges"] == "true", COLUMNS].to_csv(index=False), folder / SEED_FILE)
+    return folder / SEED_FILE
+
+
 if __name__ == "__main__":
     for results in sys.argv[1:]:
-        print(write_other_seed(Path(results), COMMITTED))
+        print(keep_verdicts(Path(results), COMMITTED))
     write_text(page(PAGE.read_text(encoding="utf-8")), PAGE)

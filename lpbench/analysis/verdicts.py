@@ -1,5 +1,7 @@
 """Table of verdicts, a row a check of a claim under one configuration, and what follows from it for each claim."""
 
+from pathlib import Path
+
 import pandas as pd
 
 from lpbench.analysis.claims import FAILS, HOLDS, NO_VERDICT, NOT_PRINTED, UNDECIDED, as_verdict, weakest
@@ -41,6 +43,22 @@ def claims_of(verdicts: pd.DataFrame) -> pd.DataFrame:
         )
     columns = ["paper", "claim", "artefact", "sentence", "counted_apart", "print", "ours", "depends", "reason", "cause"]
     return pd.DataFrame(rows, columns=columns)
+
+
+def changes(first: Path, second: Path) -> tuple[pd.DataFrame, str]:
+    """Checks that both files judge and whose outcome differs (``_other``: the second file), and how many in words."""
+    one, other = (pd.read_csv(path, dtype=str, keep_default_na=False) for path in (first, second))
+    one, ours = one[one["judges"] == "true"], ["ours_outcome", "ours_outcome_other"]
+    both = one.merge(other, on=COLUMNS[:4], suffixes=("", "_other"))
+    judged = both[(both[ours] != NO_VERDICT).all(axis=1)]
+    differ = (judged["published_outcome"] != judged["published_outcome_other"]) | (judged[ours[0]] != judged[ours[1]])
+    claims = judged[judged["counts"] == "true"].groupby(COLUMNS[:2])[ours].agg(lambda part: as_verdict(weakest(part)))
+    said = (
+        f"{differ.sum()} of {len(judged)} checks have another outcome, {(claims[ours[0]] != claims[ours[1]]).sum()} of "
+        f"the {len(claims)} claims that have a verdict under both"
+    )
+    skipped = len(one) - len(judged)
+    return judged[differ], said + (f"; {skipped} checks were not judged under both seeds" if skipped else "")
 
 
 def cross_table(claims: pd.DataFrame) -> pd.DataFrame:

@@ -17,6 +17,7 @@ import pandas as pd
 from scipy import stats
 
 from lpbench.analysis import as_text, write_csv
+from lpbench.analysis.verdicts import changes as changed_verdicts
 from lpbench.cli import options
 from lpbench.errors import ConfigurationError, NotRunError
 from lpbench.experiments import catalogue
@@ -32,7 +33,6 @@ from lpbench.experiments.timing import is_measured
 from lpbench.paths import ROOT
 from lpbench.pipeline import Result, describe_missing, run_jobs
 from lpbench.reporting.artefact import summarise_experiment
-from lpbench.reporting.other_seed import changes as changed_verdicts
 from lpbench.reporting.publish import publish
 from lpbench.selectors import parse_selector
 

@@ -24,12 +24,6 @@ class NameOf(click.ParamType):
     def __init__(self, kind: str):
         self.name = kind
 
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        name = catalogue.present_name(value) if self.name == "experiment" else value
-        if name != value:
-            click.echo(f"{value} is called {name} now", err=True)
-        return name
-
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         return [CompletionItem(name) for name in known_names()[self.name] if name.startswith(incomplete)]
 

@@ -20,13 +20,6 @@ from lpbench.experiments.method import Method, facts_of
 from lpbench.paths import CONF, entry_folders, manifest_folders, own_folders, results_folder
 from lpbench.selectors import Selector
 
-#: How names of experiments began before they were renamed, which is understood for one version.
-_FORMER = {
-    "field/": "comparison/",
-    "extensions/attack": "extensions/corrupted_data",
-    "extensions/floor_": "extensions/constants_",
-    "extensions/floor": "extensions/constants_regression",
-}
 #: Keys that every file of a kind must give.
 _REQUIRED = {Method: ("name", "title", "task", "estimator"), Experiment: ("name",), Named: ("name",)}
 
@@ -126,15 +119,7 @@ def experiments(names: Iterable[str] | None = None) -> dict[str, Experiment]:
 
 
 def experiment(name: str) -> Experiment:
-    """Return one experiment, also by its former name."""
-    name = present_name(name)
     return experiments([name])[name]
-
-
-def present_name(word: str) -> str:
-    """Name, or pattern of names, of experiments as they are called today."""
-    former = next((former for former in _FORMER if word.startswith(former)), "")
-    return _FORMER.get(former, "") + word.removeprefix(former)
 
 
 def single() -> Experiment:

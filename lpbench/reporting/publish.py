@@ -112,13 +112,15 @@ def _of_no_commit(results: Results, run: Sequence[str]) -> list[str]:
 def _publish_study(results: Results, names: Sequence[str], title: str, paper: str, judged: bool) -> Report:
     """Write a report on these experiments alone, beside their artefacts."""
     from lpbench.reporting.pages.site import write_pages
-    from lpbench.reporting.report import write_claims, write_report
+    from lpbench.reporting.report import in_order, write_claims, write_report
+    from lpbench.reporting.standings import write_standings
 
     target, artefacts = results.folder / paper, [results.artefact(name) for name in names]
-    content = _content(results, artefacts, target)
+    content, cards = _content(results, artefacts, target), _cards(artefacts)
     decided = write_claims(results.folder, target, names, judged)
     write_report(*content, judged=judged, alone=True, within=paper)
-    write_pages(*content, _cards(artefacts), study=title, within=paper)
+    write_standings(sorted(artefacts, key=in_order), cards, target)
+    write_pages(*content, cards, study=title, within=paper)
     return Report(target, [a.name for a in artefacts if a.is_finished], decided=decided)
 
 
@@ -137,22 +139,22 @@ def _publish_all(results: Results, run: Sequence[str], changed: Container[str], 
         _copy(artefact, target / artefact.name, measured=artefact.name.partition("/")[0] in changed)
     committed, registered = Results(target), catalogue.heads("experiment", ("on_request", "kind"))
     known = {a.name: a for a in committed.finished() if a.name in names and registered[a.name]["kind"] != "drawing"}
-    decided, explored = _render(known, sorted(map(committed.artefact, names), key=in_order), target, drawn=run)
+    decided = _render(known, sorted(map(committed.artefact, names), key=in_order), target, drawn=run)
     # what runs on request alone is missed by nobody
     artefacts = [a for a in map(committed.artefact, names) if a.was_run or not registered[a.name]["on_request"]]
     content = _content(committed, artefacts, target)
     write_report(*content)
-    write_pages(*content, _cards(artefacts), explored=explored)
+    write_pages(*content, _cards(artefacts))
     shutil.copyfile(target / "verdicts.csv", results.folder / "verdicts.csv")
     return Report(target, [a.name for a in artefacts if a.was_run], decided=decided)
 
 
 def _render(
     known: dict[str, Artefact], every: Sequence[Artefact], target: Path, drawn: Sequence[str]
-) -> tuple[list[Decision], list[dict[str, str]]]:
+) -> list[Decision]:
     """Write from committed scores tables and figures, unless drawn before, then what is read off all of them.
 
-    Claims and standings are written here, numbers and the explorer by a worker: what is decided, and what that lists.
+    Claims and standings are written here, numbers by a worker: what is decided.
     """
     from lpbench.reporting.report import write_claims
     from lpbench.reporting.standings import write_standings
@@ -184,26 +186,22 @@ def _render(
                 _remember(target, [todo.pop(done)[1]])
 
         wait_for(waited)
-        about = target, list(known), [a.name for a in every]
-        tables = mapping(_tabulate, [about])
+        tables = mapping(_tabulate, [(target, list(known))])
         decided = write_claims(target, target, numbers=False)
         wait_for(known)
         write_text(code, drawn_by)
         write_standings(every, _cards(every), target, submissions())
-        return decided, next(tables, None) or _tabulate(*about)
+        list(tables) or _tabulate(target, known)  # what no worker lived to write
+        return decided
 
 
 @_QUICK_TEXTS
-def _tabulate(folder: Path, scored: Sequence[str], names: Sequence[str]) -> list[dict[str, str]]:
-    """Write published numbers beside ours, and the explorer; what it lists."""
-    from lpbench.reporting.entries import ReportEntry
-    from lpbench.reporting.number_table import read_numbers, write_numbers
-    from lpbench.reporting.pages.explorer import write_explorer
+def _tabulate(folder: Path, scored: Iterable[str]) -> None:
+    """Write published numbers beside ours."""
+    from lpbench.reporting.number_table import write_numbers
 
     _remember(folder, scored)
     write_numbers(papers(), Results(folder), folder)
-    entries = [ReportEntry(experiment, folder) for experiment in catalogue.experiments(names).values()]
-    return write_explorer(entries, _cards(entries), read_numbers(folder), folder)
 
 
 def _remember(folder: Path, names: Iterable[str]) -> None:

@@ -90,7 +90,7 @@ def test_an_own_study_stands_first_and_alone_and_a_deviating_run_leaves_it(resul
     page = (results / "own" / "index.html").read_text(encoding="utf-8")
     body = page[page.index('<div class="content">') :]
     assert "My small study" in body and "What the papers claim" not in body and "claim" not in body.split("<script")[0]
-    assert not {p.stem for p in (results / "own").glob("*.html")} - {"index", "explorer", "about"}
+    assert not {p.stem for p in (results / "own").glob("*.html")} - {"index", "about"}
     before = contents(results / "own")
     assert reproduce(results, "own/small", "--replications", "1") == 0
     assert main(["experiment=own/small", "seed=7", f"results_dir={results}", "tracking=none", "runner=serial"]) == 0

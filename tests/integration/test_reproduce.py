@@ -3,7 +3,7 @@
 import pytest
 
 from lpbench.cli.main import main
-from lpbench.cli.options import NameOf, matching
+from lpbench.cli.options import matching
 from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalogue as registry
 
@@ -59,10 +59,11 @@ def test_what_runs_on_request_must_be_named_in_full():
         matching(["comparison/sealed_*"])
 
 
-def test_experiments_are_understood_by_their_former_names(capsys):
-    former = ("field/*", "extensions/floor", "extensions/floor_classification", "extensions/attack_*")
-    names = [NameOf("experiment").convert(word, None, None) for word in former]
-    own = ("constants_regression", "constants_classification", "corrupted_data_*")
-    assert names == ["comparison/*", *(f"extensions/{leaf}" for leaf in own)] and all(matching([n]) for n in names)
-    assert main(["experiment=field/unbalanced", "--cfg", "job"]) == 0
-    assert "name: comparison/unbalanced" in capsys.readouterr().out
+@pytest.mark.parametrize(("former", "today"), [
+    ("field/*", "comparison/"), ("field/unbalanced", "comparison/unbalanced"),
+    ("extensions/floor", "extensions/constants_regression"), ("extensions/attack_*", "extensions/corrupted_data_"),
+])  # fmt: skip
+def test_the_error_about_a_former_name_of_an_experiment_has_todays(former, today, capsys):
+    with pytest.raises(ConfigurationError, match=f"did you mean .*{today}"):
+        matching([former])
+    assert main([f"experiment={former}"]) == 2 and today in capsys.readouterr().err

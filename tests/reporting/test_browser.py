@@ -35,9 +35,9 @@ FLAGS = [
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
     *("--disable-background-networking", "--disable-component-update", "--enable-logging=stderr", "--dump-dom"),
 ]
-TEXTS, PROBE, TASKS, FIGURES, EXPLORE = (
+TEXTS, PROBE, TASKS, FIGURES = (
     (Path(__file__).parent / f"{name}.js").read_text(encoding="utf-8")
-    for name in ("texts", "probe", "tasks", "figures", "explore")
+    for name in ("texts", "probe", "tasks", "figures")
 )
 
 

@@ -62,7 +62,7 @@ def _read(folder):
 
 
 def test_one_page_a_paper_and_an_index(pages):
-    names = "index histoftree lpct leaderboard explorer audit about"
+    names = "index histoftree lpct leaderboard audit about"
     assert set(pages) == {f"{name}.html" for name in names.split()}
     claims = pages["index.html"][0].parent / "claims"
     assert {"H1.html", "L1.html"} <= {path.name for path in claims.iterdir()}
@@ -125,8 +125,7 @@ def test_the_menu_has_eight_entries_and_every_page_is_two_clicks_away(pages):
         assert [label for label in MENU if label in labels] == labels
         assert len(re.findall("aria-current=", menu)) == 1, name
     near = linked["index.html"]
-    # the explorer's data are not in the repository: the site has them
-    assert set(pages) - {"explorer.html"} <= near.union(*(linked[name] for name in near if name in linked))
+    assert set(pages) <= near.union(*(linked[name] for name in near if name in linked))
 
 
 def test_the_front_page_says_what_there_is(pages):

@@ -13,9 +13,11 @@ from lpbench.estimators import ResidualScore
 from lpbench.papers.extensions import WITHOUT_TUNING
 from lpbench.paths import COMMITTED, ROOT
 from lpbench.privacy.users import SimulatedUsers
+from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.figures.ranks import LEAST_METHODS
 from lpbench.reporting.pages.site import write_pages
 from lpbench.reporting.report import write_claims, write_report
+from lpbench.reporting.standings import write_standings
 from scripts.write_readme_numbers import BLOCKS, COMPARED, with_numbers
 from tests.reporting.fake import CARDS, card, experiment, scores_of, typed
 from tests.reporting.store import put
@@ -98,6 +100,7 @@ def site(folder: Path, change: float) -> dict[str, Page]:
     content = (folder, experiments, [], {"lpbench": "0", "versions": {}}, report)
     write_claims(folder, report)
     write_report(*content)
+    write_standings([ReportEntry(e, folder) for e in experiments], cards, report)
     write_pages(*content, cards)
     names = ("index.html", "histoftree.html", "leaderboard.html")
     return {name: Page((report / name).read_text(encoding="utf-8")) for name in names}

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pandas as pd
 
+from lpbench.analysis.verdicts import changes
 from lpbench.experiments.method import Method
 from lpbench.reporting.entries import ReportEntry
+from lpbench.reporting.numbers import per_cent
 from lpbench.reporting.pages.names import anchor_of, printed_name
 from lpbench.reporting.pages.tables import csv_table, shown_tables
 from lpbench.reporting.report import described
@@ -19,6 +21,10 @@ TABLES = {
               "thread; a ratio is within one process. Ratio to memory: the time over that of moving input and output "
               "once at the bandwidth of a copy in the same run.", "make bench"),
 }  # fmt: skip
+
+#: The seed of a second run of the claims' experiments, and its verdicts: columns of ``verdicts.csv``.
+SEED = 2026
+SEED_FILE = f"claims_seed{SEED}.csv"
 
 
 def about(folder: Path, entries: Sequence[ReportEntry], environment: Mapping, cards: Mapping[str, Method]) -> dict:
@@ -44,6 +50,23 @@ def about(folder: Path, entries: Sequence[ReportEntry], environment: Mapping, ca
         "run": _of_the_run(entries),
         "report": described(environment),
     }
+
+
+def changed_by_seed(folder: Path) -> tuple[str, tuple[str, ...], list[list[str]]] | None:
+    """Compare the verdicts of both seeds: a sentence, the heads and the rows of a table; None without a second run."""
+    if not (folder / SEED_FILE).is_file():
+        return None
+    table, said = changes(folder / "verdicts.csv", folder / SEED_FILE)
+    rows = [
+        [
+            f"{row.claim}, {row.check}",
+            f"{row.published_outcome} / {row.ours_outcome}",
+            f"{row.published_outcome_other} / {row.ours_outcome_other}",
+            ", ".join(per_cent(float(v)) if v else "–" for v in (row.stability, row.stability_other)),
+        ]
+        for row in table.itertuples()
+    ]
+    return f"With seed {SEED}, {said}.", ("check", "print / ours", f"with seed {SEED}", "kept by resamples"), rows
 
 
 def _of_the_run(entries: Sequence[ReportEntry]) -> dict[str, str]:

@@ -26,14 +26,12 @@ from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.evidence import Evidence
 from lpbench.reporting.figures.numbers import draw_numbers
 from lpbench.reporting.number_table import read_numbers, write_numbers
-from lpbench.reporting.other_seed import changes_in_words
-from lpbench.reporting.pages.about import about
+from lpbench.reporting.pages.about import about, changed_by_seed
 from lpbench.reporting.pages.advice import choices
 from lpbench.reporting.pages.audit import FILE as AUDIT
 from lpbench.reporting.pages.audit import audit_page
 from lpbench.reporting.pages.causes import causes_of
 from lpbench.reporting.pages.claims import shown_claims
-from lpbench.reporting.pages.explorer import LIBRARIES, write_explorer
 from lpbench.reporting.pages.findings import findings
 from lpbench.reporting.pages.leaderboard import FILTERS, SCRIPT, as_script, board, default_view, in_view
 from lpbench.reporting.pages.names import group_of, label_of
@@ -56,7 +54,6 @@ def write_pages(
     *,
     study: str = "",  # title of pages that show these experiments alone; empty for those of the whole benchmark
     within: str = "",
-    explored: list[dict[str, str]] | None = None,  # what the explorer lists, if it and the standings are written
 ) -> list[Path]:  # fmt: skip
     """Write Home, a page a paper and a claim, About and, if ``audit.json`` is there, the audit.
 
@@ -65,7 +62,7 @@ def write_pages(
     """
     entries = sorted((ReportEntry(e, Path(results_dir), within) for e in experiments), key=in_order)
     results = None if study else Results(Path(results_dir))
-    return Site(entries, environment, cards, Path(folder), Path(folder), missing, results, study, explored).write()
+    return Site(entries, environment, cards, Path(folder), Path(folder), missing, results, study).write()
 
 
 def write_experiment_page(
@@ -75,7 +72,9 @@ def write_experiment_page(
     with TemporaryDirectory() as folder:
         tabulate(decide_about([experiment.name], Evidence(results_dir))).write(Path(folder))
         write_numbers(papers(), Results(results_dir), Path(folder), {experiment.name})
-        return Site([ReportEntry(experiment, results_dir)], environment, cards, Path(folder), results_dir).write_alone()
+        entry = ReportEntry(experiment, results_dir)
+        write_standings([entry], cards, Path(folder))
+        return Site([entry], environment, cards, Path(folder), results_dir).write_alone()
 
 
 class Site:
@@ -85,26 +84,23 @@ class Site:
         folder: Path,  # of the pages
         missing: Sequence[tuple[str, str]] = (),
         results: Results | None = None,  # of the committed scores; None: scores lie next to the artefacts
-        study: str = "", explored: list[dict[str, str]] | None = None,
+        study: str = "",
     ):  # fmt: skip
         self.results, self.study, self.folder, self.stored = results, study, folder, results is None
         self.entries, self.environment, self.cards = entries, environment, cards
-        self.not_run, self.other_seed = not_run(entries, missing), changes_in_words(folder)
+        self.not_run, self.other_seed = not_run(entries, missing), changed_by_seed(folder)
         self.audit = audit_page(folder) if (folder / AUDIT).is_file() else {}
         self.claims, self.numbers = shown_claims(report), read_numbers(report)
         self.errata = errata()
         self.papers = page_names(e.name for e in entries)
         self.one = bool(study) and len(self.papers) == 1  # whether the page of its experiments is its front page
         sent = [] if study else submissions()
-        if explored is None:
-            write_standings(entries, cards, report, sent)
         table = read_standings(report)
         constants = best_constants(table)
         self.wins = [r for e in entries if e.was_run for r in published_wins(e.name, constants)]
         self.units = {e.name: self._unit(e, constants, table) for e in entries if e.was_run}
         self.lines = board(table, cards, sent)
         self.view = default_view(self.lines)
-        self.explored = write_explorer(entries, cards, self.numbers, report) if explored is None else explored
         self.findings = [] if study else findings(self.wins, self.lines, entries)
         self.choices = [] if study else choices([e.experiment for e in entries if e.was_run], table, cards)
 
@@ -125,7 +121,6 @@ class Site:
             (f"{BOARD}.html", "Leaderboard", boarded),
             *((file, self._short(p), p in in_menu and not self.one) for p, file in own.items()),
             ("audit.html", "Audit", self.audit),
-            ("explorer.html", "Explorer", self.explored and self.stored),
             ("about.html", "About", True),
         ]
         shared = self._shared([(file, label) for file, label, there in menu if there])
@@ -144,10 +139,6 @@ class Site:
             distinct = list(dict.fromkeys(c["code"] for c in self.choices))
             codes = [distinct.index(c["code"]) for c in self.choices]
             contents.append(("use", "use.html", {"title": USE, "choices": self.choices, "codes": codes}))
-        if self.explored:
-            groups = {k: [e for e in self.explored if e["paper"] == k] for k in (e["paper"] for e in self.explored)}
-            content = {"title": "Explorer", "groups": groups, "libraries": LIBRARIES}
-            contents.append(("explorer", "explorer.html", content))
         told = about(self.folder, self.entries, self.environment, self.cards)
         contents.append(("about", "about.html", told | self.not_run | {"other_seed": self.other_seed}))
         if not self.one:

@@ -102,7 +102,7 @@ MOMENTS = {
     "runs are logged": "mlflow.db-journal",
     "files are logged": "mlartifacts/own/*/artifacts/*",
     "the report is written": "own/report.md",
-    "pages are written": "own/explorer/*",
+    "pages are written": "own/about.html",
 }
 
 
