@@ -125,12 +125,17 @@ def development(folder: Path) -> str:
     )
 
 
+def hours_of_everything(folder: Path) -> tuple[str, int]:
+    """Return the hours of the last full run with one decimal, and its number of cores."""
+    total = pd.read_csv(folder / "timing.csv").set_index("artefact").loc["total"]
+    return f"{total['seconds'] / total['workers'] / 3600:.1f}", int(total["workers"])
+
+
 def time(folder: Path) -> str:
     """How long the last full run took."""
-    total = pd.read_csv(folder / "timing.csv").set_index("artefact").loc["total"]
-    hours = total["seconds"] / total["workers"] / 3600
+    hours, cores = hours_of_everything(folder)
     return (
-        f"`make everything` takes about {hours:.1f} hours on {total['workers']:.0f} cores, without the sealed sets "
+        f"`make everything` takes about {hours} hours on {cores} cores, without the sealed sets "
         "([per artefact](results/reproduced/timing.csv)).\n`lpbench plan` estimates any run."
     )
 
@@ -175,6 +180,19 @@ def with_numbers(text: str, folder: Path) -> str:
     return text
 
 
+def with_hours(text: str, folder: Path) -> str:
+    """ARTIFACT.md with the time of the last full run in its row and head."""
+    hours, cores = hours_of_everything(folder)
+    text, rows = re.subn(r"(\| `make everything` \| )[\d.]+ hours", rf"\g<1>{hours} hours", text)
+    text, heads = re.subn(r"(\| time on )\d+ cores", rf"\g<1>{cores} cores", text)
+    if (rows, heads) != (1, 1):
+        raise ValueError("ARTIFACT.md must have one row of `make everything` and one head of times")
+    return text
+
+
+#: What each page takes from a folder of results.
+WRITERS = {"README.md": with_numbers, "ARTIFACT.md": with_hours}
+
 if __name__ == "__main__":
-    readme = ROOT / "README.md"
-    write_text(with_numbers(readme.read_text(encoding="utf-8"), COMMITTED), readme)
+    for name, write in WRITERS.items():
+        write_text(write((ROOT / name).read_text(encoding="utf-8"), COMMITTED), ROOT / name)

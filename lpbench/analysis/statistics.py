@@ -63,8 +63,9 @@ def trend(y: np.ndarray, x: Sequence[float]) -> np.ndarray:
 
 @_named
 def dip(y: np.ndarray, sign: float = 1) -> np.ndarray:
-    """Depth of a U: the lower end minus the least place inside; with ``sign=-1`` the same of the curve upside down.
+    """Depth of a U, or of a U upside down: the lower end minus the least place inside.
 
+    With ``sign=-1`` the curve is turned upside down.
     Each half of the replications is evaluated at the end and the place that are least in the other half: the minimum of
     means over places is smaller than any of the true ones, and would find a U in noise.
     """
@@ -103,7 +104,10 @@ def gap_of_best(y: np.ndarray) -> np.ndarray:
 
 @_named
 def trend_of_best(y: np.ndarray, x: Sequence[float], curves: int, sign: float = 1) -> np.ndarray:
-    """Slope, over equal curves in their order, of the place ``x`` where a curve is least (``sign=-1``: largest)."""
+    """Slope, over equal curves in their order, of the place where a curve is best.
+
+    The places are ``x``; best is least, or with ``sign=-1`` largest.
+    """
     places = np.asarray(x, dtype=float)[(sign * y.reshape(*y.shape[:-1], curves, -1)).argmin(axis=-1)]
     centred = np.arange(curves) - (curves - 1) / 2
     # places that stay have slope 0, not a rounding error
@@ -127,9 +131,9 @@ def loss_of_any_single(y: np.ndarray, curves: int, floor: float) -> np.ndarray:
 def rank_sum_gap(
     y: np.ndarray, columns: int, proposed: int, ties: str, sign: float = 1, every: bool = True
 ) -> np.ndarray:
-    """Smallest rank sum of the other columns minus the largest (``every=False``: smallest) of the proposed ones.
+    """Smallest rank sum of the other columns minus the largest (where one is enough: smallest) of the proposed ones.
 
-    Cells are a table row by row, the proposed columns first; a missing cell ranks last.
+    Cells are a table row by row, the proposed columns first; a missing cell ranks last. One is enough unless ``every``.
     """
     cost = sign * significant(y.reshape(*y.shape[:-1], -1, columns), EQUAL)
     sums = ranks(cost, larger_is_better=False, ties=ties).sum(axis=-2)

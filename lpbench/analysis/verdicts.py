@@ -26,8 +26,7 @@ def claims_of(verdicts: pd.DataFrame) -> pd.DataFrame:
         ours = judging["ours_outcome"].tolist()
         here = judging.set_index("check")["ours_outcome"].to_dict()
         pairs = [(here[row.check], row.ours_outcome) for row in others.itertuples()]
-        differ = any(as_verdict(a) != as_verdict(b) and HOLDS in map(as_verdict, (a, b))
-                     for a, b in pairs if NO_VERDICT not in (a, b))  # fmt: skip
+        differ = any(as_verdict(a) != as_verdict(b) for a, b in pairs if NO_VERDICT not in (a, b))
         reasons = (judging if ours else part)["reason"]
         printed, found = as_verdict(weakest(judging["published_outcome"])), as_verdict(weakest(ours or [NO_VERDICT]))
         causes = "; ".join(dict.fromkeys(c for c in judging["cause"] if c)) or "no cause was found"

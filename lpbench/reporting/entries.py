@@ -27,3 +27,15 @@ class ReportEntry(Artefact):
     def pictures(self) -> list[str]:
         """Vector images, those of scores against the budget left out."""
         return [f for f in self.files if f.endswith(".svg") and f.startswith(self.leaf) and BUDGETS not in f]
+
+    def links(self, folder: Path, stored: bool) -> list[tuple[str, str]]:
+        """Names and addresses of files as seen from pages in ``folder``; in the repository, of those in git."""
+        files = [f for f in self.files if (folder / self.address / f).is_file()]
+        if stored:
+            files += ["scores.parquet"] if (self.folder / "scores.parquet").is_file() else []
+        else:  # the others are made again from the scores; numbers.csv has what comparison.csv says
+            remade = () if self.kind == "drawing" else ("summary.csv", "comparison.csv")
+            files = [f for f in files if f.endswith((".csv", ".svg")) and f not in remade and BUDGETS not in f]
+        # a CSV file may have heads and nothing else
+        files = [f for f in files if not f.endswith(".csv") or (self.folder / f).read_bytes().count(b"\n") > 1]
+        return [(f, f"{self.address}/{f}") for f in files]

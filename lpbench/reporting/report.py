@@ -48,6 +48,7 @@ def write_report(
     content = {
         "headline": headline(decided, entries, read_numbers(folder)),
         "papers": _papers(decided, entries, "index.html" if alone else ""),
+        "linked": {e.name for e in entries if alone or e.links(folder, stored=False)},
         "judged": judged,
         "not_run": not_run(entries, missing)["not_run_in_short"],
         "files": sorted(p.name for p in folder.glob("*.csv")),

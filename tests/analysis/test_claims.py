@@ -1,12 +1,14 @@
 """Outcomes by hand: intervals against regions, instances against the pooled value, both sources."""
 
+import re
+
 import numpy as np
 import pytest
 
 from lpbench.analysis.claims import Check, Region, above, below, judge, power, replications_for, weakest, within
 from lpbench.analysis.instances import CellScores, Instance, difference, join, linear, pooled
 from lpbench.analysis.rates import Interval
-from lpbench.analysis.statistics import significant, statistic
+from lpbench.analysis.statistics import STATISTICS, meaning, significant, statistic
 
 YES, NO, OPEN = Interval(2, 1, 3), Interval(-2, -3, -1), Interval(0, -1, 1)
 
@@ -185,6 +187,11 @@ def test_an_instance_that_cannot_tell_is_left_out():
 )
 def test_statistics_by_hand(name, y, arguments, expected):
     assert statistic(name, np.array(y), arguments) == pytest.approx(expected)
+
+
+def test_what_a_statistic_measures_is_said_without_its_arguments():
+    """The first lines stand on the pages of claims."""
+    assert not [name for name in STATISTICS if re.search(r"=|``", meaning(name))]
 
 
 def test_significant_digits():

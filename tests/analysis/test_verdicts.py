@@ -33,6 +33,16 @@ def test_a_claim_is_as_weak_as_its_weakest_check_that_counts(verdicts):
     assert claims_of(verdicts.assign(cause=""))["cause"].tolist() == ["", "", "no cause was found", ""]
 
 
+@pytest.mark.parametrize("code", ["holds", "mostly", "undecided", "fails", "no verdict"])
+@pytest.mark.parametrize("text", ["holds", "mostly", "undecided", "fails", "no verdict"])
+def test_a_claim_depends_on_its_configuration_where_two_come_to_other_outcomes(text, code, verdicts):
+    judging = verdicts.iloc[:1].assign(ours_outcome=text)
+    [claim] = claims_of(pd.concat([judging, judging.assign(judges=False, ours_outcome=code)])).to_dict("records")
+    outcomes = [{"mostly": "holds"}.get(outcome, outcome) for outcome in (text, code)]
+    unknown = "no verdict" in outcomes
+    assert claim["depends"] == ("unknown" if unknown else "yes" if len(set(outcomes)) > 1 else "no")
+
+
 def test_a_claim_without_a_check_that_counts_has_no_verdict_but_a_reason(verdicts):
     [claim] = claims_of(verdicts.iloc[[2]]).to_dict("records")
     assert (claim["ours"], claim["reason"]) == ("no verdict", "shown beside")

@@ -115,6 +115,12 @@ def test_committed_pages_link_to_what_is_committed_alone():
         assert places <= there and "loading." not in text, page
 
 
+def test_the_committed_report_links_to_what_is_committed_alone():
+    there = {path.as_posix() for file in files_of(COMMITTED) for path in (file, *file.parents)}
+    links = re.findall(r"\]\(([^)#:]+)", (COMMITTED / "report.md").read_text(encoding="utf-8"))
+    assert len(links) > 40 and {link.rstrip("/") for link in links} <= there
+
+
 def test_no_private_method_beats_the_best_without_privacy_by_more_than_noise():
     table = read_standings(COMMITTED)
     if not set(FREE) <= set(table["experiment"]):

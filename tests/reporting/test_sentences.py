@@ -18,7 +18,7 @@ from lpbench.reporting.figures.ranks import LEAST_METHODS
 from lpbench.reporting.pages.site import write_pages
 from lpbench.reporting.report import write_claims, write_report
 from lpbench.reporting.standings import write_standings
-from scripts.write_readme_numbers import BLOCKS, COMPARED, with_numbers
+from scripts.write_readme_numbers import BLOCKS, COMPARED, WRITERS
 from tests.reporting.fake import CARDS, card, experiment, scores_of, typed
 from tests.reporting.store import put
 from tests.reporting.test_html import Page
@@ -27,9 +27,10 @@ MODELS = dict.fromkeys(("histoftree_cart", "histoftree_max_edge", "residual_gp",
 TITLES = {"residual_gp": "ResidualGP", "private_mean": "PrivateMean", "dt": "DT"}
 
 
-def test_the_readme_has_the_numbers_of_the_committed_results():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert with_numbers(text, COMMITTED) == text, "run scripts/write_readme_numbers.py"
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_page_has_the_numbers_of_the_committed_results(name):
+    text = (ROOT / name).read_text(encoding="utf-8")
+    assert WRITERS[name](text, COMMITTED) == text, "run scripts/write_readme_numbers.py"
 
 
 def test_the_first_screen_of_the_readme_has_the_proof_and_a_command():

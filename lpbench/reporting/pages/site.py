@@ -35,7 +35,7 @@ from lpbench.reporting.pages.claims import shown_claims
 from lpbench.reporting.pages.findings import findings
 from lpbench.reporting.pages.leaderboard import FILTERS, SCRIPT, as_script, board, default_view, in_view
 from lpbench.reporting.pages.names import group_of, label_of
-from lpbench.reporting.pages.units import links, picture, unit
+from lpbench.reporting.pages.units import picture, unit
 from lpbench.reporting.paper import Page, Paper, errata, page_of, paper_of, papers, section_of, trial_experiments
 from lpbench.reporting.printed_names import mask_name
 from lpbench.reporting.render import write_page
@@ -223,7 +223,7 @@ class Site:
         paper = paper_of(mine[0].paper)
         # what a paper's main result is laid out as comes first, the rest in the section's order
         mine.sort(key=lambda e: (e.name not in paper.grids, [not e.name.startswith(s) for s in section.experiments]))
-        shown = [self.units[e.name] | links(e, self.folder, self.stored) for e in mine if e.was_run]
+        shown = [self.units[e.name] | {"files": e.links(self.folder, self.stored)} for e in mine if e.was_run]
         names = {e.name for e in mine}
         _anchored(shown)
         own = section.name == paper.name

@@ -11,7 +11,6 @@ from lpbench.experiments.method import Method
 from lpbench.reporting.artefact import OPTIMISM
 from lpbench.reporting.baselines import Constants, by_selection
 from lpbench.reporting.entries import ReportEntry
-from lpbench.reporting.figures.ranks import BUDGETS
 from lpbench.reporting.pages.causes import misses, said
 from lpbench.reporting.pages.names import anchor_of, concerned, group_of, label_of
 from lpbench.reporting.pages.tables import shown_tables, under_configurations
@@ -69,19 +68,6 @@ def unit(
         "notes": entry.notes,
         "made": _made(entry),
     }
-
-
-def links(entry: ReportEntry, folder: Path, stored: bool) -> dict:
-    """Addresses of an experiment's files as seen from the pages; in the repository, of those that are committed."""
-    files = [f for f in entry.files if (folder / entry.address / f).is_file()]
-    if stored:
-        files += ["scores.parquet"] if (entry.folder / "scores.parquet").is_file() else []
-    else:  # the others are made again from the scores; numbers.csv has what comparison.csv says
-        remade = () if entry.kind == "drawing" else ("summary.csv", "comparison.csv")
-        files = [f for f in files if f.endswith((".csv", ".svg")) and f not in remade and BUDGETS not in f]
-    # a CSV file may have heads and nothing else
-    files = [f for f in files if not f.endswith(".csv") or (entry.folder / f).read_bytes().count(b"\n") > 1]
-    return {"files": [(f, f"{entry.address}/{f}") for f in files]}
 
 
 def _optimism(entry: ReportEntry) -> str:
