@@ -22,8 +22,17 @@ _ELSEWHERE = (
 _REFUSED = {
     errno.ENOSPC: "disk full; free space",
     errno.EDQUOT: "quota used up; free space",
+    errno.EFBIG: "no file may be that large (`ulimit -f`); raise the limit",
+    errno.EIO: "the disk fails; choose another one",
+    errno.ESTALE: "the network's disk has gone; mount it again",
     errno.EROFS: f"read-only; {_ELSEWHERE}",
     errno.EACCES: f"no permission; {_ELSEWHERE}",
+    errno.EPERM: f"not allowed; {_ELSEWHERE}",
+    errno.ENOTDIR: f"a file stands where a folder should; {_ELSEWHERE}",
+    errno.EEXIST: f"a file stands where a folder should; {_ELSEWHERE}",
+    errno.EISDIR: f"a folder stands where a file should; {_ELSEWHERE}",
+    errno.ELOOP: f"links lead in a circle; {_ELSEWHERE}",
+    errno.ENAMETOOLONG: f"the name is too long; {_ELSEWHERE}",
 }
 #: Bytes of the longest name that file systems take, less what temporary names add.
 _LONGEST_NAME = 200
@@ -47,6 +56,9 @@ def atomic_write(path: Path, *, durable: bool = False) -> Iterator[BinaryIO]:
         os.replace(temporary, path)
         if durable:
             _sync_folder(path.parent)
+    except OSError as error:
+        error.filename = error.filename or str(path)  # the system does not say what it could not write
+        raise
     finally:
         temporary.unlink(missing_ok=True)
         _UNFINISHED.discard(temporary)
@@ -78,6 +90,8 @@ def locked(path: Path, *, shared: bool = False) -> Iterator[None]:
 
 def refusal(error: OSError, path: Path | str) -> str:
     """A sentence for a file that could not be written; empty if the error is about something else."""
+    if error.errno == errno.ENOENT and error.filename is None:
+        return f"{error.strerror}: the working folder was removed, or no folder takes temporary files (set TMPDIR)"
     way_out = _REFUSED.get(error.errno or 0)
     return f"cannot write to {path}: {way_out} and run the same command again" if way_out else ""
 

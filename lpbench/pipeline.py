@@ -28,7 +28,7 @@ from lpbench.experiments.records import begin, begun, end, record_of, stamp_of
 from lpbench.experiments.results import RECORD, Artefact, Results
 from lpbench.experiments.run import RunReport, run_blocks
 from lpbench.experiments.store import Store, lock_of
-from lpbench.files import locked, refusal
+from lpbench.files import atomic_write, locked, refusal, write_text
 from lpbench.paths import DOWNLOAD
 from lpbench.reporting.paper import sources
 from lpbench.selectors import Selector
@@ -252,10 +252,11 @@ def write(job: Job, stamp: str, results_dir: Path, runner: Runner) -> None:
         write_drawing(shown, folder, job.seed)
     else:
         scores = assemble(job.plan.entries, store)
-        scores.to_parquet(folder / "scores.parquet", compression="zstd", index=False, write_statistics=["replication"])
+        with atomic_write(folder / "scores.parquet") as file:
+            scores.to_parquet(file, compression="zstd", index=False, write_statistics=["replication"])
         write_artefact(shown, scores, by_name(job.methods), folder, job.seed)
     record = record_of(job, stamp, runner, folder, store, scores)
-    (folder / RECORD).write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", folder / RECORD)
 
 
 def track_results(results_dir: Path, uri: str | None) -> int:

@@ -160,7 +160,9 @@ def _file_of(uri: str) -> Path | None:
         return None
     from sqlalchemy.engine import make_url
 
-    return Path(make_url(uri).database or "")
+    if file := make_url(uri).database:
+        return Path(file)
+    raise TrackingError(f"tracking.uri={uri!r} names no file; write sqlite:///FILE, or use tracking=none")
 
 
 @contextmanager
@@ -189,6 +191,11 @@ def _store(uri: str) -> Iterator:
     except OSError as error:
         said = refusal(error, error.filename or uri) or f"{type(error).__name__}: {error}"
         raise TrackingError(f"tracking.uri={uri!r}: {said}") from error
+    except ImportError as error:
+        raise TrackingError(
+            f"tracking.uri={uri!r} needs a driver that is not installed ({error}); install it, or use another "
+            "tracking.uri or tracking=none"
+        ) from error
     except (MlflowException, SQLAlchemyError, sqlite3.Error) as error:
         said, way_out = " ".join(str(error).split())[:300], _WAYS_OUT[file is None]
         raise TrackingError(f"tracking.uri={uri!r} does not answer or cannot be used ({said}); {way_out}") from error

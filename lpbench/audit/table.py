@@ -23,6 +23,7 @@ from lpbench.audit.recorded import randomizer_of, recorded_run
 from lpbench.estimators.base import LocalEstimator
 from lpbench.experiments import catalogue
 from lpbench.experiments.fingerprint import import_closure, kept, versions
+from lpbench.files import write_text
 from lpbench.paths import own_folders
 from lpbench.seeds import Streams
 
@@ -157,7 +158,7 @@ def audit(kind: str, name: str, samples: int, seed: int) -> AuditRow:
 
 def write_csv(rows: Sequence[AuditRow], path: Path) -> None:
     table = pd.DataFrame([[getattr(row, name) for name in COLUMNS] for row in rows], columns=COLUMNS)
-    table.to_csv(path, index=False, float_format="%.9g", lineterminator="\n")
+    write_text(table.to_csv(index=False, float_format="%.9g", lineterminator="\n"), path)
 
 
 def problems(rows: Iterable[tuple[str, AuditRow]]) -> list[str]:

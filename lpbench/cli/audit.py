@@ -12,6 +12,7 @@ from lpbench.cli import options
 from lpbench.cli.audit_code import TABLES, code
 from lpbench.errors import NotRunError
 from lpbench.experiments.config import ROOT_SEED
+from lpbench.files import write_text
 
 if TYPE_CHECKING:
     from lpbench.audit.table import AuditRow
@@ -73,8 +74,8 @@ def command(methods: Sequence[str], samples: int, seed: int, workers: int, resul
         for mutant in mutants:
             print(f"  {mutant.mutant}: {mutant.caught_by or 'NOT CAUGHT'}")
     else:
-        path = results / "reproduced" / "audit_mutants.csv"
-        pd.DataFrame(mutants).to_csv(path, index=False, lineterminator="\n")
+        text = pd.DataFrame(mutants).to_csv(index=False, lineterminator="\n")
+        write_text(text, results / "reproduced" / "audit_mutants.csv")
     problems = [*table.problems(rows), *found, *missed]
     for problem in problems:
         print(problem)

@@ -7,12 +7,13 @@ from pathlib import Path
 
 from lpbench.cli import answers
 from lpbench.cli.plans import print_plans
-from lpbench.errors import ConfigurationError
+from lpbench.errors import ConfigurationError, MissingDataError
 from lpbench.experiments.compute import Outcome
 from lpbench.experiments.config import Config, Tracking
 from lpbench.experiments.job import Job, job_from, placed
 from lpbench.experiments.results import Artefact
 from lpbench.experiments.store import Store
+from lpbench.files import write_text
 from lpbench.pipeline import NOTHING, Result, describe_missing, nothing_to_run, run_jobs, track
 
 #: File in a job's folder of a multirun: the folder of the cell's results, and what was given.
@@ -28,14 +29,13 @@ def run_config(config: Config, overrides: Sequence[str], job_folder: str | None 
     if job.plan.missing:
         print(describe_missing(job.plan.missing), file=sys.stderr)
     if nothing_to_run(job.plan):
-        print(f"error: {NOTHING}", file=sys.stderr)
-        return 1
+        raise MissingDataError(NOTHING)
     tracking = Tracking() if job_folder else config.tracking
     result = run_jobs([job], results_dir, config.runner)
     if job.is_cell:
         if job_folder and result.plan.blocks:
             given = dict(word.lstrip("+").partition("=")[::2] for word in overrides)
-            (Path(job_folder) / _CELL).write_text(json.dumps({"folder": job.folder, "given": given}), encoding="utf-8")
+            write_text(json.dumps({"folder": job.folder, "given": given}), Path(job_folder) / _CELL)
         exit_code = _conclude_cell(job, result, results_dir, config.selection)
     else:
         _conclude(job, result, results_dir)
@@ -97,9 +97,12 @@ def conclude_multirun(results_dir: Path, folder: Path, tracking: Tracking) -> No
     jobs = sorted(folder.glob(f"*/{_CELL}"), key=lambda path: int(path.parent.name))
     cells: dict[str, dict[str, str]] = {}
     for path in jobs:
-        cell = json.loads(path.read_text(encoding="utf-8"))
-        if Artefact(results_dir / cell["folder"], "single").was_run:
-            cells.setdefault(cell["folder"], cell["given"])
+        try:
+            cell = json.loads(path.read_text(encoding="utf-8"))
+            if Artefact(results_dir / cell["folder"], "single").was_run:
+                cells.setdefault(cell["folder"], dict(cell["given"]))
+        except (OSError, ValueError, LookupError, TypeError) as error:
+            print(f"warning: {path} cannot be read ({error}); run this cell again", file=sys.stderr)
     answers.print_sweep(cells, results_dir, folder / "sweep.csv")
     if tracking.backend == "mlflow":
         print(f"{track(None, results_dir, tracking)} runs written to MLflow")

@@ -14,7 +14,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from lpbench.cli.names import with_selectors
-from lpbench.errors import ConfigurationError, LpbenchError, StoreError
+from lpbench.errors import ConfigurationError, LpbenchError, MissingDataError
 from lpbench.experiments import catalogue
 from lpbench.experiments.config import Config
 from lpbench.paths import CONF, results_folder
@@ -51,6 +51,7 @@ def main(argv: list[str]) -> int:
     _multirun.clear()
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")
     os.environ[_PARENT] = str(os.getpid())
+    last: LpbenchError | None = None
     previous, sys.argv = sys.argv, ["lpbench", *argv]
     try:
         # sweeps, options and settings of Hydra are its own; a single run needs none of its folders and logs
@@ -66,18 +67,16 @@ def main(argv: list[str]) -> int:
         _exit_codes.append(1)
     except (HydraException, OmegaConfBaseException) as error:
         raise ConfigurationError(_first_sentence(error)) from error
-    except OSError as error:
-        if isinstance(error, (LpbenchError, BrokenPipeError)):
-            raise
-        raise StoreError(
-            f"results folder: cannot write there ({error}); choose another one with results_dir=DIR"
-        ) from error
     finally:
         sys.argv = previous
-    for refused in _errors[:-1]:
+    if _exit_codes and all(isinstance(error, MissingDataError) for error in _errors):
+        _exit_codes.extend(1 for _ in _errors)  # others were run
+    elif _errors:
+        last = _errors.pop()
+    for refused in _errors:
         print(f"error: {refused}", file=sys.stderr)
-    if _errors:
-        raise _errors[-1]
+    if last is not None:
+        raise last
     return max(_exit_codes, default=0)
 
 

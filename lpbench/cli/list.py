@@ -3,12 +3,16 @@
 import json
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import click
 
 from lpbench.errors import LpbenchError
 from lpbench.experiments import catalogue as registry
+from lpbench.paths import own_folders
 
+#: Names of a kind that stand beside a folder.
+_SHOWN = 6
 #: Head, rows.
 Table = tuple[Sequence[str], Sequence[Sequence[object]]]
 
@@ -50,10 +54,26 @@ _LISTS: dict[str, Callable[[], Table]] = {
 }
 
 
+def _contents(folder: Path) -> str:
+    """A folder of plug-ins and the names in it, of which code may be run."""
+    kinds = {
+        kind: sorted(path.stem for path in (folder / kind).rglob("*.yaml"))
+        for kind in ("methods", "datasets", "experiments")
+    }
+    named = "; ".join(
+        f"{kind} {', '.join(names[:_SHOWN])}" + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+        for kind, names in kinds.items()
+        if names
+    )
+    return f"{folder} ({named or 'nothing registered'})"
+
+
 @click.command()
 @click.argument("what", type=click.Choice(tuple(_LISTS)), metavar="|".join(_LISTS))
 def command(what: str) -> int:
     """Print what is registered, yours included."""
+    for folder in own_folders():
+        print(f"plug-ins: {_contents(folder)}", file=sys.stderr)
     head, rows = _LISTS[what]()
     table = [head, *([str(value) for value in row] for row in rows)]
     widths = [max(len(row[i]) for row in table) for i in range(len(head))]

@@ -1,27 +1,23 @@
 """The command line: commands by name, each in a module of its name; everything else is Hydra's.
 
-Exit codes: 0 done; 1 something was run and failed; 2 the request is not valid, or data or results cannot be used;
-130 interrupted; 141 output pipe closed.
+Exit codes: 0 done; 1 something was run and failed; 2 the request is not valid, there is nothing to run or to compare,
+or a file cannot be used; 3 an error that nobody thought of; 130 interrupted; 141 output pipe closed.
 """
 
 import difflib
-import gc
 import os
 import sys
-import warnings
 from collections.abc import Sequence
 from importlib import import_module
-from pathlib import Path
 
 import click
 from click.shell_completion import CompletionItem, shell_complete
 
 import lpbench
-from lpbench.cli import completion, names
+from lpbench.cli import completion, names, surroundings
 from lpbench.errors import ConfigurationError, LpbenchError
 from lpbench.experiments import catalogue
 from lpbench.files import refusal
-from lpbench.paths import own_folders
 
 USAGE = """lpbench - reproducible experiments in locally private learning
 
@@ -44,7 +40,7 @@ Add    lpbench new method my_mean                       your own method
 Also   rates, need, submit, report, plan (as show), audit, completion
 
 lpbench COMMAND --help: its options. lpbench --cfg job: every key and its value.
-Exit codes: 0 done, 1 something failed, 2 request not valid, 130 interrupted.
+Exit codes: 0 done, 1 something failed, 2 request not valid, 3 a fault of ours.
 Next page: docs/tutorial.md - your own method and data set in ten minutes.
 """
 
@@ -55,8 +51,6 @@ COMMANDS = (
 )  # fmt: skip
 #: Those that run blocks, as overrides do; what they have finished is kept.
 _RUNS = ("rank", "rates", "reproduce", "submit", "verify")
-#: Names of a kind that the first line prints.
-_SHOWN = 6
 #: Hydra's options; those of the second group take a value as the next argument.
 _HYDRA_FLAGS = ("--hydra-help", "--resolve", "--run", "-r", "--multirun", "-m")
 _HYDRA_VALUES = (
@@ -71,64 +65,63 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv) or ["--help"]
     if words[0] == "help":
         words = [*words[1:], "--help"]
-    said = ""
     catalogue.passed_over.clear()  # by an earlier command of this process
-    gc.set_threshold(50_000)  # imports and composition make no garbage, and a sixth of their time would look for it
-    # a sentence for a user, not a line of code
-    warnings.formatwarning = lambda message, *_, **__: f"warning: {' '.join(str(message).split())}\n"
+    with surroundings.fixed():
+        code, said = _answered(words)
+        for passed_over in catalogue.passed_over.values():
+            if str(passed_over) != said:
+                surroundings.say(f"warning: passed over: {passed_over}")
+    return code
+
+
+def _answered(words: Sequence[str]) -> tuple[int, str]:
+    """Exit code of a command, and the sentence of the error that ended it."""
     try:
-        if asked := os.environ.get(completion.VARIABLE):
-            return shell_complete(cli, {}, "lpbench", completion.VARIABLE, asked)
-        for folder in own_folders():
-            print(f"plug-ins: {_contents(folder)}", file=sys.stderr)
-        with cli.make_context("lpbench", words) as context:
-            return cli.invoke(context)
-    except click.exceptions.Exit as end:  # --help, --version
-        return end.exit_code
-    except (click.UsageError, LpbenchError) as error:
-        said = _sentence(error)
-        print(f"error: {said}", file=sys.stderr)
-        return 2
+        code = _invoked(words)
+        sys.stdout.flush()
+        return code, ""
+    except (click.ClickException, LpbenchError) as error:
+        code, said = 2, _sentence(error)
     except KeyboardInterrupt:
         kept = words[0] in _RUNS or words[0] not in COMMANDS
         more = ": finished blocks are kept; run the same command again to go on" if kept else ""
-        print(f"\ninterrupted{more}", file=sys.stderr)
-        return 130
-    except BrokenPipeError:
-        # `lpbench list methods | head -1`: nobody reads on, and the interpreter must not try to flush at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
-    except OSError as error:
-        # of a copy, the second is the target
-        sentence = refusal(error, error.filename2 or error.filename or "the results")
-        if not sentence:
-            raise
-        print(f"error: {sentence}", file=sys.stderr)
-        return 2
-    finally:
-        for passed_over in catalogue.passed_over.values():
-            if str(passed_over) != said:
-                print(f"warning: passed over: {passed_over}", file=sys.stderr)
+        surroundings.say(f"\ninterrupted{more}")
+        return 130, ""
+    except BrokenPipeError:  # `lpbench list methods | head -1`: nobody reads on
+        surroundings.silence(sys.stdout)
+        return 141, ""
+    except (Exception, SystemExit) as error:
+        code, said = 2, ""
+        if isinstance(error, OSError):
+            # of a copy, the second is the target
+            said = refusal(error, error.filename2 or error.filename or "a file or the output")
+        elif isinstance(error, UnicodeEncodeError) and error.encoding == sys.getfilesystemencoding():
+            said = f"{error.object!r} is no name of a file where names are in {error.encoding}; set LC_ALL=C.UTF-8"
+        if not said:
+            code, said = 3, surroundings.unforeseen(error)
+    surroundings.say(f"error: {said}")
+    try:
+        sys.stdout.flush()
+    except OSError:
+        surroundings.silence(sys.stdout)
+    return code, said
 
 
-def _contents(folder: Path) -> str:
-    """A folder of plug-ins and the names in it, of which code may be run."""
-    kinds = {
-        kind: sorted(path.stem for path in (folder / kind).rglob("*.yaml"))
-        for kind in ("methods", "datasets", "experiments")
-    }
-    named = "; ".join(
-        f"{kind} {', '.join(names[:_SHOWN])}" + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
-        for kind, names in kinds.items()
-        if names
-    )
-    return f"{folder} ({named or 'nothing registered'})"
+def _invoked(words: Sequence[str]) -> int:
+    try:
+        if asked := os.environ.get(completion.VARIABLE):
+            return shell_complete(cli, {}, "lpbench", completion.VARIABLE, asked)
+        with cli.make_context("lpbench", [*words]) as context:
+            return cli.invoke(context)
+    except click.exceptions.Exit as end:  # --help, --version
+        return end.exit_code
 
 
-def _sentence(error: click.UsageError | LpbenchError) -> str:
+def _sentence(error: click.ClickException | LpbenchError) -> str:
     if isinstance(error, LpbenchError):
         return str(error)
-    command = error.ctx.command_path if error.ctx else "lpbench"
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context else "lpbench"
     text = " ".join(error.format_message().split()).rstrip(".")
     return f"{command}: {text[0].lower()}{text[1:]} (`{command} --help` shows how)"
 

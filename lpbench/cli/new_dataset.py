@@ -13,6 +13,7 @@ from lpbench.cli.new_method import check_name, refuse_overwriting, shown
 from lpbench.cli.profile import Choices, Profile, manifest_of, profile_file
 from lpbench.datasets.manifest import list_datasets, read_manifest
 from lpbench.errors import ConfigurationError, DataError
+from lpbench.files import write_text
 from lpbench.paths import MANIFESTS
 
 #: Letters of a name that is made from the file's, and endings that are no part of it.
@@ -44,7 +45,7 @@ def new_dataset(file: Path, folder: Path, *, name: str | None = None, **choices:
     try:
         if copy != file:
             shutil.copyfile(file, copy)
-        path.write_text(text, encoding="utf-8")
+        write_text(text, path)
         if replace(read_manifest(path), folder=MANIFESTS) != manifest_of(name, profile.content):
             raise DataError(
                 f"{shown(path)} cannot be written so that it is read as it was meant; --name NAME or --target"

@@ -10,6 +10,7 @@ import jinja2
 
 from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalogue as registry
+from lpbench.files import write_text
 from lpbench.paths import OWN_VARIABLE, own_folders
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -39,8 +40,7 @@ def new_method(name: str, folder: Path, task: str = "regression") -> list[Path]:
     loader = jinja2.FileSystemLoader(TEMPLATES)
     templates = jinja2.Environment(loader=loader, keep_trailing_newline=True, undefined=jinja2.StrictUndefined)
     for template, path in places.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(templates.get_template(template).render(words), encoding="utf-8")
+        write_text(templates.get_template(template).render(words), path)
     return list(places.values())
 
 

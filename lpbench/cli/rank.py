@@ -15,6 +15,7 @@ import click
 from lpbench.cli import options
 from lpbench.errors import ConfigurationError
 from lpbench.experiments.config import Runner
+from lpbench.files import write_text
 from lpbench.paths import COMMITTED
 
 if TYPE_CHECKING:
@@ -279,14 +280,14 @@ def _write(
     joined = joined.drop_duplicates([*keys, "replication"]).assign(experiment=name, selections=selection, reason="")
     summary = summary_of(selected_of(joined))
     keep_summary(summary, folder)
-    board.to_csv(folder / "rank.csv", index=False, lineterminator="\n")
+    write_text(board.to_csv(index=False, lineterminator="\n"), folder / "rank.csv")
     record = {
         "name": name,
         "config": {"experiment": asdict(shown)},
         "files": {},
         "methods": {method.name: asdict(method)},
     }
-    (folder / RECORD).write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", folder / RECORD)
     page = write_rank(shown, summary, method, board, rows, selection, cards, folder)
     _print(method, experiment, board, selection)
     print(f"page: {page}\nexport: lpbench export {name} --selection {selection}")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from lpbench.cli import options
-from lpbench.errors import ConfigurationError
+from lpbench.errors import ConfigurationError, MissingDataError
 from lpbench.experiments import catalogue
 from lpbench.experiments.config import ORDERS, Runner, Tracking
 from lpbench.experiments.experiment import WORK_LIMIT
@@ -83,8 +83,7 @@ def command(
     plan = sum((job.plan for job in jobs), Plan(()))
     print_gaps(plan)
     if nothing_to_run(plan):
-        print(f"error: {NOTHING}", file=sys.stderr)
-        return 1
+        raise MissingDataError(NOTHING)
     logged = Tracking("mlflow" if tracking_uri else tracking, tracking_uri)
     with tracking_meanwhile(jobs, results, logged) as tell:
         result = run_jobs(jobs, results, runner, tell)

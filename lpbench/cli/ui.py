@@ -8,6 +8,7 @@ import sys
 import time
 import urllib.request
 from pathlib import Path
+from typing import NoReturn
 
 import click
 
@@ -51,7 +52,7 @@ def command(tracking_uri: str | None, port: int, results: Path) -> int:
     if not tracking.has_file(uri):
         tracking.experiment_pages(uri)  # makes a local store before the server opens it
     # a terminated command takes the server with it
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    signal.signal(signal.SIGTERM, _end)
     process = subprocess.Popen([*server, "--port", str(port)], env={**os.environ, **_SETTINGS})
     try:
         pages = tracking.experiment_pages(uri)  # while the server starts: both import MLflow for seconds
@@ -64,6 +65,10 @@ def command(tracking_uri: str | None, port: int, results: Path) -> int:
     finally:
         process.terminate()
         process.wait()
+
+
+def _end(*_: object) -> NoReturn:
+    raise click.exceptions.Exit(143)
 
 
 def _is_taken(port: int) -> bool:

@@ -6,10 +6,6 @@ from datetime import timedelta
 from types import TracebackType
 from typing import Self
 
-from rich.console import Console
-from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.progress import Progress as Bar
-
 #: Seconds between two lines of a log.
 PERIOD = 60.0
 #: Name of the thread that writes them.
@@ -20,6 +16,11 @@ class Progress:
     """How much of a run is done, and the time left, on standard error; a log gets a line every minute."""
 
     def __init__(self, shown: bool = True):
+        # its import draws from Python's own generator
+        from rich.console import Console
+        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bar
+
         terminal = sys.stderr.isatty()
         columns = (TextColumn("{task.percentage:3.0f} %"), BarColumn(None), TimeElapsedColumn(), TimeRemainingColumn())
         self._bar = Bar(

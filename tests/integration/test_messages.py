@@ -49,7 +49,7 @@ def test_data_that_several_experiments_miss_are_counted_once_and_a_mirror_that_i
 def test_a_run_without_any_data_writes_nothing_and_says_so(words, tmp_path, without_data, capsys):
     folder = tmp_path / "results"
     where = ["--results", str(folder)] if words[0] == "reproduce" else [f"results_dir={folder}", *QUIET]
-    assert main([*words, *where]) == 1
+    assert main([*words, *where]) == 2
     said = capsys.readouterr()
     first, second, *_, last = (said.out + said.err).splitlines()
     assert first.endswith(" data set(s) not at hand; their cells are skipped:")

@@ -39,13 +39,14 @@ def test_folders_above_are_not_looked_into(lpbench, home, monkeypatch):
     assert listed(lpbench)
 
 
-def test_the_first_line_names_what_was_found_or_a_few_of_it(lpbench, home):
+def test_the_first_line_of_a_list_names_what_was_found_or_a_few_of_it(lpbench, home):
     _, _, error = lpbench("list methods")
     assert error == ""
     folder = plug_in(home / "lpbench_plugins")
     _, out, error = lpbench("list methods")
     assert error.splitlines()[0] == f"plug-ins: {folder} (methods own_planted)"
     assert "plug-ins:" not in out
+    assert "plug-ins:" not in "".join(map(str, lpbench("show own_planted")))
     for k in range(39):
         (folder / "methods" / f"own_{k}.yaml").write_text(YAML.format(f"own_{k}"))
     line = lpbench("list masks")[2].splitlines()[0]

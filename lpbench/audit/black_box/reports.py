@@ -36,7 +36,10 @@ def to_columns(reports: Any, name: str = "report") -> Columns:
         raise DataError(f"{name}s are of several kinds ({', '.join(sorted(kinds))}); every one must be of the same")
     kind = kinds.pop() if kinds else "number"
     if kind == "number":
-        return _numbers(np.array(reports, dtype=np.float64), name)
+        try:
+            return _numbers(np.array(reports, dtype=np.float64), name)
+        except OverflowError as error:
+            raise DataError(f"a {name} is a whole number beyond float64; send it as text or in parts") from error
     if kind == "category":
         return {name: np.array([str(report) for report in reports], dtype=object)}
     if kind == "bytes":
