@@ -105,7 +105,7 @@ def command(
             print(f"  {decision}")
     if y_range is None and not classes:
         print("  range       taken from the file, which leaks its least and largest value unless public: --range")
-    mask = _mask(protect, name, content, table.columns)
+    mask = _mask(protect, name, content, table.columns, profile.left_out)
     with Progress() as bar:
         bar.expect(SPLITS)
         answer = need(
@@ -169,7 +169,9 @@ def _goal(classes: bool, error: str | None, mse: float | None, accuracy: float |
     return goal
 
 
-def _mask(protect: str, target: str, content: dict[str, Any], columns: tuple[str, ...]) -> np.ndarray:
+def _mask(
+    protect: str, target: str, content: dict[str, Any], columns: tuple[str, ...], left_out: dict[str, str]
+) -> np.ndarray:
     """Protected features by the names of the file's columns; those of a one-hot column go together."""
     import numpy as np
 
@@ -177,10 +179,12 @@ def _mask(protect: str, target: str, content: dict[str, Any], columns: tuple[str
     from lpbench.datasets.real import group_names
 
     sources = group_names(manifest_of("pilot", content), columns)
-    asked = _names(protect, (*sources, target))
+    asked = _names(protect, (*sources, target, *left_out))
     if asked == ["all"]:
         return np.ones(len(columns), dtype=bool)
     for part in asked:
+        if part in left_out:
+            raise ConfigurationError(f"--protect: column {part!r} is left out: {left_out[part]}")
         if part not in (*sources, target):
             raise unknown_key("--protect: no feature", part, dict.fromkeys(sources))
     return np.isin(sources, asked)

@@ -1,8 +1,12 @@
 """What a table of one's own holds, column by column: the manifest in the making, and each decision in a sentence."""
 
+import csv
+import io
 import math
 import re
+import shlex
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,26 +15,36 @@ import numpy as np
 import pandas as pd
 
 from lpbench.checks import check_range
-from lpbench.datasets.cells import Column, decide, texts
+from lpbench.datasets.cells import SEVERAL_WAYS, Column, decide, texts, typed
+from lpbench.datasets.dates import ISO, days, near_date
 from lpbench.datasets.manifest import Manifest
 from lpbench.datasets.preprocess import as_texts, prepare, repeated_identifier
 from lpbench.datasets.readers import decide_columns, read_source, read_text
 from lpbench.datasets.table import Table
 from lpbench.errors import ConfigurationError, DataError, check_known
 from lpbench.experiments.config import ROOT_SEED
+from lpbench.experiments.progress import Progress
 
 #: A text column with more values than this is left out, and so is one that misses more than this share of its cells.
 MAX_CATEGORIES, MAX_MISSING = 20, 0.5
 #: Lines of one kind that are printed.
 MOST_LINES = 12
-#: Public rows of a classification data set: this share, within these bounds.
-PUBLIC_SHARE, PUBLIC_ROWS = 0.1, (20, 500)
+#: A repeating identifier of fewer values names shops, sites or groups rather than persons: whole ones are no sample.
+LEAST_UNITS = 50
+#: Bytes of a file whose reading is shown.
+LARGE = 2 * 2**20
+#: Words that keep a column from being one of numbers, at most, if they are to be named as missing.
+MOST_WORDS = 6
 #: So few whole numbers are classes, unless they are said to be measured.
 FEW_CLASSES = 3
 #: The middle 99 % of the labels in less than this share of their range: outliers decide how much noise is added.
 BULK, BULK_SHARE = 0.99, 1 / 3
 #: A feature that is correlated with the target so much, either way, is the target in other words.
 SAME = 1 - 1e-9
+#: Codes of missing values in many surveys, without a sign: 99, 8, 998; they are the smallest or the largest values.
+_STANDS_FOR_MISSING, _ENDS = re.compile(r"9*[789]|7+|8+"), 5
+#: A value this many ranges of all others away from them is far.
+APART = 10
 #: Names of columns that hold identifiers, where all values are different: id, customer_id, CustomerId, order no, and
 #: what pandas calls the nameless column of a saved index.
 _IDENTIFIER = re.compile(r"(?i:(?:^|[_\W])(?:id|nr|no|key|index|number))$|[a-z]I[dD]$|^Unnamed: \d+$|^level_\d$")
@@ -49,7 +63,7 @@ class Choices:
     missing: str = "drop"  # rows with missing cells; or fill the cells by the column's median or most frequent category
     missing_words: str | None = None  # words that mean missing, separated by commas (None: the usual, among numbers)
     unit: str | None = None  # the column that names persons, or "none" (None: an identifier that repeats)
-    public: float | None = None  # share of public rows (None: a tenth of a classification's, none of a regression's)
+    public: float | None = None  # share of public rows (None: none)
 
 
 @dataclass
@@ -59,6 +73,10 @@ class Profile:
     content: dict[str, Any]
     #: Label, decision, option of `new dataset` to change it.
     said: list[tuple[str, str, str]] = field(default_factory=list)
+    #: Column -> why it is no feature.
+    left_out: dict[str, str] = field(default_factory=dict)
+    #: Words that mean missing so far, and those that would have to; None where the file has types of its own.
+    words: list[str] | None = None
 
     def say(self, what: str, text: str, option: str = "") -> None:
         self.said.append((what, text, option))
@@ -74,6 +92,14 @@ class Profile:
         more = {what: n - MOST_LINES for what, n in count.items() if n > MOST_LINES}
         return found + [f"{what:12s}... and {n} more columns" for what, n in more.items()]
 
+    def cure(self, words: Iterable[str]) -> str:
+        """The option that makes words missing, besides all that are so already; empty where there is none."""
+        if self.words is None:
+            return ""
+        line = io.StringIO()
+        csv.writer(line, lineterminator="").writerow(dict.fromkeys([*words, *self.words]))
+        return f"--missing-words {shlex.quote(line.getvalue())} takes them for missing"
+
 
 def profile_file(file: Path, listed: str, name: str, chosen: Choices) -> tuple[Profile, Table]:
     """Decide what a CSV or ARFF file holds; return the decisions and the table that follows from them."""
@@ -83,7 +109,7 @@ def profile_file(file: Path, listed: str, name: str, chosen: Choices) -> tuple[P
     named = [c for c in raw.columns if not (re.match("Unnamed: ", c) and raw[c].isna().all())]
     target = chosen.target or (named or list(raw.columns))[-1]
     profile.say("target", target + ("" if chosen.target else " (the last column; --target names another)"))
-    _profile_target(profile, raw[target], chosen)
+    _profile_target(profile, raw[target], columns[target], chosen)
     _profile_features(profile, raw, target, columns, chosen.unit)
     return profile, _profile_rows(profile, raw, name, chosen)
 
@@ -102,9 +128,13 @@ def _read(file: Path, listed: str, name: str, words: str | None) -> tuple[Profil
         raw = read_source(source, {"data": file}, [], name)
         columns = {c: Column("number") if raw[c].dtype.kind in "if" else decide(texts(raw[c]), ()) for c in raw}
     else:
-        text, source["format"], notes = read_text(file)
-        listed_words = None if words is None else [word.strip() for word in words.split(",")]
-        columns = decide_columns(text, listed_words, source["format"].get("sep", ","))
+        size = file.stat().st_size
+        with Progress(shown=size > LARGE) as bar:
+            bar.stage(f"reading {file.name}, {size / 2**20:.0f} MB")
+            text, source["format"], notes = read_text(file)
+            bar.stage(f"deciding what {text.shape[1]} columns of {len(text)} rows hold")
+            bar.expect(text.shape[1])
+            columns = decide_columns(text, _listed(words), source["format"].get("sep", ","), lambda: bar.advance(1))
         numbers = {c: k.written[0] for c, k in columns.items() if k.kind == "number" and k.written}
         missing = {c: list(k.missing) for c, k in columns.items() if k.missing}
         source["format"] |= ({"missing": missing} if missing else {}) | ({"numbers": numbers} if numbers else {})
@@ -116,8 +146,17 @@ def _read(file: Path, listed: str, name: str, words: str | None) -> tuple[Profil
     how = "ARFF" if arff else "; ".join([f"separated by {source['format'].get('sep', ',')!r}", *notes])
     profile.say("file", f"{len(raw)} rows, {raw.shape[1]} columns, {how}")
     if not arff:
+        few = [
+            word for k in columns.values() if len(k.odd) <= MOST_WORDS and k.nearly != SEVERAL_WAYS for word in k.odd
+        ]
+        profile.words = [*dict.fromkeys([*few, *(word for k in columns.values() for word in k.missing)])]
         _say_reading(profile, columns, text, raw)
     return profile, raw, columns
+
+
+def _listed(words: str | None) -> list[str] | None:
+    """Words that commas separate; one that has commas itself is quoted."""
+    return None if words is None else [word.strip() for word in next(csv.reader([words], skipinitialspace=True), [])]
 
 
 def _say_reading(profile: Profile, columns: dict[str, Column], text: pd.DataFrame, raw: pd.DataFrame) -> None:
@@ -136,6 +175,50 @@ def _say_reading(profile: Profile, columns: dict[str, Column], text: pd.DataFram
     for name, column in columns.items():
         if column.remark:
             profile.say("question", f"{name}: {column.remark}")
+        if column.kind != "text":
+            values = raw[name] if column.kind == "number" else pd.Series(days(raw[name], column.written[0]))
+            if apart := _apart(values.dropna().to_numpy(dtype=float)):
+                cells = list(dict.fromkeys(text[name][values.isin(apart).to_numpy()]))
+                n = int(values.isin(apart).sum())
+                said = f"{_some(list(map(repr, cells)))} in {n} rows: far from the other values; missing?"
+                profile.say("question", f"{name}: {said} {profile.cure(cells)}")
+    if profile.content["sources"][0]["format"].get("header", True):
+        _say_header(profile, {name: _is_value(name, columns[name], text[name], raw[name]) for name in text})
+
+
+def _say_header(profile: Profile, values: dict[str, bool | None]) -> None:
+    """Ask for the line of names, where the first one consists of values."""
+    names = [repr(name) for name, is_value in values.items() if is_value]
+    if names and False not in values.values():
+        said = f"its first line consists of values of its columns ({_some(names)}): is the line of names missing?"
+        profile.say("question", f"{said} Put one in front of it")
+
+
+def _is_value(name: str, column: Column, text: pd.Series, values: pd.Series) -> bool | None:
+    """True if a column's name is like its cells, False if it is not; None if it might be."""
+    if name.startswith("Unnamed: ") or (column.kind == "text" and name not in set(text)):
+        return None
+    if column.kind == "number":
+        [number] = typed(pd.Series([name]), (), *column.written)
+        return isinstance(number, (int, float, np.number)) and bool(values.min() <= number <= values.max())
+    return column.kind == "text" or not np.isnan(days([name], column.written[0])[0])
+
+
+def _apart(values: np.ndarray) -> list[float]:
+    """Numbers that may stand for missing ones: codes such as -9 beside counts or 999 beside ages, or one far off."""
+    levels = np.unique(values)
+    ends = [*levels[:_ENDS], *levels[-_ENDS:]]
+    codes = [v for v in ends if (v < 0 or v > 9) and (v == -1 or _STANDS_FOR_MISSING.fullmatch(f"{abs(v):.17g}"))]
+    others, found = np.setdiff1d(levels, codes), list[float]()
+    if len(others) > (2 if -1 in codes else 1):
+        low, high, counts = others[0], others[-1], others[0] >= 0 and (others == others.round()).all()
+        span = high - low
+        found = [v for v in dict.fromkeys(codes) if (counts and v < 0) or not low - span < v < high + span]
+    levels = np.setdiff1d(levels, found)
+    if len(levels) > 3:
+        found += [levels[0]] * bool(levels[1] - levels[0] > APART * (levels[-1] - levels[1]))
+        found += [levels[-1]] * bool(levels[-1] - levels[-2] > APART * (levels[-2] - levels[0]))
+    return found
 
 
 def _some(names: list[str], most: int = 6) -> str:
@@ -159,7 +242,7 @@ def _one_hot(numbers: pd.DataFrame) -> list[list[str]]:
     return found
 
 
-def _profile_target(profile: Profile, column: pd.Series, chosen: Choices) -> None:
+def _profile_target(profile: Profile, column: pd.Series, cells: Column, chosen: Choices) -> None:
     """Two values, or --positive: a classification. Numbers: a regression."""
     known, name = column.dropna(), str(column.name)
     classes = sorted(as_texts(known).unique())
@@ -182,7 +265,7 @@ def _profile_target(profile: Profile, column: pd.Series, chosen: Choices) -> Non
     elif chosen.task == "classification" or few or not numeric:
         of = "has" if numeric else "is text with"
         measured = "--task regression takes them as measured numbers" if numeric else "--target COLUMN chooses another"
-        strange = "" if numeric else _strange(known)
+        strange = _nearly(profile, known, cells)
         raise DataError(
             f"target {name!r} {of} {len(classes)} values ({_some(classes, 4)}){strange and f', {strange}'}: "
             f"--positive VALUE makes it one class against the others; {measured}"
@@ -234,23 +317,31 @@ def _profile_features(
     """Numbers as they are, dates as days, two values as 0 and 1, few categories one-hot; the rest is left out."""
     features: list[str | dict[str, Any]] = []
     check_known("unknown column --unit", [unit], [*raw.columns.drop(target), "none"])
-    unit = repeated_identifier(raw.drop(columns=target)) if unit is None else unit
+    if unit is None:
+        unit = repeated_identifier(raw.drop(columns=target), LEAST_UNITS)
+        if unit is None and (few := repeated_identifier(raw.drop(columns=target))):
+            said = f"{few}: its {raw[few].nunique()} values repeat: do they name persons?"
+            profile.say("question", said, f" --unit {shlex.quote(few)} keeps the rows of one together")
     if unit not in (None, "none"):
         profile.content["unit"] = unit
         said = f"{unit}: its values repeat; rows of one are kept together, and who has r of them spends r times epsilon"
         profile.say("unit", said, "; `rows_per_unit=1` trains on one row of each; --unit none: no persons")
     for name in raw.columns.drop([target, *([unit] if unit in raw else [])]):
         values, column = raw[name].dropna(), columns[name]
-        if reason := _useless(raw[name], values, column):
+        if reason := _useless(raw[name], values, column) or _too_many(profile, values, column):
             profile.say("left out", f"{name}: {reason}")
+            profile.left_out[name] = reason
             continue
         if values.dtype.kind in "if":
             features.append(name)
         elif column.kind == "date":
             features.append({"column": name, "date": column.written[0]})
             other = f"; {column.written[1]} would fit too, edit `date`" if len(column.written) > 1 else ""
-            profile.say("date", f"{name}: days since 1970, read as {column.written[0]}{other}")
+            way = "ISO 8601, in UTC" if column.written[0] == ISO else column.written[0]
+            profile.say("date", f"{name}: days since 1970, read as {way}{other}")
         else:
+            if column.nearly:
+                profile.say("question", f"{name} is a category: {_nearly(profile, values, column)}")
             features.append(_category(profile, name, sorted(as_texts(values).unique())))
         if _tells(raw[name], raw[target]):
             profile.say("question", f"{name} is the target {target!r} over again: is it known before the target is? "
@@ -290,18 +381,27 @@ def _useless(cells: pd.Series, values: pd.Series, column: Column) -> str:
             return "numbers the rows, with gaps"
         if values.is_unique and _IDENTIFIER.search(str(cells.name)):
             return "identifies the rows"
-    if values.dtype.kind not in "if" and column.kind != "date" and values.nunique() > MAX_CATEGORIES:
-        return _strange(values) or f"text with {values.nunique()} different values, e.g. {str(values.iloc[0])!r}"
     return ""
 
 
-def _strange(values: pd.Series) -> str:
-    """What keeps a column of text, nearly all numbers, from being one of numbers."""
-    other = values[[decide([value]).kind != "number" for value in values.astype(str)]]
-    if other.empty:
-        written = {decide([value]).written: value for value in values.astype(str)}
-        return f"numbers that are written in several ways: {_some(list(map(repr, written.values())), 3)}"
-    return f"{len(other)} cells are no numbers, e.g. {str(other.iloc[0])!r}" if len(other) < len(values) / 2 else ""
+def _too_many(profile: Profile, values: pd.Series, column: Column) -> str:
+    """Why a column of text with many values can be no feature; empty for other columns."""
+    if column.kind != "text" or values.dtype.kind in "if" or values.nunique() <= MAX_CATEGORIES:
+        return ""
+    texts_alone = values.astype(str).unique().tolist()
+    said = f"text with {len(texts_alone)} different values, e.g. {texts_alone[0]!r}"
+    return _nearly(profile, values, column) or near_date(texts_alone) or said
+
+
+def _nearly(profile: Profile, values: pd.Series, column: Column) -> str:
+    """The cells that keep a column of text from being one of numbers or dates, and the cure; empty if it is far."""
+    if not column.nearly:
+        return ""
+    if column.nearly == SEVERAL_WAYS:
+        return f"{SEVERAL_WAYS}: {_some(list(map(repr, column.odd)), 3)}; write them in one"
+    n = int(values.isin(column.odd).sum())
+    cure = profile.cure(column.odd) if len(column.odd) <= MOST_WORDS else ""
+    return f"{n} cells are no {column.nearly}, e.g. {column.odd[0]!r}{cure and f'; {cure}'}"
 
 
 def _tells(feature: pd.Series, target: pd.Series) -> bool:
@@ -333,8 +433,6 @@ def _profile_rows(profile: Profile, raw: pd.DataFrame, name: str, chosen: Choice
     if steps:
         content["rows"] = steps
     rows = round((chosen.public or 0.0) * kept)
-    if chosen.public is None and content["task"] == "classification":
-        rows = int(np.clip(PUBLIC_SHARE * kept, *PUBLIC_ROWS))
     if rows := min(rows, kept // 2):
         content["public"] = {"sample": rows, "seed": ROOT_SEED}
     table = prepare(raw, manifest_of(name, content))

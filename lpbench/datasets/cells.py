@@ -1,17 +1,17 @@
 """Cells of a table that is text: which words mean missing, and columns of numbers, of dates and of categories."""
 
 import re
-import warnings
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
+from lpbench.datasets.dates import closest_way, ways_of
+
 #: Words that mean missing where they stand among numbers or dates; among other words they may be categories.
 MISSING = ("?", "-", "--", ".", "na", "n/a", "#n/a", "nan", "<na>", "none", "null", "nil", "n.a.", "unknown", "missing")
-#: How dates are written, the commonest first.
-DATES = ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y/%m/%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y")
 _WHOLE, _EXPONENT = r"(?:0|[1-9]\d*)", r"(?:[eE][+-]?\d+)?"
 #: Ways of writing 1234.5, the likeliest first -> pattern of all such numbers, without a sign.
 WAYS = {
@@ -32,7 +32,12 @@ _CURRENCY = r"[$€£¥₹₽₩]|USD|EUR|GBP|CHF|JPY|CNY|INR|SEK|NOK|DKK|AUD|CA
 _PARTS = re.compile(
     rf"([+-]?) ?((?:{_CURRENCY})?) ?([+-]?)([\d.,].*?) ?((?:{_CURRENCY}|[%‰°]\w?|[^\W\d_]{{1,4}}[²³]?)?)"
 )
+#: A date without separators, which is a number.
+_COMPACT = re.compile(r"(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])")
 _EXAMPLE = re.compile(rf"(\D*?)({'|'.join(map(re.escape, WAYS))})(\D*)")
+SEVERAL_WAYS = "numbers that are written in several ways"
+#: Cells that tell whether a text is nearly of another kind.
+_SAMPLE = 200
 #: Blanks and apostrophes of all kinds are one.
 _ALIKE = str.maketrans("\xa0\u202f\u2009’−", "   '-")
 
@@ -45,6 +50,8 @@ class Column:
     written: tuple[str, ...] = ()  # example of its numbers, formats that fit its dates; (): plain numbers, or text
     missing: tuple[str, ...] = ()  # words that mean missing
     remark: str = ""
+    nearly: str = ""  # what most cells of a text are: numbers, numbers in several ways, or days like an example
+    odd: tuple[str, ...] = ()  # the other cells, or an example of each way
 
 
 def decide(cells: Iterable[str], words: Sequence[str] | None = None, sep: str = ",", commas: bool = False) -> Column:
@@ -57,11 +64,16 @@ def decide(cells: Iterable[str], words: Sequence[str] | None = None, sep: str = 
     found = tuple(v for v in values if (v.lower() in MISSING if words is None else v in words))
     rest = [v for v in values if v not in found]
     kind, written, remark = _kind(rest, sep, commas)
-    if words is None and kind == "text":
-        if found and rest:
+    if kind != "text":
+        return Column(kind, written, found, remark)
+    nearly, odd = ("", ()) if remark else _nearly(rest, sep, commas)
+    if words is None and found:
+        if nearly:
+            odd += found
+        elif rest:
             remark = f"{', '.join(map(repr, found))} taken for a category; --missing-words {found[0]} means missing"
         found = ()
-    return Column(kind, written, found, remark)
+    return Column(kind, written, found, remark, nearly, odd)
 
 
 def _kind(values: list[str], sep: str, commas: bool) -> tuple[str, tuple[str, ...], str]:
@@ -70,6 +82,9 @@ def _kind(values: list[str], sep: str, commas: bool) -> tuple[str, tuple[str, ..
     if plain := all(map(_DIGITS.fullmatch, values)):
         if code := next(filter(_CODE.fullmatch, values), ""):
             return "text", (), f"{code!r} is a code, not a number: zeros in front, or too many digits"
+        if all(map(_COMPACT.fullmatch, values)):
+            day = f"{values[0][:4]}-{values[0][4:6]}-{values[0][6:]}"
+            return "number", (), f"{values[0]!r} looks like a date and is read as a number; write {day} to have days"
         if not commas:
             return "number", (), ""
     parts = [_PARTS.fullmatch(value.translate(_ALIKE)) for value in values]
@@ -87,17 +102,28 @@ def _kind(values: list[str], sep: str, commas: bool) -> tuple[str, tuple[str, ..
                 other = next((e for e, way in pairs if (",5" in way) != (",5" in fits[0])), "")
             remark = f"{values[0]!r} could be meant otherwise: write {other!r} into `numbers`" if other else ""
             return "number", () if plain and examples[0] == "1234.5" else (examples[0],), remark
-    dates = _date_formats(values)
+    dates = ways_of(values)
     return ("date", dates, "") if dates else ("text", (), "")
 
 
-def _date_formats(values: list[str]) -> tuple[str, ...]:
-    """Ways of writing dates that fit every cell."""
-    if not re.match(r"\d{1,4}[-/.]\d", values[0]):
-        return ()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # a format that does not fit is no news
-        return tuple(f for f in DATES if pd.to_datetime(pd.Series(values), format=f, errors="coerce").notna().all())
+def _nearly(values: list[str], sep: str, commas: bool) -> tuple[str, tuple[str, ...]]:
+    """The kind that most cells of a text are of, and the others; or numbers in several ways, an example of each."""
+    few = values[:: len(values) // _SAMPLE | 1]
+    if 2 * sum(map(is_number, few)) > len(few):
+        odd = tuple(value for value in values if not is_number(value))
+        if _kind([value for value in values if is_number(value)], sep, commas)[0] == "number":
+            return "numbers", odd
+        return (SEVERAL_WAYS, tuple({decide([v]).written: v for v in values}.values())) if not odd else ("", ())
+    way, misfits = closest_way(values)
+    return (f"days written like {next(v for v in values if v not in misfits)!r}", tuple(misfits)) if way else ("", ())
+
+
+def is_number(cell: str) -> bool:
+    """True for a number in any of the ways, with a currency, a percent sign or a unit or without; codes are none."""
+    if _DIGITS.fullmatch(cell):
+        return not _CODE.fullmatch(cell)
+    part = _PARTS.fullmatch(cell.translate(_ALIKE))
+    return part is not None and any(re.fullmatch(pattern, part[4]) for pattern in WAYS.values())
 
 
 def typed(cells: pd.Series, words: Sequence[str] = (), example: str = "") -> np.ndarray:
@@ -124,5 +150,7 @@ def typed(cells: pd.Series, words: Sequence[str] = (), example: str = "") -> np.
 
 
 def texts(cells: pd.Series) -> list[str]:
+    """Cells as text in one Unicode form (NFC); empty where missing."""
     values = cells.to_numpy(dtype=object)
-    return ["" if missing else str(value) for value, missing in zip(values, pd.isna(values), strict=True)]
+    pairs = zip(values, pd.isna(values), strict=True)
+    return ["" if missing else unicodedata.normalize("NFC", str(value)) for value, missing in pairs]

@@ -6,12 +6,14 @@ label (``target``) and the features (``features``). The keys of each step are th
 """
 
 import re
+import unicodedata
 import warnings
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
+from lpbench.datasets.dates import days
 from lpbench.datasets.manifest import Manifest
 from lpbench.datasets.table import Table
 from lpbench.errors import DataError
@@ -20,10 +22,10 @@ from lpbench.errors import DataError
 _IDENTIFIER = re.compile(r"(?i:(?:^|[_\W])id)$|[a-z]I[dD]$")
 
 
-def repeated_identifier(raw: pd.DataFrame) -> str | None:
-    """Name of an identifier that repeats; None without one. A value that most rows share names nobody."""
+def repeated_identifier(raw: pd.DataFrame, least: int = 2) -> str | None:
+    """Name of an identifier that repeats and has at least so many values; a value that most rows share names nobody."""
     counts = ((str(c), raw[c].value_counts()) for c in raw.columns if _IDENTIFIER.search(str(c)))
-    return next((c for c, rows in counts if 1 < len(rows) < rows.sum() and 2 * rows.iloc[0] <= rows.sum()), None)
+    return next((c for c, rows in counts if least <= len(rows) < rows.sum() and 2 * rows.iloc[0] <= rows.sum()), None)
 
 
 def prepare(raw: pd.DataFrame, manifest: Manifest) -> Table:
@@ -83,13 +85,13 @@ class _Frame:
     def days(self, column: str, written: str) -> np.ndarray:
         """Return a column of dates as days since 1970."""
         series = self.column(column)
-        dates = pd.to_datetime(series, format=written, errors="coerce", utc=True)
-        if dates.isna().any():
-            row = int(np.flatnonzero(dates.isna())[0])
+        found = days(series, written)
+        if np.isnan(found).any():
+            row = int(np.argmax(np.isnan(found)))
             raise self.wrong(
                 f"column {column!r}, row {row} holds {str(series.iloc[row])!r}, expected a date written as {written}"
             )
-        return ((dates - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)).to_numpy(dtype=np.float64)
+        return found
 
     def categories(self, column: str, known: Sequence) -> pd.Series:
         """Return the column as text, having checked that every cell is one of the known categories."""
@@ -106,7 +108,7 @@ class _Frame:
         """Values of the manifest as the column's cells are written; where these are numbers, by what they are worth."""
         series = self.column(column)
         if series.dtype.kind not in "iuf":
-            return [str(v) for v in known]
+            return [unicodedata.normalize("NFC", str(v)) for v in known]
         numbers = pd.to_numeric(pd.Series(known, dtype=object), errors="coerce")
         whole = series.dtype.kind != "f" or (series.dropna() == series.dropna().round()).all()
         written = [str(int(n)) if whole and np.isfinite(n) and n == round(n) else str(float(n)) for n in numbers]
@@ -218,9 +220,10 @@ def filled(column: pd.Series) -> pd.Series:
 
 
 def as_texts(series: pd.Series) -> pd.Series:
-    """Cells as text without surrounding blanks; whole numbers read as floats lose their ``.0``."""
+    """Cells as text in one Unicode form, without surrounding blanks; whole numbers read as floats lose their ``.0``."""
     if pd.api.types.is_float_dtype(series.dtype):
-        whole = series.dropna()
-        if (whole == whole.round()).all():
-            series = series.astype("Int64")
-    return series.astype(str).str.strip()
+        numbers = series.dropna()
+        if (numbers == numbers.round()).all() and np.isfinite(numbers).all():
+            beyond = (numbers.abs() >= 2.0**63).any()  # of the whole numbers of pandas
+            series = series.map(int, na_action="ignore").astype(object) if beyond else series.astype("Int64")
+    return series.astype(str).str.strip().str.normalize("NFC")

@@ -5,6 +5,8 @@ import io
 import itertools
 import lzma
 import re
+import shlex
+import unicodedata
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -16,7 +18,7 @@ import pandas as pd
 from sklearn.datasets import load_svmlight_file
 
 from lpbench.datasets.archives import COMPRESSED, check_size
-from lpbench.datasets.cells import Column, decide, texts, typed
+from lpbench.datasets.cells import Column, decide, is_number, texts, typed
 from lpbench.errors import DataError
 
 #: Values must not depend on the parser: each is the nearest double to what is written (pandas 3 needs no telling).
@@ -55,7 +57,7 @@ def read_source(source: Mapping, paths: Mapping[str, Path], columns: Sequence[st
     missing, numbers = options.get("missing", []), options.get("numbers", {})
     if not isinstance(missing, Mapping):
         missing = dict.fromkeys(stacked, missing if isinstance(missing, list) else [missing])
-    words = {column: [str(word) for word in listed] for column, listed in missing.items()}
+    words = {column: [unicodedata.normalize("NFC", str(word)) for word in listed] for column, listed in missing.items()}
     made = {c: typed(stacked[c], words.get(c, []), numbers.get(c, "")) for c in stacked}
     if wrong := [column for column in numbers if column not in made or made[column].dtype.kind not in "if"]:
         raise DataError(f"data set {name!r}: column {wrong[0]!r} is not written as {numbers[wrong[0]]!r} in every row")
@@ -101,13 +103,13 @@ def read_text(path: Path) -> tuple[pd.DataFrame, dict[str, Any], list[str]]:
             index = " (remarks above the names? remove them)" if first[0].startswith(("#", "%", "//")) else index
             where = "the next one" if k == 0 else f"line {k + 2}"
             raise DataError(f"{path}: its first line has {len(first)} cells, {where} {len(line)}{index}")
-    header = not all(_is_number(cell) for cell in first if cell.strip())
+    header = not all(is_number(cell.strip()) for cell in first if cell.strip())
     how: dict[str, Any] = (
         {"strict": True} | ({} if sep == "," else {"sep": sep}) | ({} if header else {"header": False})
     )
     text = read_file(path, how)
     notes = [] if header else ["no header: columns are called x1, x2, ..., y"]
-    if header and (numbers := [cell for cell in first if _is_number(cell)]):
+    if header and (numbers := [cell for cell in first if is_number(cell.strip())]):
         notes.append(f"its first line is taken for names, though {numbers[0]!r} in it is a number")
     if doubled := [k for k, cell in enumerate(first) if header and cell and cell in first[:k]]:
         name = text.columns[doubled[0]]
@@ -116,19 +118,20 @@ def read_text(path: Path) -> tuple[pd.DataFrame, dict[str, Any], list[str]]:
     return pd.DataFrame({c: [cell.strip() for cell in texts(text[c])] for c in text}, dtype=object), how, notes
 
 
-def decide_columns(text: pd.DataFrame, words: Sequence[str] | None, sep: str) -> dict[str, Column]:
+def decide_columns(
+    text: pd.DataFrame, words: Sequence[str] | None, sep: str, on_decided: Callable[[], Any] = lambda: None
+) -> dict[str, Column]:
     """Decide what each column of text holds; a decimal comma in one makes it likely in the others."""
-    found = {column: decide(text[column], words, sep) for column in text}
+    found = {}
+    for column in text:
+        found[column] = decide(text[column], words, sep)
+        on_decided()
     commas = any(",5" in way and not k.remark for k in found.values() for way in k.written if k.kind == "number")
     return {c: decide(text[c], words, sep, True) if commas and k.kind == "number" else k for c, k in found.items()}
 
 
 def _opener(path: Path) -> Callable[..., Any]:
     return COMPRESSED.get(path.suffix.lower(), open)
-
-
-def _is_number(cell: str) -> bool:
-    return decide([cell.strip()]).kind == "number"
 
 
 def read_file(path: Path, options: Mapping, who: str = "") -> pd.DataFrame:
@@ -151,9 +154,12 @@ def read_file(path: Path, options: Mapping, who: str = "") -> pd.DataFrame:
 
 def _not_utf8(path: Path, who: str = "") -> DataError:
     with _opener(path)(path, "rb") as file:
-        likely = "utf-16" if file.read(2) in (b"\xff\xfe", b"\xfe\xff") else "latin1"
+        likely = "utf-16" if file.read(2) in (b"\xff\xfe", b"\xfe\xff") else "cp1252"
+    unpacked = path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
+    new = unpacked.with_stem(f"{unpacked.stem}_utf8").name
     return DataError(
-        f"{who}{path} is not text in UTF-8; save it as CSV in UTF-8, or convert it: iconv -f {likely} -t utf-8"
+        f"{who}{path} is not text in UTF-8; save it as CSV in UTF-8, or {'unpack it and ' * (unpacked != path)}convert "
+        f"it: iconv -f {likely} -t utf-8 {shlex.quote(str(unpacked))} > {shlex.quote(new)}"
     )
 
 

@@ -261,7 +261,7 @@ TARGET: Keys = {
 FEATURE: Keys = {
     "map": (_mapped(_NUMBER), "category -> number"),
     "one_hot": (_CELLS, "list of categories, a column of 0 and 1 each"),
-    "date": (_TEXT, "format of a date such as `%Y-%m-%d`; the feature is its number of days since 1970"),
+    "date": (_TEXT, "format of a date such as `%Y-%m-%d`, or `ISO8601`; the feature is its number of days since 1970"),
 }
 SENSITIVITY: Keys = {
     "order": (_order, "features or groups, most sensitive first (the rest follows), or the word `columns`"),

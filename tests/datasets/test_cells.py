@@ -119,7 +119,7 @@ def test_other_encodings_are_named_wherever_they_begin(tmp_path, line, encoding)
     rows = ["a,b", *(f"{k},Bonn" for k in range(3000))]
     rows[line] = "7,Köln"
     (tmp_path / "t.csv").write_bytes("\n".join(rows).encode(encoding))
-    with pytest.raises(DataError, match=f"UTF-8.*iconv -f {'utf-16' if encoding == 'utf-16' else 'latin1'}"):
+    with pytest.raises(DataError, match=f"UTF-8.*iconv -f {'utf-16' if encoding == 'utf-16' else 'cp1252'} -t"):
         read_table(tmp_path / "t.csv")
 
 
@@ -218,9 +218,9 @@ def test_a_classification_of_visits_has_a_public_sample_of_whole_persons(worksho
     rng = np.random.default_rng(2)
     table = pd.DataFrame({"patient_id": np.repeat(np.arange(50), 4), "x": np.repeat(rng.integers(0, 40, 100), 2),
                           "z": rng.random(200), "sick": rng.choice(["no", "yes"], 200)})  # fmt: skip
-    found, said = profiled(workshop, tmp_path, table, unit=unit)
+    found, said = profiled(workshop, tmp_path, table, unit=unit, public=0.1)
     assert ("patient_id" in found.columns) == (unit is not None) and "public sample" in said
-    assert make_problem("own").X_public is not None
+    assert 20 <= make_problem("own").X_public.shape[0] < 26
     assert (found.units is None) == (unit == "none")
 
 
@@ -265,3 +265,140 @@ def test_many_columns_of_a_kind_fit_a_screen(workshop, tmp_path):
     table.to_csv(tmp_path / "wide.csv", index=False)
     _, profile = new_dataset(tmp_path / "wide.csv", tmp_path)
     assert len(profile.said) > 60 and len(profile.lines()) < 30 and "and 48 more columns" in "".join(profile.lines())
+
+
+STAMP = pd.Timestamp("2024-01-13 17:05:09.250000")
+STAMPS = [STAMP + k * pd.Timedelta("9 days 3:07:11.125") for k in range(40)]
+ISO = [lambda t: f"{t:%Y-%m-%dT%H:%M:%SZ}", lambda t: f"{t + pd.Timedelta('2h'):%Y-%m-%dT%H:%M:%S}+02:00",
+       lambda t: f"{t:%Y-%m-%dT%H:%M:%S.%f}Z", lambda t: f"{t:%Y-%m-%d %H:%M}", lambda t: f"{t:%Y%m%dT%H%M%S}Z",
+       lambda t: f"{t:%Y-%m-%d}", lambda t: f"{t - pd.Timedelta('5h'):%Y-%m-%d %H:%M:%S}-0500"]  # fmt: skip
+FORMATS = ["%d.%m.%Y %H:%M", "%m/%d/%Y %I:%M %p", "%d/%m/%Y", "%d-%b-%Y", "%b %d, %Y", "%d/%b/%Y:%H:%M:%S +0000",
+           "%Y-%m", "%Y-%m-%d %H:%M:%S,%f", "%Y/%m/%d %H:%M:%S"]  # fmt: skip
+
+
+@pytest.mark.parametrize("write", [*ISO, *(lambda t, f=f: t.strftime(f) for f in FORMATS)], ids=lambda w: w(STAMP))
+def test_time_stamps_are_days_in_utc(workshop, tmp_path, write):
+    table = pd.DataFrame({"x": np.arange(40) % 7, "when": list(map(write, STAMPS)), "y": np.arange(40) / 2})
+    found, said = profiled(workshop, tmp_path, table)
+    assert "date        when: days since 1970" in said
+    days = np.array([(t - pd.Timestamp(0)) / pd.Timedelta(days=1) for t in STAMPS])
+    coarse = 31 if write(STAMP) == "2024-01" else 1  # what is written is the beginning of a month, a day or a minute
+    late = days - found.X[:, 1]
+    assert (-1e-9 < late).all() and (late < coarse).all()
+    if "17" in write(STAMP) or "19" in write(STAMP):
+        assert (late < 1 / 1440).all()
+
+
+@pytest.mark.parametrize("far", ["9999-12-31", "0001-01-01", "1600-01-01", "2262-04-12", "2999-01-01"])
+def test_dates_far_from_all_others_are_read_and_asked_about(workshop, tmp_path, far):
+    when = [far if k == 3 else f"2024-01-{k % 28 + 1:02d}" for k in range(60)]
+    table = pd.DataFrame({"when": when, "x": np.arange(60) % 7, "y": np.arange(60) / 2})
+    found, said = profiled(workshop, tmp_path, table)
+    assert found.X[3, 0] == (np.datetime64(far) - np.datetime64(0, "D")).astype(int)
+    assert f"when: '{far}' in 1 rows: far from the other values; missing? --missing-words {far}" in said
+
+
+@pytest.mark.parametrize(
+    ("cells", "word", "asked"),
+    [
+        ([0, 1, 2, 3, 2, 1], "-9", True), ([0, 1, 2, 3, 2, 1], "99", True), ([1, 2], "-8", True),
+        ([0, 1, 2, 3], "-1", True), (range(18, 90), "999", True), (range(18, 98), "99", False), ([-1, 0], "1", False),
+        ([1.5, 2.25, 0.5, -0.75], "-9999", True), ([1.5, 2.25, 0.5], "9.96921e36", True), (range(-20, 30), "-9", False),
+        (range(99), "1e20", True),  (range(1, 6), "6", False),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("target", [False, True])
+def test_codes_of_missing_values_are_asked_about(workshop, tmp_path, cells, word, asked, target):
+    column = [word if k % 20 == 3 else str(np.resize(cells, 200)[k]) for k in range(200)]
+    table = pd.DataFrame({"n": column, "x": np.arange(200) % 11, "z": np.arange(200) % 13 / 2})
+    _, said = profiled(workshop, tmp_path, table, target="n" if target else "z", task="regression")
+    assert (
+        f"n: {word!r} in 10 rows: far from the other values; missing? --missing-words {word} takes" in said
+    ) == asked
+    if asked:
+        for name in ("own.yaml", "own.csv"):
+            (workshop.manifests / name).unlink()
+        found, said = profiled(workshop, tmp_path, table, target="z", missing_words=word)
+        assert len(found.y) == 190 and "far from" not in said
+
+
+def test_the_cure_of_a_left_out_column_makes_it_one_of_numbers_or_dates(workshop, tmp_path):
+    """The words of all such columns, and those that mean missing already, are one option."""
+    k = np.arange(90)
+    age, paid = (k * 7 % 71 + 18).astype(str), [f"{v:.2f} €".replace(".", ",") for v in k * 13.37 + 9]
+    when = [f"2024-{i % 12 + 1:02d}-{i % 28 + 1:02d}" for i in k]
+    age[4], age[5], paid[6], paid[7], when[8] = "refused", "n/a", "refused", "k. A., or", "0000-00-00"
+    rooms = np.where(k == 9, "NA", k % 6)
+    table = pd.DataFrame({"age": age, "paid": paid, "when": when, "rooms": rooms, "y": k / 2})
+    _, said = profiled(workshop, tmp_path, table)
+    option = "--missing-words 'refused,n/a,\"k. A., or\",0000-00-00,NA'"
+    assert f"age: 2 cells are no numbers, e.g. 'refused'; {option} takes" in said
+    assert "paid: 2 cells are no numbers" in said and said.count("--missing-words '") == 3
+    assert "when: 1 cells are no days written like '2024-01-01', e.g. '0000-00-00'" in said
+    for name in ("own.yaml", "own.csv"):
+        (workshop.manifests / name).unlink()
+    found, _ = profiled(workshop, tmp_path, table, missing_words='refused,n/a,"k. A., or",0000-00-00,NA')
+    assert found.columns == ("age", "paid", "when", "rooms") and len(found.y) == 84
+
+
+def test_a_category_or_a_target_that_is_nearly_numbers_names_the_word(tmp_path):
+    rows = "".join(f"{'refused' if k == 3 else k % 5},{k % 7},{k % 3}\n" for k in range(40))
+    (tmp_path / "own.csv").write_text("n,x,y\n" + rows)
+    said = "\n".join(new_dataset(tmp_path / "own.csv", tmp_path, task="regression")[1].lines())
+    assert "n is a category: 1 cells are no numbers, e.g. 'refused'; --missing-words refused takes" in said
+    with pytest.raises(
+        DataError, match=r"target 'n' is text .*1 cells are no numbers, e.g. 'refused'; --missing-words"
+    ):
+        new_dataset(tmp_path / "own.csv", tmp_path, target="n", name="other")
+
+
+@pytest.mark.parametrize(
+    ("first", "missing"),
+    [
+        ("34,Rome,2024-01-03,1.5", True), ("34,Rome,2024-01-03,3.0", True), ("age,city,day,paid", False),
+        ("34,Paris,2024-01-03,1.5", True), ("2019,Rome,2024-01-03,1.5", False), ("age,Rome,day,1.5", False),
+    ],
+)  # fmt: skip
+def test_a_first_line_of_values_is_pointed_out(tmp_path, first, missing):
+    rows = [f"{k % 60 + 18},{['Rome', 'Oslo', 'Lima'][k % 3]},2024-01-{k % 28 + 1:02d},{k / 2}" for k in range(90)]
+    (tmp_path / "own.csv").write_text("\n".join([first, *rows]))
+    said = "\n".join(new_dataset(tmp_path / "own.csv", tmp_path)[1].lines())
+    assert ("first line consists of values of its columns" in said) == missing
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_two_unicode_forms_of_a_word_are_one(workshop, strict):
+    forms = ["Z\u00fcrich", "Zu\u0308rich"]
+    workshop.file("kind,size,label\n" + "".join(f"{forms[k % 2] if k % 3 else 'Rom'},{k},{k}.5\n" for k in range(12)))
+    source = {"kind": "file", "files": {"data": "toy/toy.csv"}, "format": {"strict": strict}}
+    for form in forms:
+        workshop.manifest(
+            sources=[source], features=[{"column": "kind", "one_hot": ["Rom", form]}, "size"], fingerprint={}
+        )
+        assert load_table("toy").X[:, 1].tolist() == [float(k % 3 > 0) for k in range(12)]
+
+
+def test_forms_of_a_word_are_one_category(workshop, tmp_path):
+    city = np.resize(["Z\u00fcrich", "Zu\u0308rich", "Rom"], 40)
+    table = pd.DataFrame({"city": city, "x": np.arange(40) % 7, "y": np.arange(40) / 2})
+    assert profiled(workshop, tmp_path, table)[0].columns == ("city", "x")
+
+
+def test_a_few_shops_are_no_persons(workshop, tmp_path):
+    k = np.arange(200)
+    table = pd.DataFrame({"StoreID": k % 5 + 301, "x": k * 7 % 31, "sick": np.where(k * 13 % 29 < 9, "yes", "no")})
+    with pytest.warns(UserWarning, match="StoreID repeats"):
+        found, said = profiled(workshop, tmp_path, table, public=0.1)
+    assert found.units is None and found.public.sum() == 20 and "StoreID: its 5 values repeat" in said
+    assert "--unit StoreID keeps" in said
+
+
+def test_times_and_short_years_are_named_for_what_they_are(tmp_path):
+    rows = "".join(
+        f"{k % 24:02d}:{k % 60:02d},{k % 28 + 1:02d}.03.{k % 100:02d},2024{k % 12 + 1:02d}01,{k}.5\n"
+        for k in range(120)
+    )
+    (tmp_path / "own.csv").write_text("at,on,compact,y\n" + rows)
+    said = "\n".join(new_dataset(tmp_path / "own.csv", tmp_path)[1].lines())
+    assert "at: times without a date" in said and "on: days whose years have two digits" in said
+    assert "compact: '20240101' looks like a date" in said

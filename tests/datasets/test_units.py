@@ -59,15 +59,15 @@ def test_splits_and_public_samples_keep_the_rows_of_a_unit_together(replication)
 @pytest.mark.mirror
 def test_a_new_data_set_has_its_unit_and_problems_count_its_rows(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
-    people = np.repeat(np.arange(20), 4)
-    table = pd.DataFrame({"PatientId": people, "x": rng.random(80).round(3), "y": rng.random(80).round(3)})
+    people = np.repeat(np.arange(60), 4)
+    table = pd.DataFrame({"PatientId": people, "x": rng.random(240).round(3), "y": rng.random(240).round(3)})
     table.to_csv(tmp_path / "stays.csv", index=False)
     monkeypatch.chdir(tmp_path)
     _, profile = new_dataset(tmp_path / "stays.csv", tmp_path, target="y")
     assert profile.content["unit"] == "PatientId" and profile.content["features"] == ["x"]
     monkeypatch.setenv("LPBENCH_DATASETS", str(tmp_path / "datasets"))
     problem = make_problem("stays")
-    assert problem.context["rows_per_unit"] == 4 and problem.context["units"].size == len(problem.y_train) == 56
-    assert len(make_problem("stays", {"rows_per_unit": 1}).y_train) == 14
+    assert problem.context["rows_per_unit"] == 4 and problem.context["units"].size == len(problem.y_train) == 168
+    assert len(make_problem("stays", {"rows_per_unit": 1}).y_train) == 42
     with pytest.raises(ConfigurationError, match="rows_per_unit"):
         make_problem("airfoil", {"rows_per_unit": 1})

@@ -109,8 +109,8 @@ def test_two_values_are_classes(home, labels, positive):
     manifest, said = profiled(frame(y=y))
     assert manifest["task"] == "classification" and manifest["target"]["positive"] == [positive]
     np.testing.assert_array_equal(load_table("mine").y, np.resize([0, 1], ROWS))
-    assert manifest["public"]["sample"] == 20 == make_problem("mine").X_public.shape[0]
-    assert "classification" in said and "20 rows (33%), drawn once, are the public sample" in said
+    assert "public" not in manifest and make_problem("mine").X_public is None
+    assert "classification" in said and "no rows: the range of all rows scales the features" in said
 
 
 def test_three_whole_numbers_are_classes_unless_they_are_measured(home):
