@@ -145,7 +145,6 @@ def _pair(place: str, value: Any) -> None:
         check_range(place, value)
     except ConfigurationError as error:
         raise DataError(str(error)) from error
-    _listed(_NUMBER)(place, value)
 
 
 def _raw_file(place: str, value: Any) -> None:
