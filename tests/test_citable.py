@@ -67,6 +67,14 @@ def test_the_workflow_runs_the_same_script_as_everybody_on_the_supported_version
     assert ".ci/run" in [step.get("run") for step in job["steps"]]
 
 
+def test_the_script_runs_experiments_into_the_clone_before_the_tests():
+    lines = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    made = [line.split()[1] for line in lines if line.startswith("make ")]
+    assert made == ["lint", "quick", "reproduce", "test", "wheel"]
+    (reproduce,) = [line for line in lines if line.startswith("make reproduce")]
+    assert "REPLICATIONS" not in reproduce and reproduce.count("/") == 2
+
+
 def test_the_container_runs_the_experiments_that_need_no_data():
     lines = (ROOT / "Dockerfile").read_text(encoding="utf-8").splitlines()
     (command,) = [json.loads(line.removeprefix("CMD ")) for line in lines if line.startswith("CMD ")]
