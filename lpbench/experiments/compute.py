@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import platform
-import resource
 import sys
 import time
 import traceback
@@ -195,10 +194,8 @@ def _run_locked(block: Block, store: Store, timeout: float) -> Outcome:
         with _pools(len(sys.modules)).limit(limits=1), time_limit(timeout):
             table = execute(block)
         seconds = time.perf_counter() - start
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # of the worker until now, in kilobytes (Linux)
-        cost = {"seconds": seconds, "peak_mb": round(peak * 1024 / 1e6, 1)}
         machine = {"python": platform.python_version(), "platform": platform.platform(), "versions": versions()}
-        store.write(block.key, table, {"config": block.config, **cost, "machine": machine})
+        store.write(block.key, table, {"config": block.config, "seconds": seconds, "machine": machine})
         return Outcome(block.key, block.label, "ok", seconds, len(table))
     except StoreError:
         raise

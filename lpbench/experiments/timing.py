@@ -19,7 +19,7 @@ from lpbench.paths import COMMITTED
 MEASURED = ("*seconds*", "timing.csv", "about.html", "bench.csv", "bench_*.svg")
 #: Summary, comparison and table of a timing experiment.
 SECONDS, COMPARED_SECONDS, SECONDS_TABLE = "seconds.csv", "seconds_comparison.csv", "seconds.tex"
-COLUMNS = ["artefact", "blocks", "fits_replaced", "seconds", "workers", "peak_mb"]
+COLUMNS = ["artefact", "blocks", "fits_replaced", "seconds", "workers"]
 #: Median seconds of one fit of each method in the leaderboard (columns method, seconds; scripts/measure_fits.py).
 FIT_SECONDS = "fit_seconds.csv"
 
@@ -30,12 +30,12 @@ def is_measured(path: PurePath) -> bool:
 
 
 def block_times(blocks: Iterable[Block], store: Store) -> dict[str, list[Any]]:
-    """Return the rows (fits that a loop would do), the seconds and the peak memory of each stored block, by key."""
+    """Return the rows (fits that a loop would do) and the seconds of each stored block, by key."""
     found = {}
     for block in blocks:
         if store.has(block.key):
             metadata, rows = store.footer(block.key)
-            found[block.key] = [rows, round(float(metadata["seconds"]), 4), metadata.get("peak_mb")]
+            found[block.key] = [rows, round(float(metadata["seconds"]), 4)]
     return found
 
 
@@ -44,8 +44,8 @@ def timing_table(records: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
 
     An artefact's seconds are the sum over its blocks, each measured in the worker that computed it, so that the time on
     the clock is about seconds / workers. A block that serves several artefacts counts in each of them and once in the
-    last row, ``total``. ``workers`` are those of the run that wrote the artefact; ``peak_mb`` is the largest resident
-    memory that a worker of its blocks had reached, in 10^6 bytes.
+    last row, ``total``. ``workers`` are those of the run that wrote the artefact. Memory is left out: a worker keeps
+    what its earlier blocks have read, and its size says nothing about one block.
     """
     rows: list[list[Any]] = []
     distinct: dict[str, Any] = {}
@@ -63,8 +63,7 @@ def timing_table(records: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
 
 def _row(name: str, times: Mapping[str, list[Any]], workers: int) -> list[Any]:
     fits, seconds = int(sum(t[0] for t in times.values())), round(sum(t[1] for t in times.values()), 2)
-    peak = max((t[2] for t in times.values() if len(t) > 2 and t[2] is not None), default=None)
-    return [name, len(times), fits, seconds, workers, peak]
+    return [name, len(times), fits, seconds, workers]
 
 
 def estimate(jobs: Sequence[Job], store: Store, workers: int, *, with_missing: bool = False) -> str:

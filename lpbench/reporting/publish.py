@@ -266,7 +266,7 @@ def _content(
     times = timing_table(records)
     if path.is_file():  # of experiments of which nothing is kept but their tables
         before, shown = pd.read_csv(path), {a.name for a in artefacts if not a.is_finished}
-        times = pd.concat([before[before["artefact"].isin(shown)], times])
+        times = pd.concat([before[before["artefact"].isin(shown)], times])[times.columns]
     write_text(times.to_csv(index=False, lineterminator="\n"), path)
     catalogue.experiments({a.name for a in artefacts} & {*catalogue.experiment_names()})  # together, which takes less
     missing = sorted(missing_data(records).items())
