@@ -52,15 +52,21 @@ def commit(artefacts: Sequence[Any], folder: Path, paper: str, rule: str) -> boo
     scored = {a.name: _rows(a.full, a.reasons()) for a in artefacts if a.full is not None}
     kept, there = _records(folder, paper), {name: _table(folder, name) for name in scored}
     scored = {name: _but_for_rounding(there[name], table) for name, table in scored.items()}
-    same = all(name in kept and kept[name]["config_hash"] == r["config_hash"] for name, r in records.items())
-    # seconds stay where they are of the same blocks, which code, data and plan determine
-    if same and all(
-        kept[name]["block_times"].keys() == records[name]["block_times"].keys()
-        if _is_measured(table)
-        else table is there[name]
-        for name, table in scored.items()
-    ):
+
+    def is_current(name: str) -> bool:
+        if name not in kept or kept[name]["config_hash"] != records[name]["config_hash"]:
+            return False
+        if name in scored and _is_measured(scored[name]):
+            # seconds stay where they are of the same blocks, which code, data and plan determine
+            return bool(kept[name]["block_times"].keys() == records[name]["block_times"].keys())
+        return name not in scored or scored[name] is there[name]
+
+    current = {name for name in records if is_current(name)}
+    if current == records.keys():
         return False
+    # the same scores keep the record of the run that they come from, so that pages name its commit
+    records = {name: kept[name] if name in current else record for name, record in records.items()}
+    scored = {name: there[name] if name in current else table for name, table in scored.items()}
     others = {name: (record, _table(folder, name)) for name, record in kept.items() if name not in records}
     records = dict(sorted((records | {name: record for name, (record, _) in others.items()}).items()))
     scored = dict(sorted((scored | {n: table for n, (_, table) in others.items() if table is not None}).items()))

@@ -97,6 +97,24 @@ def test_another_number_is_written_and_the_rounding_of_another_processor_is_not(
     assert Results(folder).artefact(NAMES[0]).chosen["value"][0] == (frame["value"][0] if written else before)
 
 
+def test_the_same_scores_keep_their_record_beside_others_that_changed(run, tmp_path):
+    """Otherwise each run would put its commit on every page of the paper."""
+    first, again = tmp_path / "kept", tmp_path / "run"
+    committed.commit(list(map(Results(run).artefact, NAMES)), first, "histoftree", "star")
+    before = {name: committed.record(first, name) for name in NAMES}
+    for name in NAMES:
+        (again / name).mkdir(parents=True)
+        for file in (CHOSEN, TABLE, "scores.parquet"):
+            (again / name / file).write_bytes((run / name / file).read_bytes())
+        record = json.loads((run / name / RECORD).read_text(encoding="utf-8"))
+        (again / name / RECORD).write_text(json.dumps(record | {"environment": {"lpbench": "3"}}), encoding="utf-8")
+    frame = pd.read_parquet(again / NAMES[0] / CHOSEN)
+    frame.assign(value=frame["value"] * 2).to_parquet(again / NAMES[0] / CHOSEN, index=False)
+    assert committed.commit(list(map(Results(again).artefact, NAMES)), first, "histoftree", "star")
+    assert committed.record(first, NAMES[0])["environment"] == {"lpbench": "3"}
+    assert committed.record(first, NAMES[1]) == before[NAMES[1]]
+
+
 def test_experiments_that_were_not_run_again_stay(run, tmp_path):
     for name in NAMES:
         committed.commit([Results(run).artefact(name)], tmp_path, "histoftree", "star")

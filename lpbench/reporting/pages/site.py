@@ -148,7 +148,9 @@ class Site:
 
     def _shared(self, menu: Sequence[tuple[str, str]]) -> dict:
         made = {"version": self.environment.get("lpbench", "")}
-        made |= provenance(entry.record.get("environment", {}) for entry in self.entries if entry.record)
+        # seconds are no scores, and new in every run
+        scored = [entry for entry in self.entries if entry.record and entry.kind != "timing"]
+        made |= provenance(entry.record.get("environment", {}) for entry in scored)
         return {"pages": menu, "stored": self.stored, "made": made, "audited": self.audit.get("verdict")}
 
     def write_alone(self) -> Path:
