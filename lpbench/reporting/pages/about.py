@@ -15,7 +15,7 @@ from lpbench.reporting.report import described
 
 #: Tables that other commands leave in the folder of the report: title, what it shows, the command that makes it.
 TABLES = {
-    "timing": ("Time", "Seconds of the blocks, added up over the workers; memory is the largest that one worker held.",
+    "timing": ("Time", "Seconds of the blocks, added up over the workers.",
                "lpbench report"),
     "bench": ("Benchmarks", "Kernels and sweeps against their slow counterparts. Seconds are processor time of one "
               "thread; a ratio is within one process. Ratio to memory: the time over that of moving input and output "
