@@ -39,14 +39,16 @@ def command(experiments: Sequence[str], tracking: str, tracking_uri: str | None,
     gc.disable()  # tables of cells are no cycles; to search them for some takes an eighth of the time
     click.get_current_context().call_on_close(gc.enable)
     found = Results(results)
-    shown = {run.folder: [a for a in run.finished() if not names or a.name in names] for run in (found, *found.runs())}
-    folders = [folder for folder, artefacts in shown.items() if artefacts]
+    shown = [a for run in (found, *found.runs()) for a in run.finished() if not names or a.name in names]
+    folders = list(dict.fromkeys(artefact.results for artefact in shown))
     if not IN_CHECKOUT and not (results / REPRODUCED / SCORES).is_dir():
         shutil.copytree(COMMITTED, results / REPRODUCED, dirs_exist_ok=True)
     own = set(catalogue.own_names("experiment"))
     if (results / REPRODUCED / SCORES).is_dir() and results not in folders and not (names and set(names) <= own):
-        folders.insert(0, results)  # all of it is made from committed scores
-        shown[results] = Results(results / REPRODUCED).finished()
+        wanted = names or catalogue.experiment_names()
+        stored = [a for a in map(Results(results / REPRODUCED).artefact, wanted) if a.is_finished or a.was_run]
+        folders = [results] * bool(stored) + folders  # all of it is made from committed scores
+        shown += stored
     if not folders and tracked and any(found.cells()):
         return 0  # single cells have no report
     if not folders:
@@ -57,6 +59,6 @@ def command(experiments: Sequence[str], tracking: str, tracking_uri: str | None,
     for folder in folders:
         within = "" if folder == results else folder.relative_to(results).as_posix()
         print_reports(publish(results, names, within, overwrite=overwrite and not within))
-    if not any(artefact.was_run for folder in folders for artefact in shown[folder]):
+    if not any(artefact.was_run for artefact in shown):
         raise NotRunError("the reports show no result: every block failed, as they say")
     return 0

@@ -9,6 +9,7 @@ import pytest
 from lpbench.cli.main import main
 from lpbench.experiments import compute
 from lpbench.experiments.submissions import submissions
+from lpbench.paths import COMMITTED
 from lpbench.submission import verify as verification
 from tests.experiments.helpers import own_experiments, study
 
@@ -173,6 +174,10 @@ def test_report_of_nothing(run, published, tmp_path, monkeypatch):
         (tmp_path / "empty").mkdir(exist_ok=True)
         claims_nothing(run("report", *more, "--results", tmp_path / "empty"), "empty has no")
     claims_nothing(run("report", "--results", tmp_path / "nowhere"), "does not exist")
+    (tmp_path / "stored").mkdir()
+    shutil.copytree(COMMITTED / "scores", tmp_path / "stored/reproduced/scores")
+    for more in ("comparison/full_regression", "own/one"):
+        claims_nothing(run("report", more, "--results", tmp_path / "stored"), f"stored has no result of {more}")
 
     def fail(block):
         raise ValueError("the disk is on fire")
