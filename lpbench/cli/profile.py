@@ -7,15 +7,17 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
 import pandas as pd
 
 from lpbench.checks import check_range
-from lpbench.datasets.cells import SEVERAL_WAYS, Column, decide, texts, typed
+from lpbench.cli.suspects import apart_values, is_value
+from lpbench.datasets.cells import SEVERAL_WAYS, Column, decide, texts
 from lpbench.datasets.dates import ISO, days, near_date
 from lpbench.datasets.manifest import Manifest
 from lpbench.datasets.preprocess import as_texts, prepare, repeated_identifier
@@ -41,10 +43,6 @@ FEW_CLASSES = 3
 BULK, BULK_SHARE = 0.99, 1 / 3
 #: A feature that is correlated with the target so much, either way, is the target in other words.
 SAME = 1 - 1e-9
-#: Codes of missing values in many surveys, without a sign: 99, 8, 998; they are the smallest or the largest values.
-_STANDS_FOR_MISSING, _ENDS = re.compile(r"9*[789]|7+|8+"), 5
-#: A value this many ranges of all others away from them is far.
-APART = 10
 #: Names of columns that hold identifiers, where all values are different: id, customer_id, CustomerId, order no, and
 #: what pandas calls the nameless column of a saved index.
 _IDENTIFIER = re.compile(r"(?i:(?:^|[_\W])(?:id|nr|no|key|index|number))$|[a-z]I[dD]$|^Unnamed: \d+$|^level_\d$")
@@ -104,6 +102,7 @@ class Profile:
 def profile_file(file: Path, listed: str, name: str, chosen: Choices) -> tuple[Profile, Table]:
     """Decide what a CSV or ARFF file holds; return the decisions and the table that follows from them."""
     profile, raw, columns = _read(file, listed, name, chosen.missing_words)
+    chosen = replace(chosen, target=_spelled(chosen.target, raw), unit=_spelled(chosen.unit, raw))
     check_known("unknown column --target", [chosen.target], raw.columns)
     # a separator at the end of every line makes a nameless, empty column
     named = [c for c in raw.columns if not (re.match("Unnamed: ", c) and raw[c].isna().all())]
@@ -112,6 +111,12 @@ def profile_file(file: Path, listed: str, name: str, chosen: Choices) -> tuple[P
     _profile_target(profile, raw[target], columns[target], chosen)
     _profile_features(profile, raw, target, columns, chosen.unit)
     return profile, _profile_rows(profile, raw, name, chosen)
+
+
+def _spelled(name: str | None, raw: pd.DataFrame) -> str | None:
+    """The name of a column in the Unicode form of the file."""
+    alike = (c for c in raw.columns if name and normalize("NFC", c) == normalize("NFC", name))
+    return next(alike, name)
 
 
 def manifest_of(name: str, content: dict[str, Any]) -> Manifest:
@@ -177,13 +182,13 @@ def _say_reading(profile: Profile, columns: dict[str, Column], text: pd.DataFram
             profile.say("question", f"{name}: {column.remark}")
         if column.kind != "text":
             values = raw[name] if column.kind == "number" else pd.Series(days(raw[name], column.written[0]))
-            if apart := _apart(values.dropna().to_numpy(dtype=float)):
+            if apart := apart_values(values.dropna().to_numpy(dtype=float)):
                 cells = list(dict.fromkeys(text[name][values.isin(apart).to_numpy()]))
                 n = int(values.isin(apart).sum())
                 said = f"{_some(list(map(repr, cells)))} in {n} rows: far from the other values; missing?"
                 profile.say("question", f"{name}: {said} {profile.cure(cells)}")
     if profile.content["sources"][0]["format"].get("header", True):
-        _say_header(profile, {name: _is_value(name, columns[name], text[name], raw[name]) for name in text})
+        _say_header(profile, {name: is_value(name, columns[name], text[name], raw[name]) for name in text})
 
 
 def _say_header(profile: Profile, values: dict[str, bool | None]) -> None:
@@ -192,33 +197,6 @@ def _say_header(profile: Profile, values: dict[str, bool | None]) -> None:
     if names and False not in values.values():
         said = f"its first line consists of values of its columns ({_some(names)}): is the line of names missing?"
         profile.say("question", f"{said} Put one in front of it")
-
-
-def _is_value(name: str, column: Column, text: pd.Series, values: pd.Series) -> bool | None:
-    """True if a column's name is like its cells, False if it is not; None if it might be."""
-    if name.startswith("Unnamed: ") or (column.kind == "text" and name not in set(text)):
-        return None
-    if column.kind == "number":
-        [number] = typed(pd.Series([name]), (), *column.written)
-        return isinstance(number, (int, float, np.number)) and bool(values.min() <= number <= values.max())
-    return column.kind == "text" or not np.isnan(days([name], column.written[0])[0])
-
-
-def _apart(values: np.ndarray) -> list[float]:
-    """Numbers that may stand for missing ones: codes such as -9 beside counts or 999 beside ages, or one far off."""
-    levels = np.unique(values)
-    ends = [*levels[:_ENDS], *levels[-_ENDS:]]
-    codes = [v for v in ends if (v < 0 or v > 9) and (v == -1 or _STANDS_FOR_MISSING.fullmatch(f"{abs(v):.17g}"))]
-    others, found = np.setdiff1d(levels, codes), list[float]()
-    if len(others) > (2 if -1 in codes else 1):
-        low, high, counts = others[0], others[-1], others[0] >= 0 and (others == others.round()).all()
-        span = high - low
-        found = [v for v in dict.fromkeys(codes) if (counts and v < 0) or not low - span < v < high + span]
-    levels = np.setdiff1d(levels, found)
-    if len(levels) > 3:
-        found += [levels[0]] * bool(levels[1] - levels[0] > APART * (levels[-1] - levels[1]))
-        found += [levels[-1]] * bool(levels[-1] - levels[-2] > APART * (levels[-2] - levels[0]))
-    return found
 
 
 def _some(names: list[str], most: int = 6) -> str:
@@ -262,6 +240,8 @@ def _profile_target(profile: Profile, column: pd.Series, cells: Column, chosen: 
         profile.say(
             "task", f"classification: {positive!r} is 1 ({share:.0%}), {_some(list(map(repr, others)), 4)} is 0"
         )
+    elif cells.kind == "date":
+        raise DataError(f"target {name!r} holds dates, which are no labels; --target chooses another")
     elif chosen.task == "classification" or few or not numeric:
         of = "has" if numeric else "is text with"
         measured = "--task regression takes them as measured numbers" if numeric else "--target COLUMN chooses another"

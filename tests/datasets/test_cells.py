@@ -402,3 +402,11 @@ def test_times_and_short_years_are_named_for_what_they_are(tmp_path):
     said = "\n".join(new_dataset(tmp_path / "own.csv", tmp_path)[1].lines())
     assert "at: times without a date" in said and "on: days whose years have two digits" in said
     assert "compact: '20240101' looks like a date" in said
+
+
+def test_a_target_is_found_in_either_unicode_form_and_dates_are_none(tmp_path):
+    rows = "".join(f"{k % 7},2024-01-{k % 28 + 1:02d},{k / 2}\n" for k in range(40))
+    (tmp_path / "own.csv").write_text("x,when,Gro\u0308sse\n" + rows)
+    assert new_dataset(tmp_path / "own.csv", tmp_path, target="Gr\u00f6sse")[1].content["target"] == "Gro\u0308sse"
+    with pytest.raises(DataError, match="'when' holds dates, which are no labels"):
+        new_dataset(tmp_path / "own.csv", tmp_path, target="when", name="other")
