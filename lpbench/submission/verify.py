@@ -47,6 +47,8 @@ TAMPERED = 0.05
 NUMERIC = 1e-6
 #: Bytes of findings that are read.
 _MOST_FOUND = 2**26
+#: The scores of no block, of the types that claims have.
+_NO_SCORES = pd.DataFrame(columns=COLUMNS).astype({"epsilon": float, "replication": int, "value": float})
 
 
 def verify(
@@ -169,8 +171,8 @@ class _Run:
     isolation: dict[str, bool] = field(default_factory=dict)  # what it holds, tried from inside
     wrong: list[str] = field(default_factory=list)  # what the checks found
     drawn: list[str] = field(default_factory=list)  # blocks that were run again
-    scores: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=COLUMNS))  # of these blocks
-    in_secret: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=COLUMNS))  # with the secret seed
+    scores: pd.DataFrame = field(default_factory=_NO_SCORES.copy)  # of these blocks
+    in_secret: pd.DataFrame = field(default_factory=_NO_SCORES.copy)  # with the secret seed
     secret: int = field(default_factory=lambda: secrets.randbits(63))
     rounding: str = ""  # see LocalEstimator
     cost: dict[str, Any] = field(default_factory=dict)  # ``seconds`` of one fit, and ``bits`` by budget

@@ -111,6 +111,14 @@ def test_what_cannot_be_isolated_is_unverified_and_claims_that_are_not_whole_are
     assert refused["badge"] == "refuted" and "lacks 1" in refused["wrong"][0] and refused["drawn"] == []
 
 
+@pytest.mark.parametrize("refused_by", ["contract, guarantee: it spends twice", "audit: sealed: it reads labels"])
+def test_what_contract_or_audit_refute_has_the_badge_and_the_sentence(folder, monkeypatch, refused_by):
+    """No block is run of what is refuted before, and no scores are compared."""
+    monkeypatch.setattr(verify, "_run", lambda *_: verify._Run(wrong=[refused_by]))
+    found = verify._verify(Submission(folder), 1.0, False, 0)
+    assert found["badge"] == "refuted" and found["wrong"] == [refused_by] and found["drawn"] == []
+
+
 def test_the_named_files_alone_are_copied_and_others_refused(folder, tmp_path):
     """Bytecode beside an honest source was run; a link led to somebody else's files."""
     one = Submission(folder)
