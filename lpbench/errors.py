@@ -36,6 +36,10 @@ class PrivacyError(LpbenchError, RuntimeError):
     """A private value was asked for in a way that no guarantee covers."""
 
 
+class NotPublicError(PrivacyError, AttributeError):
+    """Users do not have an attribute, as a private value would be read by it."""
+
+
 class DownloadError(DataError):
     """A file could not be fetched; the message says why."""
 

@@ -97,6 +97,8 @@ class Problem:
         ndarray of shape (...)
             NaN where a prediction is NaN: of a class, too, none is not a wrong one.
         """
+        if predictions is None:
+            raise DataError("predict returned None: end it with `return predictions`")
         predictions = np.asarray(predictions)
         numbers = predictions.dtype.kind in "biuf"
         if numbers != (self.y_test.dtype.kind in "biuf") or predictions.shape[-1:] != self.y_test.shape:

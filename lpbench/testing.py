@@ -120,12 +120,21 @@ def check_determinism(selector: str) -> None:
     model = model.for_problem(problem).set_params(random_state=3)
 
     def predictions(fitted: LocalEstimator) -> np.ndarray:
-        return fitted.fit(problem.X_train, problem.y_train, **problem.fit_arguments).predict(problem.X_test)
+        predicted = fitted.fit(problem.X_train, problem.y_train, **problem.fit_arguments).predict(problem.X_test)
+        assert predicted is not None, "predict returned None: end it with `return predictions`"
+        missing = np.sum(predicted != predicted)  # NaN alone is not equal to itself
+        assert not missing, (
+            f"predict returned NaN in {missing} of {len(predicted)} rows: a method answers for every row"
+        )
+        return predicted
 
     once = clone(model)
     first, again, other = predictions(once), predictions(once), predictions(clone(model))
-    np.testing.assert_array_equal(first, other, err_msg="equal seeds give unequal predictions")
-    np.testing.assert_array_equal(first, again, err_msg="a second fit of the same object gives other predictions")
+    way_out = "draw by self._streams().generator('purpose'), a device by its mechanism, and nothing by numpy.random"
+    assert np.array_equal(first, other), f"equal seeds give unequal predictions: {way_out}"
+    assert np.array_equal(first, again), (
+        f"a second fit of the same object gives other predictions: learn begins anew at every call; {way_out}"
+    )
 
 
 def check_workers(selector: str) -> None:
@@ -164,6 +173,10 @@ def check_guarantee(selector: str, epsilon: float = 1.7) -> None:
             f"guarantee_ says that {spent.epsilon:g} of a budget of {epsilon} was spent"
         )
         assert not model.exceeds_budget or spent.note, "a method that exceeds its budget says why in a note"
+        assert spent.rounds or spent.note, (
+            "no user was asked for anything: learn from users.ask(device, question) or users.sums(...), or state "
+            "`uses_epsilon = False` on the class"
+        )
 
 
 def check_audit(selector: str) -> None:

@@ -89,12 +89,6 @@ class PipeUsers(Users):
         self.y_range, self.classes = view["y_range"], view["classes"]
         self.public = None if view["public"] is None else PublicSample(*view["public"])
 
-    def __getattr__(self, name: str) -> Any:
-        raise PrivacyError(
-            f"users.{name} is not public: a method sees n, mask, public_features, public, y_range, classes and what "
-            "ask, sums or release return; compute with private values inside a Device"
-        )
-
     def __reduce__(self) -> Any:
         raise PrivacyError("users cannot be pickled: a fitted model must keep reports only, not its users")
 

@@ -96,25 +96,61 @@ def posterior_odds(choices: np.ndarray, shown: np.ndarray) -> np.ndarray:
     return np.asarray(given[:, 1] / given[:, 0])
 
 
+#: Words of a mask's file -> whether the cell protects.
+_CELLS = {
+    word: protects
+    for protects, words in {True: "1 1.0 true t yes y", False: "0 0.0 false f no n"}.items()
+    for word in words.split()
+}
+
+
 def read_mask(path: str, names: Sequence[str]) -> np.ndarray:
-    """Read a mask of 0 and 1 from a CSV whose header has these names, in any order; boolean (rows, names)."""
+    """Read a mask of 0 and 1, or no and yes, from a CSV whose header has these names in any order.
+
+    Returns
+    -------
+    boolean ndarray of shape (rows, names)
+        True where a row protects a column.
+
+    Raises
+    ------
+    ConfigurationError
+        A column that is missing, unknown or doubled, a file without header, a cell that is neither 0 nor 1. A column
+        that is not there is not taken as public: somebody may have forgotten it.
+    """
     header = f"its header must be {mask_header(names)}"
     try:
-        with Path(path).open(encoding="utf-8-sig", newline="") as file:
-            head, *rows = (row for row in csv.reader(file) if row)
+        text = Path(path).read_text(encoding="utf-8-sig")
+        first = text.partition("\n")[0]
+        separator = max(",;\t", key=lambda sign: len({*_cells(first.split(sign))} & {*names}))
+        head, *rows = filter(any, map(_cells, csv.reader(io.StringIO(text, newline=""), delimiter=separator)))
     except (OSError, ValueError, csv.Error) as error:
         raise ConfigurationError(f"mask file {path!r} cannot be read as CSV in UTF-8 ({error}); {header}") from error
-    head = [name.strip() for name in head]
+    if {cell.lower() for cell in head} <= _CELLS.keys() and not {*head} <= {*names}:
+        raise ConfigurationError(f"mask file {path!r} begins with cells, {','.join(head)}, and has no header; {header}")
+    if head[0] == "" or head[0].startswith("Unnamed"):
+        raise ConfigurationError(
+            f"mask file {path!r}: its first column has no name; leave row numbers out (index=False)"
+        )
+    lacking = [name for name in names if name not in head]
+    if lacking and len({*head} & {*names}) == len(head):
+        raise ConfigurationError(
+            f"mask file {path!r} has no column {', '.join(lacking)}; of a column that nobody protects every cell is 0; "
+            f"{header}"
+        )
     if wrong := [*(n for n in names if head.count(n) != 1), *(n for n in head if n not in names)]:
         raise ConfigurationError(f"mask file {path!r}: {wrong[0]!r} is missing, unknown or doubled; {header}")
-    values = {"0": False, "1": True, "false": False, "true": True}
     for number, row in enumerate(rows, 2):
-        if len(row) != len(head) or not {cell.strip().lower() for cell in row} <= values.keys():
+        if len(row) != len(head) or not {cell.lower() for cell in row} <= _CELLS.keys():
             raise ConfigurationError(
-                f"mask file {path!r}, line {number}: {','.join(row)} must be {len(head)} times 0 or 1"
+                f"mask file {path!r}, line {number}: {','.join(row)} must be {len(head)} times 0 or 1, or no or yes"
             )
-    table = [[values[cell.strip().lower()] for cell in row] for row in rows]
+    table = [[_CELLS[cell.lower()] for cell in row] for row in rows]
     return np.array(table, dtype=bool).reshape(len(rows), len(head))[:, [head.index(name) for name in names]]
+
+
+def _cells(row: Sequence[str]) -> list[str]:
+    return [cell.strip() for cell in row]
 
 
 def mask_header(names: Sequence[str]) -> str:

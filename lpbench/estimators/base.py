@@ -288,16 +288,17 @@ class LocalEstimator(BaseEstimator):
     def learn_grid(self, tasks: Sequence[Task], budgets: Sequence[float], grid: Grid) -> list[SweepResult]:
         """Score the whole grid on several replications; by default one after the other."""
         points = expand_grid(grid)
-        return [SweepResult(self._scores(task, budgets, points)) for task in tasks]
+        scores = [self._scores(task, budgets, points) for task in tasks]
+        return [SweepResult(values) if isinstance(values, np.ndarray) else values for values in scores]
 
-    def _scores(self, task: Task, budgets: Sequence[float], points: Sequence[dict]) -> np.ndarray:
+    def _scores(self, task: Task, budgets: Sequence[float], points: Sequence[dict]) -> np.ndarray | SweepResult:
         """Scores of budgets and grid points on one replication; overridden where points or budgets share work."""
-        return self.refitted(task, budgets, points).values
+        return self.refitted(task, budgets, points)
 
     def refitted(self, task: Task, budgets: Sequence[float], grid: Grid) -> SweepResult:
         """Score every budget and point by a fit on the users' same randomness: the loop that sweeps must equal."""
         points = expand_grid(grid)
-        values = np.full((len(budgets), len(points)), np.nan)
+        values, reasons = np.full((len(budgets), len(points)), np.nan), {}
         for b, epsilon in enumerate(budgets):
             if b > 0 and not self.uses_epsilon:
                 values[b] = values[0]
@@ -310,7 +311,10 @@ class LocalEstimator(BaseEstimator):
                 # of two classes the median is the more frequent one
                 median = np.median([first, *others], axis=0).astype(first.dtype) if others else first
                 values[b, g] = task.score(median)
-        return SweepResult(values)
+                if missing := np.sum(median != median):  # NaN alone is not equal to itself
+                    rows = f"{missing} of {len(median)} rows"
+                    reasons[b, g] = "failed", f"predict returned NaN in {rows}: a method answers for every row"
+        return SweepResult(values, reasons)
 
     def _predicted(self, task: Task, users: Users, params: Mapping[str, Any]) -> np.ndarray:
         """Predictions for the test rows, or probabilities of class 1, by one fit on users."""

@@ -33,7 +33,37 @@ class EstimatorFacts:
 
 def facts_of(path: str) -> EstimatorFacts:
     """Facts about the class of a dotted path; those of the library's own are kept with the hashes of its sources."""
-    return _kept_facts(path) if path.startswith("lpbench.") else _facts(import_object(path))
+    return _kept_facts(path) if path.startswith("lpbench.") else _facts(_checked(import_object(path)))
+
+
+def _checked(cls: Any) -> Any:
+    """Refuse a class of somebody's own that the harness could not call, with the way out."""
+    from lpbench.estimators.base import LocalEstimator
+
+    name = getattr(cls, "__name__", repr(cls))
+    if not (isinstance(cls, type) and issubclass(cls, LocalEstimator)):
+        raise ConfigurationError(
+            f"{name} must be a class under lpbench.estimators.base.LocalRegressor or LocalClassifier; `lpbench new "
+            "method NAME` writes one"
+        )
+    if cls.learn is LocalEstimator.learn or cls.fit is not LocalEstimator.fit:
+        raise ConfigurationError(
+            f"{name} must have learn(users) and no fit of its own: fit seals the users' records, and learn asks them, "
+            "as in users.ask(device, question); `lpbench new method NAME` writes an example"
+        )
+    parameters = inspect.signature(cls).parameters
+    wanted = ["random_state", *(["epsilon"] if cls.uses_epsilon else [])]
+    lacking = [p for p in wanted if p not in parameters]
+    lacking += [p for p, known in parameters.items() if known.default is known.empty and known.kind < known.VAR_KEYWORD]
+    if not lacking:
+        model = cls()
+        lacking = [p for p in parameters if not hasattr(model, p)]
+    if lacking:
+        raise ConfigurationError(
+            f"{name}.__init__ does not take, give a default to, and keep the parameter {lacking[0]!r}: leave __init__ "
+            "out and declare parameters as fields under @dataclass(eq=False, repr=False)"
+        )
+    return cls
 
 
 @cache

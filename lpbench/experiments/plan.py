@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from lpbench.datasets import describe
+from lpbench.datasets import describe, make_problem
 from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalogue
 from lpbench.experiments.config import ROOT_SEED
@@ -221,13 +222,15 @@ def _block(
 ) -> tuple[Block, str]:
     """The block of an entry, and the way to get its data where they are missing."""
     mask_params = {**catalogue.mask(mask.name).params, **mask.params}
-    _file_hash(mask_params.get("path"))  # a missing file is said where the method reads no mask, too
+    content = _file_hash(mask_params.get("path"))
     info = describe(dataset.name, dict(dataset.params))
     if method.task != info.task:
         raise ConfigurationError(
             f"method {method.name} is for {method.task}, data set {dataset.name} is for {info.task}; "
             f"choose a method whose `task` is {info.task} (`lpbench list methods`)"
         )
+    if content and not info.how_to_get:
+        _check_mask(str(dataset), mask.name, canonical_json(mask_params), content)
     facts = facts_of(method.estimator)
     own = method.grid_for(mask.name)
     points = {**own, **{k: v for k, v in grid.items() if k in own}}
@@ -256,6 +259,13 @@ def _extra_point(tuning_free: Mapping[str, Any] | None, grid: Mapping[str, Seque
     if tuning_free is None or (set(tuning_free) == set(grid) and all(tuning_free[k] in list(grid[k]) for k in grid)):
         return None
     return dict(tuning_free)
+
+
+@cache
+def _check_mask(dataset: str, mask: str, params: str, content: str) -> None:
+    """Refuse a file, known by its content, that is no mask of a data set, whether a method reads it or not."""
+    of = Selector.parse(dataset)
+    make_problem(of.name, of.params, mask, json.loads(params))
 
 
 def _file_hash(path: str | None) -> str | None:

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from lpbench.checks import names_nobody
-from lpbench.errors import DataError, PrivacyError
+from lpbench.errors import DataError, NotPublicError, PrivacyError
 from lpbench.privacy.device import Device, Release, question_of, stated_by_author
 from lpbench.privacy.guarantee import Guarantee
 from lpbench.privacy.payload import payload_bits
@@ -62,6 +62,12 @@ class Users(ABC):
     groups: np.ndarray | None = None
     #: Number of the person whose each row is, (n,), where one has several; None: everybody has one.
     units: np.ndarray | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        raise NotPublicError(
+            f"users.{name} is not public: a method sees n, mask, public_features, public, y_range, classes and what "
+            "ask, sums or release return; compute with private values inside a Device"
+        )
 
     @property
     @abstractmethod

@@ -109,11 +109,17 @@ MASKS = st.lists(st.lists(st.booleans(), min_size=4, max_size=4), min_size=N, ma
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(MASKS, st.permutations(NAMES), st.booleans(), st.sampled_from(["01", ["False", "True"]]))
-def test_a_file_says_of_each_raw_row_what_it_protects_and_groups_stay_whole(who, table, order, one, words):
+@given(
+    MASKS,
+    st.permutations(NAMES),
+    st.booleans(),
+    st.sampled_from(["01", ["False", "True"], ["no", "YES"], ["n", "y"]]),
+    st.sampled_from(",;\t"),
+)
+def test_a_file_says_of_each_raw_row_what_it_protects_and_groups_stay_whole(who, table, order, one, words, separator):
     table = np.array(table[:1] if one else table)
-    lines = [",".join(words[int(row[NAMES.index(name)])] for name in order) for row in table]
-    who.write_text("\n".join([",".join(order), *lines]))
+    lines = [separator.join(words[int(row[NAMES.index(name)])] for name in order) for row in table]
+    who.write_text("\n".join([separator.join(order), *lines]))
     problem = make_problem("who", {"scaling": "rows"}, "file", {"path": str(who)}, replication=3, seed=4)
     raw = np.round(problem.y_train).astype(int)  # rows of the file, some of which were dropped
     assert set(raw % 7) == {0, 1, 2, 4, 5, 6}
@@ -137,7 +143,12 @@ def test_show_prints_the_header_of_a_mask_file(who, capsys):
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ("1,0,0,0\n0,1,0,0\n", "'arms' is missing, unknown or doubled; its header must be"),
+        ("1,0,0,0\n0,1,0,0\n", "begins with cells, 1,0,0,0, and has no header; its header must be"),
+        ("no,yes,No,YES\n", "has no header"),
+        ("size\n1\n", "has no column arms, city, job; of a column that nobody protects every cell is 0"),
+        (",city,size,job,arms\n0,1,0,0,0\n", "leave row numbers out"),
+        ("city,size,job,arms\n1,0,0,maybe\n", "maybe must be 4 times 0 or 1, or no or yes"),
+        ("city,size,job,arms\n1,0,0,\n", "line 2"),
         ("city=a,size,job,arms\n1,0,0,0\n", "'city' is missing"),
         ("city,size,job,arms,arms\n1,0,0,0,0\n", "'arms' is"),
         ("city,size,job,arms,right\n1,0,0,0,0\n", "'right' is"),
@@ -152,6 +163,22 @@ def test_wrong_mask_files_are_one_sentence(who, content, reason):
     who.write_text(content)
     with pytest.raises(ConfigurationError, match=reason):
         make_problem("who", None, "file", {"path": str(who)})
+
+
+@pytest.mark.parametrize("method", ["krr", "private_mean", "histoftree_cart"])
+def test_a_file_is_checked_before_anything_runs_whether_the_method_reads_it_or_not(who, tmp_path, capsys, method):
+    who.write_text("city,size,job,arms\n1,0,0,maybe\n")
+    words = [
+        "dataset=who",
+        f"method={method}",
+        "mask=file",
+        f"mask.params.path={who}",
+        "replications=1",
+        "tracking=none",
+    ]
+    assert main([*words, f"results_dir={tmp_path / 'results'}"]) == 2
+    said = capsys.readouterr()
+    assert "maybe must be" in said.err and said.err.count("\n") == 1 and "[1/1]" not in said.out
 
 
 def test_a_mask_file_that_is_gone_leaves_its_results_explained(who, tmp_path, capsys):
