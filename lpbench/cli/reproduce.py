@@ -92,6 +92,8 @@ def command(
         reports = publish(results, chosen, within, judged=not quick, overwrite=overwrite)
         _print_result(result, time.perf_counter() - start, chosen, results / within, reports, quick)
         print_reports(reports)
+        if within:
+            print(f"runs: {results / within}; `lpbench ui` shows what is logged of them")
     return result.exit_code
 
 

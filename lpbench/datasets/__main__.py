@@ -5,7 +5,7 @@ import logging
 import sys
 from collections.abc import Sequence
 
-from lpbench.datasets.download import Settings, download
+from lpbench.datasets.download import NoNetworkError, Settings, download
 from lpbench.datasets.manifest import Manifest, list_datasets, load_manifest
 from lpbench.datasets.sources import how_to_get, load_table, locate
 from lpbench.errors import DataError, LpbenchError
@@ -22,13 +22,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = {key: getattr(options, key) for key in ("openml_url", "uci_url", "timeout", "retries")}
     settings = Settings(**{key: value for key, value in given.items() if value is not None})
     names = options.names or list_datasets()
-    width, found = max(map(len, names)), list[Found]()
+    width, found, served = max(map(len, names)), list[Found](), None if options.offline else settings
     for name in names:
         try:
             manifest = load_manifest(name)
             if manifest.synthetic:
                 continue
-            found.append(_obtain(manifest, None if options.offline else settings, asked=bool(options.names)))
+            try:
+                found.append(_obtain(manifest, served, asked=bool(options.names)))
+            except NoNetworkError as error:  # not asked again
+                print(f"error: {error}; what is at hand is checked", file=sys.stderr, flush=True)
+                served = None
+                found.append(_obtain(manifest, served, asked=True))
         except LpbenchError as error:  # one manifest that cannot be used stops no other
             found.append(("", "refused", str(error), True))
         size, place, note, _ = found[-1]

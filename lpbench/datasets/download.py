@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from multiprocessing.pool import ThreadPool
 from pathlib import Path, PurePosixPath
+from socket import getaddrinfo
 from tempfile import TemporaryDirectory
+from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 from lpbench.datasets.archives import read_members
 from lpbench.datasets.manifest import Manifest
@@ -17,6 +20,10 @@ from lpbench.paths import cache_folder
 
 OPENML_VARIABLE, OPENML_URL = "LPBENCH_OPENML_URL", "https://www.openml.org"
 UCI_VARIABLE, UCI_URL = "LPBENCH_UCI_URL", "https://archive.ics.uci.edu"
+
+
+class NoNetworkError(DownloadError):
+    """The name of a server cannot be resolved, and another request would not be answered either."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +46,7 @@ def download(manifest: Manifest, settings: Settings) -> tuple[str | None, list[s
         place = f"{source['kind']} {source['id']}"
         # Outside of the block: what leads out of the cache is neither written nor removed.
         paths = source_paths(source, cache_folder())
+        _check_network(settings.openml_url if source["kind"] == "openml" else settings.uci_url)
         try:
             fetchers[source["kind"]](source, paths, settings)
             build_table(manifest, Location(source, paths, place))
@@ -48,6 +56,16 @@ def download(manifest: Manifest, settings: Settings) -> tuple[str | None, list[s
             for path in paths.values():
                 path.unlink(missing_ok=True)
     return None, reasons
+
+
+def _check_network(url: str) -> None:
+    """Raise NoNetworkError if the name of a server is not known here; a proxy, if there is one, resolves it itself."""
+    host = urlsplit(url).hostname
+    try:
+        if not getproxies():
+            getaddrinfo(host, None)
+    except OSError as error:
+        raise NoNetworkError(f"{host} cannot be resolved ({error.strerror}): there is no network here") from error
 
 
 def fetch_file(url: str, path: Path, settings: Settings, md5: str | None = None) -> None:

@@ -195,6 +195,7 @@ def need(
     seed: int = 0,
     splits: int = SPLITS,
     progress: Progress | None = None,  # called with (done, steps) after each split
+    each: Callable[[PilotRuns], object] = lambda _: None,  # called with the runs so far after each split
 ) -> Need:
     """Plan a private data collection from a pilot sample or a public sample like the population.
 
@@ -223,7 +224,7 @@ def need(
     numbers = np.unique([check_whole("users", k, least=1) for k in ([n, 10 * n] if users is None else users)])
     _check_users(numbers, n)
     inside = asked if asked.size <= len(BUDGETS) else np.geomspace(asked[0], asked[-1], len(BUDGETS))
-    runs = run_pilot(pilot, [*inside, np.inf], seed, splits, progress)
+    runs = run_pilot(pilot, [*inside, np.inf], seed, splits, progress, each)
     return Need(pilot, runs, asked, numbers, {float(e): _guarantee(pilot, float(e)) for e in asked}, seed)
 
 

@@ -99,8 +99,14 @@ class PilotRuns:
     losses: dict[str, np.ndarray]
 
 
-def run_pilot(pilot: Pilot, budgets: Sequence[float], seed: int, splits: int, progress: Progress | None) -> PilotRuns:
-    """Run both methods at all sizes and budgets; an interrupt leaves the splits finished, if enough."""
+def run_pilot(
+    pilot: Pilot, budgets: Sequence[float], seed: int, splits: int, progress: Progress | None,
+    each: Callable[[PilotRuns], object] = lambda _: None,
+) -> PilotRuns:  # fmt: skip
+    """Run both methods at all sizes and budgets; an interrupt leaves the splits finished, if enough.
+
+    ``each`` is called after each split with the runs so far.
+    """
     n = len(pilot.y)
     held_out = round(TEST_SHARE * n)
     sizes = np.array(sorted({math.ceil(share * (n - held_out)) for share in TRAIN_SHARES}))
@@ -111,11 +117,16 @@ def run_pilot(pilot: Pilot, budgets: Sequence[float], seed: int, splits: int, pr
             order = streams.generator("split").permutation(n)
             found = [_scores(pilot, order[held_out:][:size], order[:held_out], budgets, streams) for size in sizes]
             finished.append({name: np.array([scores[name] for scores in found]) for name in found[0]})
+            each(_runs(sizes, budgets, finished))
             if progress is not None:
                 progress(split + 1, splits)
     except KeyboardInterrupt:
         if len(finished) < FEWEST_SPLITS:
             raise
+    return _runs(sizes, budgets, finished)
+
+
+def _runs(sizes: np.ndarray, budgets: Sequence[float], finished: Sequence[dict[str, np.ndarray]]) -> PilotRuns:
     losses = {name: np.array([split[name] for split in finished]) for name in finished[0]}
     return PilotRuns(sizes, np.asarray(budgets), losses)
 

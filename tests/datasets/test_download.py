@@ -1,5 +1,6 @@
 import io
 import re
+import socket
 import zipfile
 from types import SimpleNamespace
 
@@ -204,6 +205,22 @@ def test_offline_downloads_nothing(server, workshop, capsys):
     assert server.requests[path] == 0
     assert "ask the toymaker" in out
     assert "0 of 1 data sets" in out
+
+
+def test_without_network_one_name_is_asked_for_once(workshop, monkeypatch, capsys):
+    asked = []
+
+    def unknown(host: str, _: object) -> None:
+        asked.append(host)
+        raise socket.gaierror(-2, "Name or service not known")
+
+    monkeypatch.setattr("lpbench.datasets.download.getaddrinfo", unknown)
+    monkeypatch.setattr("lpbench.datasets.__main__.list_datasets", lambda: ["toy", "abalone", "red_wine", "sine_sum"])
+    workshop.manifest()
+    assert main([]) == 1
+    said = capsys.readouterr()
+    assert len(asked) == said.err.count("cannot be resolved") == said.err.count("\n") == 1
+    assert "of 3 data sets are at hand" in said.out
 
 
 def test_sets_without_a_server_do_not_fail_the_whole(workshop, monkeypatch, capsys):

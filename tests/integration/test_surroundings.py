@@ -29,7 +29,7 @@ CALLS = {
     "explain": ["explain own hist 2"],
     "export": ["export histoftree/figure1", "export own/curve"],
     "list": ["list methods", "list datasets", "list masks", "list experiments"],
-    "need": ["need --without-pilot", "need pilot.csv --epsilon 1 --plot drawn.svg"],
+    "need": ["need --without-pilot", "need pilot.csv --quick --epsilon 1 --plot drawn.svg"],
     "new": ["new method mine", "new dataset umlaut.csv", "new dataset größe_fehlt.csv"],
     "plan": ["plan histoftree/table1"],
     "rank": ["rank hist --quick", "rank nonsense"],

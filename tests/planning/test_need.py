@@ -83,6 +83,16 @@ def test_an_interrupt_leaves_what_was_computed():
         need(X[:200], Y[:200], progress=stop(1), **options)
 
 
+def test_after_each_split_the_runs_so_far_are_told():
+    told = []
+    options = {"mask": MASK, "budgets": [4], "users": [442], "y_range": (0, 400)}
+    found = need(X[:200], Y[:200], splits=3, each=told.append, **options)
+    for k, runs in enumerate(told, 1):
+        for name, losses in found.runs.losses.items():
+            np.testing.assert_array_equal(runs.losses[name], losses[:k])
+    assert len(told) == 3
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
