@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from lpbench.audit.black_box import CallableSource, PrivacyClaim, WithFeatures, audit
 from lpbench.checks import check_choice, check_flag, check_number, check_range, check_whole
+from lpbench.cli import surroundings
 from lpbench.cli.need import _names
 from lpbench.errors import ClippingWarning, ConfigurationError, DataError
 from lpbench.estimators import ResidualGP
@@ -230,9 +231,10 @@ def test_formulas_of_drawings_stay_formulas():
 
 
 @pytest.mark.parametrize("kind", [ClippingWarning, ConvergenceWarning, RuntimeWarning])
-def test_a_warning_on_the_screen_is_a_sentence(lpbench, kind):
-    lpbench("list masks")
-    assert warnings.formatwarning(kind("values were\n clipped"), kind, "a.py", 7) == "warning: values were clipped\n"
+def test_a_warning_on_the_screen_is_a_sentence(kind):
+    with surroundings.fixed():
+        said = warnings.formatwarning(kind("values were\n clipped"), kind, "a.py", 7)
+    assert said == "warning: values were clipped\n"
 
 
 #: Code of others -> a command that runs it; ``FAIL`` raises, or leaves Python as if all were well.
