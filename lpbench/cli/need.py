@@ -66,7 +66,7 @@ class Span(click.ParamType):
 @click.option("--epsilon", type=Span(2.0), default="0.5:8", metavar="SPAN", show_default=True, help="Budgets.")
 @click.option("--users", type=Span(10.0, whole=True), metavar="SPAN", help="Numbers of users, as in 1000:100000.")
 @click.option("--unit", default="person", metavar="NOUN", show_default=True, help="What a row is, for the answer.")
-@click.option("--quick", is_flag=True, help="Fewer splits: wider intervals in a quarter of the time.")
+@click.option("--quick", is_flag=True, help="Four splits of 16: wider intervals.")
 @click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Draw the answer.")
 @options.seed()
 @click.pass_context
@@ -75,7 +75,7 @@ def command(
     y_range: tuple[float, float] | None, task: str | None, positive: str | None, missing_words: str | None,
     epsilon: list[float], users: list[int] | None, unit: str, quick: bool, plot: Path | None, seed: int, **wanted: Any,
 ) -> int:  # fmt: skip
-    """Estimate the epsilon and the number of users that an error needs, from a pilot sample."""
+    """Estimate the epsilon and the number of users that an error needs."""
     from lpbench.cli.profile import Choices, profile_file
     from lpbench.experiments.progress import Progress
     from lpbench.planning import need
