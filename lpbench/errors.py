@@ -40,6 +40,10 @@ class NotPublicError(PrivacyError, AttributeError):
     """Users do not have an attribute, as a private value would be read by it."""
 
 
+class LimitError(PrivacyError, ValueError):
+    """A fit would cost a user more than is left of a ledger's limit: its epsilon is an impossible value."""
+
+
 class DownloadError(DataError):
     """A file could not be fetched; the message says why."""
 

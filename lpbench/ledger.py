@@ -20,7 +20,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from lpbench.checks import check_number, names_nobody
-from lpbench.errors import PrivacyError, SpendingWarning
+from lpbench.errors import LimitError, PrivacyError, SpendingWarning
 from lpbench.privacy.guarantee import believed
 
 #: Ledgers whose block is open; the fits of all threads are entered.
@@ -148,7 +148,7 @@ class PrivacyLedger:
             worst = int(np.argmax(before + costs))
             if before[worst] + costs[worst] > self.limit * (1.0 + 1e-9):
                 selection = f"PrivateSelection{'Classifier' if is_classifier(model) else 'Regressor'}"
-                raise PrivacyError(
+                raise LimitError(
                     f"this fit of {type(model).__name__} costs epsilon = {costs[worst]:g}, and a user has "
                     f"{self.limit - before[worst]:.6g} left of limit={self.limit:g}; lower its epsilon, raise the "
                     f"limit, or choose settings by {selection}"

@@ -10,7 +10,7 @@ import pytest
 from sklearn.ensemble import BaggingRegressor
 from sklearn.model_selection import GridSearchCV
 
-from lpbench.errors import DataError, PrivacyError, SpendingWarning
+from lpbench.errors import DataError, LimitError, PrivacyError, SpendingWarning
 from lpbench.estimators import Hist, PrivateMean
 from lpbench.ledger import PrivacyLedger
 from lpbench.privacy import SimulatedUsers
@@ -146,7 +146,7 @@ def test_a_row_without_a_name_may_be_anybodys(name, nameless):
         for seed in (0, 1):
             PrivateMean(1.0, y_range=(0, 1), random_state=seed).fit(table, Y)
     assert ledger.epsilon == 2.0 and ledger.of("p38") == 2.0 and ledger.of("somebody else") == 2.0
-    with PrivacyLedger(limit=1.0), pytest.raises(PrivacyError, match="0 left of limit=1"):
+    with PrivacyLedger(limit=1.0), pytest.raises(LimitError, match="0 left of limit=1"):
         for seed in (0, 1):
             PrivateMean(1.0, y_range=(0, 1), random_state=seed).fit(table, Y)
 
