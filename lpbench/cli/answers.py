@@ -45,12 +45,12 @@ def print_cell(summary: pd.DataFrame, selection: str, reused: bool) -> None:
 
 def print_verdicts(names: Sequence[str], results_dir: Path, decided: Iterable[Decision] = ()) -> None:
     """Print the outcome of each claim about some experiments, as it was decided, or as the results folder decides."""
-    from lpbench.reporting.claims import claims_about, decide
+    from lpbench.reporting.claims import by_paper, decide
     from lpbench.reporting.evidence import Evidence
     from lpbench.reporting.plain_table import PlainTable
 
     found, known = list["Decision"](), {(d.paper, d.claim.name): d for d in decided}
-    for paper, claims in claims_about(names):
+    for paper, claims in by_paper(names):
         open_ = [claim for claim in claims if (paper.letter, claim.name) not in known]
         known |= {(paper.letter, d.claim.name): d for d in decide(paper, open_, Evidence(results_dir))}
         found += [known[paper.letter, claim.name] for claim in claims]

@@ -135,7 +135,7 @@ def _stress(method: Method, names: Sequence[str], budgets: Sequence[float], runn
     from lpbench.reporting.standings import run_of, standings_of_runs
 
     for name in names:
-        experiment, lay_out = catalogue.experiment(name), paper_of(name).compared.get(name)
+        experiment, lay_out = catalogue.experiment(name), paper_of(name).output_of(name).read
         if lay_out is None:
             raise ConfigurationError(f"--stress: {name} is no stress test; there are {', '.join(STRESS[method.task])}")
         cards = by_name(registered_methods(experiment.methods)) | {method.name: method}
@@ -145,9 +145,9 @@ def _stress(method: Method, names: Sequence[str], budgets: Sequence[float], runn
             run = run_of(others, cards)
             runs.append(replace(run, chosen=run.chosen[run.chosen["method"] != method.name]))
         rows = standings_of_runs(runs)
-        table = lay_out(rows[(rows["method"] == method.name) | (rows["privacy"] == NONE)], cards)
-        print(f"{method.title} in {name}" + (f": {table.finding}" if table else ": nothing can be compared"))
-        print_tables([table] if table else [])
+        tables = lay_out(COMMITTED, rows[(rows["method"] == method.name) | (rows["privacy"] == NONE)], cards)
+        print(f"{method.title} in {name}: {tables[0].finding if tables else 'nothing can be compared'}")
+        print_tables(tables)
     return 0
 
 

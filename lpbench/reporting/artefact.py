@@ -57,8 +57,8 @@ def render_artefact(
     for table, file in zip((summary.table, compare(name, paper, summary)), files, strict=True):
         write_csv(table, folder / file)
     leaf = name.rpartition("/")[2]
-    write = paper.outputs.get(name)
-    for selection in [] if write else distinct_selections(summary.table):
+    output = paper.output_of(name)
+    for selection in [] if output.in_place else distinct_selections(summary.table):
         stem = leaf if selection == "oracle" else f"{leaf}_{selection}"
         if experiment.kind != "figure" and not paged:
             path = folder / (SECONDS_TABLE if measured else f"{stem}.tex")
@@ -72,18 +72,16 @@ def render_artefact(
             draw_lines(experiment, paper, summary.table, methods, folder, stem, selection)
         if experiment.kind == "table" and selection == "oracle" and name not in trial_experiments():
             draw_standard(experiment, paper, summary, methods, folder, stem, selection, ranked=paged)
-    if draw := paper.drawings.get(name):
-        draw(experiment, folder, seed)
-    if write:
-        write(experiment, folder)
+    if output.write:
+        output.write(experiment, folder, seed)
 
 
-def write_drawing(experiment: Experiment, folder: Path, seed: int) -> list[Path]:
+def write_drawing(experiment: Experiment, folder: Path, seed: int) -> None:
     """Draw the picture of an experiment of kind ``drawing``, or the drawn panel of a figure, as its paper does."""
-    draw = paper_of(experiment.name).drawings.get(experiment.name)
+    draw = paper_of(experiment.name).output_of(experiment.name).write
     if draw is None:
-        raise unknown_name("drawing", experiment.name, [name for paper in papers() for name in paper.drawings])
-    return draw(experiment, folder, seed)
+        raise unknown_name("drawing", experiment.name, [name for paper in papers() for name in paper.outputs])
+    draw(experiment, folder, seed)
 
 
 def summarise_experiment(

@@ -13,7 +13,7 @@ from lpbench.analysis.standings import NONE, view
 from lpbench.analysis.summary import BASELINE, CONSTANTS, REFERENCES
 from lpbench.analysis.variants import bare_name
 from lpbench.experiments.method import Method
-from lpbench.reporting.paper import paper_of
+from lpbench.reporting.paper import Paper
 from lpbench.reporting.printed_names import method_title
 from lpbench.reporting.published import published_cells
 
@@ -42,13 +42,12 @@ def best_constants(table: pd.DataFrame) -> Constants:
     return {(row.dataset, row.epsilon): row for row in found.itertuples()}
 
 
-def published_wins(name: str, constants: Constants) -> list[dict]:
+def published_wins(name: str, paper: Paper, constants: Constants) -> list[dict]:
     """Count published cells that are no better than our constant, for each mask and budget of a table.
 
     A win is the best published value of a data set among the methods that compete; the paper's marks are its stars
     or bold numbers. Published errors are relative to the paper's non-private tree, the constant's to ours.
     """
-    paper = paper_of(name)
     layout = paper.tables.get(name)
     if layout is None or layout.value == "seconds":
         return []

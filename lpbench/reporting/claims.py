@@ -66,7 +66,7 @@ def decide(paper: Paper, claims: Sequence[Claim], results: Evidence) -> list[Dec
     """Run the checks of a paper's claims on the published numbers and on ours, under each of its configurations."""
     evidence = {}
     for name, variants in paper.configurations.items():
-        ours = Evidence(results.results, variants)  # files are read once
+        ours = Evidence(results.results, variants, paper)  # files are read once
         evidence[name] = (ours, Published(ours))
     found = []
     for claim in claims:
@@ -138,16 +138,19 @@ def _no_verdict(check: Check, ours: Judged, results: Evidence) -> str:
     return "; ".join([*reasons, *([f"not run as registered: {', '.join(deviating)}"] if deviating else [])])
 
 
-def claims_about(experiments: Sequence[str]) -> list[tuple[Paper, list[Claim]]]:
-    """Claims about some experiments, in their order, each once; those without a check are left out."""
-    about: dict[str, tuple[Paper, dict[str, Claim]]] = {}
+def claims_about(paper: Paper, *leaves: str) -> list[Claim]:
+    """Claims of a paper about some of its artefacts, in their order, each once; those without a check are left out."""
+    return list({c.name: c for leaf in leaves for c in paper.claims if c.checks and c.concerns(leaf)}.values())
+
+
+def by_paper(experiments: Sequence[str]) -> list[tuple[Paper, list[Claim]]]:
+    """The papers of some experiments, each with its claims about them."""
+    leaves: dict[Paper, list[str]] = {}
     for name in experiments:
-        leaf, paper = name.rpartition("/")[2], paper_of(name)
-        mine = about.setdefault(paper.name, (paper, {}))[1]
-        mine |= {c.name: c for c in paper.claims if c.checks and c.concerns(leaf)}
-    return [(paper, list(claims.values())) for paper, claims in about.values()]
+        leaves.setdefault(paper_of(name), []).append(name.rpartition("/")[2])
+    return [(paper, claims_about(paper, *mine)) for paper, mine in leaves.items()]
 
 
 def decide_about(experiments: Sequence[str], results: Evidence) -> list[Decision]:
     """Decide the claims about some experiments."""
-    return [decided for paper, claims in claims_about(experiments) for decided in decide(paper, claims, results)]
+    return [decided for paper, claims in by_paper(experiments) for decided in decide(paper, claims, results)]

@@ -6,12 +6,13 @@ from pathlib import Path
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.results import Artefact
 from lpbench.reporting.figures.ranks import BUDGETS
+from lpbench.reporting.paper import Page, Paper, paper_of
 
 
 class ReportEntry(Artefact):
     """An experiment's artefact, run or not, as a page shows it that lies in the folder ``within`` of the results."""
 
-    def __init__(self, experiment: Experiment, results_dir: Path, within: str = ""):
+    def __init__(self, experiment: Experiment, results_dir: Path, within: str = "", paper: Paper | None = None):
         name: str = experiment.name
         super().__init__(Path(results_dir) / name, name)
         #: Path from the pages to the artefact.
@@ -19,7 +20,9 @@ class ReportEntry(Artefact):
         #: What the report is about.
         self.experiment: Experiment = experiment
         self.title: str = experiment.title or name
-        self.paper: str = experiment.paper or name.partition("/")[0]
+        self.paper: Paper = paper or paper_of(name)
+        #: Where it is shown.
+        self.section: Page = self.paper.section_of(name)
         self.notes: Sequence[str] = experiment.notes
         self.kind: str = experiment.kind
 

@@ -15,7 +15,7 @@ from lpbench.analysis.statistics import significant
 from lpbench.analysis.variants import bare_name, one_variant_each
 from lpbench.errors import NotRunError
 from lpbench.experiments.results import Results
-from lpbench.reporting.paper import paper_of
+from lpbench.reporting.paper import Paper, paper_of
 from lpbench.reporting.published import published_cells
 
 
@@ -42,9 +42,9 @@ class Evidence:
 
     source = "ours"
 
-    def __init__(self, results: Results | Path, variants: Collection[str] = ()):
+    def __init__(self, results: Results | Path, variants: Collection[str] = (), paper: Paper | None = None):
         self.results = results if isinstance(results, Results) else Results(results)
-        self.variants = variants
+        self.variants, self.paper = variants, paper  # None: whichever an experiment is of
         #: Experiments that were asked for, in order; whoever wants to know which a check rests on clears it before.
         self.consulted: dict[str, None] = {}
         # each is read once
@@ -78,7 +78,7 @@ class Evidence:
         chosen = self.results.artefact(name).chosen
         if chosen is None or chosen.empty:
             raise NotRunError(f"{name}: scores by replication are not there, and a verdict needs them")
-        if count := paper_of(name).counted.get(name):
+        if count := (self.paper or paper_of(name)).counted.get(name):
             # seconds differ from run to run: what is counted does not
             cells = zip(chosen["dataset"], chosen["method"], strict=True)
             chosen = chosen.assign(value=[count(dataset, method) for dataset, method in cells])
@@ -136,24 +136,24 @@ class Published(Evidence):
     source = "published"
 
     def __init__(self, ours: Evidence):
-        super().__init__(ours.results, ours.variants)
+        super().__init__(ours.results, ours.variants, ours.paper)
         self._ours = ours
 
     def _read_curves(self, name: str) -> tuple[Curve, ...]:
-        printed = _Print(name)
+        printed = _Print(name, self.paper)
         shown = [_printed_curve(curve, printed) for curve in self._ours._curves(name) if curve.values is not None]
         return tuple(curve for curve in shown if curve is not None)
 
     def _read_table(self, name: str, epsilon: float, mask: str, methods: tuple[str, ...], selection: str) -> CellTable:
         table = self._ours.table(name, epsilon, mask, methods, selection)
-        return replace(table, cells=_printed(table.cells, _Print(name)))
+        return replace(table, cells=_printed(table.cells, _Print(name, self.paper)))
 
 
 class _Print:
     """Printed values of an experiment, found by our keys."""
 
-    def __init__(self, name: str):
-        cells = published_cells(name)
+    def __init__(self, name: str, paper: Paper | None):
+        cells = published_cells(name, paper)
         if cells.empty:
             raise NotRunError(f"the paper prints no number of {name}")
         self.rows: dict[tuple[str, float], list[dict]] = {}

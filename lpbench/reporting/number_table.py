@@ -184,7 +184,7 @@ class _PaperNumbers:
         layout = self.paper.tables.get(artefact)
         if layout is not None and layout.value != "mean":
             return layout.value
-        return "size" if artefact in self.paper.text_tables else "score"
+        return "size" if self.paper.output_of(artefact).read else "score"
 
     # -- causes ----------------------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ folders. ``PAPER.name`` is the folder of its experiments. Reporting asks this re
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -19,7 +19,7 @@ from lpbench.analysis.significance import RULE_WORDS
 from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalogue
 from lpbench.experiments.experiment import Experiment
-from lpbench.experiments.method import import_object
+from lpbench.experiments.method import Method, import_object
 from lpbench.paths import own_folders
 from lpbench.reporting.interpretations import Bound, Interpretations, Tolerance
 from lpbench.reporting.plain_table import PlainTable
@@ -87,6 +87,19 @@ class Page:
 
 
 @dataclass(frozen=True)
+class Output:
+    """Tables and figures of an experiment that are its paper's own."""
+
+    #: Function(experiment, folder, seed) that writes them; the folder, in that of the results, holds the experiment's
+    #: summary and scores.
+    write: Callable[[Experiment, Path, int], object] | None = None
+    #: Function(folder, rows, cards) that lays them out as tables of texts: what was written there, or the experiment's
+    #: rows of the standings (None where they are not at hand).
+    read: Callable[[Path, pd.DataFrame | None, Mapping[str, Method]], Sequence[PlainTable]] | None = None
+    in_place: bool = False  # whether the standard tables and figures are left out
+
+
+@dataclass(frozen=True, eq=False)
 class Paper:
     name: str  # folder of its experiments, and name of its page
     title: str  # heading of its page
@@ -126,19 +139,8 @@ class Paper:
     tolerances: Mapping[str, Tolerance] = field(default_factory=dict)  # experiment -> when its numbers are met
     #: Experiment that measures seconds -> function(data set, method) that counts what its claims are judged on.
     counted: Mapping[str, Callable[[str, str], float]] = field(default_factory=dict)
-    #: Experiment -> function(experiment, folder, seed) that draws it and returns the files written.
-    drawings: Mapping[str, Callable[..., list[Path]]] = field(default_factory=dict)
-    #: Experiment -> function(experiment, folder) that writes tables and figures in the place of the standard ones;
-    #: the folder, in that of the results, holds the experiment's summary and scores.
-    outputs: Mapping[str, Callable[[Experiment, Path], None]] = field(default_factory=dict)
-    #: Experiment -> function(folder) that reads what was written there as tables of texts; for experiments that are no
-    #: tables of scores.
-    text_tables: Mapping[str, Callable[[Path], Sequence[PlainTable]]] = field(default_factory=dict)
-    #: Experiment -> function(its rows of the standings, cards) that lays out what its methods are compared by.
-    compared: Mapping[str, Callable[..., PlainTable | None]] = field(default_factory=dict)
+    outputs: Mapping[str, Output] = field(default_factory=dict)  # experiment -> tables and figures of the paper's own
     leaderboard: tuple[str, ...] = ()  # whose scores enter it: the first that has one counts, and the later paper
-    #: Experiment -> function(folder) that lays rates out by task and model (legend, columns, rows), or returns None.
-    grids: Mapping[str, Callable[[Path], dict[str, Any] | None]] = field(default_factory=dict)
     sections: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # heading -> experiments that stand together
     pages: tuple[Page, ...] = ()  # pages besides the paper's own
 
@@ -150,6 +152,15 @@ class Paper:
         """Configuration that judges what is said of an artefact, named by the last part of its experiment's name."""
         other = (name for start, name in self.judges.items() if artefact.startswith(start))
         return next(other, next(iter(self.configurations)))
+
+    def output_of(self, experiment: str) -> Output:
+        """Tables and figures of the paper's own of an experiment, if any."""
+        return self.outputs.get(experiment, Output())
+
+    def section_of(self, experiment: str) -> Page:
+        """Return the section that shows an experiment: the paper's own page, or one of its further ones."""
+        further = (page for page in self.pages if experiment.startswith(page.experiments))
+        return next(further, Page(self.name, self.full_title or self.title, ("",)))
 
 
 def papers() -> tuple[Paper, ...]:
@@ -178,7 +189,12 @@ def _modules(folders: tuple[Path, ...]) -> dict[str, Paper]:
 def paper_of(experiment: str) -> Paper:
     """Return the paper of an experiment's name; one without any knowledge where none is registered."""
     name = experiment.partition("/")[0]
-    return next((p for p in papers() if p.name == name), Paper(name, name))
+    return next((p for p in papers() if p.name == name), None) or _unregistered(name)
+
+
+@cache
+def _unregistered(name: str) -> Paper:
+    return Paper(name, name)
 
 
 def mark_words(experiment: str, paper: Paper) -> str:
@@ -188,15 +204,8 @@ def mark_words(experiment: str, paper: Paper) -> str:
     return "marked by the paper's rule with raw tests"
 
 
-def section_of(experiment: str) -> Page:
-    """Return the section that shows an experiment: its paper's own page, or one of the paper's further ones."""
-    paper = paper_of(experiment)
-    further = (page for page in paper.pages if experiment.startswith(page.experiments))
-    return next(further, Page(paper.name, paper.full_title or paper.title, ("",)))
-
-
 def page_of(experiment: str) -> str:
-    return section_of(experiment).file
+    return paper_of(experiment).section_of(experiment).file
 
 
 def trial_experiments() -> set[str]:
@@ -213,10 +222,10 @@ def sources(experiment: str) -> list[str]:
     return ["lpbench.reporting.artefact", *own]
 
 
-def errata() -> list[dict[str, str]]:
-    """Return the findings about all papers with their evidence: dictionaries of paper, where, what, computation."""
+def errata(about: Iterable[Paper]) -> list[dict[str, str]]:
+    """Return the findings about papers with their evidence: dictionaries of paper, where, what, computation."""
     return [
         {"paper": p.letter, "where": e.where, "what": e.what, "computation": e.compute()}
-        for p in papers()
+        for p in about
         for e in p.errata
     ]

@@ -1,6 +1,8 @@
 """Tables of texts, which pages and the command line show as they are."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -10,3 +12,5 @@ class PlainTable:
     rows: tuple[tuple[str, ...], ...]
     remark: str = ""  # explanation of terms, shown below the table; in Markdown
     finding: str = ""  # heading of its section, in the place of the experiment's title
+    #: The same by rows and columns, several values a cell (legend, columns, rows), which a page shows above the table.
+    grid: Mapping[str, Any] | None = None

@@ -230,8 +230,8 @@ def _stamp(artefact: Artefact) -> str:
 
 def _is_drawn(artefact: Artefact) -> bool:
     """Whether tables and figures are those of the scores; what methods and data sets decide too is drawn each time."""
-    path, computed = artefact.folder / _DRAWN, artefact.name in paper_of(artefact.name).drawings
-    there = not computed and path.is_file() and (artefact.folder / _KEPT / CHOSEN).is_file()
+    path, output = artefact.folder / _DRAWN, paper_of(artefact.name).output_of(artefact.name)
+    there = (output.in_place or not output.write) and path.is_file() and (artefact.folder / _KEPT / CHOSEN).is_file()
     return there and path.read_text(encoding="utf-8") == _stamp(artefact)
 
 
@@ -284,7 +284,7 @@ def publish_experiment(results_dir: Path, name: str) -> Path:
     artefact = Results(results_dir).artefact(name)
     page, record = results_dir / alone(name), artefact.folder / RECORD
     if not page.is_file() or page.stat().st_mtime < record.stat().st_mtime:
-        write_experiment_page(results_dir, artefact.experiment, environment(), _cards([artefact]))
+        write_experiment_page(results_dir, artefact.experiment, paper_of(name), environment(), _cards([artefact]))
     return page
 
 

@@ -19,7 +19,7 @@ from lpbench.reporting.claims import TOO_FEW, Decision, decide_about, decide_all
 from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.evidence import Evidence
 from lpbench.reporting.number_table import lines_by_configuration, read_numbers, write_numbers
-from lpbench.reporting.paper import page_of, paper_of, papers
+from lpbench.reporting.paper import papers
 from lpbench.reporting.printed_names import in_print, method_title
 from lpbench.reporting.render import render
 
@@ -101,13 +101,12 @@ def banner(claims: Sequence[Mapping]) -> str:
 def _papers(claims: Sequence[Mapping], entries: Sequence[ReportEntry], page: str) -> list[dict]:
     """Title, page (default: its own), claims by verdict and artefacts of every paper that has experiments."""
     found = []
-    for name in dict.fromkeys([*(p.name for p in papers()), *(e.paper for e in entries)]):
-        mine, paper = [e for e in entries if e.paper == name], paper_of(name)
-        if mine:
+    for paper in dict.fromkeys([*papers(), *(e.paper for e in entries)]):
+        if mine := [e for e in entries if e.paper is paper]:
             ours = [c for c in claims if c["paper"] == paper.letter]
             decided = {s: [c["claim"] for c in ours if c["ours"] == s] for s in (*OUTCOMES, NO_VERDICT)}
             found.append({
-                "title": paper.title, "page": page or f"{page_of(mine[0].name)}.html", "artefacts": mine,
+                "title": paper.title, "page": page or f"{mine[0].section.file}.html", "artefacts": mine,
                 "claims": {s: names for s, names in decided.items() if names},
             })  # fmt: skip
     return found

@@ -8,6 +8,10 @@ import pytest
 
 from lpbench.analysis import read_csv
 from lpbench.errors import ConfigurationError
+from lpbench.experiments import catalogue
+from lpbench.experiments.config import Runner
+from lpbench.experiments.job import job_of
+from lpbench.pipeline import run_jobs
 from lpbench.reporting.artefact import (
     seconds_as_scores,
     stated_settings,
@@ -19,7 +23,9 @@ from lpbench.reporting.comparison import COMPARISON_COLUMNS, compare
 from lpbench.reporting.figures.curves import labelled_curves, published_curves
 from lpbench.reporting.figures.lines import _looks, _panel_title, draw_lines
 from lpbench.reporting.numbers import print_number
+from lpbench.reporting.pages.site import Site
 from lpbench.reporting.paper import paper_of
+from lpbench.reporting.publish import publish_experiment
 from lpbench.reporting.tables.grid import build
 from lpbench.reporting.tables.latex import to_latex
 from tests.reporting.fake import CARDS, bare, card, experiment, placeholder, scores_of, typed
@@ -139,9 +145,16 @@ def test_folder_of_a_figure_is_deterministic_and_complete(tmp_path):
 
 @pytest.mark.parametrize("name", ["histoftree/table1", "histoftree/figure2a", "lpct/figure4a"])
 def test_an_artefact_meets_its_paper_once(name, tmp_path, monkeypatch):
-    body, asked = experiment(name), []
+    body, asked = experiment(name), noted_papers(monkeypatch)
     metric = "mse" if body["paper"] == "histoftree" else "accuracy"
     scores = scores_of(body, lambda key: 0.5, metric=metric, replications=2)
+    write_artefact(typed(body), scores, CARDS, tmp_path)
+    assert asked == [name]
+
+
+def noted_papers(monkeypatch):
+    """Names by which papers are looked up from here on."""
+    asked = []
 
     def noted(experiment):
         asked.append(experiment)
@@ -150,8 +163,14 @@ def test_an_artefact_meets_its_paper_once(name, tmp_path, monkeypatch):
     for module in [m for m in sys.modules.values() if vars(m).get("paper_of") is paper_of]:
         if module.__name__ != __name__:
             monkeypatch.setattr(module, "paper_of", noted)
-    write_artefact(typed(body), scores, CARDS, tmp_path)
-    assert asked == [name]
+    return asked
+
+
+def test_a_run_and_its_page_look_their_paper_up_once_each(tmp_path, monkeypatch):
+    name, asked = "histoftree/figure2c", noted_papers(monkeypatch)
+    run_jobs([job_of(catalogue.experiment(name), replications=1, seed=2025)], tmp_path, Runner(backend="serial"))
+    assert asked == [name] and Site.__module__ in sys.modules  # pages are imported before calls are counted
+    assert publish_experiment(tmp_path, name).is_file() and asked == [name, name]
 
 
 def test_published_curves_lie_under_ours(tmp_path):
@@ -197,8 +216,9 @@ def test_unknown_drawing_is_an_error(tmp_path):
 
 
 def test_masks_are_drawn(tmp_path):
-    paths = write_drawing(typed(experiment("histoftree/figure1")), tmp_path, 0)
-    assert [p.name for p in paths] == ["figure1.svg"] and all(p.stat().st_size > 5000 for p in paths)
+    write_drawing(typed(experiment("histoftree/figure1")), tmp_path, 0)
+    assert [p.name for p in tmp_path.iterdir()] == ["figure1.svg"]
+    assert (tmp_path / "figure1.svg").stat().st_size > 5000
 
 
 def test_budgets_that_differ_by_panel_are_in_the_titles():

@@ -8,6 +8,7 @@ import pytest
 from lpbench.analysis.standings import NONE, standings
 from lpbench.reporting.baselines import best_constants, by_selection, published_wins
 from lpbench.reporting.entries import ReportEntry
+from lpbench.reporting.paper import paper_of
 from lpbench.reporting.published import published_cells
 from lpbench.reporting.standings import standings_of
 from tests.analysis.test_standings import rows, run
@@ -25,7 +26,7 @@ def _floor(ratio):
 def test_all_or_no_win_lies_below_an_extreme_floor(ratio, share):
     cells = published_cells(NAME)
     floor = {(d, 2.0): _floor(ratio) for d in cells["dataset"].unique()}
-    rows = published_wins(NAME, floor)
+    rows = published_wins(NAME, paper_of(NAME), floor)
     assert [r["mask"] for r in rows] == ["aligned", "personalized"]
     for row in rows:
         assert row["wins"] == row["datasets"] == 9  # Building is ruled out
@@ -36,7 +37,7 @@ def test_one_data_set_between_two_published_values():
     cells = published_cells(NAME)
     values = np.sort(cells[(cells["dataset"] == "abalone") & (cells["mask"] == "aligned")]["published"])
     floor = {("abalone", 2.0): _floor((values[0] + values[1]) / 2)}
-    row = published_wins(NAME, floor)[0]
+    row = published_wins(NAME, paper_of(NAME), floor)[0]
     assert (row["datasets"], row["wins"], row["wins_below"]) == (1, 1, 0)
     assert row["cells_below"] == row["cells"] - 1 == len(values) - 1
     assert (row["wins_least"], row["wins_most"]) == (0, int(values[0] >= 0.95 * (values[0] + values[1]) / 2))
@@ -45,10 +46,10 @@ def test_one_data_set_between_two_published_values():
 def test_a_method_without_private_data_is_no_win():
     cells = published_cells("lpct/table2").query("dataset == 'rice' and epsilon == 0.5")
     found = SimpleNamespace(metric="accuracy", loss=1.0, ratio=np.nan)
-    [row] = published_wins("lpct/table2", {("rice", 0.5): found})
+    [row] = published_wins("lpct/table2", paper_of("lpct"), {("rice", 0.5): found})
     # neither CT-W nor CT-Q
     assert row["cells"] == cells["published"].notna().sum() - 2 and row["wins_below"] == 0
-    assert published_wins("lpct/figure4a", {}) == []  # figures have no wins
+    assert published_wins("lpct/figure4a", paper_of("lpct"), {}) == []  # figures have no wins
 
 
 def test_the_better_constant_counts_beside_the_tree_of_its_replications():

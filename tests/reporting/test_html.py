@@ -4,6 +4,7 @@ import os
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import unquote, urldefrag, urlparse
 
 import pytest
@@ -14,7 +15,7 @@ from lpbench.experiments import catalogue
 from lpbench.paths import COMMITTED
 from lpbench.reporting.pages.site import _grouped, page_names, provenance
 from lpbench.reporting.pages.tables import distance
-from lpbench.reporting.paper import papers
+from lpbench.reporting.paper import paper_of, papers
 from lpbench.reporting.render import coded
 
 VOID = {"meta", "link", "img", "br", "hr", "input"}
@@ -227,8 +228,12 @@ def test_further_pages_stand_beside_those_of_their_paper():
         "extensions/constants_regression",
         "comparison/regression",
     )
-    assert page_names(names) == ["lpct", "methods", "leaderboard"]
-    assert page_names(["mine/first", "lpct/table1"]) == ["lpct", "mine"]
+    assert page_names(map(_placed, names)) == ["lpct", "methods", "leaderboard"]
+    assert page_names(map(_placed, ["mine/first", "lpct/table1"])) == ["lpct", "mine"]
+
+
+def _placed(name):
+    return SimpleNamespace(section=paper_of(name).section_of(name))
 
 
 def test_readings_that_were_tried_are_one_folded_group(monkeypatch):

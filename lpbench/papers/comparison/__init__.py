@@ -1,7 +1,7 @@
 """Comparison with published methods on held-out data."""
 
 from lpbench.papers.comparison.intervals import read_intervals, write_intervals
-from lpbench.reporting.paper import Page, Paper
+from lpbench.reporting.paper import Output, Page, Paper
 
 REGRESSION = (
     "Our tuning-free methods and the papers' methods beside baselines that pair a published label randomiser with a "
@@ -35,8 +35,7 @@ PAPER = Paper(
     order=210,
     methods=("private_constant", "private_mean", "private_majority", "dt", "ct_w"),
     leaderboard=("comparison/regression", "comparison/classification", "comparison/public_sample"),
-    drawings={"comparison/intervals": write_intervals},
-    text_tables={"comparison/intervals": read_intervals},
+    outputs={"comparison/intervals": Output(write_intervals, read_intervals)},
     pages=(
         Page("held-out-regression", "Held-out data: regression", NUMBERS, REGRESSION, file="leaderboard"),
         Page("held-out-classification", "Held-out data: classification", CLASSES, CLASSIFICATION, file="leaderboard"),

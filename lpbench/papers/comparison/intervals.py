@@ -81,7 +81,7 @@ def measured(problem: Problem, epsilon: float, streams: Streams) -> tuple[float,
     return tuple(cells)
 
 
-def read_intervals(folder: Path) -> list[PlainTable]:
+def read_intervals(folder: Path, *_: object) -> list[PlainTable]:
     """The same as a table of a page; empty without a run."""
     path = Path(folder) / FILE
     if not path.is_file():

@@ -1,8 +1,15 @@
 """Our own experiments: constant baselines, tuning-free methods, ablations and sensitivity."""
 
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from lpbench.experiments.method import Method
 from lpbench.papers.extensions import stress
 from lpbench.papers.extensions.stress import MOST, MOST_ON_AVERAGE
-from lpbench.reporting.paper import Page, Paper
+from lpbench.reporting.paper import Output, Page, Paper
+from lpbench.reporting.plain_table import PlainTable
 
 WITHOUT_TUNING = (
     "ResidualGP (regression; users protect the label and some features) asks groups of users one after the other. The "
@@ -35,6 +42,17 @@ PEOPLE = (
 )
 TASKS = ("regression", "classification")
 
+
+def _compared(lay_out: Callable[..., PlainTable | None]) -> Output:
+    """Lay an experiment's rows of the standings out, where they are at hand and can be compared."""
+
+    def read(_: Path, rows: pd.DataFrame | None, cards: Mapping[str, Method]) -> list[PlainTable]:
+        table = None if rows is None else lay_out(rows, cards)
+        return [] if table is None else [table]
+
+    return Output(read=read)
+
+
 PAPER = Paper(
     name="extensions",
     title="Our methods",
@@ -46,14 +64,14 @@ PAPER = Paper(
         for name in ("extensions/tuning_free_", "comparison/", "extensions/constants_")
         for task in TASKS
     ),
-    compared={
-        **{f"extensions/corrupted_data_{task}": stress.corrupted_table for task in TASKS},
-        **{f"extensions/liars_{task}": stress.liars_table for task in TASKS},
-        **{f"extensions/liars_methods_{task}": stress.every_method_table for task in TASKS},
-        **{f"extensions/groups_{task}": stress.groups_table for task in TASKS},
-        "extensions/masks_strength": stress.strength_table,
-        "extensions/masks_strength_classification": stress.strength_table,
-        "extensions/masks_rules": stress.rules_table,
+    outputs={
+        **{f"extensions/corrupted_data_{task}": _compared(stress.corrupted_table) for task in TASKS},
+        **{f"extensions/liars_{task}": _compared(stress.liars_table) for task in TASKS},
+        **{f"extensions/liars_methods_{task}": _compared(stress.every_method_table) for task in TASKS},
+        **{f"extensions/groups_{task}": _compared(stress.groups_table) for task in TASKS},
+        "extensions/masks_strength": _compared(stress.strength_table),
+        "extensions/masks_strength_classification": _compared(stress.strength_table),
+        "extensions/masks_rules": _compared(stress.rules_table),
     },
     pages=(
         Page(

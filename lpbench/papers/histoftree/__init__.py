@@ -6,7 +6,7 @@ from lpbench.papers.histoftree.drawings import draw_masks
 from lpbench.papers.histoftree.errata import ERRATA
 from lpbench.papers.histoftree.published import COLUMNS, LAYOUTS, PUBLISHED, RANK_SUMS
 from lpbench.papers.published_files import stated_claims
-from lpbench.reporting.paper import Paper
+from lpbench.reporting.paper import Output, Paper
 
 PAPER = Paper(
     name="histoftree",
@@ -34,5 +34,5 @@ PAPER = Paper(
     bounds=BOUNDS,
     uncounted=("building",),
     tolerances=TOLERANCES,
-    drawings={"histoftree/figure1": draw_masks},
+    outputs={"histoftree/figure1": Output(draw_masks)},
 )

@@ -5,10 +5,9 @@ from collections.abc import Iterator
 import pandas as pd
 
 from lpbench.experiments.results import Results
-from lpbench.papers.histoftree.published import TABLES
+from lpbench.papers.histoftree.published import TABLES, printed_cells
 from lpbench.reporting.interpretations import Bound, Interpretations, Step, Tolerance
 from lpbench.reporting.paper import Cause
-from lpbench.reporting.published import published_cells
 
 ARTEFACTS = tuple(TABLES)
 TRIED = "histoftree/causes"
@@ -141,7 +140,7 @@ def one_cell_is_in_the_grid(results: Results) -> str:
 
 
 def _printed(dataset: str, *methods: str) -> pd.DataFrame:
-    cells = pd.concat([published_cells(name) for name in ARTEFACTS])
+    cells = pd.concat([printed_cells(name) for name in ARTEFACTS])
     return cells[(cells["dataset"] == dataset) & (cells["mask"] == "aligned") & cells["method"].isin(methods)]
 
 

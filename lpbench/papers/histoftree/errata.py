@@ -6,16 +6,16 @@ import pandas as pd
 
 from lpbench.analysis import rank_sums
 from lpbench.datasets import describe
-from lpbench.papers.histoftree.published import TABLES
+from lpbench.papers.histoftree.published import RANK_SUMS, TABLES, printed_cells
 from lpbench.reporting.paper import Erratum
-from lpbench.reporting.published import published_cells, published_rank_sums, wide_table
+from lpbench.reporting.published import wide_table
 
 
 def histoftree_tie_rules() -> dict[str, dict[str, int]]:
     """Count, per kind of mask and tie rule, the printed rank sums of H that the printed cells give."""
     counts: dict[str, dict[str, int]] = {}
     for name in TABLES:
-        cells, sums = published_cells(name), published_rank_sums(name)
+        cells, sums = printed_cells(name), RANK_SUMS[name]()
         for mask, part in cells.groupby("mask"):
             wide, mine = wide_table(part), counts.setdefault(mask, dict.fromkeys(("min", "average", "max", "of"), 0))
             printed = sums[sums["mask"] == mask].set_index("method")["rank_sum"].reindex(wide.columns)
@@ -34,7 +34,7 @@ def _tie_rules() -> str:
 
 
 def _all_histoftree() -> pd.DataFrame:
-    return pd.concat([published_cells(name) for name in TABLES], ignore_index=True)
+    return pd.concat([printed_cells(name) for name in TABLES], ignore_index=True)
 
 
 def _hist_pairs() -> str:

@@ -6,6 +6,7 @@ import pandas as pd
 
 from lpbench.papers.published_files import printed_rows, rank_sums_of, read, steps, table_cells, with_notes
 from lpbench.reporting.paper import TableLayout
+from lpbench.reporting.published import complete_cells
 
 #: Experiment -> number and budget of the table.
 TABLES = {"histoftree/table1": (1, 2.0), "histoftree/table2": (2, 1.0), "histoftree/table3": (3, 4.0)}
@@ -56,3 +57,8 @@ LAYOUTS = {
     )
     for name, (_, epsilon) in TABLES.items()
 }
+
+
+def printed_cells(experiment: str) -> pd.DataFrame:
+    """Published cells of one of the paper's experiments."""
+    return complete_cells(PUBLISHED[experiment])

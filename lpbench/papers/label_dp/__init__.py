@@ -3,9 +3,9 @@
 from lpbench.papers.label_dp.claims import checks
 from lpbench.papers.label_dp.errata import ERRATA
 from lpbench.papers.label_dp.figures import write_budget_rates, write_rates
-from lpbench.papers.label_dp.rates import rate_grid, read_rates
+from lpbench.papers.label_dp.rates import read_rates
 from lpbench.papers.published_files import stated_claims
-from lpbench.reporting.paper import Paper
+from lpbench.reporting.paper import Output, Paper
 
 PAPER = Paper(
     name="label_dp",
@@ -14,11 +14,12 @@ PAPER = Paper(
     full_title="On Theoretical Limits of Learning with Label Differential Privacy",
     authors="Zhao, Ma, Shen, Wang, Fan",
     venue="2025",
-    grids={"label_dp/table1": rate_grid},
     letter="Z",
     order=3,
     claims=stated_claims("Z", checks),
     errata=ERRATA,
-    outputs={"label_dp/table1": write_rates, "label_dp/budget": write_budget_rates},
-    text_tables={"label_dp/table1": read_rates},
+    outputs={
+        "label_dp/table1": Output(write_rates, read_rates, in_place=True),
+        "label_dp/budget": Output(write_budget_rates, in_place=True),
+    },
 )

@@ -43,7 +43,7 @@ FITTED = "fitted exponent at the largest n (theory, dashed)"
 BUDGETS = {"label_ldp": (0.0, 1.0, 2), "ldp": (1.0, 8.0, 2), "label_cdp": (0.0, 0.1, 1), "cdp": (0.0, 0.25, 1)}
 
 
-def write_rates(experiment: Experiment, folder: Path) -> None:
+def write_rates(experiment: Experiment, folder: Path, seed: int) -> None:
     """Write ``rates.csv``, the table of slopes and the figures of Table I."""
     lines = Evidence(folder.parents[1]).curves(experiment.name)
     table = rate_table(lines)
@@ -117,7 +117,7 @@ def _draw_collapse(lines: Sequence[Curve], folder: Path) -> None:
     style.save(figure, folder, "collapse")
 
 
-def write_budget_rates(experiment: Experiment, folder: Path) -> None:
+def write_budget_rates(experiment: Experiment, folder: Path, seed: int) -> None:
     """Write ``rates.csv`` and the figure of the risk against the budget."""
     lines = Evidence(folder.parents[1]).curves(experiment.name)
     rows = []

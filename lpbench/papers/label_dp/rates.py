@@ -7,6 +7,7 @@ sampling error alone (bootstrap over replications, whole curves at a time).
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -166,10 +167,13 @@ def printed_rates(table: pd.DataFrame) -> PlainTable:
     return PlainTable(legend, heads, tuple(rows), remark)
 
 
-def read_rates(folder: Path) -> list[PlainTable]:
+def read_rates(folder: Path, *_: object) -> list[PlainTable]:
     """Lay out ``rates.csv`` of an experiment's folder; empty without the file."""
     path = folder / "rates.csv"
-    return [printed_rates(pd.read_csv(path))] if path.is_file() else []
+    if not path.is_file():
+        return []
+    table = pd.read_csv(path)
+    return [replace(printed_rates(table), grid=rate_grid(table))]
 
 
 def at_one_budget(table: pd.DataFrame) -> pd.DataFrame:
@@ -179,12 +183,8 @@ def at_one_budget(table: pd.DataFrame) -> pd.DataFrame:
     return ordered.drop_duplicates(["panel", "model", "method"]).sort_index()
 
 
-def rate_grid(folder: Path) -> dict[str, Any] | None:
-    """Rows of ``rates.csv`` of an experiment's folder by task and model, one budget a method; None without the file."""
-    path = folder / "rates.csv"
-    if not path.is_file():
-        return None
-    table = pd.read_csv(path)
+def rate_grid(table: pd.DataFrame) -> dict[str, Any]:
+    """Rows of ``rates.csv`` by task and model, one budget a method."""
     cells: dict[tuple[str, str], list[dict[Any, Any]]] = {}
     for row in at_one_budget(table[table["model"] != MODEL_NAMES["none"]]).to_dict("records"):
         task, _, moment = row["panel"].partition("_tail_")

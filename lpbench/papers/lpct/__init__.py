@@ -5,9 +5,9 @@ from lpbench.papers.lpct.causes import BOUNDS, CAUSES, INTERPRETATIONS, TOLERANC
 from lpbench.papers.lpct.deviations import DEVIATIONS, REPOSITORY
 from lpbench.papers.lpct.drawings import DRAWINGS
 from lpbench.papers.lpct.errata import ERRATA
-from lpbench.papers.lpct.published import LAYOUTS, PUBLISHED, read_sizes, write_facts
-from lpbench.papers.published_files import rank_sums_of, read, stated_claims
-from lpbench.reporting.paper import Paper
+from lpbench.papers.lpct.published import LAYOUTS, PUBLISHED, RANK_SUMS, read_sizes, write_facts
+from lpbench.papers.published_files import stated_claims
+from lpbench.reporting.paper import Output, Paper
 
 PAPER = Paper(
     name="lpct",
@@ -30,7 +30,7 @@ PAPER = Paper(
     repository=REPOSITORY,
     deviations=DEVIATIONS,
     published=PUBLISHED,
-    rank_sums={"lpct/table2": lambda: rank_sums_of("L", read("lpct_ranksums.csv"))},
+    rank_sums=RANK_SUMS,
     tables=LAYOUTS,
     rule="bold",
     uncounted=("ct_q",),
@@ -45,6 +45,5 @@ PAPER = Paper(
     bounds=BOUNDS,
     tolerances=TOLERANCES,
     counted={"lpct/table3": claims_tables.counted_work},
-    drawings=DRAWINGS | {"lpct/table1": write_facts},
-    text_tables={"lpct/table1": read_sizes},
+    outputs={name: Output(draw) for name, draw in DRAWINGS.items()} | {"lpct/table1": Output(write_facts, read_sizes)},
 )

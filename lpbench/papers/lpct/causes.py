@@ -6,10 +6,9 @@ import numpy as np
 
 from lpbench.errors import NotRunError
 from lpbench.experiments.results import Results
-from lpbench.papers.lpct.published import FIGURES
+from lpbench.papers.lpct.published import FIGURES, printed_cells
 from lpbench.reporting.interpretations import Bound, Interpretations, Step, Tolerance
 from lpbench.reporting.paper import Cause
-from lpbench.reporting.published import published_cells
 
 TABLE, TRIED, TRIED_TABLE = "lpct/table2", "lpct/causes", "lpct/causes_tables"
 #: Distance within which an accuracy of the table counts as met.
@@ -125,7 +124,7 @@ def _figures() -> Iterator[Interpretations]:
 
 def private_votes_stay_out(results: Results) -> str:
     """The released constants let private votes speak only in a cell with twice its share of the users."""
-    cells = published_cells("lpct/figure7b")
+    cells = printed_cells("lpct/figure7b")
     printed = cells[cells["epsilon"] == 1000.0]
     top = printed.loc[printed["published"].idxmax()]
     share = needed_share(int(top["x"]), 1000.0)
@@ -134,7 +133,7 @@ def private_votes_stay_out(results: Results) -> str:
     ours = rows[(rows["epsilon"] == 1000.0) & (rows["x"] == top["x"])]["mean"]
     if ours.empty:
         raise NotRunError("lpct/figure7b was not run at epsilon 1000")
-    public = published_cells("lpct/figure6b")
+    public = printed_cells("lpct/figure6b")
     public = public[(public["method"] == "lpct_q") & (public["x"] == N_PUBLIC)]["published"].iloc[0]
     return (
         f"at depth {top['x']:g} a leaf needs {share:.1f} times the {mean:.0f} users that it holds on average, "
@@ -156,7 +155,7 @@ def printed_public_tree(results: Results) -> str:
     """Where the printed CT-Q is not ours."""
     ours = results.artefact(TABLE).rows()
     ours = ours[(ours["method"] == "ct_q") & (ours["epsilon"] == 2.0)].set_index("dataset")["mean"]
-    printed = published_cells(TABLE)
+    printed = printed_cells(TABLE)
     printed = printed[(printed["method"] == "ct_q") & (printed["epsilon"] == 2.0)].set_index("dataset")["published"]
     far = [d for d in printed.index if d in ours.index and abs(ours[d] - printed[d]) > CELL_WITHIN]
     return "; ".join(f"{d}: ours {ours[d]:.3f}, printed {printed[d]:.3f}" for d in far)

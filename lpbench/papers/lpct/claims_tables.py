@@ -10,9 +10,8 @@ from lpbench.analysis.variants import bare_name
 from lpbench.datasets import describe
 from lpbench.errors import NotRunError
 from lpbench.experiments.catalogue import experiment
-from lpbench.papers.lpct.published import COLUMNS
+from lpbench.papers.lpct.published import COLUMNS, printed_cells
 from lpbench.reporting.evidence import CellTable, Evidence
-from lpbench.reporting.published import published_cells
 
 checks = Checks()
 
@@ -149,7 +148,7 @@ def dense_histogram_exceeds_memory(results: Evidence) -> Iterator[Instance]:
     """Where the paper prints no PHIST, a dense one with two bins an axis exceeds 100 GB (log10 of the ratio)."""
     if results.source == "published":
         raise NotRunError("the paper's dashes are what this check explains")
-    printed = published_cells("lpct/table3")
+    printed = printed_cells("lpct/table3")
     absent = printed[(printed["method"] == "phist") & printed["published"].isna()]
     results.summary("lpct/table3")
     for dataset in absent["dataset"]:
@@ -174,7 +173,7 @@ def non_private_is_an_upper_bound(results: Evidence) -> Iterator[Instance]:
 
 def published_above_bound() -> int:
     """Count the cells of the published table that exceed CT-W on the same data set and epsilon."""
-    cells = published_cells(TABLE)
+    cells = printed_cells(TABLE)
     top = cells[cells["method"] == "ct_w"].set_index(["dataset", "epsilon"])["published"]
     others = cells[cells["method"] != "ct_w"]
     bound = top.reindex(list(zip(others["dataset"], others["epsilon"], strict=True))).to_numpy()

@@ -6,24 +6,24 @@ import pandas as pd
 from lpbench.analysis import rank_sums
 from lpbench.datasets import describe
 from lpbench.papers.lpct.claims_tables import published_above_bound
-from lpbench.papers.lpct.published import COLUMNS
+from lpbench.papers.lpct.published import COLUMNS, RANK_SUMS, printed_cells
 from lpbench.papers.published_files import read
 from lpbench.reporting.paper import Erratum
-from lpbench.reporting.published import published_cells, published_rank_sums, wide_table
+from lpbench.reporting.published import wide_table
 
 #: All columns of Table 2 but CT-W.
 LPCT_RANKED = [*COLUMNS[1:]]
 
 
 def _lpct_table(epsilon: float) -> pd.DataFrame:
-    cells = published_cells("lpct/table2")
+    cells = printed_cells("lpct/table2")
     return wide_table(cells[cells["epsilon"] == epsilon])[LPCT_RANKED]
 
 
 def lpct_reachable(epsilon: float) -> pd.DataFrame:
     """Smallest, average and largest rank sum that the printed cells of L allow, beside the printed one (``-`` last)."""
     values = _lpct_table(epsilon).to_numpy()
-    sums = published_rank_sums("lpct/table2")
+    sums = RANK_SUMS["lpct/table2"]()
     printed = sums[sums["epsilon"] == epsilon].set_index("method")["rank_sum"].reindex(LPCT_RANKED)
     parts = {t: rank_sums(values, larger_is_better=True, ties=t) for t in ("min", "average", "max")}
     return pd.DataFrame({"printed": printed.to_numpy(), **parts}, index=LPCT_RANKED)
@@ -39,7 +39,7 @@ def _lpct_rank_sums() -> str:
 
 
 def _copied_rank_sums() -> str:
-    sums = published_rank_sums("lpct/table2")
+    sums = RANK_SUMS["lpct/table2"]()
     wide = sums.pivot(index="method", columns="epsilon", values=["rank_sum", "wins"])
     same = [int((wide[what][0.5] == wide[what][2.0]).sum()) for what in ("rank_sum", "wins")]
     return f"{same[0]} of {len(wide)} rank sums equal at epsilon 0.5 and 2, but {same[1]} of the No. 1 counts"
@@ -60,7 +60,7 @@ def _outlier() -> str:
 
 
 def _wins_against_stars() -> str:
-    cells, sums = published_cells("lpct/table2"), published_rank_sums("lpct/table2")
+    cells, sums = printed_cells("lpct/table2"), RANK_SUMS["lpct/table2"]()
     stars = cells.groupby(["epsilon", "method"])["starred"].sum()
     parts = [
         f"{method} at {epsilon:g}: {int(stars[epsilon, method])} stars, {wins:g} printed"

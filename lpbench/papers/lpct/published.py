@@ -11,7 +11,7 @@ import pandas as pd
 from lpbench.analysis import read_csv, write_csv
 from lpbench.datasets import describe
 from lpbench.experiments.experiment import Experiment
-from lpbench.papers.published_files import names, printed_rows, read, steps, table_cells, with_notes
+from lpbench.papers.published_files import names, printed_rows, rank_sums_of, read, steps, table_cells, with_notes
 from lpbench.reporting.comparison import COMPARISON_COLUMNS
 from lpbench.reporting.paper import TableLayout
 from lpbench.reporting.plain_table import PlainTable
@@ -108,6 +108,7 @@ PUBLISHED: dict[str, Callable[[], pd.DataFrame]] = {
     "lpct/table3": seconds,
     **{name: partial(points, name) for name in FIGURES},
 }
+RANK_SUMS = {"lpct/table2": lambda: rank_sums_of("L", read("lpct_ranksums.csv"))}
 LAYOUTS = {
     "lpct/table2": TableLayout(
         columns={"": COLUMNS},
@@ -124,6 +125,11 @@ LAYOUTS = {
         value="seconds",
     ),
 }
+
+
+def printed_cells(experiment: str) -> pd.DataFrame:
+    """Published cells of one of the paper's experiments."""
+    return complete_cells(PUBLISHED[experiment])
 
 
 def write_facts(experiment: Experiment, folder: Path, seed: int) -> list[Path]:
@@ -154,7 +160,7 @@ def _print(value: float) -> str:
     return "-" if np.isnan(value) else f"{value:.0f}"
 
 
-def read_sizes(folder: Path) -> list[PlainTable]:
+def read_sizes(folder: Path, *_: object) -> list[PlainTable]:
     """Lay out ``comparison.csv`` of the experiment's folder as in the paper; empty without the file."""
     path = folder / "comparison.csv"
     if not path.is_file():

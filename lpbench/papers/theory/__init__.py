@@ -16,7 +16,7 @@ from lpbench.paths import COMMITTED
 from lpbench.reporting.evidence import Evidence
 from lpbench.reporting.figures import style
 from lpbench.reporting.figures.style import draw_slope, finish
-from lpbench.reporting.paper import Page, Paper
+from lpbench.reporting.paper import Output, Page, Paper
 from lpbench.reporting.plain_table import PlainTable
 
 FILE, SECONDS, WORTH = "theorems.csv", "theorem_seconds.csv", "worth.csv"
@@ -25,7 +25,7 @@ KEYS = ["panel", "dataset", "mask", "method", "epsilon"]
 PUBLIC, BUDGETS = (10, 20, 50, 100), (0.5, 1.0, 2.0, 4.0)
 
 
-def write(experiment: Experiment, folder: Path) -> None:
+def write(experiment: Experiment, folder: Path, seed: int = 0) -> None:
     """Write ``theorems.csv``, the picture, LPCT's ``worth.csv`` and, after a run, ``theorem_seconds.csv``."""
     leaf = experiment.name.rpartition("/")[2]
     found, computed = TRIALS[leaf.removesuffix("_long")]
@@ -106,7 +106,7 @@ def number(value: float) -> str:
     return "–" if math.isnan(value) else f"{value:.3g}"
 
 
-def read(folder: Path) -> list[PlainTable]:
+def read(folder: Path, *_: object) -> list[PlainTable]:
     """Lay out ``theorems.csv`` with the seconds and, where it was run, the other seed's verdicts; and ``worth.csv``."""
     if not (folder / FILE).is_file():
         return []
@@ -168,7 +168,6 @@ PAPER = Paper(
     title="Theory",
     letter="T",
     order=190,
-    outputs=dict.fromkeys(NAMES, write),
-    text_tables=dict.fromkeys(NAMES, read),
+    outputs=dict.fromkeys(NAMES, Output(write, read, in_place=True)),
     pages=(Page("theory", "Theorems on trial", tuple(NAMES), LEAD, file="label_dp"),),
 )

@@ -21,7 +21,7 @@ from lpbench.experiments.submissions import submissions
 from lpbench.files import write_text
 from lpbench.reporting.baselines import best_constants, published_wins
 from lpbench.reporting.claim_files import tabulate
-from lpbench.reporting.claims import decide_about
+from lpbench.reporting.claims import claims_about, decide
 from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.evidence import Evidence
 from lpbench.reporting.figures.numbers import draw_numbers
@@ -36,7 +36,7 @@ from lpbench.reporting.pages.findings import findings
 from lpbench.reporting.pages.leaderboard import FILTERS, SCRIPT, as_script, board, default_view, in_view
 from lpbench.reporting.pages.names import group_of, label_of
 from lpbench.reporting.pages.units import picture, unit
-from lpbench.reporting.paper import Page, Paper, errata, page_of, paper_of, papers, section_of, trial_experiments
+from lpbench.reporting.paper import Page, Paper, errata, papers, trial_experiments
 from lpbench.reporting.printed_names import mask_name
 from lpbench.reporting.render import write_page
 from lpbench.reporting.report import banner, headline, in_order, not_run
@@ -66,13 +66,13 @@ def write_pages(
 
 
 def write_experiment_page(
-    results_dir: Path, experiment: Experiment, environment: Mapping, cards: Mapping[str, Method]
+    results_dir: Path, experiment: Experiment, paper: Paper, environment: Mapping, cards: Mapping[str, Method]
 ) -> Path:
     """Write the page of one experiment alone, ``<results>/<paper>-<leaf>.html``, with the claims about it."""
+    entry = ReportEntry(experiment, results_dir, paper=paper)
     with TemporaryDirectory() as folder:
-        tabulate(decide_about([experiment.name], Evidence(results_dir))).write(Path(folder))
-        write_numbers(papers(), Results(results_dir), Path(folder), {experiment.name})
-        entry = ReportEntry(experiment, results_dir)
+        tabulate(decide(paper, claims_about(paper, entry.leaf), Evidence(results_dir))).write(Path(folder))
+        write_numbers([paper], Results(results_dir), Path(folder), {experiment.name})
         write_standings([entry], cards, Path(folder))
         return Site([entry], environment, cards, Path(folder), results_dir).write_alone()
 
@@ -91,13 +91,13 @@ class Site:
         self.not_run, self.other_seed = not_run(entries, missing), changed_by_seed(folder)
         self.audit = audit_page(folder) if (folder / AUDIT).is_file() else {}
         self.claims, self.numbers = shown_claims(report), read_numbers(report)
-        self.errata = errata()
-        self.papers = page_names(e.name for e in entries)
+        self.errata = errata(dict.fromkeys(e.paper for e in entries))
+        self.papers = page_names(entries)
         self.one = bool(study) and len(self.papers) == 1  # whether the page of its experiments is its front page
         sent = [] if study else submissions()
         table = read_standings(report)
         constants = best_constants(table)
-        self.wins = [r for e in entries if e.was_run for r in published_wins(e.name, constants)]
+        self.wins = [r for e in entries if e.was_run for r in published_wins(e.name, e.paper, constants)]
         self.units = {e.name: self._unit(e, constants, table) for e in entries if e.was_run}
         self.lines = board(table, cards, sent)
         self.view = default_view(self.lines)
@@ -105,7 +105,7 @@ class Site:
         self.choices = [] if study else choices([e.experiment for e in entries if e.was_run], table, cards)
 
     def _unit(self, entry: ReportEntry, constants: Mapping, table: pd.DataFrame) -> dict:
-        letter = paper_of(entry.paper).letter
+        letter = entry.paper.letter
         claims, errata = ([row for row in rows if row["paper"] == letter] for rows in (self.claims, self.errata))
         mine = [t[t[key] == entry.name] for t, key in ((table, "experiment"), (self.numbers, "artefact"))]
         return unit(entry, self.cards, constants, mine[0], mine[1], claims, errata)
@@ -159,14 +159,14 @@ class Site:
         file = alone(entry.name)
         whole = [("index.html", "Results")] if (self.folder / "index.html").is_file() else []
         shared = self._shared([*whole, (file, label_of(entry.name))])
-        content = self._paper_page(page_of(entry.name))
+        content = self._paper_page(entry.section.file)
         rest = {"lead": (), "elsewhere": [], "errata": [], "facts": (), "overview": [], "heading": ""}
         content |= {"sections": [s | rest for s in content["sections"]], "not_run": {}, "title": entry.title}
         self._write_claims(shared)
         return self._write("paper", file, shared | content)
 
     def _papers_on(self, page: str) -> list[Paper]:
-        return [paper_of(name) for name in dict.fromkeys(e.paper for e in self.entries if page_of(e.name) == page)]
+        return list(dict.fromkeys(e.paper for e in self.entries if e.section.file == page))
 
     def _is_in_menu(self, page: str) -> bool:
         return bool(self.study) or any(paper.full_title for paper in self._papers_on(page))
@@ -186,15 +186,16 @@ class Site:
         seeds = {row[0].partition(",")[0] for row in (self.other_seed or ("", [], []))[2]}
         written = []
         for c in self.claims:
-            known = [e for e in self.entries if e.paper == by_letter[c["paper"]].name]
-            mine = [e.name for e in known if c["concerns"](e.leaf)]
+            known = [e for e in self.entries if e.paper is by_letter[c["paper"]]]
+            mine = [e for e in known if c["concerns"](e.leaf)]
             # a sentence about no artefact stands on its paper's page as well
-            page = next((f"{page_of(name)}.html" for name in [*mine, *(e.name for e in known)]), "index.html")
+            page = next((f"{e.section.file}.html" for e in [*mine, *known]), "index.html")
             files = [file for file, _ in shared["pages"]]
             page = page if page in files else files[-1] if len(files) < 3 else "index.html"
             content = {
                 "title": f"Claim {c['claim']}", "root": "../", "c": c, "paper": by_letter[c["paper"]],
-                "page": page, "anchor": f"claim-{c['claim']}" if known else "main", "experiments": mine,
+                "page": page, "anchor": f"claim-{c['claim']}" if known else "main",
+                "experiments": [e.name for e in mine],
                 "seed": "another seed changes a check" if c["claim"] in seeds else "",
             }  # fmt: skip
             written.append(self._write("claim", f"{CLAIMS}/{c['claim']}.html", {**shared, **content}))
@@ -203,7 +204,7 @@ class Site:
     def _paper_page(self, page: str) -> dict:
         sections: dict[str, tuple[Page, list[ReportEntry]]] = {}
         for entry in self.entries:
-            if (section := section_of(entry.name)).file == page:
+            if (section := entry.section).file == page:
                 sections.setdefault(section.name, (section, []))[1].append(entry)
         # a paper's own section comes first, then those that it lists, in its order
         order = [name for p in papers() for name in (p.name, *(s.name for s in p.pages))]
@@ -222,9 +223,10 @@ class Site:
         }
 
     def _section(self, section: Page, mine: list[ReportEntry], early: bool) -> dict:
-        paper = paper_of(mine[0].paper)
+        paper = mine[0].paper
         # what a paper's main result is laid out as comes first, the rest in the section's order
-        mine.sort(key=lambda e: (e.name not in paper.grids, [not e.name.startswith(s) for s in section.experiments]))
+        grids = {name for name, shown in self.units.items() if shown["grid"]}
+        mine.sort(key=lambda e: (e.name not in grids, [not e.name.startswith(s) for s in section.experiments]))
         shown = [self.units[e.name] | {"files": e.links(self.folder, self.stored)} for e in mine if e.was_run]
         names = {e.name for e in mine}
         _anchored(shown)
@@ -266,8 +268,10 @@ class Site:
     def _index(self) -> dict:
         judged, found = judged_numbers(self.numbers), headline([], self.entries, self.numbers)
         rows = [self._row(p) for p in self.papers if self._is_in_menu(p)]
-        judged = judged.assign(line=[f"{paper_of(n).short}, {group_of(n)[1]}" for n in judged["artefact"]])
-        lines = {line: f"{page_of(n)}.html#{group_of(n)[0]}" for line, n in judged[["line", "artefact"]].values}
+        known = {e.name: e for e in self.entries}
+        judged = judged.assign(line=[f"{known[n].paper.short}, {group_of(n)[1]}" for n in judged["artefact"]])
+        pairs = judged[["line", "artefact"]].values
+        lines = {line: f"{known[n].section.file}.html#{group_of(n)[0]}" for line, n in pairs}
         dots = [picture(path, path.name, found["numbers"]) for path in draw_numbers(judged, self.folder)]
         return {
             "title": self.study or "Home",
@@ -278,7 +282,7 @@ class Site:
             "total": [sum(v for v in column if v != "–") for column in zip(*(r["cells"] for r in rows), strict=True)],
             "findings": self.findings,
             "doors": not self.study,
-            "theorems": next((page_of(name) for name, shown in self.units.items() if _trials([shown])), ""),
+            "theorems": next((known[name].section.file for name, shown in self.units.items() if _trials([shown])), ""),
             "chosen": bool(self.choices),
             "headline": found,
             "dots": dots,
@@ -292,7 +296,7 @@ class Site:
 
     def _row(self, page: str) -> dict:
         """A page's line of the table on Home: numbers by what is behind them, sentences by outcome."""
-        names = {e.name for e in self.entries if page_of(e.name) == page}
+        names = {e.name for e in self.entries if e.section.file == page}
         rows = self.numbers[self.numbers["artefact"].isin(names)]
         judged, letters = count_numbers(judged_numbers(rows)), {p.letter for p in self._papers_on(page)}
         said = [c["ours"] for c in self.claims if c["paper"] in letters and not c["counted_apart"]]
@@ -329,9 +333,9 @@ def _anchored(units: Sequence[dict]) -> None:
             seen |= {key(one) for one in shown[kind]}
 
 
-def page_names(experiments: Iterable[str]) -> list[str]:
+def page_names(entries: Iterable[ReportEntry]) -> list[str]:
     """Names of the pages of some experiments, in the order of the papers."""
-    needed = dict.fromkeys(map(page_of, experiments))
+    needed = dict.fromkeys(e.section.file for e in entries)
     known = [name for paper in papers() for name in (paper.name, *(page.file for page in paper.pages))]
     return [name for name in dict.fromkeys([*known, *needed]) if name in needed]
 

@@ -22,7 +22,7 @@ from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.figures.comparisons import is_constant
 from lpbench.reporting.number_table import cell_name
 from lpbench.reporting.numbers import print_number, print_value
-from lpbench.reporting.paper import mark_words, paper_of
+from lpbench.reporting.paper import mark_words
 from lpbench.reporting.render import in_symbols
 from lpbench.reporting.tables.grid import OURS, PRINTED, Cell, Grid, build
 from lpbench.reporting.tables.layouts import Layout, TableColumn
@@ -57,8 +57,7 @@ def shown_tables(
 ) -> list[dict[str, Any]]:  # fmt: skip
     """Lay out an experiment's tables of best grid points from its summary, standings and numbers; empty without any."""
     summary = entry.shown
-    paper = paper_of(entry.name)
-    if entry.kind not in ("table", "timing") or summary is None or entry.name in paper.outputs:
+    if entry.kind not in ("table", "timing") or summary is None or entry.paper.output_of(entry.name).in_place:
         return []
     compared = [] if numbers is None else numbers[(numbers["met"] != "") & (numbers["reading"] == "")].itertuples()
     apart = {r.cell: distance(r.met, r.distance, r.unit) for r in compared}
@@ -66,8 +65,8 @@ def shown_tables(
     ours = {tuple(r[k] for k in PLACE): cell_name(r) for r in oracle.to_dict("records")}
     rows = [] if standings is None else view(standings, "oracle").to_dict("records")
     below = {tuple(r[k] for k in PLACE) for r in rows if round(r["over_constant"], DIGITS) >= 1}
-    return [_shown(grid, mark_words(entry.name, paper), ours, apart, below, constants)
-            for grid in build(entry.name, paper, summary, cards, "oracle")]  # fmt: skip
+    return [_shown(grid, mark_words(entry.name, entry.paper), ours, apart, below, constants)
+            for grid in build(entry.name, entry.paper, summary, cards, "oracle")]  # fmt: skip
 
 
 def distance(met: str, apart: float, unit: str) -> tuple[str, str]:

@@ -14,7 +14,6 @@ from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.pages.causes import misses, said
 from lpbench.reporting.pages.names import anchor_of, concerned, group_of, label_of
 from lpbench.reporting.pages.tables import shown_tables, under_configurations
-from lpbench.reporting.paper import paper_of
 from lpbench.reporting.printed_names import in_words, mask_name
 
 _SIZE = re.compile(r'<svg[^>]*? width="([\d.]+)pt" height="([\d.]+)pt"')
@@ -27,10 +26,9 @@ def unit(
     """Collect what the page shows of one experiment; ``standings`` and ``numbers`` are its own rows."""
     # seconds differ from run to run: they stand on the page About
     shown = shown_tables(entry, cards, constants, standings, numbers) if entry.kind != "timing" else []
-    paper = paper_of(entry.name)
-    read, compare, grid = paper.text_tables.get(entry.name), paper.compared.get(entry.name), paper.grids.get(entry.name)
-    found = read(entry.folder) if read else [compare(standings, cards)] if compare else []
-    plain, second = [*found, None, None][:2]
+    paper, read = entry.paper, entry.paper.output_of(entry.name).read
+    plain, second = [*(read(entry.folder, standings, cards) if read else ()), None, None][:2]
+    grid = plain and plain.grid
     whats = [f.removesuffix(".svg").removeprefix(entry.leaf).strip("_").replace("_", " ") for f in entry.pictures]
     pictures = [picture(entry.folder / file, f"{entry.address}/{file}", f"{entry.title}: {what}".removesuffix(": "))
                 for file, what in zip(entry.pictures, whats, strict=True)]  # fmt: skip
@@ -62,7 +60,7 @@ def unit(
         "selections": _selections(standings, cards) if entry.name in paper.tables else [],
         "plain": plain,
         "second": second,
-        "grid": grid(entry.folder) if grid else None,
+        "grid": grid,
         "timing": entry.kind == "timing",
         "misses": misses(numbers, cards),
         "notes": entry.notes,

@@ -18,8 +18,8 @@ _SHOWN = {"mean": "Mean ± standard error", "ratio": "Mean squared error relativ
 def tables_of(artefact: Artefact) -> list[PlainTable]:
     """An artefact's own tables, else its summary: methods below each other, data sets or places side by side."""
     paper = paper_of(artefact.name)
-    own = paper.text_tables.get(artefact.name)
-    if own and (found := own(artefact.folder)):
+    read = paper.output_of(artefact.name).read
+    if read and (found := read(artefact.folder, None, {})):
         return list(found)
     if artefact.summary is None:
         return []
