@@ -3,14 +3,9 @@
 import json
 import os
 import sys
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from multiprocessing import get_context
-from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
 
 from lpbench.analysis.summary import CONSTANTS, Summary
 from lpbench.datasets import describe
@@ -35,8 +30,6 @@ from lpbench.selectors import Selector
 
 #: Artefacts written at once at most: a large figure takes gigabytes.
 _WRITERS = 4
-#: Jobs whose runs are logged while the report is written.
-_MANY = 8
 
 #: Said where :func:`nothing_to_run` holds.
 NOTHING = "nothing can be run without these data"
@@ -55,10 +48,8 @@ class Result:
         return int(bool(self.problems or self.run.failed))
 
 
-def run_jobs(
-    jobs: Sequence[Job], results_dir: Path, runner: Runner | None = None, tell: Callable[[str], object] = lambda _: None
-) -> Result:
-    """Run jobs and write their folders, which ``tell`` is told, but of cells without a result."""
+def run_jobs(jobs: Sequence[Job], results_dir: Path, runner: Runner | None = None) -> Result:
+    """Run jobs and write their folders, but of cells without a result."""
     runner, store = runner or Runner(), Store(results_dir / "store")
     plan = sum((job.plan for job in jobs), Plan(()))
     begin(jobs, store)
@@ -76,7 +67,6 @@ def run_jobs(
                 print(f"error: {job.name}: {problem}", file=sys.stderr)
                 continue
             end(job, store)
-            tell(job.folder)
             if changed:
                 result.written.append(job.folder)
     return result
@@ -106,53 +96,10 @@ def track(jobs: Sequence[Job] | None, results_dir: Path, tracking: Tracking) -> 
         artefacts = [Artefact(results_dir / job.folder, job.name) for job in jobs]
         return _track([a for a in artefacts if a.was_computed], results_dir, tracking.uri)
     except TrackingError as error:
-        _warn(str(error), results_dir, tracking)
+        where = f"--tracking-uri {tracking.uri}" if tracking.uri else "--tracking mlflow"
+        later = f"lpbench report --results {results_dir} {where}"
+        print(f"warning: not logged to MLflow: {error}. No result is lost; `{later}` makes it up", file=sys.stderr)
         return 0
-
-
-def _warn(error: str, results_dir: Path, tracking: Tracking) -> None:
-    where = f"--tracking-uri {tracking.uri}" if tracking.uri else "--tracking mlflow"
-    later = f"lpbench report --results {results_dir} {where}"
-    print(f"warning: not logged to MLflow: {error}. No result is lost; `{later}` makes it up", file=sys.stderr)
-
-
-@contextmanager
-def tracking_meanwhile(jobs: Sequence[Job], results_dir: Path, tracking: Tracking) -> Iterator[Callable[[str], object]]:
-    """:func:`track` after what is done in between; of many jobs beside it: a process is told them, and "" at last."""
-    if tracking.backend != "mlflow" or len(jobs) < _MANY:
-        yield lambda _: None
-        track(jobs, results_dir, tracking)
-        return
-    context, names = get_context("spawn"), {job.folder: job.name for job in jobs}
-    told, teller = context.Pipe(duplex=False)
-    process = context.Process(target=_track_as_told, args=(told, names, results_dir, tracking))
-    process.start()
-    told.close()
-
-    def tell(folder: str) -> None:
-        with suppress(OSError):  # the process has ended, which is said below
-            teller.send(folder)
-
-    try:
-        yield tell
-    finally:
-        tell("")
-        if process.is_alive():
-            print("logging runs to MLflow ...", file=sys.stderr, flush=True)
-        process.join()
-        if process.exitcode:
-            _warn(f"the process that logs ended with {process.exitcode}", results_dir, tracking)
-
-
-def _track_as_told(told: Connection, names: Mapping[str, str], results_dir: Path, tracking: Tracking) -> None:
-    start, order = int(time.time() * 1000), {results_dir / folder: place for place, folder in enumerate(names)}
-    try:
-        for folder in iter(told.recv, ""):
-            _track([Artefact(results_dir / folder, names[folder])], results_dir, tracking.uri, start, order)
-    except TrackingError as error:
-        _warn(str(error), results_dir, tracking)
-    except (KeyboardInterrupt, EOFError):  # which the parent process reports, or its end
-        return
 
 
 def _stored(plan: Plan, store: Store) -> str:
@@ -266,11 +213,11 @@ def track_results(results_dir: Path, uri: str | None) -> int:
     return _track([*results.finished(), *deviating, *results.cells()], results_dir, uri)
 
 
-def _track(artefacts: Sequence[Artefact], results_dir: Path, uri: str | None, *of_all: Any) -> int:
+def _track(artefacts: Sequence[Artefact], results_dir: Path, uri: str | None) -> int:
     from lpbench.tracking import rebuild, tracking_uri
 
     todo = [(a.folder, a.record) for a in artefacts if a.was_computed or a.summary_file.is_file()]
-    return rebuild(tracking_uri(uri, results_dir), results_dir, todo, *of_all) if todo else 0
+    return rebuild(tracking_uri(uri, results_dir), results_dir, todo) if todo else 0
 
 
 def baseline_scores(cells: Sequence[Artefact], results_dir: Path) -> dict[Path, tuple[float, float]]:

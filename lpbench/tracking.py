@@ -8,7 +8,6 @@ another configuration's. Workers log nothing; one process at a time logs into a 
 is a :class:`~lpbench.errors.TrackingError`. No other module imports MLflow.
 """
 
-import gc
 import getpass
 import hashlib
 import json
@@ -16,15 +15,12 @@ import math
 import os
 import re
 import shutil
-import sqlite3
 import time
-import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager, nullcontext, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from functools import cache, cached_property
 from pathlib import Path
-from threading import Lock
+from tempfile import mkdtemp
 
 import pandas as pd
 
@@ -32,8 +28,7 @@ from lpbench.errors import DataError, TrackingError
 from lpbench.experiments import catalogue
 from lpbench.experiments.progress import Progress
 from lpbench.experiments.results import Artefact
-from lpbench.files import atomic_write, locked, refusal
-from lpbench.paths import cache_folder
+from lpbench.files import locked, refusal, write_text
 from lpbench.reporting.number_table import met_numbers
 from lpbench.reporting.paper import paper_of
 from lpbench.reporting.plain_table import PlainTable
@@ -52,12 +47,10 @@ _SECONDS = 0.03
 _BATCH = 900
 #: The longest value of a run's tag, and of a parameter.
 _TAG, _PARAM = 8000, 5900
-#: One request at a time names a data set: a server that is told twice at once of a new one refuses the second.
-_DATASETS = Lock()
+#: Beside the folder's own store: the contents that it has. How a file begins that SQLite can open.
+_LOGGED, _SQLITE = ".mlflow.json", b"SQLite format 3\0"
 #: Tag of an experiment by which the interface opens it as model training.
 _KIND = ("mlflow.experimentKind", "custom_model_development")
-#: Artefacts that are sent to a tracking server at once; a local file takes one.
-_REQUESTS = 8
 #: Nothing is sent to MLflow's makers; a server that does not answer costs seconds, with MLflow's own patience minutes.
 _SETTINGS = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
@@ -65,14 +58,6 @@ _SETTINGS = {
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "10",
 }
-#: Name and folder of the experiment, artefact and content of every complete parent run in a local store.
-_LOGGED = """
-SELECT e.name, e.artifact_location, artefact.value, content.value
-FROM experiments e JOIN runs USING (experiment_id)
-JOIN tags artefact USING (run_uuid) JOIN tags content USING (run_uuid)
-WHERE artefact.key = 'lpbench.artefact' AND content.key = 'lpbench.content' AND runs.status = 'FINISHED'
-AND e.lifecycle_stage = 'active' AND runs.lifecycle_stage = 'active'
-"""
 #: How to go on after a failure of a local file, and of a server.
 _WAYS_OUT = (
     "move the file away (`lpbench report --tracking mlflow` makes it again), upgrade MLflow, or use tracking=none",
@@ -108,50 +93,47 @@ def experiment_pages(uri: str) -> dict[str, str]:
     return {e.name: f"#/experiments/{e.experiment_id}/runs?workflowType=machine_learning" for e in found}
 
 
-def rebuild(
-    uri: str, results_dir: Path, records: Iterable[tuple[Path, Mapping]], now: int = 0, order: Mapping[Path, int] = {}
-) -> int:
+def rebuild(uri: str, results_dir: Path, records: Iterable[tuple[Path, Mapping]]) -> int:
     """Log finished artefacts, folder and content of ``run.json`` each; returns the number of runs written.
 
     The store is asked once per experiment what it has. Files go to ``mlartifacts`` of the results folder where the
-    store is a local file. Of artefacts that are logged as they are written, and quietly, ``now`` is the time in
-    milliseconds at which that began, and ``order`` the places of all of them, by which they are shown.
+    store is a local file.
     """
-    records, shown, now = list(records), not order, now or int(time.time() * 1000)
-    order = order or {folder: k for k, (folder, _) in enumerate(records)}
-    if uri == tracking_uri(None, results_dir) and _are_logged(results_dir, records):
+    now = int(time.time() * 1000)
+    contents = [(folder, record, _digest(folder, record), k) for k, (folder, record) in enumerate(records)]
+    own, note = uri == tracking_uri(None, results_dir), results_dir.resolve() / _LOGGED
+    wanted = {f"{folder.resolve()}|{_artefact(record)}": digest for folder, record, digest, _ in contents}
+    before = _noted(note) if own and has_file(uri) else {}
+    if wanted.items() <= before.items():  # MLflow alone takes two seconds to start
         return 0
-    with _store(uri) as client, ThreadPoolExecutor(1 if _file_of(uri) else _REQUESTS) as pool:
-        by_name: dict[str, list[tuple[Path, Mapping]]] = {}
-        for folder, record in records:
-            by_name.setdefault(record["name"].partition("/")[0], []).append((folder, record))
-        todo = []
-        for name, artefacts in by_name.items():
+    with _store(uri) as client:
+        by_name: dict[str, list[tuple]] = {}
+        for content in contents:
+            by_name.setdefault(content[1]["name"].partition("/")[0], []).append(content)
+        runs = []
+        for name, found in by_name.items():
             experiment = _experiment(client, uri, name, results_dir)
-            known = _known(client, experiment.experiment_id, artefacts)
-            todo += [(experiment, *a) for a in artefacts if not _is_logged(client, experiment.experiment_id, known, *a)]
-        runs = [_Runs(client, *found, now, order[found[1]]) for found in todo]
+            known = _known(client, experiment.experiment_id, [_artefact(record) for _, record, _, _ in found])
+            todo = [one for one in found if not _is_logged(client, experiment.experiment_id, known, *one[1:3])]
+            runs += [_Runs(client, experiment, now, *one) for one in todo]
         written = sum(len(r) for r in runs)
-        gc.freeze()  # MLflow's modules and the tables, which would be searched for garbage every few runs
-        with Progress(shown and written > 1) as bar:
+        with Progress(written > 1) as bar:
             bar.stage(f"logging {written:,} runs to MLflow")
             bar.expect(written * _SECONDS)
-            list(pool.map(lambda one: one.log(lambda: bar.advance(_SECONDS)), runs))
-        gc.unfreeze()
+            for one in runs:
+                one.log(lambda: bar.advance(_SECONDS))
+    if own:
+        write_text(json.dumps(before | wanted, indent=1, sort_keys=True) + "\n", note)
     return written
 
 
-def _are_logged(results_dir: Path, records: list[tuple[Path, Mapping]]) -> bool:
-    """Whether the folder's own store has complete parent runs of all this: MLflow alone takes two seconds to start."""
-    file = results_dir.resolve() / "mlflow.db"
-    wanted = {
-        (name, _location(results_dir, name), _artefact(record), _digest(folder, record))
-        for folder, record in records
-        for name in [record["name"].partition("/")[0]]
-    }
-    with suppress(sqlite3.Error), closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as store:
-        return wanted <= {*store.execute(_LOGGED)}
-    return False
+def _noted(path: Path) -> dict[str, str]:
+    """Contents that the folder's own store has, by folder; empty where no call has noted any."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _file_of(uri: str) -> Path | None:
@@ -171,7 +153,6 @@ def _store(uri: str) -> Iterator:
     os.environ.pop("MLFLOW_RUN_ID", None)
     for name, value in _SETTINGS.items():
         os.environ.setdefault(name, value)
-    import mlflow.store.tracking.sqlalchemy_store  # noqa: F401
     from mlflow import MlflowClient
     from mlflow.exceptions import MlflowException
     from sqlalchemy.exc import SQLAlchemyError
@@ -179,15 +160,13 @@ def _store(uri: str) -> Iterator:
     file = _file_of(uri)
     try:
         with locked(file.with_name(f".{file.name}.lock")) if file else nullcontext():
-            if file:
-                if not has_file(uri):
-                    _make(file)
-                with closing(sqlite3.connect(file)) as found:  # MLflow tries for minutes to open what is no database
-                    found.execute("SELECT version_num FROM alembic_version")
+            if file and not has_file(uri):
+                _make(file)
+            if file and not _is_database(file):  # which MLflow tries for minutes to open
+                raise TrackingError(f"tracking.uri={uri!r}: the file is not a database; {_WAYS_OUT[0]}")
             client = MlflowClient(tracking_uri=uri)
             client.search_experiments(max_results=1)
-            with _one_session(client._tracking_client.store) if file else nullcontext():
-                yield client
+            yield client
     except OSError as error:
         said = refusal(error, error.filename or uri) or f"{type(error).__name__}: {error}"
         raise TrackingError(f"tracking.uri={uri!r}: {said}") from error
@@ -196,45 +175,27 @@ def _store(uri: str) -> Iterator:
             f"tracking.uri={uri!r} needs a driver that is not installed ({error}); install it, or use another "
             "tracking.uri or tracking=none"
         ) from error
-    except (MlflowException, SQLAlchemyError, sqlite3.Error) as error:
+    except (MlflowException, SQLAlchemyError) as error:
         said, way_out = " ".join(str(error).split())[:300], _WAYS_OUT[file is None]
         raise TrackingError(f"tracking.uri={uri!r} does not answer or cannot be used ({said}); {way_out}") from error
 
 
-@contextmanager
-def _one_session(store) -> Iterator[None]:
-    """Work in one session of a local store, where MLflow opens twelve a run, and do not wait for its disk."""
-    from sqlalchemy import orm, text
-
-    with orm.Session(store.engine, expire_on_commit=False) as session:
-        session.execute(text("PRAGMA synchronous=OFF"))
-        opened, store.ManagedSessionMaker = store.ManagedSessionMaker, lambda read_only=True: nullcontext(session)
-        store.get_experiment = cache(store.get_experiment)
-        try:
-            yield
-            session.commit()
-        finally:
-            store.ManagedSessionMaker = opened
-            del store.get_experiment
+def _is_database(file: Path) -> bool:
+    with file.open("rb") as opened:
+        return opened.read(len(_SQLITE)) == _SQLITE
 
 
 def _make(file: Path) -> None:
-    """Make an empty store, copied where this MLflow has made one, and rename it: half a one is refused for ever."""
-    import mlflow
+    """Let MLflow make an empty store beside it, and rename it: half a one is refused for ever."""
+    from mlflow import MlflowClient
 
-    temporary = file.with_name(f".{file.name}.{uuid.uuid4().hex}.tmp")
-    empty = cache_folder() / f"mlflow-{mlflow.__version__}.db"
+    folder = Path(mkdtemp(".tmp", f".{file.name}.", file.parent))
     try:
-        if empty.is_file():
-            shutil.copyfile(empty, temporary)
-        else:
-            mlflow.MlflowClient(tracking_uri=_address(temporary)).search_experiments(max_results=1)
-            with suppress(OSError), atomic_write(empty) as copy:
-                copy.write(temporary.read_bytes())
-        os.replace(temporary, file)
+        MlflowClient(tracking_uri=_address(folder / file.name)).search_experiments(max_results=1)
+        os.replace(folder / file.name, file)
     finally:
-        for left in file.parent.glob(f".{file.name}.*.tmp*"):  # of a process that was killed, too: this one is alone
-            left.unlink()
+        for found in file.parent.glob(f".{file.name}.*.tmp"):  # of a process that was killed, too: this one is alone
+            shutil.rmtree(found, ignore_errors=True)
 
 
 def _location(results_dir: Path, name: str) -> str:
@@ -265,9 +226,9 @@ def _search(client, experiment_id: str, query: str) -> Iterator:
             return
 
 
-def _known(client, experiment_id: str, artefacts: list[tuple[Path, Mapping]]) -> dict[str, list]:
+def _known(client, experiment_id: str, artefacts: Sequence[str]) -> dict[str, list]:
     """Runs of artefacts by their artefact, from one search: of several artefacts the parents alone."""
-    query, first = "tags.`lpbench.content` != ''", _artefact(artefacts[0][1])
+    query, first = "tags.`lpbench.content` != ''", artefacts[0]
     if len(artefacts) == 1:
         quote = '"' if "'" in first else "'"
         query = f"tags.`lpbench.artefact` = {quote}{first}{quote}"
@@ -277,9 +238,9 @@ def _known(client, experiment_id: str, artefacts: list[tuple[Path, Mapping]]) ->
     return found
 
 
-def _is_logged(client, experiment_id: str, known: Mapping[str, list], folder: Path, record: Mapping) -> bool:
+def _is_logged(client, experiment_id: str, known: Mapping[str, list], record: Mapping, digest: str) -> bool:
     """Whether a complete parent run with this content is there; outdated ones of its configuration are removed."""
-    digest, same = _digest(folder, record), (None, record["config_hash"])
+    same = (None, record["config_hash"])
     runs = [r for r in known.get(_artefact(record), []) if r.data.tags.get("lpbench.config_hash") in same]
     parents = [r for r in runs if "mlflow.parentRunId" not in r.data.tags]
     kept = [r for r in parents if r.data.tags.get("lpbench.content") == digest and r.info.status == "FINISHED"][:1]
@@ -307,8 +268,8 @@ def _artefact(record: Mapping) -> str:
 class _Runs:
     """The runs of one artefact: a parent and a child for each cell, or one run with everything of a single cell."""
 
-    def __init__(self, client, experiment, folder: Path, record: Mapping, now: int, place: int):
-        self.client, self.experiment, self.folder, self.record = client, experiment, folder, record
+    def __init__(self, client, experiment, now: int, folder: Path, record: Mapping, digest: str, place: int):
+        self.client, self.experiment, self.folder, self.record, self.digest = client, experiment, folder, record, digest
         self.artefact = found = Artefact(folder, record["name"])
         if found.summary is None and found.experiment.kind != "drawing":
             raise DataError(f"{folder} holds no summary: run the experiment again")
@@ -328,7 +289,7 @@ class _Runs:
 
     def log(self, advance: Callable[[], None]) -> None:
         record, name, end = self.record, _artefact(self.record), self.written
-        content = {"lpbench.content": _digest(self.folder, record), **_environment_tags(record)}
+        content = {"lpbench.content": self.digest, **_environment_tags(record)}
         if self.alone:
             parent = self._log_cell(*self.cells[0], content, {"config": record["config"]})
         else:
@@ -402,8 +363,7 @@ class _Runs:
             for name, info in self.record.get("datasets", {}).items()
         ]  # fmt: skip
         if found:
-            with _DATASETS:
-                self.client.log_inputs(run_id, [DatasetInput(data) for data in found])
+            self.client.log_inputs(run_id, [DatasetInput(data) for data in found])
 
     @cached_property
     def _chosen(self) -> dict[tuple, list[dict]]:

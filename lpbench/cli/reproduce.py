@@ -67,7 +67,7 @@ def command(
         print(f"planning {options.counted(len(chosen))} ...", file=sys.stderr, flush=True)
     from lpbench.experiments.job import job_of, placed
     from lpbench.experiments.plan import Plan
-    from lpbench.pipeline import NOTHING, nothing_to_run, print_gaps, run_jobs, tracking_meanwhile
+    from lpbench.pipeline import NOTHING, nothing_to_run, print_gaps, run_jobs, track
     from lpbench.reporting.publish import publish
 
     runner = Runner(backend, workers, address, order)
@@ -85,15 +85,14 @@ def command(
     if nothing_to_run(plan):
         raise MissingDataError(NOTHING)
     logged = Tracking("mlflow" if tracking_uri else tracking, tracking_uri)
-    with tracking_meanwhile(jobs, results, logged) as tell:
-        result = run_jobs(jobs, results, runner, tell)
-        tell("")  # no more: logging ends while the report is written
-        print("judging claims, writing the report and its pages ...", file=sys.stderr, flush=True)
-        reports = publish(results, chosen, within, judged=not quick, overwrite=overwrite)
-        _print_result(result, time.perf_counter() - start, chosen, results / within, reports, quick)
-        print_reports(reports)
-        if within:
-            print(f"runs: {results / within}; `lpbench ui` shows what is logged of them")
+    result = run_jobs(jobs, results, runner)
+    print("judging claims, writing the report and its pages ...", file=sys.stderr, flush=True)
+    reports = publish(results, chosen, within, judged=not quick, overwrite=overwrite)
+    _print_result(result, time.perf_counter() - start, chosen, results / within, reports, quick)
+    print_reports(reports)
+    if within:
+        print(f"runs: {results / within}; `lpbench ui` shows what is logged of them")
+    track(jobs, results, logged)
     return result.exit_code
 
 

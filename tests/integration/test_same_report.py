@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from joblib.externals.loky import get_reusable_executor
 
-from lpbench import pipeline
 from lpbench.cli.main import main
 from lpbench.experiments.timing import MEASURED, is_measured
 from tests.experiments.helpers import own_experiments
@@ -23,10 +22,9 @@ CONTENT = [
 def reports(tmp_path_factory):
     """The files of two runs: in this process in the plan's order, and in two workers shuffled and after each other.
 
-    The second is logged to MLflow by a process of its own.
+    The second is logged to MLflow.
     """
-    with own_experiments(tmp_path_factory.mktemp("own"), *CONTENT) as home, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pipeline, "_MANY", len(CONTENT))
+    with own_experiments(tmp_path_factory.mktemp("own"), *CONTENT) as home:
         get_reusable_executor().shutdown()  # workers of other tests do not know this environment
         for words in ("--backend serial --order plan --tracking none", "--workers 2 --order shuffle --tracking mlflow"):
             results = home / words.split()[1]
