@@ -102,6 +102,7 @@ lint: $(STAMP) ## Style, types, layers of the architecture, words, size, and no 
 	$(BIN)/python scripts/check_clocks.py tests
 	$(BIN)/python scripts/check_words.py .
 	$(BIN)/python scripts/check_size.py .
+	$(BIN)/python scripts/check_skips.py .
 
 wheel: $(STAMP) ## Build sdist and wheel, and use the wheel outside the checkout
 	$(BIN)/python scripts/wheel_smoke.py

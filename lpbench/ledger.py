@@ -101,8 +101,12 @@ class PrivacyLedger:
         repeated = [name for name in dict.fromkeys(p.method for p in self.payments) if self._count(name) > 1]
         if repeated:
             paid = str(self).partition(";")[0]
-            warnings.warn(f"{paid}; PrivateSelectionRegressor and PrivateSelectionClassifier choose among the settings "
-                          "of a method within the budget of one fit", SpendingWarning, stacklevel=2)  # fmt: skip
+            warnings.warn(
+                f"{paid}; PrivateSelectionRegressor and PrivateSelectionClassifier choose among the settings "
+                "of a method within the budget of one fit",
+                SpendingWarning,
+                stacklevel=2,
+            )
 
     @property
     def epsilon(self) -> float:

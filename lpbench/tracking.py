@@ -358,10 +358,15 @@ class _Runs:
         from mlflow.entities import Dataset, DatasetInput
 
         found = [
-            Dataset(name[:500], str(info["fingerprint"])[:36], "lpbench", json.dumps({"dataset": name}),
-                    profile=json.dumps(info))
+            Dataset(
+                name[:500],
+                str(info["fingerprint"])[:36],
+                "lpbench",
+                json.dumps({"dataset": name}),
+                profile=json.dumps(info),
+            )
             for name, info in self.record.get("datasets", {}).items()
-        ]  # fmt: skip
+        ]
         if found:
             self.client.log_inputs(run_id, [DatasetInput(data) for data in found])
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from scripts import check_clocks
+from scripts import check_clocks, check_skips
 from scripts.check_size import rooms, tokens_of, too_large
 from scripts.check_words import find, strings
 
@@ -95,3 +95,27 @@ def test_a_package_above_its_ceiling_is_named_with_both_numbers(tmp_path):
     assert too_large(tmp_path) == ""
     (tmp_path / "lpbench" / "files.py").write_text("x = 1 + 1\n", encoding="utf-8")
     assert "has 8 tokens" in too_large(tmp_path) and "allows 6:" in too_large(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("code", "is_table"),
+    [
+        ("A = (\n    1, 2,\n)  # fmt: skip", True),
+        ("A: dict = {\n    1: f(2),\n}  # fmt: skip", True),
+        ("class A:\n    B = [\n        1, 2,\n    ]  # fmt: skip", True),
+        ("def f():\n    A = (\n        1, 2,\n    )  # fmt: skip\n    return A", False),
+        ("A = f(\n    1, 2,\n)  # fmt: skip", False),
+        ("def f(\n    a, b,\n):  # fmt: skip\n    return a", False),
+        ("A = [\n    x for x in (1, 2)\n]  # fmt: skip", False),
+    ],
+)
+def test_the_formatter_is_kept_from_tables_alone(code, is_table):
+    assert [found for _, found in check_skips.marks(code)] == [is_table]
+
+
+def test_a_mark_beside_code_and_too_many_marks_are_named(tmp_path, monkeypatch):
+    (tmp_path / "lpbench").mkdir()
+    (tmp_path / "lpbench/some.py").write_text("A = f(\n    1, 2,\n)  # fmt: skip\nB = (\n    1, 2,\n)  # fmt: skip\n")
+    assert check_skips.main(tmp_path) == "lpbench/some.py:3: # fmt: skip stands on tables of a module alone"
+    monkeypatch.setattr(check_skips, "MOST", 1)
+    assert check_skips.main(tmp_path).endswith("2 times # fmt: skip in lpbench/: at most 1")

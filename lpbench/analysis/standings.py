@@ -82,20 +82,30 @@ def standings(runs: Iterable[Run]) -> pd.DataFrame:
             free = row["panel"] == NON_PRIVATE_PANEL or np.isinf(row["epsilon"])
             losses.append((replications, 1 - values if larger else values))
             model = run.privacy.get(row["method"], "")
-            rows.append({
-                **row, "task": "classification" if larger or row["metric"].endswith("accuracy") else "regression",
-                "experiment": run.experiment,
-                "role": run.roles.get(bare_name(row["dataset"]), ""), "selection": " ".join(sorted(chose[key])),
-                "setting": row["params"], "privacy": NONE if free or bare_name(row["method"]) in REFERENCES else model,
-                "seed": run.seed, "commit": run.commit,
-            })  # fmt: skip
+            rows.append(
+                {
+                    **row,
+                    "task": "classification" if larger or row["metric"].endswith("accuracy") else "regression",
+                    "experiment": run.experiment,
+                    "role": run.roles.get(bare_name(row["dataset"]), ""),
+                    "selection": " ".join(sorted(chose[key])),
+                    "setting": row["params"],
+                    "privacy": NONE if free or bare_name(row["method"]) in REFERENCES else model,
+                    "seed": run.seed,
+                    "commit": run.commit,
+                }
+            )
     constants, free = _best_constants(rows, losses), _best_without_privacy(rows, losses)
     gains: dict[int, list[tuple[dict[str, Any], np.ndarray]]] = {}
     for row, own in zip(rows, losses, strict=True):
         place, same = (row["dataset"], row["metric"], row["seed"]), (_data(row["dataset"]), row["metric"], row["seed"])
         values = own[1]
-        row |= {"loss": values.mean(), "replications": values.size, "p_constant": np.nan,
-                "se": values.std(ddof=1) / values.size**0.5 if values.size > 1 else np.nan}  # fmt: skip
+        row |= {
+            "loss": values.mean(),
+            "replications": values.size,
+            "p_constant": np.nan,
+            "se": values.std(ddof=1) / values.size**0.5 if values.size > 1 else np.nan,
+        }
         for name, reference in (("constant", constants.get((*place, row["epsilon"]))), ("free", free.get(same))):
             mine, theirs = paired(own, reference)
             known = mine.size > 0 and theirs.mean() > 0
@@ -219,8 +229,10 @@ def over_sets(rows: pd.DataFrame, control: str = "", intervals: Collection[str] 
     references, ``worst`` the largest ratio to the constant. Those of the three means that are in ``intervals`` have
     theirs, ``_low`` and ``_high``.
     """
-    wide = {name: rows.pivot(index="dataset", columns="method", values=name)
-            for name in ("loss", "over_constant", "over_free")}  # fmt: skip
+    wide = {
+        name: rows.pivot(index="dataset", columns="method", values=name)
+        for name in ("loss", "over_constant", "over_free")
+    }
     found = compare_losses(wide["loss"], control, interval="control" in intervals).set_index("method")
     for name in ("constant", "free"):
         ratios = wide[f"over_{name}"][found.index]
@@ -246,10 +258,19 @@ def compare_losses(losses: pd.DataFrame, control: str = "", *, interval: bool = 
     if tested.any() and len({bare_name(name) for name in losses.index}) == len(losses):
         p[tested] = holm(two_sided(_logarithms(ratios.loc[:, tested].to_numpy())))
     found = {
-        "method": list(losses.columns), "datasets": losses.notna().sum().to_numpy(), "rank": rank, "rank_low": low,
-        "rank_high": high, "rank_sum": rank * len(losses), "control": means[:, 0], "control_low": means[:, 1],
-        "control_high": means[:, 2], "wins": (ahead > 0).sum(axis=0), "losses": (ahead < 0).sum(axis=0), "p": p,
-    }  # fmt: skip
+        "method": list(losses.columns),
+        "datasets": losses.notna().sum().to_numpy(),
+        "rank": rank,
+        "rank_low": low,
+        "rank_high": high,
+        "rank_sum": rank * len(losses),
+        "control": means[:, 0],
+        "control_low": means[:, 1],
+        "control_high": means[:, 2],
+        "wins": (ahead > 0).sum(axis=0),
+        "losses": (ahead < 0).sum(axis=0),
+        "p": p,
+    }
     return pd.DataFrame(found).sort_values("rank", kind="stable", ignore_index=True)
 
 

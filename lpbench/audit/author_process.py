@@ -141,9 +141,12 @@ def _told(device: Device[Any], question: Any) -> dict[str, Any]:
     """A question and what the device says of its answers; no record is here, and it is part of what is asked."""
     device.check(question)
     return _asked(device, question) | {
-        "name": type(device).__name__, "replaced": own_statements(type(device)), "columns": device.columns(question),
-        "mechanism": encode(device.mechanism(question)), "in_parts": hasattr(question, "take"),
-    }  # fmt: skip
+        "name": type(device).__name__,
+        "replaced": own_statements(type(device)),
+        "columns": device.columns(question),
+        "mechanism": encode(device.mechanism(question)),
+        "in_parts": hasattr(question, "take"),
+    }
 
 
 def _build(asked: dict[str, Any]) -> Any:
@@ -162,9 +165,10 @@ def describe(asked: dict[str, Any], pipe: Pipe) -> dict[str, Any]:
     return {
         "classifier": base is LocalClassifier,
         "multi_class": base is LocalClassifier and model.__sklearn_tags__().classifier_tags.multi_class,
-        "params": params, "replaced": sorted(names - OF_A_METHOD - {"_abc_impl"}),
+        "params": params,
+        "replaced": sorted(names - OF_A_METHOD - {"_abc_impl"}),
         **{name: getattr(model, name) for name in facts},
-    }  # fmt: skip
+    }
 
 
 def learn(asked: dict[str, Any], pipe: Pipe) -> dict[str, Any]:

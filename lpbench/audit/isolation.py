@@ -98,9 +98,14 @@ class Isolation:
         kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
         own = {"PATH": _path(), "HOME": str(self.folder), "TMPDIR": str(self.folder), "PYTHONDONTWRITEBYTECODE": "1"}
         return subprocess.Popen(
-            [*self._around(), *command], env=kept | own | dict(environment or {}), cwd=self.folder,
-            stdout=subprocess.PIPE, start_new_session=True, preexec_fn=self._limit, **streams,
-        )  # fmt: skip
+            [*self._around(), *command],
+            env=kept | own | dict(environment or {}),
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+            preexec_fn=self._limit,
+            **streams,
+        )
 
     def _listen(self, process: subprocess.Popen[bytes]) -> tuple[str, str]:
         """Why the command has to be ended, if it has, and the end of what it wrote, which is never held whole."""
@@ -132,8 +137,24 @@ class Isolation:
         if self.by == "bubblewrap":
             binds = [word for path in there for word in ("--ro-bind", path, path)]
             empty = [word for path in ("/home", "/run", "/tmp") for word in ("--dir", path)]
-            return ["bwrap", "--unshare-all", "--die-with-parent", *empty, *binds, "--dev", "/dev", "--proc", "/proc",
-                    "--tmpfs", "/dev/shm", "--bind", place, place, "--remount-ro", "/"]  # fmt: skip
+            return [
+                "bwrap",
+                "--unshare-all",
+                "--die-with-parent",
+                *empty,
+                *binds,
+                "--dev",
+                "/dev",
+                "--proc",
+                "/proc",
+                "--tmpfs",
+                "/dev/shm",
+                "--bind",
+                place,
+                place,
+                "--remount-ro",
+                "/",
+            ]
         if self.by == "unshare":
             root = [] if os.geteuid() == 0 else ["--map-root-user"]
             own = self.folder.stat().st_uid
@@ -146,9 +167,12 @@ class Isolation:
         if sys.platform == "linux":
             ctypes.CDLL(None).prctl(1, 9, 0, 0, 0)  # PR_SET_PDEATHSIG: it does not outlive who started it
         for kind, most in (
-            (resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_FSIZE, LARGEST_FILE), (resource.RLIMIT_CORE, 0),
-            (resource.RLIMIT_CPU, int(2 * self.seconds) + 1), (resource.RLIMIT_NPROC, MOST_PROCESSES),
-        ):  # fmt: skip
+            (resource.RLIMIT_AS, MEMORY),
+            (resource.RLIMIT_FSIZE, LARGEST_FILE),
+            (resource.RLIMIT_CORE, 0),
+            (resource.RLIMIT_CPU, int(2 * self.seconds) + 1),
+            (resource.RLIMIT_NPROC, MOST_PROCESSES),
+        ):
             resource.setrlimit(kind, (most, most))
 
     def probe(self, *folders: Path) -> dict[str, bool]:

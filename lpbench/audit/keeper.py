@@ -73,8 +73,10 @@ class Place:
         paths = os.pathsep.join(str(Path(folder or ".").resolve()) for folder in sys.path)
         self._process = self.isolation.start(
             [sys.executable, "-B", "-P", "-m", "lpbench.audit.author_process"],
-            {"PYTHONHASHSEED": "0", "PYTHONPATH": paths} | HUGE_PAGES, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            {"PYTHONHASHSEED": "0", "PYTHONPATH": paths} | HUGE_PAGES,
+            stdin=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
         assert self._process.stdin and self._process.stdout
         self._pipe = Pipe(self._process.stdout.fileno(), self._process.stdin.fileno())
         os.set_blocking(self._pipe.write_to, False)
@@ -195,16 +197,26 @@ class Serving:
     def view(self) -> dict[str, Any]:
         users = self.users
         return {
-            "handle": 0, "n": users.n, "n_features": users.n_features, "mask": users.mask, "y_range": users.y_range,
-            "classes": users.classes, "public": None if users.public is None else tuple(users.public),
-        }  # fmt: skip
+            "handle": 0,
+            "n": users.n,
+            "n_features": users.n_features,
+            "mask": users.mask,
+            "y_range": users.y_range,
+            "classes": users.classes,
+            "public": None if users.public is None else tuple(users.public),
+        }
 
     def answer(self, asked: dict[str, Any]) -> bytes:
         """Answer a verb; errors that depend on questions alone reach the method, others end the run."""
         verbs: dict[str, Callable[..., Any]] = {
-            "public_features": lambda users: users.public_features, "spent": lambda users: vars(users.spent),
-            "ask": self._ask, "sums": self._sums, "release": self._release, "take": self._take, "note": Users.note,
-        }  # fmt: skip
+            "public_features": lambda users: users.public_features,
+            "spent": lambda users: vars(users.spent),
+            "ask": self._ask,
+            "sums": self._sums,
+            "release": self._release,
+            "take": self._take,
+            "note": Users.note,
+        }
         try:
             verb, users = verbs[asked.pop("verb")], self._taken[asked.pop("on")]
             return encode({"answer": verb(users, **asked)})
@@ -245,9 +257,15 @@ class Serving:
         return users.release(release, about)
 
     def _understood(
-        self, device: bytes, question: bytes, mechanism: bytes, name: str, replaced: Sequence[str], columns: int,
+        self,
+        device: bytes,
+        question: bytes,
+        mechanism: bytes,
+        name: str,
+        replaced: Sequence[str],
+        columns: int,
         in_parts: bool,
-    ) -> tuple[Any, Any]:  # fmt: skip
+    ) -> tuple[Any, Any]:
         """The library's device and question, or the author's at their own place."""
         try:
             found = decode(device, library_object), decode(question, library_object)

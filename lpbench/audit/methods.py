@@ -148,9 +148,13 @@ def _learned(
 
 
 def _sealed(
-    model: LocalEstimator, fitted: LocalEstimator, spent: Guarantee, sample: AuditSample, make_users: MakeUsers,
+    model: LocalEstimator,
+    fitted: LocalEstimator,
+    spent: Guarantee,
+    sample: AuditSample,
+    make_users: MakeUsers,
     recording: Recording,
-) -> Iterator[Complaint]:  # fmt: skip
+) -> Iterator[Complaint]:
     """Whether anything but the reports decides what is learned or noted, and whether the model holds a record."""
     try:
         content = pickle.dumps(vars(fitted))

@@ -151,9 +151,20 @@ def audit(kind: str, name: str, samples: int, seed: int) -> AuditRow:
         return AuditRow(name, randomizer.model, *losses, delta=randomizer.delta)
     loss = math.inf if spent.model == "none" else exact.epsilon
     return AuditRow(
-        name, spent.model, spent.epsilon, loss, bound, confidence, spent.rounds, spent.bits_up,
-        spent.bits_down, spent.delta, spent.note, recorded.devices, recorded.shortcuts,
-    )  # fmt: skip
+        name,
+        spent.model,
+        spent.epsilon,
+        loss,
+        bound,
+        confidence,
+        spent.rounds,
+        spent.bits_up,
+        spent.bits_down,
+        spent.delta,
+        spent.note,
+        recorded.devices,
+        recorded.shortcuts,
+    )
 
 
 def write_csv(rows: Sequence[AuditRow], path: Path) -> None:

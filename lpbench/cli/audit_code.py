@@ -52,9 +52,16 @@ class _ManyValues(click.Command):
 @options.seed("Seed of the samples.")
 @options.above_0("--timeout", "S", "Seconds of the code.  [default: 300]", 300.0)
 def code(
-    subjects: Sequence[str], program: str | None, learner: str | None, protects: Literal["label", "record"],
-    reports: Sequence[str], epsilon: float | None, seed: int, timeout: float, **asked: Any,
-) -> int:  # fmt: skip
+    subjects: Sequence[str],
+    program: str | None,
+    learner: str | None,
+    protects: Literal["label", "record"],
+    reports: Sequence[str],
+    epsilon: float | None,
+    seed: int,
+    timeout: float,
+    **asked: Any,
+) -> int:
     """Audit SUBJECT (file.py:function or a table of reports), a command, or training code."""
     if len(given := [*subjects[:1], *filter(None, (program, learner))]) > 1:
         raise ConfigurationError(f"{' and '.join(map(repr, given))}: give one of them")
@@ -66,9 +73,19 @@ def code(
 
 
 def _audit_reports(
-    subjects: Sequence[str], program: str | None, epsilon: float | None, seed: int, timeout: float, *, delta: float,
-    renyi: float, values: Sequence[str], features: str | None, samples: int, confidence: float,
-) -> int:  # fmt: skip
+    subjects: Sequence[str],
+    program: str | None,
+    epsilon: float | None,
+    seed: int,
+    timeout: float,
+    *,
+    delta: float,
+    renyi: float,
+    values: Sequence[str],
+    features: str | None,
+    samples: int,
+    confidence: float,
+) -> int:
     if epsilon is None:
         raise ConfigurationError("the claim is missing: --epsilon NUMBER")
     from lpbench.audit.black_box import CommandSource, PrivacyClaim, WithFeatures, audit

@@ -46,8 +46,11 @@ class Override(click.ParamType):
         return f"{key}={NameOf(key).convert(name, param, ctx)}"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        return [CompletionItem(word) for word in [*known_names().get(self.kind, ()), *overrides(incomplete)]
-                if word.startswith(incomplete)]  # fmt: skip
+        return [
+            CompletionItem(word)
+            for word in [*known_names().get(self.kind, ()), *overrides(incomplete)]
+            if word.startswith(incomplete)
+        ]
 
 
 def overrides(word: str) -> list[str]:

@@ -108,9 +108,14 @@ def export(
     if experiment.kind != "figure":
         grids = build(experiment.name, paper, summary, methods, selection)
         text = to_latex(
-            experiment.title, f"tab:{leaf}", grids, selection=selection, marks=mark_words(experiment.name, paper),
-            replications=experiment.replications, ranks=ranks,
-        )  # fmt: skip
+            experiment.title,
+            f"tab:{leaf}",
+            grids,
+            selection=selection,
+            marks=mark_words(experiment.name, paper),
+            replications=experiment.replications,
+            ranks=ranks,
+        )
         write_text(text, folder / f"{leaf}.tex")
         written.append(folder / f"{leaf}.tex")
     return written

@@ -76,8 +76,10 @@ def _check_folder(job: Job, results: Path, against: Path) -> None:
     there = Artefact(results / job.name, job.name)
     config = there.record.get("config") if there.was_computed else None
     if config:
-        found = deviations(replace(Experiment.from_record(config["experiment"]), title="", notes=()),
-                           replace(job.experiment, title="", notes=()))  # fmt: skip
+        found = deviations(
+            replace(Experiment.from_record(config["experiment"]), title="", notes=()),
+            replace(job.experiment, title="", notes=()),
+        )
         found += changes({"seed": config["seed"]}, {"seed": job.seed})
         if found:
             raise ConfigurationError(

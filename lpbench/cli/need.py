@@ -71,10 +71,23 @@ class Span(click.ParamType):
 @options.seed()
 @click.pass_context
 def command(
-    context: click.Context, file: Path | None, without_pilot: bool, target: str | None, protect: str,
-    y_range: tuple[float, float] | None, task: str | None, positive: str | None, missing_words: str | None,
-    epsilon: list[float], users: list[int] | None, unit: str, quick: bool, plot: Path | None, seed: int, **wanted: Any,
-) -> int:  # fmt: skip
+    context: click.Context,
+    file: Path | None,
+    without_pilot: bool,
+    target: str | None,
+    protect: str,
+    y_range: tuple[float, float] | None,
+    task: str | None,
+    positive: str | None,
+    missing_words: str | None,
+    epsilon: list[float],
+    users: list[int] | None,
+    unit: str,
+    quick: bool,
+    plot: Path | None,
+    seed: int,
+    **wanted: Any,
+) -> int:
     """Estimate the epsilon and the number of users that an error needs."""
     from lpbench.cli.profile import Choices, profile_file
     from lpbench.experiments.progress import Progress
@@ -118,10 +131,18 @@ def command(
     with Progress() as bar:
         bar.expect(splits)
         answer = need(
-            table.X, table.y.astype(int) if classes else table.y, mask=mask, budgets=epsilon, users=users,
-            y_range=None if classes else y_range, task=content["task"], target=name, seed=seed,
-            splits=splits, each=tell,
-        )  # fmt: skip
+            table.X,
+            table.y.astype(int) if classes else table.y,
+            mask=mask,
+            budgets=epsilon,
+            users=users,
+            y_range=None if classes else y_range,
+            task=content["task"],
+            target=name,
+            seed=seed,
+            splits=splits,
+            each=tell,
+        )
     if plot is not None:
         answer.plot(plot)
         print(f"  drawn       {plot}")

@@ -324,8 +324,11 @@ def _profile_features(
                 profile.say("question", f"{name} is a category: {_nearly(profile, values, column)}")
             features.append(_category(profile, name, sorted(as_texts(values).unique())))
         if _tells(raw[name], raw[target]):
-            profile.say("question", f"{name} is the target {target!r} over again: is it known before the target is? "
-                        "If not, take it out of `features`")  # fmt: skip
+            profile.say(
+                "question",
+                f"{name} is the target {target!r} over again: is it known before the target is? "
+                "If not, take it out of `features`",
+            )
     if not features:
         raise DataError("no column can be a feature: " + "; ".join(t for w, t, _ in profile.said if w == "left out"))
     profile.content["features"] = features
@@ -334,8 +337,11 @@ def _profile_features(
         profile.say("numbers", f"{len(numbers)} column{'s' * (len(numbers) != 1)}: {_some([*map(_quoted, numbers)])}")
     for group in _one_hot(raw[numbers]):
         names = ", ".join(map(_quoted, group))
-        profile.say("question", f"{names}: exactly one is 1 in every row, so that each tells of the others",
-                    f"; to protect them together add `groups: {{NAME: [{names}]}}` to the manifest")  # fmt: skip
+        profile.say(
+            "question",
+            f"{names}: exactly one is 1 in every row, so that each tells of the others",
+            f"; to protect them together add `groups: {{NAME: [{names}]}}` to the manifest",
+        )
     profile.content["sensitivity"] = {"order": "columns", "reason": "not known: the order of the file"}
     profile.say("sensitivity", "the order of the columns, first = most personal; edit `sensitivity` to change it")
 
@@ -423,8 +429,11 @@ def _profile_rows(profile: Profile, raw: pd.DataFrame, name: str, chosen: Choice
         profile.say("public", "no rows: the range of all rows scales the features (--public SHARE draws a sample)")
     else:
         drawn, whole = int(table.public.sum()), f", every {content['unit']} whole" if "unit" in content else ""
-        profile.say("public", f"{drawn} rows ({drawn / kept:.0%}), drawn once{whole}, are the public sample: they "
-                    "scale the features, and methods may learn from them (--public SHARE)")  # fmt: skip
+        profile.say(
+            "public",
+            f"{drawn} rows ({drawn / kept:.0%}), drawn once{whole}, are the public sample: they "
+            "scale the features, and methods may learn from them (--public SHARE)",
+        )
     content["fingerprint"] = table.fingerprint
     return table
 
@@ -447,6 +456,7 @@ def _missing(
     steps: list[dict[str, Any]] = [{"drop_missing": without}] if without else []
     filled = [column for column in counts.index if column not in needed]
     dropped = f"; rows without {' or '.join(without)} are dropped" if steps else ""
-    profile.say("missing", f"{cells}: filled by the column's median or most frequent category, which are the file's"
-                + dropped)  # fmt: skip
+    profile.say(
+        "missing", f"{cells}: filled by the column's median or most frequent category, which are the file's" + dropped
+    )
     return [*steps, {"fill_missing": filled}] if filled else steps

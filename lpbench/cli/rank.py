@@ -46,8 +46,14 @@ PREDICTIONS = ("dataset", "mask", "epsilon", "replication", "row", "prediction")
 
 @click.command(epilog="Next: lpbench export rank/METHOD/regression --selection fair; lpbench submit METHOD")
 @click.argument("method", type=options.NameOf("method"))
-@click.option("--experiment", "experiments", multiple=True, type=options.NameOf("experiment"), metavar="NAME",
-              help="Ranked in; repeat for more.  [default: the comparison of its task]")  # fmt: skip
+@click.option(
+    "--experiment",
+    "experiments",
+    multiple=True,
+    type=options.NameOf("experiment"),
+    metavar="NAME",
+    help="Ranked in; repeat for more.  [default: the comparison of its task]",
+)
 @options.choice("--selection", ("fair", "oracle"), "fair")
 @click.option("--epsilon", "budgets", multiple=True, type=float, metavar="E", help="Budget; repeat for more.  [all]")
 @click.option("--quick", is_flag=True, help=f"The budget {QUICK:g} alone.")
@@ -55,9 +61,15 @@ PREDICTIONS = ("dataset", "mask", "epsilon", "replication", "row", "prediction")
 @options.count("--workers", "Processes.  [default: one per core]")
 @options.results()
 def command(
-    method: str, experiments: Sequence[str], selection: str, budgets: Sequence[float], quick: bool, stress: bool,
-    workers: int | None, results: Path,
-) -> int:  # fmt: skip
+    method: str,
+    experiments: Sequence[str],
+    selection: str,
+    budgets: Sequence[float],
+    quick: bool,
+    stress: bool,
+    workers: int | None,
+    results: Path,
+) -> int:
     """Rank a method among all compared methods.
 
     METHOD is a name, module:Class, or a CSV of predictions. It runs alone, on the splits and seeds of the others,
@@ -185,10 +197,26 @@ def _predicted(path: Path, method: Method, experiment: Experiment) -> Summary:
                         f"{len(problem.y_test) - 1}, each once"
                     )
                 value = float(problem.score(one["prediction"].to_numpy()))
-                rows.append({"dataset": dataset, "mask": mask, "epsilon": float(epsilon), "value": value,
-                             "replication": int(replication), "metric": problem.metric})  # fmt: skip
-    same = {"experiment": experiment.name, "panel": "", "method": method.name, "x": math.nan, "params": "{}",
-            "status": "ok", "reason": "", "seconds": math.nan}  # fmt: skip
+                rows.append(
+                    {
+                        "dataset": dataset,
+                        "mask": mask,
+                        "epsilon": float(epsilon),
+                        "value": value,
+                        "replication": int(replication),
+                        "metric": problem.metric,
+                    }
+                )
+    same = {
+        "experiment": experiment.name,
+        "panel": "",
+        "method": method.name,
+        "x": math.nan,
+        "params": "{}",
+        "status": "ok",
+        "reason": "",
+        "seconds": math.nan,
+    }
     scores = pd.DataFrame(rows).assign(**same)
     return summarise(scores, {("", mask, method.name): Setting("{}") for _, mask in known})
 
@@ -271,8 +299,14 @@ def _write(
     name = _folder(method, experiment)
     groups = (*compared.groups, replace(compared.groups[0], method=(method.name,)))
     settings = {**compared.settings, "compared": method.name}
-    shown = replace(compared, name=name, paper="rank", groups=groups, settings=settings,
-                    title=f"{method.title} in {experiment.name}")  # fmt: skip
+    shown = replace(
+        compared,
+        name=name,
+        paper="rank",
+        groups=groups,
+        settings=settings,
+        title=f"{method.title} in {experiment.name}",
+    )
     folder = results / name
     folder.mkdir(parents=True, exist_ok=True)
     keys = ["dataset", "mask", "method", "epsilon", "params"]
@@ -317,9 +351,15 @@ def _print(method: Method, experiment: Experiment, ranks: pd.DataFrame, selectio
 
 
 def write_rank(
-    experiment: Experiment, summary: Summary, method: Method, ranks: pd.DataFrame, rows: pd.DataFrame,
-    selection: str, cards: Mapping[str, Method], folder: Path,
-) -> Path:  # fmt: skip
+    experiment: Experiment,
+    summary: Summary,
+    method: Method,
+    ranks: pd.DataFrame,
+    rows: pd.DataFrame,
+    selection: str,
+    cards: Mapping[str, Method],
+    folder: Path,
+) -> Path:
     """Write ``index.html`` and the figure of ranks, of all methods under one selection."""
     from lpbench.reporting.figures.comparisons import parts
     from lpbench.reporting.figures.ranks import draw_ranks
@@ -349,8 +389,16 @@ def write_rank(
                 method_title(best, cards),
             )
     return write_page(
-        "rank.html.j2", folder / "index.html", title=experiment.title, here="index.html",
-        pages=[("index.html", "Where it stands")], method=method, boards=boards, wide=list(wide.values()),
+        "rank.html.j2",
+        folder / "index.html",
+        title=experiment.title,
+        here="index.html",
+        pages=[("index.html", "Where it stands")],
+        method=method,
+        boards=boards,
+        wide=list(wide.values()),
         budgets=sorted(set(ranks["epsilon"])),
-        chosen=CHOSEN[selection], selection=selection, pictures=[path.name for path in drawn],
-    )  # fmt: skip
+        chosen=CHOSEN[selection],
+        selection=selection,
+        pictures=[path.name for path in drawn],
+    )

@@ -32,8 +32,12 @@ GRID = {"depth": (0, 1, 2, 3, 4, 6, 8), "bins": (1, 2, 3, 4, 6, 8)}
 
 @click.command(epilog="Example: lpbench rates histoftree_max_edge --family sine_sum_excess --mask aligned --epsilon 16")
 @click.argument("method", type=options.NameOf("method"))
-@click.option("--family", type=options.NameOf("dataset"), metavar="NAME",
-              help="Synthetic, scored by excess risk.  [default: rough, by the task]")  # fmt: skip
+@click.option(
+    "--family",
+    type=options.NameOf("dataset"),
+    metavar="NAME",
+    help="Synthetic, scored by excess risk.  [default: rough, by the task]",
+)
 @click.option("--mask", type=options.NameOf("mask"), metavar="NAME", help="[default: label_only or all_private]")
 @options.above_0("--epsilon", "E", "Budget.", 2.0)
 @click.option("--n", "sizes", multiple=True, type=click.IntRange(16), metavar="N", help="Rows; repeat for more.")
@@ -42,9 +46,16 @@ GRID = {"depth": (0, 1, 2, 3, 4, 6, 8), "bins": (1, 2, 3, 4, 6, 8)}
 @options.count("--workers", "Processes.  [default: one per core]")
 @options.results()
 def command(
-    method: str, family: str | None, mask: str | None, epsilon: float, sizes: Sequence[int], replications: int,
-    seed: int, workers: int | None, results: Path,
-) -> int:  # fmt: skip
+    method: str,
+    family: str | None,
+    mask: str | None,
+    epsilon: float,
+    sizes: Sequence[int],
+    replications: int,
+    seed: int,
+    workers: int | None,
+    results: Path,
+) -> int:
     """Fit the exponent of a method's excess risk; hold it against its lower bound.
 
     METHOD is a name or module:Class. Exits with 1 where a private method lies significantly below the least risk that
@@ -96,8 +107,15 @@ def command(
         ((verdict, word, _),) = theorems.judge([row])
         theory = " to ".join(dict.fromkeys(f"{e:.3f}" for e in row.expected))
         print(f"exponent: {states}; " + (f"theorem {theory}: {verdict} {word}" if exponents else "no theorem is known"))
-    group = Group(panel="floor", dataset=(hard,), mask=(own,), method=(found.name,), epsilon=(strict,),
-                  x="dataset.n", values=(ROWS,))  # fmt: skip
+    group = Group(
+        panel="floor",
+        dataset=(hard,),
+        mask=(own,),
+        method=(found.name,),
+        epsilon=(strict,),
+        x="dataset.n",
+        values=(ROWS,),
+    )
     lines, *_ = _run(found, [group], DRAWS, seed, runner, results)
     bound = theorems.floor_row("label_cdp" if model in ("label_cdp", "cdp") else "label_ldp", lines)
     ((verdict, _, p),) = theorems.judge([bound])

@@ -22,9 +22,15 @@ from lpbench.experiments import catalogue
 @click.option("--folder", type=options.FOLDER, metavar="DIR", help="[default: results/submissions]")
 @options.results()
 def command(
-    method: str, authors: Sequence[str], licence: str, paper: str, experiment: str | None, workers: int | None,
-    folder: Path | None, results: Path,
-) -> int:  # fmt: skip
+    method: str,
+    authors: Sequence[str],
+    licence: str,
+    paper: str,
+    experiment: str | None,
+    workers: int | None,
+    folder: Path | None,
+    results: Path,
+) -> int:
     """Run a method of your own on the comparison's blocks, pack it, and check the pack.
 
     METHOD is a name in lpbench_plugins; nothing of another method is run.
@@ -36,9 +42,15 @@ def command(
     from lpbench.submission.verify import verify
 
     submission = pack(
-        method, experiment or EXPERIMENTS[found.task], authors=authors, licence=licence, paper=paper,
-        scratch=results, folder=folder or FOLDER, workers=workers,
-    )  # fmt: skip
+        method,
+        experiment or EXPERIMENTS[found.task],
+        authors=authors,
+        licence=licence,
+        paper=paper,
+        scratch=results,
+        folder=folder or FOLDER,
+        workers=workers,
+    )
     print(f"wrote {shown(submission.folder)}: {len(submission.claimed)} scores claimed")
     check = verify(submission, seconds=3600.0)
     for sentence in [*check["wrong"], *filter(None, [check["unfinished"]])]:

@@ -28,9 +28,12 @@ LEVELS = ("bitwise", "numeric", "statistical", "submission")
 @options.seed(f"Not of bitwise, numeric.  [default: {SEED + 1}]", default=None)
 @options.count("--workers", "Processes.  [default: one per core]")
 @click.option(
-    "--against", type=options.FOLDER, default=COMMITTED, metavar="DIR",
+    "--against",
+    type=options.FOLDER,
+    default=COMMITTED,
+    metavar="DIR",
     help="Published results.  [default: those of the checkout]",
-)  # fmt: skip
+)
 @options.count("--minutes", "submission: limit of each.", 60)
 @click.option("--results", type=options.FOLDER, metavar="DIR", help="New results.  [default: results/verify/LEVEL]")
 def command(

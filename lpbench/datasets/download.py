@@ -76,8 +76,9 @@ def fetch_file(url: str, path: Path, settings: Settings, md5: str | None = None)
 
     transfer = pooch.HTTPDownloader(progressbar=sys.stderr.isatty(), timeout=settings.timeout)
     checksum = f"md5:{md5}" if md5 else None
-    keeper = pooch.create(path.parent, "", registry={path.name: checksum}, urls={path.name: url},
-                          retry_if_failed=settings.retries)  # fmt: skip
+    keeper = pooch.create(
+        path.parent, "", registry={path.name: checksum}, urls={path.name: url}, retry_if_failed=settings.retries
+    )
     path.unlink(missing_ok=True)
     try:
         keeper.fetch(path.name, downloader=transfer)

@@ -174,9 +174,13 @@ INFORMATIVE = frozenset({"informative"})
 
 
 def make_mask(
-    name: str, n: int, d: int, generator: np.random.Generator, params: Mapping | None = None,
+    name: str,
+    n: int,
+    d: int,
+    generator: np.random.Generator,
+    params: Mapping | None = None,
     secret: np.ndarray | None = None,
-) -> np.ndarray:  # fmt: skip
+) -> np.ndarray:
     """Draw the named mask of shape (n, d); ``secret`` holds bits of the users' values (:func:`secret_bits`)."""
     if name not in MASKS:
         raise unknown_name("mask", name, [*MASKS, "file"])

@@ -170,8 +170,17 @@ def raw_rows(manifest: Manifest) -> tuple[np.ndarray, int]:
 
 def preparation_key(manifest: Manifest, source: Mapping) -> str:
     """Hash of everything in the manifest that decides how raw files become a table."""
-    parts = (manifest.name, source, manifest.columns, manifest.rows, manifest.public, manifest.target,
-             manifest.features, manifest.fingerprint, *([manifest.unit] if manifest.unit else ()))  # fmt: skip
+    parts = (
+        manifest.name,
+        source,
+        manifest.columns,
+        manifest.rows,
+        manifest.public,
+        manifest.target,
+        manifest.features,
+        manifest.fingerprint,
+        *([manifest.unit] if manifest.unit else ()),
+    )
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 

@@ -28,8 +28,10 @@ class Table:
 
     def __post_init__(self) -> None:
         if self.X.shape != (self.y.size, len(self.columns)):
-            raise DataError(f"table: X has shape {self.X.shape}, but there are {self.y.size} labels and "
-                            f"{len(self.columns)} column names")  # fmt: skip
+            raise DataError(
+                f"table: X has shape {self.X.shape}, but there are {self.y.size} labels and "
+                f"{len(self.columns)} column names"
+            )
 
     @cached_property
     def fingerprint(self) -> dict:

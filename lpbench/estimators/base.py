@@ -155,9 +155,16 @@ class LocalEstimator(BaseEstimator):
         return names
 
     def fit(
-        self, X: np.ndarray, y: np.ndarray, *, mask: Any = None, X_public: Rows = None, y_public: Rows = None,
-        groups: Any = None, units: Any = None,
-    ) -> Self:  # fmt: skip
+        self,
+        X: np.ndarray,
+        y: np.ndarray,
+        *,
+        mask: Any = None,
+        X_public: Rows = None,
+        y_public: Rows = None,
+        groups: Any = None,
+        units: Any = None,
+    ) -> Self:
         """Simulate the users of a sample and learn from them.
 
         Parameters

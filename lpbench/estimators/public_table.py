@@ -40,8 +40,12 @@ class PublicTable(TransformerMixin, BaseEstimator):
         names = list(getattr(X, "columns", ()))
         for name in [*names, *self.columns]:
             if name not in self.columns:
-                raise unknown_key("X has the undeclared column", str(name), self.columns,
-                                  " Declare it in `columns`, or drop it from X.")  # fmt: skip
+                raise unknown_key(
+                    "X has the undeclared column",
+                    str(name),
+                    self.columns,
+                    " Declare it in `columns`, or drop it from X.",
+                )
             if name not in names:
                 raise unknown_key("columns: X has no column", str(name), map(str, names))
             declared = self.columns[name]

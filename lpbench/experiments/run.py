@@ -125,9 +125,13 @@ def _ordered(blocks: list[Block], order: str) -> list[Block]:
 
 
 def _compute_all(
-    blocks: Sequence[Block], store: Store, mapping: MapUnordered,
-    limits: Mapping[str, float], report: RunReport, bar: Progress,
-) -> None:  # fmt: skip
+    blocks: Sequence[Block],
+    store: Store,
+    mapping: MapUnordered,
+    limits: Mapping[str, float],
+    report: RunReport,
+    bar: Progress,
+) -> None:
     known = {block.key: block for block in blocks}
     for outcome in _outcomes(known, store, mapping, limits):
         report.outcomes.append(outcome)

@@ -44,10 +44,11 @@ class Need:
     @cached_property
     def _surfaces(self) -> dict[str, Surface]:
         return {
-            name: Surface(self.runs.users, self.runs.budgets, losses, TEST_SHARE,
-                          Streams(self.seed).child("surface", which=name))
+            name: Surface(
+                self.runs.users, self.runs.budgets, losses, TEST_SHARE, Streams(self.seed).child("surface", which=name)
+            )
             for name, losses in self.runs.losses.items()
-        }  # fmt: skip
+        }
 
     @cached_property
     def baseline(self) -> float:
@@ -83,11 +84,18 @@ class Need:
         constant = self.constant(n, epsilon)
         return pd.DataFrame(
             {
-                "users": n, "epsilon": epsilon, "error": error, "low": low, "high": high, "constant": constant,
-                "without_privacy": self.error(n, np.inf)[0], "better": high < constant,
-                "bits": [self.guarantees[e].bits_up for e in epsilon], "extrapolated": n > self.runs.users[-1],
+                "users": n,
+                "epsilon": epsilon,
+                "error": error,
+                "low": low,
+                "high": high,
+                "constant": constant,
+                "without_privacy": self.error(n, np.inf)[0],
+                "better": high < constant,
+                "bits": [self.guarantees[e].bits_up for e in epsilon],
+                "extrapolated": n > self.runs.users[-1],
             }
-        )  # fmt: skip
+        )
 
     def wanted(self, error: float | str) -> float:
         """Return a wanted error as a number: ``"0.8x"`` is 0.8 times that of the best constant without privacy."""

@@ -100,9 +100,13 @@ class PilotRuns:
 
 
 def run_pilot(
-    pilot: Pilot, budgets: Sequence[float], seed: int, splits: int, progress: Progress | None,
+    pilot: Pilot,
+    budgets: Sequence[float],
+    seed: int,
+    splits: int,
+    progress: Progress | None,
     each: Callable[[PilotRuns], object] = lambda _: None,
-) -> PilotRuns:  # fmt: skip
+) -> PilotRuns:
     """Run both methods at all sizes and budgets; an interrupt leaves the splits finished, if enough.
 
     ``each`` is called after each split with the runs so far.
@@ -137,10 +141,15 @@ def _scores(
     """Losses of both methods at every budget, on the same users with the same randomness."""
     mask = np.broadcast_to(pilot.mask, pilot.X.shape)[train]
     problem = Problem(
-        pilot.X[train], pilot.y[train], pilot.X[test], pilot.y[test], mask,
-        y_range=pilot.y_range, metric=pilot.metric,
+        pilot.X[train],
+        pilot.y[train],
+        pilot.X[test],
+        pilot.y[test],
+        mask,
+        y_range=pilot.y_range,
+        metric=pilot.metric,
         classes=np.arange(pilot.classes.size) if pilot.y_range is None else None,
-    )  # fmt: skip
+    )
     found = {}
     for name, model in pilot.models().items():
         values = model.sweep(problem, budgets, {}, streams.child(name)).values[:, 0]

@@ -109,8 +109,10 @@ class Spending:
         kinds, kind = np.unique(of_user, return_inverse=True)
         counts = np.zeros((self.units.max() + 1, kinds.size), dtype=np.int64)
         np.add.at(counts, (self.units, kind), 1)
-        rows = [[(self._accounts[k], int(m)) for k, m in zip(kinds, row, strict=True) if m] for row in
-                np.unique(counts, axis=0)]  # fmt: skip
+        rows = [
+            [(self._accounts[k], int(m)) for k, m in zip(kinds, row, strict=True) if m]
+            for row in np.unique(counts, axis=0)
+        ]
         return [Account(*(sum(m * getattr(a, f.name) for a, m in row) for f in fields(Account))) for row in rows]
 
     def of_users(self) -> np.ndarray:

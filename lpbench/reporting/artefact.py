@@ -43,9 +43,15 @@ def write_artefact(
 
 
 def render_artefact(
-    experiment: Experiment, paper: Paper, summary: Summary, methods: Mapping[str, Method], folder: Path,
-    seed: int = ROOT_SEED, *, paged: bool = False,
-) -> None:  # fmt: skip
+    experiment: Experiment,
+    paper: Paper,
+    summary: Summary,
+    methods: Mapping[str, Method],
+    folder: Path,
+    seed: int = ROOT_SEED,
+    *,
+    paged: bool = False,
+) -> None:
     """Write summary, comparison (of seconds where they are measured), tables, figures; ``paged``: what pages show."""
     folder, name = Path(folder), experiment.name
     # pictures and tables that an earlier version wrote and this one does not; what was measured needs a run
@@ -63,10 +69,15 @@ def render_artefact(
         if experiment.kind != "figure" and not paged:
             path = folder / (SECONDS_TABLE if measured else f"{stem}.tex")
             text = to_latex(
-                experiment.title or name, f"tab:{path.stem}", build(name, paper, summary, methods, selection),
-                selection=selection, marks=mark_words(name, paper), replications=experiment.replications, ranks=True,
+                experiment.title or name,
+                f"tab:{path.stem}",
+                build(name, paper, summary, methods, selection),
+                selection=selection,
+                marks=mark_words(name, paper),
+                replications=experiment.replications,
+                ranks=True,
                 published=True,
-            )  # fmt: skip
+            )
             write_text(text, path)
         if experiment.kind == "figure" and selection == "oracle":
             draw_lines(experiment, paper, summary.table, methods, folder, stem, selection)

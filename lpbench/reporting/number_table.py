@@ -115,14 +115,19 @@ class _PaperNumbers:
         if table.empty:
             return table
         table = pd.concat([table, self._with_found(table)], ignore_index=True)
-        why = [self._why(row) if row["met"] == DIFFERENT else (row["standing"], row["reason"])
-               for row in table.to_dict("records")]  # fmt: skip
+        why = [
+            self._why(row) if row["met"] == DIFFERENT else (row["standing"], row["reason"])
+            for row in table.to_dict("records")
+        ]
         table = table.assign(standing=[standing for standing, _ in why], reason=[reason for _, reason in why])
         table = table.assign(chance=self._chances(table))
         there = {(_key(row), row["selector"]) for row in table.to_dict("records")}
-        tried = [self._tried(row, step, sample) for row in table.drop_duplicates(NUMBER).to_dict("records")
-                 for step, sample in self._steps(row)
-                 if step.experiment or (_key(row), step.method) not in there]  # fmt: skip
+        tried = [
+            self._tried(row, step, sample)
+            for row in table.drop_duplicates(NUMBER).to_dict("records")
+            for step, sample in self._steps(row)
+            if step.experiment or (_key(row), step.method) not in there
+        ]
         return pd.concat([table, pd.DataFrame(tried, columns=COLUMNS)], ignore_index=True)[COLUMNS]
 
     def configured(self, artefacts: Sequence[Artefact]) -> pd.DataFrame:
@@ -153,11 +158,17 @@ class _PaperNumbers:
         assert comparison is not None
         name = artefact.name
         table = comparison[comparison["published"].notna()]
-        table = table.assign(
-            artefact=name, selector=table["method"], configuration=configuration,
-            **{c: table[c].map(bare_name) for c in ("dataset", "mask", "method")},
-            _order=[_preference(m, variants) for m in table["method"]],
-        ).sort_values("_order", kind="stable").drop_duplicates(NUMBER)  # fmt: skip
+        table = (
+            table.assign(
+                artefact=name,
+                selector=table["method"],
+                configuration=configuration,
+                **{c: table[c].map(bare_name) for c in ("dataset", "mask", "method")},
+                _order=[_preference(m, variants) for m in table["method"]],
+            )
+            .sort_values("_order", kind="stable")
+            .drop_duplicates(NUMBER)
+        )
         borrowed = np.array([_borrowed(m, variants) for m in table["selector"]], dtype=bool)
         tolerance = self._tolerance(name)
         scores = artefact.chosen
@@ -194,8 +205,11 @@ class _PaperNumbers:
             if any(all(row[k] == v for k, v in cell.items()) for cell in bound.cells):
                 return IMPOSSIBLE, bound.why
         if judged := self._sample(row):
-            others = [(step, sample) for step, sample in self._steps(row)
-                      if step.support not in ("tried", "refuted") and not _is_itself(step, row)]  # fmt: skip
+            others = [
+                (step, sample)
+                for step, sample in self._steps(row)
+                if step.support not in ("tried", "refuted") and not _is_itself(step, row)
+            ]
             others.sort(key=lambda one: [*SUPPORT].index(one[0].support))
             found = cause_of(row["published"], judged, others, *self._tolerance(row["artefact"]))
             if found:
@@ -236,12 +250,19 @@ class _PaperNumbers:
         tolerance = self._tolerance(row["artefact"])
         ours, se, published = (np.array([v], dtype=float) for v in (sample.mean(), sample.se, row["published"]))
         return row | {
-            "configuration": TRIED, "reading": step.reading, "cell": "", "judges": False,
-            "ours": ours[0], "se": se[0], "replications": len(sample.replications),
+            "configuration": TRIED,
+            "reading": step.reading,
+            "cell": "",
+            "judges": False,
+            "ours": ours[0],
+            "se": se[0],
+            "replications": len(sample.replications),
             "distance": float(distance_of(ours, published, tolerance.relative)[0]),
             "met": str(met_class(ours, published, se, *tolerance)[0]),
-            "standing": step.support, "reason": "", "chance": np.nan,
-        }  # fmt: skip
+            "standing": step.support,
+            "reason": "",
+            "chance": np.nan,
+        }
 
     def _steps(self, row: Mapping[str, Any]) -> list[tuple[Step, Sample]]:
         """Interpretations of a number that were run, with their scores."""
@@ -273,16 +294,31 @@ class _PaperNumbers:
                 cells: dict[tuple, Sample] = {}
                 for name in (step.experiment,) if step.experiment else candidates.artefacts:
                     methods = tuple(step.method.split(" or "))
-                    cells |= self._scores(name, methods, step.panel, relative, step.mask or candidates.mask,
-                                          candidates.mask, step.budget, candidates.artefacts)  # fmt: skip
+                    cells |= self._scores(
+                        name,
+                        methods,
+                        step.panel,
+                        relative,
+                        step.mask or candidates.mask,
+                        candidates.mask,
+                        step.budget,
+                        candidates.artefacts,
+                    )
                 steps.append((step, cells))
             found.append((candidates, steps))
         return found
 
     def _read_scores(
-        self, name: str, methods: tuple[str, ...], panel: str, relative: bool, mask: str, shown: str = "",
-        budget: float = 1.0, beside: tuple[str, ...] = (),
-    ) -> dict[tuple, Sample]:  # fmt: skip
+        self,
+        name: str,
+        methods: tuple[str, ...],
+        panel: str,
+        relative: bool,
+        mask: str,
+        shown: str = "",
+        budget: float = 1.0,
+        beside: tuple[str, ...] = (),
+    ) -> dict[tuple, Sample]:
         """Samples of an experiment's cells by panel (or ``*``), data set, mask, published budget and place."""
         rows = self._chosen(name)
         rows = rows[rows["method"].isin(methods)]

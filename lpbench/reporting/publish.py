@@ -76,8 +76,9 @@ def publish(
             return found
         less = {} if within else _less_than_committed(results, names)
         dirty = _of_no_commit(results, run)
-        kept = [n for n in names
-                if n in run and (within or n in dirty or (less[n.partition("/")[0]] and not overwrite))]  # fmt: skip
+        kept = [
+            n for n in names if n in run and (within or n in dirty or (less[n.partition("/")[0]] and not overwrite))
+        ]
         whole = [n for n in names if n in run and n not in kept]
         changed = _commit(results, whole)
         if (whole and not (kept and asked and not changed)) or not (kept or within):

@@ -33,9 +33,16 @@ _STATUS = {
 
 
 def write_report(
-    results_dir: Path, experiments: Sequence, missing: Sequence[tuple[str, str]], environment: Mapping,
-    folder: Path | None = None, *, judged: bool = True, alone: bool = False, within: str = "",
-) -> Path:  # fmt: skip
+    results_dir: Path,
+    experiments: Sequence,
+    missing: Sequence[tuple[str, str]],
+    environment: Mapping,
+    folder: Path | None = None,
+    *,
+    judged: bool = True,
+    alone: bool = False,
+    within: str = "",
+) -> Path:
     """Write ``report.md`` into a folder where :func:`write_claims` has been.
 
     Links in the report are relative to the folder, so it must have the artefacts under the same names. ``judged``: the
@@ -105,10 +112,14 @@ def _papers(claims: Sequence[Mapping], entries: Sequence[ReportEntry], page: str
         if mine := [e for e in entries if e.paper is paper]:
             ours = [c for c in claims if c["paper"] == paper.letter]
             decided = {s: [c["claim"] for c in ours if c["ours"] == s] for s in (*OUTCOMES, NO_VERDICT)}
-            found.append({
-                "title": paper.title, "page": page or f"{mine[0].section.file}.html", "artefacts": mine,
-                "claims": {s: names for s, names in decided.items() if names},
-            })  # fmt: skip
+            found.append(
+                {
+                    "title": paper.title,
+                    "page": page or f"{mine[0].section.file}.html",
+                    "artefacts": mine,
+                    "claims": {s: names for s, names in decided.items() if names},
+                }
+            )
     return found
 
 
@@ -143,10 +154,15 @@ def not_run(entries: Sequence[ReportEntry], missing: Sequence[tuple[str, str]]) 
         "missing": [(name, " ".join(how.split())) for name, how in missing],
         "absent": [e.name for e in entries if not e.was_run],
         "cells": [
-            {"dataset": dataset, "methods": list(found["methods"]) if len(found["methods"]) <= NAMED else [],
-             "count": len(found["methods"]), "experiments": list(found["experiments"]),
-             "status": status, "reason": reason}
+            {
+                "dataset": dataset,
+                "methods": list(found["methods"]) if len(found["methods"]) <= NAMED else [],
+                "count": len(found["methods"]),
+                "experiments": list(found["experiments"]),
+                "status": status,
+                "reason": reason,
+            }
             for (status, reason, dataset), found in cells.items()
         ],
-    }  # fmt: skip
+    }
     return {"not_run": whole, "not_run_in_short": short}

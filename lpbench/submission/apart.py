@@ -78,9 +78,14 @@ def _estimator(places: Places, model: Foreign, secret: int | None) -> Any:
 
 
 def scores_apart(
-    places: Places, model: Foreign, experiment: Experiment, block: str, budgets: Sequence[float], seed: int,
+    places: Places,
+    model: Foreign,
+    experiment: Experiment,
+    block: str,
+    budgets: Sequence[float],
+    seed: int,
     secret: int | None = None,
-) -> pd.DataFrame:  # fmt: skip
+) -> pd.DataFrame:
     """Scores of a block ``data set mask``, columns of ``claimed.csv``; with ``secret`` on data moved in secret."""
     dataset, mask = block.split(" ")
     data, masked = experiment.data_set(dataset), Selector.parse(mask)

@@ -32,9 +32,16 @@ LIBRARIES = ("numpy", "scipy", "scikit-learn")
 
 
 def pack(
-    name: str, experiment: str, *, authors: Sequence[str], licence: str, paper: str, scratch: Path,
-    folder: Path = FOLDER, workers: int | None = None,
-) -> Submission:  # fmt: skip
+    name: str,
+    experiment: str,
+    *,
+    authors: Sequence[str],
+    licence: str,
+    paper: str,
+    scratch: Path,
+    folder: Path = FOLDER,
+    workers: int | None = None,
+) -> Submission:
     """Write ``<folder>/<name>`` from a plug-in run on all blocks of an experiment; nothing there is overwritten."""
     source = _source(name)
     target = Submission(folder / name)
@@ -46,10 +53,15 @@ def pack(
     claimed = scores_of(plan_of(method, experiment), scratch, workers)
     spent = recorded_run(estimator_of(name), EPSILON).spent
     about: dict[str, Any] = {
-        "name": name, "authors": list(authors), "licence": licence, "paper": paper, "experiment": experiment,
+        "name": name,
+        "authors": list(authors),
+        "licence": licence,
+        "paper": paper,
+        "experiment": experiment,
         "guarantee": {"model": spent.model, "epsilon": spent.epsilon, "delta": spent.delta, "asked": EPSILON},
-        "lpbench": lpbench.__version__, "seed": ROOT_SEED,
-    }  # fmt: skip
+        "lpbench": lpbench.__version__,
+        "seed": ROOT_SEED,
+    }
     (target.folder / "methods").mkdir(parents=True)
     shutil.copyfile(source / f"{name}.py", target.folder / f"{name}.py")
     shutil.copyfile(source / "methods" / f"{name}.yaml", target.folder / "methods" / f"{name}.yaml")

@@ -109,16 +109,25 @@ def _verify(submission: Submission, seconds: float, everything: bool, seed: int 
     ran = run.drawn
     return {
         "badge": "refuted" if wrong else "verified" if complete else "unverified",
-        "wrong": wrong, "unfinished": run.unfinished, "drawn": ran, "blocks": len(there), "seed": seed,
+        "wrong": wrong,
+        "unfinished": run.unfinished,
+        "drawn": ran,
+        "blocks": len(there),
+        "seed": seed,
         "secret": run.secret,
         "detection": {
             "one tampered block": found_in_blocks(len(there), len(ran)) if reached == there else 0.0,
             "5 % of cells at random": found_in_cells(len(there), cells, len(ran), TAMPERED),
         },
-        "isolation": {"by": run.by, **run.isolation}, "same libraries": libraries,
-        "when": datetime.now(UTC).isoformat(timespec="seconds"), "lpbench": lpbench.__version__, "commit": git_commit(),
-        "seconds": round(time.monotonic() - start, 1), "digest": submission.digest, "cost": run.cost,
-    }  # fmt: skip
+        "isolation": {"by": run.by, **run.isolation},
+        "same libraries": libraries,
+        "when": datetime.now(UTC).isoformat(timespec="seconds"),
+        "lpbench": lpbench.__version__,
+        "commit": git_commit(),
+        "seconds": round(time.monotonic() - start, 1),
+        "digest": submission.digest,
+        "cost": run.cost,
+    }
 
 
 def draw(there: Sequence[str], before: Sequence[str], number: int, seed: int) -> list[str]:
@@ -154,9 +163,13 @@ def _incomplete(submission: Submission) -> list[str]:
     experiment = catalogue.experiment(str(submission.about["experiment"]))
     wanted = {
         (d, m, float(e), r)
-        for group in experiment.groups if not group.panel
-        for d in group.dataset for m in group.mask for e in group.epsilon for r in range(experiment.replications)
-    }  # fmt: skip
+        for group in experiment.groups
+        if not group.panel
+        for d in group.dataset
+        for m in group.mask
+        for e in group.epsilon
+        for r in range(experiment.replications)
+    }
     have = set(submission.claimed[SCORE].itertuples(index=False, name=None))
     begun = {score[:2] for score in have}
     many, few = len(have - wanted), sum(score[:2] in begun for score in wanted - have)

@@ -104,9 +104,17 @@ def audit(
     shown = reports[event.direction[0]], reports[event.direction[1]]
     values = source.values[pair[event.direction[0]]], source.values[pair[event.direction[1]]]
     return Verdict(
-        source.name, claim, bound, 1 - failure, values, event.rule, hits_, tested, n,
+        source.name,
+        claim,
+        bound,
+        1 - failure,
+        values,
+        event.rule,
+        hits_,
+        tested,
+        n,
         tuple(_remarks(values, shown, bound > claim.epsilon + _TOLERANCE)),
-    )  # fmt: skip
+    )
 
 
 def lower_bound(randomizer: Randomizer, samples: int, streams: Streams, failure: float) -> Verdict:

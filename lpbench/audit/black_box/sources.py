@@ -272,9 +272,15 @@ class CommandSource(FixedSource):
 def _run(command: str, text: str, seed: int, seconds: float) -> list[str]:
     try:
         process = subprocess.Popen(
-            shlex.split(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            text=True, errors="replace", env=os.environ | {"LPBENCH_SEED": str(seed)}, start_new_session=True,
-        )  # fmt: skip
+            shlex.split(command),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            env=os.environ | {"LPBENCH_SEED": str(seed)},
+            start_new_session=True,
+        )
     except (OSError, ValueError, IndexError) as error:
         raise ConfigurationError(f"command {command!r} cannot be run: {error}") from None
     try:

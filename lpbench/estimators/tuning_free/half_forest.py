@@ -25,9 +25,15 @@ _SHARED = Shared(512)
 
 
 def grown(
-    X: np.ndarray, y: np.ndarray, weight: np.ndarray, leaf: int, tried: int, state: np.random.RandomState,
-    classes: int = 0, splitter: type = BestSplitter,
-) -> Any:  # fmt: skip
+    X: np.ndarray,
+    y: np.ndarray,
+    weight: np.ndarray,
+    leaf: int,
+    tried: int,
+    state: np.random.RandomState,
+    classes: int = 0,
+    splitter: type = BestSplitter,
+) -> Any:
     """Tree of scikit-learn, without its checks, which take longer than a small tree; ``tried``: features of a cut."""
     values = np.array([max(classes, 1)])  # numbers in a leaf
     criterion = Gini(1, values) if classes else MSE(1, y.size)
@@ -44,10 +50,15 @@ class HalfForest:
     left_out: np.ndarray  # mean prediction of each row, or of those that are ``read``, by trees that did not see it
 
     def __init__(
-        self, X: np.ndarray, y: np.ndarray, weight: np.ndarray, leaf: int, rng: np.random.Generator,
+        self,
+        X: np.ndarray,
+        y: np.ndarray,
+        weight: np.ndarray,
+        leaf: int,
+        rng: np.random.Generator,
         read: np.ndarray | slice = slice(None),
         units: np.ndarray | None = None,  # person of each row: all rows of one are left out together
-    ) -> None:  # fmt: skip
+    ) -> None:
         X = X.astype(np.float32)
         n = y.size
         # Impurities of labels far from zero would lose digits.

@@ -113,9 +113,13 @@ class Fitted:
 
 
 def _left_out(
-    enrolled: Enrolled, model: GaussianAverage,
-    targets: np.ndarray, noise: np.ndarray, seen: np.ndarray, some: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    enrolled: Enrolled,
+    model: GaussianAverage,
+    targets: np.ndarray,
+    noise: np.ndarray,
+    seen: np.ndarray,
+    some: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
     """Predictions of some of the reports that were seen, by the mean and by the model of those of other persons."""
     if enrolled.units is None:
         blocks = enrolled.blocks(seen[some])
@@ -135,9 +139,14 @@ def _simplex(parts: int) -> np.ndarray:
 
 
 def mixture_weights(
-    predictions: np.ndarray, reports: np.ndarray, weight: np.ndarray, spread: float,
-    units: np.ndarray | None = None, favoured: Sequence[Sequence[int]] = (), blind: np.ndarray | float = 0.0,
-) -> np.ndarray:  # fmt: skip
+    predictions: np.ndarray,
+    reports: np.ndarray,
+    weight: np.ndarray,
+    spread: float,
+    units: np.ndarray | None = None,
+    favoured: Sequence[Sequence[int]] = (),
+    blind: np.ndarray | float = 0.0,
+) -> np.ndarray:
     """Posterior mean of the weights of a mixture, under a uniform prior on the simplex.
 
     The reports' expected squared error is that of the labels plus the known noise, so that predictions of *reports*

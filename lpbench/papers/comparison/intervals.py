@@ -89,10 +89,17 @@ def read_intervals(folder: Path, *_: object) -> list[PlainTable]:
     rows = pd.read_csv(path)
     rows["title"] = rows["dataset"].map(dataset_title)
     cells = tuple(
-        (r.title, f"{r.users}", f"{r.epsilon:g}", f"{r.coverage:.3f} ± {r.coverage_se:.3f}", f"{r.exact_coverage:.3f}",
-         f"{r.ratio:.2f}", "yes" if r.enough else "no")
+        (
+            r.title,
+            f"{r.users}",
+            f"{r.epsilon:g}",
+            f"{r.coverage:.3f} ± {r.coverage_se:.3f}",
+            f"{r.exact_coverage:.3f}",
+            f"{r.ratio:.2f}",
+            "yes" if r.enough else "no",
+        )
         for r in rows.itertuples()
-    )  # fmt: skip
+    )
     heads = ("data set", "users", "ε", "coverage", "coverage, exact labels", "width / exact", f"n ε² ≥ {ENOUGH:,.0f}")
     return [PlainTable(f"Intervals and sets of nominal coverage {COVERAGE:g}", heads, cells, _conclusion(rows))]
 

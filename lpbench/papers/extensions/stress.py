@@ -66,8 +66,11 @@ def times(found: Interval) -> str:
 
 def exceptions(cases: Mapping[str, float], usual: Callable[[float], bool]) -> str:
     """How many cells are otherwise, and the farthest of them."""
-    found = sorted((abs(math.log(max(ratio, 1e-9))), f"{where} ({ratio:.2f})")
-                   for where, ratio in cases.items() if not usual(ratio))[::-1]  # fmt: skip
+    found = sorted(
+        (abs(math.log(max(ratio, 1e-9))), f"{where} ({ratio:.2f})")
+        for where, ratio in cases.items()
+        if not usual(ratio)
+    )[::-1]
     named = "; ".join(text for _, text in found[:5])
     return f"Otherwise in {len(found)} of {len(cases)} cells, such as {named}." if found else "No exception."
 
@@ -97,8 +100,10 @@ def _never_worse(rows: list[tuple[str, str, str, float, float, str]]) -> str:
         if mean > MOST_ON_AVERAGE or largest > MOST:
             worse.setdefault(title, []).append(f"{labels} at ε = {epsilon} ({mean:.3f}, {largest:.3f} on {worst})")
     kept = [title for title in dict.fromkeys(row[2] for row in rows) if title not in worse]
-    said = [f"At most {MOST_ON_AVERAGE} in the geometric mean and {MOST:.2f} on any data set everywhere: "
-            f"{'; '.join(kept) or 'no method'}."]  # fmt: skip
+    said = [
+        f"At most {MOST_ON_AVERAGE} in the geometric mean and {MOST:.2f} on any data set everywhere: "
+        f"{'; '.join(kept) or 'no method'}."
+    ]
     return " ".join([*said, *(f"{title} is worse with labels {'; '.join(where)}." for title, where in worse.items())])
 
 
@@ -180,8 +185,10 @@ def liars_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
     said = []
     for defence in ("clip", "median"):
         price, saved = ([found[key, f"{defence}: {what}"][0].estimate for key in reach] for what in ("price", worst))
-        said.append(f"{defence}: a loss times {np.nanmin(price):.2f} to {np.nanmax(price):.2f} without liars, times "
-                    f"{np.nanmin(saved):.2f} to {np.nanmax(saved):.2f} with a tenth of them.")  # fmt: skip
+        said.append(
+            f"{defence}: a loss times {np.nanmin(price):.2f} to {np.nanmax(price):.2f} without liars, times "
+            f"{np.nanmin(saved):.2f} to {np.nanmax(saved):.2f} with a tenth of them."
+        )
     loose = list(dict.fromkeys(method for (method, _), value in reach.items() if math.isinf(value)))
     names = ", ".join(method_title(str(method), cards) for method in loose) or "no method"
     bounded = [key for key in reach if key[0] not in loose]
@@ -191,8 +198,12 @@ def liars_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
         small, large = (
             geometric_mean(found[k, worst][0].estimate for k in bounded if k[1] == e).estimate for e in ends
         )
-        cases = {(d, method): ratio / found[(method, ends[1]), worst][1][d] for method, e in bounded if e == ends[0]
-                 for d, ratio in found[(method, e), worst][1].items()}  # fmt: skip
+        cases = {
+            (d, method): ratio / found[(method, ends[1]), worst][1][d]
+            for method, e in bounded
+            if e == ends[0]
+            for d, ratio in found[(method, e), worst][1].items()
+        }
         effect = geometric_mean(pd.Series(cases).apply(np.log).groupby(level=0).mean().apply(np.exp))
         word = "easier" if effect.low > 1 else "harder" if effect.high < 1 else "neither easier nor harder"
         finding = (
@@ -200,8 +211,10 @@ def liars_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
             f"reports by {small:.2f} at ε = {ends[0]:g}, by {large:.2f} at ε = {ends[1]:g}; without a bound: {names}"
         )
         named = {f"{dataset_title(d)}, {method_title(str(m), cards)}": ratio for (d, m), ratio in cases.items()}
-        said += [f"The first over the second: {times(effect)} over data sets.",
-                 exceptions(named, lambda ratio: (ratio > 1) == (effect.estimate > 1))]  # fmt: skip
+        said += [
+            f"The first over the second: {times(effect)} over data sets.",
+            exceptions(named, lambda ratio: (ratio > 1) == (effect.estimate > 1)),
+        ]
     return PlainTable(LEGEND.format("without liars"), heads, tuple(lines), " ".join(said), finding)
 
 
@@ -284,8 +297,11 @@ def groups_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
     remark = f"Against it: {'; '.join(against[:5]) or 'no cell'}" + (
         f"; {len(against) - 5} more." if against[5:] else "."
     )
-    effect = geometric_mean(geometric_mean(gap / attribute[d, True][place] for place, gap in part.items()).estimate
-                            for (d, is_shown), part in attribute.items() if not is_shown)  # fmt: skip
+    effect = geometric_mean(
+        geometric_mean(gap / attribute[d, True][place] for place, gap in part.items()).estimate
+        for (d, is_shown), part in attribute.items()
+        if not is_shown
+    )
     if attribute:
         remark += f" Protecting the group's attribute multiplies the gap by {times(effect)} over data sets."
     legend = "Gap between the groups with its 95 % interval over replications (the worse group's score), in "

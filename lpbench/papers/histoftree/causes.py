@@ -64,54 +64,86 @@ def _interpretations() -> Iterator[Interpretations]:
     for rule, name in NAMES.items():
         method = f"adhistoftree_{rule}"
         yield _candidates(
-            "personalized", method, f"AdHistOfTree ({name})",
+            "personalized",
+            method,
+            f"AdHistOfTree ({name})",
             Step("rule (15) from p = 1", method, "text"),
             Step("rule (15) from p = 0", f"{method}[variant=inferred]", "inferred"),
             _by_importance(f"{method}[variant=inferred]"),
             _by_importance(f"{method}[variant=found]", whole),
             unexplained=building,
-        )  # fmt: skip
+        )
     for mask in MASKS:
         yield _candidates(
-            mask, "krr", "KRR",
-            Step("scikit-learn's tree, unclipped; the budget in equal parts for the label and each protected feature",
-                 "krr[variant=text]", "text"),
+            mask,
+            "krr",
+            "KRR",
+            Step(
+                "scikit-learn's tree, unclipped; the budget in equal parts for the label and each protected feature",
+                "krr[variant=text]",
+                "text",
+            ),
             Step("half of the budget for the label, half for the features", "krr[variant=inferred]", "inferred"),
-            Step("halves of the budget, predictions clipped to the range", "krr[budget=halves]", "found", TRIED,
-                 "clipped"),
+            Step(
+                "halves of the budget, predictions clipped to the range",
+                "krr[budget=halves]",
+                "found",
+                TRIED,
+                "clipped",
+            ),
             _by_importance("krr[variant=inferred]"),
             _by_importance("krr[variant=mostly_label]", "features by importance, 0.7 of the budget for the label"),
-            Step("the whole budget for each, which breaks the promise; clipped", "krr[variant=per_attribute]",
-                 "refuted", TRIED, "per_attribute"),
+            Step(
+                "the whole budget for each, which breaks the promise; clipped",
+                "krr[variant=per_attribute]",
+                "refuted",
+                TRIED,
+                "per_attribute",
+            ),
             unexplained="Building, and what the division of the budget decides",
-        )  # fmt: skip
+        )
     for mask in MASKS:
         # Hist protects everything whatever the mask: ours is the same in both halves, and what was tried was run in one
         yield _candidates(
-            mask, "hist", "Hist",
+            mask,
+            "hist",
+            "Hist",
             Step("t = 1, 2, 3, 4", "hist", "text"),
-            Step("the private mean, which counts nobody, in place of t = 1", "hist or private_mean", "found", TRIED,
-                 "no_single_bin", mask="aligned"),
+            Step(
+                "the private mean, which counts nobody, in place of t = 1",
+                "hist or private_mean",
+                "found",
+                TRIED,
+                "no_single_bin",
+                mask="aligned",
+            ),
             Step("a grid without t = 1", "hist", "refuted", TRIED, "no_single_bin", mask="aligned"),
             unexplained="what is printed for Building, Music and Pyrimidines (see the bounds): neither grid gives it; "
             "without a single cell the sets with few features are far off as well",
-        )  # fmt: skip
+        )
     for mask in MASKS:
         yield _candidates(
-            mask, "par_dt", "ParDT",
-            Step("scikit-learn's tree, unclipped; label noise at the whole budget, 30 % test rows",
-                 "par_dt[variant=text]", "text"),
+            mask,
+            "par_dt",
+            "ParDT",
+            Step(
+                "scikit-learn's tree, unclipped; label noise at the whole budget, 30 % test rows",
+                "par_dt[variant=text]",
+                "text",
+            ),
             _by_importance("par_dt[variant=text]"),
             Step("predictions clipped to the public range", "par_dt", "tried", TRIED, "clipped"),
             Step("label noise at half of the budget", "par_dt[variant=text]", "refuted", TRIED, "half_budget", 2.0),
             unexplained="Building",
-        )  # fmt: skip
+        )
     yield _candidates(
-        "aligned", "par_dt", "ParDT on four data sets",
+        "aligned",
+        "par_dt",
+        "ParDT on four data sets",
         Step("30 % test rows", "par_dt[variant=text]", "silent"),
         Step("50 % test rows", "par_dt[variant=text]", "refuted", TRIED, "half_test"),
         unexplained="the largest budget",
-    )  # fmt: skip
+    )
 
 
 def building_is_no_mean(results: Results) -> str:
@@ -134,8 +166,10 @@ def one_cell_is_in_the_grid(results: Results) -> str:
         rows = pd.concat([results.artefact(name).rows() for name in ARTEFACTS])
         rows = rows[(rows["dataset"] == dataset) & (rows["method"] == "hist")]
         printed = _printed(dataset, "hist")["published"]
-        parts.append(f"{dataset.replace('_', ' ')}: ours {rows['ratio'].min():.3g} to {rows['ratio'].max():.3g}, "
-                     f"printed {printed.min():g} to {printed.max():g}")  # fmt: skip
+        parts.append(
+            f"{dataset.replace('_', ' ')}: ours {rows['ratio'].min():.3g} to {rows['ratio'].max():.3g}, "
+            f"printed {printed.min():g} to {printed.max():g}"
+        )
     return "; ".join(parts)
 
 

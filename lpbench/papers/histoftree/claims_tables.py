@@ -34,14 +34,21 @@ def _rank_sums(results: Evidence, ties: dict[str, str]) -> Iterator[Instance]:
 
 
 checks.add(
-    "H9", "rank sums", above(),
+    "H9",
+    "rank sums",
+    above(),
     "At every ε and mask the worst HistOfTree variant's rank sum is below the best competitor's, ties as printed.",
-    partial(_rank_sums, ties=TIES), quantifier="every",
-)  # fmt: skip
+    partial(_rank_sums, ties=TIES),
+    quantifier="every",
+)
 checks.add(
-    "H9", "rank sums, average ties", above(), "The same with equals sharing their average rank.",
-    partial(_rank_sums, ties=dict.fromkeys(TIES, "average")), quantifier="every",
-)  # fmt: skip
+    "H9",
+    "rank sums, average ties",
+    above(),
+    "The same with equals sharing their average rank.",
+    partial(_rank_sums, ties=dict.fromkeys(TIES, "average")),
+    quantifier="every",
+)
 
 
 @checks("H10", "best results", above())
@@ -55,8 +62,11 @@ def most_best_results(results: Evidence) -> Iterator[Instance]:
 @checks("H11", "median ratio", below(1, 0.1))
 def adaptive_is_comparable(results: Evidence) -> Iterator[Instance]:
     """The median over data sets, rules and ε of the error of AdHistOfTree over that of HistOfTree is below 1.1."""
-    pairs = [(table.columns(f"adhistoftree_{rule}"), table.columns(f"histoftree_{rule}"))
-             for _, table in _tables(results, "personalized") for rule in ("max_edge", "cart")]  # fmt: skip
+    pairs = [
+        (table.columns(f"adhistoftree_{rule}"), table.columns(f"histoftree_{rule}"))
+        for _, table in _tables(results, "personalized")
+        for rule in ("max_edge", "cart")
+    ]
     adaptive, tuned = (join(side) for side in zip(*pairs, strict=True))
     known = ~np.isnan(adaptive.samples.mean(axis=0) + tuned.samples.mean(axis=0))
     if not known.any():
@@ -73,11 +83,20 @@ def _rules(results: Evidence, mask: str, better: str, worse: str) -> Iterator[In
             yield Instance(f"{family}, {where}", cells, "rank_sum_gap", arguments)
 
 
-checks.add("H12", "aligned", above(), "Under aligned masks CART has the smaller rank sum of the two rules.",
-           partial(_rules, mask="aligned", better="cart", worse="max_edge"))  # fmt: skip
-checks.add("H12", "personalised", above(),
-           "Under personalised masks max-edge has the smaller rank sum of the two rules.",
-           partial(_rules, mask="personalized", better="max_edge", worse="cart"))  # fmt: skip
+checks.add(
+    "H12",
+    "aligned",
+    above(),
+    "Under aligned masks CART has the smaller rank sum of the two rules.",
+    partial(_rules, mask="aligned", better="cart", worse="max_edge"),
+)
+checks.add(
+    "H12",
+    "personalised",
+    above(),
+    "Under personalised masks max-edge has the smaller rank sum of the two rules.",
+    partial(_rules, mask="personalized", better="max_edge", worse="cart"),
+)
 
 
 @checks("H13", "gain", above())

@@ -115,10 +115,17 @@ def measure(line: Curve, lines: Sequence[Curve]) -> dict[str, Any]:
     ratio, share = excess(line, lines), float(line.mean[-LARGEST] / constant.mean[-LARGEST])
     low, high = allowed(rate, ratio)
     found: dict[str, Any] = {
-        "panel": line.panel, "task": task, "model": MODEL_NAMES[model], "method": line.method, "epsilon": line.epsilon,
-        "exponent_sampling": rate.sampling, "exponent_privacy": rate.privacy, "effective_sample": rate.effective,
-        "expected_low": low, "expected_high": high,
-    }  # fmt: skip
+        "panel": line.panel,
+        "task": task,
+        "model": MODEL_NAMES[model],
+        "method": line.method,
+        "epsilon": line.epsilon,
+        "exponent_sampling": rate.sampling,
+        "exponent_privacy": rate.privacy,
+        "effective_sample": rate.effective,
+        "expected_low": low,
+        "expected_high": high,
+    }
     for name, part in (("slope", line), ("local", largest(line))):
         fitted = exponent(part)
         found |= {name: fitted.estimate, f"{name}_low": fitted.low, f"{name}_high": fitted.high}
@@ -142,20 +149,32 @@ def rate_table(lines: Sequence[Curve]) -> pd.DataFrame:
 
 
 def printed_rates(table: pd.DataFrame) -> PlainTable:
-    heads = ("panel", "privacy", "method", "ε", "expected", "all n", "largest n", "covers", "÷ non-private",
-             "÷ constant")  # fmt: skip
+    heads = (
+        "panel",
+        "privacy",
+        "method",
+        "ε",
+        "expected",
+        "all n",
+        "largest n",
+        "covers",
+        "÷ non-private",
+        "÷ constant",
+    )
     rows = []
     for row in table.itertuples():
         expected = dict.fromkeys((f"{row.expected_low:.3f}", f"{row.expected_high:.3f}"))
-        rows.append((
-            *(row.panel, row.model, row.method, "∞" if np.isinf(row.epsilon) else f"{row.epsilon:g}"),
-            " to ".join(expected),
-            f"{row.slope:.3f} [{row.slope_low:.3f}, {row.slope_high:.3f}]",
-            f"{row.local:.3f} [{row.local_low:.3f}, {row.local_high:.3f}]",
-            "yes" if row.covers else "no" if row.resolved else "no (not resolved)",
-            "" if np.isnan(row.ratio_to_non_private) else f"{row.ratio_to_non_private:.2f}",
-            f"{row.share_of_constant:.2f}",
-        ))  # fmt: skip
+        rows.append(
+            (
+                *(row.panel, row.model, row.method, "∞" if np.isinf(row.epsilon) else f"{row.epsilon:g}"),
+                " to ".join(expected),
+                f"{row.slope:.3f} [{row.slope_low:.3f}, {row.slope_high:.3f}]",
+                f"{row.local:.3f} [{row.local_low:.3f}, {row.local_high:.3f}]",
+                "yes" if row.covers else "no" if row.resolved else "no (not resolved)",
+                "" if np.isnan(row.ratio_to_non_private) else f"{row.ratio_to_non_private:.2f}",
+                f"{row.share_of_constant:.2f}",
+            )
+        )
     remark = (
         f"Largest n: the {LARGEST} largest sample sizes. Expected: the exponent of the term of the rate that dominates "
         f"at the largest n (privacy where the risk is {PRIVACY_DOMINATES:g} times the non-private one or more, "

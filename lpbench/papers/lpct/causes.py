@@ -47,13 +47,25 @@ def _tables() -> Iterator[Interpretations]:
         ("LPCT (max-edge)", "lpct_max_edge", "[variant=text]", "published_tables", CODE, next_best),
         ("LPCT (CART)", "lpct_cart", "", "published_code", CODE, f"{ten}, and {next_best}"),
         ("LPCT-prune (max-edge)", "lpct_prune_max_edge", "[variant=text]", "published_tables", shallow, next_best),
-        ("LPCT-prune (CART)", "lpct_prune_cart", "[variant=text]", "published_tables", shallow,
-         f"{ten}, and {next_best}"),
+        (
+            "LPCT-prune (CART)",
+            "lpct_prune_cart",
+            "[variant=text]",
+            "published_tables",
+            shallow,
+            f"{ten}, and {next_best}",
+        ),
         ("LPDT", "lpdt", "", "published_code", CODE, next_best),
         ("PSGD-L", "psgd_linear", "", "published_code", rates, "ε for each tensor of weights, 2 ε in all"),
-        ("PSGD-N", "psgd_neural", "", "published_code", f"{rates}, one width",
-         "ε for each tensor of weights, 4 ε in all"),
-    ):  # fmt: skip
+        (
+            "PSGD-N",
+            "psgd_neural",
+            "",
+            "published_code",
+            f"{rates}, one width",
+            "ε for each tensor of weights, 4 ε in all",
+        ),
+    ):
         also = search if base.startswith("psgd") else f"its cuts: {search}"
         steps = [
             Step("the text", base + default, "text"),
@@ -70,11 +82,21 @@ def _tables() -> Iterator[Interpretations]:
         unexplained = "what the released code gives on employ, employee and landcover" if "prune" in base else ""
         yield Interpretations(f"{words}, Table 2", (TABLE,), base, tuple(steps), unexplained=unexplained)
     for words, base, text, code, unexplained in (
-        ("PGLM", "pglm", "a private release of moments", "rows as they are, classes 0 and 1 cut at 1/2, its noise",
-         "the column of ε = 0.5 is printed at ε = 2 again"),
-        ("PHIST", "phist", "noise of every user, drawn anew in every replication",
-         "seed 1 inside fit, one draw for the sum of all users' noise", "one draw of the noise is printed"),
-    ):  # fmt: skip
+        (
+            "PGLM",
+            "pglm",
+            "a private release of moments",
+            "rows as they are, classes 0 and 1 cut at 1/2, its noise",
+            "the column of ε = 0.5 is printed at ε = 2 again",
+        ),
+        (
+            "PHIST",
+            "phist",
+            "noise of every user, drawn anew in every replication",
+            "seed 1 inside fit, one draw for the sum of all users' noise",
+            "one draw of the noise is printed",
+        ),
+    ):
         steps = [
             Step(f"the text: {text}", base, "text"),
             Step(f"the authors' code: {code}", f"{base}[variant=released]", "code"),
@@ -85,15 +107,19 @@ def _tables() -> Iterator[Interpretations]:
 def _figures() -> Iterator[Interpretations]:
     curve, prune = "lpct_max_edge", "lpct_prune_max_edge"
     yield Interpretations(
-        "LPCT against the depth, Figure 7(a)", ("lpct/figure7a",), curve,
+        "LPCT against the depth, Figure 7(a)",
+        ("lpct/figure7a",),
+        curve,
         (
             Step("the text: 50 public rows, a cell with one of them is a leaf", curve, "text", TRIED, "one_row_fifty"),
             Step("the authors' script: 100 public rows", curve, "code", TRIED, "one_row"),
             Step("and cells are cut as long as they hold a public row", curve, "code"),
         ),
-    )  # fmt: skip
+    )
     yield Interpretations(
-        "LPCT-prune against the depth, Figure 7(b)", ("lpct/figure7b",), prune,
+        "LPCT-prune against the depth, Figure 7(b)",
+        ("lpct/figure7b",),
+        prune,
         (
             Step("the authors' 100 public rows; a cell with one public row is a leaf", prune, "code", TRIED, "one_row"),
             Step("and cells are cut as long as they hold a public row", prune, "code"),
@@ -101,25 +127,32 @@ def _figures() -> Iterator[Interpretations]:
             Step("exact variances in place of the bounds", f"{prune}[constants=exact]", "tried", TRIED, "constants"),
         ),
         unexplained="the curve at ε = 1000 (see the bounds)",
-    )  # fmt: skip
+    )
     for name, words in (("4a", "4(a)"), ("4b", "4(b)"), ("5c", "5(c)")):
         steps = [
             Step("the text: tighter constants, no flag", f"{prune}[variant=tight_no_flag]", "text"),
             Step("the authors' code", prune, "code"),
         ]
-        yield Interpretations(f"LPCT-prune, Figure {words}", (f"lpct/figure{name}",), prune, tuple(steps),
-                     unexplained="LPCT-prune is not reproducible from what was released")  # fmt: skip
+        yield Interpretations(
+            f"LPCT-prune, Figure {words}",
+            (f"lpct/figure{name}",),
+            prune,
+            tuple(steps),
+            unexplained="LPCT-prune is not reproducible from what was released",
+        )
     for name, words in (("4a", "4(a)"), ("4b", "4(b)"), ("4c", "4(c)"), ("5a", "5(a)"), ("7c", "7(c)")):
         steps = [Step("the text", f"{curve}[variant=text]", "text"), Step("the authors' code", curve, "code")]
         yield Interpretations(f"LPCT, Figure {words}", (f"lpct/figure{name}",), curve, tuple(steps))
     random = "lpct_random"
     yield Interpretations(
-        "LPCT-R, Figure 9(b)", ("lpct/figure9",), random,
+        "LPCT-R, Figure 9(b)",
+        ("lpct/figure9",),
+        random,
         (
             Step("LPCT's own grid of 800 settings, the fair comparison", random, "silent"),
             Step("the authors' grid of 68 settings", f"{random}[min_samples_leaf=1]", "code"),
         ),
-    )  # fmt: skip
+    )
 
 
 def private_votes_stay_out(results: Results) -> str:

@@ -69,9 +69,16 @@ def pairs(results: Evidence, name: str, first: str, second: str) -> Iterator[tup
 
 
 def each_budget(
-    claim: str, name: str, region: Region, figure: str, method: str, compare: Callable[[str, Curve], Instance],
-    rule: str, budgets: tuple[float, float] = (0.0, np.inf), **options: Any,
-) -> None:  # fmt: skip
+    claim: str,
+    name: str,
+    region: Region,
+    figure: str,
+    method: str,
+    compare: Callable[[str, Curve], Instance],
+    rule: str,
+    budgets: tuple[float, float] = (0.0, np.inf),
+    **options: Any,
+) -> None:
     """Register a check with an instance for the curve of a method at each of the budgets."""
 
     def find(results: Evidence) -> Iterator[Instance]:
@@ -139,11 +146,16 @@ def both_samples_are_close_to_public(results: Evidence) -> Iterator[Instance]:
 
 
 each_budget(
-    "L4", "trend", above(1, 0.1), "4c", LPCT,
+    "L4",
+    "trend",
+    above(1, 0.1),
+    "4c",
+    LPCT,
     lambda title, curve: Instance(title, curve.cells(), "trend", {"x": (-curve.x).tolist()}),
     "For each ε below 8 Spearman's correlation of γ and accuracy, its sign changed, is above 0.9.",
-    (0, np.nextafter(8, 0)), quantifier="every",
-)  # fmt: skip
+    (0, np.nextafter(8, 0)),
+    quantifier="every",
+)
 
 
 @checks("L4", "small at 8", below(1))
@@ -156,10 +168,26 @@ def gamma_matters_less_at_large_budgets(results: Evidence) -> Iterator[Instance]
     yield Instance("ε = 8 over 0.5", join([first, second]), "ratio_of_spreads")
 
 
-each_budget("L5", "rises", above(), "5a", LPCT, gained,
-            "For ε of at least 4 accuracy gained per doubling of n_P is above 0.", (4, np.inf))  # fmt: skip
-each_budget("L5", "flat at 0.5", within(0.003), "5a", LPCT, gained,
-            "At ε = 0.5 accuracy gained per doubling of n_P is within 0.003 of 0.", (0.5, 0.5))  # fmt: skip
+each_budget(
+    "L5",
+    "rises",
+    above(),
+    "5a",
+    LPCT,
+    gained,
+    "For ε of at least 4 accuracy gained per doubling of n_P is above 0.",
+    (4, np.inf),
+)
+each_budget(
+    "L5",
+    "flat at 0.5",
+    within(0.003),
+    "5a",
+    LPCT,
+    gained,
+    "At ε = 0.5 accuracy gained per doubling of n_P is within 0.003 of 0.",
+    (0.5, 0.5),
+)
 
 
 @checks("L5", "order", above())
@@ -201,8 +229,15 @@ def pruned_behaves_alike(results: Evidence) -> Iterator[Instance]:
         yield difference(title, both.cells(), prune.cells())
 
 
-each_budget("L7", "rises with n_P", above(), "5c", PRUNE, gained,
-            "LPCT-prune gains accuracy per doubling of n_P, on average over ε.")  # fmt: skip
+each_budget(
+    "L7",
+    "rises with n_P",
+    above(),
+    "5c",
+    PRUNE,
+    gained,
+    "LPCT-prune gains accuracy per doubling of n_P, on average over ε.",
+)
 
 
 @checks("L7", "rises with ε", above())
@@ -237,10 +272,15 @@ def _knee(name: str, curve: Curve) -> Instance:
 
 for _name, _method in (("LPCT", LPCT), ("LPCT-P", ONLY_P)):
     each_budget(
-        "L9", f"{_name} steep", above(), "6b", _method, _knee,
+        "L9",
+        f"{_name} steep",
+        above(),
+        "6b",
+        _method,
+        _knee,
         f"The slope of {_name}'s accuracy in n_Q beyond 50 rows is smaller than the slope up to 50.",
         rule_changes=FIFTH,
-    )  # fmt: skip
+    )
 
 
 @checks("L9", "LPCT-P flat", within(FLAT))
@@ -275,22 +315,55 @@ def _moves(
 
 
 each_budget(
-    "L10", "inverted U", above(), "7a", LPCT, inside,
-    "For each ε up to 8 the best accuracy at a depth inside the axis exceeds the accuracy at both ends.", (0, 8),
-    quantifier="each", rule_changes=PLACE_FIRST,
-)  # fmt: skip
+    "L10",
+    "inverted U",
+    above(),
+    "7a",
+    LPCT,
+    inside,
+    "For each ε up to 8 the best accuracy at a depth inside the axis exceeds the accuracy at both ends.",
+    (0, 8),
+    quantifier="each",
+    rule_changes=PLACE_FIRST,
+)
 _moves("L10", "best depth", "7a", LPCT, "The depth of the best accuracy grows over the budgets in their order.")
-each_budget("L21", "rises", above(), "7b", PRUNE, between(2, 1),
-            "For each ε LPCT-prune is more accurate with a query of depth 2 than of depth 1.")  # fmt: skip
-each_budget("L21", "beyond", above(0, FLAT), "7b", PRUNE, between(7, 5),
-            "For each ε LPCT-prune loses less than 0.02 from depth 5 to 7.")  # fmt: skip
-_moves("L21", "best depth", "7b", PRUNE, "The depth of the query with the best accuracy grows over the budgets in "
-       "their order, as LPCT's does.")  # fmt: skip
 each_budget(
-    "L11", "inverted U", above(), "7c", LPCT, inside,
-    "At each ε = 2, 4, 8 the best accuracy at a weight inside the axis exceeds the accuracy at both ends.", (2, 8),
-    quantifier="each", rule_changes=PLACE_FIRST,
-)  # fmt: skip
+    "L21",
+    "rises",
+    above(),
+    "7b",
+    PRUNE,
+    between(2, 1),
+    "For each ε LPCT-prune is more accurate with a query of depth 2 than of depth 1.",
+)
+each_budget(
+    "L21",
+    "beyond",
+    above(0, FLAT),
+    "7b",
+    PRUNE,
+    between(7, 5),
+    "For each ε LPCT-prune loses less than 0.02 from depth 5 to 7.",
+)
+_moves(
+    "L21",
+    "best depth",
+    "7b",
+    PRUNE,
+    "The depth of the query with the best accuracy grows over the budgets in their order, as LPCT's does.",
+)
+each_budget(
+    "L11",
+    "inverted U",
+    above(),
+    "7c",
+    LPCT,
+    inside,
+    "At each ε = 2, 4, 8 the best accuracy at a weight inside the axis exceeds the accuracy at both ends.",
+    (2, 8),
+    quantifier="each",
+    rule_changes=PLACE_FIRST,
+)
 
 
 @checks("L11", "ends", above())
@@ -303,8 +376,14 @@ def monotone_at_the_extremes(results: Evidence) -> Iterator[Instance]:
             yield difference(f"ε = {epsilon:g} falls", curve.cells([0]), curve.cells([-1]))
 
 
-_moves("L11", "best weight", "7c", LPCT, "The decimal logarithm of the best weight falls over the budgets in their "
-       "order.", lambda weights: -np.log10(weights))  # fmt: skip
+_moves(
+    "L11",
+    "best weight",
+    "7c",
+    LPCT,
+    "The decimal logarithm of the best weight falls over the budgets in their order.",
+    lambda weights: -np.log10(weights),
+)
 
 
 def _ranges(results: Evidence) -> Iterator[tuple[str, dict[str, Curve]]]:
@@ -346,15 +425,20 @@ def _against_random(results: Evidence, authors: bool) -> Iterator[Instance]:
 
 
 checks.add(
-    "L13", "authors' grid", above(),
+    "L13",
+    "authors' grid",
+    above(),
     "LPCT is more accurate than LPCT-R with the settings that the authors searched, on average over the points.",
     partial(_against_random, authors=True),
-)  # fmt: skip
+)
 checks.add(
-    "L13", "LPCT's grid", above(), "The same with all settings of LPCT for LPCT-R (shown beside).",
+    "L13",
+    "LPCT's grid",
+    above(),
+    "The same with all settings of LPCT for LPCT-R (shown beside).",
     partial(_against_random, authors=False),
     not_counted_because="judged on the authors' settings of LPCT-R, this is the fair comparison",
-)  # fmt: skip
+)
 
 
 @checks("L14", "order", above())

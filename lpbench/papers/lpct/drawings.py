@@ -193,15 +193,29 @@ def draw_ranges(experiment: Experiment, folder: Path, seed: int) -> list[Path]:
         figure, ax = style.pyplot().subplots(figsize=(5.6, 4.0))
         for side in assumed:
             ax.add_patch(style.pyplot().Rectangle((0, 0), side, side, fill=False, edgecolor=style.GREY, linewidth=0.9))
-        ax.scatter(private[:, 0], private[:, 1], s=3, c=style.COLOURS[5], alpha=0.5, linewidths=0, label="private user",
-                   rasterized=True)  # fmt: skip
+        ax.scatter(
+            private[:, 0],
+            private[:, 1],
+            s=3,
+            c=style.COLOURS[5],
+            alpha=0.5,
+            linewidths=0,
+            label="private user",
+            rasterized=True,
+        )
         ax.scatter(public[:, 0], public[:, 1], s=16, c=ONE, marker="^", linewidths=0, label="public row")
         ax.add_patch(style.pyplot().Rectangle(low, *(high - low), fill=False, edgecolor="black", linewidth=1.8))
         ax.add_patch(
             style.pyplot().Rectangle((0, 0), scale, scale, fill=False, edgecolor="black", linestyle=":", linewidth=1.2)
         )
-        ax.set(xlim=(-0.1, max(assumed) + 0.1), ylim=(-0.1, max(assumed) + 0.1), aspect="equal", xlabel="$x^1$",
-               ylabel="$x^2$", title=f"(a) a = {scale:g}")  # fmt: skip
+        ax.set(
+            xlim=(-0.1, max(assumed) + 0.1),
+            ylim=(-0.1, max(assumed) + 0.1),
+            aspect="equal",
+            xlabel="$x^1$",
+            ylabel="$x^2$",
+            title=f"(a) a = {scale:g}",
+        )
         ax.grid(False)
         handles = [
             *ax.get_legend_handles_labels()[0],

@@ -123,12 +123,19 @@ def read(folder: Path, *_: object) -> list[PlainTable]:
         ours = f"{number(row['ours'])} [{number(row['low'])}, {number(row['high'])}]"
         said = [row["verdict"] + (f" ({row['word']})" if isinstance(row["word"], str) else "")]
         said += [str(row[k]) for k in ("unresolved", "remark") if isinstance(row[k], str)]
-        rows.append((
-            f"{row['theorem']} {row['source']}", "; ".join(said), str(row["case"]), str(row["order"]), bound + allowed,
-            "–" if row["verdict"] == "unresolved" else ours,
-            str(row["range"]) if isinstance(row["range"], str) else "–", number(row["_seconds"]),
-            row["_verdict"] if isinstance(row["_verdict"], str) else "–",
-        ))  # fmt: skip
+        rows.append(
+            (
+                f"{row['theorem']} {row['source']}",
+                "; ".join(said),
+                str(row["case"]),
+                str(row["order"]),
+                bound + allowed,
+                "–" if row["verdict"] == "unresolved" else ours,
+                str(row["range"]) if isinstance(row["range"], str) else "–",
+                number(row["_seconds"]),
+                row["_verdict"] if isinstance(row["_verdict"], str) else "–",
+            )
+        )
     counts = ", ".join(f"{n} {verdict}" for verdict, n in table["verdict"].value_counts().items())
     heads = ("theorem", "verdict", "case", "states", "exponent or bound", "ours [95 %]", "range", "s", "seed 2026")
     remark = (
@@ -137,7 +144,7 @@ def read(folder: Path, *_: object) -> list[PlainTable]:
         "at 2.5 % after Holm's correction over the rows of this table, otherwise *undecided*. *Unresolved*: at all but "
         "two sizes the best grid point is at an end of its grid, the excess is within its noise, or (without a grid) "
         "above half of the best constant's. Powers of the effective sample agree within 20 %."
-    )  # fmt: skip
+    )
     found = [PlainTable(f"{len(rows)} rows: {counts}.", heads, tuple(rows), remark)]
     return [*found, _printed_worth(pd.read_csv(folder / WORTH))] if (folder / WORTH).is_file() else found
 

@@ -119,9 +119,16 @@ def longest(places: np.ndarray) -> np.ndarray:
 
 
 def rate(
-    line: Curve, expected: tuple[float, float], resolved: np.ndarray, needed: float, theorem: str = "T",
-    source: str = "", case: str = "", order: str = "", remark: str = "",
-) -> Row:  # fmt: skip
+    line: Curve,
+    expected: tuple[float, float],
+    resolved: np.ndarray,
+    needed: float,
+    theorem: str = "T",
+    source: str = "",
+    case: str = "",
+    order: str = "",
+    remark: str = "",
+) -> Row:
     """A row of an upper bound: the exponent over the longest resolved run of sizes."""
     places = longest(resolved & (line.mean > 2 * line.se) & (line.mean > 0))
     row = Row(
@@ -155,9 +162,15 @@ def histoftree(results: Evidence, experiment: Experiment) -> Iterator[Row]:
         rough = f"rough, α = ½, d = {d}, " if line.panel == "rough" else ""
         mechanism = "RR, " if line.parameter("mechanism") == "rr" else ""
         yield rate(
-            line, (e, e), inside, 4 * start, "H-T1", "Th. 4.2, Cor. 4.4",
-            f"{rough}{mechanism}s* = {s}, ε = {line.epsilon:g}", "(n ε² / log n)^(−2α / (2α + d + s*))",
-        )  # fmt: skip
+            line,
+            (e, e),
+            inside,
+            4 * start,
+            "H-T1",
+            "Th. 4.2, Cor. 4.4",
+            f"{rough}{mechanism}s* = {s}, ε = {line.epsilon:g}",
+            "(n ε² / log n)^(−2α / (2α + d + s*))",
+        )
     constants = {c.panel: c for c in lines if is_constant(c)}
     for line in (c for c in lines if c.panel == "personal"):
         stars = [star(line, n) for n in line.x]
@@ -165,20 +178,33 @@ def histoftree(results: Evidence, experiment: Experiment) -> Iterator[Row]:
         resolved = line.mean <= RESOLVED * constants["aligned"].mean[-1]
         lack = line.mean[-1] / constants["aligned"].mean[-1] / RESOLVED
         yield rate(
-            line, (min(exponents), max(exponents)), resolved, 4 * line.x[-1] * max(lack, 1.0) ** (1 / min(exponents)),
-            "H-T2", "Th. 4.3", f"γ = {line.parameter('gamma'):g}, ε = {line.epsilon:g}",
+            line,
+            (min(exponents), max(exponents)),
+            resolved,
+            4 * line.x[-1] * max(lack, 1.0) ** (1 / min(exponents)),
+            "H-T2",
+            "Th. 4.3",
+            f"γ = {line.parameter('gamma'):g}, ε = {line.epsilon:g}",
             "(n ε² / log n)^(−2α / (2α + d + s + λ*(d − s)))",
             "s, λ* = " + ", ".join(dict.fromkeys(f"{s}, {share:.2f}" for s, share in stars)),
-        )  # fmt: skip
+        )
     hidden = [c for c in lines if c.panel == "hidden"]
     for line in (c for c in hidden if c.parameter("rule") == "random"):
         other = next(c for c in hidden if c.mask == line.mask and c.parameter("rule") is None)
         both = np.stack([line.samples[:, -1], other.samples[:, -1]], axis=1)
         yield Row(
-            "H-T3", "§3.4 (ii)", f"{line.mask}, ε = {line.epsilon:g}", "hiding W by random cuts has a price", "above",
-            (1.0, 1.0), bootstrap(both, lambda mean: mean[..., 0] / mean[..., 1]), len(both) - 1,
-            f"n = {line.x[-1]:g}", remark="excess with random cuts over that with max-edge cuts", lines=(line, other),
-        )  # fmt: skip
+            "H-T3",
+            "§3.4 (ii)",
+            f"{line.mask}, ε = {line.epsilon:g}",
+            "hiding W by random cuts has a price",
+            "above",
+            (1.0, 1.0),
+            bootstrap(both, lambda mean: mean[..., 0] / mean[..., 1]),
+            len(both) - 1,
+            f"n = {line.x[-1]:g}",
+            remark="excess with random cuts over that with max-edge cuts",
+            lines=(line, other),
+        )
 
 
 def star(line: Curve, n: float) -> tuple[int, float]:
@@ -208,10 +234,18 @@ def lpct(results: Evidence, experiment: Experiment) -> Iterator[Row]:
             line.samples, lambda mean: np.log(mean[..., [0, -1]].min(-1) / (mean[..., 1:-1].min(-1) + 1e-4))
         )
         yield Row(
-            "L-T3", "§4.3", f"ε = {line.epsilon:g}", "r^(2d) / (n ε²) and the mass outside: a U over r", "above",
-            (0.0, 0.0), dip, len(line.samples) - 1, f"r = {line.x[0]:g} to {line.x[-1]:g}",
-            remark=f"log of the lower end over the least, at r = {line.x[int(np.argmin(line.mean))]:g}", lines=(line,),
-        )  # fmt: skip
+            "L-T3",
+            "§4.3",
+            f"ε = {line.epsilon:g}",
+            "r^(2d) / (n ε²) and the mass outside: a U over r",
+            "above",
+            (0.0, 0.0),
+            dip,
+            len(line.samples) - 1,
+            f"r = {line.x[0]:g} to {line.x[-1]:g}",
+            remark=f"log of the lower end over the least, at r = {line.x[int(np.argmin(line.mean))]:g}",
+            lines=(line,),
+        )
     constants = {c.panel: c for c in lines if is_constant(c)}
     for line in (c for c in lines if c.panel.startswith("prune") and not is_constant(c)):
         private = line.panel == "prune_private"
@@ -220,10 +254,15 @@ def lpct(results: Evidence, experiment: Experiment) -> Iterator[Row]:
         share = line.mean / constants[line.panel].mean
         needed = line.x[-1] * max(share[-1] / RESOLVED, 1.0) ** (1 / e) * 16
         yield rate(
-            line, (e, e), share <= RESOLVED, needed, "L-T5", "Th. 7",
+            line,
+            (e, e),
+            share <= RESOLVED,
+            needed,
+            "L-T5",
+            "Th. 7",
             "P dominates: n_P" if private else "Q dominates: n_Q",
             "δ^(α(α + d)(β + 1) / (d(1 + d)))" if private else "δ^(α(β + 1) / d)",
-        )  # fmt: skip
+        )
 
 
 def public_power(gamma: float) -> float:
@@ -310,9 +349,16 @@ def grr_rows(seed: int) -> Iterator[Row]:
     few = sizes[ratio < 1].max() if (ratio < 1).any() else 0
     crossing = f"GRR has the smaller variance up to |V| = {few}, by 1, 2, 4 …"
     yield Row(
-        *about, f"variance of GRR, ε = {epsilon:g}", "|V|^1", "power", (1.0, 1.0), growth, repeats - 1,
-        f"|V| = {sizes[5]} to {sizes[-1]}", remark=crossing,
-    )  # fmt: skip
+        *about,
+        f"variance of GRR, ε = {epsilon:g}",
+        "|V|^1",
+        "power",
+        (1.0, 1.0),
+        growth,
+        repeats - 1,
+        f"|V| = {sizes[5]} to {sizes[-1]}",
+        remark=crossing,
+    )
     near = bootstrap(square[:, :, 2], lambda mean: mean[..., 0] / mean[..., 1])
     case = f"variance of GRR over that of bits, |V| = {sizes[2]}, ε = {epsilon:g}"
     yield Row(*about, case, "GRR is better for few cells", "below", (1.0, 1.0), near, repeats - 1, remark=crossing)
@@ -342,10 +388,16 @@ def coverage_rows(seed: int) -> Iterator[Row]:
         low, high = scipy.stats.beta.ppf([0.025, 0.975], [count, count + 1], [draws - count + 1, draws - count])
         found = Interval(count / draws, 0.0 if count == 0 else float(low), float(high))
         yield Row(
-            "L-T4", "Prop. 6", f"{name}: share outside, n_P = {n_p}, n_Q = {n_q}, ε = {epsilon:g}",
-            "|η̃ − E η̂| > r_k with probability 3 / (n_P + n_Q)²", "below", (bound, bound), found,
-            over=f"{draws} draws, depth {depth}", remark=f"stated: {bound:.1e}",
-        )  # fmt: skip
+            "L-T4",
+            "Prop. 6",
+            f"{name}: share outside, n_P = {n_p}, n_Q = {n_q}, ε = {epsilon:g}",
+            "|η̃ − E η̂| > r_k with probability 3 / (n_P + n_Q)²",
+            "below",
+            (bound, bound),
+            found,
+            over=f"{draws} draws, depth {depth}",
+            remark=f"stated: {bound:.1e}",
+        )
 
 
 #: Method -> theorem, section, messages, what its paper says of a report, and the order of growing its tree.
@@ -405,10 +457,14 @@ def mask_rows() -> Iterator[Row]:
     (leaves,) = UserLeaves.at_depths([tree], [1], X, masks, SampleGroups.singletons(len(masks)))
     told = float(np.mean((leaves.choices > 1) == masks[:, tree.feature[0]]))
     yield exact(
-        "H-T3", "§3.4 (ii)", "W at a cut feature, read off V (the compatible cells)",
-        "random cuts eliminate the risk of W", (0.0, 0.5), told,
+        "H-T3",
+        "§3.4 (ii)",
+        "W at a cut feature, read off V (the compatible cells)",
+        "random cuts eliminate the risk of W",
+        (0.0, 0.5),
+        told,
         "share of users; all masks of 3 features, random cuts; a guess is right in 0.5",
-    )  # fmt: skip
+    )
     n, d = 10_000, 5
     for what, says, counts, wanted in (
         ("equal", "bounds match", np.full(n, 2), (-1e-9, 1e-9)),
@@ -479,11 +535,16 @@ def label_dp(results: Evidence, experiment: Experiment) -> Iterator[Row]:
         case += [f"p = {known['moment']:g}"] if task == "heavy" else []
         case += [] if math.isinf(line.epsilon) else [f"ε = {line.epsilon:g}"]
         yield rate(
-            line, expected, share <= RESOLVED, line.x[-1] * max(share[-FEWEST] / RESOLVED, 1.0) ** (1 / expected[0]),
-            theorem, source, ", ".join([task, names[model], *case]),
+            line,
+            expected,
+            share <= RESOLVED,
+            line.x[-1] * max(share[-FEWEST] / RESOLVED, 1.0) ** (1 / expected[0]),
+            theorem,
+            source,
+            ", ".join([task, names[model], *case]),
             f"({EFFECTIVE[model]})^−" + " or ".join(dict.fromkeys(f"{e:.3f}" for e in expected)),
             "" if math.isnan(ratio) else f"{ratio:.2f} times the risk without privacy",
-        )  # fmt: skip
+        )
     panels = [(c.panel, c.dataset, c.epsilon) for c in lines if c.panel.startswith("floor")]
     for place in dict.fromkeys(panels):
         tried = [c for c in lines if (c.panel, c.dataset, c.epsilon) == place]
@@ -499,8 +560,14 @@ def floor_row(model: str, tried: Sequence[Curve]) -> Row:
     (task, known), n, epsilon = facts(tried[0].dataset), int(tried[0].x[-1]), tried[0].epsilon
     task = "heavy" if known["moment"] else task
     bins, height = sign_cubes(known | {"n": n})
-    family = {"model": model, "classes": task == "classification", "n": n, "cubes": bins ** known["d"],
-              "height": height, "moment": known["moment"]}  # fmt: skip
+    family = {
+        "model": model,
+        "classes": task == "classification",
+        "n": n,
+        "cubes": bins ** known["d"],
+        "height": height,
+        "moment": known["moment"],
+    }
     *_, theorem, source = LABEL_DP[model, task]
     floor = two_point(epsilon=epsilon, **family)
     values = [c.samples[:, -1] / floor for c in tried]
@@ -509,15 +576,21 @@ def floor_row(model: str, tried: Sequence[Curve]) -> Row:
     leak = least_leak(len(values[lowest]) * family["cubes"], epsilon, **family)
     under = [c.base for c, v in zip(tried, values, strict=True) if v.mean() < 1]
     return Row(
-        theorem, source, f"{task}, ε = {epsilon:g}, {len(tried)} methods",
-        "no method's mean over hypotheses lies below the two-point value", "above", (1.0, 1.0),
-        bootstrap(values[lowest][:, None], lambda mean: mean[..., 0]), len(values[lowest]) - 1,
+        theorem,
+        source,
+        f"{task}, ε = {epsilon:g}, {len(tried)} methods",
+        "no method's mean over hypotheses lies below the two-point value",
+        "above",
+        (1.0, 1.0),
+        bootstrap(values[lowest][:, None], lambda mean: mean[..., 0]),
+        len(values[lowest]) - 1,
         f"n = {n}",
         remark=f"floor {floor:.3g}, lowest {tried[lowest].base}; an optimal method that spends "
         + (f"{leak:.2f} instead of {epsilon:g} would be seen" if leak < 64 else "more would not be seen")
         + (f"; means below: {', '.join(under)}" if under else ""),
-        lines=tuple(tried), tests=len(tried),
-    )  # fmt: skip
+        lines=tuple(tried),
+        tests=len(tried),
+    )
 
 
 #: Leaf of an experiment (its long range has ``_long`` behind it) -> rows on its curves, and those that need none.
@@ -534,10 +607,20 @@ def tabulate(rows: Sequence[Row]) -> pd.DataFrame:
     rows = sorted((row for row in rows if row.theorem), key=lambda row: (row.theorem[2] == "L", row.theorem))
     found = []
     for row, (verdict, word, p) in zip(rows, judge(rows), strict=True):
-        found.append({
-            **{name: getattr(row, name) for name in ("theorem", "source", "case", "order", "kind")},
-            "expected_low": row.expected[0], "expected_high": row.expected[1], "ours": row.found.estimate,
-            "low": row.found.low, "high": row.found.high, "range": row.over, "verdict": verdict, "word": word,
-            "p_holm": p, "unresolved": row.unresolved, "remark": row.remark,
-        })  # fmt: skip
+        found.append(
+            {
+                **{name: getattr(row, name) for name in ("theorem", "source", "case", "order", "kind")},
+                "expected_low": row.expected[0],
+                "expected_high": row.expected[1],
+                "ours": row.found.estimate,
+                "low": row.found.low,
+                "high": row.found.high,
+                "range": row.over,
+                "verdict": verdict,
+                "word": word,
+                "p_holm": p,
+                "unresolved": row.unresolved,
+                "remark": row.remark,
+            }
+        )
     return pd.DataFrame(found)

@@ -38,8 +38,9 @@ def _draw(found: Sequence[Part], title: str, path: Path, selection: str, cards: 
     known, paper = leading(found), style.printed_width()
     looks: dict[str, dict[str, Any]] = {}
     curves = []
-    methods, datasets = (list(dict.fromkeys(name for p in found for name in getattr(p.means, axis)))
-                         for axis in ("columns", "index"))  # fmt: skip
+    methods, datasets = (
+        list(dict.fromkeys(name for p in found for name in getattr(p.means, axis))) for axis in ("columns", "index")
+    )
     for method in methods:
         if method in known or is_constant(method) or bare_name(method) in REFERENCES:
             label = f"{method_title(method, cards)}{' (constant)' * is_constant(method)}"

@@ -43,9 +43,14 @@ _METRIC_NAMES = {"mse": "mean squared error", "excess_risk": "excess risk", "acc
 
 
 def draw_lines(
-    experiment: Experiment, paper: Paper, table: pd.DataFrame, cards: Mapping[str, Method], folder: Path, name: str,
+    experiment: Experiment,
+    paper: Paper,
+    table: pd.DataFrame,
+    cards: Mapping[str, Method],
+    folder: Path,
+    name: str,
     selection: str,
-) -> list[Path]:  # fmt: skip
+) -> list[Path]:
     """Draw all panels of an experiment side by side; nothing if no curve has two places."""
     default = paper.default_variant
     found = [_bare(c, default) for c in labelled_curves(experiment, table, cards, selection)]

@@ -30,9 +30,14 @@ RANKS, BUDGETS = "_ranks", "_budgets"
 
 
 def draw_ranks(
-    parts: Sequence[Part], folder: Path, name: str, selection: str, experiment: Experiment, paper: Paper,
+    parts: Sequence[Part],
+    folder: Path,
+    name: str,
+    selection: str,
+    experiment: Experiment,
+    paper: Paper,
     cards: Mapping[str, Method],
-) -> list[Path]:  # fmt: skip
+) -> list[Path]:
     """Draw a panel for each part with enough data sets and methods: one row a mask, its budgets side by side."""
     rows: dict[tuple[str, str], list[Part]] = {}
     for part in parts:
@@ -41,8 +46,10 @@ def draw_ranks(
     if not rows:
         return []
     control = control_of(experiment, paper, [m for part in rows[next(iter(rows))] for m in part.means])
-    found = {key: [compare_losses(1 - p.means if LARGER_IS_BETTER[p.metric] else p.means, control) for p in mine]
-             for key, mine in rows.items()}  # fmt: skip
+    found = {
+        key: [compare_losses(1 - p.means if LARGER_IS_BETTER[p.metric] else p.means, control) for p in mine]
+        for key, mine in rows.items()
+    }
     orders = {}
     for key, tables in found.items():  # methods by their mean rank, as a share of the methods of each panel
         shares = pd.concat([table.set_index("method")["rank"] / len(table) for table in tables])
@@ -110,9 +117,16 @@ def _panel(
 
 
 def draw_standard(
-    experiment: Experiment, paper: Paper, summary: Summary, cards: Mapping[str, Method], folder: Path, stem: str,
-    selection: str, *, ranked: bool = False,
-) -> None:  # fmt: skip
+    experiment: Experiment,
+    paper: Paper,
+    summary: Summary,
+    cards: Mapping[str, Method],
+    folder: Path,
+    stem: str,
+    selection: str,
+    *,
+    ranked: bool = False,
+) -> None:
     """Draw ``<stem>_ranks.svg`` and, unless ``ranked``, ``_budgets``, of up to five data sets or methods."""
     found = parts(summary, selection)
     draw_ranks(found, folder, stem + RANKS, selection, experiment, paper, cards)

@@ -109,16 +109,24 @@ def choices(
                 kept = here[here["role"].isin(HELD_OUT)]["over_free"]
                 mean = f"× {geometric_mean(kept).estimate:.2f} on {len(kept)}" if len(kept) else "none"
                 if len(here) >= FEWEST:
-                    answers.append({
-                        "task": task, "public": found.given, "features": features, "sample": sample, "users": users,
-                        "epsilon": f"{found.epsilon:g}", "method": method_title(found.method, cards),
-                        "second": second + " (not significantly different)" * (found.second in found.tied),
-                        "free": print_ratio(geometric_mean(here["over_free"])),
-                        "constant": print_ratio(geometric_mean(here["over_constant"])), "sets": str(len(here)),
-                        "held": f"{(here['role'] == 'development').sum()}; {mean}",
-                        "command": f"lpbench dataset=NAME method={name} epsilon={found.epsilon:g}",
-                        "code": code_of(found.method, sample == "yes"),
-                    })  # fmt: skip
+                    answers.append(
+                        {
+                            "task": task,
+                            "public": found.given,
+                            "features": features,
+                            "sample": sample,
+                            "users": users,
+                            "epsilon": f"{found.epsilon:g}",
+                            "method": method_title(found.method, cards),
+                            "second": second + " (not significantly different)" * (found.second in found.tied),
+                            "free": print_ratio(geometric_mean(here["over_free"])),
+                            "constant": print_ratio(geometric_mean(here["over_constant"])),
+                            "sets": str(len(here)),
+                            "held": f"{(here['role'] == 'development').sum()}; {mean}",
+                            "command": f"lpbench dataset=NAME method={name} epsilon={found.epsilon:g}",
+                            "code": code_of(found.method, sample == "yes"),
+                        }
+                    )
     return answers
 
 

@@ -95,8 +95,10 @@ def causes_of(paper: Paper, numbers: pd.DataFrame, results: Results) -> dict[str
     tried = {(s.reading, s.method.partition("[")[2]) for i in paper.interpretations for s in i.steps[1:]}
     shown = [found for candidates in paper.interpretations if (found := steps_of(candidates, rows))]
     counted = ("compared", "met", "same", "impossible", "explained", "found", "chance", "unexplained")
-    totals = [[n["what"].capitalize(), n["configuration"] + " (judges)" * bool(n["judges"]), *(n[k] for k in counted)]
-              for n in by_configuration(rows)]  # fmt: skip
+    totals = [
+        [n["what"].capitalize(), n["configuration"] + " (judges)" * bool(n["judges"]), *(n[k] for k in counted)]
+        for n in by_configuration(rows)
+    ]
     said = in_words(judged_numbers(rows))
     return {"said": said, "tried": len(tried), "totals": totals, "bounds": evidence, "interpretations": shown}
 
@@ -119,10 +121,17 @@ def steps_of(candidates: Interpretations, rows: pd.DataFrame) -> dict[str, Any] 
     for step, part in parts.items():
         part = part.loc[shared]
         apart, met = part["distance"], part["met"].isin([SAME, NEAR])
-        steps.append({
-            "reading": step.reading, "support": SUPPORT[step.support], "cells": len(part), "met": int(met.sum()),
-            "adopted": step.support not in ("found", "tried", "refuted"), "within": per_cent(met.mean()),
-            "median": f"{100 * apart.median():+.1f} {unit}", "size": f"{100 * apart.abs().median():.1f} {unit}",
-        })  # fmt: skip
+        steps.append(
+            {
+                "reading": step.reading,
+                "support": SUPPORT[step.support],
+                "cells": len(part),
+                "met": int(met.sum()),
+                "adopted": step.support not in ("found", "tried", "refuted"),
+                "within": per_cent(met.mean()),
+                "median": f"{100 * apart.median():+.1f} {unit}",
+                "size": f"{100 * apart.abs().median():.1f} {unit}",
+            }
+        )
     tolerance = f"{100 * mine['tolerance'].iloc[0]:g} {unit}"
     return {"what": candidates.what, "steps": steps, "unexplained": candidates.unexplained, "tolerance": tolerance}

@@ -75,25 +75,32 @@ def shown_claims(folder: Path) -> list[dict[str, Any]]:
     found = []
     for row in read_claims(folder):
         claim, (tone, sign) = known.get(row["claim"]), LOOKS[row["ours"]]
-        found.append({
-            **{key: row[key] for key in ("paper", "claim", "reason", "cause", "depends", "counted_apart", "print")},
-            "artefact": label_of(row["artefact"]),
-            "statement": in_symbols(row["sentence"]), "ours": row["ours"],
-            "status": {"label": row["ours"], "tone": tone, "sign": sign},
-            "words": here_and_in_print(row["ours"], row["print"]),
-            "checks": [_check(check) for check in row["checks"]],
-            "concerns": claim.concerns if claim else lambda leaf: False,
-        })  # fmt: skip
+        found.append(
+            {
+                **{key: row[key] for key in ("paper", "claim", "reason", "cause", "depends", "counted_apart", "print")},
+                "artefact": label_of(row["artefact"]),
+                "statement": in_symbols(row["sentence"]),
+                "ours": row["ours"],
+                "status": {"label": row["ours"], "tone": tone, "sign": sign},
+                "words": here_and_in_print(row["ours"], row["print"]),
+                "checks": [_check(check) for check in row["checks"]],
+                "concerns": claim.concerns if claim else lambda leaf: False,
+            }
+        )
     return found
 
 
 def _check(row: Mapping[str, Any]) -> dict[str, Any]:
     """One check: its rule, the outcomes by configuration, the distance from the rule's border, and a chart."""
     outcomes = [
-        (r["configuration"] + (" (judges)" if r is row else ""), r["published_outcome"], r["ours_outcome"],
-         *(per_cent(r[k]) if r[k] == r[k] else "–" for k in ("stability", "power")))
+        (
+            r["configuration"] + (" (judges)" if r is row else ""),
+            r["published_outcome"],
+            r["ours_outcome"],
+            *(per_cent(r[k]) if r[k] == r[k] else "–" for k in ("stability", "power")),
+        )
         for r in (row, *row["others"])
-    ]  # fmt: skip
+    ]
     low, high = row["region_low"], row["region_high"]
     asked = " and ".join(f"{word} {v:.3g}" for word, v in (("above", low), ("below", high)) if abs(v) < math.inf)
     found = Value(row["ours"], row["ours_low"], row["ours_high"])

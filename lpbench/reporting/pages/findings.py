@@ -42,8 +42,13 @@ def below_the_constant(wins: Sequence[Mapping[str, Any]]) -> PageFinding | None:
     scores = pd.DataFrame([(d, *counted) for w in rows for d, counted in w["by_set"].items()]).groupby(0).sum()
     share, error = ratio_of_means(scores[2].to_numpy(), scores[1].to_numpy())
     half = stdtrit(len(scores) - 1, 0.975) * error
-    chart = [(", ".join(filter(None, [printed_name(w["artefact"]), w["mask"], f"ε = {w['epsilon']:g}"])),
-              [Value(100 * w["cells_below"] / w["cells"])]) for w in rows]  # fmt: skip
+    chart = [
+        (
+            ", ".join(filter(None, [printed_name(w["artefact"]), w["mask"], f"ε = {w['epsilon']:g}"])),
+            [Value(100 * w["cells_below"] / w["cells"])],
+        )
+        for w in rows
+    ]
     caveat = (
         f"Share of published scores that one private number, predicted for everyone, matches; 95 % interval over "
         f"{len(scores)} data sets: [{100 * (share - half):.0f}, {100 * (share + half):.0f}] %. Of {total} best scores "

@@ -122,14 +122,23 @@ def _each(rows: pd.DataFrame, refuted: Collection[str]) -> pd.DataFrame:
     ranked = rows[~rows["method"].isin(refuted)]
     losses = ranked["loss"].round(DIGITS).groupby(ranked["dataset"])
     classes = (rows["task"] == "classification").to_numpy()
-    return pd.DataFrame({
-        **{name: rows[name] for name in ("task", "epsilon", "method", "experiment", "bits")},
-        "mask_key": rows["mask"], "dataset_key": rows["dataset"], "dataset": rows["dataset"].map(dataset_title),
-        "work": rows["seconds"], "sets": 1,
-        "score": np.where(classes, 100 * (1 - rows["loss"]), rows["loss"]),
-        "se": np.where(classes, 100, 1) * rows["se"], "constant": rows["over_constant"], "best": rows["over_free"],
-        "rank": losses.rank().where(losses.transform("size") > 1), "low": np.nan, "high": np.nan,
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            **{name: rows[name] for name in ("task", "epsilon", "method", "experiment", "bits")},
+            "mask_key": rows["mask"],
+            "dataset_key": rows["dataset"],
+            "dataset": rows["dataset"].map(dataset_title),
+            "work": rows["seconds"],
+            "sets": 1,
+            "score": np.where(classes, 100 * (1 - rows["loss"]), rows["loss"]),
+            "se": np.where(classes, 100, 1) * rows["se"],
+            "constant": rows["over_constant"],
+            "best": rows["over_free"],
+            "rank": losses.rank().where(losses.transform("size") > 1),
+            "low": np.nan,
+            "high": np.nan,
+        }
+    )
 
 
 def _together(rows: pd.DataFrame, refuted: Collection[str]) -> pd.DataFrame:
@@ -143,13 +152,22 @@ def _together(rows: pd.DataFrame, refuted: Collection[str]) -> pd.DataFrame:
     placed = (over if len(complete) == len(sets) else compare_losses(among).set_index("method")).reindex(several)
     last = rows.drop_duplicates("method", keep="last").set_index("method").loc[several]
     accuracy = 100 * (1 - rows.groupby("method")["loss"].mean())
-    return pd.DataFrame({
-        **{name: last[name] for name in ("task", "epsilon", "experiment", "bits")},
-        "mask_key": last["mask"], "dataset_key": "", "work": last["seconds"], "sets": sets[several],
-        "score": np.where(last["task"] == "classification", accuracy[several], over["free"]), "se": np.nan,
-        "constant": over["constant"], "best": over["free"],
-        "rank": placed["rank"], "low": placed["rank_low"], "high": placed["rank_high"],
-    }).reset_index(names="method")  # fmt: skip
+    return pd.DataFrame(
+        {
+            **{name: last[name] for name in ("task", "epsilon", "experiment", "bits")},
+            "mask_key": last["mask"],
+            "dataset_key": "",
+            "work": last["seconds"],
+            "sets": sets[several],
+            "score": np.where(last["task"] == "classification", accuracy[several], over["free"]),
+            "se": np.nan,
+            "constant": over["constant"],
+            "best": over["free"],
+            "rank": placed["rank"],
+            "low": placed["rank_low"],
+            "high": placed["rank_high"],
+        }
+    ).reset_index(names="method")
 
 
 def _models(methods: Sequence[str], cards: Mapping[str, Method]) -> dict[str, list[str]]:
@@ -203,6 +221,11 @@ def as_script(lines: pd.DataFrame, view: Mapping[str, str]) -> str:
         group = (line.task, line.mask_key, line.mask, line.epsilon, line.selection)
         groups.setdefault(group, []).append([*places, int(line.sets), *numbers])
     sets, methods, experiments = map(list, known)
-    content = {"view": dict(view), "sets": sets, "methods": methods, "experiments": [name for (name,) in experiments],
-               "groups": [[*group, rows] for group, rows in groups.items()]}  # fmt: skip
+    content = {
+        "view": dict(view),
+        "sets": sets,
+        "methods": methods,
+        "experiments": [name for (name,) in experiments],
+        "groups": [[*group, rows] for group, rows in groups.items()],
+    }
     return f"const BOARD = {json.dumps(content, ensure_ascii=False, separators=(',', ':'))};\n"

@@ -49,12 +49,16 @@ CLAIMS, BOARD = "claims", "leaderboard"
 
 
 def write_pages(
-    results_dir: Path, experiments: Sequence, missing: Sequence[tuple[str, str]], environment: Mapping, folder: Path,
+    results_dir: Path,
+    experiments: Sequence,
+    missing: Sequence[tuple[str, str]],
+    environment: Mapping,
+    folder: Path,
     cards: Mapping[str, Method],
     *,
     study: str = "",  # title of pages that show these experiments alone; empty for those of the whole benchmark
     within: str = "",
-) -> list[Path]:  # fmt: skip
+) -> list[Path]:
     """Write Home, a page a paper and a claim, About and, if ``audit.json`` is there, the audit.
 
     The folder holds the artefacts and the report. Pages of a study lie next to the scores and link to every
@@ -79,13 +83,16 @@ def write_experiment_page(
 
 class Site:
     def __init__(
-        self, entries: list[ReportEntry], environment: Mapping, cards: Mapping[str, Method],
+        self,
+        entries: list[ReportEntry],
+        environment: Mapping,
+        cards: Mapping[str, Method],
         report: Path,  # with the tables of claims and numbers
         folder: Path,  # of the pages
         missing: Sequence[tuple[str, str]] = (),
         results: Results | None = None,  # of the committed scores; None: scores lie next to the artefacts
         study: str = "",
-    ):  # fmt: skip
+    ):
         self.results, self.study, self.folder, self.stored = results, study, folder, results is None
         self.entries, self.environment, self.cards = entries, environment, cards
         self.not_run, self.other_seed = not_run(entries, missing), changed_by_seed(folder)
@@ -130,9 +137,13 @@ class Site:
         if boarded:
             write_text(as_script(self.lines, self.view), self.folder / SCRIPT)
             picked = {key: list(dict.fromkeys(self.lines[key])) for key in FILTERS}
-            content = {"view": self.view, "choices": picked, "filters": FILTERS,
-                       "rows": in_view(self.lines, self.view),
-                       "further": [(own[p], self._short(p)) for p in own if p not in in_menu]}  # fmt: skip
+            content = {
+                "view": self.view,
+                "choices": picked,
+                "filters": FILTERS,
+                "rows": in_view(self.lines, self.view),
+                "further": [(own[p], self._short(p)) for p in own if p not in in_menu],
+            }
             content = self._paper_page(BOARD) | content | {"title": "Leaderboard"}
             contents.append(("leaderboard", f"{BOARD}.html", content))
         if self.choices:
@@ -193,11 +204,15 @@ class Site:
             files = [file for file, _ in shared["pages"]]
             page = page if page in files else files[-1] if len(files) < 3 else "index.html"
             content = {
-                "title": f"Claim {c['claim']}", "root": "../", "c": c, "paper": by_letter[c["paper"]],
-                "page": page, "anchor": f"claim-{c['claim']}" if known else "main",
+                "title": f"Claim {c['claim']}",
+                "root": "../",
+                "c": c,
+                "paper": by_letter[c["paper"]],
+                "page": page,
+                "anchor": f"claim-{c['claim']}" if known else "main",
                 "experiments": [e.name for e in mine],
                 "seed": "another seed changes a check" if c["claim"] in seeds else "",
-            }  # fmt: skip
+            }
             written.append(self._write("claim", f"{CLAIMS}/{c['claim']}.html", {**shared, **content}))
         return written
 
@@ -257,13 +272,17 @@ class Site:
             "causes": self.results and own and causes_of(paper, self.numbers, self.results),
             "won": f"{sum(r['wins_below'] for r in won)} of {sum(r['wins'] for r in won)}",
             "wins": [
-                [label_of(r["artefact"]), mask_name(r["mask"]), f"{r['epsilon']:g}",
-                 *(f"{r[f'{kind}_below']} of {r[kind]}" for kind in ("wins", "proposed", "marks", "cells"))]
+                [
+                    label_of(r["artefact"]),
+                    mask_name(r["mask"]),
+                    f"{r['epsilon']:g}",
+                    *(f"{r[f'{kind}_below']} of {r[kind]}" for kind in ("wins", "proposed", "marks", "cells")),
+                ]
                 for r in won
             ],
             "errata": [e for e in self.errata if own and e["paper"] == paper.letter and id(e) not in placed],
             "facts": paper.deviations if own else (),
-        }  # fmt: skip
+        }
 
     def _index(self) -> dict:
         judged, found = judged_numbers(self.numbers), headline([], self.entries, self.numbers)
@@ -301,8 +320,10 @@ class Site:
         judged, letters = count_numbers(judged_numbers(rows)), {p.letter for p in self._papers_on(page)}
         said = [c["ours"] for c in self.claims if c["paper"] in letters and not c["counted_apart"]]
         some = judged["compared"] > 0
-        numbers = [*(judged[key] for key in ("compared", "met", "explained", "impossible")),
-                   judged["found"] + judged["unexplained"]]  # fmt: skip
+        numbers = [
+            *(judged[key] for key in ("compared", "met", "explained", "impossible")),
+            judged["found"] + judged["unexplained"],
+        ]
         sentences = [said.count(outcome) for outcome in (HOLDS, UNDECIDED, FAILS, NO_VERDICT)]
         values = [*(numbers if some else "–" * len(numbers)), *(sentences if said else "–" * len(sentences))]
         return {"page": f"{page}.html", "name": self._short(page), "cells": values}

@@ -52,9 +52,12 @@ class Head:
 
 
 def shown_tables(
-    entry: ReportEntry, cards: Mapping[str, Method], constants: Constants,
-    standings: pd.DataFrame | None = None, numbers: pd.DataFrame | None = None,
-) -> list[dict[str, Any]]:  # fmt: skip
+    entry: ReportEntry,
+    cards: Mapping[str, Method],
+    constants: Constants,
+    standings: pd.DataFrame | None = None,
+    numbers: pd.DataFrame | None = None,
+) -> list[dict[str, Any]]:
     """Lay out an experiment's tables of best grid points from its summary, standings and numbers; empty without any."""
     summary = entry.shown
     if entry.kind not in ("table", "timing") or summary is None or entry.paper.output_of(entry.name).in_place:
@@ -65,8 +68,10 @@ def shown_tables(
     ours = {tuple(r[k] for k in PLACE): cell_name(r) for r in oracle.to_dict("records")}
     rows = [] if standings is None else view(standings, "oracle").to_dict("records")
     below = {tuple(r[k] for k in PLACE) for r in rows if round(r["over_constant"], DIGITS) >= 1}
-    return [_shown(grid, mark_words(entry.name, entry.paper), ours, apart, below, constants)
-            for grid in build(entry.name, entry.paper, summary, cards, "oracle")]  # fmt: skip
+    return [
+        _shown(grid, mark_words(entry.name, entry.paper), ours, apart, below, constants)
+        for grid in build(entry.name, entry.paper, summary, cards, "oracle")
+    ]
 
 
 def distance(met: str, apart: float, unit: str) -> tuple[str, str]:
@@ -109,12 +114,18 @@ def _shown(
         heads = [replace(head, label=f"{group} {head.label}".strip()) for group, head in zip(kept, heads, strict=False)]
         cells, names, heads, spans, footer = [[cell] for cell in cells[0]], heads, names, [], ()
     return {
-        "caption": in_symbols(layout.caption.replace("_", " ")), "panel": layout.panel, "epsilon": layout.epsilon,
-        "groups": spans, "heads": heads, "rows": list(zip(names, cells, strict=True)), "footer": _rank_line(footer),
-        "reasons": grid.reasons, "compared": any(c.level for row in cells for c in row),
+        "caption": in_symbols(layout.caption.replace("_", " ")),
+        "panel": layout.panel,
+        "epsilon": layout.epsilon,
+        "groups": spans,
+        "heads": heads,
+        "rows": list(zip(names, cells, strict=True)),
+        "footer": _rank_line(footer),
+        "reasons": grid.reasons,
+        "compared": any(c.level for row in cells for c in row),
         "published": any(c.published for row in cells for c in row),
         "marked": marks if layout.value != "seconds" else "",
-    }  # fmt: skip
+    }
 
 
 def _spans(labels: Sequence[str]) -> list[tuple[str, int]]:

@@ -20,9 +20,14 @@ _SIZE = re.compile(r'<svg[^>]*? width="([\d.]+)pt" height="([\d.]+)pt"')
 
 
 def unit(
-    entry: ReportEntry, cards: Mapping[str, Method], constants: Constants,
-    standings: pd.DataFrame, numbers: pd.DataFrame, claims: Sequence[Mapping], errata: Sequence,
-) -> dict:  # fmt: skip
+    entry: ReportEntry,
+    cards: Mapping[str, Method],
+    constants: Constants,
+    standings: pd.DataFrame,
+    numbers: pd.DataFrame,
+    claims: Sequence[Mapping],
+    errata: Sequence,
+) -> dict:
     """Collect what the page shows of one experiment; ``standings`` and ``numbers`` are its own rows."""
     # seconds differ from run to run: they stand on the page About
     shown = shown_tables(entry, cards, constants, standings, numbers) if entry.kind != "timing" else []
@@ -30,8 +35,10 @@ def unit(
     plain, second = [*(read(entry.folder, standings, cards) if read else ()), None, None][:2]
     grid = plain and plain.grid
     whats = [f.removesuffix(".svg").removeprefix(entry.leaf).strip("_").replace("_", " ") for f in entry.pictures]
-    pictures = [picture(entry.folder / file, f"{entry.address}/{file}", f"{entry.title}: {what}".removesuffix(": "))
-                for file, what in zip(entry.pictures, whats, strict=True)]  # fmt: skip
+    pictures = [
+        picture(entry.folder / file, f"{entry.address}/{file}", f"{entry.title}: {what}".removesuffix(": "))
+        for file, what in zip(entry.pictures, whats, strict=True)
+    ]
     met, explained = said(numbers)
     if entry.name in paper.tables:
         tables = [under_configurations(table, paper.configurations) for table in shown]

@@ -109,10 +109,16 @@ def _general(table: pd.DataFrame, cards: Mapping[str, Method], published: pd.Dat
         pairs = [p for p in pairs if not (ratio and p[1] == BASELINE)]
         masks, ranked = {m for m, _ in pairs}, competitors(m for _, m in pairs)
         columns = tuple(
-            TableColumn(mask_name(mask) if len(masks) > 1 else "", method_title(m, cards), mask, m,
-                   *_printed_as(mask, m, printed), is_ranked(m) and m in ranked)
+            TableColumn(
+                mask_name(mask) if len(masks) > 1 else "",
+                method_title(m, cards),
+                mask,
+                m,
+                *_printed_as(mask, m, printed),
+                is_ranked(m) and m in ranked,
+            )
             for mask, m in pairs
-        )  # fmt: skip
+        )
         datasets = tuple((dataset_title(d), d) for d in sorted(set(rows["dataset"])))
         seconds = (rows["metric"] == "seconds").all() and (rows["method"] == "ct_w").any()
         value = "ratio" if ratio else "seconds" if seconds else "mean"
