@@ -1,9 +1,10 @@
 """Write results/reproduced/fit_seconds.csv: the median seconds of one fit of each method in the leaderboard.
 
-Each method is measured in a process of its own, on one thread: what the fits of one process share would be paid by the
-method that comes first.
+Each method is measured on each experiment in a process of its own, on one thread: what the fits of one process share
+would be paid by the first of them alone.
 """
 
+import sys
 from dataclasses import replace
 from multiprocessing import get_context
 from statistics import median
@@ -20,25 +21,30 @@ from lpbench.reporting.paper import papers
 from lpbench.testing import problem_for
 
 
-def measured(name: str, experiments: list[str]) -> float:
-    """Median over experiments of the seconds of a fit, after one on other data, by which libraries are loaded."""
-    method = catalogue.method(name)
+def measured(task: tuple[str, str]) -> float:
+    """Seconds of a fit of a method on an experiment, after a fit on other data, by which libraries are loaded."""
+    method, experiment = catalogue.method(task[0]), catalogue.experiment(task[1])
     with threadpool_limits(1):
         model = at_one_setting(replace(method, tuning_free=method.tuning_free or {})).build()
         problem = problem_for(model)
         fit(model.for_problem(problem), problem)
-        return median(seconds_of_a_fit(method, experiment) for experiment in map(catalogue.experiment, experiments))
+        return seconds_of_a_fit(method, experiment)
 
 
 def fit_seconds() -> pd.DataFrame:
-    """Measure every method of the leaderboard, one after the other."""
-    wanted: dict[str, list[str]] = {}
+    """Measure every method of the leaderboard, one after the other: the median over its experiments."""
+    tasks = []
     for experiment in catalogue.experiments(name for paper in papers() for name in paper.leaderboard).values():
         for method in map(catalogue.method, experiment.methods):
-            wanted.setdefault(method.name, []).append(experiment.name)
-    with get_context("spawn").Pool(1, maxtasksperchild=1) as pool:
-        rows = pool.starmap(measured, sorted(wanted.items()), chunksize=1)
-    return pd.DataFrame({"method": sorted(wanted), "seconds": rows})
+            tasks.append((method.name, experiment.name))
+            method.build()  # its module is imported here, and no process has fits of another method behind it
+    found: dict[str, list[float]] = {name: [] for name, _ in sorted(tasks)}
+    with get_context("fork").Pool(1, maxtasksperchild=1) as pool:
+        for (name, experiment_name), seconds in zip(tasks, pool.imap(measured, tasks), strict=True):
+            print(f"{name} in {experiment_name}: {seconds:.6f} s", file=sys.stderr, flush=True)
+            found[name].append(seconds)
+    rows = [(name, median(seconds)) for name, seconds in found.items()]
+    return pd.DataFrame(rows, columns=["method", "seconds"])
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import re
 import time
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from statistics import median
 
@@ -76,13 +77,17 @@ def alone(
 
 
 def seconds_of_a_fit(method: Method, experiment: Experiment) -> float:
-    """Median over an experiment's data sets of the processor seconds of one fit at one setting, measured here."""
+    """Median over an experiment's data sets of the processor seconds of one fit at one setting, measured here.
+
+    Data sets that are not at hand or that the method refuses have no fit; NaN without any.
+    """
     model, seconds = at_one_setting(replace(method, tuning_free=method.tuning_free or {})).build(), []
     for dataset in experiment.groups[0].dataset:
         parsed = experiment.data_set(dataset)
         if describe(parsed.name, parsed.params).available:
             problem = make_problem(parsed.name, parsed.params, Selector.parse(experiment.groups[0].mask[0]).name)
-            seconds.append(fit(model.for_problem(problem), problem))
+            with suppress(ConfigurationError):
+                seconds.append(fit(model.for_problem(problem), problem))
     return median(seconds) if seconds else math.nan
 
 

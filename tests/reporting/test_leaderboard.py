@@ -249,3 +249,8 @@ def test_seconds_of_a_fit_are_committed_for_every_method_of_the_leaderboard():
     names = {name for paper in papers() for name in paper.leaderboard}
     methods = {catalogue.method(m).name for e in catalogue.experiments(names).values() for m in e.methods}
     assert methods == set(fit_seconds()) and min(fit_seconds().values()) > 0
+
+
+def test_no_two_methods_share_a_measured_time():
+    """To seven digits: each is measured, and none is another's number."""
+    assert len(set(fit_seconds().values())) == len(fit_seconds())
