@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from lpbench.analysis.summary import CONSTANTS, Summary
+from lpbench.analysis.summary import CONSTANTS, NO_AUDIT, NO_PRIVACY, Summary, barred
 from lpbench.datasets import describe
 from lpbench.datasets.sources import MIRROR_VARIABLE, mirror_folder
 from lpbench.errors import ConfigurationError, LpbenchError, TrackingError
@@ -17,11 +17,13 @@ from lpbench.experiments.config import Runner, Tracking
 from lpbench.experiments.engines import engine
 from lpbench.experiments.experiment import Experiment, labelled
 from lpbench.experiments.job import Job
+from lpbench.experiments.method import is_own
 from lpbench.experiments.plan import Plan, by_name
 from lpbench.experiments.progress import Progress
 from lpbench.experiments.records import begin, begun, end, record_of, stamp_of
 from lpbench.experiments.results import RECORD, Artefact, Results
 from lpbench.experiments.run import RunReport, run_blocks
+from lpbench.experiments.spent import costs_of
 from lpbench.experiments.store import Store, lock_of
 from lpbench.files import atomic_write, locked, refusal, write_text
 from lpbench.paths import DOWNLOAD
@@ -41,16 +43,48 @@ class Result:
     plan: Plan
     written: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    #: Methods that have neither rank nor star, and why.
+    barred: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every planned block has a result and every artefact is written."""
+        return not (self.problems or self.run.failed)
 
     @property
     def exit_code(self) -> int:
-        """0 if complete: every planned block has a result and every artefact is written."""
-        return int(bool(self.problems or self.run.failed))
+        """0 if complete, and no method broke its promise."""
+        return int(not self.is_complete or any(map(is_broken, self.barred.values())))
 
 
-def run_jobs(jobs: Sequence[Job], results_dir: Path, runner: Runner | None = None) -> Result:
-    """Run jobs and write their folders, but of cells without a result."""
-    runner, store = runner or Runner(), Store(results_dir / "store")
+def audited(jobs: Sequence[Job], run: bool = True) -> list[Job]:
+    """Jobs with what the audit says of each method of somebody's own, which is sought where ``run`` is True."""
+    own = {m.name: m for job in jobs for m in job.methods.values() if is_own(m.estimator)}
+    if not own:
+        return list(jobs)
+    from lpbench.audit.own import audit_of  # brings every estimator
+
+    said = {name: audit_of(method, run) for name, method in own.items()}
+    names = [{m.name for m in job.methods.values()} & said.keys() for job in jobs]
+    found = zip(jobs, names, strict=True)
+    return [replace(job, audits={n: said[n] for n in sorted(mine)}) if mine else job for job, mine in found]
+
+
+def is_broken(audit: str) -> bool:
+    """Whether what is said of a score names a broken promise, and not only that none was looked at or made."""
+    return not audit.startswith((NO_AUDIT, NO_PRIVACY))
+
+
+def tell_barred(barred: Mapping[str, str]) -> None:
+    """Say on the screen which methods have neither rank nor star, and why."""
+    for name, why in barred.items():
+        kind = "error" if is_broken(why) else "note"
+        print(f"{kind}: {name} has neither rank nor star: {why}", file=sys.stderr)
+
+
+def run_jobs(jobs: Sequence[Job], results_dir: Path, runner: Runner | None = None, audit: bool = True) -> Result:
+    """Run jobs and write their folders, but of cells without data."""
+    runner, store, jobs = runner or Runner(), Store(results_dir / "store"), audited(jobs, audit)
     plan = sum((job.plan for job in jobs), Plan(()))
     begin(jobs, store)
     with Progress() as bar:
@@ -59,8 +93,7 @@ def run_jobs(jobs: Sequence[Job], results_dir: Path, runner: Runner | None = Non
         except KeyboardInterrupt:
             print(f"\n{_stored(plan, store)}; `lpbench report` shows what they hold", file=sys.stderr)
             raise
-        lost = {o.key for o in result.run.failed}
-        jobs = [j for j in jobs if not (j.is_cell and (not j.plan.blocks or lost & {b.key for b in j.plan.blocks}))]
+        jobs = [job for job in jobs if job.plan.blocks or not job.is_cell]
         for job, changed, problem in _write_all(jobs, results_dir, runner, store, bar):
             if problem:
                 result.problems.append(f"{job.name}: {problem}")
@@ -69,20 +102,28 @@ def run_jobs(jobs: Sequence[Job], results_dir: Path, runner: Runner | None = Non
             end(job, store)
             if changed:
                 result.written.append(job.folder)
+    for job in jobs:
+        result.barred |= barred(costs_of(job, store))
+    tell_barred(result.barred)
     return result
 
 
-def summarised(job: Job, results_dir: Path, runner: Runner) -> Summary:
-    """Run the blocks of one method and summarise them, without writing an artefact; refused where one has no result."""
+def summarised(job: Job, results_dir: Path, runner: Runner, audit: bool = True) -> Summary:
+    """Run the blocks of one method and summarise them, without writing an artefact.
+
+    It is refused where a block has no result, unless the method broke its promise, which is said on the screen.
+    """
     from lpbench.reporting.artefact import summarise_experiment  # drawing takes a second to import
 
-    store = Store(results_dir / "store")
+    store, [job] = Store(results_dir / "store"), audited([job], audit)
     run = run_blocks(job.plan.blocks, store, runner)
-    scores = assemble(job.plan.entries, store)
-    if run.failed or not scores["value"].notna().any():
+    scores, costs = assemble(job.plan.entries, store), costs_of(job, store)
+    said = barred(costs)
+    if (run.failed or not scores["value"].notna().any()) and not any(map(is_broken, said.values())):
         reasons = "; ".join(dict.fromkeys(outcome.reason for outcome in run.failed)) or NOTHING
         raise ConfigurationError(f"{', '.join(method.name for method in job.overridden.values())}: {reasons}")
-    return summarise_experiment(job.experiment, scores, job.methods)
+    tell_barred(said)
+    return summarise_experiment(job.experiment, scores, job.methods, costs=costs)
 
 
 def track(jobs: Sequence[Job] | None, results_dir: Path, tracking: Tracking) -> int:
@@ -201,7 +242,7 @@ def write(job: Job, stamp: str, results_dir: Path, runner: Runner) -> None:
         scores = assemble(job.plan.entries, store)
         with atomic_write(folder / "scores.parquet") as file:
             scores.to_parquet(file, compression="zstd", index=False, write_statistics=["replication"])
-        write_artefact(shown, scores, by_name(job.methods), folder, job.seed)
+        write_artefact(shown, scores, by_name(job.methods), folder, job.seed, costs_of(job, store))
     record = record_of(job, stamp, runner, folder, store, scores)
     write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", folder / RECORD)
 

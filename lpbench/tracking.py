@@ -24,6 +24,7 @@ from tempfile import mkdtemp
 
 import pandas as pd
 
+from lpbench.analysis.summary import stated_privacy
 from lpbench.errors import DataError, TrackingError
 from lpbench.experiments import catalogue
 from lpbench.experiments.progress import Progress
@@ -36,12 +37,14 @@ from lpbench.reporting.tables.text import tables_of
 from lpbench.selectors import Selector
 
 #: Numbers of a summary row that become metrics; the mean goes by the name of the experiment's metric (``mse``).
-METRICS = ("mean", "se", "ratio", "rank")
+METRICS = ("mean", "se", "ratio", "rank", "spent", "spent_delta")
 #: What a run's metrics say of a published number.
 _PRINTED = ("published", "reproduced", "distance", "met", "compared")
 _CELL = ["panel", "dataset", "mask", "method", "epsilon"]
 #: Version of what is logged: runs of another one are replaced.
-_FORM = 3
+_FORM = 4
+#: States of complete runs: with a number, and of a cell that has none.
+_ENDED = ("FINISHED", "FAILED")
 #: Seconds that a run is expected to take.
 _SECONDS = 0.03
 _BATCH = 900
@@ -243,7 +246,7 @@ def _is_logged(client, experiment_id: str, known: Mapping[str, list], record: Ma
     same = (None, record["config_hash"])
     runs = [r for r in known.get(_artefact(record), []) if r.data.tags.get("lpbench.config_hash") in same]
     parents = [r for r in runs if "mlflow.parentRunId" not in r.data.tags]
-    kept = [r for r in parents if r.data.tags.get("lpbench.content") == digest and r.info.status == "FINISHED"][:1]
+    kept = [r for r in parents if r.data.tags.get("lpbench.content") == digest and r.info.status in _ENDED][:1]
     for parent in parents:
         if parent not in kept:
             of = f"tags.`mlflow.parentRunId` = '{parent.info.run_id}'"
@@ -290,8 +293,10 @@ class _Runs:
     def log(self, advance: Callable[[], None]) -> None:
         record, name, end = self.record, _artefact(self.record), self.written
         content = {"lpbench.content": self.digest, **_environment_tags(record)}
+        status = "FINISHED"
         if self.alone:
             parent = self._log_cell(*self.cells[0], content, {"config": record["config"]})
+            status = self._status(self.cells[0][0])
         else:
             met, printed = (float(sum(row[k] for row in self.published)) for k in ("met", "compared"))
             seconds = sum(record.get("seconds", {}).values())
@@ -300,7 +305,7 @@ class _Runs:
             parent = self._run(name, self.start, content | note | _verdict(self.published))
             for cell in self.cells:
                 child = self._log_cell(*cell, {"mlflow.parentRunId": parent})
-                self.client.set_terminated(child, end_time=self.written)
+                self.client.set_terminated(child, self._status(cell[0]), end_time=self.written)
                 advance()
             ranked = self.summary[(self.summary["selection"] == "oracle") & self.summary["rank"].notna()]
             ranks = ranked.groupby("method", sort=True)["rank"].mean()
@@ -312,8 +317,23 @@ class _Runs:
         for file in sorted(self.folder.iterdir()):
             if file.is_file():  # pictures are at the top
                 self.client.log_artifact(parent, str(file), None if file.suffix == ".svg" else "data")
-        self.client.set_terminated(parent, end_time=end)
+        self.client.set_terminated(parent, status, end_time=end)
         advance()
+
+    def _status(self, place: tuple) -> str:
+        return _ENDED[place in self._failed]
+
+    @cached_property
+    def _failed(self) -> dict[tuple, str]:
+        """Why cells that were to run have no number; what lacks data, or is left out by plan, has not failed."""
+        if self.artefact.full is None:
+            return {}
+        reasons = _by(self.artefact.full.reasons, _CELL[:4])
+        empty = [
+            place for place, rows in self.cells if all(row["mean"] is None for row in rows) and place[:4] in reasons
+        ]
+        found = {place: reasons[place[:4]][0]["reason"] for place in empty}
+        return {place: why for place, why in found.items() if not why.startswith(("skipped", "left_out"))}
 
     def _run(self, name: str, start: int, tags: Mapping) -> str:
         tags = {**_tags(self.record), **tags}
@@ -330,6 +350,9 @@ class _Runs:
         # what cells differ in comes first, for lists cut long names
         places = " ".join(str(cell[key]) for key in ("dataset", "mask", "panel") if cell[key])
         name = f"{cell['method']} ε={cell['epsilon']:g} {places}"
+        searched |= {"lpbench.audit": rows[0]["audit"][:_TAG]} if rows[0]["audit"] else {}
+        if why := self._failed.get(place):
+            searched |= {"lpbench.reason": why[:_TAG], "mlflow.note.content": why[:_TAG]}
         run_id = self._run(name, self.written - int(seconds * 1000), {**tags, **searched})
         main = min((row["selection"] for row in rows), key=lambda selection: (selection != "oracle", selection))
         xs = sorted({row["x"] for row in rows} - {None})
@@ -372,7 +395,7 @@ class _Runs:
 
     @cached_property
     def _chosen(self) -> dict[tuple, list[dict]]:
-        """Scores by replication of each cell and selection, where they were kept; budgets have a summary's digits."""
+        """Scores by replication of each cell and selection, where they were kept."""
         found = self.artefact.chosen
         if found is None:
             return {}
@@ -403,13 +426,14 @@ def _cell_params(cell: Mapping, rows: list[dict], record: Mapping) -> dict[str, 
         found |= {key: chosen.name, **{f"{key}.{name}": value for name, value in chosen.params.items()}}
     if len(rows) == 1:
         found |= {f"selected.{key}": value for key, value in json.loads(rows[0]["params"] or "{}").items()}
+    model = _cards().get(str(found["method"]), {}).get("privacy")
     return found | {
         "epsilon": f"{cell['epsilon']:g}",
         "seed": record["config"].get("seed"),
         "replications": record["config"].get("experiment", {}).get("replications"),
         "selection": rows[0]["selection"],
         "n": record.get("datasets", {}).get(cell["dataset"], {}).get("n_train"),
-        "privacy": _cards().get(str(found["method"]), {}).get("privacy"),
+        "privacy": stated_privacy(model or "", rows[0]["audit"]) or None,
     }
 
 

@@ -24,7 +24,15 @@ from lpbench.analysis.ranks import rank_intervals
 from lpbench.analysis.rates import Interval, bootstrap_means, ratio_of_means
 from lpbench.analysis.scores import CELL, LARGER_IS_BETTER, costs
 from lpbench.analysis.significance import DIGITS, holm, signed_ranks, two_sided
-from lpbench.analysis.summary import CONSTANTS, NON_PRIVATE_PANEL, REFERENCES, split_replications
+from lpbench.analysis.summary import (
+    CONSTANTS,
+    COSTS,
+    NO_COSTS,
+    NON_PRIVATE_PANEL,
+    PLACE,
+    REFERENCES,
+    split_replications,
+)
 from lpbench.analysis.variants import bare_name
 from lpbench.selectors import format_selector, parse_selector
 
@@ -41,6 +49,7 @@ COLUMNS = [
     *("task", "experiment", "panel", "mask", "epsilon", "dataset", "role", "method", "selection", "setting", "privacy"),
     *("metric", "loss", "se", "replications", "seed", "commit", "over_constant", "over_constant_se", "p_constant"),
     *("over_free", "over_free_se"),
+    *COSTS,
 ]
 
 #: Replications and losses, in the order of the replications.
@@ -59,6 +68,7 @@ class Run:
     roles: Mapping[str, str]  # data set without its parameters -> development, held out, sealed
     seed: int = 0
     commit: str = ""
+    costs: pd.DataFrame | None = None  # columns PLACE and COSTS of :mod:`lpbench.analysis.summary`
 
 
 def standings(runs: Iterable[Run]) -> pd.DataFrame:
@@ -71,6 +81,7 @@ def standings(runs: Iterable[Run]) -> pd.DataFrame:
     rows: list[dict[str, Any]] = []
     losses: list[Losses] = []
     for run in runs:
+        cost = {} if run.costs is None else run.costs.set_index(PLACE)[COSTS].to_dict("index")
         scored = run.chosen[run.chosen["x"].isna() & (run.chosen["metric"] != "seconds")]
         chose: dict[tuple[Any, ...], list[str]] = {}
         for *point, selection in scored[[*_POINT, "selection"]].drop_duplicates().itertuples(index=False):
@@ -93,6 +104,7 @@ def standings(runs: Iterable[Run]) -> pd.DataFrame:
                     "privacy": NONE if free or bare_name(row["method"]) in REFERENCES else model,
                     "seed": run.seed,
                     "commit": run.commit,
+                    **cost.get(tuple(row[name] for name in PLACE), NO_COSTS),
                 }
             )
     constants, free = _best_constants(rows, losses), _best_without_privacy(rows, losses)

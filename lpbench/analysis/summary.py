@@ -13,9 +13,20 @@ from lpbench.analysis.significance import DIGITS, RULES
 from lpbench.analysis.variants import competitors
 from lpbench.selectors import parse_selector
 
+#: Keys and columns of what scores cost: epsilon, delta and privacy model that users spent, and what the audit says.
+PLACE = ["panel", "dataset", "mask", "method", "epsilon"]
+COSTS = ["spent", "spent_delta", "spent_model", "audit"]
+#: What is said of a score's privacy; nothing of references without privacy. All but what is kept has neither rank nor
+#: star, and a reason behind a colon. The methods of the package are audited by its tests.
+AUDITED, NO_AUDIT, REFUTED, OVER = "audited", "not audited", "refuted", "over budget"
+STATED_OTHERWISE, NO_PRIVACY = "another privacy model", "no privacy"
+KEPT = ("", AUDITED)
+#: Where nothing is known of it.
+NO_COSTS = dict(zip(COSTS, (np.nan, np.nan, "", ""), strict=True))
 SUMMARY_COLUMNS = [
     *CELL,
     *("selection", "params", "metric", "mean", "std", "se", "n", "ratio", "rank", "best", "marked", "p_best_is_better"),
+    *COSTS,
 ]
 #: The methods of one comparison share everything but the method.
 COMPARISON = ["experiment", "panel", "dataset", "mask", "epsilon", "x", "selection", "metric"]
@@ -55,7 +66,9 @@ def split_replications(chosen: pd.DataFrame, keys: list[str]) -> dict[tuple[Any,
     return dict(zip(names, zip(*parts, strict=True), strict=True))
 
 
-def summarise(scores: pd.DataFrame, settings: Settings | None = None, *, rule: str = "star") -> Summary:
+def summarise(
+    scores: pd.DataFrame, settings: Settings | None = None, *, rule: str = "star", costs: pd.DataFrame | None = None
+) -> Summary:
     """Summarise the scores of one experiment.
 
     Parameters
@@ -66,18 +79,24 @@ def summarise(scores: pd.DataFrame, settings: Settings | None = None, *, rule: s
         Stated settings, see :class:`lpbench.analysis.selection.Setting`.
     rule : {"star", "bold"}
         Which rule decides ``marked``: HistOfTree's star or LPCT's bold.
+    costs : DataFrame, optional
+        Columns :data:`PLACE` and :data:`COSTS`, a row a cell. Methods that :func:`barred` names compete with none.
 
     Raises
     ------
     DataError
         See :func:`lpbench.analysis.scores.check_scores`.
     """
-    return summary_of(select(check_scores(scores), settings), rule)
+    return summary_of(select(check_scores(scores), settings), rule, costs)
 
 
-def summary_of(selected: Selected, rule: str = "star") -> Summary:
+def summary_of(selected: Selected, rule: str = "star", costs: pd.DataFrame | None = None) -> Summary:
     """Summarise chosen grid points, see :func:`summarise`."""
     table = selected.cells.reset_index(drop=True)
+    if costs is None:
+        table = table.assign(**NO_COSTS)
+    else:
+        table = table.merge(costs[[*PLACE, *COSTS]], on=PLACE, how="left").fillna({"spent_model": "", "audit": ""})
     table["se"] = table["std"] / np.sqrt(table["n"].where(table["n"] > 0))
     table["ratio"] = table["mean"] / baseline_means(table)
     table["rank"], table["best"], table["marked"], table["p_best_is_better"] = np.nan, False, False, np.nan
@@ -97,6 +116,17 @@ def is_ranked(method: str) -> bool:
     return parse_selector(method)[0] not in REFERENCES
 
 
+def barred(table: pd.DataFrame) -> dict[str, str]:
+    """Methods without rank and star, of the cells of a summary or of its costs, and what is said of the first cell."""
+    said = table.loc[~table["audit"].isin(KEPT), ["method", "audit"]].drop_duplicates("method")
+    return dict(said.itertuples(index=False, name=None))
+
+
+def stated_privacy(model: str, audit: str) -> str:
+    """The privacy model that a method states, and that it is stated where no audit has confirmed it."""
+    return f"{model} (stated)" if model and audit not in KEPT else model
+
+
 def baseline_means(table: pd.DataFrame) -> pd.Series:
     """Oracle mean of the baseline, which reads neither mask nor budget, for each row; NaN where it was not run."""
     rows = table[(table["method"] == BASELINE) & (table["selection"] == "oracle") & table["mean"].notna()]
@@ -112,7 +142,7 @@ def baseline_means(table: pd.DataFrame) -> pd.Series:
 
 def _compare(table: pd.DataFrame, marked_holm: pd.Series, selected: Selected, rule: str) -> None:
     """Fill rank, best, marked and p_best_is_better in place, one comparison at a time."""
-    ranked = table[table["method"].map(is_ranked) & table["mean"].notna()]
+    ranked = table[table["method"].map(is_ranked) & table["mean"].notna() & ~table["method"].isin(barred(table))]
     ranked = ranked.assign(group=ranked.groupby(COMPARISON, dropna=False).ngroup())
     competing = ranked.groupby("group")["method"].agg(competitors)
     competes = [m in competing[g] for g, m in zip(ranked["group"], ranked["method"], strict=True)]

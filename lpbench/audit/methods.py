@@ -18,6 +18,7 @@ from lpbench.audit.recording import Asked, RecordedUsers, Recording
 from lpbench.audit.samples import CHANGES, AuditSample, audit_sample, planted, planted_densely
 from lpbench.errors import ConfigurationError, DataError, LpbenchError, PrivacyError
 from lpbench.estimators.base import LocalEstimator
+from lpbench.experiments.fits import MOST_DELTA
 from lpbench.privacy import Channel, Guarantee, Records, Release, Users
 from lpbench.privacy.device import own_statements, question_of
 from lpbench.seeds import Streams, stable_hash
@@ -34,8 +35,6 @@ _ODD = 0.05
 _ALIKE = 3
 #: Budgets at which methods are audited, a small one among them.
 BUDGETS = (1.0, 4.0, 0.05)
-#: Largest delta that a method may state: beyond, a share of the users may be published and the guarantee still hold.
-MOST_DELTA = 1e-3
 #: Seeds of the users and of the curator: a method cannot know the users' noise.
 USERS_SEED, CURATOR_SEED = 20240501, 7
 

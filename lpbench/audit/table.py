@@ -23,6 +23,7 @@ from lpbench.audit.recorded import randomizer_of, recorded_run
 from lpbench.estimators.base import LocalEstimator
 from lpbench.experiments import catalogue
 from lpbench.experiments.fingerprint import import_closure, kept, versions
+from lpbench.experiments.method import Method, is_own
 from lpbench.files import write_text
 from lpbench.paths import own_folders
 from lpbench.seeds import Streams
@@ -99,14 +100,19 @@ def report_bits(method: str, epsilon: float) -> float:
 
 
 def method_complaints(selector: str) -> list[str]:
+    """:func:`complaints_about` a method by its selector."""
+    return complaints_about(catalogue.method(selector))
+
+
+def complaints_about(method: Method) -> list[str]:
     """Everything that is wrong with a method, as sentences; one that is not of this library runs in its own places."""
-    spec = catalogue.method(selector)
-    if spec.estimator.startswith("lpbench."):
-        found = list(complaints(estimator_of(selector)))
+    setting = {**method.params, **(method.tuning_free or {})}
+    if is_own(method.estimator):
+        with Places(path=[*own_folders(), *_beside(method.estimator)]) as places:
+            found = list(foreign_complaints(places, method.estimator, setting))
     else:
-        with Places(path=[*own_folders(), *_beside(spec.estimator)]) as places:
-            found = list(foreign_complaints(places, spec.estimator, {**spec.params, **(spec.tuning_free or {})}))
-    return list(dict.fromkeys(f"{selector}: {complaint}" for complaint in found))  # one said at every budget is one
+        found = list(complaints(method.build().set_params(**(method.tuning_free or {}))))
+    return list(dict.fromkeys(f"{method.name}: {complaint}" for complaint in found))  # one said at every budget is one
 
 
 def _beside(estimator: str) -> list[Path]:

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lpbench.analysis.summary import stated_privacy
 from lpbench.experiments.results import Artefact
+from lpbench.reporting.printed_names import in_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,9 +40,18 @@ def print_cell(summary: pd.DataFrame, selection: str, reused: bool) -> None:
         spread = f" +- {float(format(row['se'], '.2g')):g}" if row["se"] == row["se"] else ""
         print(
             f"{row['dataset']} {row['mask']} {row['method']} epsilon={row['epsilon']:g} {row['selection']}: "
-            f"{row['metric']} {row['mean']:.6g}{spread} (n={row['n']:g}) {row['params']}"
+            f"{row['metric']} {row['mean']:.6g}{spread} (n={row['n']:g}) {row['params']}; {cost_of(row)}"
             + ("  [stored]" if reused else "")
         )
+
+
+def cost_of(row: Mapping[Any, Any]) -> str:
+    """What users spent for a score, in which privacy model, and what the audit says."""
+    said = row["audit"].partition(":")[0]
+    if row["spent"] != row["spent"]:
+        return said or "no privacy"
+    delta = f", delta {row['spent_delta']:.3g}" if row["spent_delta"] else ""
+    return f"spent {row['spent']:.6g}{delta} ({in_words(row['spent_model'])}), {said}"
 
 
 def print_verdicts(names: Sequence[str], results_dir: Path, decided: Iterable[Decision] = ()) -> None:
@@ -78,6 +89,7 @@ def print_sweep(cells: Mapping[str, Mapping[str, str]], results_dir: Path, path:
     import pandas as pd
 
     from lpbench.analysis import write_csv
+    from lpbench.analysis.summary import COSTS
     from lpbench.experiments import catalogue
     from lpbench.pipeline import baseline_scores
     from lpbench.reporting.numbers import print_score
@@ -98,13 +110,18 @@ def print_sweep(cells: Mapping[str, Mapping[str, str]], results_dir: Path, path:
         shown = {"oracle": scores.get("oracle", _NONE), "tuning-free": without}
         shown["baseline"] = baselines.get(cell.folder, _NONE)
         place = {key: first[key] for key in ("dataset", "mask", "method")}
-        place["privacy"] = catalogue.method(first["method"]).privacy.replace("_", " ") or "not stated"
+        stated = stated_privacy(catalogue.method(first["method"]).privacy, first["audit"])
+        place["privacy"] = in_words(stated) or "not stated"
         numbers = {f"{head}{end}": v for head, pair in shown.items() for end, v in zip(("", "_se"), pair, strict=True)}
         seed = {"seed": cell.record["config"]["seed"], "n": int(table["n"].max())}
-        rows.append(place | {"epsilon": first["epsilon"], **given} | seed | {"metric": first["metric"], **numbers})
-        texts = ["-" if mean != mean else print_score(mean, se) for mean, se in shown.values()]
-        printed.append((*place.values(), f"{first['epsilon']:g}", *given.values(), first["metric"], *texts))
-    heads = ("dataset", "mask", "method", "privacy", "ε", *swept, "metric", "oracle", "tuning-free", "baseline")
+        cost = {key: first[key] for key in COSTS}
+        reason = "" if cell.was_run or cell.full is None else "; ".join(dict.fromkeys(cell.full.reasons["reason"]))
+        rows.append(place | {"epsilon": first["epsilon"], **given} | seed | {"metric": first["metric"], **numbers}
+                    | cost | {"reason": reason})  # fmt: skip
+        texts = ["–" if mean != mean else print_score(mean, se) for mean, se in shown.values()]
+        said = reason or cost_of(first).removeprefix("spent ")
+        printed.append((*place.values(), f"{first['epsilon']:g}", *given.values(), first["metric"], *texts, said))
+    heads = ("dataset", "mask", "method", "privacy", "ε", *swept, "metric", *shown, "spent")
     print_tables([PlainTable("", heads, tuple(printed), _SWEEP_REMARK)])
     write_csv(pd.DataFrame(rows), path)
     print(f"table: {path}")

@@ -31,12 +31,12 @@ def run_config(config: Config, overrides: Sequence[str], job_folder: str | None 
     if nothing_to_run(job.plan):
         raise MissingDataError(NOTHING)
     tracking = Tracking() if job_folder else config.tracking
-    result = run_jobs([job], results_dir, config.runner)
+    result = run_jobs([job], results_dir, config.runner, audit=config.audit)
     if job.is_cell:
         if job_folder and result.plan.blocks:
             given = dict(word.lstrip("+").partition("=")[::2] for word in overrides)
             write_text(json.dumps({"folder": job.folder, "given": given}), Path(job_folder) / _CELL)
-        exit_code = _conclude_cell(job, result, results_dir, config.selection)
+        exit_code = _conclude_cell(job, result, results_dir, config.selection) or result.exit_code
     else:
         _conclude(job, result, results_dir)
         exit_code = result.exit_code
@@ -99,7 +99,7 @@ def conclude_multirun(results_dir: Path, folder: Path, tracking: Tracking) -> No
     for path in jobs:
         try:
             cell = json.loads(path.read_text(encoding="utf-8"))
-            if Artefact(results_dir / cell["folder"], "single").was_run:
+            if Artefact(results_dir / cell["folder"], "single").was_computed:
                 cells.setdefault(cell["folder"], dict(cell["given"]))
         except (OSError, ValueError, LookupError, TypeError) as error:
             print(f"warning: {path} cannot be read ({error}); run this cell again", file=sys.stderr)

@@ -73,6 +73,8 @@ def command(dataset: str, method: str, epsilon: float, seed: int, results: Path,
         spent = _guarantee(row, seed)
         if row is shown[-1] or not spent.startswith("unknown"):  # why it is unknown is said once
             print(f"  spent: {spent}")
+        if row.get("audit"):
+            print(f"  audit: {row['audit']}")
     if rest := Counter(row["experiment"] for row in cells if row not in shown):
         places = ", ".join(f"{name} ({count})" for name, count in rest.items())
         print(f"{sum(rest.values())} more cells: {places}")
@@ -147,7 +149,10 @@ def _beside(row: Row) -> str:
 def _why_no_rank(row: Row) -> str:
     """Tell a method that never competes from a variant beside the one that does."""
     from lpbench.analysis import is_ranked
+    from lpbench.analysis.summary import KEPT
 
+    if row.get("audit", "") not in KEPT:
+        return str(row["audit"])
     if not is_ranked(row["method"]):
         return "it competes with no method, as a reference"
     name = Selector.parse(row["method"]).name

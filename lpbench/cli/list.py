@@ -20,7 +20,7 @@ Table = tuple[Sequence[str], Sequence[Sequence[object]]]
 def _methods() -> Table:
     heads = registry.heads("method", ("task", "privacy", "title", "reference"))
     rows = [(name, h["task"], h["privacy"] or "-", h["title"], h["reference"]) for name, h in heads.items()]
-    return ("METHOD", "TASK", "PRIVACY", "TITLE", "REFERENCE"), rows
+    return ("METHOD", "TASK", "STATED PRIVACY", "TITLE", "REFERENCE"), rows
 
 
 def _heads(kind: str, keys: Sequence[str]) -> Table:

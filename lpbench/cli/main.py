@@ -166,6 +166,7 @@ def cli() -> None:
 @click.argument("words", nargs=-1, type=completion.Override())
 def overrides(words: tuple[str, ...]) -> int:
     """Run what Hydra composes."""
+    words = tuple("audit=false" if word == "--no-audit" else word for word in words)
     _check_overrides(words)
     names.check_names(words)  # before anything heavy is imported
     from lpbench.cli import hydra_app

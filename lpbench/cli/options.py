@@ -56,6 +56,11 @@ def overwrite() -> Decorator:
     return click.option("--overwrite", is_flag=True, help=text)
 
 
+def audit() -> Decorator:
+    text = "Rows of your own methods say: not audited."
+    return click.option("--no-audit", "audit", flag_value=False, default=True, help=text)
+
+
 def seed(text: str = "Root seed.", default: int | None = ROOT_SEED) -> Decorator:
     return click.option(
         "--seed", type=click.IntRange(0), default=default, metavar="N", show_default=default is not None, help=text

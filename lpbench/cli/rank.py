@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -52,13 +53,14 @@ PREDICTIONS = ("dataset", "mask", "epsilon", "replication", "row", "prediction")
     multiple=True,
     type=options.NameOf("experiment"),
     metavar="NAME",
-    help="Ranked in; repeat for more.  [default: the comparison of its task]",
+    help="Ranked in; repeat.  [default: of its task]",
 )
 @options.choice("--selection", ("fair", "oracle"), "fair")
 @click.option("--epsilon", "budgets", multiple=True, type=float, metavar="E", help="Budget; repeat for more.  [all]")
 @click.option("--quick", is_flag=True, help=f"The budget {QUICK:g} alone.")
-@click.option("--stress", is_flag=True, help="Instead: masks that tell, users who lie, groups of people.")
+@click.option("--stress", is_flag=True, help="Instead: masks that tell, liars, groups of people.")
 @options.count("--workers", "Processes.  [default: one per core]")
+@options.audit()
 @options.results()
 def command(
     method: str,
@@ -68,6 +70,7 @@ def command(
     quick: bool,
     stress: bool,
     workers: int | None,
+    audit: bool,
     results: Path,
 ) -> int:
     """Rank a method among all compared methods.
@@ -78,10 +81,12 @@ def command(
     if quick and budgets:
         raise ConfigurationError("--quick is one budget: leave --epsilon out, or --quick")
     budgets = (QUICK,) if quick else budgets
+    from lpbench.analysis.summary import barred
     from lpbench.experiments import catalogue
     from lpbench.experiments.method import Method
     from lpbench.experiments.results import Results
     from lpbench.experiments.single_method import method_named
+    from lpbench.pipeline import is_broken
 
     predicted = Path(method).suffix == ".csv"
     if predicted and not Path(method).is_file():
@@ -93,9 +98,10 @@ def command(
     else:
         found = method_named(method)
         if stress:
-            return _stress(found, experiments or STRESS[found.task], budgets, Runner(workers=workers), results)
+            return _stress(found, experiments or STRESS[found.task], budgets, Runner(workers=workers), results, audit)
         public = found.estimator_class.uses_public
         experiments = experiments or (EXPERIMENTS[found.task], *(WITH_PUBLIC[found.task] if public else ()))
+    broken = False
     for name in experiments:
         experiment = catalogue.experiment(name)
         others = Results(COMMITTED).artefact(name)
@@ -107,9 +113,13 @@ def command(
         elif found.name in set(others.summary["method"]):
             mine = None
         else:
-            mine = _run(found, experiment, budgets, selection == "fair", Runner(workers=workers), results)
-        _write(found, experiment, mine, budgets, selection, results)
-    return 0
+            mine = _run(found, experiment, budgets, selection == "fair", Runner(workers=workers), results, audit)
+        if mine is not None and not predicted and (said := barred(mine.table)):
+            _print_barred(found, experiment, mine, results)
+            broken |= any(map(is_broken, said.values()))
+        else:
+            _write(found, experiment, mine, budgets, selection, results)
+    return int(broken)
 
 
 def _check_budgets(experiment: Experiment, budgets: Sequence[float]) -> None:
@@ -126,32 +136,54 @@ def _folder(method: Method, experiment: Experiment) -> str:
 
 
 def _run(
-    method: Method, experiment: Experiment, budgets: Sequence[float], fair: bool, runner: Runner, results: Path
-) -> Summary:
+    method: Method, experiment: Experiment, budgets: Sequence[float], fair: bool, runner: Runner, results: Path,
+    audit: bool,
+) -> Summary:  # fmt: skip
     from lpbench.experiments.single_method import alone
     from lpbench.pipeline import print_gaps, summarised
 
     job = alone(method, experiment, _folder(method, experiment), budgets, fair=fair)
     print_gaps(job.plan)
-    return summarised(job, results, runner)
+    return summarised(job, results, runner, audit)
 
 
-def _stress(method: Method, names: Sequence[str], budgets: Sequence[float], runner: Runner, results: Path) -> int:
+def _print_barred(method: Method, experiment: Experiment, mine: Summary, results: Path) -> None:
+    """Print the scores of a method that has no rank; the page of a rank that it had is removed."""
+    from lpbench.cli.answers import print_cell
+
+    shutil.rmtree(results / _folder(method, experiment), ignore_errors=True)
+    print(f"{method.title} in {experiment.name}: no rank")
+    scored = mine.table[mine.table["mean"].notna()]
+    if len(scored):
+        print_cell(scored, scored["selection"].iloc[0], False)
+
+
+def _stress(
+    method: Method, names: Sequence[str], budgets: Sequence[float], runner: Runner, results: Path, audit: bool
+) -> int:  # fmt: skip
     """Print the table and finding of each stress test for one method, beside learners without privacy."""
     from lpbench.analysis.standings import NONE, Run
+    from lpbench.analysis.summary import barred
     from lpbench.cli.answers import print_tables
     from lpbench.experiments import catalogue
     from lpbench.experiments.plan import by_name, registered_methods
     from lpbench.experiments.results import Results
+    from lpbench.pipeline import is_broken
     from lpbench.reporting.paper import paper_of
     from lpbench.reporting.standings import run_of, standings_of_runs
 
+    broken = False
     for name in names:
         experiment, lay_out = catalogue.experiment(name), paper_of(name).output_of(name).read
         if lay_out is None:
             raise ConfigurationError(f"--stress: {name} is no stress test; there are {', '.join(STRESS[method.task])}")
         cards = by_name(registered_methods(experiment.methods)) | {method.name: method}
-        mine = _run(method, experiment, budgets, True, runner, results).chosen.assign(experiment=name)
+        found = _run(method, experiment, budgets, True, runner, results, audit)
+        if said := barred(found.table):
+            _print_barred(method, experiment, found, results)
+            broken |= any(map(is_broken, said.values()))
+            continue
+        mine = found.chosen.assign(experiment=name)
         runs, others = [Run(name, mine, {method.name: method.privacy}, {})], Results(COMMITTED).artefact(name)
         if others.is_finished:
             run = run_of(others, cards)
@@ -160,7 +192,7 @@ def _stress(method: Method, names: Sequence[str], budgets: Sequence[float], runn
         tables = lay_out(COMMITTED, rows[(rows["method"] == method.name) | (rows["privacy"] == NONE)], cards)
         print(f"{method.title} in {name}: {tables[0].finding if tables else 'nothing can be compared'}")
         print_tables(tables)
-    return 0
+    return int(broken)
 
 
 def _predicted(path: Path, method: Method, experiment: Experiment) -> Summary:
@@ -255,7 +287,9 @@ def _write(
 
     from lpbench.analysis import selected_of, summary_of
     from lpbench.analysis.standings import NONE, over_sets, view
+    from lpbench.analysis.summary import PLACE
     from lpbench.audit.recorded import randomizer_of
+    from lpbench.cli.answers import cost_of
     from lpbench.experiments.plan import by_name, registered_methods
     from lpbench.experiments.results import RECORD, Results, keep_summary
     from lpbench.experiments.single_method import at_one_setting, seconds_of_a_fit
@@ -266,6 +300,9 @@ def _write(
     compared = replace(experiment, groups=tuple(group for group in experiment.groups if not group.panel))
     cards = {method.name: method} | by_name(registered_methods(compared.methods))
     run = run_of(others, cards)
+    if mine is not None:
+        own_costs = mine.table.drop_duplicates(PLACE)
+        run = replace(run, costs=own_costs if run.costs is None else pd.concat([run.costs, own_costs]))
     own = run.chosen if mine is None else mine.chosen.assign(experiment=experiment.name)
     own = own[(own["method"] == method.name) & (own["panel"] == "")]
     own = own[own["epsilon"].isin(budgets)] if budgets else own
@@ -312,7 +349,7 @@ def _write(
     keys = ["dataset", "mask", "method", "epsilon", "params"]
     joined = chosen[chosen["panel"] == ""].merge(rows.rename(columns={"setting": "params"})[keys], on=keys)
     joined = joined.drop_duplicates([*keys, "replication"]).assign(experiment=name, selections=selection, reason="")
-    summary = summary_of(selected_of(joined))
+    summary = summary_of(selected_of(joined), costs=run.costs)
     keep_summary(summary, folder)
     write_text(board.to_csv(index=False, lineterminator="\n"), folder / "rank.csv")
     record = {
@@ -324,6 +361,9 @@ def _write(
     write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", folder / RECORD)
     page = write_rank(shown, summary, method, board, rows, selection, cards, folder)
     _print(method, experiment, board, selection)
+    costs = map(cost_of, rows[rows["method"] == method.name].to_dict("records"))
+    for cost in dict.fromkeys(costs) if method.estimator else ["may have spent anything, not audited"]:
+        print(f"a user {cost}")
     print(f"page: {page}\nexport: lpbench export {name} --selection {selection}")
 
 

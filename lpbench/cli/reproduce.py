@@ -40,6 +40,7 @@ _RUNNERS = sorted(path.stem for path in (CONF / "runner").glob("*.yaml"))
 @options.tracking("mlflow")
 @options.tracking_uri()
 @options.overwrite()
+@options.audit()
 @options.results()
 def command(
     experiments: Sequence[str],
@@ -54,12 +55,12 @@ def command(
     tracking: str,
     tracking_uri: str | None,
     overwrite: bool,
+    audit: bool,
     results: Path,
 ) -> int:
     """Re-run experiments; write their results, the report and its pages.
 
-    EXPERIMENT is a name or a pattern such as 'histoftree/*' (default: all). What
-    deviates or is yours has its own report (docs/reproduction.md).
+    EXPERIMENT is a name or a pattern such as 'histoftree/*' (default: all).
     """
     start = time.perf_counter()
     chosen = options.matching(experiments or (QUICK if quick else ()))
@@ -85,7 +86,7 @@ def command(
     if nothing_to_run(plan):
         raise MissingDataError(NOTHING)
     logged = Tracking("mlflow" if tracking_uri else tracking, tracking_uri)
-    result = run_jobs(jobs, results, runner)
+    result = run_jobs(jobs, results, runner, audit)
     print("judging claims, writing the report and its pages ...", file=sys.stderr, flush=True)
     reports = publish(results, chosen, within, judged=not quick, overwrite=overwrite)
     _print_result(result, time.perf_counter() - start, chosen, results / within, reports, quick)
@@ -122,7 +123,7 @@ def _print_result(
     )
     for outcome in run.failed:
         print(outcome.line())
-    if result.exit_code:
+    if not result.is_complete:
         print("INCOMPLETE: what is named above has no result; the same command tries it again")
     if len(names) == 1:
         print_tables(tables_of(Artefact(results / names[0], names[0])))

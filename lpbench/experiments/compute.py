@@ -8,6 +8,7 @@ import sys
 import time
 import traceback
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -19,9 +20,9 @@ from filelock import Timeout
 from threadpoolctl import ThreadpoolController
 
 from lpbench.datasets import Draws
-from lpbench.errors import CellTimeout, ClippingWarning, PrivacyLeakWarning, StoreError
+from lpbench.errors import CellTimeout, ClippingWarning, ConfigurationError, DataError, PrivacyLeakWarning, StoreError
 from lpbench.experiments.fingerprint import canonical_json, versions
-from lpbench.experiments.method import import_object
+from lpbench.experiments.method import import_object, is_own
 from lpbench.experiments.plan import Block
 from lpbench.experiments.store import Store
 from lpbench.experiments.time_limit import time_limit
@@ -31,6 +32,7 @@ from lpbench.seeds import Streams
 
 if TYPE_CHECKING:
     from lpbench.estimators.base import LocalEstimator, SweepResult
+    from lpbench.experiments.fits import Spent
 
 #: Size of the data of all replications that a method gets at once; it needs several times as much memory.
 BATCH_BYTES = 400_000_000
@@ -54,8 +56,8 @@ class Outcome:
         return f"{sign:8s}{self.seconds:7.2f} s {self.fits:8d} fits  {self.label}{tail}"
 
 
-def execute(block: Block) -> pa.Table:
-    """Compute a block's rows (pure: reads data, writes nothing)."""
+def execute(block: Block, spent: Spent | None = None) -> pa.Table:
+    """Compute a block's rows (pure: reads data, writes nothing), and enter what its users spend where that is asked."""
     estimator = import_object(block.estimator)(**block.params)
     draw, points = _draws(block).under(block.mask or "all_private", block.mask_params).problem, _Points(block)
     tables, batch = list[pa.Table](), 1
@@ -67,15 +69,17 @@ def execute(block: Block) -> pa.Table:
             most = max(1, BATCH_BYTES // sum(int(part.nbytes) for part in parts if part is not None))
             batch = min(estimator.replications_per_batch(problems[0]), block.replications, most)
             problems += [draw(r) for r in range(1, batch)]
-        tables += _scored(block, estimator, points, problems, len(tables))
+        tables += _scored(block, estimator, points, problems, len(tables), spent)
         del problems  # the next ones take their place in memory
     return pa.concat_tables(tables).unify_dictionaries()
 
 
 def _scored(
-    block: Block, estimator: LocalEstimator, points: _Points, problems: list[Problem], first: int
+    block: Block, estimator: LocalEstimator, points: _Points, problems: list[Problem], first: int, spent: Spent | None
 ) -> list[pa.Table]:
-    """Rows of some replications; ``first`` is the number of the first."""
+    """Rows of some replications; ``first`` is the number of the first, in which methods of the package are fitted."""
+    from lpbench.experiments import fits  # brings the estimators
+
     wanted = range(first, first + len(problems))
     streams = [method_streams(block.seed, block.dataset, block.mask, r) for r in wanted]
     points.resolve(estimator, problems[0])
@@ -84,8 +88,15 @@ def _scored(
         # classes and ranges are a data set's; features scaled by public rows leave their range, as is documented
         for category in (PrivacyLeakWarning, ClippingWarning):
             warnings.simplefilter("ignore", category)
-        results = estimator.sweep_many(problems, block.budgets, points.listed, streams)
-    seconds = (time.perf_counter() - start) / (len(problems) * len(block.budgets) * len(points.listed))
+        by_fits = is_own(block.estimator) and fits.sweeps_by_fits(estimator)
+        if by_fits:
+            own, counted = (estimator, block.budgets, points.listed), fits.Spent() if spent is None else spent
+            results = [fits.sweep_by_fits(*own, *pair, counted) for pair in zip(problems, streams, strict=True)]
+        else:
+            results = estimator.sweep_many(problems, block.budgets, points.listed, streams)
+        seconds = (time.perf_counter() - start) / (len(problems) * len(block.budgets) * len(points.listed))
+        if spent is not None and first == 0 and not by_fits:
+            points.spend(estimator, problems[0], streams[0], spent)
     rows = zip(wanted, problems, results, strict=True)
     return [points.table(r, problem.metric, result, seconds) for r, problem, result in rows]
 
@@ -136,6 +147,16 @@ class _Points:
         index = pa.array(np.tile(np.arange(n, dtype=np.int32), budgets))
         self._epsilon = pa.array(np.repeat(np.asarray(block.budgets, dtype=float), n))
         self._params = pa.DictionaryArray.from_arrays(index, labels)
+
+    def spend(self, estimator: LocalEstimator, problem: Problem, streams: Streams, spent: Spent) -> None:
+        """Enter what fits spend that no sweep has asked for: at one point, of somebody's own method at all."""
+        from lpbench.experiments.fits import spend_once
+
+        for point in reversed(self.listed):  # what was added to the grid is the setting that users are told
+            with suppress(ConfigurationError, DataError):  # a point that cannot be run has no score
+                spend_once(estimator, problem, self._block.budgets, point, streams, spent)
+                if not is_own(self._block.estimator):
+                    return
 
     def table(self, replication: int, metric: str, result: SweepResult, seconds: float) -> pa.Table:
         budgets, n = len(self._block.budgets), len(self.listed)
@@ -189,13 +210,16 @@ def _pools(modules: int) -> ThreadpoolController:
 
 
 def _run_locked(block: Block, store: Store, timeout: float) -> Outcome:
-    start = time.perf_counter()
+    from lpbench.experiments.fits import Spent
+
+    start, spent = time.perf_counter(), Spent()
     try:
         with _pools(len(sys.modules)).limit(limits=1), time_limit(timeout):
-            table = execute(block)
+            table = execute(block, spent)
         seconds = time.perf_counter() - start
         machine = {"python": platform.python_version(), "platform": platform.platform(), "versions": versions()}
-        store.write(block.key, table, {"config": block.config, "seconds": seconds, "machine": machine})
+        cost = {"spent": spent.rows, "seconds": seconds}
+        store.write(block.key, table, {"config": block.config, **cost, "machine": machine})
         return Outcome(block.key, block.label, "ok", seconds, len(table))
     except StoreError:
         raise

@@ -84,4 +84,5 @@ class Config(Frozen):
     tracking: Tracking = field(default_factory=Tracking)
     #: {"oracle", "tuning_free", "private"}: Which selection of ``experiment=single`` is printed.
     selection: str = "oracle"
+    audit: bool = True  # Audit methods of your own, once for each state of their code, before their first scores.
     dry_run: bool = False  # Print the plan (blocks, fits, estimated time) and stop.

@@ -56,6 +56,7 @@ class Job:
     seed: int = ROOT_SEED
     deviations: tuple[str, ...] = ()  # from the registered experiment, ``key: registered → run`` each
     overridden: Mapping[str, Method] = field(default_factory=dict)  # by selector, those not as registered
+    audits: Mapping[str, str] = field(default_factory=dict)  # what the audit says of methods of somebody's own, by name
     folder: str = ""  # within the results folder
 
     def __post_init__(self) -> None:

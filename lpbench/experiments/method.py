@@ -31,9 +31,14 @@ class EstimatorFacts:
     takes_any: bool  # whether it has ``**parameters`` besides
 
 
+def is_own(path: str) -> bool:
+    """Whether the dotted path of an estimator leads out of this library, to a class of somebody's own."""
+    return not path.startswith("lpbench.")
+
+
 def facts_of(path: str) -> EstimatorFacts:
     """Facts about the class of a dotted path; those of the library's own are kept with the hashes of its sources."""
-    return _kept_facts(path) if path.startswith("lpbench.") else _facts(_checked(import_object(path)))
+    return _facts(_checked(import_object(path))) if is_own(path) else _kept_facts(path)
 
 
 def _checked(cls: Any) -> Any:

@@ -20,7 +20,7 @@ from lpbench.experiments import catalogue
 from lpbench.experiments.config import ROOT_SEED
 from lpbench.experiments.experiment import Experiment, Group
 from lpbench.experiments.fingerprint import canonical_json, import_closure, kept, source_hash, versions
-from lpbench.experiments.method import Method, facts_of, import_object
+from lpbench.experiments.method import Method, facts_of, import_object, is_own
 from lpbench.experiments.schema import check_experiment, check_parameters
 from lpbench.problem import Problem
 from lpbench.selectors import Selector
@@ -49,7 +49,8 @@ class Block:
     @cached_property
     def config(self) -> dict[str, Any]:
         """Everything that determines the block's numbers."""
-        return {
+        # of somebody's own method, that the block says what was spent: those of former versions do not
+        return ({"spent": "by all fits"} if is_own(self.estimator) else {}) | {
             "dataset": self.dataset,
             "dataset_params": dict(self.dataset_params),
             "fingerprint": self.fingerprint,
@@ -78,8 +79,8 @@ class Block:
         count, module = math.prod(map(len, self.grid.values())), facts_of(self.estimator).module
         if not count or any(isinstance(value, str) for values in self.grid.values() for value in values):
             about = canonical_json([self.estimator, self.params, self.grid, self.n_features])
-            own = module.startswith("lpbench.")
-            count = kept(f"points of {about}", self._resolved) if own else self._resolved()[0]
+            own = is_own(module)
+            count = self._resolved()[0] if own else kept(f"points of {about}", self._resolved)
         return count + (self.extra_point is not None)
 
     def _resolved(self) -> tuple[int, Iterable[str]]:

@@ -36,7 +36,7 @@ def stamp_of(job: Job, store: Store, modules: Iterable[str]) -> str:
         for e in job.plan.entries
     ]
     cards = {selector: method_card(method) for selector, method in job.methods.items()}
-    content = [asdict(job.experiment), list(job.deviations), state, job.seed, cards]
+    content = [asdict(job.experiment), list(job.deviations), state, job.seed, cards, *sorted(job.audits.items())]
     return hash_of([*content, [source_hash(module) for module in modules], versions()])[:32]
 
 
@@ -135,6 +135,7 @@ def begin(jobs: Iterable[Job], store: Store) -> None:
                 "seed": job.seed,
                 "deviations": list(job.deviations),
                 "folder": job.folder,
+                "audits": dict(job.audits),
             }
             write_text(json.dumps(content, sort_keys=True, indent=1), _path(job.folder, store))
 
@@ -150,7 +151,8 @@ def begun(store: Store) -> list[Job]:
     for path in (store.root / "begun").glob("*.json"):
         content = json.loads(path.read_text(encoding="utf-8"))
         experiment = Experiment.from_record(content["experiment"])
-        found.append(Job(experiment, content["seed"], tuple(content["deviations"]), folder=content["folder"]))
+        known = {"audits": content.get("audits", {}), "folder": content["folder"]}
+        found.append(Job(experiment, content["seed"], tuple(content["deviations"]), **known))
     return sorted(found, key=lambda job: job.folder)
 
 

@@ -25,6 +25,7 @@ from pyarrow import ArrowException
 
 from lpbench.analysis import SUMMARY_COLUMNS, Summary, as_text, from_text, read_csv
 from lpbench.analysis.scores import CELL
+from lpbench.analysis.summary import NO_COSTS
 from lpbench.errors import NotRunError, StoreError
 from lpbench.experiments import catalogue, committed
 from lpbench.experiments.experiment import Experiment, labelled
@@ -39,7 +40,7 @@ TABLE = "summary.parquet"
 #: The scores of the chosen grid points, one row a replication.
 CHOSEN = "chosen.parquet"
 _ROW = [*CELL, "selection"]
-_TEXT = ["experiment", "panel", "dataset", "mask", "method", "selection", "params", "metric"]
+_TEXT = ["experiment", "panel", "dataset", "mask", "method", "selection", "params", "metric", "spent_model", "audit"]
 
 
 class Results:
@@ -132,7 +133,9 @@ class Artefact:
     def summary(self) -> pd.DataFrame | None:
         """The summary with seven significant digits, from its file or the committed scores; None without a run."""
         if self.summary_file.is_file() or self.full is None:
-            return self._csv(self.summary_file)
+            found = self._csv(self.summary_file)
+            # an earlier version wrote nothing of what scores cost
+            return found if found is None or "audit" in found else found.assign(**NO_COSTS)
         return from_text(as_text(self.full.table))
 
     @cached_property

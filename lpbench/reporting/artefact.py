@@ -8,6 +8,7 @@ import pandas as pd
 
 from lpbench.analysis import Setting, Summary, distinct_selections, summarise, write_csv
 from lpbench.analysis.standings import optimism
+from lpbench.analysis.summary import COSTS
 from lpbench.errors import unknown_name
 from lpbench.experiments.config import ROOT_SEED
 from lpbench.experiments.experiment import Experiment
@@ -22,6 +23,7 @@ from lpbench.reporting.paper import Paper, mark_words, paper_of, papers, trial_e
 from lpbench.reporting.printed_names import card_of
 from lpbench.reporting.tables.grid import build
 from lpbench.reporting.tables.latex import to_latex
+from lpbench.reporting.tables.layouts import marked
 from lpbench.selectors import parse_selector
 
 #: What the best grid points would be without the test rows that chose them; it needs the scores of the whole grid.
@@ -29,12 +31,13 @@ OPTIMISM = "optimism.csv"
 
 
 def write_artefact(
-    experiment: Experiment, scores: pd.DataFrame, methods: Mapping[str, Method], folder: Path, seed: int = ROOT_SEED
-) -> Summary:
+    experiment: Experiment, scores: pd.DataFrame, methods: Mapping[str, Method], folder: Path, seed: int = ROOT_SEED,
+    costs: pd.DataFrame | None = None,
+) -> Summary:  # fmt: skip
     """Summarise the scores of one experiment, keep the summary for reports, and :func:`render_artefact`."""
     forget_summary(folder)
     paper = paper_of(experiment.name)
-    summary = summarise_experiment(experiment, scores, methods, paper)
+    summary = summarise_experiment(experiment, scores, methods, paper, costs)
     keep_summary(summary, folder)
     if experiment.kind == "table":
         write_csv(optimism(scores), Path(folder) / OPTIMISM)
@@ -60,10 +63,11 @@ def render_artefact(
             path.unlink()
     measured = experiment.kind == "timing"
     files = (SECONDS, COMPARED_SECONDS) if measured else ("summary.csv", "comparison.csv")
-    for table, file in zip((summary.table, compare(name, paper, summary)), files, strict=True):
-        write_csv(table, folder / file)
+    unknown = (summary.table["audit"] == "").all()  # of committed scores
+    write_csv(summary.table.drop(columns=COSTS) if unknown else summary.table, folder / files[0])
+    write_csv(compare(name, paper, summary), folder / files[1])
     leaf = name.rpartition("/")[2]
-    output = paper.output_of(name)
+    output, cards = paper.output_of(name), marked(methods, summary.table)
     for selection in [] if output.in_place else distinct_selections(summary.table):
         stem = leaf if selection == "oracle" else f"{leaf}_{selection}"
         if experiment.kind != "figure" and not paged:
@@ -80,9 +84,9 @@ def render_artefact(
             )
             write_text(text, path)
         if experiment.kind == "figure" and selection == "oracle":
-            draw_lines(experiment, paper, summary.table, methods, folder, stem, selection)
+            draw_lines(experiment, paper, summary.table, cards, folder, stem, selection)
         if experiment.kind == "table" and selection == "oracle" and name not in trial_experiments():
-            draw_standard(experiment, paper, summary, methods, folder, stem, selection, ranked=paged)
+            draw_standard(experiment, paper, summary, cards, folder, stem, selection, ranked=paged)
     if output.write:
         output.write(experiment, folder, seed)
 
@@ -96,13 +100,14 @@ def write_drawing(experiment: Experiment, folder: Path, seed: int) -> None:
 
 
 def summarise_experiment(
-    experiment: Experiment, scores: pd.DataFrame, methods: Mapping[str, Method], paper: Paper | None = None
-) -> Summary:
+    experiment: Experiment, scores: pd.DataFrame, methods: Mapping[str, Method], paper: Paper | None = None,
+    costs: pd.DataFrame | None = None,
+) -> Summary:  # fmt: skip
     """Summarise scores with the paper's rule for marks and the methods' stated settings."""
     rule = (paper or paper_of(experiment.name)).rule
     if experiment.kind == "timing":
-        return summarise(seconds_as_scores(scores), rule=rule)
-    return summarise(scores, stated_settings(experiment, scores, methods), rule=rule)
+        return summarise(seconds_as_scores(scores), rule=rule, costs=costs)
+    return summarise(scores, stated_settings(experiment, scores, methods), rule=rule, costs=costs)
 
 
 def stated_settings(

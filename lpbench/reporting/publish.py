@@ -12,8 +12,8 @@ from typing import Any
 
 import pandas as pd
 
-from lpbench.analysis import is_ranked
-from lpbench.analysis.summary import NON_PRIVATE_PANEL
+from lpbench.analysis import is_ranked, write_csv
+from lpbench.analysis.summary import COSTS, NON_PRIVATE_PANEL
 from lpbench.audit.table import report_bits
 from lpbench.errors import NotRunError
 from lpbench.experiments import catalogue
@@ -138,6 +138,9 @@ def _publish_all(results: Results, run: Sequence[str], changed: Container[str], 
     target, names = results.folder / REPRODUCED, [n for n in catalogue.experiment_names() if n not in own]
     for artefact in map(results.artefact, run):
         _copy(artefact, target / artefact.name, measured=artefact.name.partition("/")[0] in changed)
+        if artefact.full is not None and (shown := target / artefact.name / "summary.csv").is_file():
+            # committed scores do not say what they cost, and neither do the tables made from them
+            write_csv(artefact.full.table.drop(columns=COSTS), shown)
     committed, registered = Results(target), catalogue.heads("experiment", ("on_request", "kind"))
     known = {a.name: a for a in committed.finished() if a.name in names and registered[a.name]["kind"] != "drawing"}
     decided = _render(known, sorted(map(committed.artefact, names), key=in_order), target, drawn=run)

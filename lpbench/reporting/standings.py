@@ -10,6 +10,7 @@ import pandas as pd
 from lpbench.analysis import write_csv
 from lpbench.analysis.scores import read_csv
 from lpbench.analysis.standings import COLUMNS, NONE, Run, standings
+from lpbench.analysis.summary import COSTS, PLACE
 from lpbench.experiments.method import Method
 from lpbench.experiments.results import Artefact
 from lpbench.experiments.submissions import Submission
@@ -71,7 +72,8 @@ def run_of(artefact: Artefact, cards: Mapping[str, Method]) -> Run:
     named = artefact.experiment.settings.get("data_sets", {})
     roles = {name: ROLES.get(kind, kind) for kind, names in named.items() for name in names}
     commit = str(record.get("environment", {}).get("commit", ""))
-    return Run(artefact.name, chosen, models, roles, int(record.get("config", {}).get("seed", 0)), commit)
+    costs = summary.table.reindex(columns=[*PLACE, *COSTS]).drop_duplicates(PLACE)
+    return Run(artefact.name, chosen, models, roles, int(record.get("config", {}).get("seed", 0)), commit, costs)
 
 
 def _with_errors(table: pd.DataFrame, artefact: Artefact) -> pd.DataFrame:
@@ -93,7 +95,8 @@ def write_standings(
     numbers = {c: [float(f"{v:.{n}g}") for v in table[c]] for c, n in digits.items()}
     # ranks are of losses: digits that are cut would tie them
     exact = {c: [repr(float(f"{v:.{n}g}")) for v in table[c]] for c, n in {"loss": 12, "epsilon": 17}.items()}
-    write_csv(table.assign(**numbers | exact), folder / FILE)
+    table = table.assign(**numbers | exact)
+    write_csv(table.drop(columns=COSTS) if table["spent"].isna().all() else table, folder / FILE)
 
 
 def read_standings(folder: Path) -> pd.DataFrame:

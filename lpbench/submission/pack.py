@@ -14,7 +14,7 @@ import lpbench
 from lpbench.audit.recorded import recorded_run
 from lpbench.audit.table import EPSILON, estimator_of
 from lpbench.errors import ConfigurationError
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalogue, fits
 from lpbench.experiments.assemble import assemble
 from lpbench.experiments.config import ROOT_SEED, Runner
 from lpbench.experiments.method import Method
@@ -100,9 +100,8 @@ def _installed(name: str) -> str:
 
 def own_sweep(method: Method) -> str:
     """A sentence if a method scores its sweeps itself: there test labels would be within its reach."""
-    kinds = [kind for kind in method.estimator_class.__mro__ if not kind.__module__.startswith("lpbench.")]
-    found = [name for name in ("learn_grid", "learn_grids") if any(name in vars(kind) for kind in kinds)]
-    return f"a submission is fitted point by point and has no {found[0]} of its own" if found else ""
+    found = fits.own_sweep(method.estimator_class)
+    return f"a submission is fitted point by point and has no {found} of its own" if found else ""
 
 
 def plan_of(method: Method, experiment: str) -> Plan:

@@ -41,7 +41,7 @@ DECIDE: dict[str, tuple[list[str], str, str]] = {
 #: Keys that decide no number of a cell, or are refused.
 OTHERS = set(
     "dataset.name dataset.title mask.name mask.title method.name method.title method.task method.selection "
-    "method.reference method.privacy method.audited results_dir selection dry_run experiment experiment.name "
+    "method.reference method.privacy method.audited results_dir selection audit dry_run experiment experiment.name "
     "experiment.paper experiment.kind experiment.title experiment.notes experiment.on_request experiment.groups "
     "experiment.settings experiment.work_limit experiment.left_out runner runner.backend runner.workers "
     "runner.address runner.order tracking tracking.backend tracking.uri".split()

@@ -86,7 +86,7 @@ def test_verify_says_for_how_many_experiments_a_level_holds(verify, level):
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_verify_compares_nothing_where_every_block_fails(verify, level, monkeypatch):
-    def fail(block):
+    def fail(block, *_):
         raise ValueError("the disk is on fire")
 
     monkeypatch.setattr(compute, "execute", fail)
@@ -179,7 +179,7 @@ def test_report_of_nothing(run, published, tmp_path, monkeypatch):
     for more in ("comparison/full_regression", "own/one"):
         claims_nothing(run("report", more, "--results", tmp_path / "stored"), f"stored has no result of {more}")
 
-    def fail(block):
+    def fail(block, *_):
         raise ValueError("the disk is on fire")
 
     monkeypatch.setattr(compute, "execute", fail)

@@ -8,7 +8,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from lpbench.analysis import read_csv
 from lpbench.analysis.standings import NONE
 from lpbench.cli.main import main
 from lpbench.cli.rank import FREE
@@ -76,7 +75,7 @@ def test_a_summary_that_is_not_committed_is_read_from_the_scores(name, tmp_path)
     shutil.copytree(COMMITTED / SCORES, tmp_path / SCORES)
     found = Artefact(tmp_path / name, name)
     assert found.was_run and not found.summary_file.is_file()
-    pd.testing.assert_frame_equal(found.summary, read_csv(COMMITTED / name / "summary.csv"))
+    pd.testing.assert_frame_equal(found.summary, Artefact(COMMITTED / name, name).summary)
 
 
 def test_explain_answers_from_scores_alone(tmp_path, capsys):

@@ -11,7 +11,7 @@ import pandas as pd
 from lpbench.analysis import Summary, competitors, is_ranked
 from lpbench.analysis.ranks import ranks
 from lpbench.analysis.scores import costs
-from lpbench.analysis.summary import BASELINE, CONSTANTS, REFERENCES
+from lpbench.analysis.summary import BASELINE, CONSTANTS, REFERENCES, barred
 from lpbench.analysis.variants import bare_name
 from lpbench.reporting.figures.curves import looks_of, place_of
 from lpbench.reporting.paper import papers
@@ -47,6 +47,7 @@ def parts(summary: Summary, selection: str) -> list[Part]:
     """Split an experiment's table into comparisons with one metric; the papers' methods come in their order."""
     order = {method: k for k, method in enumerate(method for paper in papers() for method in paper.methods)}
     table = summary.table[(summary.table["selection"] == selection) & summary.table["mean"].notna()]
+    table = table[~table["method"].isin(barred(summary.table))]
     several, found = table["mask"].nunique() > 1, []
     for (panel, epsilon, mask), rows in table.groupby(["panel", "epsilon", "mask"], dropna=False):
         if rows["metric"].nunique() == 1:

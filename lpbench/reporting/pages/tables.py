@@ -122,6 +122,7 @@ def _shown(
         "rows": list(zip(names, cells, strict=True)),
         "footer": _rank_line(footer),
         "reasons": grid.reasons,
+        "barred": grid.barred,
         "compared": any(c.level for row in cells for c in row),
         "published": any(c.published for row in cells for c in row),
         "marked": marks if layout.value != "seconds" else "",

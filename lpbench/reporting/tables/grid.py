@@ -9,12 +9,13 @@ import pandas as pd
 
 from lpbench.analysis import Summary, rank_sums
 from lpbench.analysis.scores import costs
+from lpbench.analysis.summary import barred
 from lpbench.experiments.method import Method
 from lpbench.reporting.comparison import ratio_errors
 from lpbench.reporting.numbers import print_number
 from lpbench.reporting.paper import Paper
 from lpbench.reporting.published import published_cells, published_rank_sums
-from lpbench.reporting.tables.layouts import Layout, TableColumn, layouts
+from lpbench.reporting.tables.layouts import Layout, TableColumn, layouts, marked
 
 #: Lines of rank sums below a table.
 PRINTED, OURS = "Rank sum, published", "Rank sum, reproduced, average ties"
@@ -38,6 +39,7 @@ class Grid:
     cells: tuple[tuple[Cell, ...], ...]
     footer: tuple[tuple[str, tuple[str, ...]], ...]
     reasons: tuple[str, ...]
+    barred: tuple[str, ...] = ()  # why methods have neither rank nor star
 
 
 def build(
@@ -51,7 +53,7 @@ def build(
     published, sums = published_cells(experiment, paper), published_rank_sums(experiment, paper)
     published = {(r.dataset, r.mask, r.method, r.epsilon): r.published for r in published.itertuples() if r.panel == ""}
     grids = []
-    for layout in layouts(experiment, paper, table, cards):
+    for layout in layouts(experiment, paper, table, marked(cards, table)):
         rows = table[(table["panel"] == layout.panel) & (table["epsilon"] == layout.epsilon)]
         grids.append(_grid(layout, rows, published, sums, summary.reasons))
     return grids
@@ -72,7 +74,7 @@ def _grid(layout: Layout, rows: pd.DataFrame, published: Mapping, sums: pd.DataF
         where = sorted({f"{r.dataset} {r.method}" for r in part.itertuples()})
         shown = ", ".join(where[:4]) + (f" and {len(where) - 4} more" if len(where) > 4 else "")
         lines.append(f"{shown}: {reason}")
-    return Grid(layout, cells, footer, tuple(lines))
+    return Grid(layout, cells, footer, tuple(lines), tuple(barred(rows).values()))
 
 
 def _cell(layout: Layout, column: TableColumn, dataset: str, found: Mapping, published: Mapping, reference) -> Cell:

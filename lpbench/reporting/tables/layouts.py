@@ -2,16 +2,16 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pandas as pd
 
 from lpbench.analysis import competitors, is_ranked, representatives
-from lpbench.analysis.summary import BASELINE
+from lpbench.analysis.summary import BASELINE, barred
 from lpbench.analysis.variants import bare_name
 from lpbench.experiments.method import Method
 from lpbench.reporting.paper import Paper, TableLayout, papers
-from lpbench.reporting.printed_names import dataset_title, in_words, mask_name, method_title
+from lpbench.reporting.printed_names import card_of, dataset_title, in_words, mask_name, method_title
 from lpbench.reporting.published import published_cells
 from lpbench.selectors import parse_selector
 
@@ -40,6 +40,13 @@ class Layout:
     epsilon: float
     value: str  # as in TableLayout
     style: str
+
+
+def marked(cards: Mapping[str, Method], table: pd.DataFrame) -> dict[str, Method]:
+    """Methods whose printed names say what bars them from ranks and stars in a summary's table."""
+    said = {method: why.partition(":")[0] for method, why in barred(table).items()}
+    known = {method: card for method in said if (card := card_of(method, cards)) is not None}
+    return {**cards, **{m: replace(card, title=f"{card.title} ({said[m]})") for m, card in known.items()}}
 
 
 def layouts(experiment: str, paper: Paper, table: pd.DataFrame, cards: Mapping[str, Method]) -> list[Layout]:
@@ -107,7 +114,7 @@ def _general(table: pd.DataFrame, cards: Mapping[str, Method], published: pd.Dat
         pairs = sorted(set(zip(rows["mask"], rows["method"], strict=True)), key=place)
         # the ratio of the baseline to itself says nothing
         pairs = [p for p in pairs if not (ratio and p[1] == BASELINE)]
-        masks, ranked = {m for m, _ in pairs}, competitors(m for _, m in pairs)
+        masks, ranked = {m for m, _ in pairs}, competitors({m for _, m in pairs} - barred(table).keys())
         columns = tuple(
             TableColumn(
                 mask_name(mask) if len(masks) > 1 else "",

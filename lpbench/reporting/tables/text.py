@@ -5,6 +5,7 @@ import math
 import pandas as pd
 
 from lpbench.analysis.significance import RULE_WORDS
+from lpbench.analysis.summary import barred
 from lpbench.errors import StoreError
 from lpbench.experiments.results import Artefact
 from lpbench.reporting.numbers import print_score, print_value
@@ -34,7 +35,7 @@ def tables_of(artefact: Artefact) -> list[PlainTable]:
     if value == "ratio":
         table = table.assign(mean=table["ratio"], se=math.nan)
     table["entry"] = [
-        "-" if pd.isna(r.mean) else f"{print_score(r.mean, r.se)}{'*' if r.marked else ''}"
+        "–" if pd.isna(r.mean) else f"{print_score(r.mean, r.se)}{'*' if r.marked else ''}"
         for r in table[["mean", "se", "marked"]].itertuples()
     ]
     legend = f"{_SHOWN[value]} of the best grid point on the test rows (oracle); *: {RULE_WORDS[paper.rule]}."
@@ -44,10 +45,15 @@ def tables_of(artefact: Artefact) -> list[PlainTable]:
         keys, columns = ["panel", "dataset", "mask"], "x"
     else:
         keys, rows, columns = ["panel", "mask", "epsilon"], ["method"], "dataset"
+    said = {method: f"{method} ({why.partition(':')[0]})" for method, why in barred(artefact.summary).items()}
     parts: list[PlainTable] = []
     for key, part in table.groupby(keys, sort=False, dropna=False):
         place = ", ".join(f"{k} {v}" for k, v in zip(keys, key, strict=True) if v != "" and v == v)
         wide = part.pivot(index=rows, columns=columns, values="entry").fillna("").reset_index()
+        if columns == "dataset" and part["spent"].notna().any():
+            most = part.groupby("method")["spent"].max()
+            wide["spent"] = ["–" if pd.isna(most[m]) else f"{most[m]:.6g}" for m in wide["method"]]
+        wide["method"] = wide["method"].replace(said)
         body = tuple(tuple(map(print_value, row)) for row in wide.itertuples(index=False))
         parts.append(PlainTable(place, tuple(map(print_value, wide.columns)), body, "" if parts else legend))
     return parts

@@ -1,0 +1,77 @@
+"""Privacy that scores cost: what is said of it beside each score, from the fits of its block and the audit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from lpbench.analysis.summary import (
+    AUDITED,
+    COSTS,
+    KEPT,
+    NO_AUDIT,
+    NO_PRIVACY,
+    OVER,
+    PLACE,
+    STATED_OTHERWISE,
+)  # fmt: skip
+from lpbench.experiments.fits import MOST_DELTA
+from lpbench.experiments.job import Job
+from lpbench.experiments.method import Method, facts_of, is_own
+from lpbench.experiments.plan import by_name
+from lpbench.experiments.store import Store
+
+#: Relative rounding error of a budget that is spent in parts.
+ROUNDING = 1e-9
+#: Privacy models that promise more than another one to whom trusts the same people.
+_STRONGER = {"label_ldp": ("semi_feature_ldp", "ldp"), "semi_feature_ldp": ("ldp",), "label_cdp": ("cdp",)}
+
+
+def costs_of(job: Job, store: Store) -> pd.DataFrame:
+    """What the scores of a job cost: a row a cell, columns :data:`PLACE` and :data:`COSTS`."""
+    rows, read, methods = [], dict[str, dict[float, list[Any]]](), by_name(job.methods)
+    for entry in job.plan.entries:
+        method = methods[entry.method]
+        audit = job.audits.get(method.name, f"{NO_AUDIT}: the run made none")
+        if entry.block is not None and entry.block.key not in read:
+            known = store.footer(entry.block.key)[0].get("spent", []) if store.has(entry.block.key) else []
+            read[entry.block.key] = {row[0]: row[1:] for row in known}
+        found = read[entry.block.key] if entry.block is not None else {}
+        for budget in entry.epsilons:
+            spent = found.get(budget, found.get(math.inf, (math.nan, math.nan, "", 1)))
+            rows.append((*(getattr(entry, name) for name in PLACE[:-1]), budget, *spent[:3],
+                         said_of(method, budget, spent, audit)))  # fmt: skip
+    table = pd.DataFrame(rows, columns=[*PLACE, *COSTS])
+    # of places on an axis, which share a cell, the one that costs most
+    worst = table.assign(_kept=table["audit"].isin(KEPT)).sort_values(["_kept", "spent"], ascending=[True, False])
+    return worst.drop_duplicates(PLACE).drop(columns="_kept").sort_index(ignore_index=True)
+
+
+def said_of(method: Method, budget: float, spent: Sequence[Any], audit: str) -> str:
+    """What is said of a score: the promise that the real fits broke, or what the audit says; empty without privacy."""
+    (epsilon, delta, model, rows), own = spent, is_own(method.estimator)
+    if model == method.privacy == "none":
+        return f"{NO_PRIVACY}: {method.name} reads the records" if own else ""
+    if epsilon > rows * budget * (1 + ROUNDING):
+        each = f" for each of {rows} rows" if rows > 1 else ""
+        return f"{OVER}: {method.name} spent {epsilon:.6g} of a budget of {budget:g}{each}"
+    if delta > MOST_DELTA:
+        return f"{OVER}: {method.name} spent delta = {delta:.3g}, and a guarantee that fails so often is none"
+    if not own:
+        return AUDITED if facts_of(method.estimator).uses_epsilon else ""
+    if audit == AUDITED and model and method.privacy and not _promised(method, model):
+        return f"{STATED_OTHERWISE}: {method.name} states privacy: {method.privacy}, and its users have {model}"
+    if audit == AUDITED and not model:
+        return f"{NO_AUDIT}: {method.name} has no fit that says what was spent"
+    return audit
+
+
+def _promised(method: Method, model: str) -> bool:
+    """Whether users have the privacy model that a method states, or a stronger one with trust in the same people."""
+    stated = method.privacy
+    if stated == "semi_feature_ldp" and model == "label_ldp":  # which is the same under a mask that hides no feature
+        return method.estimator_class.protects == "mask"
+    return model == stated or model in _STRONGER.get(stated, ())
