@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from numbers import Real
 from pickle import PicklingError
@@ -47,11 +47,11 @@ class PrivacyLedger:
 
     The users of a DataFrame are known by its index, or by ``units`` where ``fit`` was given them. The rows of an array,
     or of a table whose index misses a name, have no names, so that its fits count for every user; rows that are the
-    same are taken for one, unless a table has so few categories that users are alike. A ledger is one account, and is
-    neither copied nor pickled. Different fits draw randomness of their own, by their seed and their number
-    in the ledger: noise that two fits at two budgets shared could be subtracted. What a fit may spend is reserved
-    before it begins, so that the limit holds in threads. Grid searches run in threads inside the block: other processes
-    could not be entered.
+    same are taken for one, unless a table has so few categories that users are alike. A copy of a ledger starts from
+    what was spent and counts on its own. Different fits draw randomness of their own, by their seed and their number in
+    the ledger: noise that two fits at two budgets shared could be subtracted. What a fit may spend is reserved before
+    it begins, so that the limit holds in threads. Grid searches run in threads inside the block: other processes could not
+    be entered.
 
     Parameters
     ----------
@@ -83,10 +83,22 @@ class PrivacyLedger:
         if self.limit is not None:
             check_number("limit", self.limit, above=0)
 
+    def __copy__(self) -> Self:
+        """Return a ledger that starts from what was spent and counts on its own; copy.deepcopy does the same."""
+        twin = replace(self)
+        with self._lock:
+            twin.payments, twin._everyone = list(self.payments), self._everyone
+            twin._named.update(self._named)
+            twin._begun = defaultdict(count(len(self._begun)).__next__, self._begun)
+        return twin
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self.__copy__()
+
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise PrivacyError(
-            "a PrivacyLedger cannot be copied or pickled: what the copy was told, the ledger would not know; pass the "
-            "ledger itself, or keep its numbers by ledger.as_dict()"
+            "a PrivacyLedger cannot be pickled: it would not know what another process spends; keep its numbers "
+            "by ledger.as_dict(), or a copy that counts on its own by copy.copy(ledger)"
         )
 
     def __enter__(self) -> Self:

@@ -165,7 +165,19 @@ def test_a_unit_without_a_name_is_refused_by_the_name_of_the_column(name):
         PrivateMean(1.0, y_range=(0, 1)).fit(FRAME, Y, units=units)
 
 
-@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, pickle.dumps])
-def test_a_ledger_is_one_account(duplicate):
-    with PrivacyLedger() as ledger, pytest.raises(PrivacyError, match=r"cannot be copied or pickled: .*as_dict\(\)"):
-        duplicate(ledger)
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy])
+def test_a_copy_of_a_ledger_goes_on_from_what_was_spent_and_counts_on_its_own(duplicate):
+    with PrivacyLedger(limit=2.5) as ledger:
+        PrivateMean(1.0, y_range=(0, 1)).fit(FRAME, Y)
+        PrivateMean(0.5, y_range=(0, 1)).fit(X, Y)
+    twin = duplicate(ledger)
+    with twin:
+        PrivateMean(0.75, y_range=(0, 1)).fit(FRAME, Y)
+        with pytest.raises(PrivacyError, match=r"has 0\.25 left of limit=2\.5"):
+            PrivateMean(0.75, y_range=(0, 1)).fit(FRAME, Y)
+    assert (ledger.epsilon, twin.epsilon, len(ledger.payments), len(twin.payments)) == (1.5, 2.25, 2, 3)
+
+
+def test_a_ledger_is_not_pickled():
+    with pytest.raises(PrivacyError, match=r"cannot be pickled: .*as_dict\(\)"):
+        pickle.dumps(PrivacyLedger())
