@@ -10,8 +10,7 @@ from lpbench.analysis.ranks import ranks
 from lpbench.analysis.scores import CELL, LARGER_IS_BETTER, check_scores
 from lpbench.analysis.selection import Selected, Settings, select
 from lpbench.analysis.significance import DIGITS, RULES
-from lpbench.analysis.variants import competitors
-from lpbench.selectors import parse_selector
+from lpbench.analysis.variants import bare_name, competitors
 
 #: Keys and columns of what scores cost: epsilon, delta and privacy model that users spent, and what the audit says.
 PLACE = ["panel", "dataset", "mask", "method", "epsilon"]
@@ -113,7 +112,7 @@ def distinct_selections(table: pd.DataFrame) -> list[str]:
 
 def is_ranked(method: str) -> bool:
     """Whether a method takes part in ranks and tests."""
-    return parse_selector(method)[0] not in REFERENCES
+    return bare_name(method) not in REFERENCES
 
 
 def barred(table: pd.DataFrame) -> dict[str, str]:

@@ -9,6 +9,7 @@ import pandas as pd
 from lpbench.analysis import Setting, Summary, distinct_selections, summarise, write_csv
 from lpbench.analysis.standings import optimism
 from lpbench.analysis.summary import COSTS
+from lpbench.analysis.variants import bare_name
 from lpbench.errors import unknown_name
 from lpbench.experiments.config import ROOT_SEED
 from lpbench.experiments.experiment import Experiment
@@ -24,7 +25,6 @@ from lpbench.reporting.printed_names import card_of
 from lpbench.reporting.tables.grid import build
 from lpbench.reporting.tables.latex import to_latex
 from lpbench.reporting.tables.layouts import marked
-from lpbench.selectors import parse_selector
 
 #: What the best grid points would be without the test rows that chose them; it needs the scores of the whole grid.
 OPTIMISM = "optimism.csv"
@@ -128,7 +128,7 @@ def stated_settings(
 
 def _grid_of(experiment: Experiment, card: Method, panel: str, mask: str, method: str) -> dict[str, list]:
     """The grid that was searched for a method under a mask in a panel."""
-    grid = card.grid_for(parse_selector(mask)[0] if mask else "")
+    grid = card.grid_for(bare_name(mask))
     for group in experiment.groups:
         if group.panel == panel and method in group.method:
             grid = grid | {k: v for k, v in group.grid.items() if k in grid}

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pandas as pd
 
 from lpbench.analysis.curves import Curve, curves
+from lpbench.analysis.variants import bare_name
 from lpbench.experiments import catalogue
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
@@ -13,7 +14,6 @@ from lpbench.reporting.figures import style
 from lpbench.reporting.paper import Paper, papers
 from lpbench.reporting.printed_names import dataset_title, mask_title, method_title
 from lpbench.reporting.published import published_cells
-from lpbench.selectors import parse_selector
 
 #: Budgets from here on are drawn apart and called non-private (1024 in HistOfTree's figures, 1000 in LPCT's).
 NON_PRIVATE_EPSILON = 512.0
@@ -52,7 +52,7 @@ def published_curves(name: str, paper: Paper, ours: list[Curve]) -> list[Curve]:
 def _same(curve: Curve, ours: list[Curve]) -> str:
     """Label of our curve that stands for a published one; its bare name comes before a variant."""
     found = [c for c in ours if (c.panel, c.base) == (curve.panel, curve.base)]
-    found = [c for c in found if not curve.dataset or parse_selector(c.dataset)[0] == curve.dataset]
+    found = [c for c in found if not curve.dataset or bare_name(c.dataset) == curve.dataset]
     return min(found, key=lambda c: (c.method != curve.method, c.method)).label if found else curve.base
 
 

@@ -13,7 +13,6 @@ from lpbench.experiments.method import Method
 from lpbench.reporting.paper import Paper, TableLayout, papers
 from lpbench.reporting.printed_names import card_of, dataset_title, in_words, mask_name, method_title
 from lpbench.reporting.published import published_cells
-from lpbench.selectors import parse_selector
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,7 @@ def _paper_layout(spec: TableLayout, table: pd.DataFrame, cards: Mapping[str, Me
 
 def _masks(mask: str, table: pd.DataFrame) -> list[str]:
     """Selectors of a paper's mask in a run; without one the run has one mask."""
-    found = sorted(m for m in set(table["mask"]) if not mask or parse_selector(m)[0] == mask)
+    found = sorted(m for m in set(table["mask"]) if not mask or bare_name(m) == mask)
     return (found if mask else found[:1]) or [mask]
 
 
@@ -89,7 +88,7 @@ def _paper_rows(spec: TableLayout, table: pd.DataFrame) -> tuple[tuple[str, str]
     present = sorted(set(table["dataset"]))
     rows = []
     for label, dataset in spec.rows:
-        selectors = [s for s in present if parse_selector(s)[0] == dataset]
+        selectors = [s for s in present if bare_name(s) == dataset]
         for selector in selectors or [dataset]:
             title = dataset_title(selector)
             rows.append((title if title.lower() == label.lower() else f"{title} ({label})", selector))
@@ -102,7 +101,7 @@ def _general(table: pd.DataFrame, cards: Mapping[str, Method], published: pd.Dat
     order = [method for paper in papers() for method in paper.methods]
 
     def place(pair: tuple[str, str]) -> tuple[str, int, str]:
-        name = parse_selector(pair[1])[0]
+        name = bare_name(pair[1])
         return pair[0], order.index(name) if name in order else len(order), pair[1]
 
     # points of a figure are no cells of a table
