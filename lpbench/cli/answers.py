@@ -116,8 +116,14 @@ def print_sweep(cells: Mapping[str, Mapping[str, str]], results_dir: Path, path:
         seed = {"seed": cell.record["config"]["seed"], "n": int(table["n"].max())}
         cost = {key: first[key] for key in COSTS}
         reason = "" if cell.was_run or cell.full is None else "; ".join(dict.fromkeys(cell.full.reasons["reason"]))
-        rows.append(place | {"epsilon": first["epsilon"], **given} | seed | {"metric": first["metric"], **numbers}
-                    | cost | {"reason": reason})  # fmt: skip
+        rows.append(
+            place
+            | {"epsilon": first["epsilon"], **given}
+            | seed
+            | {"metric": first["metric"], **numbers}
+            | cost
+            | {"reason": reason}
+        )
         texts = ["–" if mean != mean else print_score(mean, se) for mean, se in shown.values()]
         said = reason or cost_of(first).removeprefix("spent ")
         printed.append((*place.values(), f"{first['epsilon']:g}", *given.values(), first["metric"], *texts, said))

@@ -136,9 +136,14 @@ def _folder(method: Method, experiment: Experiment) -> str:
 
 
 def _run(
-    method: Method, experiment: Experiment, budgets: Sequence[float], fair: bool, runner: Runner, results: Path,
+    method: Method,
+    experiment: Experiment,
+    budgets: Sequence[float],
+    fair: bool,
+    runner: Runner,
+    results: Path,
     audit: bool,
-) -> Summary:  # fmt: skip
+) -> Summary:
     from lpbench.experiments.single_method import alone
     from lpbench.pipeline import print_gaps, summarised
 
@@ -160,7 +165,7 @@ def _print_barred(method: Method, experiment: Experiment, mine: Summary, results
 
 def _stress(
     method: Method, names: Sequence[str], budgets: Sequence[float], runner: Runner, results: Path, audit: bool
-) -> int:  # fmt: skip
+) -> int:
     """Print the table and finding of each stress test for one method, beside learners without privacy."""
     from lpbench.analysis.standings import NONE, Run
     from lpbench.analysis.summary import barred

@@ -93,9 +93,13 @@ def sweeps_by_fits(estimator: LocalEstimator) -> bool:
 
 
 def sweep_by_fits(
-    estimator: LocalEstimator, budgets: Sequence[float], points: Sequence[Mapping[str, Any]], problem: Problem,
-    streams: Streams, spent: Spent,
-) -> SweepResult:  # fmt: skip
+    estimator: LocalEstimator,
+    budgets: Sequence[float],
+    points: Sequence[Mapping[str, Any]],
+    problem: Problem,
+    streams: Streams,
+    spent: Spent,
+) -> SweepResult:
     """Score budgets and grid points by fits on guarded users, as a sweep does, and enter what each has spent."""
     values = np.empty((len(budgets), len(points)))
     for g, point in enumerate(points):
@@ -109,9 +113,13 @@ def sweep_by_fits(
 
 
 def spend_once(
-    estimator: LocalEstimator, problem: Problem, budgets: Sequence[float], point: Mapping[str, Any], streams: Streams,
+    estimator: LocalEstimator,
+    problem: Problem,
+    budgets: Sequence[float],
+    point: Mapping[str, Any],
+    streams: Streams,
     spent: Spent,
-) -> None:  # fmt: skip
+) -> None:
     """Fit a method once a budget, and enter what its users have spent; references without privacy spend nothing."""
     if not estimator.uses_epsilon:
         return

@@ -17,7 +17,7 @@ from lpbench.analysis.summary import (
     OVER,
     PLACE,
     STATED_OTHERWISE,
-)  # fmt: skip
+)
 from lpbench.experiments.fits import MOST_DELTA
 from lpbench.experiments.job import Job
 from lpbench.experiments.method import Method, facts_of, is_own
@@ -42,8 +42,14 @@ def costs_of(job: Job, store: Store) -> pd.DataFrame:
         found = read[entry.block.key] if entry.block is not None else {}
         for budget in entry.epsilons:
             spent = found.get(budget, found.get(math.inf, (math.nan, math.nan, "", 1)))
-            rows.append((*(getattr(entry, name) for name in PLACE[:-1]), budget, *spent[:3],
-                         said_of(method, budget, spent, audit)))  # fmt: skip
+            rows.append(
+                (
+                    *(getattr(entry, name) for name in PLACE[:-1]),
+                    budget,
+                    *spent[:3],
+                    said_of(method, budget, spent, audit),
+                )
+            )
     table = pd.DataFrame(rows, columns=[*PLACE, *COSTS])
     # of places on an axis, which share a cell, the one that costs most
     worst = table.assign(_kept=table["audit"].isin(KEPT)).sort_values(["_kept", "spent"], ascending=[True, False])

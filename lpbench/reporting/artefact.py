@@ -31,9 +31,13 @@ OPTIMISM = "optimism.csv"
 
 
 def write_artefact(
-    experiment: Experiment, scores: pd.DataFrame, methods: Mapping[str, Method], folder: Path, seed: int = ROOT_SEED,
+    experiment: Experiment,
+    scores: pd.DataFrame,
+    methods: Mapping[str, Method],
+    folder: Path,
+    seed: int = ROOT_SEED,
     costs: pd.DataFrame | None = None,
-) -> Summary:  # fmt: skip
+) -> Summary:
     """Summarise the scores of one experiment, keep the summary for reports, and :func:`render_artefact`."""
     forget_summary(folder)
     paper = paper_of(experiment.name)
@@ -100,9 +104,12 @@ def write_drawing(experiment: Experiment, folder: Path, seed: int) -> None:
 
 
 def summarise_experiment(
-    experiment: Experiment, scores: pd.DataFrame, methods: Mapping[str, Method], paper: Paper | None = None,
+    experiment: Experiment,
+    scores: pd.DataFrame,
+    methods: Mapping[str, Method],
+    paper: Paper | None = None,
     costs: pd.DataFrame | None = None,
-) -> Summary:  # fmt: skip
+) -> Summary:
     """Summarise scores with the paper's rule for marks and the methods' stated settings."""
     rule = (paper or paper_of(experiment.name)).rule
     if experiment.kind == "timing":
