@@ -50,8 +50,8 @@ class PrivacyLedger:
     same are taken for one, unless a table has so few categories that users are alike. A copy of a ledger starts from
     what was spent and counts on its own. Different fits draw randomness of their own, by their seed and their number in
     the ledger: noise that two fits at two budgets shared could be subtracted. What a fit may spend is reserved before
-    it begins, so that the limit holds in threads. Grid searches run in threads inside the block: other processes could not
-    be entered.
+    it begins, so that the limit holds in threads. Grid searches run in threads inside the block: other processes could
+    not be entered.
 
     Parameters
     ----------
