@@ -1,6 +1,7 @@
 """All methods as scikit-learn estimators, one package a family; a module is imported when a name of it is asked for."""
 # ruff: noqa: F401
 
+import random
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -61,10 +62,18 @@ __all__ = sorted(" ".join(_MODULES.values()).split())
 
 
 def __getattr__(name: str) -> Any:
-    """Import the module of a name: whoever uses one method does not wait for what the others need."""
+    """Import the module of a name: whoever uses one method does not wait for what the others need.
+
+    scikit-learn's modules load rich, which draws from the global generator when it is imported. The caller's seed is
+    put back, so that her numbers do not depend on which import came first.
+    """
     for module, names in _MODULES.items():
         if name in names.split():
-            return getattr(import_module(f"{__name__}.{module}"), name)
+            state = random.getstate()
+            try:
+                return getattr(import_module(f"{__name__}.{module}"), name)
+            finally:
+                random.setstate(state)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

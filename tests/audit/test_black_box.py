@@ -252,3 +252,24 @@ def test_columns_of_reports():
     assert list(to_columns(np.zeros((3, 2)))) == ["report[0]", "report[1]"]
     assert list(to_columns([{"a": 1, "b": [1, 2]}])) == ["report.a", "report.b[0]", "report.b[1]"]
     assert list(to_columns([b"ab", b"c"])) == ["byte 0 of report", "byte 1 of report", "length of report"]
+
+
+def _negative_zero(value, rng):
+    return -0.0 if value else 0.0
+
+
+def _type_of_number(value, rng):
+    return 1.0 if value else 1
+
+
+def _of_either_type(value, rng):
+    """Return the bit of randomized response, as a whole number or not whatever the value is."""
+    bit = value if rng.random() < 0.73 else 1 - value
+    return bit if rng.random() < 0.5 else float(bit)
+
+
+def test_a_sign_of_zero_and_a_type_that_tell_the_value_are_seen():
+    assert audit(CallableSource(_negative_zero, [0, 1]), PrivacyClaim(1.0), samples=4000).violated
+    with pytest.raises(DataError, match=r"differ in shape or type .*whole numbers"):
+        audit(CallableSource(_type_of_number, [0, 1]), PrivacyClaim(1.0), samples=4000)
+    assert not audit(CallableSource(_of_either_type, [0, 1]), PrivacyClaim(1.0), samples=4000).violated

@@ -12,6 +12,8 @@ from lpbench.errors import DataError
 #: Named columns of n reports: numbers as floats, categories as texts.
 Columns = dict[str, np.ndarray]
 
+#: Name of the column that says whether a number is of a type of whole numbers.
+WHOLE = "whole-number type of"
 #: Leading bytes of a report that become columns.
 _MOST_BYTES = 64
 #: Digits of a number that are looked at by themselves, and the most columns whose digits are.
@@ -37,7 +39,7 @@ def to_columns(reports: Any, name: str = "report") -> Columns:
     kind = kinds.pop() if kinds else "number"
     if kind == "number":
         try:
-            return _numbers(np.array(reports, dtype=np.float64), name)
+            return _numbers(np.array(reports, dtype=np.float64), name) | _types(reports, name)
         except OverflowError as error:
             raise DataError(f"a {name} is a whole number beyond float64; send it as text or in parts") from error
     if kind == "category":
@@ -70,6 +72,12 @@ def _numbers(reports: np.ndarray, name: str) -> Columns:
     if reports.ndim == 1:
         return {name: table[:, 0]}
     return {f"{name}[{i}]": column for i, column in enumerate(table.T)}
+
+
+def _types(reports: Sequence[Any], name: str) -> Columns:
+    """Return the column of types where whole numbers are among others: who reads 1 and 1.0 can tell them apart."""
+    whole = np.array([isinstance(report, (numbers.Integral, np.bool_)) for report in reports], dtype=np.float64)
+    return {f"{WHOLE} {name}": whole} if np.ptp(whole) else {}
 
 
 def _bytes(reports: Sequence[bytes], name: str) -> Columns:
@@ -117,6 +125,7 @@ class Encoder:
     # of a column of categories: those seen, in the order of their codes 1, 2, ...; any other is 0
     categories: tuple[tuple[str, ...] | None, ...]
     digits: bool  # whether they are features too
+    signed: tuple[str, ...] = ()  # columns of numbers with negative zeros, whose sign of a zero is a feature
 
     @classmethod
     def fit(cls, first: Columns, second: Columns, digits: bool = True) -> Self:
@@ -131,7 +140,8 @@ class Encoder:
                 middle = float(np.median(np.concatenate([column, second[name]])))
                 centres.append(middle if np.isfinite(middle) else 0.0)
                 categories.append(None)
-        return cls(tuple(first), tuple(centres), tuple(categories), digits and len(first) <= _MOST_WITH_DIGITS)
+        signed = tuple(n for n in first if any(_negative_zeros(columns[n]).any() for columns in (first, second)))
+        return cls(tuple(first), tuple(centres), tuple(categories), digits and len(first) <= _MOST_WITH_DIGITS, signed)
 
     def __call__(self, columns: Columns) -> np.ndarray:
         """Features of reports, shape (n, number of columns and of their digits)."""
@@ -139,7 +149,8 @@ class Encoder:
             columns[name] - centre if seen is None else _codes(columns[name], seen)
             for name, centre, seen in zip(self.names, self.centres, self.categories, strict=True)
         ]
-        return np.column_stack(features + [d for name in self._with_digits for d in _digits_of(columns[name])])
+        features += [d for name in self._with_digits for d in _digits_of(columns[name])]
+        return np.column_stack(features + [_negative_zeros(columns[name]) for name in self.signed])
 
     @property
     def _with_digits(self) -> list[str]:
@@ -158,6 +169,9 @@ class Encoder:
         """Describe ``low < feature <= high`` in terms of the reports."""
         if feature >= len(self.names):
             column, place = divmod(feature - len(self.names), _DIGITS + 1)
+            if column >= len(self._with_digits):
+                name = self.signed[feature - len(self.names) - (_DIGITS + 1) * len(self._with_digits)]
+                return f"{name} is {'' if low > 0 else 'not '}a negative zero"
             name = self._with_digits[column]
             if place == _DIGITS:
                 return f"{name} is {'' if low > 0 else 'not '}a number of single precision"
@@ -179,6 +193,13 @@ def _digits_of(column: np.ndarray) -> list[np.ndarray]:
         rests = [np.round(column * 10.0**place % 1.0, 6) % 1.0 for place in range(_DIGITS)]
         single = column == column.astype(np.float32)
     return [*(np.nan_to_num(rest) for rest in rests), single.astype(np.float64)]
+
+
+def _negative_zeros(column: np.ndarray) -> np.ndarray:
+    """Mark the entries -0.0, which equal 0.0 and print otherwise."""
+    if column.dtype == object:
+        return np.zeros(len(column))
+    return ((column == 0) & np.signbit(column)).astype(np.float64)
 
 
 def _by_ratio(first: np.ndarray, second: np.ndarray) -> tuple[str, ...]:

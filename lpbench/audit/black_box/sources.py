@@ -3,6 +3,7 @@
 import inspect
 import json
 import math
+import numbers
 import os
 import shlex
 import signal
@@ -18,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from lpbench.audit.black_box.reports import Columns, to_columns
+from lpbench.audit.black_box.reports import WHOLE, Columns, to_columns
 from lpbench.audit.black_box.values import MOST_VALUES
 from lpbench.audit.randomizers import Randomizer, repeat
 from lpbench.datasets.archives import MOST, check_size
@@ -61,14 +62,13 @@ class CallableSource(Source):
         self.name = name or getattr(function, "__name__", str(function))
         self.values, self.function, self.streams, self.left = values, function, Streams(seed), seconds
         self.seconds, parameters = seconds, _parameters(function)
+        self.form: set[str] = set()  # names of the columns of every report
         self.vectorised = parameters[:1] == ["values"]
         self.takes_rng = len(parameters) != 1
 
     def draw(self, value: int, start: int, stop: int) -> Columns:
         begins = range(start, stop, _CHUNK)
         parts = [self._chunk(value, first, min(first + _CHUNK, stop) - first, stop) for first in begins]
-        if any(part.keys() != parts[0].keys() for part in parts):
-            raise DataError(f"{self.name}: reports change their shape from call to call")
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
     def _chunk(self, value: int, start: int, n: int, stop: int) -> Columns:
@@ -90,7 +90,19 @@ class CallableSource(Source):
                 "more by --timeout"
             ) from None
         self.left -= time.monotonic() - began
-        return self._columns(reports, n, given)
+        columns = self._columns(reports, n, given)
+        whole = isinstance(reports, list) and isinstance(reports[0], (numbers.Integral, np.bool_))
+        form = {*columns} | (
+            {"whole numbers"} if whole and not any(name.startswith(WHOLE) for name in columns) else set()
+        )
+        self.form = self.form or form
+        if form != self.form:
+            raise DataError(
+                f"{self.name}, value {given!r}: reports differ in shape or type "
+                f"({', '.join(sorted(form ^ self.form))}), which tells who reads them more than their numbers; return "
+                "one type, such as float(report), and one shape"
+            )
+        return columns
 
     def _columns(self, reports: Any, n: int, given: Any) -> Columns:
         try:
