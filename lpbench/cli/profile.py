@@ -308,6 +308,8 @@ def _profile_features(
         profile.say("unit", said, "; `rows_per_unit=1` trains on one row of each; --unit none: no persons")
     for name in raw.columns.drop([target, *([unit] if unit in raw else [])]):
         values, column = raw[name].dropna(), columns[name]
+        if infinite := [cell for cell in column.odd if cell.lstrip("+-").lower() in ("inf", "infinity")]:
+            raise DataError(f"column {name!r} holds {infinite[0]!r} among numbers; {profile.cure(infinite)}")
         if reason := _useless(raw[name], values, column) or _too_many(profile, values, column):
             profile.say("left out", f"{name}: {reason}")
             profile.left_out[name] = reason

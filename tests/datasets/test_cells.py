@@ -410,3 +410,12 @@ def test_a_target_is_found_in_either_unicode_form_and_dates_are_none(tmp_path):
     assert new_dataset(tmp_path / "own.csv", tmp_path, target="Gr\u00f6sse")[1].content["target"] == "Gro\u0308sse"
     with pytest.raises(DataError, match="'when' holds dates, which are no labels"):
         new_dataset(tmp_path / "own.csv", tmp_path, target="when", name="other")
+
+
+@pytest.mark.parametrize("word", ["inf", "-inf", "Infinity"])
+def test_an_infinite_cell_among_numbers_is_refused_with_the_way_out(tmp_path, word):
+    rows = "".join(f"{word if k == 3 else k % 31},{k % 7},{k / 2}\n" for k in range(90))
+    (tmp_path / "own.csv").write_text("n,x,y\n" + rows)
+    with pytest.raises(DataError, match=f"column 'n' holds '{word}' among numbers; --missing-words {word} takes"):
+        new_dataset(tmp_path / "own.csv", tmp_path)
+    assert new_dataset(tmp_path / "own.csv", tmp_path, missing_words=word)[1].content["features"] == ["n", "x"]
