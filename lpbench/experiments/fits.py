@@ -102,14 +102,18 @@ def sweep_by_fits(
 ) -> SweepResult:
     """Score budgets and grid points by fits on guarded users, as a sweep does, and enter what each has spent."""
     values = np.empty((len(budgets), len(points)))
+    reasons: dict[tuple[int, int], tuple[str, str]] = {}
     for g, point in enumerate(points):
         model = clone(estimator).set_params(**point)
         task = model.task(problem, streams)
         for b, budget in enumerate(budgets):
             users: Any = GuardedUsers(task.users)
-            values[b, g] = model.refitted(replace(task, users=users), [budget], [point]).values[0, 0]
+            fitted = model.refitted(replace(task, users=users), [budget], [point])
+            values[b, g] = fitted.values[0, 0]
+            if (0, 0) in fitted.reasons:
+                reasons[b, g] = fitted.reasons[0, 0]
             spent.enter(budget, users)
-    return SweepResult(values)
+    return SweepResult(values, reasons)
 
 
 def spend_once(

@@ -214,7 +214,7 @@ def test_a_removed_file_is_missing_not_broken(lpbench):
     assert lpbench("dataset=mine method=private_mean tracking=none")[0] == 0, "the copy beside the manifest serves"
     Path("lpbench_plugins/datasets/mine.csv").unlink()
     code, _, error = lpbench("dataset=mine method=private_mean tracking=none")
-    assert code == 1 and "mine.csv" in error
+    assert code == 2 and "mine.csv" in error
 
 
 def test_nothing_is_overwritten(lpbench):
