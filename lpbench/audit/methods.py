@@ -18,7 +18,7 @@ from lpbench.audit.recording import Asked, RecordedUsers, Recording
 from lpbench.audit.samples import CHANGES, AuditSample, audit_sample, planted, planted_densely
 from lpbench.errors import ConfigurationError, DataError, LpbenchError, PrivacyError
 from lpbench.estimators.base import LocalEstimator
-from lpbench.experiments.fits import MOST_DELTA
+from lpbench.experiments.spent import MOST_DELTA
 from lpbench.privacy import Channel, Guarantee, Records, Release, Users
 from lpbench.privacy.device import own_statements, question_of
 from lpbench.seeds import Streams, stable_hash

@@ -21,10 +21,6 @@ from lpbench.privacy import MODELS, Users
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
 
-#: Largest delta that a method may spend: beyond, a share of the users may be published and the guarantee still hold.
-MOST_DELTA = 1e-3
-
-
 #: What a method of somebody's own sees of its users, as in its audit; ``spent_by_user`` is for the ledger.
 _SEEN = frozenset(
     "n n_features y_range classes public groups units mask public_features shown ask sums chain release reveal note "

@@ -70,7 +70,7 @@ def test_a_run_with_some_data_says_what_is_missing_before_it_begins(tmp_path, wi
 def test_a_list_of_methods_gives_privacy_model_and_the_papers_names(capsys):
     assert main(["list", "methods"]) == 0
     lines = [re.split(r"  +", line) for line in capsys.readouterr().out.splitlines()]
-    assert lines[0] == ["METHOD", "TASK", "PRIVACY", "TITLE", "REFERENCE"]
+    assert lines[0] == ["METHOD", "TASK", "STATED PRIVACY", "TITLE", "REFERENCE"]
     assert ["krr", "regression", "semi_feature_ldp", "KRR", "HistOfTree sec. 5 (iv), App. C.1"] in lines
     assert not [line for line in lines if re.match(r"[HLZ]\d* ", line[-1])], "a paper goes by its name, not its letter"
     assert {line[2] for line in lines[1:]} <= set(MODELS)

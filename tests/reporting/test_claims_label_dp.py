@@ -136,7 +136,7 @@ def test_slopes_are_recovered_and_compared_with_the_right_exponent(folder):
 
 
 def test_rates_are_written_with_their_figures(folder):
-    write_rates(typed(experiment(NAME)), folder / NAME)
+    write_rates(typed(experiment(NAME)), folder / NAME, 0)
     assert {"rates.csv", "table1.svg", "collapse.svg"} <= {p.name for p in (folder / NAME).iterdir()}
     [shown] = read_rates(folder / NAME)
     assert ("regression", "label LDP", "label_ldp_knn", "1", "0.500") in [row[:5] for row in shown.rows]
@@ -148,7 +148,7 @@ def test_rates_are_written_with_their_figures(folder):
 def test_slopes_in_the_budget_are_fitted_where_privacy_dominates(tmp_path):
     name = "label_dp/budget"
     put(tmp_path, *noisy(name, lambda key: key["epsilon"] ** -1.0))
-    write_budget_rates(typed(experiment(name)), tmp_path / name)
+    write_budget_rates(typed(experiment(name)), tmp_path / name, 0)
     rates = pd.read_csv(tmp_path / name / "rates.csv").set_index(["panel", "method"])
     label = rates.loc["regression", "label_ldp_knn"]
     assert label["expected"] == pytest.approx(1.0) == pytest.approx(label["slope"], abs=0.02)
