@@ -48,7 +48,7 @@ class Result:
 
     @property
     def is_complete(self) -> bool:
-        """Whether every planned block has a result and every artefact is written."""
+        """True if every planned block has a result and every artefact is written."""
         return not (self.problems or self.run.failed)
 
     @property
@@ -58,7 +58,7 @@ class Result:
 
 
 def audited(jobs: Sequence[Job], run: bool = True) -> list[Job]:
-    """Jobs with what the audit says of each method of somebody's own, which is sought where ``run`` is True."""
+    """Add the audit's verdict on each method of somebody's own to its jobs; ``run`` audits where there is none."""
     own = {m.name: m for job in jobs for m in job.methods.values() if is_own(m.estimator)}
     if not own:
         return list(jobs)
@@ -71,7 +71,7 @@ def audited(jobs: Sequence[Job], run: bool = True) -> list[Job]:
 
 
 def is_broken(audit: str) -> bool:
-    """Whether what is said of a score names a broken promise, and not only that none was looked at or made."""
+    """Return True if a verdict names a broken promise, not only one that was not made or not audited."""
     return not audit.startswith((NO_AUDIT, NO_PRIVACY))
 
 

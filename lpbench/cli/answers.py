@@ -46,7 +46,7 @@ def print_cell(summary: pd.DataFrame, selection: str, reused: bool) -> None:
 
 
 def cost_of(row: Mapping[Any, Any]) -> str:
-    """What users spent for a score, in which privacy model, and what the audit says."""
+    """Say how much users spent for a score, in which privacy model, and what the audit found."""
     said = row["audit"].partition(":")[0]
     if row["spent"] != row["spent"]:
         return said or "no privacy"

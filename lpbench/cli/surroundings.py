@@ -1,4 +1,4 @@
-"""What a command relies on, whoever calls it, and what it leaves behind: the process as it was."""
+"""Settings of the process around a command: fixed while it runs, put back when it ends, whoever calls it."""
 
 import gc
 import io

@@ -65,7 +65,7 @@ def ways_of(texts: Sequence[str]) -> tuple[str, ...]:
 
 
 def near_date(texts: Sequence[str]) -> str:
-    """What texts are that look like dates and name no day; empty for others."""
+    """Describe texts that look like dates and name no day; empty for others."""
     if all(map(_TIME.fullmatch, texts)):
         return f"times without a date, e.g. {texts[0]!r}; write them as numbers of hours"
     if all(map(_SHORT_YEAR.fullmatch, texts)):

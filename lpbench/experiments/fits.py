@@ -1,8 +1,9 @@
 """Fits that say what they cost: of somebody's own method on users who hold no record that it could read.
 
-A sweep asks no user: its scores are those that fits would have. So of each block one method of this library is fitted
-once a budget, on the first replication. A method of somebody's own is scored by fits alone, and all of them count: the
-users that it is handed hold no record that it could read, and state what they have spent after it has predicted.
+A sweep asks no user, although its scores are those that fits would have. Each block of a method of this library
+therefore gets one fit a budget, on the first replication, whose users state what they have spent. A method of
+somebody's own is scored by fits alone. All of them count: its users hold no record that it could read, and state what
+they have spent after it has predicted.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any, NoReturn
 import numpy as np
 from sklearn.base import clone
 
-from lpbench.errors import PrivacyError
+from lpbench.errors import NotPublicError, PrivacyError
 from lpbench.estimators.base import LocalEstimator, SweepResult
 from lpbench.privacy import MODELS, Users
 from lpbench.problem import Problem
@@ -37,10 +38,10 @@ class GuardedUsers:
     def __getattr__(self, name: str) -> Any:
         if name in _SEEN:
             return getattr(self.__users, name)
-        raise PrivacyError(
-            f"users.{name} is not public: a method sees n, mask, public_features, public, y_range, classes and what "
-            "ask, sums or release return; compute with private values inside a Device"
-        )
+        try:
+            return Users.__getattr__(self, name)  # type: ignore[arg-type]
+        except NotPublicError as error:  # no AttributeError, so that a default in getattr does not hide the attempt
+            raise PrivacyError(str(error)) from None
 
     def __reduce__(self) -> NoReturn:
         raise PrivacyError("users cannot be pickled: a fitted model must keep reports only, not its users")
@@ -59,7 +60,7 @@ Users.register(GuardedUsers)
 
 @dataclass
 class Spent:
-    """What users spent at most in the fits of a block: by budget epsilon, delta, weakest privacy model, rows of one."""
+    """Largest spending of users in a block's fits, by budget: epsilon, delta, weakest privacy model, rows of one."""
 
     by_budget: dict[float, list[float]] = field(default_factory=dict)
 
@@ -83,7 +84,7 @@ def own_sweep(kind: type) -> str:
 
 
 def sweeps_by_fits(estimator: LocalEstimator) -> bool:
-    """Whether the scores of a grid are those of fits alone."""
+    """Return True where the scores of a grid are those of fits alone."""
     kind = type(estimator)
     return kind.learn_grid is LocalEstimator.learn_grid and kind.learn_grids is LocalEstimator.learn_grids
 

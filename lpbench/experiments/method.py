@@ -32,7 +32,7 @@ class EstimatorFacts:
 
 
 def is_own(path: str) -> bool:
-    """Whether the dotted path of an estimator leads out of this library, to a class of somebody's own."""
+    """Return True if the dotted path of an estimator leads out of this library, to a class of somebody's own."""
     return not path.startswith("lpbench.")
 
 

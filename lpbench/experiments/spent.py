@@ -1,4 +1,4 @@
-"""Privacy that scores cost: what is said of it beside each score, from the fits of its block and the audit."""
+"""Privacy cost of each score, and the verdict beside it, from the fits of its block and the audit."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from lpbench.experiments.store import Store
 MOST_DELTA = 1e-3
 #: Relative rounding error of a budget that is spent in parts.
 ROUNDING = 1e-9
-#: Privacy models that promise more than another one to whom trusts the same people.
+#: Stronger privacy models for each one, which trust the same people.
 _STRONGER = {"label_ldp": ("semi_feature_ldp", "ldp"), "semi_feature_ldp": ("ldp",), "label_cdp": ("cdp",)}
 
 
 def costs_of(job: Job, store: Store) -> pd.DataFrame:
-    """What the scores of a job cost: a row a cell, columns :data:`PLACE` and :data:`COSTS`."""
+    """Tabulate the cost of a job's scores: a row a cell, columns :data:`PLACE` and :data:`COSTS`."""
     rows, read, methods = [], dict[str, dict[float, list[Any]]](), by_name(job.methods)
     for entry in job.plan.entries:
         method = methods[entry.method]
@@ -58,7 +58,7 @@ def costs_of(job: Job, store: Store) -> pd.DataFrame:
 
 
 def said_of(method: Method, budget: float, spent: Sequence[Any], audit: str) -> str:
-    """What is said of a score: the promise that the real fits broke, or what the audit says; empty without privacy."""
+    """Name the promise that the real fits of a score broke, or the audit's verdict; empty without privacy."""
     (epsilon, delta, model, rows), own = spent, is_own(method.estimator)
     if model == method.privacy == "none":
         return f"{NO_PRIVACY}: {method.name} reads the records" if own else ""
@@ -77,7 +77,7 @@ def said_of(method: Method, budget: float, spent: Sequence[Any], audit: str) -> 
 
 
 def _promised(method: Method, model: str) -> bool:
-    """Whether users have the privacy model that a method states, or a stronger one with trust in the same people."""
+    """Return True if users have the stated privacy model, or a stronger one that trusts the same people."""
     stated = method.privacy
     if stated == "semi_feature_ldp" and model == "label_ldp":  # which is the same under a mask that hides no feature
         return method.estimator_class.protects == "mask"

@@ -21,7 +21,7 @@ def write(folder: str, name: str, text: str) -> None:
 
 
 def complaints(error: str) -> list[str]:
-    """What was said beside the folders of plug-ins, which lists name first."""
+    """Lines beside the folders of plug-ins, which lists name first."""
     return [line for line in error.splitlines() if not line.startswith("plug-ins: ")]
 
 
