@@ -28,7 +28,7 @@ OPTIONS = --results $(RESULTS) $(if $(SEED),--seed $(SEED)) $(if $(REPLICATIONS)
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
-	@echo "  variables: EXPERIMENTS='histoftree/*' REPLICATIONS=10 RESULTS=folder SEED=1 WORKERS=2 OVERWRITE=1"
+	@echo "  variables: EXPERIMENTS='histoftree/*' REPLICATIONS=10 RESULTS=folder SEED=1 WORKERS=2"
 	@echo "  data:      LPBENCH_DATA_MIRROR=folder with the original files (see datasets/README.md)"
 
 install: $(STAMP) ## Create .venv and install the pinned requirements and lpbench
@@ -56,7 +56,7 @@ docs: $(DOCS) ## The documentation and the API as pages, in build/docs
 site: docs report ## Pages and documentation as one static folder, in build/site
 	$(BIN)/python scripts/make_site.py --results $(RESULTS)
 
-reproduce: $(STAMP) ## Re-run the three papers, put their theorems on trial (EXPERIMENTS selects) and write the report
+reproduce: $(STAMP) ## Re-run the three papers, put their theorems on trial (EXPERIMENTS selects); writes a report of the run
 	$(BIN)/lpbench reproduce $(foreach e,$(or $(filter-out *,$(EXPERIMENTS)),$(PAPERS)),'$(e)') $(OPTIONS)
 
 everything: $(STAMP) ## The papers, our extensions and the comparison on further data: see README for the time
@@ -116,8 +116,8 @@ bench: $(STAMP) ## Benchmarks, into results/reproduced/bench.csv (minutes)
 datasets: $(STAMP) ## Download what the mirror does not hold; say what is there and what is not
 	$(BIN)/python scripts/download_datasets.py
 
-report: $(STAMP) ## Write tables, figures and pages from the committed scores and what was run
-	$(BIN)/lpbench report --results $(RESULTS) $(if $(OVERWRITE),--overwrite)
+report: $(STAMP) ## Replace the committed report: by complete runs of a paper, else anew from its committed scores
+	$(BIN)/lpbench report --replace --results $(RESULTS)
 
 ui: $(STAMP) ## Browse the runs in MLflow on 127.0.0.1:5000 (PORT)
 	$(BIN)/lpbench ui --results $(RESULTS)$(if $(PORT), --port $(PORT))

@@ -1,37 +1,36 @@
 """A whole run: plan, execute, write results, track."""
 
 import json
-import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from lpbench.analysis.summary import CONSTANTS, NO_AUDIT, NO_PRIVACY, Summary, barred
 from lpbench.datasets import describe
 from lpbench.datasets.sources import MIRROR_VARIABLE, mirror_folder
-from lpbench.errors import ConfigurationError, LpbenchError, TrackingError
+from lpbench.derivation import PICTURES, Derivation, record_in
+from lpbench.errors import ConfigurationError, TrackingError
 from lpbench.experiments import catalogue
 from lpbench.experiments.assemble import assemble
 from lpbench.experiments.config import Runner, Tracking
-from lpbench.experiments.engines import engine
+from lpbench.experiments.derive import make_all
 from lpbench.experiments.experiment import Experiment, labelled
 from lpbench.experiments.job import Job
 from lpbench.experiments.method import is_own
 from lpbench.experiments.plan import Plan, by_name
 from lpbench.experiments.progress import Progress
-from lpbench.experiments.records import begin, begun, end, record_of, stamp_of
+from lpbench.experiments.records import begin, begun, end, files_of, record_of, rows_of
 from lpbench.experiments.results import RECORD, Artefact, Results
 from lpbench.experiments.run import RunReport, run_blocks
 from lpbench.experiments.spent import costs_of
 from lpbench.experiments.store import Store, lock_of
-from lpbench.files import atomic_write, locked, refusal, write_text
+from lpbench.files import atomic_write, locked, write_text
 from lpbench.paths import DOWNLOAD
-from lpbench.reporting.paper import sources
+from lpbench.reporting.derived import drawn_from
+from lpbench.reporting.paper import Paper, paper_of, sources
 from lpbench.selectors import Selector
-
-#: Artefacts written at once at most: a large figure takes gigabytes.
-_WRITERS = 4
 
 #: Said where :func:`nothing_to_run` holds.
 NOTHING = "nothing can be run without these data"
@@ -163,23 +162,22 @@ def _write_all(
     jobs: Sequence[Job], results_dir: Path, runner: Runner, store: Store, bar: Progress
 ) -> Iterator[tuple[Job, bool, str]]:
     """Write artefacts that are not current, drawings first, for they compute: yields job, whether written, error."""
-    stamps = {job.folder: stamp_of(job, store, sources(job.name)) for job in jobs}
-    todo = {job.folder: job for job in jobs if not _is_current(results_dir / job.folder, stamps[job.folder])}
-    yield from ((job, False, "") for job in jobs if job.folder not in todo)
-    by_size = sorted(todo.values(), key=lambda j: (j.experiment.kind != "drawing", -sum(b.fits for b in j.plan.blocks)))
-    calls = {job.folder: (job, stamps[job.folder], results_dir, runner) for job in by_size}
-    # artefacts are written on this machine, wherever blocks are computed
-    writers = max(min(runner.workers or os.cpu_count() or 1, _WRITERS, len(todo)), 1)
-    local = "loky" if runner.backend != "serial" and writers > 1 else "serial"
-    if len(todo) > 1:
-        bar.stage(f"writing {len(todo)} artefacts")
-    with engine(local, writers) as mapping:
-        for folder, problem in mapping(_try_to_write, list(calls.values())):
-            del calls[folder]
-            yield todo[folder], not problem, problem
-    for call in calls.values():  # what a worker did not live to write
-        folder, problem = _try_to_write(*call)
-        yield todo[folder], not problem, problem
+    by_size = sorted(jobs, key=lambda j: (j.experiment.kind != "drawing", -sum(b.fits for b in j.plan.blocks)))
+    made = {job.folder: job for job in by_size}
+    if len(made) > 1:
+        bar.stage(f"writing what is outdated of {len(made)} artefacts")
+    workers = 1 if runner.backend == "serial" else runner.workers  # of this machine, wherever blocks are computed
+    for derivation, written, problem in make_all([artefact_of(j, results_dir, runner) for j in by_size], workers):
+        yield made[derivation.name], written, problem
+
+
+def artefact_of(job: Job, results_dir: Path, runner: Runner) -> Derivation:
+    """Tables and figures of a job as what follows from its blocks, its configuration and the code that writes them."""
+    paper = None if job.is_cell else paper_of(job.name)  # a single cell is of no paper, and papers load matplotlib
+    inputs = drawn_from(job.experiment, job.seed, job.methods, paper)
+    inputs |= {"rows": rows_of(job, Store(results_dir / "store", writable=False)), "deviations": list(job.deviations)}
+    record, write = record_in(results_dir / job.folder, "artefact"), partial(_write, job, results_dir, runner, paper)
+    return Derivation(job.folder, inputs | {"audits": job.audits}, sources(job.name), PICTURES, record, write)
 
 
 def write_unfinished(results_dir: Path, names: Sequence[str] = ()) -> list[str]:
@@ -197,54 +195,26 @@ def write_unfinished(results_dir: Path, names: Sequence[str] = ()) -> list[str]:
     return lines
 
 
-def _is_current(folder: Path, stamp: str) -> bool:
-    try:
-        record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
-    if record.get("stamp") != stamp:
-        return False
-    try:
-        # a file that was cut short is written again
-        return all((folder / name).stat().st_size == size for name, size in record["files"].items())
-    except (OSError, KeyError, AttributeError):
-        return False
-
-
-def _try_to_write(job: Job, stamp: str, results_dir: Path, runner: Runner) -> tuple[str, str]:
-    """Folder of the artefact, and why it could not be written."""
-    folder = results_dir / job.folder
-    try:
-        # whoever reads all of them waits; and another run may be at this one, or have just written it
-        store = results_dir / "store"
-        with locked(lock_of(store), shared=True), locked(lock_of(store, job.folder)):
-            if not _is_current(folder, stamp):
-                write(job, stamp, results_dir, runner)
-        return job.folder, ""
-    except LpbenchError as error:
-        return job.folder, str(error)
-    except OSError as error:
-        return job.folder, refusal(error, error.filename or folder) or f"{type(error).__name__}: {error}"
-
-
-def write(job: Job, stamp: str, results_dir: Path, runner: Runner) -> None:
-    """Write scores, summary, comparison, tables, figures and ``run.json`` of one job."""
+def _write(job: Job, results_dir: Path, runner: Runner, paper: Paper | None) -> list[Path]:
+    """Write scores, summary, comparison, tables, figures and ``run.json`` of one job; return all files."""
     # drawing takes a second to import, and most calls find everything written
     from lpbench.reporting.artefact import write_artefact, write_drawing
 
     folder, store = results_dir / job.folder, Store(results_dir / "store")
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / RECORD).unlink(missing_ok=True)
-    shown, scores = labelled(job.experiment, job.deviations), None
-    if job.experiment.kind == "drawing":
-        write_drawing(shown, folder, job.seed)
-    else:
-        scores = assemble(job.plan.entries, store)
-        with atomic_write(folder / "scores.parquet") as file:
-            scores.to_parquet(file, compression="zstd", index=False, write_statistics=["replication"])
-        write_artefact(shown, scores, by_name(job.methods), folder, job.seed, costs_of(job, store))
-    record = record_of(job, stamp, runner, folder, store, scores)
-    write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", folder / RECORD)
+    with locked(lock_of(store.root), shared=True):  # who reads all artefacts waits
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / RECORD).unlink(missing_ok=True)
+        shown, scores = labelled(job.experiment, job.deviations), None
+        if job.experiment.kind == "drawing":
+            write_drawing(shown, folder, job.seed)
+        else:
+            scores = assemble(job.plan.entries, store)
+            with atomic_write(folder / "scores.parquet") as file:
+                scores.to_parquet(file, compression="zstd", index=False, write_statistics=["replication"])
+            write_artefact(shown, scores, by_name(job.methods), folder, job.seed, costs_of(job, store), paper)
+        record = record_of(job, runner, folder, store, scores)
+        write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", folder / RECORD)
+        return files_of(folder)
 
 
 def track_results(results_dir: Path, uri: str | None) -> int:

@@ -9,7 +9,6 @@ is a :class:`~lpbench.errors.TrackingError`. No other module imports MLflow.
 """
 
 import getpass
-import hashlib
 import json
 import math
 import os
@@ -25,6 +24,8 @@ from tempfile import mkdtemp
 import pandas as pd
 
 from lpbench.analysis.summary import stated_privacy
+from lpbench.derivation import Derivation
+from lpbench.digest import file_hash
 from lpbench.errors import DataError, TrackingError
 from lpbench.experiments import catalogue
 from lpbench.experiments.progress import Progress
@@ -41,8 +42,6 @@ METRICS = ("mean", "se", "ratio", "rank", "spent", "spent_delta")
 #: What a run's metrics say of a published number.
 _PRINTED = ("published", "reproduced", "distance", "met", "compared")
 _CELL = ["panel", "dataset", "mask", "method", "epsilon"]
-#: Version of what is logged: runs of another one are replaced.
-_FORM = 4
 #: States of complete runs: with a number, and of a cell that has none.
 _ENDED = ("FINISHED", "FAILED")
 #: Seconds that a run is expected to take.
@@ -256,11 +255,10 @@ def _is_logged(client, experiment_id: str, known: Mapping[str, list], record: Ma
 
 
 def _digest(folder: Path, record: Mapping) -> str:
-    """Hash of what runs are made from: the configuration, and the tables or, without scores, the pictures."""
-    digest = hashlib.sha256(json.dumps([_FORM, record["config"]], sort_keys=True).encode())
-    for file in sorted(folder.glob("*.csv")) or sorted(folder.glob("*.svg")):
-        digest.update(file.read_bytes())
-    return digest.hexdigest()[:32]
+    """Key of runs, which follow from the configuration and the tables or, without scores, the pictures."""
+    files = sorted(folder.glob("*.csv")) or sorted(folder.glob("*.svg"))
+    inputs = {"config": record["config"], "files": {path.name: file_hash(path) for path in files}}
+    return Derivation("MLflow runs", inputs, (__name__,), ("mlflow",)).key
 
 
 def _artefact(record: Mapping) -> str:

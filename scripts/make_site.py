@@ -17,7 +17,7 @@ def assemble(pages: Path, docs: Path | None, target: Path) -> int:
     if not (pages / "index.html").is_file():
         sys.exit(f"error: {pages} has no index.html; write the pages first: make report, or make reproduce")
     shutil.rmtree(target, ignore_errors=True)
-    shutil.copytree(pages, target)
+    shutil.copytree(pages, target, ignore=shutil.ignore_patterns(".derived"))
     link = ""
     if docs is not None and docs.is_dir():
         shutil.copytree(docs, target / "docs", ignore=shutil.ignore_patterns(".doctrees", ".buildinfo"))

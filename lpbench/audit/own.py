@@ -6,14 +6,14 @@ from contextlib import suppress
 
 from lpbench.analysis.summary import AUDITED, NO_AUDIT, REFUTED
 from lpbench.audit.table import complaints_about
+from lpbench.digest import hash_of
 from lpbench.errors import LpbenchError
-from lpbench.experiments.fingerprint import source_hash
 from lpbench.experiments.fits import own_sweep
 from lpbench.experiments.method import Method, facts_of, is_own
-from lpbench.experiments.records import hash_of
 from lpbench.experiments.time_limit import time_limit
 from lpbench.files import locked, write_text
 from lpbench.paths import cache_folder
+from lpbench.source import source_hash
 
 #: Seconds that an audit may take before a first table.
 SECONDS = 60.0

@@ -20,9 +20,9 @@ from lpbench.audit.methods import complaints
 from lpbench.audit.mutants import MutantRow
 from lpbench.audit.randomizers import exact_loss
 from lpbench.audit.recorded import randomizer_of, recorded_run
+from lpbench.derivation import remembered
 from lpbench.estimators.base import LocalEstimator
 from lpbench.experiments import catalogue
-from lpbench.experiments.fingerprint import import_closure, kept, versions
 from lpbench.experiments.method import Method, is_own
 from lpbench.files import write_text
 from lpbench.paths import own_folders
@@ -90,13 +90,11 @@ def estimator_of(selector: str) -> LocalEstimator:
 
 @cache
 def report_bits(method: str, epsilon: float) -> float:
-    """Bits of a user's reports in the small sample of the audit, what is shown in the clear left out; kept."""
+    """Bits of a user's reports in the small sample of the audit, what is shown in the clear left out; remembered."""
     model = estimator_of(method)
-
-    def found() -> tuple[float, frozenset[str]]:
-        return randomizer_of(model, epsilon).bits_up, import_closure(__name__) | import_closure(type(model).__module__)
-
-    return float(kept(f"bits of {method} {model.get_params()} {epsilon} by {versions()}", found))
+    about = {"params": repr(model.get_params()), "epsilon": epsilon}
+    code = [__name__, type(model).__module__]
+    return float(remembered(f"bits of {method} {epsilon}", lambda: randomizer_of(model, epsilon).bits_up, about, code))
 
 
 def method_complaints(selector: str) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,6 @@ from lpbench.reporting.printed_names import in_words
 if TYPE_CHECKING:
     import pandas as pd
 
-    from lpbench.reporting.claims import Decision
     from lpbench.reporting.plain_table import PlainTable
 
 #: Width of tables in a pipe or a file: cells of wider tables are broken at blanks.
@@ -54,18 +53,13 @@ def cost_of(row: Mapping[Any, Any]) -> str:
     return f"spent {row['spent']:.6g}{delta} ({in_words(row['spent_model'])}), {said}"
 
 
-def print_verdicts(names: Sequence[str], results_dir: Path, decided: Iterable[Decision] = ()) -> None:
-    """Print the outcome of each claim about some experiments, as it was decided, or as the results folder decides."""
-    from lpbench.reporting.claims import by_paper, decide
+def print_verdicts(names: Sequence[str], results_dir: Path) -> None:
+    """Print the outcome of each claim about some experiments, as the results folder decides it."""
+    from lpbench.reporting.claims import decide_about
     from lpbench.reporting.evidence import Evidence
     from lpbench.reporting.plain_table import PlainTable
 
-    found, known = list["Decision"](), {(d.paper, d.claim.name): d for d in decided}
-    for paper, claims in by_paper(names):
-        open_ = [claim for claim in claims if (paper.letter, claim.name) not in known]
-        known |= {(paper.letter, d.claim.name): d for d in decide(paper, open_, Evidence(results_dir))}
-        found += [known[paper.letter, claim.name] for claim in claims]
-    if found:
+    if found := decide_about(names, Evidence(results_dir)):
         heads = ("claim", "in print", "here", "statement", "checks: in print / here")
         rows = []
         for d in found:

@@ -45,7 +45,7 @@ def run_config(config: Config, overrides: Sequence[str], job_folder: str | None 
 
 
 def _conclude(job: Job, result: Result, results_dir: Path) -> None:
-    from lpbench.reporting.publish import publish_experiment
+    from lpbench.reporting.publish import report_experiment
     from lpbench.reporting.tables.text import tables_of
 
     run, folder = result.run, results_dir / job.folder
@@ -59,7 +59,7 @@ def _conclude(job: Job, result: Result, results_dir: Path) -> None:
     for deviation in job.deviations:
         print(f"not as registered: {deviation}")
     if artefact.is_finished:
-        print(f"page: {publish_experiment(artefact.results, job.name)}")
+        print(f"page: {report_experiment(artefact.results, job.name)}")
 
 
 def _is_refused(outcome: Outcome) -> bool:

@@ -33,7 +33,7 @@ from lpbench.experiments.timing import is_measured
 from lpbench.paths import ROOT
 from lpbench.pipeline import Result, describe_missing, run_jobs
 from lpbench.reporting.artefact import summarise_experiment
-from lpbench.reporting.publish import publish
+from lpbench.reporting.publish import report_run
 from lpbench.selectors import parse_selector
 
 #: Largest relative difference of a number (seven digits are written, the last may be rounded either way); None: by
@@ -132,7 +132,7 @@ def _compare(
     problems = len(result.run.failed) + len(result.problems)
     if level == "statistical":
         if everything:
-            publish(results, [job.name for job in jobs])
+            report_run(results, [job.name for job in jobs])
         compared, different = _print_differences(level, tables, {})
         _print_verdicts(results, against)
         return compared, problems + different

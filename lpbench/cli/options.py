@@ -51,11 +51,6 @@ def results(exists: bool = False) -> Decorator:
     return click.option("--results", type=kind, default=results_folder, metavar="DIR", help=text)
 
 
-def overwrite() -> Decorator:
-    text = "Replace the report in reproduced/ even if it shows more."
-    return click.option("--overwrite", is_flag=True, help=text)
-
-
 def audit() -> Decorator:
     text = "Rows of your own methods say: not audited."
     return click.option("--no-audit", "audit", flag_value=False, default=True, help=text)

@@ -296,8 +296,9 @@ def _write(
     from lpbench.audit.recorded import randomizer_of
     from lpbench.cli.answers import cost_of
     from lpbench.experiments.plan import by_name, registered_methods
-    from lpbench.experiments.results import RECORD, Results, keep_summary
+    from lpbench.experiments.results import RECORD, Results
     from lpbench.experiments.single_method import at_one_setting, seconds_of_a_fit
+    from lpbench.experiments.summaries import keep_summary
     from lpbench.reporting.printed_names import method_title
     from lpbench.reporting.standings import run_of, standings_of_runs
 

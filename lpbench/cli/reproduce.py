@@ -15,7 +15,7 @@ from lpbench.errors import ConfigurationError, MissingDataError
 from lpbench.experiments import catalogue
 from lpbench.experiments.config import ORDERS, Runner, Tracking
 from lpbench.experiments.experiment import WORK_LIMIT
-from lpbench.paths import CONF, REPRODUCED
+from lpbench.paths import CONF
 
 if TYPE_CHECKING:
     from lpbench.pipeline import Result
@@ -39,7 +39,7 @@ _RUNNERS = sorted(path.stem for path in (CONF / "runner").glob("*.yaml"))
 @options.choice("--order", ORDERS, "longest_first")
 @options.tracking("mlflow")
 @options.tracking_uri()
-@options.overwrite()
+@click.option("--overwrite", is_flag=True, hidden=True)
 @options.audit()
 @options.results()
 def command(
@@ -58,10 +58,13 @@ def command(
     audit: bool,
     results: Path,
 ) -> int:
-    """Re-run experiments; write their results, the report and its pages.
+    """Re-run experiments; write their results, a report of the run and its pages.
 
-    EXPERIMENT is a name or a pattern such as 'histoftree/*' (default: all).
+    EXPERIMENT is a name or a pattern such as 'histoftree/*' (default: all). The committed
+    report stays as it is: lpbench report --replace replaces it.
     """
+    if overwrite:
+        raise ConfigurationError("a run does not replace the committed report: lpbench report --replace does")
     start = time.perf_counter()
     chosen = options.matching(experiments or (QUICK if quick else ()))
     if len(chosen) > 1:
@@ -69,18 +72,13 @@ def command(
     from lpbench.experiments.job import job_of, placed
     from lpbench.experiments.plan import Plan
     from lpbench.pipeline import NOTHING, nothing_to_run, print_gaps, run_jobs, track
-    from lpbench.reporting.publish import publish
+    from lpbench.reporting.publish import report_run
 
     runner = Runner(backend, workers, address, order)
     replications = replications or (QUICK_REPLICATIONS if quick else None)
     registered = catalogue.experiments(chosen).values()
     jobs = placed([job_of(e, replications=replications, work_limit=work_limit, seed=seed) for e in registered])
     within = jobs[0].folder.removesuffix(jobs[0].name).rstrip("/")
-    if overwrite and within:
-        raise ConfigurationError(
-            f"--overwrite replaces {REPRODUCED}/, which is of runs as registered; this one goes to {within}/: leave "
-            "the option out"
-        )
     plan = sum((job.plan for job in jobs), Plan(()))
     print_gaps(plan)
     if nothing_to_run(plan):
@@ -88,8 +86,8 @@ def command(
     logged = Tracking("mlflow" if tracking_uri else tracking, tracking_uri)
     result = run_jobs(jobs, results, runner, audit)
     print("judging claims, writing the report and its pages ...", file=sys.stderr, flush=True)
-    reports = publish(results, chosen, within, judged=not quick, overwrite=overwrite)
-    _print_result(result, time.perf_counter() - start, chosen, results / within, reports, quick)
+    reports = report_run(results, chosen, within)
+    _print_result(result, time.perf_counter() - start, chosen, results / within, quick)
     print_reports(reports)
     if within:
         print(f"runs: {results / within}; `lpbench ui` shows what is logged of them")
@@ -98,20 +96,13 @@ def command(
 
 
 def print_reports(reports: Sequence[Report]) -> None:
-    """Say where reports are and, where the committed one was not replaced, why."""
+    """Say where reports are."""
     for report in reports:
-        if report.uncommitted:
-            print(f"not committed: {', '.join(report.uncommitted)}, which ran from a work tree with changes")
-        if report.kept and (there := report.folder / REPRODUCED / "report.md").is_file():
-            more = f" and {len(report.kept) - 1} more" if len(report.kept) > 1 else ""
-            print(f"kept: {there}, which shows more of {report.kept[0]}{more} (--overwrite replaces it)")
-        print(f"report: {report.folder / 'report.md'} ({options.counted(len(report.names))})")
-        print(f"page: {report.folder / 'index.html'}")
+        print(f"report: {report.target / 'report.md'} ({options.counted(len(report.shown))})")
+        print(f"page: {report.target / 'index.html'}")
 
 
-def _print_result(
-    result: Result, seconds: float, names: Sequence[str], results: Path, reports: Sequence[Report], quick: bool
-) -> None:
+def _print_result(result: Result, seconds: float, names: Sequence[str], results: Path, quick: bool) -> None:
     from lpbench.cli.answers import print_tables, print_verdicts
     from lpbench.experiments.results import Artefact
     from lpbench.reporting.tables.text import tables_of
@@ -128,4 +119,4 @@ def _print_result(
     if len(names) == 1:
         print_tables(tables_of(Artefact(results / names[0], names[0])))
     if not quick:
-        print_verdicts(names, results, (decision for report in reports for decision in report.decided))
+        print_verdicts(names, results)

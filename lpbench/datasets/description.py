@@ -1,7 +1,6 @@
 """Size, features, task and range of a data set under given parameters, known without drawing a replication."""
 
 import hashlib
-import inspect
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from lpbench.datasets.parameters import resolve_params
 from lpbench.datasets.real import kept_rows
 from lpbench.datasets.sources import how_to_get, is_available, load_table
 from lpbench.errors import DataError, foreign
+from lpbench.source import source_hash
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def _identity(manifest: Manifest, params: Mapping, available: bool) -> str:
     if manifest.synthetic:
         must = "must be module:function of a module that can be imported and read"
         with foreign(f"data set {manifest.name}: synthetic={manifest.synthetic!r} {must}"):
-            source = inspect.getsource(import_module(manifest.synthetic.partition(":")[0]))
+            source = source_hash(import_module(manifest.synthetic.partition(":")[0]).__name__)
         facts |= {"function": manifest.synthetic, "params": manifest.params, "source": source}
     else:
         # A file nobody could hash yet has no promised value hash: then the table at hand decides.

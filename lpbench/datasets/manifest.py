@@ -147,11 +147,11 @@ def load_manifest(name: str) -> Manifest:
         raise unknown_name("dataset", name, files)
     if name in others:
         raise ConfigurationError(f"data set {name!r} has two manifests: {files[name]} and {others[name]}")
-    return _read(files[name], files[name].stat().st_mtime_ns)
+    return read_manifest(files[name])
 
 
 def read_manifest(path: Path) -> Manifest:
-    return _read(path, path.stat().st_mtime_ns)
+    return _parsed(path, path.read_bytes())
 
 
 def _files() -> tuple[dict[str, Path], dict[str, Path]]:
@@ -171,9 +171,9 @@ def _of_the_project(folder: Path) -> list[Path]:
 
 
 @cache
-def _read(path: Path, modified: int) -> Manifest:
+def _parsed(path: Path, content_of_file: bytes) -> Manifest:
     try:
-        content = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
+        content = yaml.load(content_of_file.decode("utf-8"), Loader=_Loader)
     except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:
         raise DataError(f"{path} is not valid YAML: {' '.join(str(error).split())}") from error
     if not isinstance(content, dict):

@@ -2,12 +2,11 @@
 
 Sources are tried in the manifest's order (datasets/README.md): raw files in the mirror (``LPBENCH_DATA_MIRROR``), under
 ``files/`` in the cache, or beside a manifest that is not the project's; what ``make datasets`` has put in the cache; a
-loader of an installed library. Parsing is slow for some formats, so the canonical table is kept in the cache too, under
-a key that hashes the raw files and the manifest's preparation. It is verified against the fingerprint like any other
-source.
+loader of an installed library. Parsing is slow for some formats, so the canonical table is a derivation, kept in the
+cache under its key: of the raw files, the manifest's preparation, and the code that reads and prepares. It is verified
+against the fingerprint like any other source.
 """
 
-import hashlib
 import json
 import os
 import warnings
@@ -21,6 +20,8 @@ import numpy as np
 
 from lpbench.datasets.manifest import Manifest, load_manifest
 from lpbench.datasets.table import Table, check_fingerprint
+from lpbench.derivation import LIBRARIES, Derivation
+from lpbench.digest import file_hash
 from lpbench.errors import DataError, MissingDataError
 from lpbench.files import atomic_write, inside
 from lpbench.paths import CACHE_VARIABLE, DOWNLOAD, IN_CHECKOUT, MANIFESTS, cache_folder
@@ -35,11 +36,6 @@ class Location:
     source: Mapping
     paths: Mapping[str, Path]
     place: str
-
-    @property
-    def stamp(self) -> tuple:
-        """Identity of the files, cheap to compute: changes when a file does."""
-        return tuple((str(p), p.stat().st_size, p.stat().st_mtime_ns) for p in self.paths.values())
 
 
 def mirror_folder() -> Path | None:
@@ -95,7 +91,7 @@ def how_to_get(manifest: Manifest) -> str:
 
 
 def load_table(name: str) -> Table:
-    """Return the canonical table of a real data set (kept in memory while its files do not change).
+    """Return the canonical table of a real data set (kept in memory while it is current).
 
     Raises
     ------
@@ -110,19 +106,27 @@ def load_table(name: str) -> Table:
     location = locate(manifest)
     if location is None:
         raise MissingDataError(f"data set {name!r} is not at hand: {how_to_get(manifest)}")
-    return _load(name, preparation_key(manifest, location.source), location.stamp, str(cache_folder()))
+    return _load(name, prepared_table(manifest, location).key, cache_folder() / "tables")
+
+
+def prepared_table(manifest: Manifest, location: Location) -> Derivation:
+    """The canonical table as what follows from raw files, the manifest's preparation and the code behind both."""
+    names = ("columns", "rows", "public", "target", "features", "fingerprint", "unit")
+    inputs = {"manifest": {name: getattr(manifest, name) for name in names}, "source": location.source}
+    files = {role: file_hash(path) for role, path in location.paths.items()}
+    return Derivation(f"data set {manifest.name}", inputs | {"files": files}, (__name__,), (*LIBRARIES, "pandas"))
 
 
 @lru_cache(maxsize=32)
-def _load(name: str, *_identity: object) -> Table:
-    """Table of a data set, kept as long as its manifest, its files and the cache are the same."""
+def _load(name: str, key: str, folder: Path) -> Table:
+    """Return the table with a key from a folder, else build it and keep it there."""
     manifest = load_manifest(name)
     location = locate(manifest)
     if location is None:
         raise MissingDataError(f"data set {name!r} is not at hand any more")
     if not location.paths:
         return build_table(manifest, location)
-    cached = cache_folder() / "tables" / f"{name}-{_content_key(manifest, location)}.npz"
+    cached = folder / f"{name}-{key[:20]}.npz"
     if cached.is_file():
         try:
             table = _read_table(cached)
@@ -133,8 +137,10 @@ def _load(name: str, *_identity: object) -> Table:
     table = build_table(manifest, location)
     try:
         public, units = (np.empty(0, dtype=bool) if part is None else part for part in (table.public, table.units))
+        about, columns = np.array(json.dumps(prepared_table(manifest, location).stored())), np.array(table.columns)
         with atomic_write(cached) as file:
-            np.savez(file, X=_smallest(table.X), y=table.y, columns=np.array(table.columns), public=public, units=units)
+            X = _smallest(table.X)
+            np.savez(file, X=X, y=table.y, columns=columns, public=public, units=units, derivation=about)
     except OSError as error:
         warnings.warn(f"the parsed table cannot be kept in {cached.parent}: {error}", stacklevel=3)
     return table
@@ -166,30 +172,6 @@ def raw_rows(manifest: Manifest) -> tuple[np.ndarray, int]:
     assert location is not None
     raw = read_source(location.source, location.paths, manifest.columns, manifest.name)
     return chosen_rows(raw, manifest), len(raw)
-
-
-def preparation_key(manifest: Manifest, source: Mapping) -> str:
-    """Hash of everything in the manifest that decides how raw files become a table."""
-    parts = (
-        manifest.name,
-        source,
-        manifest.columns,
-        manifest.rows,
-        manifest.public,
-        manifest.target,
-        manifest.features,
-        manifest.fingerprint,
-        *([manifest.unit] if manifest.unit else ()),
-    )
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
-
-
-def _content_key(manifest: Manifest, location: Location) -> str:
-    digest = hashlib.sha256(preparation_key(manifest, location.source).encode())
-    for path in location.paths.values():
-        with open(path, "rb") as file:
-            digest.update(hashlib.file_digest(file, "sha256").digest())
-    return digest.hexdigest()[:20]
 
 
 def _read_table(path: Path) -> Table:

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lpbench.analysis.scores import SCORE_COLUMNS
+from lpbench.digest import canonical_json
 from lpbench.experiments.compute import words
-from lpbench.experiments.fingerprint import canonical_json
 from lpbench.experiments.plan import Entry
 from lpbench.experiments.store import BLOCK_SCHEMA, Store
 

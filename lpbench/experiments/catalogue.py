@@ -193,17 +193,18 @@ def _objects(kind: str, names: Sequence[str], schema: type) -> dict[str, Any]:
 
 
 def _object(kind: str, name: str, path: Path, schema: type) -> Any:
-    """What a file says; of those in ``conf/`` it is kept, since composing them all takes seconds."""
+    """What a file says; of those in ``conf/`` it is remembered, since composing them all takes seconds."""
     if CONF not in path.parents:
         return _typed(_content(kind, name, path), schema, name, path)
-    from lpbench.experiments.fingerprint import import_closure, kept
+    from lpbench.derivation import remembered
 
-    def composed() -> tuple[dict[str, Any], Iterable[str | Path]]:
-        found = _typed(read_yaml(path), schema, name, path)
-        about = import_closure(facts_of(found.estimator).module) if schema is Method else ()
-        return dataclasses.asdict(found), [*_CODE, *about, path]
+    def composed() -> dict[str, Any]:
+        return dataclasses.asdict(_typed(read_yaml(path), schema, name, path))
 
-    record = kept(f"{kind} {name}", composed)
+    text = path.read_text(encoding="utf-8")
+    # parameters of a method are checked against its class
+    checked = [facts_of(word).module for word in re.findall(r"^estimator: (\S+)", text, re.MULTILINE)]
+    record = remembered(f"{kind} {name}", composed, {"file": text}, [*_CODE, *checked], ("omegaconf",))
     return Experiment.from_record(record) if schema is Experiment else schema(**record)
 
 

@@ -7,12 +7,14 @@
 - ``<paper>.json``: what each experiment was run with: configuration, seed, environment, and the keys of its blocks
   (each a hash of configuration, data, code and library versions).
 
-A later change of code does not invalidate them: ``lpbench verify`` says whether they still hold.
+They are derivations whose inputs are not at hand: a later change of code does not invalidate them, and ``lpbench
+verify`` says if they still hold. Summaries are derivations of them, kept beside their artefacts.
 """
 
 import hashlib
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -25,7 +27,10 @@ import pyarrow.parquet as pq
 
 from lpbench.analysis import Summary, selected_of, summary_of
 from lpbench.analysis.scores import CELL
+from lpbench.derivation import RECORDS, TABLES, Derivation, record_in
+from lpbench.digest import file_hash
 from lpbench.errors import StoreError
+from lpbench.experiments.summaries import keep_summary, read_summary
 from lpbench.files import atomic_write, write_text
 
 #: Folder of the committed scores in a results folder.
@@ -43,7 +48,6 @@ _KEPT = (
     *("config", "config_hash", "deviations", "environment", "workers", "datasets", "missing", "block_times"),
     *("name", "fits"),
 )
-_known: dict[tuple[Path, str], tuple[tuple[tuple[int, int], ...], Summary]] = {}
 
 
 def commit(artefacts: Sequence[Any], folder: Path, paper: str, rule: str) -> bool:
@@ -84,40 +88,47 @@ def record(folder: Path, name: str) -> dict[str, Any]:
     return _records(folder, name.partition("/")[0]).get(name, {})
 
 
-def chosen(folder: Path, name: str) -> pd.DataFrame | None:
-    """Scores of the chosen grid points; see :attr:`lpbench.experiments.results.Artefact.chosen`."""
-    if (known := remembered(folder, name)) is not None:
-        return known.chosen
-    table = _table(folder, name)
-    return None if table is None else selected_of(table.to_pandas()).chosen
-
-
 def summary(folder: Path, name: str) -> Summary | None:
-    """The summary at full precision, computed from the chosen scores, or as another process computed it from them."""
-    if (known := remembered(folder, name)) is not None:
-        return known
+    """The summary at full precision with the chosen scores, as a derivation of the committed ones; None without any."""
+    scores = digest(folder, name)
+    return _summary(folder, name, scores, record(folder, name)["rule"]) if scores else None
+
+
+@lru_cache(maxsize=256)
+def _summary(folder: Path, name: str, scores: str, rule: Any) -> Summary:
+    """The summary of scores with a hash, from the folder of records or computed and kept there."""
+    with suppress(OSError):
+        derived_summary(folder, name).make()
+    known = read_summary(folder / name / RECORDS)
+    return _computed(folder, name, rule) if known is None else known  # where nothing can be written
+
+
+def derived_summary(folder: Path, name: str) -> Derivation:
+    """The summary of an experiment as what follows from its committed scores and the rule for marks."""
+    rule, code = record(folder, name)["rule"], (summary_of.__module__, selected_of.__module__)
+    inputs = {"scores": digest(folder, name), "rule": rule}
+    write = lambda: keep_summary(_computed(folder, name, rule), folder / name / RECORDS)  # noqa: E731
+    return Derivation(f"summary {name}", inputs, code, TABLES, record_in(folder / name, "summary"), write)
+
+
+def _computed(folder: Path, name: str, rule: Any) -> Summary:
     table = _table(folder, name)
-    return None if table is None else summary_of(selected_of(table.to_pandas()), record(folder, name)["rule"])
-
-
-def remembered(folder: Path, name: str) -> Summary | None:
-    """The summary that :func:`remember` was given, if the committed scores are still those it was computed from."""
-    stamp, known = _known.get((folder, name), ((), None))
-    return known if stamp == _stamp(folder, name) else None
-
-
-def remember(folder: Path, name: str, found: Summary) -> None:
-    """Keep a summary that another process computed for as long as the committed scores stay as they are."""
-    _known[folder, name] = _stamp(folder, name), found
-
-
-def _stamp(folder: Path, name: str) -> tuple[tuple[int, int], ...]:
-    return tuple((p.stat().st_mtime_ns, p.stat().st_size) for p in _files(folder, name) if p.is_file())
+    assert table is not None
+    return summary_of(selected_of(table.to_pandas()), rule)
 
 
 def digest(folder: Path, name: str) -> str:
     """Hash of an experiment's committed scores; empty if there are none."""
-    table = _table(folder, name)
+    return _digest(folder, name, _contents(folder, name))
+
+
+def _contents(folder: Path, name: str) -> tuple[str, ...]:
+    return tuple(file_hash(path) for path in _files(folder, name) if path.is_file())
+
+
+@lru_cache(maxsize=1024)
+def _digest(folder: Path, name: str, contents: tuple[str, ...]) -> str:
+    table = _table(folder, name) if contents else None
     if table is None:
         return ""
     sink = pa.BufferOutputStream()
@@ -128,11 +139,6 @@ def digest(folder: Path, name: str) -> str:
 
 def reasons(folder: Path, name: str) -> pd.DataFrame | None:
     """Cells that did not run: columns dataset, method, status, reason."""
-    return _reasons(folder, name, _stamp(folder, name))
-
-
-@lru_cache(maxsize=256)
-def _reasons(folder: Path, name: str, stamp: tuple[tuple[int, int], ...]) -> pd.DataFrame | None:
     table = _table(folder, name)
     if table is None:
         return None

@@ -20,8 +20,9 @@ from filelock import Timeout
 from threadpoolctl import ThreadpoolController
 
 from lpbench.datasets import Draws
+from lpbench.derivation import versions
+from lpbench.digest import canonical_json
 from lpbench.errors import CellTimeout, ClippingWarning, ConfigurationError, DataError, PrivacyLeakWarning, StoreError
-from lpbench.experiments.fingerprint import canonical_json, versions
 from lpbench.experiments.method import import_object, is_own
 from lpbench.experiments.plan import Block
 from lpbench.experiments.store import Store
@@ -218,8 +219,8 @@ def _run_locked(block: Block, store: Store, timeout: float) -> Outcome:
             table = execute(block, spent)
         seconds = time.perf_counter() - start
         machine = {"python": platform.python_version(), "platform": platform.platform(), "versions": versions()}
-        cost = {"spent": spent.rows, "seconds": seconds}
-        store.write(block.key, table, {"config": block.config, **cost, "machine": machine})
+        made = {"config": block.config, **block.derivation.stored(), "spent": spent.rows, "seconds": seconds}
+        store.write(block.key, table, {**made, "machine": machine})
         return Outcome(block.key, block.label, "ok", seconds, len(table))
     except StoreError:
         raise

@@ -73,13 +73,10 @@ def _checked(cls: Any) -> Any:
 
 @cache
 def _kept_facts(path: str) -> EstimatorFacts:
-    from lpbench.experiments.fingerprint import import_closure, kept  # help and lists do without
+    from lpbench.derivation import remembered  # help and lists do without
 
-    def found() -> tuple[dict[str, Any], frozenset[str]]:
-        facts = _facts(import_object(path))
-        return asdict(facts), import_closure(path.rpartition(".")[0]) | import_closure(facts.module)
-
-    facts = kept(f"facts of {path}", found)
+    code = [path.rpartition(".")[0]]  # it imports the class's own module, if that is another one
+    facts = remembered(f"facts of {path}", lambda: asdict(_facts(import_object(path))), {"path": path}, code)
     return EstimatorFacts(**facts | {"parameters": tuple(facts["parameters"])})  # JSON knows lists alone
 
 

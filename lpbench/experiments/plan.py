@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import json
 import math
@@ -15,11 +14,12 @@ from typing import Any
 import numpy as np
 
 from lpbench.datasets import describe, make_problem
+from lpbench.derivation import Derivation, remembered
+from lpbench.digest import canonical_json, file_hash
 from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalogue
 from lpbench.experiments.config import ROOT_SEED
 from lpbench.experiments.experiment import Experiment, Group
-from lpbench.experiments.fingerprint import canonical_json, import_closure, kept, source_hash, versions
 from lpbench.experiments.method import Method, facts_of, import_object, is_own
 from lpbench.experiments.schema import check_experiment, check_parameters
 from lpbench.problem import Problem
@@ -48,7 +48,7 @@ class Block:
 
     @cached_property
     def config(self) -> dict[str, Any]:
-        """Everything that determines the block's numbers."""
+        """Everything besides code and libraries that determines the block's numbers."""
         # of somebody's own method, that the block says what was spent: those of former versions do not
         return ({"spent": "by all fits"} if is_own(self.estimator) else {}) | {
             "dataset": self.dataset,
@@ -64,14 +64,17 @@ class Block:
             "budgets": list(self.budgets),
             "replications": self.replications,
             "seed": self.seed,
-            "source": [source_hash(facts_of(self.estimator).module), source_hash("lpbench.datasets")],
-            "versions": versions(),
         }
 
     @cached_property
+    def derivation(self) -> Derivation:
+        """The block's rows as what follows from its configuration, the method's code and that of data sets."""
+        return Derivation("block", self.config, (facts_of(self.estimator).module, "lpbench.datasets"))
+
+    @property
     def key(self) -> str:
         """Content address of the block."""
-        return hashlib.sha256(canonical_json(self.config).encode()).hexdigest()[:32]
+        return self.derivation.key
 
     @cached_property
     def n_points(self) -> int:
@@ -80,16 +83,16 @@ class Block:
         if not count or any(isinstance(value, str) for values in self.grid.values() for value in values):
             about = canonical_json([self.estimator, self.params, self.grid, self.n_features])
             own = is_own(module)
-            count = self._resolved()[0] if own else kept(f"points of {about}", self._resolved)
+            count = self._resolved() if own else remembered(f"points of {about}", self._resolved, {}, [module])
         return count + (self.extra_point is not None)
 
-    def _resolved(self) -> tuple[int, Iterable[str]]:
+    def _resolved(self) -> int:
         from lpbench.estimators.base import expand_grid  # takes half a second to import
 
         X = np.broadcast_to(0.0, (1, self.n_features))
         model = import_object(self.estimator)(**self.params)
         grid = model.resolve_grid(self.grid, Problem(X, X[:, 0], X, X[:, 0]))
-        return len(expand_grid(grid)), import_closure(type(model).__module__)
+        return len(expand_grid(grid))
 
     @property
     def fits(self) -> int:
@@ -274,7 +277,7 @@ def _file_hash(path: str | None) -> str | None:
     if path is None:
         return None
     try:
-        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+        return file_hash(Path(path))
     except OSError as error:
         raise ConfigurationError(f"mask.params.path={path!r} cannot be read: {error.strerror}") from error
 

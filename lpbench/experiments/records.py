@@ -3,7 +3,6 @@
 Of an unfinished run what was asked for is kept beside the store, so that ``lpbench report`` can show partial results.
 """
 
-import hashlib
 import json
 import os
 import platform
@@ -17,35 +16,27 @@ import pandas as pd
 
 import lpbench
 from lpbench.datasets import describe
+from lpbench.derivation import RECORDS, versions
+from lpbench.digest import hash_of
 from lpbench.experiments.config import Runner
 from lpbench.experiments.experiment import Experiment
-from lpbench.experiments.fingerprint import canonical_json, source_hash, versions
 from lpbench.experiments.job import Job
-from lpbench.experiments.method import Method
 from lpbench.experiments.store import Store
 from lpbench.experiments.timing import block_times
 from lpbench.files import write_text
 from lpbench.paths import IN_CHECKOUT, ROOT
 
 
-def stamp_of(job: Job, store: Store, modules: Iterable[str]) -> str:
-    """Hash of what an artefact is made from: blocks (or why they are missing), configuration, modules that write it."""
-    state = [
-        [e.panel, e.dataset, e.mask, e.method, list(e.epsilons), e.x_axis, e.x_value]
-        + ([e.block.key, store.has(e.block.key)] if e.block is not None else [e.missing or e.left_out, False])
-        for e in job.plan.entries
-    ]
-    cards = {selector: method_card(method) for selector, method in job.methods.items()}
-    content = [asdict(job.experiment), list(job.deviations), state, job.seed, cards, *sorted(job.audits.items())]
-    return hash_of([*content, [source_hash(module) for module in modules], versions()])[:32]
+def rows_of(job: Job, store: Store) -> list[tuple[str, bool]]:
+    """Where each entry of a job's plan has its rows from: a block's key and True if it is stored, or why from none."""
+    entries = job.plan.entries
+    return [(b.key, store.has(b.key)) if (b := e.block) else (e.missing or e.left_out, False) for e in entries]
 
 
-def record_of(
-    job: Job, stamp: str, runner: Runner, folder: Path, store: Store, scores: pd.DataFrame | None
-) -> dict[str, Any]:
+def record_of(job: Job, runner: Runner, folder: Path, store: Store, scores: pd.DataFrame | None) -> dict[str, Any]:
     """Content of ``run.json`` for the folder of an artefact with all of its other files; a drawing has no scores."""
     config = {"experiment": asdict(job.experiment), "seed": job.seed}
-    sizes = {p.relative_to(folder).as_posix(): p.stat().st_size for p in folder.rglob("*") if p.is_file()}
+    sizes = {p.relative_to(folder).as_posix(): p.stat().st_size for p in files_of(folder)}
     plan = job.plan
     drawn = {d: job.experiment.data_set(d) for d in dict.fromkeys(e.dataset for e in plan.entries)}
     cards = {d: describe(data.name, data.params) for d, data in drawn.items()}
@@ -54,7 +45,6 @@ def record_of(
         "config": config,
         "deviations": list(job.deviations),
         "config_hash": hash_of(config)[:16],
-        "stamp": stamp,
         "environment": environment(),
         "runner": asdict(runner),
         "blocks": len(plan.blocks),
@@ -81,14 +71,9 @@ def worker_count(runner: Runner) -> int:
     return 1 if runner.backend == "serial" else runner.workers or os.cpu_count() or 1
 
 
-def hash_of(content: object) -> str:
-    return hashlib.sha256(canonical_json(content).encode()).hexdigest()
-
-
-def method_card(method: Method) -> dict[str, Any]:
-    """What artefacts show of a method: printed name, task, grid, tuning-free setting, reference."""
-    shown = {key: getattr(method, key) for key in ("title", "task", "grid", "grid_by_mask", "reference")}
-    return shown | {"tuning_free": None if method.tuning_free is None else canonical_json(method.tuning_free)}
+def files_of(folder: Path) -> list[Path]:
+    """Files of an artefact's folder, without records of derivations."""
+    return sorted(p for p in folder.rglob("*") if p.is_file() and RECORDS not in p.parts)
 
 
 def environment() -> dict[str, Any]:
@@ -126,7 +111,7 @@ def missing_data(records: Iterable[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def begin(jobs: Iterable[Job], store: Store) -> None:
-    """Record jobs, but single cells, whose blocks are not all stored: keys alone do not tell whose those are."""
+    """Note artefacts as wanted, but those of single cells, whose blocks are not all stored."""
     stored = store.keys()
     for job in jobs:
         if not job.is_cell and any(block.key not in stored for block in job.plan.blocks):
@@ -137,18 +122,18 @@ def begin(jobs: Iterable[Job], store: Store) -> None:
                 "folder": job.folder,
                 "audits": dict(job.audits),
             }
-            write_text(json.dumps(content, sort_keys=True, indent=1), _path(job.folder, store))
+            write_text(json.dumps(content, sort_keys=True, indent=1), _wanted(job.folder, store))
 
 
 def end(job: Job, store: Store) -> None:
-    """Forget a job whose artefact is written."""
-    _path(job.folder, store).unlink(missing_ok=True)
+    """Forget that an artefact is wanted, which is written."""
+    _wanted(job.folder, store).unlink(missing_ok=True)
 
 
 def begun(store: Store) -> list[Job]:
-    """Jobs that have begun and did not end, by their folders."""
+    """Jobs whose artefacts are wanted and not made, by their folders."""
     found = []
-    for path in (store.root / "begun").glob("*.json"):
+    for path in (store.root / "wanted").glob("*.json"):
         content = json.loads(path.read_text(encoding="utf-8"))
         experiment = Experiment.from_record(content["experiment"])
         known = {"audits": content.get("audits", {}), "folder": content["folder"]}
@@ -156,5 +141,5 @@ def begun(store: Store) -> list[Job]:
     return sorted(found, key=lambda job: job.folder)
 
 
-def _path(folder: str, store: Store) -> Path:
-    return store.root / "begun" / f"{hashlib.sha256(folder.encode()).hexdigest()[:16]}.json"
+def _wanted(folder: str, store: Store) -> Path:
+    return store.root / "wanted" / f"{hash_of(folder)[:16]}.json"

@@ -21,26 +21,19 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from pyarrow import ArrowException
 
-from lpbench.analysis import SUMMARY_COLUMNS, Summary, as_text, from_text, read_csv
-from lpbench.analysis.scores import CELL
+from lpbench.analysis import Summary, as_text, from_text, read_csv
 from lpbench.analysis.summary import NO_COSTS
-from lpbench.errors import NotRunError, StoreError
+from lpbench.digest import file_hash, hash_of
+from lpbench.errors import NotRunError
 from lpbench.experiments import catalogue, committed
 from lpbench.experiments.experiment import Experiment, labelled
+from lpbench.experiments.summaries import CHOSEN, ROW, TABLE, read_chosen, read_parquet, read_summary
 from lpbench.experiments.timing import COMPARED_SECONDS, SECONDS
-from lpbench.files import atomic_write
 from lpbench.paths import RUNS
 
 #: The record of a run, written last: an artefact without it is not finished.
 RECORD = "run.json"
-#: The summary with the marks after Holm's correction and the reasons of its empty cells.
-TABLE = "summary.parquet"
-#: The scores of the chosen grid points, one row a replication.
-CHOSEN = "chosen.parquet"
-_ROW = [*CELL, "selection"]
-_TEXT = ["experiment", "panel", "dataset", "mask", "method", "selection", "params", "metric", "spent_model", "audit"]
 
 
 class Results:
@@ -59,10 +52,6 @@ class Results:
     def finished(self) -> list[Artefact]:
         """Artefacts of the registered experiments that were run, in the order of the catalogue."""
         return [a for a in map(self.artefact, catalogue.experiment_names()) if a.is_finished]
-
-    def records(self) -> dict[str, dict[str, Any]]:
-        """``run.json`` of every finished artefact, by the experiment's name."""
-        return {artefact.name: artefact.record for artefact in self.finished()}
 
     def cells(self) -> Iterator[Artefact]:
         for path in sorted((self.folder / "single").rglob(RECORD)):
@@ -106,6 +95,16 @@ class Artefact:
         if not isinstance(found, dict) or not isinstance(found.get("files", {}), dict):
             raise NotRunError(f"{path} is no record of a run; run {self.name} again")
         return found
+
+    @property
+    def seed(self) -> int:
+        """Root seed of the run; 0 without one."""
+        return int(self.record.get("config", {}).get("seed", 0))
+
+    @property
+    def commit(self) -> str:
+        """Commit that was run, with ``+changes`` if files of the checkout differed from it; empty without a run."""
+        return str(self.record.get("environment", {}).get("commit", ""))
 
     @property
     def deviations(self) -> list[str]:
@@ -165,6 +164,13 @@ class Artefact:
         """How much the folder shows: rows of the summary with a number, or the files of a drawing."""
         return len(self.files) if self.summary is None else int(self.summary["mean"].notna().sum())
 
+    @cached_property
+    def content(self) -> str:
+        """Hash of the numbers that the artefact shows, and of what deviates."""
+        files = [self.folder / CHOSEN, self.folder / TABLE, self.summary_file]
+        shown = [file_hash(path) for path in files if path.is_file()]
+        return hash_of([self.deviations, committed.digest(self.results, self.name), shown])
+
     @property
     def has_scores(self) -> bool:
         """Whether the scores of every grid point and replication are at hand."""
@@ -187,7 +193,7 @@ class Artefact:
         """The summary at full precision, else ``summary.csv``: no replications, no reasons, no marks after Holm."""
         if self.full is not None or self.summary is None:
             return self.full
-        empty = pd.DataFrame(columns=[*_ROW, "replication", "value", "reason"])
+        empty = pd.DataFrame(columns=[*ROW, "replication", "value", "reason"])
         return Summary(self.summary, empty, empty, pd.Series(False, index=self.summary.index))
 
     @cached_property
@@ -197,7 +203,7 @@ class Artefact:
         Columns experiment, panel, dataset, mask, method, epsilon, x, metric, selection, params, replication, value.
         """
         kept = read_chosen(self.folder)
-        return committed.chosen(self.results, self.name) if kept is None else kept
+        return self.full.chosen if kept is None and self.full else kept
 
     def reasons(self) -> pd.DataFrame:
         """Cells without a number: columns dataset, method, status, reason."""
@@ -207,58 +213,3 @@ class Artefact:
             return pd.DataFrame(columns=columns) if kept is None else kept
         rows = self.scores(columns=columns, filters=[("replication", "<", 0)])
         return rows.astype(str).drop_duplicates()
-
-
-def keep_summary(summary: Summary, folder: Path) -> None:
-    """Write a summary so that :func:`read_summary` gives it back to the last bit."""
-    table = summary.table.assign(marked_holm=summary.marked_holm)
-    if len(summary.reasons):
-        # every reason has its row: an empty cell keeps one
-        table = table.merge(summary.reasons, on=_ROW, how="left")
-    else:
-        table = table.assign(reason=None)
-    _write(table.astype({"reason": "str"}), folder / TABLE)
-    _write(summary.chosen, folder / CHOSEN)
-
-
-def read_summary(folder: Path) -> Summary | None:
-    """Read the summary that was kept in an artefact's folder; None if there is none."""
-    chosen = read_chosen(folder)
-    if chosen is None or not (folder / TABLE).is_file():
-        return None
-    table = _read(folder / TABLE)
-    if not {*SUMMARY_COLUMNS} <= {*table.columns}:  # kept by an earlier version
-        return None
-    reasons = table.loc[table["reason"].notna(), [*_ROW, "reason"]].reset_index(drop=True)
-    return Summary(table[SUMMARY_COLUMNS], chosen, reasons, table["marked_holm"])
-
-
-def read_chosen(folder: Path) -> pd.DataFrame | None:
-    """Read the kept scores of the chosen grid points alone; None if there are none."""
-    return _read(folder / CHOSEN) if (folder / CHOSEN).is_file() else None
-
-
-def forget_summary(folder: Path) -> None:
-    """Remove what was kept: the scores that it was made from are about to change."""
-    for name in (TABLE, CHOSEN):
-        (folder / name).unlink(missing_ok=True)
-
-
-def read_parquet(path: Path, **options: Any) -> pd.DataFrame:
-    """Read a table of a results folder as :func:`pandas.read_parquet` does; StoreError if the file is damaged."""
-    try:
-        return pd.read_parquet(path, **options)
-    except (ArrowException, OSError) as error:
-        raise StoreError(
-            f"{path} is damaged ({' '.join(str(error).split())}); remove it and run its experiment again"
-        ) from error
-
-
-def _write(frame: pd.DataFrame, path: Path) -> None:
-    with atomic_write(path) as file:
-        frame.to_parquet(file, compression="zstd", index=False)
-
-
-def _read(path: Path) -> pd.DataFrame:
-    frame = read_parquet(path)
-    return frame.astype({c: object for c in _TEXT if c in frame.columns})

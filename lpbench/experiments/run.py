@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from lpbench.digest import canonical_json
 from lpbench.experiments.compute import Outcome, run_block
 from lpbench.experiments.config import Runner
 from lpbench.experiments.engines import MapUnordered, check_backend, engine
 from lpbench.experiments.experiment import WORK_LIMIT
-from lpbench.experiments.fingerprint import canonical_json
 from lpbench.experiments.method import import_object
 from lpbench.experiments.plan import Block
 from lpbench.experiments.progress import Progress
@@ -106,7 +106,8 @@ def _is_read(block: Block, whole: Block, store: Store, report: RunReport) -> boo
         return False
     rows = part_of(table, block)
     seconds = time.perf_counter() - start
-    store.write(block.key, rows, {**metadata, "config": block.config, "seconds": seconds, "part_of": whole.key})
+    metadata |= {"config": block.config, **block.derivation.stored(), "seconds": seconds, "part_of": whole.key}
+    store.write(block.key, rows, metadata)
     report.outcomes.append(Outcome(block.key, block.label, "ok", seconds, len(rows), "part of another block"))
     return True
 

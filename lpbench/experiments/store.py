@@ -38,10 +38,9 @@ BLOCK_SCHEMA = pa.schema(
 )
 
 
-def lock_of(root: Path, folder: str = "") -> Path:
-    """File to be locked while an artefact of a results folder is written, or (empty) while all of them are read."""
-    name = hashlib.sha256(folder.encode()).hexdigest()[:16] if folder else "all"
-    return root / "locks" / name
+def lock_of(root: Path) -> Path:
+    """File to be locked while all artefacts of a results folder are read, and shared while one is written."""
+    return root / "locks" / "all"
 
 
 class CorruptBlockError(StoreError):

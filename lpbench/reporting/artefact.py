@@ -14,7 +14,7 @@ from lpbench.errors import unknown_name
 from lpbench.experiments.config import ROOT_SEED
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
-from lpbench.experiments.results import forget_summary, keep_summary
+from lpbench.experiments.summaries import keep_summary
 from lpbench.experiments.timing import COMPARED_SECONDS, SECONDS, SECONDS_TABLE, is_measured
 from lpbench.files import write_text
 from lpbench.reporting.comparison import compare
@@ -37,10 +37,10 @@ def write_artefact(
     folder: Path,
     seed: int = ROOT_SEED,
     costs: pd.DataFrame | None = None,
+    paper: Paper | None = None,
 ) -> Summary:
     """Summarise the scores of one experiment, keep the summary for reports, and :func:`render_artefact`."""
-    forget_summary(folder)
-    paper = paper_of(experiment.name)
+    paper = paper or paper_of(experiment.name)
     summary = summarise_experiment(experiment, scores, methods, paper, costs)
     keep_summary(summary, folder)
     if experiment.kind == "table":

@@ -44,13 +44,15 @@ class Files:
     #: share, if they do. The others' are the oracle's rows of the chosen replications.
     cells: Mapping[str, pd.DataFrame]
 
-    def write(self, folder: Path) -> None:
+    def write(self, folder: Path) -> list[Path]:
         """Write ``verdicts.csv``, ``claims_instances.csv`` and a paper's ``claims_cells_<paper>.csv``."""
         for table, name in ((self.verdicts, VERDICTS), (self.instances, "claims_instances")):
             floats = table.select_dtypes("floating").round(_DECIMALS) + 0.0  # no rounding error where 0 is meant
             write_csv(table.assign(**{c: floats[c] for c in floats}), folder / f"{name}.csv")
         for paper, table in self.cells.items():
             write_csv(table, folder / f"claims_cells_{paper}.csv")
+        names = (VERDICTS, "claims_instances", *(f"claims_cells_{paper}" for paper in self.cells))
+        return [folder / f"{name}.csv" for name in names]
 
 
 def tabulate(decisions: Sequence[Decision]) -> Files:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
 
 from lpbench.analysis.claims import FAILS, NO_VERDICT, NOT_PRINTED, POWER, Check, Claim, Judged, judge, weakest
 from lpbench.analysis.instances import KEY, Instance
 from lpbench.analysis.rates import Interval
+from lpbench.derivation import remembered
 from lpbench.errors import NotRunError
-from lpbench.experiments.fingerprint import import_closure, kept, versions
 from lpbench.privacy.users import content_hash
 from lpbench.reporting.evidence import Evidence, Published
 from lpbench.reporting.paper import Paper, paper_of, papers
@@ -102,13 +101,10 @@ def _verdict(
 
 
 def _judged(check: Check, instances: tuple[Instance, ...], judges: bool) -> Judged:
-    """What :func:`judge` says, which takes a tenth of a second; of numbers that were judged before it is kept."""
+    """Return what :func:`judge` says, which takes a tenth of a second; of numbers judged before it is remembered."""
     about = content_hash((instances, check.region, check.quantifier, check.effect, judges)).hex()
-
-    def found() -> tuple[dict[str, Any], frozenset[str]]:
-        return asdict(replace(judge(check, instances, judges), instances=())), import_closure(judge.__module__)
-
-    known = kept(f"judged {about} by {versions()}", found)
+    judged = lambda: asdict(replace(judge(check, instances, judges), instances=()))  # noqa: E731
+    known = remembered(f"judged {about}", judged, {}, [Judged.__module__])
     each, whole = tuple(Interval(**one) for one in known["intervals"]), Interval(**known["whole"])
     return Judged(**known | {"instances": instances, "intervals": each, "whole": whole})
 

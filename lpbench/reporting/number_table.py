@@ -47,12 +47,13 @@ _AXES = ["panel", "dataset", "mask", "epsilon", "x"]
 
 def write_numbers(
     about: Sequence[Paper], results: Results, folder: Path, artefacts: Collection[str] | None = None
-) -> pd.DataFrame:
+) -> Path:
+    """Write ``numbers.csv`` of papers, or of some of their artefacts; return it."""
     parts = [_PaperNumbers(paper, results).rows(artefacts) for paper in about]
     parts = [part for part in parts if len(part)]
     table = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=COLUMNS)
     write_csv(table, folder / FILE)
-    return table
+    return folder / FILE
 
 
 def read_numbers(folder: Path) -> pd.DataFrame:

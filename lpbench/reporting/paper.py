@@ -213,13 +213,13 @@ def trial_experiments() -> set[str]:
     return {s.experiment for paper in papers() for candidates in paper.interpretations for s in candidates.steps} - {""}
 
 
-def sources(experiment: str) -> list[str]:
+def sources(experiment: str) -> tuple[str, ...]:
     """Modules whose code decides an experiment's tables and figures: reporting's, and the package of its paper."""
     name, in_paper, _ = experiment.partition("/")
     if not in_paper:  # a single cell is of no paper, and papers load matplotlib
-        return ["lpbench.reporting.artefact"]
+        return ("lpbench.reporting.artefact",)
     own = [module for module, paper in _modules(tuple(own_folders())).items() if paper.name == name]
-    return ["lpbench.reporting.artefact", *own]
+    return ("lpbench.reporting.artefact", *own)
 
 
 def errata(about: Iterable[Paper]) -> list[dict[str, str]]:

@@ -1,295 +1,290 @@
-"""Reports and pages of all committed results in ``reproduced/``, of a run, or of a user's study."""
+"""Reports and their pages: of a run beside its results, and the committed one, which is replaced on demand alone.
 
-import json
-import os
+A report is a list of derivations: tables and figures drawn from committed scores, then verdicts, numbers and standings,
+then the pages. Each is made where its inputs or its code changed (:mod:`lpbench.derivation`).
+"""
+
+from __future__ import annotations
+
 import shutil
-from collections.abc import Container, Iterable, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from importlib.metadata import version
-from itertools import starmap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from lpbench.analysis import is_ranked, write_csv
-from lpbench.analysis.summary import COSTS, NON_PRIVATE_PANEL
-from lpbench.audit.table import report_bits
-from lpbench.errors import NotRunError
+from lpbench.derivation import PICTURES, TABLES, Derivation, record_in
+from lpbench.digest import folder_hash, hash_of
+from lpbench.errors import NotRunError, StoreError
 from lpbench.experiments import catalogue
-from lpbench.experiments.committed import commit, digest, remember, remembered
+from lpbench.experiments.committed import commit, digest
 from lpbench.experiments.committed import summary as committed_summary
-from lpbench.experiments.engines import engine
-from lpbench.experiments.experiment import Experiment
-from lpbench.experiments.fingerprint import source_hash, versions
-from lpbench.experiments.method import Method, facts_of
+from lpbench.experiments.derive import make_all
+from lpbench.experiments.method import Method
 from lpbench.experiments.plan import by_name, registered_methods
-from lpbench.experiments.records import environment, hash_of, method_card, missing_data
-from lpbench.experiments.results import CHOSEN, RECORD, Artefact, Results, forget_summary, keep_summary, read_summary
+from lpbench.experiments.records import environment, missing_data
+from lpbench.experiments.results import RECORD, Artefact, Results
 from lpbench.experiments.store import lock_of
+from lpbench.experiments.submissions import FOLDER as SUBMITTED
 from lpbench.experiments.submissions import submissions
-from lpbench.experiments.timing import is_measured, timing_table
+from lpbench.experiments.timing import fit_seconds, is_measured, timing_table
 from lpbench.files import inside, locked, write_text
-from lpbench.paths import COMMITTED, PUBLISHED, REPRODUCED
-from lpbench.reporting.claims import Decision
+from lpbench.paths import COMMITTED, CONF, MANIFESTS, PUBLISHED, REPRODUCED
+from lpbench.reporting.derived import drawn_from, printed
 from lpbench.reporting.paper import paper_of, papers, sources
+from lpbench.reporting.render import TEMPLATES
 
-#: Beside tables and figures, not committed: what they were drawn from, and the summary.
-_DRAWN, _KEPT = ".drawn.json", ".kept"
 #: Tables are small and read cell by cell, which takes three times as long where texts are kept by Arrow.
 _QUICK_TEXTS = pd.option_context("mode.string_storage", "python")
 
 
-@dataclass(frozen=True)
-class Report:
-    folder: Path
-    names: list[str]  # experiments with results that it shows
-    kept: list[str] = field(default_factory=list)  # experiments of which the committed report shows more
-    uncommitted: list[str] = field(default_factory=list)  # whose scores come from no commit of the history
-    decided: list[Decision] = field(default_factory=list)
+def report_run(results_dir: Path, asked: Sequence[str] = (), within: str = "") -> list[Report]:
+    """Write the reports of what was run in a results folder (``within`` it, of runs that deviate), and their pages.
 
-
-@_QUICK_TEXTS
-def publish(
-    results_dir: Path, asked: Sequence[str] = (), within: str = "", *, judged: bool = True, overwrite: bool = False
-) -> list[Report]:
-    """Write the reports that show some experiments, and their pages.
-
-    The benchmark's own report is ``reproduced/``, as it is committed: all of it is made from committed scores. Those of
-    a paper are replaced where each of its experiments was run as registered and shows no less than what is there, or
-    with ``overwrite``. Other runs have a report beside the results; where experiments are asked for, it shows those too
-    that found the committed scores. The experiments of a user have a report in the folder of their paper. Without
-    ``judged`` no claim is decided: a few replications decide nothing.
+    The experiments of a user's paper have a report in its folder, all others one beside them. The committed report
+    stays as it is. Where experiments are asked for, the reports that show one of them are written.
     """
     with locked(lock_of(results_dir / "store")):
         results, own = Results(results_dir / within), set(catalogue.own_names("experiment"))
-        run = [a.name for a in results.finished()]
         studies: dict[str, list[str]] = {}
-        for name in dict.fromkeys([*run, *asked]):
+        for name in dict.fromkeys([*(a.name for a in results.finished()), *asked]):
             studies.setdefault(name.partition("/")[0] if name in own else "", []).append(name)
-        found = []
-        for paper, names in studies.items():
-            if paper and not (asked and not set(asked) & set(names)):
-                found.append(_publish_study(results, names, paper_of(paper).title, paper, judged))
-        names = studies.get("", [])
-        if asked and not set(asked) & set(names):
-            return found
-        less = {} if within else _less_than_committed(results, names)
-        dirty = _of_no_commit(results, run)
-        kept = [
-            n for n in names if n in run and (within or n in dirty or (less[n.partition("/")[0]] and not overwrite))
-        ]
-        whole = [n for n in names if n in run and n not in kept]
-        changed = _commit(results, whole)
-        if (whole and not (kept and asked and not changed)) or not (kept or within):
-            found.append(_publish_all(results, whole, changed, own))
-        elif kept:
-            kept = [n for n in names if n in run]
-        if kept:
-            report = _publish_study(results, kept, "Results of this run", "", judged)
-            found.append(replace(report, kept=[n for paper in less.values() for n in paper], uncommitted=dirty))
-        return found
+        shown = {paper: names for paper, names in studies.items() if not asked or set(asked) & set(names)}
+        titles = {paper: paper_of(paper).title if paper else "Results of this run" for paper in shown}
+        return [Report(results.folder, tuple(shown[p]), titles[p], p).write() for p in sorted(shown, reverse=True)]
 
 
-def _less_than_committed(results: Results, run: Sequence[str]) -> dict[str, list[str]]:
-    """Of each paper of which something was run: what was not, not as registered, or shows less than is committed."""
-    committed, registered = Results(results.folder / REPRODUCED), catalogue.heads("experiment", ("on_request",))
-    found: dict[str, list[str]] = {name.partition("/")[0]: [] for name in run}
-    for name, head in ((n, head) for n, head in registered.items() if n.partition("/")[0] in found):
-        here, there = results.artefact(name), committed.artefact(name)
-        if (here.deviations or there.numbers > here.numbers) if here.is_finished else not head["on_request"]:
-            found[name.partition("/")[0]].append(name)
-    return found
+def replace_committed(results_dir: Path, asked: Sequence[str] = ()) -> tuple[Report, dict[str, list[str]]]:
+    """Replace the committed scores of each paper that was run in full, then write the committed report from scores.
 
-
-def _of_no_commit(results: Results, run: Sequence[str]) -> list[str]:
-    """Experiments whose scores would enter the checkout's committed results and come from no commit of its history."""
-    if (results.folder / REPRODUCED).resolve() != COMMITTED.resolve():
-        return []
-    commits = {name: str(results.artefact(name).record.get("environment", {}).get("commit", "")) for name in run}
-    return [name for name, commit in commits.items() if commit.endswith("+changes")]
-
-
-def _publish_study(results: Results, names: Sequence[str], title: str, paper: str, judged: bool) -> Report:
-    """Write a report on these experiments alone, beside their artefacts."""
-    from lpbench.reporting.pages.site import write_pages
-    from lpbench.reporting.report import in_order, write_claims, write_report
-    from lpbench.reporting.standings import write_standings
-
-    target, artefacts = results.folder / paper, [results.artefact(name) for name in names]
-    content, cards = _content(results, artefacts, target), _cards(artefacts)
-    decided = write_claims(results.folder, target, names, judged)
-    write_report(*content, judged=judged, alone=True, within=paper)
-    write_standings(sorted(artefacts, key=in_order), cards, target)
-    write_pages(*content, cards, study=title, within=paper)
-    return Report(target, [a.name for a in artefacts if a.is_finished], decided=decided)
-
-
-def _commit(results: Results, run: Sequence[str]) -> set[str]:
-    """Write the scores of what was run to those that are committed, where they differ: names of these papers."""
-    mine = [(p, [results.artefact(n) for n in run if n.partition("/")[0] == p.name]) for p in papers()]
-    return {p.name for p, found in mine if found and commit(found, results.folder / REPRODUCED, p.name, p.rule)}
-
-
-def _publish_all(results: Results, run: Sequence[str], changed: Container[str], own: Container[str]) -> Report:
-    from lpbench.reporting.pages.site import write_pages
-    from lpbench.reporting.report import in_order, write_report
-
-    target, names = results.folder / REPRODUCED, [n for n in catalogue.experiment_names() if n not in own]
-    for artefact in map(results.artefact, run):
-        _copy(artefact, target / artefact.name, measured=artefact.name.partition("/")[0] in changed)
-        if artefact.full is not None and (shown := target / artefact.name / "summary.csv").is_file():
-            # committed scores do not say what they cost, and neither do the tables made from them
-            write_csv(artefact.full.table.drop(columns=COSTS), shown)
-    committed, registered = Results(target), catalogue.heads("experiment", ("on_request", "kind"))
-    known = {a.name: a for a in committed.finished() if a.name in names and registered[a.name]["kind"] != "drawing"}
-    decided = _render(known, sorted(map(committed.artefact, names), key=in_order), target, drawn=run)
-    # what runs on request alone is missed by nobody
-    artefacts = [a for a in map(committed.artefact, names) if a.was_run or not registered[a.name]["on_request"]]
-    content = _content(committed, artefacts, target)
-    write_report(*content)
-    write_pages(*content, _cards(artefacts))
-    shutil.copyfile(target / "verdicts.csv", results.folder / "verdicts.csv")
-    return Report(target, [a.name for a in artefacts if a.was_run], decided=decided)
-
-
-def _render(
-    known: dict[str, Artefact], every: Sequence[Artefact], target: Path, drawn: Sequence[str]
-) -> list[Decision]:
-    """Write from committed scores tables and figures, unless drawn before, then what is read off all of them.
-
-    Claims and standings are written here, numbers by a worker: what is decided.
+    Return the report and, by paper, why the scores of others stay. Where experiments are asked for, no other paper's
+    are replaced.
     """
-    from lpbench.reporting.report import write_claims
-    from lpbench.reporting.standings import write_standings
+    with locked(lock_of(results_dir / "store")):
+        results, committed = Results(results_dir), Results(results_dir / REPRODUCED)
+        registered = catalogue.heads("experiment", ("on_request", "kind"))
+        names = [n for n in registered if n not in catalogue.own_names("experiment")]
+        refused: dict[str, list[str]] = {}
+        for paper in papers():
+            of_paper = [n for n in names if n.partition("/")[0] == paper.name]
+            run = [a for a in map(results.artefact, of_paper) if a.was_computed]
+            if not run or (asked and not set(asked) & set(of_paper)):
+                continue
+            if reasons := list(_refusals(results, committed, {n: registered[n] for n in of_paper})):
+                refused[paper.name] = reasons
+                continue
+            changed = commit(run, committed.folder, paper.name, paper.rule)
+            for artefact in run:
+                _copy(artefact, committed.folder / artefact.name, measured=changed)
+        # drawings are no derivations of scores: they are copied from a run
+        artefacts = [Artefact(committed.folder / name, name) for name in names]
+        scored = [a for a in artefacts if a.is_finished and registered[a.name]["kind"] != "drawing"]
+        _make([drawn_from_scores(artefact) for artefact in scored])
+        # nobody misses what runs on request alone
+        shown = [a.name for a in artefacts if not registered[a.name]["on_request"] or a.was_run]
+        return Report(committed.folder, tuple(shown)).write(), refused
 
-    read = {name for p in papers() for name in p.rests_on}
-    waited = {name for name in known if paper_of(name).claims or paper_of(name).published or name in read}
-    # claims are decided while the rest is drawn, of which the longest comes first
-    order = sorted(known, key=lambda name: (name not in waited, -len(known[name].record.get("block_times", ()))))
-    code, drawn_by = "", target / _DRAWN
-    if drawn_by.is_file() and (code := _code(known)) != drawn_by.read_text(encoding="utf-8"):
-        drawn_by.unlink()
-    # few are left if code is what it was, and a worker takes as long to start as eight to be drawn
-    cores, few = min(os.cpu_count() or 1, len(known) // 8), drawn_by.is_file() and len(drawn) <= 8
-    with engine("loky" if cores > 1 else "serial", 1 if few else cores) as mapping:
-        mapping(_remember, [(target, ())])  # workers begin
-        kept = {n for n in order if n not in drawn and drawn_by.is_file() and _is_drawn(known[n])}
-        todo = {name: (target, name, name not in drawn) for name in order if name not in kept}
-        for name in todo:
-            forget_summary(target / name / _KEPT)
-            (target / name / _DRAWN).unlink(missing_ok=True)
-        mapping(_remember, [(target, kept)])
-        rest = (mapping if len(todo) > 8 else starmap)(_render_one, list(todo.values()))
-        _remember(target, kept)
-        code = code or _code(known)
 
-        def wait_for(some: Container[str]) -> None:
-            while left := [call for name, call in todo.items() if name in some]:
-                done = next(rest, "") or _render_one(*left[0])  # what no worker lived to write
-                _remember(target, [todo.pop(done)[1]])
+def _refusals(results: Results, committed: Results, registered: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Say what keeps a run of a paper's experiments from standing for the committed one."""
+    of_the_checkout = committed.folder.resolve() == COMMITTED.resolve()
+    for name, head in registered.items():
+        here, there = results.artefact(name), committed.artefact(name)
+        if of_the_checkout and here.commit.endswith("+changes"):
+            yield f"{name} ran from a work tree with changes"
+        if not here.was_computed:
+            if not head["on_request"]:
+                yield f"{name} was not run"
+        elif here.deviations:
+            yield f"{name} was not run as registered ({'; '.join(here.deviations)})"
+        elif there.numbers > here.numbers:
+            yield f"{name} shows less: {there.numbers} numbers or files are committed, and {here.numbers} were run"
 
-        wait_for(waited)
-        tables = mapping(_tabulate, [(target, list(known))])
-        decided = write_claims(target, target, numbers=False)
-        wait_for(known)
-        write_text(code, drawn_by)
-        write_standings(every, _cards(every), target, submissions())
-        list(tables) or _tabulate(target, known)  # what no worker lived to write
-        return decided
+
+def report_experiment(results_dir: Path, name: str) -> Path:
+    """Write the page of one finished experiment, unless it is current; the reports stay as they are."""
+    from lpbench.reporting.pages.site import alone  # takes a second
+
+    content, page = Report(results_dir, (name,)), results_dir / alone(name)
+    _make([content.derivation(page.stem, content.page, content.read_by_pages(), _SITE, PICTURES)])
+    return page
+
+
+#: Modules behind the pages.
+_SITE = ("lpbench.reporting.pages.site", "lpbench.reporting.report")
+
+
+@dataclass(frozen=True)
+class Report:
+    """Artefacts of a results folder as a report shows them, and the derivations that the report consists of.
+
+    A ``study`` has the title of a report on these experiments and nothing else; it lies in the folder of its ``paper``,
+    if that is a user's.
+    """
+
+    folder: Path
+    names: tuple[str, ...]
+    study: str = ""
+    paper: str = ""
+
+    @property
+    def target(self) -> Path:
+        return self.folder / self.paper
+
+    @cached_property
+    def artefacts(self) -> list[Artefact]:
+        return [*map(Results(self.folder).artefact, self.names)]
+
+    @cached_property
+    def cards(self) -> dict[str, Method]:
+        return _cards(self.artefacts)
+
+    @property
+    def shown(self) -> list[str]:
+        """Experiments with results."""
+        return [a.name for a in self.artefacts if a.is_finished or a.was_run]
+
+    def write(self) -> Report:
+        """Make all derivations of the report that are not current."""
+        self.target.mkdir(parents=True, exist_ok=True)
+        _write_times(self.artefacts, self.target / "timing.csv")
+        workers = 1 if self.study else None  # to start some takes longer than the tables of a small run
+        _make(self.tables(), workers)
+        _make([self.laid_out()])
+        return self
+
+    def derivation(
+        self,
+        name: str,
+        write: Callable[[], list[Path]],
+        inputs: Mapping[str, Any],
+        code: tuple[str, ...],
+        libraries: tuple[str, ...] = TABLES,
+    ) -> Derivation:
+        packages = dict.fromkeys(package for n in self.names for package in sources(n)[1:])
+        return Derivation(name, inputs, (*code, *packages), libraries, record_in(self.target, name), write)
+
+    def tables(self) -> list[Derivation]:
+        """Verdicts, numbers and standings."""
+        read = {name for paper in papers() for name in paper.rests_on}
+        of = [(name, paper_of(name)) for name in self.names]
+        scores = {artefact.name: artefact.content for artefact in self.artefacts}
+        judged = {n: [scores[n], printed(n, p)] for n, p in of if p.claims or p.published or n in read}
+        runs = {a.name: [a.experiment.settings, a.seed, a.commit] for a in self.artefacts}
+        costs = [{name: card.privacy for name, card in self.cards.items()}, fit_seconds(), folder_hash(SUBMITTED)]
+        compared = "lpbench.reporting.number_table", "lpbench.reporting.comparison"
+        standings = "lpbench.reporting.standings", "lpbench.estimators"  # of which the bits of a report are counted
+        return [
+            self.derivation("verdicts", self.verdicts, {"scores": judged}, ("lpbench.reporting.report",)),
+            self.derivation("numbers", self.numbers, {"scores": judged}, compared),
+            self.derivation("standings", self.standings, {"scores": scores, "runs": runs, "costs": costs}, standings),
+        ]
+
+    def laid_out(self) -> Derivation:
+        """The pages, from tables that are written."""
+        tables = {"tables": folder_hash(self.target, "*.csv", "*.csv.gz", "*.json", "bench*.svg")}
+        return self.derivation("pages", self.pages, tables | self.read_by_pages(), _SITE, PICTURES)
+
+    def read_by_pages(self) -> dict[str, Any]:
+        """Everything that pages show besides the tables, and how it is laid out."""
+        files = "*.csv", "*.svg", "*.tex", "*.md"
+        return {
+            "artefacts": {
+                a.name: hash_of([a.content, a.record, folder_hash(a.folder, *files)]) for a in self.artefacts
+            },
+            "experiments": {a.name: hash_of(asdict(a.experiment)) for a in self.artefacts},
+            "methods": {name: hash_of(asdict(card)) for name, card in self.cards.items()},
+            "environment": environment(),
+            "folders": [folder_hash(MANIFESTS, "*.yaml"), *map(folder_hash, (PUBLISHED, TEMPLATES, SUBMITTED, CONF))],
+        }
+
+    @_QUICK_TEXTS
+    def verdicts(self) -> list[Path]:
+        """Decide the claims, of a study those about its experiments."""
+        from lpbench.reporting.report import write_claims
+
+        return write_claims(self.folder, self.target, self.names if self.study else None)
+
+    @_QUICK_TEXTS
+    def numbers(self) -> list[Path]:
+        """Put published numbers beside ours."""
+        from lpbench.reporting.number_table import write_numbers
+
+        return [write_numbers(papers(), Results(self.folder), self.target, self.names if self.study else None)]
+
+    @_QUICK_TEXTS
+    def standings(self) -> list[Path]:
+        """Put losses beside each other at equal inputs."""
+        from lpbench.reporting.report import in_order
+        from lpbench.reporting.standings import write_standings
+
+        submitted = () if self.study else submissions()
+        return [write_standings(sorted(self.artefacts, key=in_order), self.cards, self.target, submitted)]
+
+    @_QUICK_TEXTS
+    def pages(self) -> list[Path]:
+        """Write ``report.md`` and the pages."""
+        from lpbench.reporting.pages.site import write_pages
+        from lpbench.reporting.report import write_report
+
+        missing = sorted(missing_data(a.record for a in self.artefacts if a.is_finished).items())
+        about = self.folder, [a.experiment for a in self.artefacts], missing, environment(), self.target
+        report = write_report(*about, alone=bool(self.study), within=self.paper)
+        return [report, *write_pages(*about, self.cards, study=self.study, within=self.paper)]
+
+    def page(self) -> list[Path]:
+        """Write the page of the only experiment."""
+        from lpbench.reporting.pages.site import write_experiment_page
+
+        (name,) = self.names
+        about = self.artefacts[0].experiment, paper_of(name), environment(), self.cards
+        return [write_experiment_page(self.folder, *about)]
+
+
+def _make(derivations: Sequence[Derivation], workers: int | None = None) -> None:
+    for derivation, _, problem in make_all(derivations, workers):
+        if problem:
+            raise StoreError(f"{derivation.name}: {problem}")
+
+
+def drawn_from_scores(artefact: Artefact) -> Derivation:
+    """Tables and figures in a committed report as what follows from the committed scores."""
+    record, name = artefact.record, artefact.name
+    inputs = drawn_from(
+        artefact.experiment, artefact.seed, registered_methods(artefact.experiment.methods), paper_of(name)
+    )
+    inputs |= {"scores": digest(artefact.results, name), "rule": record["rule"]}
+    write = partial(_draw, artefact.results, name)
+    return Derivation(name, inputs, sources(name), PICTURES, record_in(artefact.folder, "artefact"), write)
 
 
 @_QUICK_TEXTS
-def _tabulate(folder: Path, scored: Iterable[str]) -> None:
-    """Write published numbers beside ours."""
-    from lpbench.reporting.number_table import write_numbers
+def _draw(folder: Path, name: str) -> list[Path]:
+    """Summarise an experiment's committed scores, and write the tables and figures that pages show."""
+    from lpbench.reporting.artefact import OPTIMISM, render_artefact  # takes a second
 
-    _remember(folder, scored)
-    write_numbers(papers(), Results(folder), folder)
-
-
-def _remember(folder: Path, names: Iterable[str]) -> None:
-    for name in names:
-        if remembered(folder, name) is None and (summary := read_summary(folder / name / _KEPT)) is not None:
-            remember(folder, name, summary)
-
-
-def _code(names: Iterable[str]) -> str:
-    """Hash of what decides all tables, figures and bits beside an experiment: code, published numbers, libraries."""
-    modules = sorted({"lpbench.audit.table", *(module for name in names for module in sources(name))})
-    published = [(str(p), p.read_text(encoding="utf-8")) for p in sorted(PUBLISHED.rglob("*.*"))]
-    libraries = [versions(), *(version(name) for name in ("matplotlib", "pandas"))]
-    return hash_of([[source_hash(module) for module in modules], published, libraries])
+    artefact, summary = Artefact(folder / name, name), committed_summary(folder, name)
+    if summary is None:
+        return []
+    artefact.folder.mkdir(parents=True, exist_ok=True)
+    cards = _cards([artefact])
+    render_artefact(artefact.experiment, paper_of(name), summary, cards, artefact.folder, artefact.seed, paged=True)
+    return [p for p in artefact.folder.iterdir() if p.is_file() and p.name != OPTIMISM and not is_measured(p)]
 
 
-def _stamp(artefact: Artefact) -> str:
-    """Hash of what only this experiment is drawn from, with the sizes and times of its files."""
-    scores, record, place = digest(artefact.results, artefact.name), artefact.record, artefact.folder
-    methods = registered_methods(artefact.experiment.methods).values()
-    cards = [[method_card(m), m.params, source_hash(facts_of(m.estimator).module)] for m in methods]
-    stamp = hash_of([scores, record["rule"], record["config"]["seed"], asdict(artefact.experiment), cards])
-    found = {path.name: path.stat() for path in sorted(place.iterdir()) if path.name != _DRAWN and path.is_file()}
-    return json.dumps({"stamp": stamp} | {name: [stat.st_size, stat.st_mtime_ns] for name, stat in found.items()})
-
-
-def _is_drawn(artefact: Artefact) -> bool:
-    """Whether tables and figures are those of the scores; what methods and data sets decide too is drawn each time."""
-    path, output = artefact.folder / _DRAWN, paper_of(artefact.name).output_of(artefact.name)
-    there = (output.in_place or not output.write) and path.is_file() and (artefact.folder / _KEPT / CHOSEN).is_file()
-    return there and path.read_text(encoding="utf-8") == _stamp(artefact)
-
-
-@_QUICK_TEXTS
-def _render_one(folder: Path, name: str, draw: bool = True) -> str:
-    """Summarise an experiment's committed scores; write its tables and figures unless its run drew these; its name."""
-    from lpbench.reporting.artefact import render_artefact  # takes a second
-
-    artefact, place = Results(folder).artefact(name), folder / name
-    if (summary := committed_summary(folder, name)) is not None:
-        place.mkdir(parents=True, exist_ok=True)
-        keep_summary(summary, place / _KEPT)
-        # scores that differ in the last digits alone are not committed: what was drawn from them is drawn again
-        run = None if draw else Results(folder.parent).artefact(name).chosen
-        if run is None or not run["value"].equals(summary.chosen["value"]):
-            seed, cards = artefact.record["config"]["seed"], _cards([artefact])
-            render_artefact(artefact.experiment, paper_of(name), summary, cards, place, seed, paged=draw)
-            write_text(_stamp(artefact), place / _DRAWN)
-        if name in {n for paper in papers() for n in paper.leaderboard}:  # by this process, of which there are more
-            shown = summary.table.loc[summary.table["panel"] != NON_PRIVATE_PANEL, ["method", "epsilon"]]
-            for method, epsilon in shown[shown["method"].map(is_ranked)].itertuples(index=False, name=None):
-                report_bits(method, epsilon)
-    return name
-
-
-def _content(
-    results: Results, artefacts: Sequence[Artefact], target: Path
-) -> tuple[Path, list[Experiment], list[tuple[str, str]], dict[str, Any], Path]:
-    """What reports and pages are made from; the times of the run are written on the way."""
-    target.mkdir(parents=True, exist_ok=True)
-    records, path = [a.record for a in artefacts if a.is_finished], target / "timing.csv"
-    times = timing_table(records)
-    if path.is_file():  # of experiments of which nothing is kept but their tables
+def _write_times(artefacts: Sequence[Artefact], path: Path) -> None:
+    """Write seconds by artefact; those of which nothing is kept but their tables keep their lines."""
+    times = timing_table(a.record for a in artefacts if a.is_finished)
+    if path.is_file():
         before, shown = pd.read_csv(path), {a.name for a in artefacts if not a.is_finished}
         times = pd.concat([before[before["artefact"].isin(shown)], times])[times.columns]
     write_text(times.to_csv(index=False, lineterminator="\n"), path)
-    catalogue.experiments({a.name for a in artefacts} & {*catalogue.experiment_names()})  # together, which takes less
-    missing = sorted(missing_data(records).items())
-    return results.folder, [a.experiment for a in artefacts], missing, environment(), target
 
 
 def _cards(artefacts: Sequence[Artefact]) -> dict[str, Method]:
     return by_name(registered_methods(dict.fromkeys(m for a in artefacts for m in a.experiment.methods)))
-
-
-def publish_experiment(results_dir: Path, name: str) -> Path:
-    """Write the page of one finished experiment, if it is older than its results; the report stays as it is."""
-    from lpbench.reporting.pages.site import alone, write_experiment_page  # takes a second
-
-    artefact = Results(results_dir).artefact(name)
-    page, record = results_dir / alone(name), artefact.folder / RECORD
-    if not page.is_file() or page.stat().st_mtime < record.stat().st_mtime:
-        write_experiment_page(results_dir, artefact.experiment, paper_of(name), environment(), _cards([artefact]))
-    return page
 
 
 def _copy(artefact: Artefact, destination: Path, *, measured: bool = True) -> None:

@@ -12,13 +12,13 @@ from lpbench.analysis.numbers import judged_numbers
 from lpbench.analysis.verdicts import OUTCOMES
 from lpbench.analysis.verdicts import in_words as claims_in_words
 from lpbench.experiments import catalogue
-from lpbench.experiments.results import Artefact, Results
+from lpbench.experiments.results import Artefact
 from lpbench.files import write_text
 from lpbench.reporting.claim_files import read_claims, tabulate
-from lpbench.reporting.claims import TOO_FEW, Decision, decide_about, decide_all
+from lpbench.reporting.claims import TOO_FEW, decide_about, decide_all
 from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.evidence import Evidence
-from lpbench.reporting.number_table import lines_by_configuration, read_numbers, write_numbers
+from lpbench.reporting.number_table import lines_by_configuration, read_numbers
 from lpbench.reporting.paper import papers
 from lpbench.reporting.printed_names import in_print, method_title
 from lpbench.reporting.render import render
@@ -39,15 +39,14 @@ def write_report(
     environment: Mapping,
     folder: Path | None = None,
     *,
-    judged: bool = True,
     alone: bool = False,
     within: str = "",
 ) -> Path:
     """Write ``report.md`` into a folder where :func:`write_claims` has been.
 
-    Links in the report are relative to the folder, so it must have the artefacts under the same names. ``judged``: the
-    run was large enough for claims to be decided; ``alone``: the report is about these experiments and nothing else;
-    ``within``: its folder in the results, if that holds artefacts too.
+    Links in the report are relative to the folder, so it must have the artefacts under the same names. ``alone``:
+    the report is about these experiments and nothing else; ``within``: its folder in the results, if that holds
+    artefacts too.
     """
     results_dir, folder = Path(results_dir), Path(folder or results_dir)
     entries = sorted((ReportEntry(e, results_dir, within) for e in experiments), key=in_order)
@@ -56,7 +55,6 @@ def write_report(
         "headline": headline(decided, entries, read_numbers(folder)),
         "papers": _papers(decided, entries, "index.html" if alone else ""),
         "linked": {e.name for e in entries if alone or e.links(folder, stored=False)},
-        "judged": judged,
         "not_run": not_run(entries, missing)["not_run_in_short"],
         "files": sorted(p.name for p in folder.glob("*.csv")),
         # the machine is described on the checks page: this one is the same wherever it is written
@@ -67,16 +65,10 @@ def write_report(
     return path
 
 
-def write_claims(
-    results_dir: Path, folder: Path, about: Sequence[str] | None = None, judged: bool = True, numbers: bool = True
-) -> list[Decision]:
-    """Write ``verdicts.csv`` with what is behind it, and ``numbers.csv``: of all papers, or about some experiments."""
+def write_claims(results_dir: Path, folder: Path, about: Sequence[str] | None = None) -> list[Path]:
+    """Write ``verdicts.csv`` with what is behind it, of all papers or about some experiments; return the files."""
     evidence = Evidence(results_dir)
-    decided = decide_all(evidence) if about is None else decide_about(about if judged else (), evidence)
-    tabulate(decided).write(folder)
-    if numbers:
-        write_numbers(papers(), Results(results_dir), folder, about)
-    return decided
+    return tabulate(decide_all(evidence) if about is None else decide_about(about, evidence)).write(folder)
 
 
 def in_order(entry: Artefact) -> list[tuple[int, str]]:

@@ -63,7 +63,7 @@ def standings_of_runs(runs: Sequence[Run]) -> pd.DataFrame:
 
 def run_of(artefact: Artefact, cards: Mapping[str, Method]) -> Run:
     """What the table needs of an artefact with scores, or with means alone."""
-    summary, record = artefact.shown, artefact.record
+    summary = artefact.shown
     assert summary is not None
     chosen = summary.chosen
     if artefact.full is None:
@@ -71,9 +71,8 @@ def run_of(artefact: Artefact, cards: Mapping[str, Method]) -> Run:
     models = {m: card.privacy for m in chosen["method"].unique() if (card := card_of(m, cards)) is not None}
     named = artefact.experiment.settings.get("data_sets", {})
     roles = {name: ROLES.get(kind, kind) for kind, names in named.items() for name in names}
-    commit = str(record.get("environment", {}).get("commit", ""))
     costs = summary.table.reindex(columns=[*PLACE, *COSTS]).drop_duplicates(PLACE)
-    return Run(artefact.name, chosen, models, roles, int(record.get("config", {}).get("seed", 0)), commit, costs)
+    return Run(artefact.name, chosen, models, roles, artefact.seed, artefact.commit, costs)
 
 
 def _with_errors(table: pd.DataFrame, artefact: Artefact) -> pd.DataFrame:
@@ -89,7 +88,8 @@ def _with_errors(table: pd.DataFrame, artefact: Artefact) -> pd.DataFrame:
 
 def write_standings(
     artefacts: Iterable[Artefact], cards: Mapping[str, Method], folder: Path, submitted: Sequence[Submission] = ()
-) -> None:
+) -> Path:
+    """Write ``standings.csv.gz``; return it."""
     table = standings_of(artefacts, cards, submitted)
     digits = dict.fromkeys(table.select_dtypes("floating"), DIGITS) | dict.fromkeys(NOISE, 3)
     numbers = {c: [float(f"{v:.{n}g}") for v in table[c]] for c, n in digits.items()}
@@ -97,6 +97,7 @@ def write_standings(
     exact = {c: [repr(float(f"{v:.{n}g}")) for v in table[c]] for c, n in {"loss": 12, "epsilon": 17}.items()}
     table = table.assign(**numbers | exact)
     write_csv(table.drop(columns=COSTS) if table["spent"].isna().all() else table, folder / FILE)
+    return folder / FILE
 
 
 def read_standings(folder: Path) -> pd.DataFrame:

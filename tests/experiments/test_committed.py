@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from lpbench.experiments import committed
-from lpbench.experiments.results import CHOSEN, RECORD, TABLE, Results, keep_summary
+from lpbench.experiments.results import RECORD, Results
+from lpbench.experiments.summaries import CHOSEN, TABLE, keep_summary
 from lpbench.reporting.artefact import summarise_experiment
 from tests.reporting.fake import CARDS, experiment, placeholder, scores_of, typed
 

@@ -1,25 +1,27 @@
 import ast
 import inspect
 import math
+import os
 from dataclasses import replace
 
 import pandas as pd
 import pytest
 
+from lpbench import source
 from lpbench.datasets import load_manifest
 from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalogue as registry
-from lpbench.experiments import fingerprint, schema
+from lpbench.experiments import schema
 from lpbench.experiments.assemble import assemble
 from lpbench.experiments.config import Runner
 from lpbench.experiments.experiment import Experiment, Group
-from lpbench.experiments.fingerprint import import_closure, source_hash
 from lpbench.experiments.method import facts_of, import_object
 from lpbench.experiments.plan import plan_experiment
 from lpbench.experiments.run import run_blocks
 from lpbench.experiments.store import Store
 from lpbench.privacy import MODELS
 from tests.experiments.helpers import block, own_experiments
+from tests.sources import read_sources_again
 
 
 def experiment(**group):
@@ -85,26 +87,29 @@ def test_key_does_not_depend_on_names():
 
 
 def test_import_closure_follows_imports_and_ignores_siblings():
-    closure = import_closure("tests.experiments.fakes")
+    closure = {*source.modules("tests.experiments.fakes")}
     assert {"lpbench.estimators.base", "lpbench.seeds", "lpbench.problem"} <= closure
     assert "lpbench.tracking" not in closure and "lpbench.experiments.run" not in closure
 
 
-def test_the_hash_of_sources_is_kept_until_a_file_changes(tmp_path, monkeypatch):
+def test_a_module_is_parsed_once_for_each_content(tmp_path, monkeypatch):
     monkeypatch.setenv("LPBENCH_CACHE", str(tmp_path / "cache"))
     helper = tmp_path / "own" / "kept_source.py"
     helper.parent.mkdir()
     helper.write_text("FACTOR = 1.0\n")
     monkeypatch.syspath_prepend(helper.parent)
-    monkeypatch.setattr(fingerprint, "_SETTLED", -(10**12))  # the file is new
-    monkeypatch.setattr(fingerprint, "_without_layout", fingerprint._without_layout.__wrapped__)
-    monkeypatch.setattr(fingerprint, "_is_module", lambda *names: False)
-    read = []
-    monkeypatch.setattr(fingerprint.ast, "dump", lambda tree, real=ast.dump: read.append(tree) or real(tree))
-    first = [source_hash.__wrapped__("kept_source") for _ in range(2)]
-    assert first[0] == first[1] and len(read) == 1
+    parsed = []
+    monkeypatch.setattr(source.ast, "dump", lambda tree, real=ast.dump: parsed.append(tree) or real(tree))
+
+    def current_hash():
+        read_sources_again()
+        return source.source_hash("kept_source")
+
+    first = current_hash()
+    os.utime(helper, (0, 0))
+    assert current_hash() == first and len(parsed) == 1
     helper.write_text("FACTOR = 20.0\n")
-    assert source_hash.__wrapped__("kept_source") != first[0] and len(read) == 2
+    assert current_hash() != first and len(parsed) == 2
 
 
 def test_a_swept_mask_parameter_becomes_x():

@@ -1,4 +1,4 @@
-"""Where a report is written: the committed one is not lost to a tiny, partial or own run; an own study stands alone."""
+"""Where a report is written: beside a run; the committed one is replaced on demand alone, by no less than it shows."""
 
 import re
 import shutil
@@ -62,7 +62,6 @@ def test_a_tiny_partial_or_own_run_leaves_the_committed_report(results, words, p
     out = capsys.readouterr().out
     assert f"page: {results / page}" in out and f"report: {(results / page).with_name('report.md')}" in out
     assert "(1 experiment)" in out
-    assert (f"kept: {results / 'reproduced' / 'report.md'}" in out) == (words == (DRAWING,))
     # the report links to what is there, and shows nothing else
     text = (results / page).read_text(encoding="utf-8")
     found = Page(text)
@@ -73,16 +72,23 @@ def test_a_tiny_partial_or_own_run_leaves_the_committed_report(results, words, p
     assert listed.startswith("# Results\n\n1 of 1 experiments have results") and "not run" not in listed
 
 
-def test_a_report_that_shows_more_is_overwritten_where_that_is_asked_for(results, capsys):
-    before = contents(results / "reproduced")
-    assert reproduce(results, DRAWING, "--overwrite") == 0
-    assert f"report: {results / 'reproduced' / 'report.md'}" in capsys.readouterr().out
-    assert contents(results / "reproduced")["index.html"] != before["index.html"]
+def replace(results: Path, *words: str) -> int:
+    return main(["report", "--replace", *words, "--results", str(results)])
 
 
-def test_a_deviating_run_cannot_overwrite(results, capsys):
+def test_the_former_word_replaces_no_more_than_todays(results, capsys):
+    before = contents(results / "reproduced" / DRAWING)
+    assert reproduce(results, DRAWING) == 0
+    (results / DRAWING / "figure1.svg").write_text("<svg/>")
+    assert main(["report", "--overwrite", "--results", str(results)]) == 0
+    out = capsys.readouterr().out
+    assert f"report: {results / 'reproduced' / 'report.md'}" in out and "histoftree/figure2c was not run" in out
+    assert contents(results / "reproduced" / DRAWING) == before
+
+
+def test_a_run_names_the_command_that_replaces_the_committed_report(results, capsys):
     assert reproduce(results, "histoftree/figure2c", "--replications", "2", "--overwrite") == 2
-    assert "--overwrite" in capsys.readouterr().err and not (results / "store" / "blocks").exists()
+    assert "lpbench report --replace" in capsys.readouterr().err and not (results / "store" / "blocks").exists()
 
 
 def test_an_own_study_stands_first_and_alone_and_a_deviating_run_leaves_it(results):
@@ -108,32 +114,43 @@ def test_what_cannot_be_spelt_in_a_name_is_hashed(results):
     assert all(re.fullmatch("runs/title=[0-9a-f]{8}/own/small", job.folder) for job in jobs)
 
 
-def test_a_whole_run_replaces_the_committed_report_if_it_shows_as_much(results, monkeypatch, capsys):
+@pytest.fixture
+def registered(monkeypatch):
+    """Register these experiments and no others."""
     heads = catalogue.heads
-    monkeypatch.setattr(catalogue, "experiment_names", lambda: [DRAWING])
-    monkeypatch.setattr(catalogue, "heads", lambda kind, keys: {DRAWING: heads(kind, keys)[DRAWING]})
-    assert reproduce(results) == 0
-    assert f"report: {results / 'reproduced' / 'report.md'}" in capsys.readouterr().out
-    (results / "reproduced" / DRAWING / "further.svg").write_text("<svg/>")
+
+    def register(*names):
+        monkeypatch.setattr(catalogue, "experiment_names", lambda: [*names])
+        monkeypatch.setattr(catalogue, "heads", lambda kind, keys: {name: heads(kind, keys)[name] for name in names})
+
+    return register
+
+
+def test_a_whole_run_replaces_the_committed_report_if_it_shows_as_much(results, registered, capsys):
+    registered(DRAWING)
     before = contents(results / "reproduced")
-    assert reproduce(results) == 0
-    assert f"shows more of {DRAWING}" in capsys.readouterr().out
-    assert contents(results / "reproduced") == before
+    assert reproduce(results) == 0 and contents(results / "reproduced") == before
+    assert replace(results) == 0
+    out = capsys.readouterr().out
+    assert f"report: {results / 'reproduced' / 'report.md'}" in out and "refused" not in out
+    assert contents(results / "reproduced") != before
+    (results / "reproduced" / DRAWING / "further.svg").write_text("<svg/>")
+    before = contents(results / "reproduced")["histoftree/figure1/figure1.svg"]
+    (results / DRAWING / "figure1.svg").write_text("<svg/>")
+    assert replace(results) == 0
+    assert f"{DRAWING} shows less: " in capsys.readouterr().out
+    assert contents(results / "reproduced")["histoftree/figure1/figure1.svg"] == before
 
 
-def test_a_partial_run_that_finds_the_committed_scores_leaves_their_report(results, monkeypatch, capsys):
-    """Of one paper something is missing, of the other nothing has changed: all that was run stands beside."""
-    heads, other = catalogue.heads, "lpct/figure1"
-    known = [DRAWING, "histoftree/figure2c", other]
-    monkeypatch.setattr(catalogue, "experiment_names", lambda: known)
-    monkeypatch.setattr(catalogue, "heads", lambda kind, keys: {name: heads(kind, keys)[name] for name in known})
-    page = results / "reproduced" / "index.html"
-    before = page.stat().st_mtime_ns
+def test_papers_are_replaced_each_for_itself(results, registered, capsys):
+    """Of one paper something was not run, the other was run in full: the command says which stays, and why."""
+    other = "lpct/figure1"
+    registered(DRAWING, "histoftree/figure2c", other)
+    shutil.rmtree(results / "reproduced" / DRAWING)
     assert reproduce(results, DRAWING, other) == 0
-    written = page.stat().st_mtime_ns
-    assert written > before and f"report: {results / 'report.md'} (1 experiment)" in capsys.readouterr().out
-    assert reproduce(results, DRAWING, other) == 0
-    assert page.stat().st_mtime_ns == written
     assert f"report: {results / 'report.md'} (2 experiments)" in capsys.readouterr().out
-    assert main(["report", "--results", str(results)]) == 0
-    assert page.stat().st_mtime_ns > written
+    assert replace(results) == 0
+    out = capsys.readouterr().out
+    assert "refused: the committed scores of histoftree stay" in out and "histoftree/figure2c was not run\n" in out
+    assert (results / "reproduced" / other).is_dir() and not (results / "reproduced" / DRAWING).exists()
+    assert replace(results, DRAWING) == 0 and "lpct" not in capsys.readouterr().out

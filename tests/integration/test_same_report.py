@@ -8,6 +8,7 @@ import pytest
 from joblib.externals.loky import get_reusable_executor
 
 from lpbench.cli.main import main
+from lpbench.derivation import RECORDS
 from lpbench.experiments.timing import MEASURED, is_measured
 from tests.experiments.helpers import own_experiments
 
@@ -37,8 +38,10 @@ def reports(tmp_path_factory):
 
 def files(results: Path) -> dict[Path, bytes]:
     folder = results / "own"
-    beside = ("run.json", "scores.parquet", "summary.parquet", "chosen.parquet")  # of the run, with seconds
-    return {p.relative_to(folder): p.read_bytes() for p in folder.rglob("*") if p.is_file() and p.name not in beside}
+    beside = (RECORDS, "run.json", "scores.parquet", "summary.parquet", "chosen.parquet")  # of the run, with seconds
+    return {
+        p.relative_to(folder): p.read_bytes() for p in folder.rglob("*") if p.is_file() and not {*p.parts} & {*beside}
+    }
 
 
 def test_two_runs_give_the_same_files_but_for_those_named(reports):

@@ -9,7 +9,7 @@ from joblib.externals.loky import get_reusable_executor
 from lpbench import paths
 from lpbench.cli.main import main
 from lpbench.experiments import catalogue as registry
-from lpbench.experiments import fingerprint
+from tests.sources import read_sources_again
 
 
 def change(path: str, old: str, new: str) -> None:
@@ -19,18 +19,13 @@ def change(path: str, old: str, new: str) -> None:
 
 
 @pytest.fixture
-def forget(monkeypatch):
+def forget():
     """What has been read about methods and experiments is forgotten: each command is a process of its own."""
-    imports = fingerprint._imports
-    # modules of the package stay as they are
-    own = lambda name: (imports if name.startswith("lpbench.") else imports.__wrapped__)(name)  # noqa: E731
-    monkeypatch.setattr(fingerprint, "_imports", own)
 
     def clear():
-        read = (fingerprint.import_closure, fingerprint.source_hash, paths._refuse_others)
         registry.clear()
-        for cached in read:
-            cached.cache_clear()
+        read_sources_again()
+        paths._refuse_others.cache_clear()
 
     clear()
     # workers that are there already know neither this folder nor its environment

@@ -13,11 +13,17 @@ from lpbench import testing as contract
 from lpbench.cli.completion import VARIABLE
 from lpbench.cli.main import cli
 from lpbench.experiments import catalogue as registry
-from lpbench.experiments.fingerprint import source_hash
 from lpbench.paths import ROOT
+from lpbench.source import source_hash
 from tests.own.conftest import change
+from tests.sources import read_sources_again
 
 FILES = ["lpbench_plugins/own_mean.py", "lpbench_plugins/methods/own_mean.yaml", "lpbench_plugins/test_own_mean.py"]
+
+
+def current_hash(module):
+    read_sources_again()
+    return source_hash(module)
 
 
 @pytest.mark.parametrize("task", ["regression", "classification"])
@@ -110,13 +116,13 @@ def test_results_are_remade_when_an_own_module_or_its_helper_changes(lpbench, ho
     helper.write_text("FACTOR = 1.0\n")
     change(FILES[0], "import numpy as np", "import numpy as np\nfrom own_helper import FACTOR")
     registry.method("own_mean").build()
-    hashes = [source_hash.__wrapped__("own_mean")]
+    hashes = [current_hash("own_mean")]
     helper.write_text("FACTOR = 2.0\n")
-    hashes.append(source_hash.__wrapped__("own_mean"))
+    hashes.append(current_hash("own_mean"))
     helper.write_text('"""A comment changes no number."""\n\nFACTOR = 2.0\n')
-    hashes.append(source_hash.__wrapped__("own_mean"))
+    hashes.append(current_hash("own_mean"))
     change(FILES[0], "    protects =", '    rounding = "vectors"\n    protects =')
-    hashes.append(source_hash.__wrapped__("own_mean"))
+    hashes.append(current_hash("own_mean"))
     assert hashes[0] != hashes[1] == hashes[2] == hashes[3]
 
 

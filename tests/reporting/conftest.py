@@ -8,13 +8,11 @@ import pytest
 
 from lpbench.files import locked
 from lpbench.reporting.artefact import write_artefact
-from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.pages.audit import write_audit
 from lpbench.reporting.pages.site import write_pages
-from lpbench.reporting.report import in_order, write_claims, write_report
-from lpbench.reporting.standings import write_standings
+from lpbench.reporting.report import write_report
 from tests.reporting.fake import CARDS, experiment, placeholder, scores_of, typed
-from tests.reporting.store import put
+from tests.reporting.store import put, write_tables
 
 ENVIRONMENT = {"lpbench": "0.1", "versions": {"numpy": "2.4"}}
 _NONE: dict[str, list] = {"heads": ["mechanism"], "rows": []}
@@ -68,13 +66,10 @@ def write_site(results: Path) -> None:
     write_audit(AUDIT, folder)
     experiments = [typed(e) for e in (figure, table, experiment("histoftree/table2"), experiment("lpct/figure4a"))]
     content = (results, experiments, [("taxi", "Ask the owner.")], ENVIRONMENT, folder)
-    entries = sorted((ReportEntry(e, results) for e in experiments), key=in_order)
-    for target in (folder, results):
-        write_standings(entries, CARDS, target)
-    write_claims(results, folder)
+    write_tables(results, experiments, folder)
     write_report(*content)
     write_pages(*content, CARDS)
     study = (*content[:-1], results)
-    write_claims(results, results)
+    write_tables(results, experiments, results)
     write_report(*study)
     write_pages(*study, CARDS, study="Two papers")

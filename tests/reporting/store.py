@@ -1,18 +1,24 @@
 """Write fake results the way a run does, without drawing figures."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from lpbench.analysis import write_csv
 from lpbench.analysis.claims import Claim
-from lpbench.experiments.results import keep_summary
+from lpbench.experiments.experiment import Experiment
+from lpbench.experiments.results import Results
+from lpbench.experiments.summaries import keep_summary
 from lpbench.reporting.artefact import summarise_experiment
 from lpbench.reporting.claims import Decision, decide
 from lpbench.reporting.comparison import compare
+from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.evidence import Evidence
+from lpbench.reporting.number_table import write_numbers
 from lpbench.reporting.paper import paper_of, papers
+from lpbench.reporting.report import in_order, write_claims
+from lpbench.reporting.standings import write_standings
 from tests.reporting.fake import CARDS, scores_of, typed
 
 
@@ -26,6 +32,16 @@ def put(
     if with_scores:
         scores.to_parquet(target / "scores.parquet", index=False)
         keep_summary(summary, target)
+
+
+def write_tables(
+    results: Path, experiments: Sequence[Experiment], folder: Path, cards: Mapping = CARDS, **whole
+) -> None:
+    """Write verdicts, numbers and standings of a report, of some experiments."""
+    write_claims(results, folder)
+    write_numbers(papers(), Results(results), folder)
+    entries = sorted((ReportEntry(experiment, results) for experiment in experiments), key=in_order)
+    write_standings(entries, cards, folder, **whole)
 
 
 def verdict(folder: Path, claim: str, experiments: Mapping[str, Mapping], mean: Callable, **options) -> Decision:

@@ -25,7 +25,7 @@ from lpbench.reporting.figures.lines import _looks, _panel_title, draw_lines
 from lpbench.reporting.numbers import print_number
 from lpbench.reporting.pages.site import Site
 from lpbench.reporting.paper import paper_of
-from lpbench.reporting.publish import publish_experiment
+from lpbench.reporting.publish import report_experiment
 from lpbench.reporting.tables.grid import build
 from lpbench.reporting.tables.latex import to_latex
 from tests.reporting.fake import CARDS, bare, card, experiment, placeholder, scores_of, typed
@@ -170,7 +170,7 @@ def test_a_run_and_its_page_look_their_paper_up_once_each(tmp_path, monkeypatch)
     name, asked = "histoftree/figure2c", noted_papers(monkeypatch)
     run_jobs([job_of(catalogue.experiment(name), replications=1, seed=2025)], tmp_path, Runner(backend="serial"))
     assert asked == [name] and Site.__module__ in sys.modules  # pages are imported before calls are counted
-    assert publish_experiment(tmp_path, name).is_file() and asked == [name, name]
+    assert report_experiment(tmp_path, name).is_file() and asked == [name, name]
 
 
 def test_published_curves_lie_under_ours(tmp_path):

@@ -9,14 +9,16 @@ import pandas as pd
 import pytest
 
 from lpbench.analysis.standings import NONE
+from lpbench.audit.table import report_bits
 from lpbench.cli.main import main
 from lpbench.cli.rank import FREE
+from lpbench.derivation import RECORDS
+from lpbench.experiments import committed
 from lpbench.experiments.committed import SCORES
-from lpbench.experiments.results import Artefact, Results, keep_summary
+from lpbench.experiments.results import Artefact, Results
 from lpbench.experiments.timing import is_measured
 from lpbench.paths import COMMITTED, REPRODUCED, ROOT
 from lpbench.reporting import publish
-from lpbench.reporting.publish import _render_one
 from lpbench.reporting.standings import read_standings
 from scripts import recompute
 
@@ -24,43 +26,33 @@ NAMES = ("histoftree/figure2c", "label_dp/classes", "lpct/figure4a", "lpct/figur
 
 
 def files_of(folder):
-    """Files below a folder, relative to it."""
-    return sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+    """Files below a folder, relative to it, without records of derivations."""
+    return sorted(p.relative_to(folder) for p in folder.rglob("*") if p.is_file() and RECORDS not in p.parts)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_tables_and_figures_of_an_experiment_are_the_same_bytes(tmp_path, name):
     shutil.copytree(COMMITTED / SCORES, tmp_path / SCORES)
-    _render_one(tmp_path, name)
+    assert publish.drawn_from_scores(Artefact(tmp_path / name, name)).make()
     here, there = tmp_path / name, COMMITTED / name
     files, drawn = {str(p) for p in files_of(there)} - {"optimism.csv"}, {p.name for p in here.iterdir() if p.suffix}
-    assert "summary.csv" in files and drawn - files == {"comparison.csv", ".drawn.json"}
+    assert "summary.csv" in files and drawn - files == {"comparison.csv"}
     assert [p for p in files if (here / p).read_bytes() != (there / p).read_bytes()] == []
 
 
 def test_what_was_drawn_from_the_same_scores_is_neither_summarised_nor_drawn_again(tmp_path, monkeypatch):
     shutil.copytree(COMMITTED / SCORES, tmp_path / SCORES)
-    summary = publish.committed_summary(tmp_path, _render_one(tmp_path, NAMES[1]))
-    assert publish._is_drawn(Results(tmp_path).artefact(NAMES[1]))
-    publish._remember(tmp_path, NAMES)
-    monkeypatch.setattr("lpbench.experiments.committed._table", None)
-    again = publish.committed_summary(tmp_path, NAMES[1])
-    bits = publish.report_bits.__wrapped__("krr", 1.0)
+    drawn = publish.drawn_from_scores(Artefact(tmp_path / NAMES[1], NAMES[1]))
+    assert drawn.make() and not publish.drawn_from_scores(Artefact(tmp_path / NAMES[1], NAMES[1])).make()
+    summary = committed.summary(tmp_path, NAMES[1])
+    committed._summary.cache_clear()  # as in another process
+    monkeypatch.setattr(committed, "_computed", None)
+    again = committed.summary(tmp_path, NAMES[1])
+    same = {"check_dtype": False, "check_column_type": False, "check_exact": True}
+    pd.testing.assert_frame_equal(again.table, summary.table, **same)
+    bits = report_bits.__wrapped__("krr", 1.0)
     monkeypatch.setattr("lpbench.audit.table.randomizer_of", None)
-    assert publish.report_bits.__wrapped__("krr", 1.0) == bits
-    pd.testing.assert_frame_equal(again.table, summary.table, check_dtype=False, check_exact=True)
-
-
-def test_tables_of_a_run_stay_where_its_scores_are_committed_to_the_last_bit(tmp_path):
-    target, path = tmp_path / REPRODUCED, tmp_path / REPRODUCED / NAMES[1] / "summary.csv"
-    shutil.copytree(COMMITTED / SCORES, target / SCORES)
-    summary, drawn = publish.committed_summary(target, _render_one(target, NAMES[1])), path.read_bytes()
-    for factor, found in ((1.0, b"of the run"), (1 + 2**-50, drawn)):
-        summary.chosen["value"] *= factor
-        keep_summary(summary, tmp_path / NAMES[1])
-        path.write_bytes(b"of the run")
-        _render_one(target, NAMES[1], False)
-        assert path.read_bytes() == found
+    assert report_bits.__wrapped__("krr", 1.0) == bits
 
 
 @pytest.mark.parametrize("paper", ["histoftree", "lpct", "label_dp"])
@@ -141,7 +133,7 @@ def test_the_report_of_a_fresh_clone_is_the_committed_one(cores, tmp_path, monke
     for name in ("numbers.csv", "verdicts.csv", "standings.csv.gz", "claims_instances.csv"):
         (tmp_path / REPRODUCED / name).unlink()
     for _ in range(2):  # the second time figures are those of the first
-        assert main(["report", "--results", str(tmp_path)]) == 0
+        assert main(["report", "--replace", "--results", str(tmp_path)]) == 0
         differing = [p for p in files if (tmp_path / REPRODUCED / p).read_bytes() != (COMMITTED / p).read_bytes()]
         assert [str(p) for p in differing if not is_measured(p)] == []
 

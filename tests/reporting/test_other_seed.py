@@ -42,7 +42,7 @@ def test_without_another_seed_nothing_is_said(tmp_path):
 def test_the_verdicts_of_a_run_with_another_seed_are_kept_as_it_judged_them(tmp_path):
     body = experiment("histoftree/figure2c")
     put(tmp_path, body, scores_of(body, lambda key: 1.0 + (key["x"] - 2) ** 2, metric="mse", replications=16))
-    write_claims(tmp_path, tmp_path, numbers=False)
+    write_claims(tmp_path, tmp_path)
     found = pd.read_csv(keep_verdicts(tmp_path, tmp_path), keep_default_na=False)
     assert list(found.columns) == COLUMNS
     judged = found[found["ours_outcome"] != "no verdict"]

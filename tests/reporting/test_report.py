@@ -10,9 +10,10 @@ from lpbench.papers.lpct.published import read_sizes
 from lpbench.reporting import publish
 from lpbench.reporting.artefact import write_drawing
 from lpbench.reporting.pages.site import write_pages
-from lpbench.reporting.report import write_claims, write_report
+from lpbench.reporting.report import write_report
 from tests.reporting.conftest import ENVIRONMENT
 from tests.reporting.fake import CARDS, experiment, typed
+from tests.reporting.store import write_tables
 
 
 def test_report_is_one_screen(site):
@@ -57,7 +58,7 @@ def test_what_was_not_run_as_registered_is_named_wherever_it_counts(site, tmp_pa
     }
     (folder / "run.json").write_text(json.dumps(record), encoding="utf-8")
     content = (tmp_path, [figure], [], ENVIRONMENT)
-    write_claims(tmp_path, tmp_path)
+    write_tables(tmp_path, [figure], tmp_path)
     report = write_report(*content).read_text(encoding="utf-8")
     assert "Not run as registered (what differs stands with each): histoftree/figure2c." in report
     claims = read_csv(tmp_path / "verdicts.csv").set_index("claim")
@@ -69,7 +70,7 @@ def test_what_was_not_run_as_registered_is_named_wherever_it_counts(site, tmp_pa
 
 
 def test_report_without_any_result(tmp_path):
-    write_claims(tmp_path, tmp_path)
+    write_tables(tmp_path, [], tmp_path)
     text = write_report(tmp_path, [typed(experiment("histoftree/table1"))], [], {}).read_text(encoding="utf-8")
     assert "0 of 1 experiments have results" in text
 
@@ -102,6 +103,7 @@ def test_scores_of_a_work_tree_with_changes_do_not_enter_the_committed_ones(tmp_
         (tmp_path / name).mkdir(parents=True)
         (tmp_path / name / "run.json").write_text(json.dumps({"environment": {"commit": commit}}))
     monkeypatch.setattr(publish, "COMMITTED", tmp_path / "reproduced")
-    assert publish._of_no_commit(Results(tmp_path), [*records]) == ["lpct/figure4a"]
+    about = Results(tmp_path), Results(tmp_path / "reproduced"), {n: {"on_request": True} for n in records}
+    assert list(publish._refusals(*about)) == ["lpct/figure4a ran from a work tree with changes"]
     monkeypatch.undo()
-    assert publish._of_no_commit(Results(tmp_path), [*records]) == [], "a folder of one's own"
+    assert list(publish._refusals(*about)) == [], "a folder of one's own"

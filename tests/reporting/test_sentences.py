@@ -13,14 +13,12 @@ from lpbench.estimators import ResidualScore
 from lpbench.papers.extensions import WITHOUT_TUNING
 from lpbench.paths import COMMITTED, ROOT
 from lpbench.privacy.users import SimulatedUsers
-from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.figures.ranks import LEAST_METHODS
 from lpbench.reporting.pages.site import write_pages
-from lpbench.reporting.report import write_claims, write_report
-from lpbench.reporting.standings import write_standings
+from lpbench.reporting.report import write_report
 from scripts.write_readme_numbers import BLOCKS, COMPARED, WRITERS
 from tests.reporting.fake import CARDS, card, experiment, scores_of, typed
-from tests.reporting.store import put
+from tests.reporting.store import put, write_tables
 from tests.reporting.test_html import Page
 
 MODELS = dict.fromkeys(("histoftree_cart", "histoftree_max_edge", "residual_gp", "krr"), "semi_feature_ldp")
@@ -99,9 +97,8 @@ def site(folder: Path, change: float) -> dict[str, Page]:
     report.mkdir()
     experiments = [typed(body) for body, _, _ in runs]
     content = (folder, experiments, [], {"lpbench": "0", "versions": {}}, report)
-    write_claims(folder, report)
+    write_tables(folder, experiments, report, cards)
     write_report(*content)
-    write_standings([ReportEntry(e, folder) for e in experiments], cards, report)
     write_pages(*content, cards)
     names = ("index.html", "histoftree.html", "leaderboard.html")
     return {name: Page((report / name).read_text(encoding="utf-8")) for name in names}

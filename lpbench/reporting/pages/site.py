@@ -61,7 +61,7 @@ def write_pages(
 ) -> list[Path]:
     """Write Home, a page a paper and a claim, About and, if ``audit.json`` is there, the audit.
 
-    The folder holds the artefacts and the report. Pages of a study lie next to the scores and link to every
+    The folder holds the artefacts, the report and its tables. Pages of a study lie next to the scores and link to every
     replication; where it has one page, that is its ``index.html``.
     """
     entries = sorted((ReportEntry(e, Path(results_dir), within) for e in experiments), key=in_order)
