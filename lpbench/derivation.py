@@ -20,7 +20,7 @@ from lpbench.digest import canonical_json, file_hash, hash_of
 from lpbench.errors import DataError
 from lpbench.files import inside, locked, write_text
 from lpbench.paths import cache_folder
-from lpbench.source import source_hash
+from lpbench.source import modules, source_hash
 
 #: Folder of the records beside results.
 RECORDS = ".derived"
@@ -106,7 +106,11 @@ class Derivation:
         return True
 
     def stored(self) -> dict[str, Any]:
-        """Return what is stored beside the result."""
+        """Return what is stored beside the result; the cache lists the modules behind the hashes of sources."""
+        for module in self.code:
+            if not (path := _listed(source_hash(module))).is_file():
+                with suppress(OSError):
+                    write_text(json.dumps(modules(module)), path)
         return {"name": self.name, "key": self.key, "inputs": self.parts}
 
     @property
@@ -145,8 +149,23 @@ def differences(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
     for name in sorted(before.keys() | now.keys()):
         old, new = before.get(name, "nothing"), now.get(name, "nothing")
         if old != new:
-            lines.append(f"{name}: {old} -> {new}")
+            lines.append(_of_code(name, old) if name.startswith("code of ") else f"{name}: {old} -> {new}")
     return lines
+
+
+def _of_code(name: str, old: str) -> str:
+    """Name the modules that differ, where the cache still lists those of before."""
+    try:
+        before, now = json.loads(_listed(old).read_text(encoding="utf-8")), modules(name.removeprefix("code of "))
+    except (OSError, ValueError):
+        return f"{name}: changed"
+    changed = sorted(m for m in before.keys() | now.keys() if before.get(m) != now.get(m))
+    return f"{name}: {', '.join(changed)} changed"
+
+
+def _listed(source: str) -> Path:
+    """File of the cache with the modules behind a hash of sources."""
+    return cache_folder() / "sources" / f"{source}.json"
 
 
 def _texts(inputs: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

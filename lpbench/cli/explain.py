@@ -44,17 +44,39 @@ _NARROWING: dict[str, Callable[[Any, Any], bool]] = {
 
 
 @click.command()
-@click.argument("dataset", type=options.NameOf("dataset"))
-@click.argument("method", type=options.NameOf("method"))
-@click.argument("epsilon", type=click.FloatRange(0, min_open=True))
+@click.argument("dataset", type=options.NameOf("dataset"), required=False)
+@click.argument("method", type=options.NameOf("method"), required=False)
+@click.argument("epsilon", type=click.FloatRange(0, min_open=True), required=False)
+@click.option("--why", metavar="NAME", help="Instead: is each result of this experiment or data set current?")
 @click.option("--mask", type=options.NameOf("mask"), metavar="MASK", help="Only this mask.")
 @click.option("--experiment", type=options.NameOf("experiment"), metavar="NAME", help="Only this table or figure.")
 @click.option("--panel", metavar="PANEL", help="Only this panel of a figure.")
 @click.option("--x", type=float, metavar="X", help="Only this place on a figure's axis.")
 @options.seed("Root seed of the fit that says what is spent.")
 @options.results()
-def command(dataset: str, method: str, epsilon: float, seed: int, results: Path, **narrowing: Any) -> int:
-    """Print what was run, selected and spent for one cell, with its replications."""
+@click.pass_context
+def command(
+    context: click.Context,
+    dataset: str,
+    method: str,
+    epsilon: float,
+    why: str,
+    seed: int,
+    results: Path,
+    **narrowing: Any,
+) -> int:
+    """Print what was run, selected and spent for one cell, with its replications.
+
+    With --why: which results of an experiment, or of a data set, are current, and which input changed.
+    """
+    if why:
+        from lpbench.cli.why import lines
+
+        print(*lines(why, results), sep="\n")
+        return 0
+    for argument in context.command.params:
+        if isinstance(argument, click.Argument) and context.params[str(argument.name)] is None:
+            raise click.MissingParameter(ctx=context, param=argument)
     from lpbench.datasets import load_manifest
 
     names = [Selector.parse(selector).name for selector in (dataset, method)]

@@ -47,13 +47,17 @@ def report_run(results_dir: Path, asked: Sequence[str] = (), within: str = "") -
     stays as it is. Where experiments are asked for, the reports that show one of them are written.
     """
     with locked(lock_of(results_dir / "store")):
-        results, own = Results(results_dir / within), set(catalogue.own_names("experiment"))
-        studies: dict[str, list[str]] = {}
-        for name in dict.fromkeys([*(a.name for a in results.finished()), *asked]):
-            studies.setdefault(name.partition("/")[0] if name in own else "", []).append(name)
-        shown = {paper: names for paper, names in studies.items() if not asked or set(asked) & set(names)}
-        titles = {paper: paper_of(paper).title if paper else "Results of this run" for paper in shown}
-        return [Report(results.folder, tuple(shown[p]), titles[p], p).write() for p in sorted(shown, reverse=True)]
+        return [report.write() for report in reports_of_run(Results(results_dir / within), asked)]
+
+
+def reports_of_run(results: Results, asked: Sequence[str] = ()) -> list[Report]:
+    """Reports that show what was run in a results folder, of users' papers and of all others."""
+    own, studies = set(catalogue.own_names("experiment")), dict[str, list[str]]()
+    for name in dict.fromkeys([*(a.name for a in results.finished()), *asked]):
+        studies.setdefault(name.partition("/")[0] if name in own else "", []).append(name)
+    shown = {paper: names for paper, names in studies.items() if not asked or set(asked) & set(names)}
+    titles = {paper: paper_of(paper).title if paper else "Results of this run" for paper in shown}
+    return [Report(results.folder, tuple(shown[p]), titles[p], p) for p in sorted(shown, reverse=True)]
 
 
 def replace_committed(results_dir: Path, asked: Sequence[str] = ()) -> tuple[Report, dict[str, list[str]]]:

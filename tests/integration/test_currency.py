@@ -315,3 +315,27 @@ def test_a_file_that_is_not_as_written_is_made_again(tmp_path):
         assert made().changes() == ["result.txt is not as it was written"]
         assert made().make() and path.read_text() == "result"
     assert len(written) == 3
+
+
+def test_the_command_says_which_input_changed(first, tmp_path, capsys):
+    home = tmp_path / "home"
+    shutil.copytree(first[0], home)
+    with pytest.MonkeyPatch.context() as patch:
+        workshop = Workshop(home, patch)
+        why = ["explain", "--results", str(workshop.results), "--why"]
+        forget()
+        capsys.readouterr()
+        assert main([*why, NAME]) == 0
+        out = capsys.readouterr().out
+        assert "blocks: 1 of 1 current" in out and "outdated" not in out, out
+        workshop.apply("helper three imports away")
+        workshop.apply("published number")
+        workshop.apply("data file")
+        forget()
+        assert main([*why, "cur_set"]) == 0
+        out = capsys.readouterr().out
+        assert "data set cur_set: outdated" in out and "files.data: " in out
+        assert main([*why, NAME]) == 0
+        out = capsys.readouterr().out
+        assert "code of cur_method: cur_third changed" in out and "published: " in out, out
+    forget()
