@@ -14,13 +14,17 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from threadpoolctl import threadpool_limits
 
+from lpbench.audit.black_box.decide import lower_bound
+from lpbench.audit.randomizers import Randomizer, message, repeat
 from lpbench.datasets import load_manifest, load_table, make_problem
 from lpbench.datasets.real import sensitivity_order
-from lpbench.errors import ClippingWarning, NoMaskWarning, PrivacyLeakWarning
+from lpbench.errors import ClippingWarning, DataError, NoMaskWarning, PrivacyLeakWarning, check_known
 from lpbench.estimators.base import LocalEstimator, expand_grid
 from lpbench.experiments import catalogue as registry
 from lpbench.experiments.engines import in_order
-from lpbench.privacy import Guarantee
+from lpbench.experiments.method import import_object
+from lpbench.privacy import Guarantee, Mechanism
+from lpbench.privacy.mechanism import REGISTERED
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
 
@@ -202,6 +206,73 @@ def privacy_misstated(selector: str) -> list[str]:
     return [] if right else [f"the YAML says privacy: {method.privacy}, the reports say {spent.model}: write it there"]
 
 
+def check_mechanism(name: str) -> None:
+    """Run every check of :data:`MECHANISM_CHECKS` on a registered mechanism; one of your own is ``module.Class``."""
+    for check in MECHANISM_CHECKS.values():
+        check(name)
+
+
+def mechanism_of(name: str, epsilon: float = 1.0) -> Mechanism:
+    """Return the example of a registered mechanism that spends a budget."""
+    if "." in name:
+        import_object(name)
+    check_known("unknown mechanism", [name], REGISTERED)
+    found: Mechanism = REGISTERED[name](epsilon)
+    return found
+
+
+def check_domain(name: str) -> None:
+    """Inputs outside the domain are refused before draw and loss; all others have reports that fit the payload."""
+    mechanism = mechanism_of(name)
+    examples, refused = mechanism.domain.examples, []
+    mechanism.check_inputs(examples)
+    assert len(mechanism.losses(examples)) == len(mechanism.randomize(examples, np.random.default_rng(0)))
+    for title, inputs in {"examples": examples, "beyond": examples + examples.max() + 1, **HOSTILE}.items():
+        try:
+            reports = mechanism.randomize(inputs, np.random.default_rng(0))
+            fits = all(field.holds(reports) for field in mechanism.fields())
+            assert fits, f"a report does not fit the payload ({title})"
+            losses = mechanism.losses(inputs)
+            assert not np.isnan(losses).any(), f"a loss is not known ({title})"
+        except DataError:
+            refused.append(title)
+    assert "not a number" in refused, "a report is drawn for what is not a number"
+
+
+def check_loss(name: str) -> None:
+    """The exact loss of no two examples exceeds the stated epsilon, and that of some two attains it."""
+    for epsilon in (0.5, 1.0, 4.0):
+        mechanism = mechanism_of(name, epsilon)
+        losses = mechanism.losses(mechanism.domain.examples)
+        assert mechanism.epsilon <= epsilon * (1 + 1e-9), f"epsilon={mechanism.epsilon:.9g} of a budget of {epsilon:g}"
+        assert (np.diag(losses) == 0).all() and (losses >= 0).all(), f"losses are {losses}"
+        close = abs(losses.max() - mechanism.epsilon) <= 1e-9 * epsilon
+        assert close, f"two inputs lose {losses.max():.9g}, and epsilon={mechanism.epsilon:.9g} is stated"
+
+
+def check_influence(name: str) -> None:
+    """One report moves the estimate at least as far as one record; NaN says that no estimate is stated."""
+    for epsilon in (0.5, 4.0):
+        found = mechanism_of(name, epsilon).influence
+        assert math.isnan(found) or found >= 1, f"influence={found!r}"
+
+
+def check_sampled(name: str) -> None:
+    """A sample of reports proves no larger loss than the exact one, and gives likelier inputs a smaller distance."""
+    mechanism = mechanism_of(name)
+    examples = mechanism.domain.examples
+    sent = message(mechanism, examples)
+    audited = Randomizer("ldp", mechanism.epsilon, [sent], len(examples), mechanism.delta)
+    proven = lower_bound(audited, 20_000, Streams(1), 1e-6).bound
+    assert proven <= mechanism.epsilon + 1e-9, (
+        f"reports lose {proven:.4g}, and epsilon={mechanism.epsilon:.9g} is stated"
+    )
+    reports = sent.send(0, 2000, Streams(2))
+    near, far = (mechanism.distance(reports, repeat(examples[k], 2000)).mean() for k in (0, -1))
+    assert near < far, "reports are nearer to another input than to their own"
+    np.testing.assert_array_equal(reports, sent.send(0, 2000, Streams(2)), err_msg="equal generators, unequal reports")
+
+
 def problem_for(estimator: LocalEstimator) -> Problem:
     if is_classifier(estimator):
         return classification_problem()
@@ -292,6 +363,28 @@ METHOD_CHECKS: Mapping[str, Callable[[str], None]] = {
     "guarantee": check_guarantee,
     "audit": check_audit,
     "scikit-learn": check_scikit_learn,
+}
+#: Inputs that belong to few domains, or to none.
+HOSTILE: Mapping[str, Any] = {
+    "negative": [-1, -1],
+    "too large": [2**60, 2**60],
+    "between": [0.5, 0.5],
+    "not a number": [math.nan, 0.0],
+    "infinite": [math.inf, 0.0],
+    "truth values": [True, False],
+    "two axes": np.zeros((2, 3), dtype=int),
+    "three axes": np.zeros((2, 3, 2)),
+    "huge": [1e300, -1e300],
+    "empty": [],
+    "no axis": 1,
+    "words": ["a", "b"],
+}
+#: Name -> check of a registered mechanism.
+MECHANISM_CHECKS: Mapping[str, Callable[[str], None]] = {
+    "domain": check_domain,
+    "loss": check_loss,
+    "influence": check_influence,
+    "sampled": check_sampled,
 }
 #: Name -> check of a data set's name.
 DATASET_CHECKS: Mapping[str, Callable[[str], None]] = {"table": check_table, "scale": check_scale, "draws": check_draws}

@@ -6,7 +6,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from lpbench.audit.losses import message_losses
 from lpbench.audit.recording import Asked, Recording
 from lpbench.audit.samples import planted
 from lpbench.privacy import Guarantee, Records, Release
@@ -84,7 +83,7 @@ def more_than_stated(entry: Asked, y_range: tuple[float, float] | None, n_classe
         else:
             question = question_of(entry.question, np.full(len(values), user))
             mechanism, inputs = device.law(question, values)
-        exact = float(np.max(message_losses(mechanism, np.asarray(inputs)), initial=0.0))
+        exact = float(np.max(mechanism.losses(inputs), initial=0.0))
         if exact > stated[user] * (1.0 + TOLERANCE) + TOLERANCE:
             yield f"{type(device).__name__} loses {exact:.9g}, and states {stated[user]:.9g}"
             return

@@ -35,6 +35,7 @@ from lpbench.privacy import (
     privunit_reports,
     rr_on_bins,
 )
+from lpbench.privacy.domain import Directions
 from lpbench.seeds import Streams
 
 #: Device that claims a given epsilon.
@@ -90,11 +91,16 @@ class ShortPrivUnitG(PrivUnitG):
     a Gaussian of variance 1 - r^2 + r^4 < 1, lighter than for unit vectors: the density ratio is unbounded.
     """
 
-    def log_density_ratio_sup(self, value, other) -> float:
+    @property
+    def domain(self) -> Directions:
+        """Vectors of any length."""
+        return Directions(self.dimension, unit=False)
+
+    def _loss(self, value, other) -> float:
         """Infinite where the tails differ."""
         r, s = np.linalg.norm(value), np.linalg.norm(other)
         if math.isclose(r**2 - r**4, s**2 - s**4, abs_tol=1e-12):
-            return super().log_density_ratio_sup(value, other)
+            return super()._loss(value, other)
         return math.inf
 
 

@@ -6,8 +6,9 @@ by exact laws: means and sums of squares in groups of users and calls, pairs of 
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -16,20 +17,8 @@ from scipy.stats import ks_2samp
 
 from lpbench.audit.recording import Asked
 from lpbench.errors import ConfigurationError
-from lpbench.privacy import (
-    CategoryMechanism,
-    Channel,
-    ContinuousMechanism,
-    Device,
-    DiscreteLaplace,
-    Laplace,
-    Mechanism,
-    NumberChannel,
-    RandomizedResponse,
-    Records,
-)
+from lpbench.privacy import Device, Mechanism, Records
 from lpbench.privacy.device import question_of, summed
-from lpbench.privacy.mechanism import AdditiveMechanism
 from lpbench.seeds import Streams
 
 #: Draws of the stated mechanism among which a report is ranked; calls of the device; users.
@@ -155,8 +144,7 @@ def _normal_scores(
 ) -> tuple[list[np.ndarray], bool]:
     """Normal scores of the ranks of statistics of reports, (calls, n) each, and whether noise repeats unduly."""
     calls, n = reports.shape[:2]
-    scores: list[np.ndarray] | None = None
-    repeated = False
+    scores, repeated = list[np.ndarray](), False
     for users, mechanism, inputs in _laws(device, question, records):
         again = np.tile(users, calls)
         told = reports[:, users].reshape(-1, *reports.shape[2:])
@@ -164,30 +152,25 @@ def _normal_scores(
         part = part.reshape(calls, users.size, *part.shape[1:])
         part, inputs = _fewer(mechanism, part, inputs, rng)
         width = max(1, int(np.prod(part.shape[2:], dtype=int)))
-        wide = mechanism.probabilities.shape[1] if isinstance(mechanism, Channel) else width
-        step = max(1, _MOST // (REFERENCES * users.size * wide))
+        step = max(1, _MOST // (REFERENCES * users.size * width))
         for start in range(0, calls, step):
             own = part[start : start + step]
-            repeated_inputs = np.tile(inputs, (len(own) * REFERENCES, *[1] * (inputs.ndim - 1)))
-            drawn = np.asarray(mechanism.randomize(repeated_inputs, rng))  # (calls * REFERENCES * n, ...)
-            for k, statistic in enumerate(_statistics(mechanism, width)):
-                mine = statistic(own, inputs)
-                theirs = statistic(drawn.reshape(-1, users.size, *part.shape[2:]), inputs)
-                theirs = theirs.reshape(len(own), REFERENCES, users.size)
-                if scores is None:
-                    scores = [np.zeros((calls, n)) for _ in _statistics(mechanism, width)]
-                scores[k][start : start + len(own), users] = _score(mine, theirs, rng)
-        off_grid = isinstance(mechanism, DiscreteLaplace) and (part.astype(float) % mechanism.step != 0).any()
-        repeated = repeated or _repeats(mechanism, part, inputs) or bool(off_grid)
-    return scores or [], repeated
+            again = _tiled(inputs, len(own) * REFERENCES)
+            mine = _statistics(mechanism, own.reshape(-1, *part.shape[2:]), _tiled(inputs, len(own)))
+            theirs = _statistics(mechanism, np.asarray(mechanism.randomize(again, rng)), again)
+            scores = scores or [np.zeros((calls, n)) for _ in mine]
+            for g, one, drawn in zip(scores, mine, theirs, strict=True):
+                ranked = one.reshape(len(own), -1), drawn.reshape(len(own), REFERENCES, -1)
+                g[start : start + len(own), users] = _score(*ranked, rng)
+        repeated = repeated or _repeats(mechanism, part, inputs)
+    return scores, repeated
 
 
 def _fewer(
     mechanism: Mechanism, reports: np.ndarray, inputs: np.ndarray, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
     """A few entries of long reports whose entries are randomised one by one, each user's largest inputs among them."""
-    alone = isinstance(mechanism, (Laplace, DiscreteLaplace, RandomizedResponse))
-    if not alone or inputs.ndim < 2 or inputs.shape[1] <= ENTRIES:
+    if not mechanism.by_entry or inputs.ndim < 2 or inputs.shape[1] <= ENTRIES:
         return reports, inputs
     largest = np.argsort(-np.abs(inputs.astype(float)), axis=1, kind="stable")[:, : ENTRIES // 2]
     order = rng.random(inputs.shape)
@@ -204,52 +187,28 @@ def _laws(device: Any, question: Any, records: Records) -> Iterator[tuple[np.nda
     except ConfigurationError:
         pass  # users show different things: one by one
     else:
-        # a question with a part for each user may have a mechanism for each, unless their table has a row for each
-        if getattr(question, "take", None) is None or isinstance(mechanism, Channel):
+        if getattr(question, "take", None) is None:
             yield everybody, mechanism, np.asarray(inputs)
             return
-    for user in everybody:
-        own = np.array([user])
-        mechanism, inputs = device.law(question_of(question, own), records.take(own))
-        yield own, mechanism, np.asarray(inputs)
+    # a question with a part for each user may have a mechanism for each
+    each = ((k, *device.law(question_of(question, everybody[[k]]), records.take([k]))) for k in everybody)
+    for _, alike in groupby(each, lambda user: user[1]):
+        users, mechanisms, inputs = zip(*alike, strict=True)
+        yield np.array(users), mechanisms[0], np.concatenate(inputs)
 
 
-def _statistics(mechanism: Mechanism, width: int) -> list[Callable[[np.ndarray, np.ndarray], np.ndarray]]:
-    """Numbers computed from reports (calls, n, ...) and inputs (n, ...): position, and agreement with the input."""
-    if isinstance(mechanism, CategoryMechanism):
-        if width == 1:
-            return [lambda r, i: r.reshape(r.shape[:2]), lambda r, i: r.reshape(r.shape[:2]) == i.ravel()]
-        weights = np.sin(np.arange(1, mechanism.n_categories + 1) * 1.7)
-        if width == mechanism.n_categories and hasattr(mechanism, "response"):
-            return [lambda r, i: r @ weights, lambda r, i: r[:, np.arange(i.size), i.ravel()]]
-        return [lambda r, i: weights[r.astype(int)].sum(axis=-1), lambda r, i: (r == i.reshape(-1, 1)).any(axis=-1)]
-    if hasattr(mechanism, "parts"):
-        weights = np.sin(np.arange(1, width + 1) * 1.7)
-        return [lambda r, i: r @ weights, lambda r, i: (r == i).sum(axis=-1)]
-    if isinstance(mechanism, NumberChannel):
-        outputs = np.asarray(mechanism.outputs)
-        return [lambda r, i: r.reshape(r.shape[:2]), lambda r, i: outputs[r.astype(int)].reshape(r.shape[:2])]
-    if isinstance(mechanism, Channel):
-        table = mechanism.probabilities
-        return [
-            lambda r, i: r.reshape(r.shape[:2]),
-            lambda r, i: table[np.broadcast_to(i.ravel(), r.shape[:2]), r.reshape(r.shape[:2]).astype(int)],
-        ]
-    if width == 1:
-        return [
-            lambda r, i: r.reshape(r.shape[:2]).astype(float),
-            lambda r, i: np.abs(r.reshape(r.shape[:2]) - i.ravel().astype(float)),
-        ]
-    weights = np.sin(np.arange(1, width + 1) * 1.7)
+def _tiled(inputs: np.ndarray, times: int) -> np.ndarray:
+    return np.tile(inputs, (times, *[1] * (inputs.ndim - 1)))
 
-    def flat(values: np.ndarray, axes: int) -> np.ndarray:
-        return values.reshape(*values.shape[:axes], -1).astype(float)
 
-    return [
-        lambda r, i: flat(r, 2) @ weights,
-        lambda r, i: np.einsum("cnk,nk->cn", flat(r, 2), flat(i, 1)),
-        lambda r, i: ((flat(r, 2) - flat(i, 1)) ** 2.0).sum(axis=-1),
-    ]
+def _statistics(mechanism: Mechanism, reports: np.ndarray, inputs: np.ndarray) -> list[np.ndarray]:
+    """Numbers that tell reports apart, (m,) each: position, distance from the input, product of vectors with it."""
+    flat = reports.reshape(len(reports), -1)
+    position = flat[:, 0] if flat.shape[1] == 1 else flat @ np.sin(np.arange(1, flat.shape[1] + 1) * 1.7)
+    found = [position, mechanism.distance(reports, inputs)]
+    if reports.shape == inputs.shape and inputs.ndim > 1:
+        found.append(np.einsum("ik,ik->i", flat.astype(float), inputs.reshape(len(inputs), -1).astype(float)))
+    return found
 
 
 def _score(mine: np.ndarray, theirs: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -265,11 +224,10 @@ def _score(mine: np.ndarray, theirs: np.ndarray, rng: np.random.Generator) -> np
 
 def _repeats(mechanism: Mechanism, reports: np.ndarray, inputs: np.ndarray) -> bool:
     """Whether noise of a mechanism that never repeats itself does: shared, or rounded so that the input shows."""
-    listed = mechanism.discrete and not isinstance(mechanism, AdditiveMechanism)  # reports, few enough to repeat
-    if listed or isinstance(mechanism, DiscreteLaplace) or not isinstance(mechanism, ContinuousMechanism):
-        return False
+    if not mechanism.never_repeats:
+        return not all(field.holds(reports) for field in mechanism.fields())
     noise = (reports.reshape(*reports.shape[:2], -1) - inputs.reshape(len(inputs), -1))[:, :, 0]
-    again = np.asarray(mechanism.randomize(np.tile(inputs, (2, *[1] * (inputs.ndim - 1))), np.random.default_rng(0)))
+    again = np.asarray(mechanism.randomize(_tiled(inputs, 2), np.random.default_rng(0)))
     theirs = (again.reshape(2, len(inputs), -1) - inputs.reshape(len(inputs), -1))[:, :, 0]
     return bool(np.any(theirs)) and not _duplicates(theirs) and _duplicates(noise)
 

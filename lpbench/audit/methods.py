@@ -19,7 +19,7 @@ from lpbench.audit.samples import CHANGES, AuditSample, audit_sample, planted, p
 from lpbench.errors import ConfigurationError, DataError, LpbenchError, PrivacyError
 from lpbench.estimators.base import LocalEstimator
 from lpbench.experiments.spent import MOST_DELTA
-from lpbench.privacy import Channel, Guarantee, Records, Release, Users
+from lpbench.privacy import Guarantee, Records, Release, Users
 from lpbench.privacy.device import own_statements, question_of
 from lpbench.seeds import Streams, stable_hash
 
@@ -255,8 +255,6 @@ def _inputs(device: Any, question: Any, records: Records) -> list[np.ndarray]:
     """What each record puts into its mechanism, one entry a user, with the mechanism's own description."""
     try:
         mechanism, inputs = device.law(question, records)
-        if isinstance(mechanism, Channel):  # a row of its table for each record
-            return [mechanism.probabilities[np.asarray(inputs)]]
         return [np.asarray([repr(mechanism)] * len(records)), np.asarray(inputs)]
     except ConfigurationError:
         # users who show different things have mechanisms of their own

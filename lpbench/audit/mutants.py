@@ -16,7 +16,7 @@ from lpbench.audit.methods import complaints_in, recorded_users, settings
 from lpbench.audit.recording import RecordedUsers, Recording
 from lpbench.audit.samples import AuditSample
 from lpbench.estimators.base import LocalEstimator
-from lpbench.privacy import CategoryMechanism, Device, Guarantee, NumberChannel, Records, Users
+from lpbench.privacy import Device, Guarantee, Records, Users
 from lpbench.privacy.device import question_of
 from lpbench.privacy.users import content_hash
 from lpbench.seeds import Streams
@@ -50,19 +50,8 @@ def taken(draws: Any, who: Any) -> Any:
 
 def _distance(device: Any, reports: np.ndarray, records: Records, question: Any) -> np.ndarray:
     """How far each report is from what the device has put in, in the terms of its mechanism."""
-    n = len(records)
     mechanism, inputs = device.law(question, records)
-    put_in = np.asarray(inputs).reshape(n, -1)
-    sent = np.asarray(device.to_law(reports, question, records)).reshape(n, -1)
-    if isinstance(mechanism, CategoryMechanism) and not hasattr(mechanism, "response"):
-        return -(sent == put_in[:, :1]).any(axis=1).astype(float)
-    if isinstance(mechanism, CategoryMechanism):
-        return -sent[np.arange(n), put_in[:, 0].astype(int)].astype(float)
-    if isinstance(mechanism, NumberChannel):
-        return np.abs(np.asarray(mechanism.estimate(sent)).reshape(n, -1)[:, 0] - put_in[:, 0])
-    if hasattr(mechanism, "probabilities"):
-        return -np.asarray(mechanism.probabilities)[put_in[:, 0].astype(int), sent[:, 0].astype(int)]
-    return np.sum((sent.astype(float) - put_in.astype(float)) ** 2, axis=1)
+    return np.asarray(mechanism.distance(device.to_law(reports, question, records), inputs))
 
 
 def _better(self: Corrupted, records: Records, question: Any, draws: Any, users: np.ndarray) -> np.ndarray:

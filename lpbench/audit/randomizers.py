@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lpbench.audit.losses import message_losses
 from lpbench.privacy import MODELS, Mechanism
 from lpbench.privacy.payload import Field, payload_bits
 from lpbench.seeds import Streams
@@ -32,7 +31,7 @@ class Message:
 
     def losses(self) -> np.ndarray:
         """Largest log-ratio of the probabilities (densities) of a report, for all pairs of values."""
-        return message_losses(self.mechanism, self.inputs)
+        return self.mechanism.losses(self.inputs)
 
 
 def repeat(value: ArrayLike, n: int) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""``lpbench check``: hold methods and data sets to :mod:`lpbench.testing`, and print each verdict."""
+"""``lpbench check``: hold methods, data sets and mechanisms to :mod:`lpbench.testing`, and print each verdict."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +13,7 @@ _ONLY = click.option("--only", multiple=True, metavar="CHECK", help="One of them
 
 @click.group(cls=options.Kinds)
 def command() -> None:
-    """Hold a method or a data set to the contract."""
+    """Hold a method, a data set or a mechanism to the contract."""
 
 
 @command.command()
@@ -43,6 +43,18 @@ def dataset(names: Sequence[str], only: Sequence[str]) -> int:
     for name in names:
         load_manifest(name)
     return _run("dataset", names, DATASET_CHECKS, only)
+
+
+@command.command()
+@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@_ONLY
+def mechanism(names: Sequence[str], only: Sequence[str]) -> int:
+    """Check domain, exact loss, influence, sampled loss of a registered mechanism, or MODULE.CLASS of your own."""
+    from lpbench.testing import MECHANISM_CHECKS, mechanism_of
+
+    for name in names:
+        mechanism_of(name)
+    return _run("mechanism", names, MECHANISM_CHECKS, only)
 
 
 def _run(kind: str, names: Sequence[str], checks: Mapping[str, Callable[[str], None]], only: Sequence[str]) -> int:

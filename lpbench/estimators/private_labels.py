@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from lpbench.checks import check_choice
+from lpbench.errors import ConfigurationError
 from lpbench.privacy import Device, DiscreteLaplace, Laplace, Records, check_epsilon
 from lpbench.privacy.device import Answers, proven
 from lpbench.privacy.payload import Field, Reals
@@ -95,8 +96,10 @@ class LabelDevice(Device[LabelQuestion]):
         return 0.0
 
     def check(self, question: LabelQuestion) -> None:
-        """The budget must be a number > 0, also where the label is public."""
+        """The budget must be a number > 0, also where the label is public, and be divided among 1 message or more."""
         check_epsilon(question.epsilon)
+        if not np.all(np.asarray(question.split) >= 1):
+            raise ConfigurationError(f"split={question.split!r} must be numbers of messages >= 1 of each user")
 
     def draw_many(self, records: Records, family: Sequence[LabelQuestion], answers: Answers) -> list[np.ndarray]:
         """Noisy labels by several questions, each the first that users are asked, all with the same randomness."""

@@ -78,11 +78,9 @@ def quotient_up(first: float, second: float) -> float:
 def draw_whole(units: np.ndarray, rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Draw one report a user by the law of the user's row: int64 ndarray of the shape of ``rows``."""
     where, deciding = np.ravel(rows), rng.integers(UNITS, size=np.size(rows))
-    found = np.empty(where.size, dtype=np.int64)
-    order = np.argsort(where, kind="stable")
-    ends = np.searchsorted(where[order], np.arange(len(units) + 1))
+    found = np.zeros(where.size, dtype=np.int64)
     for row in np.unique(where):
-        users = order[ends[row] : ends[row + 1]]
+        users = where == row
         found[users] = np.searchsorted(np.cumsum(units[row]), deciding[users], side="right")
     return found.reshape(np.shape(rows))
 

@@ -18,9 +18,10 @@ import numpy as np
 from scipy.special import log_softmax
 
 from lpbench.checks import check_number
-from lpbench.errors import ConfigurationError, DataError
+from lpbench.errors import ConfigurationError
+from lpbench.privacy.domain import Scores
 from lpbench.privacy.exact import bits_of_64, rounded_up
-from lpbench.privacy.mechanism import Mechanism, check_epsilon, check_sensitivity, check_spread
+from lpbench.privacy.mechanism import Mechanism, channel_losses, check_epsilon, check_sensitivity, registered
 
 #: What stands for minus infinity beside Gumbel variables.
 _NEVER = -1e300
@@ -65,6 +66,7 @@ def _total(coefficient: float, gap: Fraction, number: int, bits: int) -> Any:
     return (mpf(coefficient) * gap if gap else 0) - log(-log(1 - ldexp(number, -bits)))
 
 
+@registered(lambda epsilon: Exponential.for_budget(epsilon))
 @dataclass(frozen=True)
 class Exponential(Mechanism):
     """Release the index of a candidate, drawn with probability proportional to exp(coefficient * score).
@@ -104,15 +106,13 @@ class Exponential(Mechanism):
         """Exact epsilon between any two neighbouring data sets."""
         return self.privacy_map(self.range_sensitivity)
 
-    def check_inputs(self, inputs: np.ndarray) -> None:
-        """The change of the scores between two users may have the range."""
-        if np.ndim(inputs) != 2:
-            raise DataError(f"inputs of {self} have shape {np.shape(inputs)}; a user has a score for each candidate")
-        check_spread(inputs, self.range_sensitivity, self, lambda rows: np.ptp(rows, axis=1))
+    @property
+    def domain(self) -> Scores:
+        """Scores whose change between two users may have the range."""
+        return Scores(self.range_sensitivity)
 
-    def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Return the drawn indices, shape (...), for scores of shape (..., K)."""
-        scores = np.asarray(values, dtype=np.float64)
+    def _draw(self, scores: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """The drawn indices, shape (...), for scores of shape (..., K)."""
         drawn = bits_of_64(rng, scores.shape)
         # Differences to the best score: 0 stays 0 whatever the coefficient.
         gaps = scores - scores.max(axis=-1, keepdims=True)
@@ -133,3 +133,12 @@ class Exponential(Mechanism):
     def channel(self, scores: np.ndarray) -> np.ndarray:
         """Probabilities of the candidates, shape (n, K), for score vectors of shape (n, K)."""
         return np.exp(self.log_channel(scores))
+
+    def _losses(self, values: np.ndarray) -> np.ndarray:
+        """A curator's choices, one in each cell, are independent: their losses add up."""
+        cells = np.moveaxis(self.log_channel(values).reshape(len(values), -1, values.shape[-1]), 1, 0)
+        return np.sum([channel_losses(own) for own in cells], axis=0)
+
+    def distance(self, reports: np.ndarray, inputs: np.ndarray) -> np.ndarray:
+        """Minus the score of each reported candidate."""
+        return -np.take_along_axis(inputs, np.asarray(reports, dtype=int)[:, None], axis=1)[:, 0]

@@ -13,13 +13,16 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import erfcx, ndtr
 
 from lpbench.checks import check_number
-from lpbench.privacy.mechanism import AdditiveMechanism, check_epsilon, check_scale, check_sensitivity, check_spread
+from lpbench.privacy.domain import Numbers
+from lpbench.privacy.mechanism import AdditiveMechanism, check_epsilon, check_scale, check_sensitivity, registered
 from lpbench.privacy.rounded import GAUSSIAN, NoiseLaw
+
+#: Distance in standard deviations whose square doubles can still tell from infinity.
+_MOST_MU = 1e150
 
 
 def check_delta(delta: Any, name: str = "delta") -> float:
@@ -56,6 +59,8 @@ def gaussian_epsilon(delta: float, sigma: float, sensitivity: float = 1.0) -> fl
     if _exact_delta(0.0, sigma, sensitivity) <= delta:
         return 0.0
     mu = sensitivity / sigma
+    if mu > _MOST_MU:
+        return math.inf
     # Phi(-z) <= exp(-z^2 / 2) puts delta(upper) below delta.
     upper = mu**2 / 2.0 + mu * math.sqrt(-2.0 * math.log(delta))
     found = brentq(lambda e: _log_delta(e, mu) - math.log(delta), 0.0, upper, xtol=1e-15 * upper, rtol=1e-14)
@@ -102,6 +107,7 @@ def _log_delta(epsilon: float, mu: float) -> float:
     return math.log(max(gaussian_delta(epsilon, 1.0 / mu), 1e-300))
 
 
+@registered(lambda epsilon: Gaussian.for_budget(epsilon, 1e-6))
 @dataclass(frozen=True)
 class Gaussian(AdditiveMechanism):
     """Add independent N(0, sigma^2) noise to every coordinate of a user's vector, rounded to a grid that is far finer.
@@ -138,9 +144,10 @@ class Gaussian(AdditiveMechanism):
         """Exact delta at another ``epsilon`` >= 0, between any two users."""
         return gaussian_delta(epsilon, self.sigma, self.sensitivity) if self.sigma > 0 else 1.0
 
-    def check_inputs(self, inputs: np.ndarray) -> None:
-        """Two users' vectors may differ by the sensitivity, in L2."""
-        check_spread(inputs, self.sensitivity, self, lambda rows: np.linalg.norm(rows, axis=1))
+    @property
+    def domain(self) -> Numbers:
+        """Numbers; the vectors of two users are at most ``sensitivity`` apart, in L2."""
+        return Numbers(self.sensitivity, lambda rows: np.linalg.norm(rows, axis=1))
 
     @property
     def noise(self) -> tuple[float, NoiseLaw]:
@@ -152,6 +159,5 @@ class Gaussian(AdditiveMechanism):
         z = (np.asarray(reports) - values) / self.sigma
         return -(z**2) / 2.0 - math.log(self.sigma * math.sqrt(2 * math.pi))
 
-    def log_density_ratio_sup(self, value: ArrayLike, other: ArrayLike) -> float:
-        """Infinite for different inputs: no Gaussian noise is purely private, hence delta."""
-        return math.inf if np.any(np.asarray(value) != np.asarray(other)) else 0.0
+    def _loss(self, value: np.ndarray, other: np.ndarray) -> float:
+        return self.privacy_map(float(np.linalg.norm(np.ravel(value - other))))

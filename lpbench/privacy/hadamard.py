@@ -14,14 +14,16 @@ from typing import Any
 import numpy as np
 
 from lpbench.errors import ConfigurationError
+from lpbench.privacy.domain import Categories
 from lpbench.privacy.exact import BITS, UNITS, below, check_words, truthful_units
-from lpbench.privacy.mechanism import CategoryMechanism
+from lpbench.privacy.mechanism import CategoryMechanism, registered
 from lpbench.privacy.payload import Field, Integers
 
 #: Entries of the largest channel that is written out.
 _MOST_ENTRIES = 2**22
 
 
+@registered(lambda epsilon: HadamardResponse(epsilon, 5))
 @dataclass(frozen=True)
 class HadamardResponse(CategoryMechanism):
     """Report a number that lies where the category's row of a Hadamard matrix is 1, or any number at random.
@@ -67,14 +69,19 @@ class HadamardResponse(CategoryMechanism):
         """The number of a report."""
         return (Integers(self.n_reports, columns),)
 
-    def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Return reports, 0, ..., n_reports - 1, in the shape of ``values``."""
-        return self._reports(self.told, self._show, values, rng)
+    @property
+    def domain(self) -> Categories:
+        """The categories; an array of any shape is randomised entry by entry."""
+        return Categories(self.n_categories, by_entry=True)
+
+    def _draw(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Reports 0, ..., n_reports - 1, in the shape of ``values``."""
+        return self._by_blocks(self.told, self._show, values, rng)
 
     def reports(self, values: np.ndarray, keep: np.ndarray, other: np.ndarray) -> np.ndarray:
         """Client: reports of users whose randomness is two even whole numbers below 2^62 each; budgets may share it."""
         bits = np.asarray(check_words(other) << (64 - BITS)).view(np.uint64)
-        self._show(bits, check_words(keep) < self.told, values, found := np.empty(bits.shape, dtype=np.int64))
+        self._show(bits, check_words(keep) < self.told, values, found := np.zeros(bits.shape, dtype=np.int64))
         return found
 
     def _show(self, bits: np.ndarray, truthful: np.ndarray, values: np.ndarray, out: np.ndarray) -> None:
@@ -114,9 +121,19 @@ class HadamardResponse(CategoryMechanism):
         m, size = self.n_categories, self.n_reports
         if m * size > _MOST_ENTRIES:
             raise ConfigurationError(f"the channel of n_categories={m} has {m} x {size} entries; sample it instead")
-        block, row = np.divmod(np.arange(m)[:, None], self.length - 1)
-        report = np.arange(size)
-        shown = (report // self.length == block) & (np.bitwise_count(report & (row + 1)) % 2 == 0)
+        shown = self._shows(np.arange(size), np.arange(m)[:, None])
         told = self.told / UNITS * 2.0 / self.length
         with np.errstate(divide="ignore"):
             return np.log(told * shown + (UNITS - self.told) / UNITS / size)
+
+    def _shows(self, reports: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Whether reports lie where the row of a category is 1."""
+        block, row = np.divmod(values, self.length - 1)
+        return (reports // self.length == block) & (np.bitwise_count(reports & (row + 1)) % 2 == 0)
+
+    def distance(self, reports: np.ndarray, inputs: np.ndarray) -> np.ndarray:
+        """-1 of a report that shows the category."""
+        return -self._shows(reports, inputs).astype(float)
+
+    def _influence(self) -> float:
+        return 2.0 * UNITS / self.told

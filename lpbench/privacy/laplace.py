@@ -18,8 +18,9 @@ from scipy.stats import nbinom
 
 from lpbench.errors import ConfigurationError, DataError
 from lpbench.privacy.counter import hashed_uniforms
+from lpbench.privacy.domain import Numbers
 from lpbench.privacy.exact import quotient_up
-from lpbench.privacy.mechanism import AdditiveMechanism, check_epsilon, check_scale, check_sensitivity, check_spread
+from lpbench.privacy.mechanism import AdditiveMechanism, check_epsilon, check_scale, check_sensitivity, registered
 from lpbench.privacy.payload import Field, GridPoints, grid_reach
 from lpbench.privacy.rounded import LAPLACE, NoiseLaw, rounded_sum
 
@@ -27,6 +28,7 @@ from lpbench.privacy.rounded import LAPLACE, NoiseLaw, rounded_sum
 _LEAST_RATE = 2.0**-46
 
 
+@registered(lambda epsilon: Laplace.for_budget(epsilon, 2.0))
 @dataclass(frozen=True)
 class Laplace(AdditiveMechanism):
     """Add independent Laplace(scale) noise to every entry of a user's vector, rounded to a grid that is far finer.
@@ -158,6 +160,7 @@ def _beyond_half(step: float, scale: float, size: Any) -> Any:
     return exp(-size) / cosh(mpf(step) / scale / 2) if size > 0 else mpf(1)
 
 
+@registered(lambda epsilon: DiscreteLaplace.for_budget(epsilon, 0.25, 2.0))
 @dataclass(frozen=True)
 class DiscreteLaplace(AdditiveMechanism):
     """Round values to the grid ``step * Z`` and add discrete Laplace noise on it (Ghosh et al. 2009).
@@ -174,6 +177,8 @@ class DiscreteLaplace(AdditiveMechanism):
     sensitivity : float
         Largest distance of two users' values; public.
     """
+
+    never_repeats = False
 
     scale: float
     step: float
@@ -215,7 +220,7 @@ class DiscreteLaplace(AdditiveMechanism):
 
     def check_inputs(self, inputs: np.ndarray) -> None:
         """Two users' numbers may differ by the sensitivity after rounding, which may move each apart by a step."""
-        check_spread(self.round(inputs), self.grid_distance(self.sensitivity), self)
+        Numbers(self.grid_distance(self.sensitivity)).check_users(self.round(self.domain.check(inputs)))
 
     def fields(self, columns: int = 1, largest: float = 1.0) -> tuple[Field, ...]:
         """Points of the grid, for values of size at most ``largest``."""
@@ -235,8 +240,8 @@ class DiscreteLaplace(AdditiveMechanism):
         below = np.floor(steps)
         return below + (steps - below >= 0.5)
 
-    def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Return grid points: the rounded values plus noise, shape of ``values``."""
+    def _draw(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Grid points: the rounded values plus noise, shape of ``values``."""
         rounded = self.round(values) * self.step
         return rounded_sum(rounded, self.scale, self.sensitivity, self._law, rng, self.step)
 
@@ -268,6 +273,9 @@ class DiscreteLaplace(AdditiveMechanism):
         ratio = self.step / self.scale
         return -np.abs(self.round(reports) - self.round(values)) * ratio + math.log(math.tanh(ratio / 2.0))
 
-    def log_density_ratio_sup(self, value: ArrayLike, other: ArrayLike) -> float:
-        """Supremum over the grid of the log-probability ratio between two inputs, attained beyond both."""
+    def _loss(self, value: np.ndarray, other: np.ndarray) -> float:
+        """Attained beyond both."""
         return self.privacy_map(float(np.abs(self.round(value) - self.round(other)).sum()) * self.step)
+
+    def tail(self, probability: float) -> float:
+        return super().tail(probability) + self.step

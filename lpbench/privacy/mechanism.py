@@ -1,7 +1,8 @@
-"""Base classes of the mechanisms: exact privacy map, vectorised randomizer and, if one exists, unbiased estimate.
+"""Base classes of the mechanisms: domain, exact privacy map, randomizer, influence and, if one exists, estimate.
 
-A mechanism is a frozen dataclass. Its fields fix the randomizer; ``epsilon`` is *computed* from them by the privacy map
-and is exact (attained, or the supremum where nothing attains it), so that the tests can hold it from both sides.
+A mechanism is a frozen dataclass in one file, and everything that is known about it is a member of its class. Its
+fields fix the randomizer; ``epsilon`` is *computed* from them by the privacy map and is exact (attained, or the
+supremum where nothing attains it), so that the tests can hold it from both sides.
 """
 
 import math
@@ -15,15 +16,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lpbench.checks import check_number, check_whole
-from lpbench.errors import ConfigurationError, DataError
+from lpbench.errors import ConfigurationError
+from lpbench.privacy.domain import Categories, Domain, Numbers
 from lpbench.privacy.exact import BITS, bits_of_64, blocks, draw_whole, log_law, whole_epsilon, whole_rows
 from lpbench.privacy.payload import Field, Integers, Reals, payload_bits
 from lpbench.privacy.rounded import NoiseLaw, rounded_sum
 
 #: Budgets beyond which doubles cannot tell a report's law from that of no budget, or of no noise.
 LEAST_EPSILON, MOST_EPSILON = 1e-15, 1e15
-#: Categories beyond which a whole number below 2^62 draws one of them too unevenly.
-MOST_CATEGORIES = 1 << 60
 
 
 def check_epsilon(epsilon: Any, name: str = "epsilon", most: float = MOST_EPSILON) -> float:
@@ -64,14 +64,36 @@ def exact_epsilon(log_channel: np.ndarray) -> float:
     return float((reachable.max(axis=0) - reachable.min(axis=0)).max(initial=0.0))
 
 
-def check_single(inputs: np.ndarray, mechanism: Any) -> None:
-    """Raise a DataError unless each user has one input: several would be several reports, and cost as many."""
-    if np.ndim(inputs) != 1:
-        raise DataError(f"inputs of {mechanism} have shape {np.shape(inputs)}; a user has one, not a vector")
+def channel_losses(log_channel: np.ndarray) -> np.ndarray:
+    """Exact losses of all pairs of rows: entry (v, w) is the largest log-ratio of a report's probabilities given v, w.
+
+    It is inf where w excludes a report of v.
+    """
+    log_channel = np.asarray(log_channel, dtype=np.float64)
+    losses = np.zeros((len(log_channel),) * 2)
+    for v, row in enumerate(log_channel):
+        possible = np.isfinite(row)
+        losses[v] = (row[possible] - log_channel[:, possible]).max(axis=1)
+    return losses
+
+
+#: Name -> mechanism that spends a budget, the example of its class that the contract is held to.
+REGISTERED: dict[str, Callable[[float], Any]] = {}
+
+
+def registered(example: Callable[[float], Any]) -> Callable[[type], Any]:
+    """Register a class of mechanisms by an example that spends a budget; one outside this room has its dotted path."""
+
+    def enter(kind: type) -> type:
+        elsewhere = not kind.__module__.startswith("lpbench.privacy.")
+        REGISTERED[f"{kind.__module__}.{kind.__name__}" if elsewhere else kind.__name__] = example
+        return kind
+
+    return enter
 
 
 class Mechanism(ABC):
-    """Base of all mechanisms.
+    """Base of all mechanisms; one writes :attr:`domain`, :attr:`epsilon`, ``_draw`` and the hooks that it needs.
 
     Attributes
     ----------
@@ -85,10 +107,16 @@ class Mechanism(ABC):
         Whether reports lie on a public list or grid whatever the value. The low-order bits of any other report, a
         floating-point number with noise, can give its value away (Mironov 2012): its stated loss is that of real
         arithmetic, for simulations, and no device may send it.
+    by_entry : bool
+        Whether the entries of a vector are randomised one by one, in the same way.
+    never_repeats : bool
+        Whether noise is so fine that no two reports have the same.
     """
 
     delta: float = 0.0
     discrete: bool = False
+    by_entry: bool = False
+    never_repeats: bool = False
 
     @property
     @abstractmethod
@@ -96,23 +124,84 @@ class Mechanism(ABC):
         """Exact epsilon of one report."""
 
     @property
+    @abstractmethod
+    def domain(self) -> Domain:
+        """What one user's input may be; every draw and every loss is held to it."""
+
+    @property
     def bits(self) -> float:
         """Bits of the payload of one report."""
         return float(payload_bits(self.fields()))
 
+    def randomize(self, values: ArrayLike, rng: np.random.Generator) -> np.ndarray:
+        """Return the users' reports; one row (or entry) per user, users independent of one another.
+
+        Raises
+        ------
+        DataError
+            An input lies outside the :attr:`domain`.
+        """
+        return self._draw(self.domain.check(values), rng)
+
     @abstractmethod
-    def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Return the users' reports; one row (or entry) per user, users independent of one another."""
+    def _draw(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Draw the reports of users whose inputs lie in the domain."""
 
     def fields(self, columns: int = 1) -> tuple[Field, ...]:
         """Return the payload of a report with a number of entries; by default one real number for each."""
         return (Reals(columns),)
 
-    def check_inputs(self, inputs: np.ndarray) -> None:  # noqa: B027 - nothing to refuse, unless a mechanism says so
-        """Raise a DataError if inputs lie outside the domain on which the privacy map holds.
+    def check_inputs(self, inputs: np.ndarray) -> None:
+        """Raise a DataError if the inputs of all users lie outside the domain, or two differ by more than is hidden."""
+        self.domain.check_users(inputs)
 
-        Users never learn whose input it is: the message names the domain alone.
+    def exact_loss(self, value: ArrayLike, other: ArrayLike) -> float:
+        """Return the exact loss between two inputs: the largest log of P(report | value) over P(report | other).
+
+        With a delta it is the least epsilon at that delta. Inputs farther apart than neighbours lose more than epsilon.
         """
+        return float(self.losses(np.array([value, other]))[0, 1])
+
+    def losses(self, inputs: ArrayLike) -> np.ndarray:
+        """Return the exact losses of all pairs of inputs: ndarray of shape (n, n), see :meth:`exact_loss`."""
+        values = self.domain.check_rows(inputs)
+        if not len(values):
+            return np.zeros((0, 0))
+        distinct, place = np.unique(values, axis=0, return_inverse=True)
+        return self._losses(distinct)[np.ix_(np.ravel(place), np.ravel(place))]
+
+    def _losses(self, values: np.ndarray) -> np.ndarray:
+        """Exact losses of all pairs of different inputs, by default of one pair after the other."""
+        rows = list(values)
+        return np.array([[0.0 if v is w else self._loss(v, w) for w in rows] for v in rows])
+
+    def _loss(self, value: Any, other: Any) -> float:
+        """Exact loss between two different inputs."""
+        raise ConfigurationError(f"{type(self).__name__} has no exact loss: write its _loss(value, other)")
+
+    @property
+    def influence(self) -> float:
+        """How far one report can move the curator's estimate, as a multiple of what one record can; exact.
+
+        inf where reports have no end; NaN where no estimate is stated. On a grid, ends are those of the payload.
+        """
+        return 1.0 if math.isinf(self.epsilon) else self._influence()
+
+    def _influence(self) -> float:
+        """The influence of a report that is randomised."""
+        return math.nan
+
+    def distance(self, reports: np.ndarray, inputs: np.ndarray) -> np.ndarray:
+        """How little each report argues for each user's input, shape (n,): the nearer of two is the likelier one.
+
+        By default the squared distance in L2.
+        """
+        difference = np.asarray(reports, dtype=float) - inputs
+        return np.square(difference).reshape(len(difference), -1).sum(axis=1)
+
+    def tail(self, probability: float) -> float:
+        """Noise that an entry of a report exceeds with a probability; inf where a report is no noisy number."""
+        return math.inf
 
 
 class FiniteMechanism(Mechanism):
@@ -128,11 +217,11 @@ class FiniteMechanism(Mechanism):
         """Probabilities of shape (n_inputs, n_reports); rows sum to 1."""
         return np.exp(self.log_channel())
 
-    def check_inputs(self, inputs: np.ndarray) -> None:
-        """A user has one input."""
-        check_single(inputs, self)
+    def _losses(self, values: np.ndarray) -> np.ndarray:
+        return channel_losses(self.log_channel()[values])
 
 
+@registered(lambda epsilon: Channel(0.5 + np.tanh(epsilon / 2.0) * (np.eye(2) - 0.5)))
 @dataclass(frozen=True, eq=False)
 class Channel(FiniteMechanism):
     """Any randomizer with finitely many reports, written out as a table.
@@ -159,9 +248,17 @@ class Channel(FiniteMechanism):
         """Exact epsilon of one report."""
         return whole_epsilon(self._units)
 
-    def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Return the users' reports, int ndarray of the shape of ``values`` (rows of the table)."""
-        return draw_whole(self._units, np.asarray(values), rng)
+    @property
+    def domain(self) -> Categories:
+        """The rows of the table."""
+        return Categories(len(self.probabilities), by_entry=True)
+
+    def _draw(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        return draw_whole(self._units, values, rng)
+
+    def distance(self, reports: np.ndarray, inputs: np.ndarray) -> np.ndarray:
+        """Minus the log-probability of each report."""
+        return -self.log_channel()[inputs, reports]
 
     @cached_property
     def _units(self) -> np.ndarray:
@@ -192,27 +289,23 @@ class CategoryMechanism(FiniteMechanism):
         """Exact epsilon between two categories (distance 1) or a category and itself (0)."""
         return float(self.budget) if distance and self.n_categories > 1 else 0.0
 
-    def check_values(self, values: ArrayLike) -> np.ndarray:
-        """Return categories as an int64 array; all must lie in 0, ..., n_categories - 1."""
-        values = np.asarray(values)
-        if self.n_categories > MOST_CATEGORIES:
-            raise ConfigurationError(f"n_categories={self.n_categories!r} must be at most 2^60; merge categories")
-        # negative numbers are the largest without a sign
-        if values.size and (
-            values.dtype.kind not in "iu"
-            or values.astype(np.int64, copy=False).view(np.uint64).max() >= self.n_categories
-        ):
-            raise DataError(f"values must be integers in 0, ..., {self.n_categories - 1}; got dtype {values.dtype}")
-        return values.astype(np.int64, copy=False)
+    @property
+    def domain(self) -> Categories:
+        """The categories."""
+        return Categories(self.n_categories)
 
-    def _reports(self, told: int, show: Callable[..., Any], values: ArrayLike, rng: np.random.Generator) -> np.ndarray:
+    def _by_blocks(self, told: int, show: Callable[..., Any], values: np.ndarray, rng: np.random.Generator) -> Any:
         """What ``show(bits, truthful, values, out)`` writes into ``out``; truthful are words below ``told``."""
-        values, reports = np.asarray(values), np.empty(np.shape(values), dtype=np.int64)
+        reports = np.zeros(values.shape, dtype=np.int64)
         for block in blocks(values.shape):
-            true, out = self.check_values(values[block]), reports[block]
+            true, out = values[block], reports[block]
             truthful = bits_of_64(rng, out.shape) < told << (64 - BITS)
             show(bits_of_64(rng, out.shape), truthful, true, out)
         return reports
+
+    def distance(self, reports: np.ndarray, inputs: np.ndarray) -> np.ndarray:
+        """-1 of a report that is, or contains, the category."""
+        return -(np.reshape(reports, (len(reports), -1)) == inputs[:, None]).any(axis=1).astype(float)
 
     def fields(self, columns: int = 1) -> tuple[Field, ...]:
         """A category."""
@@ -224,53 +317,12 @@ class CategoryMechanism(FiniteMechanism):
         return self.privacy_map()
 
 
-#: Rows, as far from one another as there are, with which all others are compared.
-_CENTRES = 32
-
-
-def farthest(rows: np.ndarray, size: Callable[[np.ndarray], np.ndarray], most: float) -> float:
-    """Largest ``size`` of the difference of two rows, (n, k) -> (n,), or of less than ``most`` a bound.
-
-    Exact up to the distance of a row from the nearest of 32 that are far from one another; no honest row is too far.
-    """
-    if not rows.size:
-        return 0.0
-    for middle in (0, (rows.max(axis=0) + rows.min(axis=0)) / 2.0):  # most lie within a ball about one of them
-        if (ball := 2.0 * float(size(rows - middle).max())) <= most:
-            return ball
-    nearest, far, found = np.full(len(rows), np.inf), 0, 0.0
-    for _ in range(_CENTRES):
-        distances = size(rows - rows[far])
-        found, nearest = float(np.maximum(found, distances.max())), np.minimum(nearest, distances)
-        far = int(nearest.argmax())
-        if not nearest[far] > 0:
-            break
-    return found
-
-
-def check_spread(
-    inputs: np.ndarray, most: float, mechanism: Mechanism, size: Callable[[np.ndarray], np.ndarray] | None = None
-) -> None:
-    """Raise a DataError if two users' inputs are farther apart than the noise is made for: by default in L1."""
-    values = np.asarray(inputs, dtype=float)
-    if values.ndim < 2 or values.shape[1:] == (1,):
-        apart = np.ptp(values) if values.size else 0.0
-    else:
-        apart = farthest(values.reshape(len(values), -1), size or (lambda rows: np.abs(rows).sum(axis=1)), most)
-    if not apart <= most * (1.0 + 1e-9):
-        raise DataError(f"inputs of {mechanism} spread over more than its sensitivity {most:g}; clip them first")
-
-
 class ContinuousMechanism(Mechanism):
     """A mechanism whose reports fill a grid, line or space and are unbiased as they are."""
 
     @abstractmethod
     def log_density(self, reports: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Log-density of reports given values, with respect to a measure that does not depend on the values."""
-
-    @abstractmethod
-    def log_density_ratio_sup(self, value: ArrayLike, other: ArrayLike) -> float:
-        """Supremum over the reports of the log-density ratio between two inputs of one user."""
 
     def estimate(self, reports: np.ndarray) -> np.ndarray:
         """Unbiased estimate of the values: the reports themselves."""
@@ -281,16 +333,22 @@ class AdditiveMechanism(ContinuousMechanism):
     """Noise on numbers, rounded to a grid that is far finer; those of two users differ by at most ``sensitivity``."""
 
     discrete = True
+    by_entry = True
+    never_repeats = True
 
     sensitivity: float
+
+    @property
+    def domain(self) -> Numbers:
+        """Numbers; the vectors of two users are at most ``sensitivity`` apart, in L1."""
+        return Numbers(self.sensitivity)
 
     @property
     @abstractmethod
     def noise(self) -> tuple[float, NoiseLaw]:
         """Scale of the noise, 0 if there is none, and its law at scale 1."""
 
-    def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Return values + noise on the grid, entry by entry; shape of ``values``."""
+    def _draw(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         scale, law = self.noise
         return rounded_sum(values, scale, self.sensitivity, law, rng)
 
@@ -303,10 +361,13 @@ class AdditiveMechanism(ContinuousMechanism):
         """Exact epsilon between any two users."""
         return self.privacy_map(self.sensitivity)
 
-    def log_density_ratio_sup(self, value: ArrayLike, other: ArrayLike) -> float:
-        """Supremum over the reports of the log-density ratio between two inputs: that of their L1 distance."""
-        return self.privacy_map(float(np.abs(np.subtract(value, other)).sum()))
+    def _loss(self, value: np.ndarray, other: np.ndarray) -> float:
+        return self.privacy_map(float(np.abs(value - other).sum()))
 
-    def check_inputs(self, inputs: np.ndarray) -> None:
-        """Two users' numbers may differ by the sensitivity."""
-        check_spread(inputs, self.sensitivity, self)
+    def _influence(self) -> float:
+        return 2.0 * self.fields()[0].largest / self.sensitivity
+
+    def tail(self, probability: float) -> float:
+        """Noise that an entry exceeds with a probability."""
+        scale, law = self.noise
+        return float(scale * law.exceeded(np.array(2.0 * probability)))

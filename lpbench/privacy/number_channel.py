@@ -18,10 +18,10 @@ from scipy.sparse import csr_matrix, eye_array, hstack, kron, vstack
 
 from lpbench.checks import check_choice
 from lpbench.errors import ConfigurationError
+from lpbench.privacy.domain import Interval
 from lpbench.privacy.exact import draw_whole, log_law, whole_epsilon, whole_rows
-from lpbench.privacy.mechanism import FiniteMechanism, check_epsilon
+from lpbench.privacy.mechanism import FiniteMechanism, channel_losses, check_epsilon, registered
 from lpbench.privacy.payload import Field, Integers
-from lpbench.privacy.piecewise import check_unit
 from lpbench.privacy.randomized_response import GRR
 
 #: How a number between two inputs is brought to one of them: "random" keeps its expectation.
@@ -34,6 +34,7 @@ MOST_BUDGET = 10.0
 _SLACK, _ZERO = 5e-8, 1e-9
 
 
+@registered(lambda epsilon: optimal_unbiased(epsilon, np.ones(5)))
 @dataclass(frozen=True)
 class NumberChannel(FiniteMechanism):
     """Round a number to one of the inputs and report one of finitely many outputs.
@@ -73,6 +74,11 @@ class NumberChannel(FiniteMechanism):
         rows = tuple(tuple(row) for row in np.asarray(log_table, dtype=float).tolist())
         return cls(numbers, read_as, rows, rounding)
 
+    @property
+    def domain(self) -> Interval:
+        """Numbers in [-1, 1]."""
+        return Interval(by_entry=True)
+
     @cached_property
     def epsilon(self) -> float:
         """Exact epsilon between any two users."""
@@ -92,7 +98,7 @@ class NumberChannel(FiniteMechanism):
 
     def _place(self, values: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         """Input below each number, and the part of the way to the next one."""
-        values, inputs = check_unit(values), np.array(self.inputs)
+        values, inputs = self.domain.check(values), np.array(self.inputs)
         if inputs.size == 1:
             return np.zeros(values.shape, dtype=np.int64), np.zeros(values.shape)
         below = np.clip(np.searchsorted(inputs, values, side="right") - 1, 0, inputs.size - 2)
@@ -108,8 +114,18 @@ class NumberChannel(FiniteMechanism):
             mixed = np.logaddexp(np.log1p(-part)[:, None] + table[below], np.log(part)[:, None] + table[above])
         return NumberChannel.of(values, self.outputs, mixed, "nearest")
 
-    def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Return the reports of users who hold numbers in [-1, 1]: int64 ndarray of the shape of ``values``."""
+    def _losses(self, values: np.ndarray) -> np.ndarray:
+        return channel_losses(self.at(values).log_channel())
+
+    def _influence(self) -> float:
+        return float(np.ptp(self.outputs) / 2.0)
+
+    def distance(self, reports: np.ndarray, inputs: np.ndarray) -> np.ndarray:
+        """Between the curator's reading and the number."""
+        return np.abs(self.estimate(reports) - inputs)
+
+    def _draw(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Numbers of outputs: int64 ndarray of the shape of ``values``."""
         below, part = self._place(values)
         return draw_whole(self._units, below + (rng.random(below.shape) < part), rng)
 

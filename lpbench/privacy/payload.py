@@ -4,6 +4,9 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from lpbench.errors import ConfigurationError
 
@@ -15,6 +18,7 @@ class Field(ABC):
     """One entry of a payload, or several of one kind, of fixed width."""
 
     count: int  # columns of a report that it takes
+    largest: float = math.inf  # number that fits
 
     @property
     def bits(self) -> int:
@@ -25,6 +29,10 @@ class Field(ABC):
     @abstractmethod
     def width(self) -> int:
         """Bits of one column."""
+
+    def holds(self, reports: Any) -> bool:
+        """Whether all numbers fit."""
+        return bool(np.isfinite(reports).all())
 
 
 @dataclass(frozen=True)
@@ -50,6 +58,10 @@ class Integers(Field):
     def width(self) -> int:
         return (int(self.size) - 1).bit_length()
 
+    def holds(self, reports: Any) -> bool:
+        whole = np.asarray(reports)
+        return bool(((whole >= 0) & (whole < self.size) & (whole % 1 == 0)).all())
+
 
 @dataclass(frozen=True)
 class GridPoints(Field):
@@ -69,6 +81,13 @@ class GridPoints(Field):
     @property
     def width(self) -> int:
         return (2 * self.reach).bit_length()
+
+    @property
+    def largest(self) -> float:  # type: ignore[override]
+        return self.reach * self.step
+
+    def holds(self, reports: Any) -> bool:
+        return not np.mod(np.asarray(reports, dtype=float), self.step).any()
 
 
 def grid_reach(largest: float, scale: float, step: float) -> int:

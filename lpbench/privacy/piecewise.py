@@ -14,9 +14,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lpbench.errors import DataError
+from lpbench.privacy.domain import Interval
 from lpbench.privacy.exact import UNITS, weight_pair, whole_epsilon
-from lpbench.privacy.mechanism import ContinuousMechanism, check_epsilon, check_single
+from lpbench.privacy.mechanism import ContinuousMechanism, check_epsilon, registered
 
 #: Budget up to which the two-point mechanism alone has the least worst-case variance.
 TWO_POINT_BUDGET = 0.61
@@ -35,24 +35,27 @@ class _UnitMechanism(ContinuousMechanism):
     def __post_init__(self) -> None:
         check_epsilon(self.budget, "budget")
 
-    def check_inputs(self, inputs: np.ndarray) -> None:
-        """A user has one number in [-1, 1]."""
-        check_single(inputs, self)
-        check_unit(inputs)
+    @property
+    def domain(self) -> Interval:
+        """Numbers in [-1, 1]."""
+        return Interval(by_entry=True)
 
-    def log_density_ratio_sup(self, value: ArrayLike, other: ArrayLike) -> float:
-        """Largest log-ratio over all points."""
-        if not np.any(np.not_equal(value, other)):
-            return 0.0
-        if math.isinf(self.budget):
-            return math.inf
-        return self._largest_ratio(value, other)
+    def _draw(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        return values if math.isinf(self.budget) else self._draw_points(values, rng)
+
+    @abstractmethod
+    def _draw_points(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Draw reports at a finite budget, shape of ``values``."""
+
+    def _loss(self, value: ArrayLike, other: ArrayLike) -> float:
+        return math.inf if math.isinf(self.budget) else self._largest_ratio(value, other)
 
     @abstractmethod
     def _largest_ratio(self, value: ArrayLike, other: ArrayLike) -> float:
-        """Largest log-ratio of two different numbers at a finite budget."""
+        """Largest log-ratio of two different numbers over all points, at a finite budget."""
 
 
+@registered(lambda epsilon: Piecewise(epsilon))
 @dataclass(frozen=True)
 class Piecewise(_UnitMechanism):
     """Report a point near the own number e^epsilon times as often as any point farther off.
@@ -126,11 +129,7 @@ class Piecewise(_UnitMechanism):
         first = np.clip(np.floor(place), 0, CELLS - self.width - 1).astype(np.int64)
         return first, np.clip(place - first, 0.0, 1.0)
 
-    def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Return the reports of users who hold numbers in [-1, 1]; shape of ``values``."""
-        values = check_unit(values)
-        if math.isinf(self.budget):
-            return values
+    def _draw_points(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         first, part = self._place(values)
         first = first + (rng.random(values.shape) < part)
         near, far = self.weights
@@ -148,25 +147,29 @@ class Piecewise(_UnitMechanism):
 
     def chances(self, values: ArrayLike) -> np.ndarray:
         """Probabilities of all points given numbers, shape (n, CELLS) (needs a finite budget)."""
-        first, part = self._place(np.ravel(np.asarray(values, dtype=np.float64)))
+        first, part = self._place(np.ravel(values))
+        return self._mixed(np.arange(CELLS) - first[:, None], part[:, None])
+
+    def _mixed(self, place: np.ndarray, part: np.ndarray) -> np.ndarray:
+        """Probabilities of points from their places in the first of two windows, of which the other has a part."""
         near, far = self.weights
-        place = np.arange(CELLS) - first[:, None]
         here, after = (np.where((place >= k) & (place < k + self.width), near, far) / self.total for k in (0, 1))
-        return (1.0 - part[:, None]) * here + part[:, None] * after
+        return (1.0 - part) * here + part * after
 
     def log_density(self, reports: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Log-probability of reports among the points given numbers (needs a finite budget)."""
         reports, values = np.broadcast_arrays(np.asarray(reports, dtype=np.float64), values)
         first, part = self._place(values)
-        place = self.index(reports) - first
-        near, far = (weight / self.total for weight in self.weights)
-        here, after = (np.where((place >= k) & (place < k + self.width), near, far) for k in (0, 1))
-        return np.log((1.0 - part) * here + part * after)
+        return np.log(self._mixed(self.index(reports) - first, part))
+
+    def _influence(self) -> float:
+        return self.bound
 
     def _largest_ratio(self, value: ArrayLike, other: ArrayLike) -> float:
         return float(np.log(self.chances(value) / self.chances(other)).max())
 
 
+@registered(lambda epsilon: Hybrid(epsilon))
 @dataclass(frozen=True)
 class Hybrid(_UnitMechanism):
     """Piecewise reports with probability 1 - e^(-budget/2), else one of two points; two points alone up to 0.61.
@@ -222,11 +225,7 @@ class Hybrid(_UnitMechanism):
         along = (1.0 + np.multiply(sign, values)) / 2.0
         return (along * true + (1.0 - along) * false) / (true + false)
 
-    def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Return the reports of users who hold numbers in [-1, 1]; shape of ``values``."""
-        values = check_unit(values)
-        if math.isinf(self.budget):
-            return values
+    def _draw_points(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         many = self.piecewise.randomize(values, rng)
         chosen = rng.integers(UNITS, size=values.shape) < int(self.share * UNITS)
         up = rng.random(values.shape) < (1.0 + values) / 2.0
@@ -249,15 +248,10 @@ class Hybrid(_UnitMechanism):
         with np.errstate(divide="ignore"):
             return np.log(found)
 
+    def _influence(self) -> float:
+        return max(self.point, self.piecewise.bound if self.share else 0.0)
+
     def _largest_ratio(self, value: ArrayLike, other: ArrayLike) -> float:
         signs = np.array([-1.0, 1.0])
         two = float(np.log(self._two(signs, value) / self._two(signs, other)).max())
-        return max(two, self.piecewise.log_density_ratio_sup(value, other)) if self.share > 0 else two
-
-
-def check_unit(values: ArrayLike) -> np.ndarray:
-    """Return numbers in [-1, 1] as floats."""
-    values = np.asarray(values, dtype=np.float64)
-    if values.size and not (values.min() >= -1.0 and values.max() <= 1.0):
-        raise DataError("values lie outside [-1, 1]; clip or rescale them")
-    return values
+        return max(two, self.piecewise._largest_ratio(value, other)) if self.share > 0 else two

@@ -14,9 +14,7 @@ import numpy as np
 
 from lpbench.checks import check_choice, check_number
 from lpbench.privacy.device import Device, question_of, summed
-from lpbench.privacy.mechanism import AdditiveMechanism, FiniteMechanism
-from lpbench.privacy.payload import GridPoints
-from lpbench.privacy.privunit import PrivUnitG
+from lpbench.privacy.mechanism import Mechanism
 from lpbench.privacy.records import Records
 from lpbench.privacy.users import SimulatedUsers
 from lpbench.seeds import Streams
@@ -113,7 +111,7 @@ class PoisonedUsers(SimulatedUsers):
     def _writes(self, who: np.ndarray | None = None) -> np.ndarray:
         """Places, among those asked, of liars who write reports of their own."""
         lying = self._lying if who is None else self._lying[who]
-        return np.flatnonzero(lying) if self._liars.poison == "output" else np.empty(0, dtype=int)
+        return np.flatnonzero(lying & (self._liars.poison == "output"))
 
     def ask(self, device: Device[Any], question: Any, who: np.ndarray | None = None) -> np.ndarray:
         reports, places = super().ask(device, question, who), self._writes(who)
@@ -165,39 +163,30 @@ class PoisonedUsers(SimulatedUsers):
 
         Without that defence, and under mechanisms that add no noise, reports stay as they are.
         """
-        mechanism = device.mechanism(question)
+        reach = device.mechanism(question).tail(BEYOND)
         ends = self.y_range if self.classes is None else (0, len(self.classes) - 1)
-        clipped = self._liars.defence == "clip" and isinstance(mechanism, AdditiveMechanism)
-        if not clipped or ends is None or not np.isfinite(ends).all():
+        if self._liars.defence != "clip" or ends is None or not np.isfinite([*ends, reach]).all():
             return reports
         records = self._records.take(users)
         alike = [Records(records.X, np.full_like(records.y, end), records.mask) for end in ends]
         inputs = np.concatenate([device.inputs(records, question) for records in alike])
-        reach = quantile(mechanism)
         return np.clip(reports, inputs.min(axis=0) - reach, inputs.max(axis=0) + reach)
-
-
-def quantile(mechanism: Any) -> float:
-    """Noise that an honest entry exceeds with probability :data:`BEYOND`, or less."""
-    scale, law = mechanism.noise
-    return float(scale * law.exceeded(np.array(2.0 * BEYOND)) + getattr(mechanism, "step", 0.0))
 
 
 def worst_reports(device: Device[Any], question: Any, lie: Records, opposite: Records, streams: Streams) -> np.ndarray:
     """Of the reports that devices may send, one a liar that argues most for her lie and against its opposite.
 
     Noisy numbers are the largest that fit into the report; of finitely many, the most telling of :data:`TRIED` honest
-    reports on the lie: by its likelihood ratio where the mechanism is written out, else along the difference of the
-    inputs, or of the mean reports.
+    reports on the lie: of a category by the mechanism's distances, else along the difference of the inputs, or of the
+    mean reports.
     """
     mechanism = device.mechanism(question)
     claimed, against = (np.asarray(device.inputs(records, question)) for records in (lie, opposite))
     towards = claimed.astype(float) - against
-    if isinstance(mechanism, AdditiveMechanism) and mechanism.epsilon < math.inf:
-        [field] = device.fields(question)[:1]
-        huge = field.reach * field.step if isinstance(field, GridPoints) else _HUGE * (1.0 + quantile(mechanism))
-        bounded = claimed + np.sign(towards) * huge
-        return np.clip(bounded, -huge, huge) if isinstance(field, GridPoints) else bounded
+    if mechanism.tail(BEYOND) < math.inf and mechanism.epsilon < math.inf:
+        most = device.fields(question)[0].largest
+        huge = min(most, _HUGE * (1.0 + mechanism.tail(BEYOND)))
+        return np.clip(claimed + np.sign(towards) * huge, -most, most)
     n, tried = len(lie), max(1, min(TRIED, _MOST_NUMBERS // max(1, len(lie) * device.columns(question))))
     own = np.repeat(np.arange(n), tried)
 
@@ -210,12 +199,11 @@ def worst_reports(device: Device[Any], question: Any, lie: Records, opposite: Re
     sent = drawn(lie, "lie")
     flat = sent.reshape(n, tried, -1).astype(float)
     named, alike = claimed.dtype.kind in "iu" and sent.dtype.kind in "iu", claimed.shape == sent[:, 0].shape
-    if named and claimed.ndim == 1 and sent.ndim == 2 and isinstance(mechanism, FiniteMechanism):
-        channel = mechanism.log_channel()
+    if named and claimed.ndim == 1:
+        each = sent.reshape(n * tried, *sent.shape[2:])
+        far, near = (mechanism.distance(each, inputs[own]) for inputs in (against, claimed))
         with np.errstate(invalid="ignore"):
-            score = np.nan_to_num(channel[claimed[:, None], sent] - channel[against[:, None], sent])
-    elif named and claimed.ndim == 1:  # members of a subset
-        score = (sent == claimed[:, None, None]).any(axis=2) - 1.0 * (sent == against[:, None, None]).any(axis=2)
+            score = np.nan_to_num(far - near).reshape(n, tried)
     elif named and alike:
         return claimed  # reports name what they are about: the truth of the lie is the most telling
     else:
@@ -226,29 +214,6 @@ def worst_reports(device: Device[Any], question: Any, lie: Records, opposite: Re
     return sent[np.arange(n), score.argmax(axis=1)]
 
 
-def worst_influence(mechanism: Any) -> float:
-    """How far one report can move the curator's estimate, as a multiple of what one record can; exact.
-
-    inf where reports have no end; NaN where the mechanism states no estimate. On a grid, ends are those of the payload.
-    """
-    if math.isinf(mechanism.epsilon):
-        return 1.0
-    if isinstance(mechanism, PrivUnitG):
-        return math.inf
-    if isinstance(mechanism, AdditiveMechanism):
-        grid = mechanism.fields()[0]
-        return 2.0 * grid.reach * grid.step / mechanism.sensitivity if isinstance(grid, GridPoints) else math.inf
-    if hasattr(mechanism, "bound"):
-        return float(mechanism.bound)  # of numbers in [-1, 1]
-    if hasattr(mechanism, "piecewise"):
-        return float(max(mechanism.point, mechanism.piecewise.bound if mechanism.share else 0.0))
-    if hasattr(mechanism, "outputs"):
-        return float(np.ptp(mechanism.outputs) / 2.0)
-    if not hasattr(mechanism, "estimate"):
-        return math.nan
-    bits = getattr(mechanism, "response", mechanism)
-    if hasattr(bits, "bit_epsilon"):
-        return float(1.0 / np.tanh(bits.bit_epsilon / 2.0))
-    reports = np.eye(int(getattr(mechanism, "n_reports", mechanism.n_categories)))
-    estimates = np.array([mechanism.estimate(row, 1) for row in reports])
-    return float(np.ptp(estimates, axis=0).max())
+def worst_influence(mechanism: Mechanism) -> float:
+    """How far one report can move the curator's estimate, see :attr:`.mechanism.Mechanism.influence`."""
+    return mechanism.influence

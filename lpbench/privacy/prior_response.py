@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from lpbench.errors import ConfigurationError
 from lpbench.privacy.exact import UNITS, below, words
-from lpbench.privacy.mechanism import CategoryMechanism
+from lpbench.privacy.mechanism import CategoryMechanism, registered
 from lpbench.privacy.randomized_response import grr_probabilities, grr_told
 
 
@@ -61,6 +61,7 @@ def prior_reports(
     return np.take_along_axis(order, shown[:, None], axis=1)[:, 0].astype(np.int64)
 
 
+@registered(lambda epsilon: PriorResponse(epsilon, 5, (0, 1)))
 @dataclass(frozen=True)
 class PriorResponse(CategoryMechanism):
     """Randomised response among listed categories; all other categories report one of them at random.
@@ -94,9 +95,7 @@ class PriorResponse(CategoryMechanism):
         """Exact epsilon between two categories (distance 1) or a category and itself (0)."""
         return float(self.budget) if distance and len(self.shown) > 1 else 0.0
 
-    def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Return reported categories, for categories of shape (n,)."""
-        values = self.check_values(values)
+    def _draw(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         rest = [c for c in range(self.n_categories) if c not in self.shown]
         order = np.broadcast_to([*self.shown, *rest], (values.size, self.n_categories))
         return prior_reports(values, order, np.full(values.size, len(self.shown)), self.budget, rng)

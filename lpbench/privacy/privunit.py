@@ -18,7 +18,8 @@ from scipy.special import expit, log_expit, ndtri_exp
 
 from lpbench.checks import check_whole
 from lpbench.errors import DataError
-from lpbench.privacy.mechanism import ContinuousMechanism, check_epsilon
+from lpbench.privacy.domain import Directions
+from lpbench.privacy.mechanism import ContinuousMechanism, check_epsilon, registered
 
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 
@@ -137,6 +138,7 @@ def report_coefficients(
     return (sign * along - spread * inner / norm) / norm
 
 
+@registered(lambda epsilon: PrivUnitG(epsilon, 3))
 @dataclass(frozen=True)
 class PrivUnitG(ContinuousMechanism):
     """Unbiased report of a unit vector of d coordinates; unbounded, mean squared length ``second_moment``.
@@ -149,6 +151,8 @@ class PrivUnitG(ContinuousMechanism):
     dimension : int
         Number of coordinates d >= 1.
     """
+
+    never_repeats = True
 
     budget: float
     dimension: int
@@ -221,13 +225,12 @@ class PrivUnitG(ContinuousMechanism):
         # Below a threshold so high that P(below) rounds to 1, the last quantile would be infinite.
         return np.where(above, -quantile, np.minimum(quantile, self.threshold)) * self.spread
 
-    def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Return reports of shape (n, d) for unit vectors of shape (n, d); :func:`unit_vectors` for shorter ones."""
-        values = np.asarray(values, dtype=np.float64)
-        if values.ndim != 2 or values.shape[1] != self.dimension:
-            raise DataError(f"values have shape {values.shape}, expected (n, {self.dimension})")
-        if not np.allclose(np.linalg.norm(values, axis=1), 1.0, atol=1e-6):
-            raise DataError("values must have length 1; turn shorter vectors into unit ones with unit_vectors first")
+    @property
+    def domain(self) -> Directions:
+        """Unit vectors; :func:`unit_vectors` for shorter ones."""
+        return Directions(self.dimension)
+
+    def _draw(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         along = self.along(rng.random(len(values)), rng.random(len(values)))
         return privunit_reports(values, along, self.spread, rng.standard_normal(values.shape))
 
@@ -238,11 +241,15 @@ class PrivUnitG(ContinuousMechanism):
         above = log_expit(self.keep_logit) - log_expit(-tail_logit)
         return np.where(beyond, above, above - self.budget)
 
-    def log_density_ratio_sup(self, value: ArrayLike, other: ArrayLike) -> float:
+    def _loss(self, value: np.ndarray, other: np.ndarray) -> float:
         """The budget for different unit vectors: some report lies above the threshold of one and below the other's."""
-        return self.privacy_map(float(np.linalg.norm(np.subtract(value, other))))
+        return self.epsilon
+
+    def _influence(self) -> float:
+        return math.inf
 
 
+@registered(lambda epsilon: SignedPrivUnitG(epsilon, 3))
 @dataclass(frozen=True)
 class SignedPrivUnitG(PrivUnitG):
     """PrivUnitG of a clipped gradient g: of ``+-g/|g|`` with probability ``(1 +- |g|)/2``.
@@ -250,12 +257,15 @@ class SignedPrivUnitG(PrivUnitG):
     Inputs are gradients, not zero, of any length.
     """
 
-    def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Return reports of shape (n, d) for gradients of shape (n, d)."""
-        values = np.asarray(values, dtype=np.float64)
-        return super().randomize(unit_vectors(values, rng.random(len(values)), rng.standard_normal(values.shape)), rng)
+    @property
+    def domain(self) -> Directions:
+        """Vectors of any length."""
+        return Directions(self.dimension, unit=False)
 
-    def log_density_ratio_sup(self, value: ArrayLike, other: ArrayLike) -> float:
+    def _draw(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        return super()._draw(unit_vectors(values, rng.random(len(values)), rng.standard_normal(values.shape)), rng)
+
+    def _loss(self, value: np.ndarray, other: np.ndarray) -> float:
         """Largest log-ratio of the two mixtures over the regions that the thresholds of both cut out.
 
         The density (relative to a Gaussian) takes one value where g z is above ``|gamma|``, one below ``-|gamma|``, one

@@ -18,8 +18,9 @@ from scipy.special import expit
 
 from lpbench.checks import check_whole
 from lpbench.errors import ConfigurationError, DataError
+from lpbench.privacy.domain import Bits, Categories
 from lpbench.privacy.exact import UNITS, below, blocks, check_words, draw_below, kept_units, log_law, truthful_units
-from lpbench.privacy.mechanism import CategoryMechanism, FiniteMechanism, check_epsilon, farthest
+from lpbench.privacy.mechanism import CategoryMechanism, FiniteMechanism, check_epsilon, exact_epsilon, registered
 from lpbench.privacy.payload import Field, Integers
 
 
@@ -100,6 +101,7 @@ def _told(m: int, epsilon: float) -> int:
     return int(grr_told(m, epsilon))
 
 
+@registered(lambda epsilon: RandomizedResponse.for_budget(epsilon, 2))
 @dataclass(frozen=True)
 class RandomizedResponse(FiniteMechanism):
     """Flip every bit of a user's report independently.
@@ -137,13 +139,10 @@ class RandomizedResponse(FiniteMechanism):
         """Bits."""
         return (Integers(2, columns),)
 
-    def check_inputs(self, inputs: np.ndarray) -> None:
-        """Two users' vectors may differ in ``changed_bits`` bits."""
-        bits = np.asarray(inputs)
-        rows = bits.reshape(len(bits), -1).astype(np.int8) if bits.ndim > 1 else bits[:0, None]
-        changed = farthest(rows, lambda difference: np.count_nonzero(difference, axis=1), self.changed_bits)
-        if changed > self.changed_bits:
-            raise DataError(f"inputs of {self} differ in {changed:g} bits, more than it is made for")
+    @property
+    def domain(self) -> Bits:
+        """Bits; the vectors of two users may differ in ``changed_bits`` of them."""
+        return Bits(self.changed_bits)
 
     @property
     def keep(self) -> float:
@@ -155,17 +154,22 @@ class RandomizedResponse(FiniteMechanism):
         """Probability q = 1 - p that a bit is flipped."""
         return float(expit(-self.bit_epsilon))
 
-    def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Return boolean reports of the shape of ``values`` (bits, one-hot rows, ...)."""
-        values = np.asarray(values)
+    def _draw(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Boolean reports of the shape of ``values`` (bits, one-hot rows, ...)."""
         users = np.atleast_1d(values)
-        reports = np.empty(users.shape, dtype=bool)
+        reports = np.zeros(users.shape, dtype=bool)
         for block in blocks(users.shape):
-            bits = users[block]
-            if bits.dtype != bool and not ((bits == 0) | (bits == 1)).all():
-                raise DataError("values must be bits (0/1 or False/True)")
-            np.equal(bits, draw_below(self.kept, bits.shape, rng), out=reports[block])
+            np.equal(users[block], draw_below(self.kept, users[block].shape, rng), out=reports[block])
         return reports.reshape(values.shape)
+
+    def _losses(self, values: np.ndarray) -> np.ndarray:
+        """Bits are independent: the loss of one times the number of those that differ."""
+        rows = values.reshape(len(values), -1).astype(bool)
+        differing = (rows[:, None] != rows).sum(axis=2)
+        return np.where(differing, differing * exact_epsilon(self.log_channel()), 0.0)
+
+    def _influence(self) -> float:
+        return 1.0 / math.tanh(self.bit_epsilon / 2.0)
 
     @property
     def kept(self) -> int:
@@ -190,6 +194,7 @@ class RandomizedResponse(FiniteMechanism):
         return log_law(np.array([[self.kept, UNITS - self.kept], [UNITS - self.kept, self.kept]]))
 
 
+@registered(lambda epsilon: BitVector(epsilon, 5))
 @dataclass(frozen=True)
 class BitVector(CategoryMechanism):
     """Report a category as a one-hot vector whose bits are flipped at half the budget each (label-DP eq. (13)).
@@ -213,14 +218,23 @@ class BitVector(CategoryMechanism):
         """The randomised response of one bit."""
         return RandomizedResponse.for_budget(self.budget, changed_bits=2)
 
-    def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Return boolean reports of shape (n, n_categories) for categories of shape (n,)."""
-        values = self.check_values(values)
-        reports, kept = np.empty((values.size, self.n_categories), dtype=bool), self.response.kept
+    def _draw(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Boolean reports of shape (n, n_categories)."""
+        reports, kept = np.zeros((values.size, self.n_categories), dtype=bool), self.response.kept
         for block in blocks(reports.shape):
             np.logical_not(draw_below(kept, reports[block].shape, rng), out=reports[block])
         reports[np.arange(values.size), values] ^= True
         return reports
+
+    def _losses(self, values: np.ndarray) -> np.ndarray:
+        return self.response.losses(np.eye(self.n_categories, dtype=bool)[values])
+
+    def _influence(self) -> float:
+        return self.response.influence
+
+    def distance(self, reports: np.ndarray, inputs: np.ndarray) -> np.ndarray:
+        """Minus the bit of the category."""
+        return -reports[np.arange(len(inputs)), inputs].astype(float)
 
     def estimate(self, reports: np.ndarray, n: Any = 1) -> np.ndarray:
         """Unbiased indicators from reports, or unbiased counts of ``n`` users from sums of their reports."""
@@ -243,6 +257,7 @@ class BitVector(CategoryMechanism):
         return np.where(truthful, kept, flipped).sum(axis=1)
 
 
+@registered(lambda epsilon: GRR(epsilon, 5))
 @dataclass(frozen=True)
 class GRR(CategoryMechanism):
     """Generalised randomised response: the true category, or one of the others at random (HistOfTree eq. (16)).
@@ -257,10 +272,15 @@ class GRR(CategoryMechanism):
         Number of categories m.
     """
 
-    def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Return reported categories, shape of ``values``."""
+    @property
+    def domain(self) -> Categories:
+        """The categories; an array of any shape is randomised entry by entry."""
+        return Categories(self.n_categories, by_entry=True)
+
+    def _draw(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Reported categories, shape of ``values``."""
         told = _told(self.n_categories, self.budget)
-        return self._reports(told, self._show_few if told < UNITS // 20 else self._show, values, rng)
+        return self._by_blocks(told, self._show_few if told < UNITS // 20 else self._show, values, rng)
 
     def _show(self, bits: np.ndarray, truthful: np.ndarray, truth: np.ndarray, out: np.ndarray) -> None:
         other = below(bits, self.n_categories, 64)
@@ -273,6 +293,9 @@ class GRR(CategoryMechanism):
         below(bits, self.n_categories, 64, out=out)
         told = truthful.nonzero()  # few
         out[told] = truth[told]
+
+    def _influence(self) -> float:
+        return float(grr_weights(self.n_categories, self.budget)[0])
 
     def estimate(self, counts: np.ndarray, n: Any = 1) -> np.ndarray:
         """Unbiased counts of ``n`` users from how many reported each category (n = 1: indicators from a one-hot)."""

@@ -74,7 +74,7 @@ def rounded_sum(
     rows = values if values.ndim else values[None]
     if each and scale.shape != rows.shape:
         scale, step = (np.broadcast_to(own, rows.shape) for own in (scale, step))
-    reports, unsure = np.empty(rows.shape), list[tuple[int, int]]()
+    reports, unsure = np.zeros(rows.shape), list[tuple[int, int]]()
     for block in blocks(rows.shape, _BLOCK):
         own = (scale[block], step[block]) if each else (scale, step)
         drawn = bits_of_64(rng, rows[block].shape)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from lpbench.errors import PrivacyError
 from lpbench.privacy.exact import rounded_up
 from lpbench.privacy.guarantee import Guarantee
 
@@ -75,7 +76,18 @@ class Spending:
         bits_up: float = 0.0,
         bits_down: float = 0.0,
     ) -> None:
-        """Enter an answer of some users (None: all), at one epsilon or one for each of them."""
+        """Enter an answer of some users (None: all), at one epsilon or one for each of them.
+
+        Raises
+        ------
+        PrivacyError
+            A budget is negative or no number: it would give back what was spent before.
+        """
+        if not (np.all(np.greater_equal(epsilon, 0)) and 0 <= delta <= 1):
+            raise PrivacyError(
+                f"an answer states epsilon={epsilon!r} and delta={delta!r}; what is spent is a number >= 0, and delta "
+                "at most 1: check the budget and the split of the question"
+            )
         if who is None and not isinstance(epsilon, np.ndarray):
             self._accounts = [a.after(float(epsilon), delta, bits_up, bits_down) for a in self._accounts]
             return

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from lpbench.privacy.mechanism import AdditiveMechanism, check_epsilon, check_sensitivity, check_single
+from lpbench.privacy.domain import Numbers
+from lpbench.privacy.mechanism import AdditiveMechanism, check_epsilon, check_sensitivity, registered
 from lpbench.privacy.rounded import LAPLACE, NoiseLaw
 
 #: Relative error of a distance below which it counts as a whole number of steps.
@@ -22,6 +23,7 @@ _ROUNDING = 1e-12
 MOST_BUDGET = 2000.0
 
 
+@registered(lambda epsilon: Staircase(epsilon, 2.0))
 @dataclass(frozen=True)
 class Staircase(AdditiveMechanism):
     """Add staircase noise to a number; the place of the steps minimises the variance.
@@ -57,10 +59,10 @@ class Staircase(AdditiveMechanism):
         """Exact epsilon between two inputs at the given distance: the budget for each step begun."""
         return math.ceil(distance / self.sensitivity - _ROUNDING) * self.budget if distance > 0 else 0.0
 
-    def check_inputs(self, inputs: np.ndarray) -> None:
-        """A user has one number: each of several that differ, by however little, would cost the budget."""
-        check_single(inputs, self)
-        super().check_inputs(inputs)
+    @property
+    def domain(self) -> Numbers:
+        """One number a user: each of several that differ, by however little, would cost the budget."""
+        return Numbers(self.sensitivity, alone=True)
 
     @property
     def variance(self) -> float:

@@ -15,10 +15,12 @@ from numpy.typing import ArrayLike
 
 from lpbench.errors import ConfigurationError
 from lpbench.privacy.exact import UNITS, blocks, check_words, truthful_units, words
-from lpbench.privacy.mechanism import CategoryMechanism, check_epsilon
+from lpbench.privacy.mechanism import CategoryMechanism, check_epsilon, registered
 from lpbench.privacy.payload import Field, Integers
 from lpbench.privacy.randomized_response import grr_reports, grr_told
 
+#: Subsets up to this number are enumerated.
+MOST_SUBSETS = 10_000
 #: Categories whose keys have 16 bits.
 _FEW = 2**13
 
@@ -67,7 +69,7 @@ def subset_reports(
         return grr_reports(truth, m, epsilon, keep, words(rng, truth.size))[:, None]
     told = keep < subset_told(m, size, epsilon)
     kind = np.uint16 if m <= _FEW else np.uint32  # the shortest keys that are seldom tied
-    members = np.empty((truth.size, size), dtype=np.int64)
+    members = np.zeros((truth.size, size), dtype=np.int64)
     left: np.ndarray = np.arange(truth.size)
     while left.size:  # a tie at the size leaves open which category is a member: such users draw anew, at the end
         tied = []
@@ -89,6 +91,7 @@ def subset_told(m: int, size: int, epsilon: float) -> int:
     return int(truthful_units(epsilon, size / m))
 
 
+@registered(lambda epsilon: SubsetSelection(epsilon, 5, 2))
 @dataclass(frozen=True)
 class SubsetSelection(CategoryMechanism):
     """Report a random subset of categories that contains the true one more often than others.
@@ -133,9 +136,18 @@ class SubsetSelection(CategoryMechanism):
         keep, other = self.probabilities
         return other * (1.0 - other) / (keep - other) ** 2
 
-    def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Return the members of the subsets, shape (n, size), for categories of shape (n,)."""
-        values = self.check_values(values)
+    def _losses(self, values: np.ndarray) -> np.ndarray:
+        if math.comb(self.n_categories, self.size) <= MOST_SUBSETS:
+            return super()._losses(values)
+        # Some subset holds the one category and not the other, and none has a larger ratio.
+        return self.epsilon * (1.0 - np.eye(len(values)))
+
+    def _influence(self) -> float:
+        keep, other = self.probabilities
+        return 1.0 / (keep - other)
+
+    def _draw(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Members of the subsets, shape (n, size)."""
         return subset_reports(values, self.n_categories, self.size, self.budget, words(rng, values.shape), rng)
 
     def estimate(self, counts: np.ndarray, n: int = 1) -> np.ndarray:

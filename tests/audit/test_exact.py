@@ -5,8 +5,10 @@ import numpy as np
 import pytest
 
 from lpbench import privacy
-from lpbench.audit.losses import bit_channel, channel_losses, message_losses
 from lpbench.audit.randomizers import Message, Randomizer, exact_loss
+from lpbench.errors import ConfigurationError
+from lpbench.privacy.domain import Interval
+from lpbench.privacy.mechanism import channel_losses
 
 
 def test_both_directions_of_an_asymmetric_channel_also_where_a_report_is_impossible():
@@ -37,16 +39,24 @@ def test_both_directions_of_an_asymmetric_channel_also_where_a_report_is_impossi
     ids="grr bits many_bits one_hot long_one_hot per_bit laplace vector discrete unit exp".split(),
 )
 def test_mechanisms_spend_what_they_say(make, inputs, factor, epsilon):
-    losses = message_losses(make(epsilon), inputs)
+    losses = make(epsilon).losses(inputs)
     assert losses.max() == pytest.approx(factor * epsilon, abs=1e-9)
     np.testing.assert_allclose(np.diag(losses), 0, atol=1e-12)
 
 
 def test_gaussian_is_exact_at_its_delta():
     mechanism = privacy.Gaussian(2.0, 1e-5, 1.0)
-    losses = message_losses(mechanism, np.array([[0.0, 0.0], [0.6, 0.8], [3.0, 4.0]]))
+    losses = mechanism.losses(np.array([[0.0, 0.0], [0.6, 0.8], [3.0, 4.0]]))
     assert losses[0, 1] == pytest.approx(privacy.gaussian_epsilon(1e-5, 2.0, 1.0))
     assert losses[0, 2] == pytest.approx(privacy.gaussian_epsilon(1e-5, 2.0, 5.0))
+
+
+def bits_of_channel(response, bits):
+    """Channel of whole bit vectors (n_inputs, k), over all 2^k reports."""
+    k = bits.shape[1]
+    shown = ((np.arange(2**k)[:, None] >> np.arange(k)) & 1).astype(bool)
+    kept, flipped = response.log_channel()[0]
+    return np.where(bits[:, None, :] == shown, kept, flipped).sum(axis=2)
 
 
 def test_composition_adds_up_to_the_product_channel():
@@ -57,11 +67,11 @@ def test_composition_adds_up_to_the_product_channel():
     channels = (
         privacy.GRR(0.7, 3).log_channel()[cells],
         privacy.GRR(0.4, 2).log_channel()[labels],
-        bit_channel(parts[2][0], bits),
+        bits_of_channel(parts[2][0], bits),
     )
     joint = reduce(lambda one, two: (one[:, :, None] + two[:, None, :]).reshape(len(one), -1), channels)
     np.testing.assert_allclose(np.exp(joint).sum(axis=1), 1.0)
-    np.testing.assert_allclose(channel_losses(joint), sum(message_losses(*part) for part in parts), atol=1e-12)
+    np.testing.assert_allclose(channel_losses(joint), sum(part.losses(inputs) for part, inputs in parts), atol=1e-12)
 
 
 def test_only_neighbours_count():
@@ -76,12 +86,22 @@ def test_only_neighbours_count():
 
 def test_what_cannot_be_audited_says_so():
     class Odd(privacy.Mechanism):
-        epsilon = bits = 1.0
+        epsilon, domain = 1.0, Interval()
 
-        def randomize(self, values, rng):
+        def _draw(self, values, rng):
             return values
 
-    with pytest.raises(TypeError, match="no exact audit for Odd"):
-        message_losses(Odd(), np.zeros(2))
+    with pytest.raises(ConfigurationError, match="Odd has no exact loss"):
+        Odd().losses([0.0, 1.0])
     with pytest.raises(ValueError, match="model="):
         Randomizer("hope", 1.0, [], 2)
+
+
+def test_choices_in_several_cells_add_their_losses():
+    mechanism = privacy.Exponential(1.0)
+    one, two = (
+        np.array([[[30.0, 0.0]], [[29.0, 1.0]]]),
+        np.array([[[30.0, 0.0], [5.0, 5.0]], [[29.0, 1.0], [5.0, 4.0]]]),
+    )
+    alone = mechanism.losses(one)[0, 1]
+    assert mechanism.losses(two)[0, 1] == pytest.approx(alone + mechanism.exact_loss([5.0, 5.0], [5.0, 4.0]))

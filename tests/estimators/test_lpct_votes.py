@@ -40,7 +40,7 @@ def exact(mechanism, n_cells, n_classes):
     """Largest log-ratio of the densities of one report under two users."""
     every = tables(n_cells, n_classes).astype(int)
     if mechanism.kind == "laplace":
-        return max(mechanism.half.log_density_ratio_sup(a, b) for a in every for b in every)
+        return max(mechanism.half.exact_loss(a, b) for a in every for b in every)
     reports = np.array(list(itertools.product([0, 1], repeat=n_cells * n_classes)))
     kept, flipped = mechanism.half.log_channel()[0]
     return exact_epsilon(np.where(every[:, None] == reports, kept, flipped).sum(axis=-1))

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from lpbench.analysis.standings import Run, standings
+from lpbench.errors import ConfigurationError
 from lpbench.papers.extensions import stress
 from lpbench.papers.theory.theorems import judge, mask_rows, unequal_rate
 from lpbench.selectors import Selector
@@ -69,11 +70,24 @@ def test_every_method_is_compared_with_itself_at_each_share_of_liars_and_the_lea
 
 
 @pytest.mark.parametrize(
-    "method, expected", [("private_mean", math.inf), ("private_majority", (math.e + 1) / (math.e - 1)), ("dt", None)]
+    "method, expected",
+    [
+        ("private_mean", math.inf),
+        ("private_majority", pytest.approx((math.e + 1) / (math.e - 1))),
+        ("residual_gp", "bounded"),
+        ("dt", "no report"),
+    ],
 )
 def test_the_influence_of_a_method_is_that_of_its_loosest_report(method, expected):
-    found = stress.influence(method, 1.0, {})
-    assert math.isnan(found) if expected is None else found == pytest.approx(expected)
+    assert stress.influence(method, 1.0, {}) == expected
+
+
+def test_a_method_that_does_not_run_is_not_called_bounded(monkeypatch):
+    def fails(*arguments):
+        raise ConfigurationError("n=240 must be larger")
+
+    monkeypatch.setattr("lpbench.audit.recorded.recorded_run", fails)
+    assert stress.influence("private_mean", 1.0, {}) == "not run"
 
 
 def test_gaps_are_wider_where_their_intervals_say_so():

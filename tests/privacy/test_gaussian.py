@@ -55,7 +55,7 @@ def test_mechanism_states_its_budget():
     assert mechanism.epsilon == pytest.approx(2.0, rel=1e-9) and mechanism.delta == 1e-8
     assert mechanism.profile(2.0) == pytest.approx(1e-8, rel=1e-6) and mechanism.profile(3.0) < 1e-8
     assert mechanism.privacy_map(0.5) < mechanism.epsilon and mechanism.privacy_map(0.0) == 0.0
-    assert mechanism.log_density_ratio_sup([0.0], [1.0]) == math.inf
+    assert mechanism.exact_loss([0.0], [0.5]) == mechanism.privacy_map(0.5)  # at its delta
     assert gaussian_epsilon(0.1, sigma=100.0) == 0.0, "noise so large that delta alone covers it"
 
 

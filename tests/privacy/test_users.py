@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from lpbench import privacy
-from lpbench.errors import DataError, PrivacyError
+from lpbench.errors import ConfigurationError, DataError, PrivacyError
 from lpbench.estimators.private_labels import LABEL, LabelQuestion
 from lpbench.privacy.exact import rounded_up
 from lpbench.privacy.number_channel import typical_unbiased
+from lpbench.privacy.spending import Spending
 from lpbench.seeds import Streams
 
 
@@ -317,3 +318,22 @@ def test_one_hot_rows_and_scores_are_not_refused():
         mechanism.check_inputs(rows)
     with pytest.raises(DataError):
         privacy.Exponential.for_budget(1.0).check_inputs(2 * rows)
+
+
+@pytest.mark.parametrize("epsilon", [-0.5, math.nan, np.array([0.1, -0.1]), np.array([0.1, math.nan])])
+def test_what_is_spent_is_never_given_back(epsilon):
+    spending = Spending(2)
+    spending.charge(None, 1.0)
+    with pytest.raises(PrivacyError, match="what is spent is a number >= 0"):
+        spending.charge(None if np.ndim(epsilon) == 0 else np.arange(2), epsilon)
+    with pytest.raises(PrivacyError):
+        spending.charge(None, 0.1, delta=-0.1)
+    assert spending.of_users().tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("split", [-1, 0, math.nan, np.array([1, -2, 1])])
+def test_a_label_is_divided_among_whole_messages(split):
+    users = sealed()
+    with pytest.raises(ConfigurationError, match="split="):
+        users.ask(LABEL, LabelQuestion((0.0, 1.0), 1.0, split))
+    assert users.spent.epsilon == 0

@@ -13,7 +13,9 @@ from lpbench.estimators.private_labels import LABEL, LabelQuestion
 from lpbench.partitions import grid_digits
 from lpbench.privacy import GRR, Device, Mechanism, Records, Users, grr_reports
 from lpbench.privacy.device import proven
+from lpbench.privacy.domain import Categories
 from lpbench.privacy.exact import words
+from lpbench.privacy.mechanism import registered
 from lpbench.privacy.payload import Field, Integers
 from lpbench.seeds import Streams
 
@@ -38,6 +40,7 @@ class FeatureQuestion:
         return np.asarray(check_epsilon(self.epsilon) / self.split)
 
 
+@registered(lambda epsilon: FeatureResponse(GRR(epsilon / 2.0, 4), (True, False, True)))
 @dataclass(frozen=True)
 class FeatureResponse(Mechanism):
     """Randomised response on each protected feature by itself; a feature that is shown is sent as 0."""
@@ -51,18 +54,27 @@ class FeatureResponse(Mechanism):
         return sum(self.protected) * self.response.epsilon
 
     @property
-    def parts(self) -> list[GRR]:
-        """The response of each feature; one that is shown has a single category."""
-        return [self.response if hidden else GRR(self.response.budget, 1) for hidden in self.protected]
+    def domain(self) -> Categories:
+        """A bin for each feature."""
+        return Categories(self.response.n_categories, len(self.protected))
 
     @property
     def bits(self) -> float:
         """Those of the protected features."""
         return sum(self.protected) * self.response.bits
 
-    def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Return reported bins of shape (n, d)."""
+    def _draw(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Reported bins of shape (n, d)."""
         return np.where(self.protected, self.response.randomize(values, rng), 0)
+
+    def _losses(self, values: np.ndarray) -> np.ndarray:
+        """Features are randomised one by one, so that their losses add up."""
+        own = [self.response.losses(column) for column in values.T[list(self.protected)]]
+        return sum(own, np.zeros((len(values),) * 2))
+
+    def distance(self, reports: np.ndarray, inputs: np.ndarray) -> np.ndarray:
+        """Minus the number of features that are reported as they are."""
+        return -(reports == inputs).sum(axis=1).astype(float)
 
 
 @proven

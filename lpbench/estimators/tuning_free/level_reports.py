@@ -18,11 +18,14 @@ from functools import cached_property, lru_cache
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
 from lpbench.checks import check_whole
 from lpbench.privacy import GRR, Channel, Mechanism, check_epsilon, grr_reports, grr_weights
+from lpbench.privacy.domain import Categories, Domain, check_single, finite
 from lpbench.privacy.exact import UNITS, words
+from lpbench.privacy.mechanism import registered
 from lpbench.privacy.payload import Field
 
 #: Numbers of levels that are considered.
@@ -45,6 +48,25 @@ _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 _LEAST_SLOPE = 0.2
 
 
+@dataclass(frozen=True)
+class ResidualAndBin(Domain):
+    """A residual of any size and a bin 0, ..., bins - 1, in a row a user; any two are neighbors."""
+
+    bins: int
+
+    def check(self, values: ArrayLike) -> np.ndarray:
+        """Return rows of shape (n, 2)."""
+        values = finite(values)
+        check_single(values, 2)
+        Categories(self.bins).check(np.where(np.mod(values[:, 1], 1.0), -1, values[:, 1]).astype(int))
+        return values
+
+    @property
+    def examples(self) -> np.ndarray:
+        return np.array([[-1.0, 0.0], [0.3, 0.0], [1.0, self.bins - 1.0]])
+
+
+@registered(lambda epsilon: LevelReport(epsilon, 4, 3))
 @dataclass(frozen=True)
 class LevelReport(Mechanism):
     """The randomizer of a residual, clipped to [-1, 1], and a bin, and the curator's unbiased readings."""
@@ -83,9 +105,22 @@ class LevelReport(Mechanism):
         slope, offset = grr_weights(self.levels * self.bins, self.budget)
         return float(slope), float(offset)
 
-    def randomize(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Return reports of users who hold (residual, bin), ndarray of shape (n, 2); see :meth:`randomize_by`."""
+    @property
+    def domain(self) -> ResidualAndBin:
+        """A residual, which is clipped, and a bin."""
+        return ResidualAndBin(self.bins)
+
+    def _draw(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Categories, shape (n,); see :meth:`randomize_by`."""
         return self.randomize_by(values, words(rng, (3, len(values))))
+
+    def _losses(self, values: np.ndarray) -> np.ndarray:
+        return self.at(values).losses(np.arange(len(values)))
+
+    def distance(self, reports: np.ndarray, inputs: np.ndarray) -> np.ndarray:
+        """Between the levels, and more than between any two of them where bins differ."""
+        bins, levels = np.divmod(reports, self.levels)
+        return np.abs(self.grid[levels] - inputs[:, 0]) + 3.0 * (bins != inputs[:, 1])
 
     def randomize_by(self, values: np.ndarray, draws: np.ndarray) -> np.ndarray:
         """Categories ``bin * levels + level`` of residual and bin (n, 2) from even numbers below 2^62."""

@@ -19,7 +19,7 @@ from lpbench.estimators.tuning_free.bin_effects import LINEAR, Binning, estimate
 from lpbench.estimators.tuning_free.gaussian_average import GaussianAverage, Moments
 from lpbench.estimators.tuning_free.kernel_features import KernelFeatures, ShownFeatures
 from lpbench.estimators.tuning_free.level_reports import LevelReport, Placed
-from lpbench.privacy import Channel, Device, Records, Users
+from lpbench.privacy import Device, Records, Users
 from lpbench.privacy.device import proven
 from lpbench.privacy.exact import words
 from lpbench.privacy.users import REAL_BITS
@@ -148,10 +148,6 @@ class ResidualDevice(Device[Question]):
     def report(self, records: Records, question: Question, draws: np.ndarray) -> np.ndarray:
         """Categories, shape (n,); the question names these users."""
         return question.report.randomize_by(self.inputs(records, question), draws)
-
-    def law(self, question: Question, records: Records) -> tuple[Channel, np.ndarray]:
-        """Rounding followed by the channel, a row of its table a record."""
-        return question.report.at(self.inputs(records, question)), np.arange(len(records))
 
     def check(self, question: Question) -> None:
         """Intervals must be finite and have a width: 0 / 0 would tell a label at the centre from all others."""

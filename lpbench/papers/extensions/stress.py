@@ -153,19 +153,24 @@ def rules_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
     return PlainTable(LEGEND.format("of the rule"), heads, tuple(lines), remark, finding)
 
 
-def influence(method: str, epsilon: float, cards: Cards) -> float:
-    """Largest exact influence of one report of a user who runs the method; NaN: bounded, and no estimate is stated."""
+def influence(method: str, epsilon: float, cards: Cards) -> float | str:
+    """Largest exact influence of one report of a user who runs the method, or a word where there is no number.
+
+    ``bounded``: reports are of a finite list, and no estimate from one is stated; ``no report``: nobody is asked;
+    ``not run``: the method does not learn from the audit's small sample.
+    """
     from lpbench.audit.recorded import recorded_run  # which brings every estimator
-    from lpbench.privacy import worst_influence
 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             run = recorded_run((card_of(method, cards) or catalogue.method(method)).build(), epsilon)
-        values = [worst_influence(message.mechanism) for message in run.randomizer.messages]
-        return float(np.fmax.reduce(values, initial=math.nan))
     except LpbenchError:
-        return math.nan
+        return "not run"
+    if not run.randomizer.messages:
+        return "no report"
+    most = float(np.fmax.reduce([message.mechanism.influence for message in run.randomizer.messages]))
+    return "bounded" if math.isnan(most) else most
 
 
 def liars_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
@@ -189,7 +194,7 @@ def liars_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
             f"{defence}: a loss times {np.nanmin(price):.2f} to {np.nanmax(price):.2f} without liars, times "
             f"{np.nanmin(saved):.2f} to {np.nanmax(saved):.2f} with a tenth of them."
         )
-    loose = list(dict.fromkeys(method for (method, _), value in reach.items() if math.isinf(value)))
+    loose = list(dict.fromkeys(method for (method, _), value in reach.items() if value == math.inf))
     names = ", ".join(method_title(str(method), cards) for method in loose) or "no method"
     bounded = [key for key in reach if key[0] not in loose]
     heads, finding = ("method", "ε", "influence of one report", *SCENARIOS), f"One liar is enough: {names}"
@@ -254,8 +259,10 @@ def every_method_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
     return PlainTable(legend, ("method", "influence of one report at ε = 1", *heads), tuple(lines), remark, finding)
 
 
-def _reach(influence: float) -> str:
-    return "bounded" if math.isnan(influence) else "∞" if math.isinf(influence) else f"{influence:.3g}"
+def _reach(influence: float | str) -> str:
+    if isinstance(influence, str):
+        return influence
+    return "∞" if math.isinf(influence) else f"{influence:.3g}"
 
 
 def groups_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
