@@ -18,7 +18,7 @@ PUBLISHED = ROOT / "results" / "published"
 #: Committed scores and tables.
 COMMITTED = ROOT / "results" / "reproduced"
 #: Code of the package and what it reads of the checkout, whose own folder may be closed to others.
-PROJECT = (_PACKAGE, ROOT / "pyproject.toml", CONF, MANIFESTS, PUBLISHED)
+PROJECT = (_PACKAGE, ROOT / "pyproject.toml", CONF)
 
 #: Folder with a user's own methods, data sets and experiments, looked for in the working folder alone.
 OWN_FOLDER = "lpbench_plugins"

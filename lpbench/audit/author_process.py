@@ -1,28 +1,30 @@
-"""Server process for an author's untrusted code: it imports none of it and forks for each request.
+"""Server process for an author's untrusted code: for each request it forks a process that is shut in by itself.
 
-Nothing is kept from one request to the next. Requests and answers are frames on the pipe that was standard input and
-output; what the author's code prints goes nowhere.
+The server is outside: it has neither the author's code nor requests, which go from the keeper to the process of each by
+a socket of its own. So nothing is kept from one request to the next. What the author's code prints goes nowhere.
 """
 
-import ctypes
 import gc
 import os
 import pickle
-import resource
 import select
 import signal
+import socket
 import struct
 import sys
 import time
 import warnings
+from pathlib import Path
 from typing import Any, Self
 
+import joblib
 import numpy as np
 import sklearn.ensemble  # noqa: F401 - what forks share
 
 import lpbench.estimators  # noqa: F401
 from lpbench import errors
 from lpbench.audit.codec import any_object, decode, encode, no_object
+from lpbench.audit.isolation import make_root, shut_in, tried
 from lpbench.errors import LpbenchError, PrivacyError
 from lpbench.estimators.base import LocalClassifier, LocalRegressor
 from lpbench.experiments.method import import_object
@@ -39,20 +41,24 @@ OF_A_METHOD = {
 }  # fmt: skip
 
 
+#: What a class states beside its parameters.
+FACTS = ("uses_mask", "uses_epsilon", "uses_public", "exceeds_budget", "protects")
+
+
 class Pipe:
-    """Frames over two file descriptors."""
+    """Frames over a socket's descriptor."""
 
     #: When to give up, with a TimeoutError, on the monotonic clock; what is written to does not block then.
     end: float | None = None
 
-    def __init__(self, read: int, write: int) -> None:
-        self.read_from, self.write_to = read, write
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
 
     def send(self, message: bytes) -> None:
         left = memoryview(struct.pack("<Q", len(message)) + message)
         while left:
-            self._wait([], [self.write_to])
-            left = left[os.write(self.write_to, left) :]
+            self._wait([], [self.descriptor])
+            left = left[os.write(self.descriptor, left) :]
 
     def receive(self) -> bytearray | None:
         """Read one frame; None at the end."""
@@ -68,8 +74,8 @@ class Pipe:
         whole = bytearray(length)
         left = memoryview(whole)
         while left:
-            self._wait([self.read_from], [])
-            got = os.readv(self.read_from, [left])
+            self._wait([self.descriptor], [])
+            got = os.readv(self.descriptor, [left])
             if got == 0:
                 return None
             left = left[got:]
@@ -161,13 +167,12 @@ def describe(asked: dict[str, Any], pipe: Pipe) -> dict[str, Any]:
     own = [kind for kind in type(model).__mro__ if kind.__module__.split(".")[0] not in known]
     names = {name for kind in own for name in vars(kind) if hasattr(base, name) and not name.startswith(("__", "set_"))}
     params = {k: v for k, v in model.get_params().items() if k != "random_state"}
-    facts = ("uses_mask", "uses_epsilon", "uses_public", "exceeds_budget", "protects")
     return {
         "classifier": base is LocalClassifier,
         "multi_class": base is LocalClassifier and model.__sklearn_tags__().classifier_tags.multi_class,
         "params": params,
         "replaced": sorted(names - OF_A_METHOD - {"_abc_impl"}),
-        **{name: getattr(model, name) for name in facts},
+        **{name: getattr(model, name) for name in FACTS},
     }
 
 
@@ -177,7 +182,7 @@ def learn(asked: dict[str, Any], pipe: Pipe) -> dict[str, Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.learn_from(PipeUsers(pipe, asked["view"]))
-    return {"model": pickle.dumps(model)}
+    return {"model": pickle.dumps(model), "seconds": time.process_time()}
 
 
 def predict(asked: dict[str, Any], pipe: Pipe) -> dict[str, Any]:
@@ -197,15 +202,25 @@ def inputs(asked: dict[str, Any], pipe: Pipe) -> dict[str, Any]:
     return {"inputs": np.asarray(device.inputs(Records(asked["X"], asked["y"], asked["mask"]), question))}
 
 
-ACTIONS = {run.__name__: run for run in (describe, learn, predict, inputs)}
+def held(asked: dict[str, Any], pipe: Pipe) -> dict[str, Any]:
+    """What the isolation holds, tried from inside."""
+    return tried(asked["outside"], *asked["folders"])
+
+
+def run(asked: dict[str, Any], pipe: Pipe) -> dict[str, Any]:
+    """What a function of this package finds that runs the author's code itself."""
+    return {"found": list(import_object(asked["function"])(**asked["words"]))}
+
+
+ACTIONS = {action.__name__: action for action in (describe, learn, predict, inputs, held, run)}
 
 
 def _answer(request: bytes, pipe: Pipe) -> None:
     asked = decode(request, no_object)
     sys.path.extend(folder for folder in asked["path"] if folder not in sys.path)
     try:
-        answer = ACTIONS[asked["do"]](asked, pipe)
-        message = encode({"result": answer})
+        with joblib.parallel_config("sequential"):  # a second process or thread is refused
+            message = encode({"result": ACTIONS[asked["do"]](asked, pipe)})
     except LpbenchError as error:
         message = encode({"failed": type(error).__name__, "text": " ".join(str(error).split())})
     except BaseException as error:  # whatever an author's code raises, sys.exit included
@@ -213,45 +228,36 @@ def _answer(request: bytes, pipe: Pipe) -> None:
     pipe.send(message)
 
 
-def _end_descendants() -> None:
-    """End what a request has left running: a subreaper inherits every orphan."""
-    while True:
-        with open(f"/proc/self/task/{os.getpid()}/children") as file:
-            left = [int(pid) for pid in file.read().split()]
-        for pid in left:
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
-        if not left:
-            return
-
-
-def serve() -> None:
-    """Answer requests until the pipe closes; each ends with a secret that the author's code does not have."""
-    pipe = Pipe(os.dup(0), os.dup(1))
-    null = os.open(os.devnull, os.O_RDWR)
-    for number in (0, 1, 2):
-        os.dup2(null, number)
-    prctl, server = ctypes.CDLL(None).prctl, os.getpid()
-    prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
-    secret = pipe.receive()
-    assert secret is not None
+def serve(listening: socket.socket, folder: Path, seconds: float) -> None:
+    """Fork a process for each pair of sockets that arrives: one for its request, one for its warden."""
+    if os.fork():  # the threads of libraries are left behind: who has several cannot leave namespaces
+        listening.close()
+        os.wait()
+        return
+    asked = decode(bytes(Pipe(listening.fileno()).receive() or b""), no_object)
+    root = None
+    if asked["apart"]:
+        root = folder
+        make_root(root, {Path(place): Path(shown) for place, shown in asked["readable"].items()})
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     gc.freeze()
-    while (request := pipe.receive()) is not None:
-        child = os.fork()
-        if child == 0:
-            prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG: it does not outlive the server
-            if os.getppid() != server:
-                os._exit(0)
-            secret[:] = bytes(len(secret))
-            resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))  # nothing is written that a later request could read
+    listening.send(b"+")
+    while True:
+        kind, given, _, _ = socket.recv_fds(listening, 1, 2)
+        if not given:
+            return
+        if os.fork() == 0:
+            listening.close()
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             try:
-                _answer(bytes(request), pipe)
+                shut_in(root, seconds, given[1], several=kind == b"n")
+                pipe = Pipe(given[0])
+                _answer(bytes(pipe.receive() or b""), pipe)
             finally:
                 os._exit(0)
-        os.waitpid(child, 0)
-        _end_descendants()
-        pipe.send(bytes(secret))
+        for descriptor in given:
+            os.close(descriptor)
 
 
 if __name__ == "__main__":
-    serve()
+    serve(socket.socket(fileno=int(sys.argv[1])), Path(sys.argv[2]), float(sys.argv[3]))

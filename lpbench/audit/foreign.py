@@ -1,55 +1,77 @@
-"""Audit of a method of somebody's own: it runs where no record is, and the keeper tests what passed."""
+"""Audit of a method of somebody's own: it runs apart on samples, as it does anywhere apart."""
 
+import json
+import subprocess
+import sys
+import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import numpy as np
-
-from lpbench.audit.keeper import Foreign, Places
-from lpbench.audit.methods import BUDGETS, CURATOR_SEED, USERS_SEED, Complaint, recorded_users, samples, wrong_answers
-from lpbench.audit.recording import Recording
+from lpbench.audit.apart import folders_of, kind_of
+from lpbench.audit.keeper import Places
+from lpbench.audit.methods import BUDGETS, CURATOR_SEED, USERS_SEED, Complaint, samples, takes_many_classes
 from lpbench.audit.samples import AuditSample, audit_sample
-from lpbench.errors import LpbenchError
+from lpbench.errors import LpbenchError, PrivacyError
+from lpbench.experiments.method import Method
 
 #: Users, features and classes of the larger sample.
 LARGE, WIDE, MANY = 1203, 50, 50
 
 
-def foreign_complaints(places: Places, estimator: str, params: Mapping[str, Any]) -> Iterator[Complaint]:
-    """Audit a method by the dotted path of its class; yields nothing if it keeps its promise."""
+def foreign_complaints(
+    places: Places, estimator: str, params: Mapping[str, Any], privacy: str = ""
+) -> Iterator[Complaint]:
+    """Audit a method by the dotted path of its class, at places; yields nothing if it keeps its promise."""
     try:
-        model = places.describe(estimator, params)
+        kind = kind_of(places, estimator, privacy)
+        known = kind(**params).get_params()
+        for epsilon, sample in drawn_samples(kind(**params)):
+            budget = {"epsilon": epsilon} if "epsilon" in known else {}
+            yield from _complaints_in(kind(**{**params, **budget, **sample.stated(known)}), sample)
     except LpbenchError as error:
-        yield Complaint("sealed", str(error))
-        return
-    for name in model.replaced:
-        yield Complaint("sealed", f"{estimator.rpartition('.')[2]}.{name} replaces the way in that seals the records")
-    for epsilon, sample in drawn_samples(model):
-        yield from _complaints_in(places, model.with_params(epsilon=epsilon, **sample.stated(model.params)), sample)
+        yield Complaint("apart", str(error))
 
 
-def drawn_samples(model: Foreign) -> Iterator[tuple[float, AuditSample]]:
+def drawn_samples(model: Any) -> Iterator[tuple[float, AuditSample]]:
     """The samples of every audit, and one that is larger and wider, with many classes where the method takes them."""
     yield from samples(model)
-    yield BUDGETS[0], audit_sample(model, n_classes=MANY if model.multi_class else 2, n=LARGE, d=WIDE, number=3)
+    yield BUDGETS[0], audit_sample(model, n_classes=MANY if takes_many_classes(model) else 2, n=LARGE, d=WIDE, number=3)
 
 
-def _complaints_in(places: Places, model: Foreign, sample: AuditSample) -> Iterator[Complaint]:
-    recording = Recording()
-    users = recorded_users(sample, USERS_SEED, recording)
+def _complaints_in(model: Any, sample: AuditSample) -> Iterator[Complaint]:
     try:
-        fitted = places.learn(model, users, CURATOR_SEED)
-        predictions, stated = places.predict(fitted, sample.X_test)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.set_params(random_state=CURATOR_SEED).learn_from(sample.users(USERS_SEED)).predict(sample.X_test)
     except LpbenchError as error:
-        yield Complaint("sealed", str(error))
-        return
-    if stated is None or stated != users.spent:
-        yield Complaint("account", f"guarantee_ says {stated}, and its users have spent {users.spent}")
-    if predictions.shape != (len(sample.X_test),):
-        yield Complaint("sealed", f"predict returns shape {predictions.shape} for {len(sample.X_test)} rows")
-    elif predictions.dtype.kind == "f" and not np.isfinite(predictions).all():
-        yield Complaint("sealed", "a prediction is not a finite number")
-    try:  # laws need no test: the keeper draws every report from a mechanism of this library
-        yield from wrong_answers(model, recording, users.spent, sample)
-    except LpbenchError as error:  # its devices fail, or report outside their mechanism's domain, for some record
-        yield Complaint("rows", str(error))
+        yield Complaint("apart", str(error))
+
+
+def complaints_of(method: Method) -> list[str]:
+    """Complaints about a method of somebody's own, in a process that has imported none of its code.
+
+    Raises
+    ------
+    PrivacyError
+        The audit itself ended.
+    """
+    estimator = method.estimator.rpartition(":")[2]
+    path, params = [str(folder) for folder in folders_of(estimator)], {**method.params, **(method.tuning_free or {})}
+    asked = json.dumps({"path": path, "estimator": estimator, "params": params, "privacy": method.privacy})
+    done = subprocess.run([sys.executable, "-m", __name__], input=asked, capture_output=True, text=True)
+    try:
+        isolation, *found = json.loads(done.stdout.splitlines()[-1])
+    except (IndexError, ValueError):
+        raise PrivacyError(f"the audit of {method.name} ended: {' '.join(done.stderr.split())[-300:]}") from None
+    if isolation != "namespaces":
+        print(f"isolation: {isolation}", flush=True)
+    return [f"{method.name}: {complaint}" for complaint in dict.fromkeys(found)]  # one said at every budget is one
+
+
+def _main(path: list[str], **asked: Any) -> None:
+    with Places(path=path) as places:
+        print(json.dumps([places.words, *map(str, foreign_complaints(places, **asked))]))
+
+
+if __name__ == "__main__":
+    _main(**json.load(sys.stdin))

@@ -1,23 +1,23 @@
 """The keeper of records: runs an author's method and devices in other processes, where no private record is.
 
 Three places. At the *method*'s are public values and what users answered; at the *device*'s the records and question of
-one request, which nothing outlives; here, at the keeper's, records and scores, and none of the author's code. A device
-is its mechanism, one of this library's, and the inputs of each record: the keeper draws, charges and reports.
+one request, which nothing outlives, while the method is stopped; here, at the keeper's, records and scores, and none of
+the author's code. A device is its mechanism, one of this library's, and the inputs of each record: the keeper holds
+them to the domain and to what they are among others, draws, charges and reports.
 """
 
 from __future__ import annotations
 
 import hashlib
-import math
 import os
 import secrets
 import shutil
-import signal
+import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -25,95 +25,30 @@ from tempfile import TemporaryDirectory
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils import ClassifierTags, Tags, TargetTags
 
 from lpbench import errors
 from lpbench.audit.accounting import more_than_stated
 from lpbench.audit.author_process import Pipe
 from lpbench.audit.codec import decode, encode, library_object, no_object
-from lpbench.audit.isolation import Isolation, isolation
+from lpbench.audit.isolation import HELD, ONE_THREAD
 from lpbench.audit.recording import RecordedUsers, Recording
+from lpbench.audit.samples import planted_densely
 from lpbench.errors import DataError, LpbenchError, PrivacyError
-from lpbench.paths import own_folders
+from lpbench.paths import PROJECT, ROOT, own_folders
 from lpbench.privacy import Device, Guarantee, Mechanism, Records, Release, SimulatedUsers, Users
 from lpbench.privacy.device import of_the_library
 from lpbench.privacy.spending import numeric_bits
 
 #: Seconds of one request.
 SECONDS = 600.0
+#: Random parts of those asked, in each of which a record's input is computed again.
+COHORTS = 8
 #: Memory in huge pages, of which a fork copies few: a request takes half as long.
 HUGE_PAGES = {"PYTHONMALLOC": "malloc", "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 
 
 class Refused(PrivacyError):
     """The run is over: the method is not told why, since the reason may depend on a private value."""
-
-
-@dataclass(eq=False)
-class Place:
-    """A process for an author's code, started before any record is at hand."""
-
-    isolation: Isolation
-    seconds: float = SECONDS
-    path: Sequence[str] = ()  # folders of the author's modules
-    #: By device and question, then by what was asked: the inputs of the records.
-    given: dict[tuple[bytes, bytes], dict[bytes, np.ndarray]] = field(default_factory=dict)
-    #: Likewise, what a further request is checked beside: all inputs, of single numbers the least and largest.
-    beside: dict[tuple[bytes, bytes], np.ndarray] = field(default_factory=dict)
-
-    def __enter__(self) -> Self:
-        self._start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        os.killpg(self._process.pid, signal.SIGKILL)  # with the first process of its namespace, which ends all others
-        self._process.__exit__(None, None, None)  # waits for its end, not for who else holds its pipes
-
-    def _start(self) -> None:
-        paths = os.pathsep.join(str(Path(folder or ".").resolve()) for folder in sys.path)
-        self._process = self.isolation.start(
-            [sys.executable, "-B", "-P", "-m", "lpbench.audit.author_process"],
-            {"PYTHONHASHSEED": "0", "PYTHONPATH": paths} | HUGE_PAGES,
-            stdin=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
-        assert self._process.stdin and self._process.stdout
-        self._pipe = Pipe(self._process.stdout.fileno(), self._process.stdin.fileno())
-        os.set_blocking(self._pipe.write_to, False)
-        self._secret = secrets.token_bytes(32)
-        self._pipe.send(self._secret)
-
-    def call(self, do: str, users: Serving | None = None, /, **asked: Any) -> dict[str, Any]:
-        """Make a request, and answer what it asks users meanwhile."""
-        try:
-            result = self._converse(encode({"do": do, "path": list(self.path), **asked}), users)
-        except BaseException as error:  # the process is still in the middle of it
-            self.__exit__()
-            self._start()
-            if isinstance(error, TimeoutError):
-                raise Refused(f"the author's code took over {self.seconds:g} s") from None
-            raise
-        if "failed" in result:
-            raise getattr(errors, result["failed"], PrivacyError)(result["text"])
-        return result["result"]  # type: ignore[no-any-return]
-
-    def _converse(self, request: bytes, users: Serving | None) -> dict[str, Any]:
-        self._pipe.end, result = time.monotonic() + self.seconds, None
-        self._pipe.send(request)
-        while (message := self._pipe.receive()) != self._secret:
-            if message is None:
-                raise Refused("the author's code ended")
-            found = decode(bytes(message), no_object)
-            if result is not None or ("verb" in found and users is None):
-                raise Refused("the author's code answers what was not asked")
-            if "verb" in found:
-                assert users is not None
-                self._pipe.send(users.answer(found))
-            else:
-                result = found
-        if result is None:
-            raise Refused("the author's code ended its process")
-        return result  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,46 +76,22 @@ class OwnDevice(Device[OwnQuestion]):
     content: bytes
     own: Mechanism
     length: int
-    place: ClassVar[Place]
+    serving: ClassVar[Serving]
 
     def mechanism(self, question: OwnQuestion) -> Mechanism:
         return self.own
 
     def inputs(self, records: Records, question: OwnQuestion) -> np.ndarray:
-        asked = {"device": self.content, "question": question.content, "users": question.users}
-        asked |= {"X": records.X, "y": records.y, "mask": records.mask}
-        about = self.content, question.content
-        given = self.place.given.setdefault(about, {})
-        key = hashlib.blake2b(encode(asked)).digest()
-        if key not in given:
-            rows = self._rows(asked, len(records))
-            before = self.place.beside.get(about, rows[:0])
-            if before.shape[1:] != rows.shape[1:]:
-                raise Refused(f"{type(self).__name__}.inputs are not as long for every record")
-            joined = np.concatenate([before, rows])
-            self.own.check_inputs(joined)  # also of users who are asked alone
-            ends = joined.size and joined.size == len(joined)
-            self.place.beside[about] = joined[[joined.argmin(), joined.argmax()]] if ends else joined
-            given[key] = rows
-        return given[key]
-
-    def _rows(self, asked: dict[str, Any], n: int) -> np.ndarray:
-        try:
-            found = self.place.call("inputs", **asked)["inputs"]
-        except LpbenchError as error:  # whether it fails may depend on a record: the method does not hear of it
-            raise Refused(f"{type(self).__name__}.inputs: {error}") from error
-        if np.ndim(found) < 1 or len(found) != n or found.dtype.kind not in "biuf":
-            raise Refused(f"{type(self).__name__}.inputs returns shape {np.shape(found)} for {n} records")
-        return found  # type: ignore[no-any-return]
+        return self.serving.inputs(self, records, question)
 
     def columns(self, question: OwnQuestion) -> int:
         return self.length
 
 
 @cache
-def _own_device(name: str, place: Place) -> type[OwnDevice]:
-    """The class of the devices of that name at a place, so that complaints have the author's word."""
-    return type(name, (OwnDevice,), {"place": place})
+def _own_device(name: str, serving: Serving) -> type[OwnDevice]:
+    """The class of the devices of that name in a run, so that complaints have the author's word."""
+    return type(name, (OwnDevice,), {"serving": serving})
 
 
 @dataclass(eq=False)
@@ -188,8 +99,12 @@ class Serving:
     """The users of one run, asked from another process by the verbs below and by nothing else."""
 
     users: Users
-    devices: Place
+    places: Places
     _taken: list[Users] = field(default_factory=list)
+    #: By device, question and records: their inputs, which an equal request has, too.
+    _given: dict[bytes, np.ndarray] = field(default_factory=dict)
+    #: By device and question, what all further inputs are checked beside: those of before, of single numbers the ends.
+    _beside: dict[tuple[bytes, bytes], np.ndarray] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._taken.append(self.users)
@@ -226,6 +141,54 @@ class Serving:
             return encode({"error": type(error).__name__, "text": str(error)})
         except (KeyError, IndexError, TypeError, ValueError) as error:
             raise Refused(f"the method asks what users do not answer: {error!r}") from error
+
+    def inputs(self, device: OwnDevice, records: Records, question: OwnQuestion) -> np.ndarray:
+        """What records put into a mechanism of this library, each by itself, whoever else is asked."""
+        asked = {"device": device.content, "question": question.content, "users": question.users}
+        key = hashlib.blake2b(encode({**asked, "X": records.X, "y": records.y, "mask": records.mask})).digest()
+        if key not in self._given:
+            rows = self._rows(device, records, question)
+            self._hold_to_domain(device, records, question, rows)
+            order = np.random.default_rng(secrets.randbits(128)).permutation(len(records))
+            for cohort in np.array_split(order, min(COHORTS, len(order))) if len(order) > 1 else ():
+                again, given = self._rows(device, records.take(cohort), question.take(cohort)), rows[cohort]
+                near = 1e-9 * float(np.ptp(rows)) if rows.size and rows.dtype.kind == "f" else 0.0
+                if again.shape != given.shape or not (np.abs(np.subtract(again, given, dtype=float)) <= near).all():
+                    raise Refused(f"inputs of {type(device).__name__} change with who else is asked, or their order")
+            self._given[key] = rows
+        return self._given[key]
+
+    def _hold_to_domain(self, device: OwnDevice, records: Records, question: OwnQuestion, rows: np.ndarray) -> None:
+        """End the run where inputs leave the domain, beside all of before and those of values that users may hold."""
+        about, name = (device.content, question.content), type(device).__name__
+        if about not in self._beside:
+            self._beside[about] = rows[:0]
+            if len(rows) and (hasattr(device.own, "sensitivity") or rows.ndim > 1):  # other domains are absolute
+                n_classes = 0 if self.users.classes is None else self.users.classes.size
+                dense = planted_densely(records, self.users.y_range, n_classes)
+                self._beside[about] = self._rows(device, dense, question.take(np.zeros(len(dense), dtype=int)))
+        before = self._beside[about]
+        if before.shape[1:] != rows.shape[1:]:
+            raise Refused(f"{name}.inputs are not as long for every record")
+        joined = np.concatenate([before, rows])
+        try:
+            device.own.check_inputs(joined)
+        except LpbenchError as error:
+            raise Refused(f"{name}, with some value that a user may hold: {error}") from error
+        ends = joined.size and joined.size == len(joined)
+        self._beside[about] = joined[[joined.argmin(), joined.argmax()]] if ends else joined
+
+    def _rows(self, device: OwnDevice, records: Records, question: OwnQuestion) -> np.ndarray:
+        """The inputs of records, from a process that nothing outlives."""
+        asked = {"device": device.content, "question": question.content, "users": question.users}
+        try:
+            found = self.places.call("inputs", **asked, X=records.X, y=records.y, mask=records.mask)["inputs"]
+        except LpbenchError as error:  # whether it fails may depend on a record: the method does not hear of it
+            raise Refused(f"{type(device).__name__}.inputs: {error}") from error
+        if np.ndim(found) < 1 or len(found) != len(records) or found.dtype.kind not in "biuf":
+            shape = np.shape(found)
+            raise Refused(f"{type(device).__name__}.inputs returns shape {shape} for {len(records)} records")
+        return found  # type: ignore[no-any-return]
 
     def _take(self, users: Users, who: np.ndarray) -> int:
         self._taken.append(users.take(who))
@@ -281,7 +244,9 @@ class Serving:
         own = decode(mechanism, library_object)
         if not (isinstance(own, Mechanism) and of_the_library(own)):
             raise PrivacyError(f"{name}.mechanism returns a {type(own).__name__}, no mechanism of this library")
-        return _own_device(name, self.devices)(device, own, int(columns)), OwnQuestion(question, bool(in_parts))
+        if not own.discrete:
+            raise PrivacyError(f"{type(own).__name__} sends doubles, whose rounding gives values away: for simulations")
+        return _own_device(name, self)(device, own, int(columns)), OwnQuestion(question, bool(in_parts))
 
 
 @dataclass(frozen=True)
@@ -299,49 +264,91 @@ class Foreign:
     exceeds_budget: bool
     protects: str
 
-    @property
-    def epsilon(self) -> float:
-        return float(self.params.get("epsilon", math.inf))
-
-    def __sklearn_tags__(self) -> Tags:
-        kind = "classifier" if self.classifier else "regressor"
-        own = ClassifierTags(multi_class=self.multi_class) if self.classifier else None
-        return Tags(estimator_type=kind, target_tags=TargetTags(required=True), classifier_tags=own)
-
-    def with_params(self, **params: Any) -> Foreign:
-        """The same with other values of parameters that it has."""
-        return replace(self, params={**self.params, **{k: v for k, v in params.items() if k in self.params}})
-
 
 @dataclass(eq=False)
 class Places:
-    """The two places of one author's code, each shut in by the operating system as far as that can be had here."""
+    """Where an author's code runs: for each request, a process that is shut in as far as that can be had here.
+
+    The server that forks them starts before any record is at hand, and meets neither code nor requests.
+    """
 
     seconds: float = SECONDS
-    method: Place = field(init=False)
-    device: Place = field(init=False)
+    path: Sequence[str | Path] = ()  # folders of the author's modules and their YAML; default: those of plug-ins
+    copies: dict[Path, Path] = field(init=False)  # of those folders, that somebody with fewer rights than ours can read
+    seconds_of_fits: list[float] = field(default_factory=list, init=False)  # as the method's processes say
     held: dict[str, bool] = field(init=False)  # what the isolation holds, tried from inside
     by: str = field(init=False, default="none")
-    path: Sequence[str | Path] = ()  # folders of the author's modules; default: those of plug-ins
 
     def __enter__(self) -> Self:
         self._open = ExitStack()
-        path = [self._copied(Path(p)) for p in self.path or own_folders()]
-        for name in ("method", "device"):
-            folder = Path(self._open.enter_context(TemporaryDirectory(prefix="lpbench-place-"))).resolve()
-            how, self.held = isolation(folder, self.seconds, folder.parent, readable=path)
-            place = Place(how, self.seconds, [str(folder) for folder in path])
-            setattr(self, name, self._open.enter_context(place))
-        self.by = how.by
+        code, folder = (self._folder(f"lpbench-{name}-") for name in ("code", "root"))
+        self.copies = {
+            Path(p).resolve(): self._copied(Path(p), code / str(k)) for k, p in enumerate(self.path or own_folders())
+        }
+        for self.by in ("namespaces", "none"):
+            try:
+                self._server = self._open.enter_context(self._started(folder))
+                tried = {"outside": str(code), "folders": [str(folder), str(code), str(ROOT)]}
+                one, several = self.call("held", **tried), self.call("held", None, True, **tried)
+                self.held = {what: had and several[what] for what, had in one.items()}
+            except (OSError, LpbenchError):
+                self.held = dict.fromkeys(HELD, False)
+            if all(self.held.values()):
+                break
         return self
 
-    def _copied(self, folder: Path) -> Path:
-        """A copy of an author's modules that somebody with fewer rights than ours can read."""
-        copy = Path(self._open.enter_context(TemporaryDirectory(prefix="lpbench-code-"))).resolve()
-        for module in folder.rglob("*.py"):
+    @property
+    def there(self) -> list[str]:
+        """The folders, as the author's code finds them."""
+        return [str(folder if self.by != "none" else copy) for folder, copy in self.copies.items()]
+
+    @property
+    def words(self) -> str:
+        """What shuts the code in, or whom nothing holds."""
+        if all(self.held.values()):
+            return self.by
+        return "none: the code is held back by its own process alone, against mistakes and not against its author"
+
+    def _folder(self, prefix: str) -> Path:
+        return Path(self._open.enter_context(TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True))).resolve()
+
+    @contextmanager
+    def _started(self, folder: Path) -> Iterator[socket.socket]:
+        ours, theirs = socket.socketpair()
+        paths = [str(PROJECT[0].parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+        command = [sys.executable, "-B", "-P", "-m", "lpbench.audit.author_process"]
+        own = (
+            {"PATH": os.defpath, "PYTHONHASHSEED": "0", "PYTHONPATH": os.pathsep.join(paths)}
+            | HUGE_PAGES
+            | ONE_THREAD
+            | dict.fromkeys(("HOME", "TMPDIR"), "/dev/shm")
+        )
+        with theirs:
+            server = subprocess.Popen(
+                [*command, str(theirs.fileno()), str(folder), str(self.seconds)],
+                env=own,
+                cwd=folder,
+                start_new_session=True,
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+        with server, ours:  # whose end is the server's
+            shown = {str(place): str(copy) for place, copy in self.copies.items()}
+            Pipe(ours.fileno()).send(encode({"apart": self.by != "none", "readable": shown}))
+            if not ours.recv(1):
+                raise PrivacyError("no process can be shut in here")
+            yield ours
+
+    def _copied(self, folder: Path, copy: Path) -> Path:
+        """Copy an author's modules."""
+        modules = [path for path in folder.rglob("*") if path.suffix in (".py", ".yaml") and path.is_file()]
+        copy.mkdir()
+        for module in modules:
             (copy / module.relative_to(folder)).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(module, copy / module.relative_to(folder))
-        for path in (copy, *copy.rglob("*")):
+        for path in (copy.parent, copy, *copy.rglob("*")):
             path.chmod(0o755)
         return copy
 
@@ -351,21 +358,63 @@ class Places:
     def __deepcopy__(self, memo: Any) -> Self:
         return self  # processes cannot be copied
 
+    def call(self, do: str, users: Serving | None = None, several: bool = False, /, **asked: Any) -> dict[str, Any]:
+        """Make a request in a new process, and answer what it asks users, while which it is stopped.
+
+        With ``several`` it may have others beside it, which end with it.
+        """
+        ours, theirs = socket.socketpair()
+        warden, orders = socket.socketpair()
+        with ours, warden:
+            with theirs, orders:
+                socket.send_fds(self._server, [b"n" if several else b"1"], [theirs.fileno(), orders.fileno()])
+            try:
+                result = self._converse(encode({"do": do, "path": self.there, **asked}), users, ours, warden)
+            except TimeoutError:
+                raise Refused(f"the author's code took over {self.seconds:g} s") from None
+            except OSError as error:
+                raise Refused("the author's code ended") from error
+            finally:
+                warden.shutdown(socket.SHUT_WR)
+                warden.recv(1)  # its end, with all processes
+        if "failed" in result:
+            raise getattr(errors, result["failed"], PrivacyError)(result["text"])
+        return result["result"]  # type: ignore[no-any-return]
+
+    def _converse(
+        self, request: bytes, users: Serving | None, ours: socket.socket, warden: socket.socket
+    ) -> dict[str, Any]:
+        ours.setblocking(False)
+        pipe = Pipe(ours.fileno())
+        pipe.end = time.monotonic() + self.seconds
+        pipe.send(request)
+        while (message := pipe.receive()) is not None:
+            found: dict[str, Any] = decode(bytes(message), no_object)
+            if "verb" not in found:
+                return found
+            if users is None:
+                raise Refused("the author's code asks users where there are none")
+            for order in (b"s", b"c"):
+                answer = users.answer(found) if order == b"c" else b""
+                warden.send(order)
+                if warden.recv(1) != order:
+                    raise Refused("the author's code ended")
+            pipe.send(answer)
+        raise Refused("the author's code ended its process")
+
     def describe(self, estimator: str, params: Mapping[str, Any]) -> Foreign:
         """What the harness must know of a method."""
-        return Foreign(estimator, **self.method.call("describe", estimator=estimator, params=dict(params)))
+        return Foreign(estimator, **self.call("describe", estimator=estimator, params=dict(params)))
 
-    def learn(self, model: Foreign, users: Users, random_state: Any) -> bytes:
-        """Let the method learn from users here; returns the fitted model, which only its place can read."""
-        self.device.given.clear()
-        self.device.beside.clear()
-        serving = Serving(users, self.device)
-        params = {**model.params, "random_state": random_state}
-        asked = {"estimator": model.estimator, "params": params, "view": serving.view()}
-        return self.method.call("learn", serving, **asked)["model"]  # type: ignore[no-any-return]
+    def learn(self, estimator: str, users: Users, params: Mapping[str, Any]) -> bytes:
+        """Let a method learn from users here; returns the fitted model, which only its place can read."""
+        serving = Serving(users, self)
+        learned = self.call("learn", serving, estimator=estimator, params=dict(params), view=serving.view())
+        self.seconds_of_fits.append(float(learned["seconds"]))
+        return learned["model"]  # type: ignore[no-any-return]
 
     def predict(self, fitted: bytes, X: np.ndarray, by: str = "predict") -> tuple[np.ndarray, Guarantee | None]:
         """Predictions of a fitted model in a process without users, and what it says was spent."""
-        found = self.method.call("predict", model=fitted, X=X, by=by)
+        found = self.call("predict", model=fitted, X=X, by=by)
         told = found["guarantee"]
         return found["predictions"], None if told is None else Guarantee(**told)

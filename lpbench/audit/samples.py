@@ -87,8 +87,7 @@ def audit_sample(
     masks = {"partial": protected, "all": None, "none": np.zeros((n, d), dtype=bool)}
     own = {"label": masks["none"], "record": None}.get(model.protects, masks[mask])
     public = PublicSample(X_public, y_public) if model.uses_public else None
-    params = model.params if hasattr(model, "params") else model.get_params()  # a foreign method's, or an estimator's
-    known = None if params.get("domain") is None else domain
+    known = None if model.get_params().get("domain") is None else domain
     X_test = rng.uniform(*(known or (0.0, 1.0)), (N_TEST, d))
     return AuditSample(Records(X, y, own), public, classes, X_test, y_range if classes is None else None, known)
 

@@ -1,8 +1,6 @@
 """The privacy audit of every method as rows of a table, and whether each keeps the epsilon that it states."""
 
-import importlib.util
 import math
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -13,8 +11,7 @@ import pandas as pd
 from lpbench.audit import mutants
 from lpbench.audit.accounting import TOLERANCE
 from lpbench.audit.black_box import detectable, lower_bound
-from lpbench.audit.foreign import foreign_complaints
-from lpbench.audit.keeper import Places
+from lpbench.audit.foreign import complaints_of
 from lpbench.audit.known_bad import KNOWN_BAD, KNOWN_GOOD
 from lpbench.audit.methods import complaints
 from lpbench.audit.mutants import MutantRow
@@ -25,8 +22,8 @@ from lpbench.estimators.base import LocalEstimator
 from lpbench.experiments import catalogue
 from lpbench.experiments.method import Method, is_own
 from lpbench.files import write_text
-from lpbench.paths import own_folders
 from lpbench.seeds import Streams
+from lpbench.selectors import Selector
 
 #: Budget of the audit, and the probability that anything that keeps its promise is accused, over all rows together.
 EPSILON, FALSE_ALARM = 1.0, 1e-3
@@ -98,29 +95,21 @@ def report_bits(method: str, epsilon: float) -> float:
 
 
 def method_complaints(selector: str) -> list[str]:
-    """:func:`complaints_about` a method by its selector."""
-    return complaints_about(catalogue.method(selector))
+    """:func:`complaints_about` a method by its selector; nothing of somebody's own is imported."""
+    name = Selector.parse(selector).name
+    return complaints_about(catalogue.method(selector, apart=is_own(catalogue.methods([name])[name].estimator)))
 
 
 def complaints_about(method: Method) -> list[str]:
-    """Everything that is wrong with a method, as sentences; one that is not of this library runs in its own places."""
-    setting = {**method.params, **(method.tuning_free or {})}
-    if is_own(method.estimator):
-        with Places(path=[*own_folders(), *_beside(method.estimator)]) as places:
-            found = list(foreign_complaints(places, method.estimator, setting))
-    else:
-        found = list(complaints(method.build().set_params(**(method.tuning_free or {}))))
-    return list(dict.fromkeys(f"{method.name}: {complaint}" for complaint in found))  # one said at every budget is one
-
-
-def _beside(estimator: str) -> list[Path]:
-    """The folder of a method's module where it is neither a plug-in's nor among Python's own."""
-    found = importlib.util.find_spec(estimator.partition(".")[0])
-    places = [] if found is None or found.origin is None else [Path(found.origin).resolve().parent]
-    known = [Path(prefix).resolve() for prefix in (sys.prefix, sys.base_prefix)] + own_folders()
-    if found is not None and found.submodule_search_locations:
-        places = [place.parent for place in places]
-    return [place for place in places if not any(place.is_relative_to(folder) for folder in known)]
+    """Everything that is wrong with a method, as sentences; one that is not of this library runs apart."""
+    if not method.estimator.startswith("lpbench."):
+        return complaints_of(method)
+    model = method.build().set_params(**(method.tuning_free or {}))
+    found = [str(complaint) for complaint in complaints(model)]
+    says = method.privacy if found or not model.uses_epsilon else recorded_run(model, EPSILON).spent.model
+    if method.privacy not in ("", says):
+        found = [f"the YAML says privacy: {method.privacy}, the reports say {says}: write it there"]
+    return [f"{method.name}: {complaint}" for complaint in dict.fromkeys(found)]  # one said at every budget is one
 
 
 def base_methods() -> list[str]:

@@ -43,12 +43,10 @@ def command(methods: Sequence[str], samples: int, seed: int, workers: int, resul
 
     from lpbench.audit import table
     from lpbench.experiments import catalogue
-    from lpbench.testing import privacy_misstated
 
     for name in methods:
         catalogue.method(name)  # before processes start
     found = of_each(table.method_complaints, methods or table.audited_methods(), workers, "methods")
-    found = found or [f"{name}: {said}" for name in methods for said in privacy_misstated(name)]
     if methods and found:
         # what a method that leaks spends or breaks otherwise says nothing
         print("\n".join(found))
@@ -86,7 +84,9 @@ def of_each(function: Callable[[str], list[Any]], named: Sequence[str], workers:
     """What a function finds about each method, in their order: complaints, or mutants and who catches them."""
     from lpbench.experiments.engines import in_order
 
-    return [item for part in in_order(function, [(name,) for name in named], workers, title) for item in part]
+    calls = [(name,) for name in named]
+    parts = in_order(function, calls, workers, title) if len(calls) > 1 else [function(*call) for call in calls]
+    return [item for part in parts for item in part]
 
 
 def run(results: Path, samples: int = SAMPLES, seed: int = ROOT_SEED, workers: int = 2) -> list[tuple[str, AuditRow]]:

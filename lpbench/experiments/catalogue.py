@@ -108,10 +108,11 @@ def methods(names: Iterable[str] | None = None) -> dict[str, Method]:
     return _usable("method", Method) if names is None else _objects("method", list(names), Method)
 
 
-def method(selector: str) -> Method:
-    """Return the method of a selector ``name[param=value,...]``."""
+def method(selector: str, *, apart: bool = False) -> Method:
+    """Return the method of a selector ``name[param=value,...]``; ``apart``: its code runs where no record is."""
     parsed = Selector.parse(selector)
-    return methods([parsed.name])[parsed.name].select(parsed.params)
+    found = methods([parsed.name])[parsed.name]
+    return (found.apart() if apart else found).select(parsed.params)
 
 
 def experiments(names: Iterable[str] | None = None) -> dict[str, Experiment]:

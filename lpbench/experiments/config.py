@@ -86,3 +86,4 @@ class Config(Frozen):
     selection: str = "oracle"
     audit: bool = True  # Audit methods of your own, once for each state of their code, before their first scores.
     dry_run: bool = False  # Print the plan (blocks, fits, estimated time) and stop.
+    apart: bool = False  # ``experiment=single``: the method's code runs where no record is, and every fit is checked.

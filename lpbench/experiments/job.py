@@ -27,7 +27,7 @@ _DESCRIPTIONS = {
     "method": ("name", "task", "privacy"),
 }
 #: Keys of a single cell, which the other experiments fix themselves.
-_CELL_KEYS = ("dataset", "mask", "method", "epsilon")
+_CELL_KEYS = ("dataset", "mask", "method", "epsilon", "apart")
 #: Keys of an experiment that a drawing, which computes no scores, has no use for.
 _NOT_DRAWN = (
     *("replications", "experiment.replications", "experiment.work_limit"),
@@ -147,9 +147,11 @@ def job_from(config: Config, overrides: Sequence[str] = ()) -> Job:
 
 def _cell(config: Config) -> Job:
     """Job of one cell of the product data set x mask x method x budget."""
-    registered = catalogue.methods([config.method.name])[config.method.name]
+    registered, chosen = catalogue.methods([config.method.name])[config.method.name], config.method
+    if config.apart:
+        registered, chosen = registered.apart(), chosen.apart()
     changed = {k: v for k, v in config.method.params.items() if registered.params.get(k) != v}
-    method = replace(config.method, params=registered.params).select(changed)
+    method = replace(chosen, params=registered.params).select(changed)
     known = catalogue.mask(config.mask.name).params
     mask = {k: v for k, v in config.mask.params.items() if known.get(k) != v}
     group = Group(
@@ -160,7 +162,8 @@ def _cell(config: Config) -> Job:
     )
     found = changes(asdict(method), asdict(registered.select(changed)), "method.")
     job = job_of(replace(config.experiment, groups=(group,)), replications=config.replications, seed=config.seed)
-    others = deviations(job.experiment, catalogue.single()) + changes({"seed": job.seed}, {"seed": ROOT_SEED})
+    others = deviations(job.experiment, catalogue.single())
+    others += changes({"seed": job.seed, "apart": config.apart}, {"seed": ROOT_SEED, "apart": False})
     named = {k: v for k, v in _changed([*found, *others]).items() if not k.startswith(_NOT_NAMED)}
     budget = f"epsilon={repr(config.epsilon).removesuffix('.0')}"
     places = [*group.dataset, *group.mask, *group.method, ",".join([budget, *filter(None, [_folder_name(named)])])]

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from lpbench.estimators.base import LocalEstimator
 
 
+#: Before the dotted path of a class, with the privacy model that is stated: its code runs apart (``lpbench.apart``).
+APART = "apart:"
+
+
 @dataclass(frozen=True)
 class EstimatorFacts:
     """What a plan needs to know of an estimator class, whose import takes a second."""
@@ -32,13 +36,13 @@ class EstimatorFacts:
 
 
 def is_own(path: str) -> bool:
-    """Return True if the dotted path of an estimator leads out of this library, to a class of somebody's own."""
-    return not path.startswith("lpbench.")
+    """Return True if an estimator's code is somebody's own and runs in this process; apart, every fit is checked."""
+    return not path.startswith(("lpbench.", APART))
 
 
 def facts_of(path: str) -> EstimatorFacts:
     """Facts about the class of a dotted path; those of the library's own are kept with the hashes of its sources."""
-    return _facts(_checked(import_object(path))) if is_own(path) else _kept_facts(path)
+    return _kept_facts(path) if path.startswith("lpbench.") else _facts(_checked(import_object(path)))
 
 
 def _checked(cls: Any) -> Any:
@@ -120,6 +124,18 @@ class Method(Frozen):
         """Return an estimator with the method's fixed parameters."""
         return self.estimator_class(**self.params)
 
+    def apart(self) -> Method:
+        """The same method, whose code runs apart from records and from whoever asks for it."""
+        return (
+            self
+            if self.estimator.startswith(APART)
+            else replace(self, estimator=f"{APART}{self.privacy}:{self.estimator}")
+        )
+
+    def _like(self, estimator: str) -> str:
+        """A variant's estimator, apart where the method's own is."""
+        return replace(self, estimator=estimator).apart().estimator if self.estimator.startswith(APART) else estimator
+
     def select(self, overrides: Mapping[str, Any]) -> Method:
         """Apply ``[param=value,...]``: ``variant`` picks a preset, else parameters are fixed and leave the grid."""
         changed = dict(overrides)
@@ -131,9 +147,10 @@ class Method(Frozen):
             params = {**params, **preset.get("params", {})}
             grid = _without({**grid, **preset.get("grid", {})}, preset.get("params", {}))
             tuning_free = preset.get("tuning_free", tuning_free)
-            estimator = preset.get("estimator", estimator)
-        known = facts_of(self.estimator).parameters
-        check_known(f"unknown parameter of method {self.name}", changed, known)
+            estimator = self._like(preset.get("estimator", estimator))
+        if changed:
+            known = facts_of(self.estimator).parameters
+            check_known(f"unknown parameter of method {self.name}", changed, known)
         return replace(
             self,
             name=format_selector(self.name, overrides),
@@ -154,6 +171,8 @@ def _without(mapping: Mapping[str, Any], keys: Mapping[str, Any]) -> dict[str, A
 
 def import_object(path: str) -> Any:
     """Import ``package.module.Name``; modules in a user's own folders are found too, after the installed ones."""
+    if path.startswith(APART):
+        return import_object("lpbench.audit.apart.wrapped")(path.removeprefix(APART))
     module, _, name = path.rpartition(".")
     if module not in sys.modules:
         sys.path.extend(str(folder) for folder in own_folders() if str(folder) not in sys.path)

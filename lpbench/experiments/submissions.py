@@ -9,12 +9,14 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import yaml
 
 from lpbench.errors import ConfigurationError
 from lpbench.experiments.catalogue import read_yaml
@@ -53,7 +55,7 @@ class Submission:
     @cached_property
     def about(self) -> dict[str, Any]:
         """Content of ``submission.yaml``: authors, licence, paper, experiment, guarantee, version, seed."""
-        found = read_yaml(self.folder / ABOUT)
+        found = _plain(self.folder / ABOUT)
         if missing := [key for key in KEYS if key not in found]:
             raise ConfigurationError(f"{self.folder / ABOUT}: key {missing[0]!r} is missing")
         if found["name"] != self.name:
@@ -64,7 +66,7 @@ class Submission:
     def method(self) -> Method:
         """The method as its YAML describes it; its estimator is not imported."""
         path = self.folder / "methods" / f"{self.name}.yaml"
-        found = read_yaml(path)
+        found = _plain(path)
         if unknown := set(found) - {f.name for f in fields(Method)}:
             raise ConfigurationError(f"{path}: unknown key {min(unknown)!r}")
         if found.get("name") != self.name or not str(found.get("estimator", "")).startswith(f"{self.name}."):
@@ -132,6 +134,16 @@ class Submission:
         last = self.checks[-1]
         done = f": {len(self.rerun)} of {last['blocks']} blocks" if self.badge in MET else ""
         return f"{self.badge}{done}, {last['when'][:10]}, lpbench {last['lpbench']} ({last['commit']})"
+
+
+def _plain(path: Path) -> dict[str, Any]:
+    """What a YAML says without aliases, of which a few lines can stand for more than any memory holds."""
+    aliases = False
+    with suppress(yaml.YAMLError, OSError, ValueError):  # said when it is read
+        aliases = any(isinstance(token, yaml.AliasToken) for token in yaml.scan(path.read_text(encoding="utf-8")))
+    if aliases:
+        raise ConfigurationError(f"{path} has an alias (*name); write each value where it stands")
+    return read_yaml(path)
 
 
 def submissions() -> list[Submission]:

@@ -6,38 +6,39 @@ labels or the users' seed. Blocks are drawn after the claims are fixed; those th
 files ran again are drawn last, so that repeated verifications reach all of them.
 """
 
-import json
 import math
 import os
 import secrets
 import shutil
-import sys
 import tempfile
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 import lpbench
+from lpbench.audit.apart import kind_of
 from lpbench.audit.foreign import foreign_complaints
-from lpbench.audit.isolation import isolation
-from lpbench.audit.keeper import Foreign, Places
+from lpbench.audit.keeper import Places
+from lpbench.audit.methods import CURATOR_SEED, USERS_SEED
+from lpbench.audit.samples import audit_sample
 from lpbench.datasets import describe, list_datasets
 from lpbench.errors import ConfigurationError, LpbenchError
 from lpbench.experiments import catalogue
 from lpbench.experiments.config import ROOT_SEED
+from lpbench.experiments.method import Method
 from lpbench.experiments.records import git_commit
 from lpbench.experiments.single_method import at_one_setting
 from lpbench.experiments.submissions import COLUMNS, REQUIREMENTS, SCORE, Submission
-from lpbench.paths import OWN_VARIABLE, ROOT
 from lpbench.selectors import Selector
-from lpbench.submission.__main__ import CONTRACT
 from lpbench.submission.apart import scores_apart, worse_in_secret
+from lpbench.submission.contract import CONTRACT
 from lpbench.submission.pack import requirements
 
 #: Share of cells, tampered with at random, that the drawn blocks find with probability 0.99.
@@ -45,8 +46,6 @@ TAMPERED = 0.05
 #: Relative difference between processors that a stated rounding admits: a Gaussian process that searches its scales
 #: moved by 9e-8 (docs/reproduction.md), and no rank turns on this.
 NUMERIC = 1e-6
-#: Bytes of findings that are read.
-_MOST_FOUND = 2**26
 #: The scores of no block, of the types that claims have.
 _NO_SCORES = pd.DataFrame(columns=COLUMNS).astype({"epsilon": float, "replication": int, "value": float})
 
@@ -193,24 +192,47 @@ class _Run:
 
 
 def _run(submission: Submission, drawn: Sequence[str], seconds: float) -> _Run:
-    """Check the contract in isolation, then audit and score the method in its places."""
+    """Check the contract, then audit and score the method in its places."""
     end = time.monotonic() + seconds
-    run = _contract(submission, seconds)
-    with Places(seconds=max(end - time.monotonic(), 1.0), path=[submission.folder]) as places:
-        run.isolation = {held: places.held[held] and run.isolation.get(held, False) for held in places.held}
-        method = at_one_setting(submission.method)
-        found = foreign_complaints(places, method.estimator, method.params)
+    run = _Run()
+    with Places(seconds=seconds, path=[submission.folder]) as places:
+        run.by, run.isolation = places.by, places.held
+        _contract(run, places, submission)
+        if places.by == "none":
+            run.unfinished = run.unfinished or f"isolation: {places.words}"
+        method, stated = at_one_setting(submission.method), submission.about["guarantee"]
+        method = replace(method, privacy=stated["model"])
+        found = dict.fromkeys(foreign_complaints(places, method.estimator, method.params, method.privacy))
         run.wrong += [f"audit: {complaint}" for complaint in found]
+        if submission.method.privacy not in ("", stated["model"]):
+            run.wrong.append(f"submission.yaml states {stated['model']}, and its method {submission.method.privacy}")
         if run.wrong:
             return run
         try:
-            _score(run, submission, places, places.describe(method.estimator, method.params), drawn, end)
+            run.wrong += _misstated(places, method, stated, sorted(submission.claimed["epsilon"].unique()))
+            _score(run, submission, places, method, drawn, end)
         except LpbenchError as error:
-            run.wrong.append(f"block {drawn[len(run.drawn)]}: {error}")
+            run.wrong.append(f"block {(*drawn[len(run.drawn) :], 'none')[0]}: {error}")
+        if places.seconds_of_fits:
+            run.cost["seconds"] = float(f"{median(places.seconds_of_fits):.5g}")
     return run
 
 
-def _score(run: _Run, submission: Submission, places: Places, model: Foreign, drawn: Sequence[str], end: float) -> None:
+def _misstated(places: Places, method: Method, stated: dict[str, Any], budgets: Sequence[float]) -> Iterator[str]:
+    """Yield what submission.yaml says of the guarantee and is not so, and a budget that changes nothing."""
+    kind = kind_of(places, method.estimator)
+    sample, spent = audit_sample(kind(**method.params)), {}
+    for asked in (stated["asked"], budgets[0], budgets[-1]) if kind.uses_epsilon else ():
+        own = {**method.params, "epsilon": asked, **sample.stated(kind().get_params())}
+        spent[asked] = kind(**own, random_state=CURATOR_SEED).learn_from(sample.users(USERS_SEED)).guarantee_
+    if spent and spent[stated["asked"]].epsilon > stated["epsilon"] * (1.0 + 1e-9):
+        most = spent[stated["asked"]].epsilon
+        yield f"submission.yaml states epsilon = {stated['epsilon']:g}, and users spend {most:g}"
+    if spent and len(budgets) > 1 and spent[budgets[0]].epsilon >= spent[budgets[-1]].epsilon:
+        yield f"users spend {spent[budgets[-1]].epsilon:g} whether epsilon is {budgets[0]:g} or {budgets[-1]:g}"
+
+
+def _score(run: _Run, submission: Submission, places: Places, model: Method, drawn: Sequence[str], end: float) -> None:
     """Score the drawn blocks with both seeds, as far as the time allows."""
     experiment = catalogue.experiment(str(submission.about["experiment"]))
     claimed = submission.claimed
@@ -226,47 +248,30 @@ def _score(run: _Run, submission: Submission, places: Places, model: Foreign, dr
         run.drawn.append(block)
 
 
-def _contract(submission: Submission, seconds: float) -> _Run:
-    ours = Path(lpbench.__file__).resolve().parents[1]
-    with tempfile.TemporaryDirectory(prefix="lpbench-verify-") as folder:
-        place = Path(folder).resolve()
-        asked = {"name": submission.name, "experiment": submission.about["experiment"]}
-        (place / "asked.json").write_text(json.dumps(asked), encoding="utf-8")
-        read_only = ROOT, submission.folder, Path.home(), place.parent
-        how, had = isolation(place, seconds, *read_only, readable=[submission.folder])
-        command = [sys.executable, "-P", "-m", "lpbench.submission", str(place)]
-        own = {OWN_VARIABLE: str(submission.folder), "PYTHONPATH": str(ours), "PYTHONSAFEPATH": "1"}
-        ended, _ = how.run(command, own)
-        text = _text(place / "found.jsonl")
-    run = _Run(how.by, had, unfinished=ended)
+def _contract(run: _Run, places: Places, submission: Submission) -> None:
+    """Check the contract in a process that runs the submitted code, which may say anything there."""
+    words = {"name": submission.name, "experiment": str(submission.about["experiment"]), "folder": places.there[0]}
+    asked = {"function": "lpbench.submission.contract.findings", "words": words}
     try:
-        _read(run, [json.loads(line) for line in text.splitlines()])
-    except (ValueError, KeyError, TypeError, AttributeError) as error:  # submitted code may write anything there
-        run.unfinished = f"the isolated run left no findings ({type(error).__name__}: {error})"
-    return run
-
-
-def _text(path: Path) -> str:
-    """A file that submitted code has written; nothing if it is none, such as a link to somebody else's."""
-    if path.is_symlink() or not path.is_file() or path.stat().st_size > _MOST_FOUND:
-        return ""
-    return path.read_text(encoding="utf-8", errors="replace")
+        _read(run, places.call("run", None, True, **asked)["found"])
+    except (LpbenchError, ValueError, KeyError, TypeError, AttributeError) as error:
+        run.unfinished = f"the contract left no findings ({type(error).__name__}: {error})"
 
 
 def _read(run: _Run, lines: Sequence[dict[str, Any]]) -> None:
-    """Read the findings of the isolated run; every step must be there."""
+    """Read the findings of the contract; every step must be there."""
     run.wrong = [f"{line['step']}: {line['wrong']}" for line in lines if line["wrong"]]
     run.rounding = next((str(line["rounding"]) for line in lines if line["step"] == "rounding"), "")
     run.cost = next((_numbers(line["cost"]) for line in lines if line["step"] == "cost"), {})
     steps = {line["step"] for line in lines}
-    if not run.unfinished and not steps >= {"sweep", "cost", *(f"contract, {c}" for c in CONTRACT)}:
-        run.unfinished = "a step is missing from the isolated run"
+    if not steps >= {"cost", *(f"contract, {c}" for c in CONTRACT)}:
+        run.unfinished = "a step is missing from the contract"
 
 
 def _numbers(cost: dict[str, Any]) -> dict[str, Any]:
     """The cost as numbers, whatever the submitted code wrote there."""
     bits = {f"{float(epsilon):g}": float(value) for epsilon, value in cost["bits"].items()}
-    return {"seconds": float(cost["seconds"]), "bits": bits}
+    return {"bits": bits}
 
 
 def found_in_blocks(blocks: int, drawn: int, tampered: int = 1) -> float:

@@ -1,7 +1,6 @@
 """Leaks written without knowledge of the audit: each is a complaint, or has nothing to find where the method runs."""
 
 from itertools import islice
-from pathlib import Path
 
 import pytest
 
@@ -28,8 +27,8 @@ def complaints_of(tmp_path_factory):
     with Places(path=[tmp_path_factory.mktemp("author")], seconds=120.0) as places:
 
         def complaints(source):
-            for place in (places.method, places.device):
-                Path(place.path[0], "fresh.py").write_text(source, encoding="utf-8")
+            for copy in places.copies.values():
+                (copy / "fresh.py").write_text(source, encoding="utf-8")
             return (str(found) for found in foreign.foreign_complaints(places, "fresh.Fresh", {}))
 
         yield complaints

@@ -5,15 +5,14 @@ import shutil
 import subprocess
 import sys
 from itertools import islice
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from lpbench.audit import codec, foreign, keeper
-from lpbench.audit.keeper import Place, Places
+from lpbench.audit.keeper import Places, Serving
 from lpbench.audit.methods import samples
-from lpbench.errors import PrivacyError
+from lpbench.errors import ConfigurationError, PrivacyError
 from lpbench.paths import ROOT
 from lpbench.privacy import GRR, Laplace, Records, SimulatedUsers
 from lpbench.seeds import Streams
@@ -21,18 +20,18 @@ from tests.audit.fresh_leaks import BASES, LEAKS
 
 #: Leaks that the first sample of an audit shows, and a word of the complaint; all others are in test_fresh_leaks.py.
 CAUGHT = {
-    "centred_labels": "rows",
-    "neighbour_label": "rows",
+    "centred_labels": "change with who else is asked",
+    "neighbour_label": "change with who else is asked",
     "quiet_laplace": "library",
     "unclipped_residual": "spread over more",
     "silent_user": "report",
     "budgets_halved": "budget",
-    "whole_budget_every_round": "account",
+    "whole_budget_every_round": "of a budget of 1",
     "predict_asks_again": "pickled",
-    "guarantee_when_set": "guarantee_ says",
+    "guarantee_when_set": "of a budget of 1",
     "raw_labels_in_fit": "way in",
-    "one_user_revealed": "sealed",
-    "exception_message": "sealed",
+    "one_user_revealed": "do not hand out",
+    "exception_message": "inputs",
     "two_faced_number": "library",
     "five_rows": "shape",
 }
@@ -76,7 +75,8 @@ def places(tmp_path_factory):
 
 
 def write(places, source):
-    (Path(places.method.path[0]) / "submitted.py").write_text(source, encoding="utf-8")
+    for copy in places.copies.values():
+        (copy / "submitted.py").write_text(source, encoding="utf-8")
 
 
 @pytest.fixture
@@ -113,38 +113,41 @@ def test_a_leak_at_another_range_of_labels_is_a_complaint(complaints_of):
 
 
 def test_an_equal_request_has_equal_inputs(places):
-    source = BASES["bins"].source.replace(CLIPPED, f"import os; {CLIPPED} * (os.urandom(1)[0] & 1)")
-    both = "[1 / 0 for a in [users.ask(LABEL, question)] for _ in range(24) if (users.ask(LABEL, question) != a).any()]"
-    write(places, source.replace("users.ask(LABEL, question)", f"(({both}), users.ask(LABEL, question))[1]"))
+    chance = "(len(records) > 1 or os.urandom(1)[0] & 1)"
+    source = BASES["bins"].source.replace(CLIPPED, f"import os; {CLIPPED} * {chance}")
+    alone = "users.ask(LABEL, question, np.arange(1))"
+    both = f"[1 / 0 for a in [{alone}] for _ in range(24) if {alone} != a]"
+    whole = "users.ask(LABEL, Question(self.y_range_, 0.5))"
+    write(places, source.replace("users.ask(LABEL, question)", f"(({both}), {whole})[1]"))
     records = Records(np.zeros((30, 3)), np.linspace(-1, 2, 30), np.zeros((30, 3), dtype=bool))
-    model = places.describe("submitted.Fresh", {"y_range": (-1.0, 2.0)})
-    assert places.learn(model, SimulatedUsers(records, Streams(3), y_range=(-1.0, 2.0)), 1)
+    public = {"y_range": (-1.0, 2.0), "random_state": 1}
+    assert places.learn("submitted.Fresh", SimulatedUsers(records, Streams(3), y_range=(-1.0, 2.0)), public)
 
 
 def test_what_runs_apart_learns_what_runs_here_learns(monkeypatch, places):
     write(places, BASES["bins"].source)
-    monkeypatch.syspath_prepend(places.method.path[0])
+    monkeypatch.syspath_prepend(*places.copies.values())
     from submitted import Fresh
 
     rng = np.random.default_rng(0)
     records = Records(rng.random((80, 3)), rng.uniform(-1, 2, 80), np.zeros((80, 3), dtype=bool))
     here, apart = (SimulatedUsers(records, Streams(3), y_range=(-1.0, 2.0)) for _ in range(2))
     expected = Fresh(y_range=(-1.0, 2.0), random_state=1).learn_from(here).predict(records.X)
-    model = places.describe("submitted.Fresh", {"y_range": (-1.0, 2.0)})
-    predictions, stated = places.predict(places.learn(model, apart, 1), records.X)
+    learned = places.learn("submitted.Fresh", apart, {"y_range": (-1.0, 2.0), "random_state": 1})
+    predictions, stated = places.predict(learned, records.X)
     np.testing.assert_array_equal(predictions, expected)
     assert stated == here.spent == apart.spent
 
 
 def test_who_neither_answers_nor_ends_is_ended(places):
-    """He sleeps, or leaves the keeper in the middle of a message; the next request finds a new process."""
+    """He sleeps, or leaves the keeper in the middle of a message."""
     half = "for pipe in range(3, 9):\n    try: os.write(pipe, b'abc')\n    except OSError: pass\n"
-    for first in ("", half, "os.setsid()\nos.fork()\n"):
+    for first in ("", half):
         write(places, BASES["bins"].source)
         assert places.describe("submitted.Fresh", {})
         write(places, f"import os, time\n{first}time.sleep(600)\n")
         with pytest.MonkeyPatch.context() as patch, pytest.raises(keeper.Refused, match="took over"):
-            patch.setattr(places.method, "seconds", 0.5)
+            patch.setattr(places, "seconds", 0.5)
             places.describe("submitted.Fresh", {})
 
 
@@ -171,27 +174,43 @@ with Places(path=[{str(tmp_path / "author")!r}]) as places:
 
 @pytest.mark.skipif(sys.platform != "linux" or not shutil.which("pgrep"), reason="reads the process table of Linux")
 def test_what_an_author_runs_does_not_outlive_a_keeper_that_is_killed(tmp_path):
-    name = f"author{tmp_path.stat().st_ino}"[:15]
-    sleeps = f"import time\nopen('/proc/self/comm', 'w').write('{name}')\ntime.sleep(600)\n"
-    (tmp_path / "submitted.py").write_text(sleeps)
+    (tmp_path / "submitted.py").write_text("import time\ntime.sleep(600)\n")
+    (tmp_path / "scratch").mkdir()
     code = f"from lpbench.audit.keeper import Places\nwith Places(path=['{tmp_path}']) as places: "
-    parent = subprocess.Popen([sys.executable, "-c", f"{code} places.describe('submitted.Fresh', {{}})"])
-    while subprocess.call(["pgrep", "-x", name]):
+    words = [sys.executable, "-c", f"{code} places.describe('submitted.Fresh', {{}})"]
+    parent = subprocess.Popen(words, env={**os.environ, "TMPDIR": str(tmp_path / "scratch")})
+
+    def there():
+        found = subprocess.run(["pgrep", "-f", f"{tmp_path}/scratch/lpbench-root"], capture_output=True, text=True)
+        return len(found.stdout.split())
+
+    while there() < 3:  # the server, the author's process and its warden
         assert parent.poll() is None
     parent.kill()
     parent.wait()
-    while not subprocess.call(["pgrep", "-x", name]):
+    while there():
         pass
 
 
-def test_a_request_is_checked_beside_the_ends_of_those_before_it(monkeypatch):
+@pytest.mark.parametrize(
+    "reaches", ["os.fork()", "threading.Thread(target=print).start()", "os.pipe()", "fcntl.lockf(FILE, 1)"]
+)
+def test_an_authors_process_is_one_and_reaches_no_other(places, reaches):
+    write(places, f"import fcntl, os, threading\nFILE = open(os.__file__)\n{reaches}\n")
+    with pytest.raises(ConfigurationError, match=r"not permitted|start new thread"):
+        places.describe("submitted.Fresh", {})
+
+
+def test_a_request_is_checked_beside_the_ends_of_those_before_it_and_of_all_values(monkeypatch):
     checked = []
-    monkeypatch.setattr(Place, "call", lambda self, do, **asked: {"inputs": asked["y"]})
+    monkeypatch.setattr(Places, "call", lambda self, do, **asked: {"inputs": asked["y"]})
     monkeypatch.setattr(Laplace, "check_inputs", lambda self, inputs: checked.append(sorted({*inputs})))
-    device = keeper._own_device("Own", Place(None))(b"", Laplace.for_budget(1.0), 1)
+    users = SimulatedUsers(Records(np.zeros((1, 1)), np.zeros(1)), Streams(0), y_range=(0.2, 0.7))
+    device = keeper._own_device("Own", Serving(users, Places()))(b"", Laplace.for_budget(1.0), 1)
     for y in (0.5, 0.9, 0.1, 0.3, 0.5):
         device.inputs(Records(np.zeros((1, 1)), np.array([y]), None), keeper.OwnQuestion(b"", False))
-    assert checked == [[0.5], [0.5, 0.9], [0.1, 0.5, 0.9], [0.1, 0.3, 0.9]]
+    assert [found[0] for found in checked] == [0.2, 0.2, 0.1, 0.1] and [f[-1] for f in checked] == [0.7] + [0.9] * 3
+    assert [len(found) for found in checked[1:]] == [3, 3, 3]
 
 
 @pytest.mark.parametrize(

@@ -228,7 +228,7 @@ REFUSED: list[tuple[list[str], str, str]] = [
             "mask.name=all_private mask.title=x mask.params.n_protected=2 method=krr method.name=krr method.title=x "
             "method.task=classification method.estimator=x method.params.clip=true method.grid={} "
             "method.grid_by_mask={} method.tuning_free=null method.selection=private method.variants={} "
-            "method.reference=x method.privacy=x method.audited=[x] epsilon=3 selection=tuning_free "
+            "method.reference=x method.privacy=x method.audited=[x] epsilon=3 selection=tuning_free apart=true "
         ).split()
     ),
     ([*EXPERIMENT, "replications=3"], "experiment.replications=4", "experiment.replications=4"),

@@ -183,3 +183,16 @@ def test_the_contract_is_one_call(monkeypatch):
     assert ran == [(name, "private_mean") for name in checks]
     with pytest.raises(ValueError, match="did you mean"):
         contract.check_method("privat_mean")
+
+
+def test_a_cell_that_runs_apart_has_the_same_scores_and_a_folder_of_its_own(home, lpbench):
+    lpbench("new method own_mean")
+    line = "dataset=sine_sum[n=60] method=own_mean epsilon=1 replications=2 tracking=none"
+    here, apart = (lpbench(f"{line}{more}")[:2] for more in ("", " apart=true"))
+    assert here[0] == apart[0] == 0, apart[1]
+    assert here[1].splitlines()[-1] == apart[1].splitlines()[-1]
+    assert list(home.rglob("*apart=true*"))
+    path = home / "lpbench_plugins" / "own_mean.py"
+    path.write_text(path.read_text().replace("y_range_, self.epsilon)", "y_range_, 2 * self.epsilon)"))
+    code, out, err = lpbench(f"{line} apart=true")
+    assert code == 1 and "a user spent 2 of a budget of 1" in out + err

@@ -1,0 +1,192 @@
+"""Methods that run apart: estimators whose code has places of its own, for fits, runs, audits and submissions alike.
+
+A class made here has an author's parameters and none of his code: it learns and predicts at :class:`.keeper.Places`;
+sealing, sweeps, scores and accounts are the library's. Every fit is checked: inputs of devices by the keeper, and what
+was spent by :func:`check_spent`.
+"""
+
+import atexit
+import hashlib
+import importlib.util
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from inspect import Parameter, Signature
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from lpbench.audit.author_process import FACTS
+from lpbench.audit.keeper import Foreign, Places
+from lpbench.audit.methods import MOST_DELTA
+from lpbench.errors import PrivacyError, check_known
+from lpbench.estimators.base import LocalClassifier, LocalEstimator, LocalRegressor, Task
+from lpbench.experiments import catalogue
+from lpbench.experiments.single_method import at_one_setting
+from lpbench.paths import PROJECT, own_folders
+from lpbench.privacy import Guarantee, Users
+from lpbench.privacy.guarantee import MODELS
+from lpbench.problem import Problem
+from lpbench.seeds import Streams, stable_hash
+
+
+def apart(method: str | LocalEstimator) -> LocalEstimator:
+    """Return an estimator that runs a method apart: its code meets no record, and every fit is checked.
+
+    Parameters
+    ----------
+    method : str or estimator
+        Name of a registered method or plug-in, at the one setting that it states; ``module:Class``; or an estimator of
+        a class in a module, whose parameters are taken over. Its module is imported where it runs, and not here.
+
+    Returns
+    -------
+    estimator
+        With ``fit``, ``predict``, parameters and ``guarantee_`` of the method, and its predictions to the bit.
+
+    Raises
+    ------
+    PrivacyError
+        From ``fit``: an input of a device leaves its mechanism's domain or depends on others, or a user spends more
+        than ``epsilon``, or under another model than is stated.
+    """
+    if not isinstance(method, str):
+        kind = type(method)
+        return wrapped(f"{kind.__module__}.{kind.__qualname__}")(**method.get_params(deep=False))
+    if ":" in method:
+        return wrapped(method.replace(":", "."))()
+    return at_one_setting(catalogue.method(method, apart=True)).build()
+
+
+class _Apart:
+    """A method at its places; see :func:`apart`."""
+
+    _places: ClassVar[Places]
+    _model: ClassVar[Foreign]
+    _privacy: ClassVar[str] = ""  # the model that is stated, if any
+    _secret: ClassVar[int | None] = None  # seed of the users' noise in the place of the published one
+
+    def __init__(self, **params: Any) -> None:
+        check_known(f"unknown parameter of {self._model.estimator}", params, self._get_param_names())
+        vars(self).update({"random_state": None} | self._model.params | params)
+
+    @classmethod
+    def _get_param_names(cls) -> list[str]:
+        return sorted({*cls._model.params, "random_state"})
+
+    def task(self, problem: Problem, streams: Streams) -> Task:
+        if self._secret is None:
+            return super().task(problem, streams)  # type: ignore[misc,no-any-return]
+        users = Streams(stable_hash(secret=self._secret, seed=streams.seed))
+        return replace(super().task(problem, users), streams=streams.party("curator"))  # type: ignore[misc]
+
+    def learn(self, users: Users) -> Self:
+        public = {"y_range": users.y_range, "classes": users.classes}
+        params = {name: public.get(name, getattr(self, name)) for name in self._model.params}
+        streams = self._streams()  # type: ignore[attr-defined]
+        self.fitted_ = self._places.learn(self._model.estimator, users, params | {"random_state": streams})
+        check_spent(self._model, users, float(params.get("epsilon", 0.0)), self._privacy)
+        self.spent_ = users.spent
+        return self
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Predict at the method's places, where no users are."""
+        found = self._predicted_by("predict", X)
+        moved = self._secret is not None and not self._model.classifier
+        return np.clip(found, *self.y_range_) if moved else found  # type: ignore[attr-defined]
+
+    def _predicted_by(self, by: str, X: np.ndarray) -> np.ndarray:
+        predictions, stated = self._places.predict(self.fitted_, X, by)
+        if stated != self.spent_:
+            raise PrivacyError(f"guarantee_ says {stated}, and its users have spent {self.spent_}")
+        if len(predictions) != len(X) or (predictions.dtype.kind == "f" and not np.isfinite(predictions).all()):
+            raise PrivacyError(f"{by} returns shape {predictions.shape} for {len(X)} rows, or not a finite number")
+        return predictions
+
+
+class _Regressor(_Apart, LocalRegressor):  # type: ignore[misc]
+    """A regressor at its places."""
+
+
+class _Classifier(_Apart, LocalClassifier):  # type: ignore[misc]
+    """A classifier at its places."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = self._model.multi_class
+        return tags
+
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
+        """Probabilities of the classes."""
+        return self._predicted_by("predict_proba", X)
+
+
+def check_spent(model: Foreign, users: Users, epsilon: float, privacy: str = "") -> None:
+    """Refuse what users have spent beyond a method's ``epsilon``, or under a weaker model than is stated.
+
+    Raises
+    ------
+    PrivacyError
+        A user spent more, a delta above 0.001, or under another model; or nothing, for a budget that is taken.
+    """
+    spent: Guarantee = users.spent
+    budget = epsilon if model.uses_epsilon else 0.0
+    if spent.epsilon > budget * (1.0 + 1e-9) and not (model.exceeds_budget and model.estimator.startswith("lpbench.")):
+        raise PrivacyError(f"a user spent {spent.epsilon:.9g} of a budget of {budget:.9g}")
+    if spent.delta > MOST_DELTA:
+        raise PrivacyError(f"delta = {spent.delta:.3g}: a guarantee that fails so often is none")
+    names = list(MODELS)
+    bare = privacy == "semi_feature_ldp" and spent.model == "label_ldp" and not users.mask.any()
+    if privacy and names.index(spent.model) > names.index(privacy) and not bare:
+        raise PrivacyError(f"{privacy} is stated, and the reports say {spent.model}")
+
+
+def kind_of(places: Places, estimator: str, privacy: str = "", secret: int | None = None) -> type[Any]:
+    """Return the class of a method at places, by the dotted path of its own: a plain description of what that says."""
+    model = places.describe(estimator, {})
+    if model.replaced:
+        name = f"{estimator.rpartition('.')[2]}.{model.replaced[0]}"
+        raise PrivacyError(f"{name} replaces the way in that seals the records")
+    module, _, name = estimator.rpartition(".")
+    facts = {key: getattr(model, key) for key in FACTS}
+    listed = [
+        Parameter(key, Parameter.KEYWORD_ONLY, default=value)
+        for key, value in (model.params | {"random_state": None}).items()
+    ]
+    own: dict[str, Any] = {"_places": places, "_model": model, "_privacy": privacy, "_secret": secret}
+    base = _Classifier if model.classifier else _Regressor
+    return type(name, (base,), {**own, **facts, "__signature__": Signature(listed), "__module__": module})
+
+
+def wrapped(path: str) -> type[Any]:
+    """Return the class of a method that runs apart, by ``privacy model:dotted path``, with the source as it is now."""
+    privacy, _, estimator = path.rpartition(":")
+    return _wrapped(estimator, privacy, tuple((folder, _digest(folder)) for folder in folders_of(estimator)))
+
+
+@cache
+def _wrapped(estimator: str, privacy: str, folders: tuple[tuple[Path, str], ...]) -> type[Any]:
+    return kind_of(_started(folders), estimator, privacy)
+
+
+@cache
+def _started(folders: tuple[tuple[Path, str], ...]) -> Places:
+    places = Places(path=[folder for folder, _ in folders]).__enter__()
+    atexit.register(places.__exit__)
+    return places
+
+
+def _digest(folder: Path) -> str:
+    return hashlib.sha256(b"".join(path.read_bytes() for path in sorted(folder.rglob("*.py")))).hexdigest()
+
+
+def folders_of(estimator: str) -> Sequence[Path]:
+    """The folders of plug-ins, and that of a method's module where it is neither there nor among Python's own."""
+    found = importlib.util.find_spec(estimator.partition(".")[0])
+    beside = [] if found is None or found.origin is None else [Path(found.origin).resolve().parent]
+    known = [Path(p).resolve() for p in (sys.prefix, sys.base_prefix, PROJECT[0].parent)] + own_folders()
+    if found is not None and found.submodule_search_locations:
+        beside = [folder.parent for folder in beside]
+    return [*own_folders(), *(f for f in beside if not any(f.is_relative_to(folder) for folder in known))]
