@@ -19,13 +19,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from lpbench.audit.author_process import FACTS
-from lpbench.audit.keeper import Foreign, Places
+from lpbench.audit.keeper import Foreign, Places, modules_of
 from lpbench.audit.methods import MOST_DELTA
 from lpbench.errors import PrivacyError, check_known
 from lpbench.estimators.base import LocalClassifier, LocalEstimator, LocalRegressor, Task
 from lpbench.experiments import catalogue
 from lpbench.experiments.single_method import at_one_setting
-from lpbench.paths import PROJECT, own_folders
+from lpbench.paths import own_folders
 from lpbench.privacy import Guarantee, Users
 from lpbench.privacy.guarantee import MODELS
 from lpbench.problem import Problem
@@ -179,14 +179,17 @@ def _started(folders: tuple[tuple[Path, str], ...]) -> Places:
 
 
 def _digest(folder: Path) -> str:
-    return hashlib.sha256(b"".join(path.read_bytes() for path in sorted(folder.rglob("*.py")))).hexdigest()
+    return hashlib.sha256(b"".join(path.read_bytes() for path in modules_of(folder))).hexdigest()
 
 
 def folders_of(estimator: str) -> Sequence[Path]:
-    """The folders of plug-ins, and that of a method's module where it is neither there nor among Python's own."""
-    found = importlib.util.find_spec(estimator.partition(".")[0])
-    beside = [] if found is None or found.origin is None else [Path(found.origin).resolve().parent]
-    known = [Path(p).resolve() for p in (sys.prefix, sys.base_prefix, PROJECT[0].parent)] + own_folders()
-    if found is not None and found.submodule_search_locations:
-        beside = [folder.parent for folder in beside]
-    return [*own_folders(), *(f for f in beside if not any(f.is_relative_to(folder) for folder in known))]
+    """Return the folders of plug-ins, and that of a method's module where it is neither there nor installed."""
+    package = estimator.partition(".")[0]
+    found = importlib.util.find_spec(package)
+    if package == "lpbench" or found is None or found.origin is None:
+        return own_folders()
+    beside = Path(found.origin).resolve().parent
+    if found.submodule_search_locations:
+        beside = beside.parent
+    held = [Path(p).resolve() for p in (sys.prefix, sys.base_prefix)] + own_folders()
+    return [*own_folders(), *([] if any(beside.is_relative_to(folder) for folder in held) else [beside])]

@@ -27,7 +27,7 @@ from lpbench.audit.codec import any_object, decode, encode, no_object
 from lpbench.audit.isolation import make_root, shut_in, tried
 from lpbench.errors import LpbenchError, PrivacyError
 from lpbench.estimators.base import LocalClassifier, LocalRegressor
-from lpbench.experiments.method import import_object
+from lpbench.experiments.method import checked, import_object
 from lpbench.privacy import Device, Guarantee, PublicSample, Records, Release, Users
 from lpbench.privacy.device import own_statements, question_of, summed
 
@@ -160,7 +160,8 @@ def _build(asked: dict[str, Any]) -> Any:
 
 
 def describe(asked: dict[str, Any], pipe: Pipe) -> dict[str, Any]:
-    """What the harness must know of a method before it runs."""
+    """Say what the harness must know of a method before it runs."""
+    checked(import_object(asked["estimator"]))
     model = _build(asked)
     base = LocalClassifier if isinstance(model, LocalClassifier) else LocalRegressor
     known = ("lpbench", "sklearn", "builtins")

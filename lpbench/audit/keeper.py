@@ -249,6 +249,16 @@ class Serving:
         return _own_device(name, self)(device, own, int(columns)), OwnQuestion(question, bool(in_parts))
 
 
+def modules_of(folder: Path) -> list[Path]:
+    """Return the modules and YAML below a folder, but for hidden folders, environments and this library."""
+    listed = []
+    for where, below, names in os.walk(folder):
+        within = [name for name in below if not (name.startswith(".") or Path(where, name) == PROJECT[0])]
+        below[:] = sorted(name for name in within if not Path(where, name, "pyvenv.cfg").exists())
+        listed += [Path(where, name) for name in sorted(names) if name.endswith((".py", ".yaml"))]
+    return [path for path in listed if path.is_file()]
+
+
 @dataclass(frozen=True)
 class Foreign:
     """A method of somebody's own, described by its place; no object of its author is here."""
@@ -343,9 +353,8 @@ class Places:
 
     def _copied(self, folder: Path, copy: Path) -> Path:
         """Copy an author's modules."""
-        modules = [path for path in folder.rglob("*") if path.suffix in (".py", ".yaml") and path.is_file()]
         copy.mkdir()
-        for module in modules:
+        for module in modules_of(folder):
             (copy / module.relative_to(folder)).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(module, copy / module.relative_to(folder))
         for path in (copy.parent, copy, *copy.rglob("*")):

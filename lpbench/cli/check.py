@@ -25,10 +25,11 @@ def method(names: Sequence[str], only: Sequence[str]) -> int:
     A sweep equals the loop of fits. The audit seals the users: nothing but reports decides what is learned.
     """
     from lpbench.experiments import catalogue
+    from lpbench.experiments.method import facts_of
     from lpbench.testing import METHOD_CHECKS
 
     for name in names:
-        catalogue.method(name)
+        facts_of(catalogue.method(name).estimator)
     return _run("method", names, METHOD_CHECKS, only)
 
 

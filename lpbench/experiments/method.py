@@ -42,11 +42,11 @@ def is_own(path: str) -> bool:
 
 def facts_of(path: str) -> EstimatorFacts:
     """Facts about the class of a dotted path; those of the library's own are kept with the hashes of its sources."""
-    return _kept_facts(path) if path.startswith("lpbench.") else _facts(_checked(import_object(path)))
+    return _kept_facts(path) if path.startswith("lpbench.") else _facts(checked(import_object(path)))
 
 
-def _checked(cls: Any) -> Any:
-    """Refuse a class of somebody's own that the harness could not call, with the way out."""
+def checked(cls: Any) -> Any:
+    """Return a class of somebody's own; refuse one that the harness could not call, with the way out."""
     from lpbench.estimators.base import LocalEstimator
 
     name = getattr(cls, "__name__", repr(cls))

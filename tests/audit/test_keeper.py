@@ -29,7 +29,7 @@ CAUGHT = {
     "whole_budget_every_round": "of a budget of 1",
     "predict_asks_again": "pickled",
     "guarantee_when_set": "of a budget of 1",
-    "raw_labels_in_fit": "way in",
+    "raw_labels_in_fit": "no fit of its own",
     "one_user_revealed": "do not hand out",
     "exception_message": "inputs",
     "two_faced_number": "library",

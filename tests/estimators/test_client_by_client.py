@@ -181,8 +181,8 @@ def test_a_relabelled_device_answers_as_if_the_record_had_the_new_label():
     assert device.budget(asked) == RESIDUAL.budget(question(150)) == 2.0
     some = np.array([7, 3, 140])
     law, rows = device.law(asked.take(some), records.take(some))
-    own, _ = RESIDUAL.law(question(150).take(some), relabelled.take(some))
-    np.testing.assert_array_equal(law.channel()[rows], own.channel())
+    own, own_rows = RESIDUAL.law(question(150).take(some), relabelled.take(some))
+    np.testing.assert_array_equal(law.at(rows).channel(), own.at(own_rows).channel())
     # An interval of one user, and the class.
     assert numeric_bits(asked) == 64 * 3
 
