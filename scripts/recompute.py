@@ -94,10 +94,15 @@ def answer(fair: pd.DataFrame, row: dict) -> dict:
     return {"cells": row["cells"] if near else [other, tied, *found]}
 
 
+def scores_in(folder: Path) -> list[Path]:
+    """Return the files of scores; those that say what scores cost stand beside them."""
+    return [path for path in sorted(folder.glob("*.parquet")) if not path.stem.endswith("_spent")]
+
+
 def main(folder: str = str(ROOT / "results" / "reproduced"), seed: str = "0") -> int:
     """Print what differs: counts, answers of use.html, random rows of the three tables; returns 1 if anything does."""
     home, rng = Path(folder), np.random.default_rng(int(seed))
-    ran = pd.concat(map(pd.read_parquet, sorted((home / "scores").glob("*.parquet")))).query("status == 'ok'")
+    ran = pd.concat(map(pd.read_parquet, scores_in(home / "scores"))).query("status == 'ok'")
     loss = ran["value"].where(ran["metric"].str.contains("mse|excess_risk|gap"), 1 - ran["value"])
     data = ran["dataset"].str.replace(r",?label_range=\w+,?", "", regex=True).str.replace("[]", "")
     best = ran["selections"].str.contains("oracle") | ran["method"].str.startswith("private_selection")

@@ -4,6 +4,7 @@
 
 - ``<paper>.parquet``: columns :data:`COLUMNS`, one row group an experiment;
 - ``<paper>_seconds.parquet``: the same of the experiments that measure seconds, which differ from run to run;
+- ``<paper>_spent.parquet``: what the scores of each cell cost its users, columns :data:`SPENT_COLUMNS`;
 - ``<paper>.json``: what each experiment was run with: configuration, seed, environment, and the keys of its blocks
   (each a hash of configuration, data, code and library versions).
 
@@ -13,7 +14,7 @@ verify`` says if they still hold. Summaries are derivations of them, kept beside
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -27,6 +28,7 @@ import pyarrow.parquet as pq
 
 from lpbench.analysis import Summary, selected_of, summary_of
 from lpbench.analysis.scores import CELL
+from lpbench.analysis.summary import COSTS, PLACE
 from lpbench.derivation import RECORDS, TABLES, Derivation, record_in
 from lpbench.digest import file_hash
 from lpbench.errors import StoreError
@@ -38,9 +40,12 @@ SCORES = "scores"
 #: ``selections``: under which selections the setting was chosen, separated by spaces. A cell without a number has a row
 #: a selection with ``replication`` -1 and the ``reason``; its ``status`` is empty unless the whole cell did not run.
 COLUMNS = [*CELL, "params", "metric", "selections", "replication", "value", "status", "reason"]
+SPENT_COLUMNS = ["experiment", *PLACE, *COSTS]
 _POINT = [*CELL, "metric", "params"]
 _NUMBERS = {"epsilon": pa.float64(), "x": pa.float64(), "replication": pa.int16(), "value": pa.float64()}
 _SCHEMA = pa.schema([(c, _NUMBERS.get(c, pa.string())) for c in COLUMNS])
+_NUMBERS_SPENT = dict.fromkeys(("epsilon", "spent", "spent_delta"), pa.float64())
+_SPENT_SCHEMA = pa.schema([(c, _NUMBERS_SPENT.get(c, pa.string())) for c in SPENT_COLUMNS])
 #: Relative difference of scores that processors with other vector units find; tables have seven digits.
 _ROUNDING = 1e-7
 #: What is kept of ``run.json``.
@@ -52,6 +57,7 @@ _KEPT = (
 
 def commit(artefacts: Sequence[Any], folder: Path, paper: str, rule: str) -> bool:
     """Write the scores of a paper's registered experiments if one differs from what is there; whether it did."""
+    spent = _commit_spent({a.name: a.full.table for a in artefacts if a.full is not None}, folder, paper)
     records = {a.name: {k: a.record[k] for k in _KEPT if k in a.record} | {"rule": rule} for a in artefacts}
     scored = {a.name: _rows(a.full, a.reasons()) for a in artefacts if a.full is not None}
     kept, there = _records(folder, paper), {name: _table(folder, name) for name in scored}
@@ -67,7 +73,7 @@ def commit(artefacts: Sequence[Any], folder: Path, paper: str, rule: str) -> boo
 
     current = {name for name in records if is_current(name)}
     if current == records.keys():
-        return False
+        return spent
     # the same scores keep the record of the run that they come from, so that pages name its commit
     records = {name: kept[name] if name in current else record for name, record in records.items()}
     scored = {name: there[name] if name in current else table for name, table in scored.items()}
@@ -114,16 +120,45 @@ def derived_summary(folder: Path, name: str) -> Derivation:
 def _computed(folder: Path, name: str, rule: Any) -> Summary:
     table = _table(folder, name)
     assert table is not None
-    return summary_of(selected_of(table.to_pandas()), rule)
+    spent = _spent(folder, name.partition("/")[0])
+    costs = spent[spent["experiment"] == name]
+    return summary_of(selected_of(table.to_pandas()), rule, costs if len(costs) else None)
+
+
+def _spent(folder: Path, paper: str) -> pd.DataFrame:
+    path = _spent_file(folder, paper)
+    return pd.read_parquet(path) if path.is_file() else pd.DataFrame(columns=SPENT_COLUMNS)
+
+
+def _spent_file(folder: Path, paper: str) -> Path:
+    return folder / SCORES / f"{paper}_spent.parquet"
+
+
+def _commit_spent(tables: Mapping[str, pd.DataFrame], folder: Path, paper: str) -> bool:
+    """Write what scores cost, of experiments whose fits all say so, beside that of the others; whether it differs."""
+    before = _spent(folder, paper)
+    silent = {n for n, t in tables.items() if (t["spent"].isna() & (t["audit"] != "") & t["mean"].notna()).any()}
+    told = {n: t for n, t in tables.items() if n not in silent and (t["audit"] != "").any()}
+    keys = SPENT_COLUMNS[: len(PLACE) + 1]
+    tables = [before[~before["experiment"].isin(told)], *(t[SPENT_COLUMNS].drop_duplicates(keys) for t in told.values())]
+    after = pd.concat([table for table in tables if len(table)] or tables, ignore_index=True)
+    after = after.sort_values(keys, kind="stable", ignore_index=True)
+    after = pa.Table.from_pandas(after, schema=_SPENT_SCHEMA, preserve_index=False)
+    if after.equals(pa.Table.from_pandas(before, schema=_SPENT_SCHEMA, preserve_index=False)):
+        return False
+    with atomic_write(_spent_file(folder, paper)) as file:
+        pq.write_table(after, file, compression="zstd")
+    return True
 
 
 def digest(folder: Path, name: str) -> str:
-    """Hash of an experiment's committed scores; empty if there are none."""
+    """Hash of an experiment's committed scores and of what they cost; empty if there are none."""
     return _digest(folder, name, _contents(folder, name))
 
 
 def _contents(folder: Path, name: str) -> tuple[str, ...]:
-    return tuple(file_hash(path) for path in _files(folder, name) if path.is_file())
+    files = [*_files(folder, name), _spent_file(folder, name.partition("/")[0])]
+    return tuple(file_hash(path) for path in files if path.is_file())
 
 
 @lru_cache(maxsize=1024)
@@ -134,6 +169,10 @@ def _digest(folder: Path, name: str, contents: tuple[str, ...]) -> str:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as stream:
         stream.write_table(table.combine_chunks())
+    spent = _spent(folder, name.partition("/")[0])
+    spent = spent[spent["experiment"] == name]
+    if len(spent):
+        sink.write(spent.to_csv(index=False).encode())
     return hashlib.sha256(sink.getvalue()).hexdigest()
 
 

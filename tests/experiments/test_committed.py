@@ -6,6 +6,7 @@ import json
 import pandas as pd
 import pytest
 
+from lpbench.analysis.summary import PLACE
 from lpbench.experiments import committed
 from lpbench.experiments.results import RECORD, Results
 from lpbench.experiments.summaries import CHOSEN, TABLE, keep_summary
@@ -15,12 +16,12 @@ from tests.reporting.fake import CARDS, experiment, placeholder, scores_of, type
 NAMES = ("histoftree/figure2c", "histoftree/table1")
 
 
-def kept(folder, name, scores):
+def kept(folder, name, scores, costs=None):
     """An artefact as a run leaves it."""
     body = typed(experiment(name))
     (folder / name).mkdir(parents=True, exist_ok=True)
     scores.to_parquet(folder / name / "scores.parquet", index=False)
-    keep_summary(summarise_experiment(body, scores, CARDS), folder / name)
+    keep_summary(summarise_experiment(body, scores, CARDS, costs=costs), folder / name)
     config = {"experiment": dataclasses.asdict(body), "seed": 2025}
     record = {"name": name, "config": config, "config_hash": name, "files": {}, "environment": {"lpbench": "1"}}
     (folder / name / RECORD).write_text(json.dumps(record), encoding="utf-8")
@@ -63,6 +64,26 @@ def test_a_summary_comes_back_to_the_last_bit(run, folder, name):
         assert (read.marked_holm == made.marked_holm).all()
     pd.testing.assert_frame_equal(found.chosen, expected.chosen, check_dtype=False, check_exact=True)
     assert sorted(map(tuple, found.reasons().to_numpy())) == sorted(map(tuple, expected.reasons().to_numpy()))
+
+
+def test_what_scores_cost_comes_back_and_stays_where_a_run_does_not_say_it(run, tmp_path):
+    """Costs are written when every fit says its own; they alone are a change, and no byte of the scores is."""
+    committed.commit(list(map(Results(run).artefact, NAMES)), tmp_path / "committed", "histoftree", "star")
+    scores = (tmp_path / "committed" / "scores" / "histoftree.parquet").read_bytes()
+    assert Results(tmp_path / "committed").artefact(NAMES[0]).full.table["spent"].isna().all()
+    before = committed.digest(tmp_path / "committed", NAMES[0])
+    table = pd.read_parquet(run / NAMES[0] / "scores.parquet")
+    costs = table[PLACE].drop_duplicates().assign(spent=0.5, spent_delta=0.0, spent_model="ldp", audit="audited")
+    kept(tmp_path / "told", NAMES[0], table, costs)
+    partly = costs.assign(spent=[0.25, *[None] * (len(costs) - 1)])
+    kept(tmp_path / "partly", NAMES[0], table, partly.astype({"spent": float}))
+    for source, written in (("told", True), ("told", False), ("partly", False)):
+        artefacts = [Results(tmp_path / source).artefact(NAMES[0])]
+        assert committed.commit(artefacts, tmp_path / "committed", "histoftree", "star") == written
+        found = Results(tmp_path / "committed").artefact(NAMES[0]).full.table
+        assert (found["spent"] == 0.5).all() and (found["audit"] == "audited").all()
+    assert (tmp_path / "committed" / "scores" / "histoftree.parquet").read_bytes() == scores
+    assert committed.digest(tmp_path / "committed", NAMES[0]) != before
 
 
 def test_what_was_run_is_known(folder):
