@@ -140,9 +140,9 @@ def _commit_spent(tables: Mapping[str, pd.DataFrame], folder: Path, paper: str) 
     silent = {n for n, t in tables.items() if (t["spent"].isna() & (t["audit"] != "") & t["mean"].notna()).any()}
     told = {n: t for n, t in tables.items() if n not in silent and (t["audit"] != "").any()}
     keys = SPENT_COLUMNS[: len(PLACE) + 1]
-    tables = [table[SPENT_COLUMNS].drop_duplicates(keys) for table in told.values()]
-    tables.append(before[~before["experiment"].isin(told)])
-    after = pd.concat([table for table in tables if len(table)] or tables, ignore_index=True)
+    rows = [table[SPENT_COLUMNS].drop_duplicates(keys) for table in told.values()]
+    rows.append(before[~before["experiment"].isin(told)])
+    after = pd.concat([table for table in rows if len(table)] or rows, ignore_index=True)
     after = after.sort_values(keys, kind="stable", ignore_index=True)
     after = pa.Table.from_pandas(after, schema=_SPENT_SCHEMA, preserve_index=False)
     if after.equals(pa.Table.from_pandas(before, schema=_SPENT_SCHEMA, preserve_index=False)):
