@@ -31,6 +31,9 @@ from lpbench.seeds import Seed, Streams
 #: Parameters that decide how records are sealed: grid points that differ in them meet users of their own.
 SEALED = ("domain", "y_range", "classes")
 
+#: Members that score a grid in one pass, in place of the loop of fits that it equals.
+SHORTCUTS = ("learn_grids", "learn_grid", "_scores", "_sweeps", "_swept")
+
 #: Mask or public sample, which ``fit`` may be called without.
 Rows = np.ndarray | None
 
@@ -272,7 +275,11 @@ class LocalEstimator(BaseEstimator):
     def sweep_many(
         self, problems: Sequence[Problem], budgets: Sequence[float], grid: Grid, streams: Sequence[Streams]
     ) -> list[SweepResult]:
-        """Sweep replications of a scenario; by single fits for a metric of probabilities."""
+        """Sweep replications of a scenario.
+
+        Single fits answer for a metric of probabilities, and for a class that states ``learn`` anew below the shortcut
+        that it inherits: its fits may ask what the shortcut does not know.
+        """
         parts, members = [], []
         for parameters, numbers, part in _sealed_alike(grid):
             model = clone(self).set_params(**parameters) if parameters else self
@@ -280,11 +287,18 @@ class LocalEstimator(BaseEstimator):
             members.append(numbers)
         with unaccounted():
             liars = problems[0].context.get("liars")  # whose reports no shortcut of a sweep knows
-            if problems[0].metric in BY_PROBABILITY or (liars and not liars.by_records):
+            by_reports = liars and not liars.by_records
+            if problems[0].metric in BY_PROBABILITY or by_reports or not self._has_shortcut():
                 scored = [[model.refitted(task, budgets, part) for task in tasks] for model, tasks, part in parts]
             else:
                 scored = self.learn_grids(parts, budgets)
         return scored[0] if len(scored) == 1 else [_joined(own, members) for own in zip(*scored, strict=True)]
+
+    @classmethod
+    def _has_shortcut(cls) -> bool:
+        """Return True if a member of ``SHORTCUTS`` is stated by the class that states ``learn``, or below it."""
+        by_class = next(vars(kind).keys() for kind in cls.__mro__ if {"learn", *SHORTCUTS} & vars(kind).keys())
+        return not by_class.isdisjoint(SHORTCUTS)
 
     def learn_grids(
         self, sealed: Sequence[tuple[Self, Sequence[Task], Grid]], budgets: Sequence[float]

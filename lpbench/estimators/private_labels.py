@@ -102,9 +102,9 @@ class LabelDevice(Device[LabelQuestion]):
             raise ConfigurationError(f"split={question.split!r} must be numbers of messages >= 1 of each user")
 
     def draw_many(self, records: Records, family: Sequence[LabelQuestion], answers: Answers) -> list[np.ndarray]:
-        """Noisy labels by several questions, each the first that users are asked, all with the same randomness."""
+        """Noisy labels by several questions, one of each fit, all with the same randomness."""
         n = len(records)
-        return [self.report(records, own, self.draws(answers("ask", 0), n, own)) for own in family]
+        return [self.report(records, own, self.draws(answers("ask"), n, own)) for own in family]
 
     @staticmethod
     def _budgets(question: LabelQuestion) -> float | np.ndarray:

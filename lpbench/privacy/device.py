@@ -22,7 +22,7 @@ from lpbench.seeds import Streams
 Q = TypeVar("Q")
 K = TypeVar("K", bound=type)
 
-#: The randomness of an answer in a simulation: ``answers(verb, questions answered before, who=None)``.
+#: The randomness of an answer in a simulation: ``answers(verb, who=None, after=0)``, after so many more questions.
 Answers = Callable[..., Streams]
 
 #: What anybody's device may define: the mechanism, what a record puts into it, and what the curator makes of reports.

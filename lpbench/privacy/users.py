@@ -13,7 +13,7 @@ import pickle
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field, is_dataclass
+from dataclasses import dataclass, field, is_dataclass, replace
 from functools import cache, cached_property
 from io import BytesIO
 from typing import Any, NamedTuple, Self
@@ -187,17 +187,26 @@ def _digest_of_numbers(numbers: Any) -> str | None:
 class Simulation:
     """What a sweep asks of a replication's users, outside of their accounts; nothing of it is ever sent.
 
+    A sweep meets the questions of :meth:`learn` in their order: a family stands for one question of each fit, and
+    ``simulate.after()`` answers the next. So the number that keys the draws is counted, as accounts count it.
     It is the harness's own, and no method that learns from users can reach it.
     """
 
     _records: Records
     _root: Streams
+    #: Different questions that the users have answered, as their accounts count them.
+    _answered: int = 0
     #: Of all users, whom families ask again.
-    _known: dict[tuple[str, int], Streams] = field(init=False, default_factory=dict)
+    _known: dict[tuple[str, int], Streams] = field(default_factory=dict)
 
-    def _answers(self, verb: str, number: int, users: Any = None, by: Any = None) -> Streams:
-        if users is not None or by is not None:
-            return answer_streams(self._root, verb, number, users, by)
+    def after(self, questions: int = 1) -> Simulation:
+        """Return the same users once they have answered so many more questions."""
+        return replace(self, _answered=self._answered + questions)
+
+    def _answers(self, verb: str, users: Any = None, after: int = 0) -> Streams:
+        number = self._answered + after
+        if users is not None:
+            return answer_streams(self._root, verb, number, users)
         if (verb, number) not in self._known:
             self._known[verb, number] = answer_streams(self._root, verb, number)
         return self._known[verb, number]

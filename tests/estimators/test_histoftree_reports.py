@@ -129,7 +129,8 @@ def sealed(X, mask, seed=1):
 
 
 def simulation(X, mask):
-    return Simulation(records_of(X, mask), Streams(1))
+    """The same users, who have answered for their label as well."""
+    return Simulation(records_of(X, mask), Streams(1)).after()
 
 
 @pytest.mark.parametrize("budget", [0.5, 3.0, 1000.0, math.inf])

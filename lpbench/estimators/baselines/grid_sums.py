@@ -55,7 +55,7 @@ class GridDevice(Device[Any]):
     def draw_many(self, records: Records, family: Any, answers: Answers) -> np.ndarray:
         """Draw noisy sums in the NamedCells of the family: ndarray of shape (budgets, k, m)."""
         asked = list(zip(*family.questions, strict=True))
-        sums = [_GridSums(self, records, own[0], answers("sums", number)) for number, own in enumerate(asked)]
+        sums = [_GridSums(self, records, own[0], answers("sums", after=number)) for number, own in enumerate(asked)]
         named = sums[0].named(family.X)
         noisy = [part.noisy(named, list(map(self.statistics, own))) for part, own in zip(sums, asked, strict=True)]
         return np.concatenate(noisy, axis=1)[..., named.inverse]

@@ -113,7 +113,7 @@ class MomentDevice(Device[MomentQuestion]):
 
     def draw_many(self, records: Records, family: MomentQuestion, answers: Answers) -> np.ndarray:
         """Answer the question of one budget; budgets share the unit noise."""
-        return self.draw_sums(records, family, answers("sums", 0))
+        return self.draw_sums(records, family, answers("sums"))
 
 
 def _signs(records: Records) -> np.ndarray:

@@ -53,8 +53,8 @@ class CellFamily:
 
 
 def answer_family(records: Records, family: CellFamily, answers: Answers) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Estimated counts and label sums at the test rows, for each grid, of users who told their label before."""
-    leaves, budgets, labels, streams = family.leaves, family.budgets, family.labels, answers("ask", 1)
+    """Estimated counts and label sums at the test rows, for each grid, of users whose labels are privatized."""
+    leaves, budgets, labels, streams = family.leaves, family.budgets, family.labels, answers("ask")
     truth, keep, times = _true_leaves(records, family), _words(records, streams, draw="keep"), len(family.trees)
     blind = truth if leaves.most == 1 else leaves.choose(np.tile(_words(records, streams, draw="leaf"), times))
     found = []
@@ -67,7 +67,7 @@ def answer_family(records: Records, family: CellFamily, answers: Answers) -> lis
         if mechanism == "rr":
             parts = asked_at_once(len(records), grid.size * leaves.n_leaves)
             who = [None if len(parts) == 1 else np.arange(part.start, part.stop) for part in parts]
-            seeds = [answers("ask", 1, users).child("report", draw="bits").seed for users in who]
+            seeds = [answers("ask", users).child("report", draw="bits").seed for users in who]
             bits = _BitSums(parts, seeds, cells, own.truth, truth, labels, budgets[0])
             found.append(bits.estimate(asked, family.query_leaves))
             continue

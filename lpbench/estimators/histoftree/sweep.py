@@ -46,12 +46,12 @@ def sweep_cells(
     X = public_features(task.users)
     shares = {(j.budget, j.setting.label_share): j.setting.budgets(budgets[j.budget]) for j in jobs}
     privatised = task.simulate(LABEL, [ask_label(label_budget) for label_budget, _ in shares.values()])
-    labels = dict(zip(shares, privatised, strict=True))
+    labels, second = dict(zip(shares, privatised, strict=True)), task.simulate.after()
 
     carts = _personalized_carts(X, mask, jobs, labels)
     for n_grid_features, in_split in _group(jobs, lambda j: j.setting.n_grid_features):
         split = Split(X, mask.array, mask.order, n_grid_features, task.streams)
-        second_rounds = _SecondRounds(task.simulate, split, X_test)
+        second_rounds = _SecondRounds(second, split, X_test)
         for (rule, score, least), in_forest in _group(
             in_split, lambda j: (j.setting.rule, j.setting.split_score, j.setting.min_samples_leaf)
         ):

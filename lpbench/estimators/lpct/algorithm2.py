@@ -99,8 +99,8 @@ class Pruning:
         """Estimated votes of leaves, shape (2, n_leaves)."""
         axes = {"depth": depth, "query": query}  # a second query at the first one's depth is no replay
         if self.simulate is not None:
-            family = VoteFamily([(tree, leaves)], np.array([0, leaves.size]), [axes], [mechanism], 2, query - 1)
-            return np.asarray(self.simulate(VOTE, family)[0])
+            family = VoteFamily([(tree, leaves)], np.array([0, leaves.size]), [axes], [mechanism], 2)
+            return np.asarray(self.simulate.after(query - 1)(VOTE, family)[0])
         question = VoteQuestion(TreeCells(tree.tree, depth), 2, mechanism, axes)
         return self.users.sums(VOTE, question).reshape(2, leaves.size)
 

@@ -23,7 +23,6 @@ class VoteFamily:
     axes: Sequence[Mapping[str, int]]
     mechanisms: Sequence[VoteMechanism]
     n_classes: int
-    number: int = 0  # how many questions users have answered before
 
     @cached_property
     def partitions(self) -> list[tuple[tuple[tuple[str, int], ...], slice]]:

@@ -151,7 +151,7 @@ class VoteDevice(Device[VoteQuestion]):
         k, votes = family.n_classes, []
         for tree, nodes in family.leaves:  # a tree's votes are counted once for all questions about it
             votes.append(records.remembered(("votes", tree, k), partial(tree.votes, records.X, records.y, k))[:, nodes])
-        return family.noisy(np.concatenate(votes, axis=1), len(records), answers("sums", family.number))
+        return family.noisy(np.concatenate(votes, axis=1), len(records), answers("sums"))
 
 
 @proven

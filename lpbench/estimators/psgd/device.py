@@ -125,7 +125,7 @@ class GradientDevice(Device[GradientQuestion]):
         self, several: Sequence[Records], family: GradientFamily, answers: Sequence[Answers]
     ) -> list[np.ndarray]:
         """Scores of all last models at the rows of the family, shape (n_runs, m) for each replication."""
-        done = family.run(several, [own("chain", 0) for own in answers])
+        done = family.run(several, [own("chain") for own in answers])
         return [done.scores(r, rows) for r, rows in enumerate(family.rows)]
 
 

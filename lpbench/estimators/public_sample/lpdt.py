@@ -122,7 +122,7 @@ class LPDTRegressor(CellRegressor):
             for b, (y, (_, budget)) in enumerate(zip(labels, shares, strict=True)):
                 asked = [(grid, query, setting.mechanism)]
                 family = CellFamily([tree], *levels, *columns, [budget], y, leaves, rows, asked)
-                [sums] = task.simulate(TREE_CELL, family)
+                [sums] = task.simulate.after()(TREE_CELL, family)
                 result.values[b, g] = task.score(model._filled(sums, rows))
         return result
 
