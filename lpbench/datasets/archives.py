@@ -1,14 +1,13 @@
-"""Members of downloaded zip archives and what files inflate to, within limits of size and depth."""
+"""Limits of size and depth for compressed files, and downloaded zip archives unpacked within them."""
 
 import bz2
 import gzip
-import io
 import lzma
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Container
-from pathlib import Path, PurePosixPath
+from collections.abc import Callable
+from pathlib import Path
 from typing import IO, Any
 
 from lpbench.errors import DataError, DownloadError
@@ -53,10 +52,7 @@ def check_size(path: Path) -> None:
                 _count(file, limit)
         elif path.suffix in (".zip", ".xlsx"):
             with zipfile.ZipFile(path) as content:
-                left = limit
-                for entry in content.infolist():
-                    with content.open(entry) as file:
-                        left = _count(file, left)
+                _inflated(content, limit)
         elif size > MOST:
             raise _TooLong
     except _TooLong:
@@ -77,46 +73,43 @@ def _count(file: IO[bytes], left: int) -> int:
     return left
 
 
-def read_members(archive: bytes, wanted: Container[str], origin: str) -> dict[str, bytes | None]:
-    """Base name of every file of an archive -> its content, None if not wanted; nothing is written."""
-    return _Reader(wanted, origin, min(max(RATIO * len(archive), LEAST), MOST)).read(archive, 1)
-
-
-class _Reader:
-    """Reads archives inside one another against one limit of bytes."""
-
-    def __init__(self, wanted: Container[str], origin: str, limit: int):
-        self._wanted, self._origin, self._limit, self._left = wanted, origin, limit, limit
-
-    def read(self, archive: bytes, depth: int) -> dict[str, bytes | None]:
-        if depth > DEEPEST:
-            raise DownloadError(f"{self._origin} nests archives more than {DEEPEST} deep; unpack it by hand")
-        found: dict[str, bytes | None] = {}
-        try:
-            with zipfile.ZipFile(io.BytesIO(archive)) as content:
-                entries = content.infolist()
-                if len(entries) > MOST_ENTRIES:
-                    raise DownloadError(f"{self._origin} has more than {MOST_ENTRIES} entries; unpack it by hand")
-                for entry in entries:
-                    name = PurePosixPath(entry.filename).name
-                    if name.endswith(".zip"):
-                        found |= self.read(self._inflated(content, entry), depth + 1)
-                    elif not entry.is_dir():
-                        found[name] = self._inflated(content, entry) if name in self._wanted else None
-        # zipfile raises RuntimeError for passwords and NotImplementedError for methods that it does not know.
-        except DAMAGED as error:
-            if isinstance(error, DownloadError):
-                raise
-            raise DownloadError(
-                f"{self._origin} is not a zip archive that can be read ({archive[:40]!r}...): {error}"
-            ) from error
-        return found
-
-    def _inflated(self, content: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
+def _inflated(content: zipfile.ZipFile, left: int) -> int:
+    """Inflate all entries, whose stated sizes are their author's word, and return the bytes left of a limit."""
+    for entry in content.infolist():
         with content.open(entry) as file:
-            # What the entry says of its size is its author's word; the bytes are counted.
-            data = file.read(self._left + 1)
-        self._left -= len(data)
-        if self._left < 0:
-            raise DownloadError(f"{self._origin} inflates to more than {self._limit >> 20} MiB; unpack it by hand")
-        return data
+            left = _count(file, left)
+    return left
+
+
+def unpack(archive: Path, origin: str) -> dict[str, Path]:
+    """Unpack a zip archive beside itself, and the archives in it: base name of every file -> where it lies.
+
+    Raises
+    ------
+    DownloadError
+        It is damaged, or exceeds a limit of bytes, entries or depth; ``origin`` names it in the message.
+    """
+    from pooch import Unzip  # runs import this package and never download
+
+    limit = left = min(max(RATIO * archive.stat().st_size, LEAST), MOST)
+    files, archives = {}, [(archive, 1)]
+    try:
+        for path, depth in archives:
+            if depth > DEEPEST:
+                raise DownloadError(f"{origin} nests archives more than {DEEPEST} deep; unpack it by hand")
+            with zipfile.ZipFile(path) as content:
+                if len(content.infolist()) > MOST_ENTRIES:
+                    raise DownloadError(f"{origin} has more than {MOST_ENTRIES} entries; unpack it by hand")
+                left = _inflated(content, left)
+            for file in map(Path, Unzip()(str(path), "download", None)):
+                if file.suffix == ".zip":
+                    archives.append((file, depth + 1))
+                else:
+                    files[file.name] = file
+    except _TooLong:
+        raise DownloadError(f"{origin} inflates to more than {limit >> 20} MiB; unpack it by hand") from None
+    except DownloadError:
+        raise
+    except DAMAGED as error:
+        raise DownloadError(f"{origin} is not a zip archive that can be read: {error}") from error
+    return files

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
-from lpbench.datasets.archives import read_members
+from lpbench.datasets.archives import unpack
 from lpbench.datasets.manifest import Manifest
 from lpbench.datasets.sources import Location, build_table, source_paths
 from lpbench.errors import DataError, DownloadError
@@ -94,14 +94,13 @@ def fetch_uci(source: Mapping, paths: Mapping[str, Path], settings: Settings) ->
     with TemporaryDirectory(dir=folder) as scratch:
         archive = Path(scratch) / "archive.zip"
         fetch_file(url, archive, settings)
-        wanted = {role: PurePosixPath(name).name for role, name in source["files"].items()}
-        members = read_members(archive.read_bytes(), set(wanted.values()), url)
-    for role, path in paths.items():
-        content = members.get(wanted[role])
-        if content is None:
-            raise DownloadError(f"{url} holds no {wanted[role]!r}, but {', '.join(sorted(members)) or 'nothing'}")
-        with atomic_write(path) as file:
-            file.write(content)
+        files = unpack(archive, url)
+        for role, path in paths.items():
+            name = PurePosixPath(source["files"][role]).name
+            if name not in files:
+                raise DownloadError(f"{url} holds no {name!r}, but {', '.join(sorted(files)) or 'nothing'}")
+            with atomic_write(path) as file:
+                file.write(files[name].read_bytes())
 
 
 def fetch_openml(source: Mapping, paths: Mapping[str, Path], settings: Settings) -> None:

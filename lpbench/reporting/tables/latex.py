@@ -3,6 +3,8 @@
 import math
 from collections.abc import Sequence
 
+import pandas as pd
+
 from lpbench.reporting.printed_names import CHOSEN
 from lpbench.reporting.render import in_symbols
 from lpbench.reporting.tables.grid import OURS, Cell, Grid
@@ -34,22 +36,18 @@ def to_latex(
         )
         what = in_symbols(grid.layout.caption.replace("_", " ")).replace("mse", "mean squared error")
         caption = escape(". ".join(filter(None, [title.rstrip("."), f"{what}: {note}"])))
-        heads, rows = _body(grid, ranks, published)
-        lines = [
-            "\\begin{table}[t]",
-            "\\centering\\small",
-            f"\\caption{{{caption}}}",
-            f"\\label{{{label}{'-' + str(k + 1) if len(grids) > 1 else ''}}}",
-            f"\\begin{{tabular}}{{l{'r' * len(heads)}}}",
-            "\\toprule",
-            " & ".join(["", *heads]).lstrip() + " \\\\",
-            "\\midrule",
-            *(f"{' & '.join(row)} \\\\" for row in rows),
-            "\\bottomrule",
-            "\\end{tabular}",
-            "\\end{table}",
-        ]
-        parts.append("\n".join(lines) + "\n")
+        table = _table(grid, ranks, published)
+        number = f"-{k + 1}" if len(grids) > 1 else ""
+        parts.append(
+            table.style.to_latex(
+                column_format="l" + "r" * table.shape[1],
+                position="t",
+                position_float="centering",
+                hrules=True,
+                label=label + number,
+                caption=caption,
+            )
+        )
     return "\n".join(parts)
 
 
@@ -57,8 +55,8 @@ def escape(text: str) -> str:
     return text.translate(_ESCAPED)
 
 
-def _body(grid: Grid, ranks: bool, published: bool) -> tuple[list[str], list[list[str]]]:
-    """Heads and rows; more than six methods stand below each other, the data sets side by side."""
+def _table(grid: Grid, ranks: bool, published: bool) -> pd.DataFrame:
+    """Cells in LaTeX; more than six methods stand below each other, the data sets side by side."""
     methods = [escape(f"{c.group}: {c.label}" if c.group else c.label) for c in grid.layout.columns]
     datasets = [escape(label) for label, _ in grid.layout.datasets]
     cells = [[f"{c.published} / " * bool(published and c.published) + _cell(c) for c in row] for row in grid.cells]
@@ -66,10 +64,8 @@ def _body(grid: Grid, ranks: bool, published: bool) -> tuple[list[str], list[lis
         sums = next((line for name, line in grid.footer if name == OURS), None)
         if sums is not None and len(datasets) > 1:
             datasets, cells = [*datasets, "Rank sum"], [*cells, list(sums)]
-    if len(methods) > 6:
-        columns = [list(column) for column in zip(*cells, strict=True)]
-        return datasets, [[name, *row] for name, row in zip(methods, columns, strict=True)]
-    return methods, [[name, *row] for name, row in zip(datasets, cells, strict=True)]
+    table = pd.DataFrame(cells, datasets, methods)
+    return table.T if len(methods) > 6 else table
 
 
 def _cell(cell: Cell) -> str:
