@@ -44,6 +44,7 @@ class Result:
     problems: list[str] = field(default_factory=list)
     #: Methods that have neither rank nor star, and why.
     barred: dict[str, str] = field(default_factory=dict)
+    papers: dict[str, Paper] = field(default_factory=dict)  # of the experiments, by their names
 
     @property
     def is_complete(self) -> bool:
@@ -88,12 +89,12 @@ def run_jobs(jobs: Sequence[Job], results_dir: Path, runner: Runner | None = Non
     begin(jobs, store)
     with Progress() as bar:
         try:
-            result = Result(run=_execute(jobs, plan, runner, store, bar), plan=plan)
+            result = Result(run=_execute(jobs, plan, runner, store, bar), plan=plan, papers=papers_of(jobs))
         except KeyboardInterrupt:
             print(f"\n{_stored(plan, store)}; `lpbench report` shows what they hold", file=sys.stderr)
             raise
         jobs = [job for job in jobs if job.plan.blocks or not job.is_cell]
-        for job, changed, problem in _write_all(jobs, results_dir, runner, store, bar):
+        for job, changed, problem in _write_all(jobs, result.papers, results_dir, runner, bar):
             if problem:
                 result.problems.append(f"{job.name}: {problem}")
                 print(f"error: {job.name}: {problem}", file=sys.stderr)
@@ -158,8 +159,13 @@ def _execute(jobs: Sequence[Job], plan: Plan, runner: Runner, store: Store, bar:
     return run_blocks(plan.blocks, store, runner, timeouts=seconds, bar=bar, timed=timed)
 
 
+def papers_of(jobs: Sequence[Job]) -> dict[str, Paper]:
+    """Papers of jobs by their names; a single cell is of no paper, and papers load matplotlib."""
+    return {job.name: paper_of(job.name) for job in jobs if not job.is_cell}
+
+
 def _write_all(
-    jobs: Sequence[Job], results_dir: Path, runner: Runner, store: Store, bar: Progress
+    jobs: Sequence[Job], papers: Mapping[str, Paper], results_dir: Path, runner: Runner, bar: Progress
 ) -> Iterator[tuple[Job, bool, str]]:
     """Write artefacts that are not current, drawings first, for they compute: yields job, whether written, error."""
     by_size = sorted(jobs, key=lambda j: (j.experiment.kind != "drawing", -sum(b.fits for b in j.plan.blocks)))
@@ -167,13 +173,13 @@ def _write_all(
     if len(made) > 1:
         bar.stage(f"writing what is outdated of {len(made)} artefacts")
     workers = 1 if runner.backend == "serial" else runner.workers  # of this machine, wherever blocks are computed
-    for derivation, written, problem in make_all([artefact_of(j, results_dir, runner) for j in by_size], workers):
+    artefacts = [artefact_of(job, papers.get(job.name), results_dir, runner) for job in by_size]
+    for derivation, written, problem in make_all(artefacts, workers):
         yield made[derivation.name], written, problem
 
 
-def artefact_of(job: Job, results_dir: Path, runner: Runner) -> Derivation:
+def artefact_of(job: Job, paper: Paper | None, results_dir: Path, runner: Runner) -> Derivation:
     """Tables and figures of a job as what follows from its blocks, its configuration and the code that writes them."""
-    paper = None if job.is_cell else paper_of(job.name)  # a single cell is of no paper, and papers load matplotlib
     inputs = drawn_from(job.experiment, job.seed, job.methods, paper)
     inputs |= {"rows": rows_of(job, Store(results_dir / "store", writable=False)), "deviations": list(job.deviations)}
     record, write = record_in(results_dir / job.folder, "artefact"), partial(_write, job, results_dir, runner, paper)
@@ -190,7 +196,7 @@ def write_unfinished(results_dir: Path, names: Sequence[str] = ()) -> list[str]:
     with_blocks = [job for job in jobs if any(block.key in stored for block in job.plan.blocks)]
     lines = [f"{job.folder}: {_stored(job.plan, store)}, the command that was interrupted goes on" for job in jobs]
     with Progress() as bar:
-        for job, _, problem in _write_all(with_blocks, results_dir, Runner(), store, bar):
+        for job, _, problem in _write_all(with_blocks, papers_of(with_blocks), results_dir, Runner(), bar):
             lines += [f"error: {job.folder}: {problem}"] if problem else []
     return lines
 
@@ -206,7 +212,7 @@ def _write(job: Job, results_dir: Path, runner: Runner, paper: Paper | None) -> 
         (folder / RECORD).unlink(missing_ok=True)
         shown, scores = labelled(job.experiment, job.deviations), None
         if job.experiment.kind == "drawing":
-            write_drawing(shown, folder, job.seed)
+            write_drawing(shown, folder, job.seed, paper)
         else:
             scores = assemble(job.plan.entries, store)
             with atomic_write(folder / "scores.parquet") as file:

@@ -37,7 +37,7 @@ def interpretations(folder: Path) -> str:
         lines.append(f"| {titles[row['paper']]}, {row['what']} | {row['configuration']}{judges} | {counted} |")
     lines += ["", "| printed numbers | interpretation | rests on | met | median distance |", "|---|---|---|---|---:|"]
     for paper in papers():
-        for candidates in paper.interpretations:
+        for candidates in paper.differences.interpretations:
             shown = steps_of(candidates, numbers[numbers["paper"] == paper.name])
             for step in shown["steps"] if shown else ():
                 met = f"{step['met']} of {step['cells']}"

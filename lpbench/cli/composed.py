@@ -59,7 +59,7 @@ def _conclude(job: Job, result: Result, results_dir: Path) -> None:
     for deviation in job.deviations:
         print(f"not as registered: {deviation}")
     if artefact.is_finished:
-        print(f"page: {report_experiment(artefact.results, job.name)}")
+        print(f"page: {report_experiment(artefact.results, job.name, result.papers[job.name])}")
 
 
 def _is_refused(outcome: Outcome) -> bool:

@@ -110,7 +110,7 @@ def _papers_first(row: Row) -> int:
     from lpbench.reporting.paper import paper_of
 
     paper = paper_of(row["experiment"])
-    return 0 if row["experiment"] in paper.tables else 1 if paper.venue else 2
+    return 0 if row["experiment"] in paper.tables else 1 if paper.citation else 2
 
 
 def _print_cell(row: Row) -> None:

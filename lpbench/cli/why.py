@@ -19,6 +19,7 @@ from lpbench.experiments.results import Results
 from lpbench.experiments.store import CorruptBlockError, Store
 from lpbench.paths import REPRODUCED, cache_folder
 from lpbench.pipeline import artefact_of, audited
+from lpbench.reporting.paper import paper_of
 from lpbench.reporting.publish import drawn_from_scores, reports_of_run
 
 #: Changes of a result that are printed.
@@ -37,7 +38,7 @@ def lines(name: str, results: Path) -> Iterator[str]:
     yield f"blocks: {len(blocks) - len(outdated)} of {len(blocks)} current"
     for block in outdated:
         yield from _shown(f"block {block.label}", _nearest(block, stored))
-    yield from _of(f"artefact in {results}", artefact_of(job, results, Runner()))
+    yield from _of(f"artefact in {results}", artefact_of(job, paper_of(name), results, Runner()))
     committed = Results(results / REPRODUCED).artefact(name)
     if committed.is_finished and job.experiment.kind != "drawing":
         yield from _of("summary of the committed scores", derived_summary(committed.results, name))

@@ -4,8 +4,9 @@ Printed values are never corrected: an erratum is a note beside the cell (``note
 ``names.csv``.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ import pandas as pd
 from lpbench.analysis.claims import Check, Checks, Claim
 from lpbench.errors import DataError
 from lpbench.paths import PUBLISHED
+from lpbench.reporting.paper import Output
 
 
 @cache
@@ -47,6 +49,12 @@ def stated_claims(letter: str, *parts: Checks) -> tuple[Claim, ...]:
         Claim(r["claim"], r["artefact"], r["statement"], tuple(found[r["claim"]]), r["stated"] != "")
         for r in rows.to_dict("records")
     )
+
+
+def outputs(**facts: Mapping[str, Any]) -> dict[str, Output]:
+    """Return one output an experiment of what is given by fact, then by experiment."""
+    names = dict.fromkeys(name for by_name in facts.values() for name in by_name)
+    return {name: Output(**{fact: one[name] for fact, one in facts.items() if name in one}) for name in names}
 
 
 def steps(texts: Iterable[str]) -> list[float]:

@@ -95,11 +95,12 @@ def render_artefact(
         output.write(experiment, folder, seed)
 
 
-def write_drawing(experiment: Experiment, folder: Path, seed: int) -> None:
+def write_drawing(experiment: Experiment, folder: Path, seed: int, paper: Paper | None = None) -> None:
     """Draw the picture of an experiment of kind ``drawing``, or the drawn panel of a figure, as its paper does."""
-    draw = paper_of(experiment.name).output_of(experiment.name).write
+    draw = (paper or paper_of(experiment.name)).output_of(experiment.name).write
     if draw is None:
-        raise unknown_name("drawing", experiment.name, [name for paper in papers() for name in paper.outputs])
+        drawings = [name for p in papers() for name, output in p.outputs.items() if output.write]
+        raise unknown_name("drawing", experiment.name, drawings)
     draw(experiment, folder, seed)
 
 

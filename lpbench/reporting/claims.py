@@ -95,7 +95,7 @@ def _verdict(
     why = _no_verdict(check, ours, results)
     here = NO_VERDICT if why else ours.outcome
     cells = [dict(zip(KEY, key, strict=True)) for i in ours.instances for key in i.cells.keys]
-    causes = "; ".join(c.text for c in paper.causes if here == FAILS and any(map(c.applies, cells)))
+    causes = "; ".join(paper.differences.causes_of(*cells)) if here == FAILS else ""
     in_print = printed.outcome if printed else NOT_PRINTED
     return CheckVerdict(check, name, printed, ours, in_print, here, why or ours.reason, causes)
 

@@ -78,7 +78,7 @@ class Evidence:
         chosen = self.results.artefact(name).chosen
         if chosen is None or chosen.empty:
             raise NotRunError(f"{name}: scores by replication are not there, and a verdict needs them")
-        if count := (self.paper or paper_of(name)).counted.get(name):
+        if count := (self.paper or paper_of(name)).output_of(name).counted:
             # seconds differ from run to run: what is counted does not
             cells = zip(chosen["dataset"], chosen["method"], strict=True)
             chosen = chosen.assign(value=[count(dataset, method) for dataset, method in cells])

@@ -190,7 +190,7 @@ class _PaperNumbers:
 
     def _tolerance(self, artefact: str) -> Tolerance:
         """Tolerance of an artefact's numbers; NaN where none is stated."""
-        return self.paper.tolerances.get(artefact, Tolerance(np.nan, relative=True))
+        return self.paper.output_of(artefact).tolerance
 
     def _unit(self, artefact: str) -> str:
         layout = self.paper.tables.get(artefact)
@@ -202,7 +202,7 @@ class _PaperNumbers:
 
     def _why(self, row: Mapping[str, Any]) -> tuple[str, str]:
         """What stands behind a number that is not met, and the reason."""
-        for bound in self.paper.bounds:
+        for bound in self.paper.differences.bounds:
             if any(all(row[k] == v for k, v in cell.items()) for cell in bound.cells):
                 return IMPOSSIBLE, bound.why
         if judged := self._sample(row):
@@ -215,8 +215,8 @@ class _PaperNumbers:
             found = cause_of(row["published"], judged, others, *self._tolerance(row["artefact"]))
             if found:
                 return FOUND if found.support == "found" else f"{MET_BY} {found.support}", found.reading
-        cell = {**row, "experiment": row["artefact"]}
-        hints = "; ".join(filter(None, [row["note"], *(c.text for c in self.paper.causes if c.applies(cell))]))
+        causes = self.paper.differences.causes_of({**row, "experiment": row["artefact"]})
+        hints = "; ".join(filter(None, [row["note"], *causes]))
         return (SUSPECTED, hints) if hints else (UNEXPLAINED, "")
 
     def _chances(self, table: pd.DataFrame) -> np.ndarray:
@@ -289,7 +289,7 @@ class _PaperNumbers:
     def _runs(self) -> list[tuple[Interpretations, list[tuple[Step, dict[tuple, Sample]]]]]:
         """Interpretations with their steps, each with the samples of its cells."""
         found = []
-        for candidates in self.paper.interpretations:
+        for candidates in self.paper.differences.interpretations:
             steps, relative = [], self._tolerance(candidates.artefacts[0]).relative
             for step in candidates.steps:
                 cells: dict[tuple, Sample] = {}

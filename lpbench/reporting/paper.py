@@ -5,6 +5,7 @@ folders. ``PAPER.name`` is the folder of its experiments. Reporting asks this re
 """
 
 import importlib
+import math
 import pkgutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,6 +24,16 @@ from lpbench.experiments.method import Method, import_object
 from lpbench.paths import own_folders
 from lpbench.reporting.interpretations import Bound, Interpretations, Tolerance
 from lpbench.reporting.plain_table import PlainTable
+
+
+@dataclass(frozen=True)
+class Citation:
+    """How a paper is cited."""
+
+    title: str
+    authors: str
+    venue: str
+    link: str = ""  # its address
 
 
 @dataclass(frozen=True)
@@ -47,6 +58,14 @@ class Deviation:
 
 
 @dataclass(frozen=True)
+class Released:
+    """A paper's released code."""
+
+    repository: str  # ``owner/name``
+    deviations: tuple[Deviation, ...] = ()  # where it departs from the paper
+
+
+@dataclass(frozen=True)
 class Cause:
     """A known cause of differences between reproduced and published numbers."""
 
@@ -59,6 +78,28 @@ class Cause:
     def applies(self, row: Mapping[str, Any]) -> bool:
         keys = ("experiment", "dataset", "mask", "method")
         return all(str(row[key]).startswith(getattr(self, key)) for key in keys)
+
+
+@dataclass(frozen=True)
+class Differences:
+    """What is known of differences between reproduced and published numbers."""
+
+    causes: tuple[Cause, ...] = ()
+    interpretations: tuple[Interpretations, ...] = ()  # of unspecified settings, the default first
+    bounds: tuple[Bound, ...] = ()  # printed numbers that cannot be
+
+    def causes_of(self, *cells: Mapping[str, Any]) -> list[str]:
+        """Return the known causes of differences of one of some cells."""
+        return [cause.text for cause in self.causes if any(map(cause.applies, cells))]
+
+
+@dataclass(frozen=True)
+class Judging:
+    """Configurations that judge what a paper says, and why."""
+
+    words: str = ""
+    #: Start of an artefact's name -> a configuration that judges it in place of the first, named before any run.
+    exceptions: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -86,9 +127,12 @@ class Page:
         object.__setattr__(self, "file", self.file or self.name)
 
 
+_NO_TOLERANCE = Tolerance(math.nan, relative=True)
+
+
 @dataclass(frozen=True)
 class Output:
-    """Tables and figures of an experiment that are its paper's own."""
+    """Facts that a paper adds to one experiment: tables and figures of its own, printed rank sums, how it is judged."""
 
     #: Function(experiment, folder, seed) that writes them; the folder, in that of the results, holds the experiment's
     #: summary and scores.
@@ -97,6 +141,12 @@ class Output:
     #: rows of the standings (None where they are not at hand).
     read: Callable[[Path, pd.DataFrame | None, Mapping[str, Method]], Sequence[PlainTable]] | None = None
     in_place: bool = False  # whether the standard tables and figures are left out
+    rank_sums: Callable[[], pd.DataFrame] | None = None  # those that are printed
+    #: When its published numbers are met; NaN where no tolerance is stated.
+    tolerance: Tolerance = _NO_TOLERANCE
+    #: Function(data set, method), of an experiment that measures seconds: counts what its claims are judged on.
+    counted: Callable[[str, str], float] | None = None
+    section: str = ""  # heading under which a page shows the experiment together with others
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,44 +154,31 @@ class Paper:
     name: str  # folder of its experiments, and name of its page
     title: str  # heading of its page
     short: str = ""  # name in links (default: the title)
-    full_title: str = ""  # as the paper itself has it
-    authors: str = ""
-    venue: str = ""
-    link: str = ""  # its address
+    citation: Citation | None = None  # None: it is no publication
     letter: str = ""  # name in the column ``paper`` of claims and errata (default: the name)
     order: int = 100  # place among the papers, the smallest first
     claims: tuple[Claim, ...] = ()
     #: Name (text, code, inferred) -> variants that stand for a method wherever it was run in one of them. The text,
     #: which is the first, judges the claims; the others are shown beside it.
     configurations: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: {"text": ()})
-    #: Start of an artefact's name -> another configuration that judges it, named before anything was run.
-    judges: Mapping[str, str] = field(default_factory=dict)
+    judging: Judging = field(default_factory=Judging)
     rests_on: tuple[str, ...] = ()  # experiments of other papers that its claims read
-    judge: str = ""  # which configuration judges, and why, in words
     errata: tuple[Erratum, ...] = ()
-    repository: str = ""  # public repository of the released code, ``owner/name``
-    deviations: tuple[Deviation, ...] = ()  # where the released code departs from the paper
+    released: Released | None = None
     #: Experiment -> its published cells: a CSV file or a function that returns a table, with columns among those
     #: of :data:`lpbench.reporting.published.COLUMNS`.
     published: Mapping[str, Path | Callable[[], pd.DataFrame]] = field(default_factory=dict)
-    rank_sums: Mapping[str, Callable[[], pd.DataFrame]] = field(default_factory=dict)  # those that are printed
     tables: Mapping[str, TableLayout] = field(default_factory=dict)  # experiment -> how the paper lays out its table
     rule: Literal["star", "bold"] = "star"  # which results the paper marks, see :mod:`lpbench.analysis.significance`
     methods: tuple[str, ...] = ()  # their order in tables that no paper lays out
     proposed: tuple[str, ...] = ()  # starts of the names of those that it proposes
     default_variant: str = "default"  # printed name of what a method without a named variant is
-    causes: tuple[Cause, ...] = ()  # known causes of differences from the published numbers
-    interpretations: tuple[Interpretations, ...] = ()  # of unspecified settings, the default first
-    bounds: tuple[Bound, ...] = ()  # printed numbers that cannot be
+    differences: Differences = field(default_factory=Differences)  # from the published numbers
     #: Left out when published wins are counted: data sets whose printed numbers the bounds exclude, and methods
     #: that use no private row.
     uncounted: tuple[str, ...] = ()
-    tolerances: Mapping[str, Tolerance] = field(default_factory=dict)  # experiment -> when its numbers are met
-    #: Experiment that measures seconds -> function(data set, method) that counts what its claims are judged on.
-    counted: Mapping[str, Callable[[str, str], float]] = field(default_factory=dict)
-    outputs: Mapping[str, Output] = field(default_factory=dict)  # experiment -> tables and figures of the paper's own
+    outputs: Mapping[str, Output] = field(default_factory=dict)  # experiment -> what the paper adds to it
     leaderboard: tuple[str, ...] = ()  # whose scores enter it: the first that has one counts, and the later paper
-    sections: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # heading -> experiments that stand together
     pages: tuple[Page, ...] = ()  # pages besides the paper's own
 
     def __post_init__(self) -> None:
@@ -150,17 +187,17 @@ class Paper:
 
     def judge_of(self, artefact: str) -> str:
         """Configuration that judges what is said of an artefact, named by the last part of its experiment's name."""
-        other = (name for start, name in self.judges.items() if artefact.startswith(start))
+        other = (name for start, name in self.judging.exceptions.items() if artefact.startswith(start))
         return next(other, next(iter(self.configurations)))
 
     def output_of(self, experiment: str) -> Output:
-        """Tables and figures of the paper's own of an experiment, if any."""
+        """Return what the paper adds to an experiment, if anything."""
         return self.outputs.get(experiment, Output())
 
     def section_of(self, experiment: str) -> Page:
         """Return the section that shows an experiment: the paper's own page, or one of its further ones."""
         further = (page for page in self.pages if experiment.startswith(page.experiments))
-        return next(further, Page(self.name, self.full_title or self.title, ("",)))
+        return next(further, Page(self.name, self.citation.title if self.citation else self.title, ("",)))
 
 
 def papers() -> tuple[Paper, ...]:
@@ -210,7 +247,7 @@ def page_of(experiment: str) -> str:
 
 def trial_experiments() -> set[str]:
     """Experiments that only tried interpretations of a paper's text."""
-    return {s.experiment for paper in papers() for candidates in paper.interpretations for s in candidates.steps} - {""}
+    return {s.experiment for paper in papers() for c in paper.differences.interpretations for s in c.steps} - {""}
 
 
 def sources(experiment: str) -> tuple[str, ...]:

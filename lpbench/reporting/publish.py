@@ -33,7 +33,7 @@ from lpbench.experiments.timing import fit_seconds, is_measured, timing_table
 from lpbench.files import inside, locked, write_text
 from lpbench.paths import COMMITTED, CONF, MANIFESTS, PUBLISHED, REPRODUCED
 from lpbench.reporting.derived import drawn_from, printed
-from lpbench.reporting.paper import paper_of, papers, sources
+from lpbench.reporting.paper import Paper, paper_of, papers, sources
 from lpbench.reporting.render import TEMPLATES
 
 #: Tables are small and read cell by cell, which takes three times as long where texts are kept by Arrow.
@@ -107,12 +107,13 @@ def _refusals(results: Results, committed: Results, registered: Mapping[str, Map
             yield f"{name} shows less: {there.numbers} numbers or files are committed, and {here.numbers} were run"
 
 
-def report_experiment(results_dir: Path, name: str) -> Path:
+def report_experiment(results_dir: Path, name: str, paper: Paper) -> Path:
     """Write the page of one finished experiment, unless it is current; the reports stay as they are."""
     from lpbench.reporting.pages.site import alone  # takes a second
 
     content, page = Report(results_dir, (name,)), results_dir / alone(name)
-    _make([content.derivation(page.stem, content.page, content.read_by_pages(), _SITE, PICTURES)])
+    write = partial(content.page, paper)
+    _make([content.derivation(page.stem, write, content.read_by_pages(), _SITE, PICTURES)])
     return page
 
 
@@ -238,13 +239,12 @@ class Report:
         report = write_report(*about, alone=bool(self.study), within=self.paper)
         return [report, *write_pages(*about, self.cards, study=self.study, within=self.paper)]
 
-    def page(self) -> list[Path]:
+    def page(self, paper: Paper) -> list[Path]:
         """Write the page of the only experiment."""
         from lpbench.reporting.pages.site import write_experiment_page
 
-        (name,) = self.names
-        about = self.artefacts[0].experiment, paper_of(name), environment(), self.cards
-        return [write_experiment_page(self.folder, *about)]
+        (artefact,) = self.artefacts
+        return [write_experiment_page(self.folder, artefact.experiment, paper, environment(), self.cards)]
 
 
 def _make(derivations: Sequence[Derivation], workers: int | None = None) -> None:

@@ -46,7 +46,7 @@ def complete_cells(source: Path | Callable[[], pd.DataFrame]) -> pd.DataFrame:
 
 def published_rank_sums(experiment: str, paper: Paper | None = None) -> pd.DataFrame:
     """Printed rank sums: columns mask, method, epsilon, rank_sum, wins (NaN where the paper has no such row)."""
-    source = (paper or paper_of(experiment)).rank_sums.get(experiment)
+    source = (paper or paper_of(experiment)).output_of(experiment).rank_sums
     return pd.DataFrame(columns=["mask", "method", "epsilon", "rank_sum", "wins"]) if source is None else source()
 
 

@@ -165,7 +165,7 @@ def test_ct_q_is_that_of_the_saved_log_and_not_the_printed_one():
 
 def test_every_method_of_a_ladder_is_registered_and_published():
     for paper in papers():
-        for candidates in paper.interpretations:
+        for candidates in paper.differences.interpretations:
             cells = pd.concat([published_cells(name) for name in candidates.artefacts])
             assert (cells["method"].str.partition("[")[0] == candidates.method).any(), candidates.what
             assert all(

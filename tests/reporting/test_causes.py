@@ -15,6 +15,7 @@ from lpbench.reporting.figures.numbers import draw_numbers
 from lpbench.reporting.interpretations import Bound, Interpretations, Step
 from lpbench.reporting.number_table import met_numbers, read_numbers, write_numbers
 from lpbench.reporting.pages import causes as page
+from lpbench.reporting.paper import Differences
 from lpbench.reporting.published import published_cells
 from tests.reporting.fake import CARDS, bare, experiment, scores_of
 from tests.reporting.store import put
@@ -52,7 +53,7 @@ def results(tmp_path_factory):
 
 
 def table(results, folder, *candidates, bounds=()):
-    paper = dataclasses.replace(PAPER, interpretations=candidates, bounds=bounds, causes=())
+    paper = dataclasses.replace(PAPER, differences=Differences((), candidates, bounds))
     write_numbers([paper], Results(results), folder)
     return read_numbers(folder)
 
@@ -91,7 +92,7 @@ def test_what_was_found_stands_apart_with_a_configuration_and_its_chance(results
 
 
 def test_hist_is_explained_under_both_masks_by_what_was_run_under_one(results, tmp_path):
-    hist = next(c for c in PAPER.interpretations if c.method == "hist" and c.mask == "personalized")
+    hist = next(c for c in PAPER.differences.interpretations if c.method == "hist" and c.mask == "personalized")
     assert {step.mask for step in hist.steps[1:]} == {"aligned"}
     rows = table(results, tmp_path, dataclasses.replace(hist, artefacts=(NAME,)))
     assert len(rows[(rows["configuration"] == "tried") & (rows["mask"] == "personalized")])

@@ -73,7 +73,7 @@ def test_one_page_a_paper_and_an_index(pages):
 def test_links_resolve_and_nothing_is_loaded_from_elsewhere(pages, beside_the_run):
     if beside_the_run:
         pages = _read(pages["index.html"][0].parents[1])
-    outside = {paper.link for paper in papers() if paper.link}
+    outside = {paper.citation.link for paper in papers() if paper.citation}
     for path, page in pages.values():
         assert len(page.ids) == len(set(page.ids))
         # a reader may go to a paper; a page loads nothing from elsewhere

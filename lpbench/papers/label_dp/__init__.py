@@ -5,15 +5,15 @@ from lpbench.papers.label_dp.errata import ERRATA
 from lpbench.papers.label_dp.figures import write_budget_rates, write_rates
 from lpbench.papers.label_dp.rates import read_rates
 from lpbench.papers.published_files import stated_claims
-from lpbench.reporting.paper import Output, Paper
+from lpbench.reporting.paper import Citation, Output, Paper
 
 PAPER = Paper(
     name="label_dp",
     title="Limits of label differential privacy",
     short="Label DP",
-    full_title="On Theoretical Limits of Learning with Label Differential Privacy",
-    authors="Zhao, Ma, Shen, Wang, Fan",
-    venue="2025",
+    citation=Citation(
+        "On Theoretical Limits of Learning with Label Differential Privacy", "Zhao, Ma, Shen, Wang, Fan", "2025"
+    ),
     letter="Z",
     order=3,
     claims=stated_claims("Z", checks),

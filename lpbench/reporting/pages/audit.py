@@ -35,9 +35,11 @@ def write_audit(found: Mapping, folder: Path) -> None:
 def audit_page(folder: Path) -> dict:
     """Collect the page's content: findings and, of each released code, the deviations that bear on privacy."""
     released = {
-        p.repository: [(d.place, d.commit, d.fact, d.loss, d.known_bad) for d in p.deviations if d.loss]
+        p.released.repository: [
+            (d.place, d.commit, d.fact, d.loss, d.known_bad) for d in p.released.deviations if d.loss
+        ]
         for p in papers()
-        if p.deviations
+        if p.released
     }
     found: dict = json.loads((folder / FILE).read_text(encoding="utf-8"))
     tables = {name: _table(folder / file) for name, file in FURTHER.items()}

@@ -87,13 +87,13 @@ def _printed(row: dict[str, Any]) -> str:
 def causes_of(paper: Paper, numbers: pd.DataFrame, results: Results) -> dict[str, Any] | None:
     """Why a paper's numbers differ: counts, interpretations that were tried, bounds; None without anything to show."""
     rows, evidence = numbers[numbers["paper"] == paper.name], []
-    for bound in paper.bounds:
+    for bound in paper.differences.bounds:
         with suppress(NotRunError):
             evidence.append({"where": bound.where, "why": bound.why, "evidence": bound.compute(results)})
     if judged_numbers(rows).empty and not evidence:
         return None
-    tried = {(s.reading, s.method.partition("[")[2]) for i in paper.interpretations for s in i.steps[1:]}
-    shown = [found for candidates in paper.interpretations if (found := steps_of(candidates, rows))]
+    tried = {(s.reading, s.method.partition("[")[2]) for i in paper.differences.interpretations for s in i.steps[1:]}
+    shown = [found for candidates in paper.differences.interpretations if (found := steps_of(candidates, rows))]
     counted = ("compared", "met", "same", "impossible", "explained", "found", "chance", "unexplained")
     totals = [
         [n["what"].capitalize(), n["configuration"] + " (judges)" * bool(n["judges"]), *(n[k] for k in counted)]

@@ -20,7 +20,7 @@ def label_of(name: str, title: str = "") -> str:
     if not found and title:
         return title
     if not found:
-        words, shorts = leaf, [(paper.name, paper.short) for paper in papers() if paper.full_title]
+        words, shorts = leaf, [(paper.name, paper.short) for paper in papers() if paper.citation]
         for code, word in (*shorts, ("tuning_free", "tuning-free"), ("_", " ")):
             words = words.replace(code, word)
         words = re.sub(r"(figure|table)(\d)", r"\1 \2", words)

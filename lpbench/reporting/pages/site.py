@@ -180,7 +180,7 @@ class Site:
         return list(dict.fromkeys(e.paper for e in self.entries if e.section.file == page))
 
     def _is_in_menu(self, page: str) -> bool:
-        return bool(self.study) or any(paper.full_title for paper in self._papers_on(page))
+        return bool(self.study) or any(paper.citation for paper in self._papers_on(page))
 
     def _short(self, page: str) -> str:
         """Name of a page in the menu."""
@@ -281,7 +281,7 @@ class Site:
                 for r in won
             ],
             "errata": [e for e in self.errata if own and e["paper"] == paper.letter and id(e) not in placed],
-            "facts": paper.deviations if own else (),
+            "facts": paper.released.deviations if own and paper.released else (),
         }
 
     def _index(self) -> dict:

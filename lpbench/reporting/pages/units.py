@@ -31,8 +31,8 @@ def unit(
     """Collect what the page shows of one experiment; ``standings`` and ``numbers`` are its own rows."""
     # seconds differ from run to run: they stand on the page About
     shown = shown_tables(entry, cards, constants, standings, numbers) if entry.kind != "timing" else []
-    paper, read = entry.paper, entry.paper.output_of(entry.name).read
-    plain, second = [*(read(entry.folder, standings, cards) if read else ()), None, None][:2]
+    paper, output = entry.paper, entry.paper.output_of(entry.name)
+    plain, second = [*(output.read(entry.folder, standings, cards) if output.read else ()), None, None][:2]
     grid = plain and plain.grid
     whats = [f.removesuffix(".svg").removeprefix(entry.leaf).strip("_").replace("_", " ") for f in entry.pictures]
     pictures = [
@@ -45,9 +45,7 @@ def unit(
     else:  # the columns of ours are many: the leaderboard has them, and what sums them up stands here
         tables = [] if pictures or plain else [[("", shown[0])]] if shown else []
     group = ("drawings", "Drawings") if entry.kind == "drawing" and not plain else group_of(entry.name, entry.title)
-    group = next(
-        ((slug.replace(" ", "-").lower(), slug) for slug, names in paper.sections.items() if entry.name in names), group
-    )
+    group = (output.section.replace(" ", "-").lower(), output.section) if output.section else group
     return {
         "name": entry.name,
         "anchor": anchor_of(entry.name),
