@@ -60,5 +60,5 @@ def test_an_error_of_a_users_method_has_its_file_and_line(lpbench):
     lpbench("new method own_mean")
     line = 1 + Path("lpbench_plugins/own_mean.py").read_text().partition("        where = ")[0].count("\n")
     change("lpbench_plugins/own_mean.py", "        where = ", "        where = 1 // 0 + ")
-    code, _, err = lpbench("dataset=sine_sum method=own_mean epsilon=1 replications=2 tracking=none")
+    code, _, err = lpbench("dataset=sine_sum method=own_mean epsilon=1 replications=2 tracking=none audit=false")
     assert code == 1 and f"ZeroDivisionError: integer division or modulo by zero (own_mean.py, line {line})" in err

@@ -103,7 +103,7 @@ def test_own_methods_are_listed_completed_planned_and_explained(lpbench):
     assert "own_mean" in lpbench("list methods")[1]
     shell = ShellComplete(cli, {}, "lpbench", VARIABLE)
     assert [word.value for word in shell.get_completions(["epsilon=4"], "method=own")] == ["method=own_mean"]
-    cell = "method=own_mean epsilon=4 replications=2 tracking=none"
+    cell = "method=own_mean epsilon=4 replications=2 tracking=none audit=false"
     assert "OwnMean" in lpbench(f"plan {cell}")[1]
     assert lpbench(f"-m {cell} dataset=diabetes_progression,sine_sum")[0] == 0
     assert "spent: label_ldp, epsilon 4" in lpbench("explain diabetes_progression own_mean 4")[1]
@@ -149,7 +149,7 @@ def test_an_external_package_brings_methods(lpbench, home, monkeypatch, group):
         checks = "audit" if group == "lpbench_methods" else "sweep --only guarantee"
         code, out, _ = lpbench(f"check method own_packed --only {checks}")
         assert code == 0, out
-        assert lpbench("dataset=diabetes_progression method=own_packed replications=1 tracking=none")[0] == 0
+        assert lpbench("dataset=diabetes_progression method=own_packed replications=1 tracking=none audit=false")[0] == 0
     finally:
         monkeypatch.undo()
         paths.entry_folders.cache_clear()

@@ -47,7 +47,7 @@ def mine(home, lpbench):
     return run
 
 
-RUN = "dataset=diabetes_progression method=mine replications=1 tracking=none"
+RUN = "dataset=diabetes_progression method=mine replications=1 tracking=none audit=false"
 
 
 @pytest.mark.parametrize(
