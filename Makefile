@@ -87,8 +87,8 @@ test test-all: export PYTHONDONTWRITEBYTECODE :=
 GUARD = -o faulthandler_timeout=240 -o faulthandler_exit_on_timeout=true --max-worker-restart 0
 
 # files are shared out whole, so that what a module prepares is prepared once
-test: $(STAMP) ## The test suite without the slow tests
-	$(BIN)/python -m pytest -m "not slow" -n $(or $(WORKERS),$(SPARE)) --dist loadfile --no-loadscope-reorder $(GUARD)
+test: $(STAMP) ## The test suite without the slow tests (ROOM=privacy: those of one folder or file of tests/)
+	$(BIN)/python -m pytest $(if $(ROOM),$(firstword $(wildcard tests/$(ROOM) tests/test_$(ROOM).py) tests/$(ROOM))) -m "not slow" -n $(or $(WORKERS),$(SPARE)) --dist loadfile --no-loadscope-reorder $(GUARD)
 
 test-all: $(ENGINES) ## The whole test suite, on all engines
 	$(MAKE) test

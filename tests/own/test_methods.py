@@ -149,7 +149,8 @@ def test_an_external_package_brings_methods(lpbench, home, monkeypatch, group):
         checks = "audit" if group == "lpbench_methods" else "sweep --only guarantee"
         code, out, _ = lpbench(f"check method own_packed --only {checks}")
         assert code == 0, out
-        assert lpbench("dataset=diabetes_progression method=own_packed replications=1 tracking=none audit=false")[0] == 0
+        cell = "dataset=diabetes_progression method=own_packed replications=1 tracking=none audit=false"
+        assert lpbench(cell)[0] == 0
     finally:
         monkeypatch.undo()
         paths.entry_folders.cache_clear()
