@@ -18,7 +18,14 @@ from lpbench.audit.black_box.decide import lower_bound
 from lpbench.audit.randomizers import Randomizer, message, repeat
 from lpbench.datasets import load_manifest, load_table, make_problem
 from lpbench.datasets.real import sensitivity_order
-from lpbench.errors import ClippingWarning, DataError, NoMaskWarning, PrivacyLeakWarning, check_known
+from lpbench.errors import (
+    ClippingWarning,
+    ConfigurationError,
+    DataError,
+    NoMaskWarning,
+    PrivacyLeakWarning,
+    check_known,
+)
 from lpbench.estimators.base import LocalEstimator, expand_grid
 from lpbench.experiments import catalogue as registry
 from lpbench.experiments.engines import in_order
@@ -202,7 +209,10 @@ def mechanism_of(name: str, epsilon: float = 1.0) -> Mechanism:
     if "." in name:
         import_object(name)
     check_known("unknown mechanism", [name], REGISTERED)
-    found: Mechanism = REGISTERED[name](epsilon)
+    try:
+        found: Mechanism = REGISTERED[name](epsilon)
+    except TypeError as error:  # a member is missing, or the example has other arguments than the class
+        raise ConfigurationError(f"the example of {name} cannot be built: {error}") from error
     return found
 
 

@@ -10,7 +10,6 @@ from lpbench.privacy.laplace import DiscreteLaplace, Laplace, cell_noise, discre
 from lpbench.privacy.mechanism import (
     CategoryMechanism,
     Channel,
-    ContinuousMechanism,
     FiniteMechanism,
     Mechanism,
     check_epsilon,
@@ -41,7 +40,6 @@ __all__ = [
     "BitVector",
     "CategoryMechanism",
     "Channel",
-    "ContinuousMechanism",
     "Device",
     "DiscreteLaplace",
     "Exponential",

@@ -196,6 +196,11 @@ class Mechanism(ABC):
 
         By default the squared distance in L2.
         """
+        if np.shape(reports) != np.shape(inputs):
+            raise ConfigurationError(
+                f"{type(self).__name__} has reports of shape {np.shape(reports)} of inputs of shape "
+                f"{np.shape(inputs)}: write its distance(reports, inputs)"
+            )
         difference = np.asarray(reports, dtype=float) - inputs
         return np.square(difference).reshape(len(difference), -1).sum(axis=1)
 
@@ -218,6 +223,12 @@ class FiniteMechanism(Mechanism):
         return np.exp(self.log_channel())
 
     def _losses(self, values: np.ndarray) -> np.ndarray:
+        if values.ndim > 1 or values.dtype.kind != "i":
+            raise ConfigurationError(
+                f"{type(self).__name__} has a row of log_channel() for each of the inputs 0, 1, ..., and its domain is "
+                f"{type(self.domain).__name__}: number the inputs by Categories(size), or subclass Mechanism and write "
+                "_loss(value, other)"
+            )
         return channel_losses(self.log_channel()[values])
 
 
@@ -317,19 +328,7 @@ class CategoryMechanism(FiniteMechanism):
         return self.privacy_map()
 
 
-class ContinuousMechanism(Mechanism):
-    """A mechanism whose reports fill a grid, line or space and are unbiased as they are."""
-
-    @abstractmethod
-    def log_density(self, reports: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """Log-density of reports given values, with respect to a measure that does not depend on the values."""
-
-    def estimate(self, reports: np.ndarray) -> np.ndarray:
-        """Unbiased estimate of the values: the reports themselves."""
-        return np.asarray(reports)
-
-
-class AdditiveMechanism(ContinuousMechanism):
+class AdditiveMechanism(Mechanism):
     """Noise on numbers, rounded to a grid that is far finer; those of two users differ by at most ``sensitivity``."""
 
     discrete = True
@@ -366,6 +365,10 @@ class AdditiveMechanism(ContinuousMechanism):
 
     def _influence(self) -> float:
         return 2.0 * self.fields()[0].largest / self.sensitivity
+
+    def estimate(self, reports: np.ndarray) -> np.ndarray:
+        """Unbiased estimate of the values: the reports themselves."""
+        return np.asarray(reports)
 
     def tail(self, probability: float) -> float:
         """Noise that an entry exceeds with a probability."""

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from lpbench.privacy.domain import Interval
 from lpbench.privacy.exact import UNITS, weight_pair, whole_epsilon
-from lpbench.privacy.mechanism import ContinuousMechanism, check_epsilon, registered
+from lpbench.privacy.mechanism import Mechanism, check_epsilon, registered
 
 #: Budget up to which the two-point mechanism alone has the least worst-case variance.
 TWO_POINT_BUDGET = 0.61
@@ -25,7 +25,7 @@ CELLS = 1024
 
 
 @dataclass(frozen=True)
-class _UnitMechanism(ContinuousMechanism):
+class _UnitMechanism(Mechanism):
     """Reports of numbers in [-1, 1] by finitely many points."""
 
     discrete = True
@@ -39,6 +39,10 @@ class _UnitMechanism(ContinuousMechanism):
     def domain(self) -> Interval:
         """Numbers in [-1, 1]."""
         return Interval(by_entry=True)
+
+    def estimate(self, reports: np.ndarray) -> np.ndarray:
+        """Unbiased estimate of the numbers: the reports themselves."""
+        return np.asarray(reports)
 
     def _draw(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         return values if math.isinf(self.budget) else self._draw_points(values, rng)

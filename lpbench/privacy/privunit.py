@@ -19,7 +19,7 @@ from scipy.special import expit, log_expit, ndtri_exp
 from lpbench.checks import check_whole
 from lpbench.errors import DataError
 from lpbench.privacy.domain import Directions
-from lpbench.privacy.mechanism import ContinuousMechanism, check_epsilon, registered
+from lpbench.privacy.mechanism import Mechanism, check_epsilon, registered
 
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 
@@ -140,7 +140,7 @@ def report_coefficients(
 
 @registered(lambda epsilon: PrivUnitG(epsilon, 3))
 @dataclass(frozen=True)
-class PrivUnitG(ContinuousMechanism):
+class PrivUnitG(Mechanism):
     """Unbiased report of a unit vector of d coordinates; unbounded, mean squared length ``second_moment``.
 
     Parameters
