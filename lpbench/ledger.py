@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
+import os
 import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from itertools import count
-from numbers import Real
-from pickle import PicklingError
+from pathlib import Path
 from threading import Lock
 from typing import Any, Self
 
@@ -21,6 +20,7 @@ from sklearn.base import is_classifier
 
 from lpbench.checks import check_number, names_nobody
 from lpbench.errors import LimitError, PrivacyError, SpendingWarning
+from lpbench.marks import mark, marked_above
 from lpbench.privacy.guarantee import believed
 
 #: Ledgers whose block is open; the fits of all threads are entered.
@@ -48,10 +48,9 @@ class PrivacyLedger:
     The users of a DataFrame are known by its index, or by ``units`` where ``fit`` was given them. The rows of an array,
     or of a table whose index misses a name, have no names, so that its fits count for every user; rows that are the
     same are taken for one, unless a table has so few categories that users are alike. A copy of a ledger starts from
-    what was spent and counts on its own. Different fits draw randomness of their own, by their seed and their number in
-    the ledger: noise that two fits at two budgets shared could be subtracted. What a fit may spend is reserved before
-    it begins, so that the limit holds in threads. Grid searches run in threads inside the block: other processes could
-    not be entered.
+    what was spent and counts on its own. What a fit says that it may spend is reserved before it begins, so that the
+    limit holds in threads, and what it asks is refused where it would spend more than is left. Grid searches run in
+    threads inside the block: a fit in another process, which could not be entered, is refused.
 
     Parameters
     ----------
@@ -75,9 +74,10 @@ class PrivacyLedger:
     _everyone: float = field(default=0.0, init=False, repr=False)
     _named: dict[Any, float] = field(default_factory=lambda: defaultdict(float), init=False, repr=False)
     _reserved: dict[_Owners, np.ndarray] = field(default_factory=dict, init=False, repr=False)
-    _begun: dict[Any, int] = field(default_factory=lambda: defaultdict(count().__next__), init=False, repr=False)
     _lock: Any = field(default_factory=Lock, init=False, repr=False)
     _threads: Any = field(default=None, init=False, repr=False)
+    _process: int = field(default=0, init=False, repr=False)
+    _mark: Path = field(default=Path(), init=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.limit is not None:
@@ -89,7 +89,6 @@ class PrivacyLedger:
         with self._lock:
             twin.payments, twin._everyone = list(self.payments), self._everyone
             twin._named.update(self._named)
-            twin._begun = defaultdict(count(len(self._begun)).__next__, self._begun)
         return twin
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
@@ -105,10 +104,13 @@ class PrivacyLedger:
         self._threads = joblib.parallel_config(backend="threading")
         self._threads.__enter__()
         _OPEN.append(self)
+        self._process, self._mark = os.getpid(), mark("ledger")
         return self
 
     def __exit__(self, *error: Any) -> None:
         _OPEN.remove(self)
+        if self._process == os.getpid():
+            self._mark.unlink(missing_ok=True)
         self._threads.__exit__(*error)
         repeated = [name for name in dict.fromkeys(p.method for p in self.payments) if self._count(name) > 1]
         if repeated:
@@ -153,14 +155,14 @@ class PrivacyLedger:
     def _count(self, method: str) -> int:
         return sum(p.method == method for p in self.payments)
 
-    def _reserve(self, model: Any, rows: _Owners) -> None:
-        """Set aside what a fit may cost; refused if that is more than is left to one of its users."""
+    def _reserve(self, model: Any, rows: _Owners, costs: np.ndarray) -> None:
+        """Set aside what a fit costs, or more than before; refused if that is more than is left to one of its users."""
+        if self._process != os.getpid():
+            raise _elsewhere(type(model).__name__, self._process)
         if self.limit is None:
             return
-        bounded = model.uses_epsilon and not model.exceeds_budget
-        costs = rows.by_user(np.full(rows.user.size, float(model.fit_epsilon) if bounded else math.inf))
         with self._lock:
-            before = self._before(rows)
+            before, costs = self._before(rows), np.maximum(costs, self._reserved.get(rows, 0.0))
             worst = int(np.argmax(before + costs))
             if before[worst] + costs[worst] > self.limit * (1.0 + 1e-9):
                 selection = f"PrivateSelection{'Classifier' if is_classifier(model) else 'Regressor'}"
@@ -175,6 +177,8 @@ class PrivacyLedger:
         """What users have spent, or others have reserved of them, shape (users of the rows,)."""
         everyone, named = self._everyone, defaultdict(float, self._named)
         for others, costs in self._reserved.items():
+            if others is rows:
+                continue
             if others.labels is None:
                 everyone += float(costs.max(initial=0.0))
             else:
@@ -253,50 +257,58 @@ def _numbered(names: Iterable[Any]) -> tuple[np.ndarray, list[Any]]:
     return np.array([places.setdefault(name, len(places)) for name in names], dtype=np.intp), list(places)
 
 
-def numbers_of_fit(model: Any, seed: int, *data: Any) -> tuple[int, ...]:
-    """Number of a fit among the different ones in each open ledger; the same fit again is entered again."""
-    if not _OPEN:
-        return ()
-    params = {name: _as_floats(v) for name, v in model.get_params(deep=False).items() if name != "random_state"}
-    try:
-        content: Any = joblib.hash([type(model).__qualname__, params, seed, *data])
-    except (TypeError, AttributeError, PicklingError):  # of what cannot be compared no two are the same
-        content = object()
-    numbers = tuple(ledger._begun[content] for ledger in tuple(_OPEN))
-    return numbers if any(numbers) else ()
-
-
-def _as_floats(value: Any) -> Any:
-    """Equal numbers of any type as one."""
-    if isinstance(value, (list, tuple)):
-        return [_as_floats(v) for v in value]
-    return float(value) if isinstance(value, Real) else value
-
-
 def accounted(
     model: Any, users: Any, table: Any = None, y: Any = None, units: Any = None
 ) -> AbstractContextManager[None]:
-    """Enter what users spend on learning into the open ledgers, also if it fails half-way; once for nested methods."""
-    return nullcontext() if not _OPEN or _ENTERED.get() else _entered(model, users, table, y, units)
+    """Enter what users spend on learning into the open ledgers, also if it fails half-way; once for nested methods.
+
+    Raises
+    ------
+    LimitError
+        A user would spend more than is left, by what the fit says at first or by what it asks.
+    PrivacyError
+        A ledger is open in a process that has started this one, and could not be entered from here.
+    """
+    if _ENTERED.get():
+        return nullcontext()
+    if process := marked_above("ledger"):
+        raise _elsewhere(type(model).__name__, process)
+    return _entered(model, users, table, y, units) if _OPEN else nullcontext()
+
+
+def _elsewhere(method: str, process: int) -> PrivacyError:
+    return PrivacyError(
+        f"a PrivacyLedger is open in process {process}, which this fit of {method} in process {os.getpid()} could not "
+        "enter; fit in threads, as joblib does inside the block, or close the block before"
+    )
 
 
 @contextmanager
 def _entered(model: Any, users: Any, table: Any, y: Any, units: Any) -> Iterator[None]:
     before, delta, begun, asked = users.spent_by_user, users.spent.delta, False, list[PrivacyLedger]()
     rows = _Owners.of(table, y, before.size) if units is None else _Owners.named(units)
+    bounded = model.uses_epsilon and not model.exceeds_budget
+    stated = rows.by_user(np.full(rows.user.size, float(model.fit_epsilon) if bounded else math.inf))
+
+    def spent_at(after: np.ndarray) -> np.ndarray:
+        return rows.by_user(np.where(np.isinf(after), np.inf, after - np.where(np.isinf(before), 0.0, before)))
+
+    def charged(after: np.ndarray) -> None:
+        for ledger in asked:
+            ledger._reserve(model, rows, spent_at(after))
+
     try:
         for ledger in tuple(_OPEN):
-            ledger._reserve(model, rows)
+            ledger._reserve(model, rows, stated)
             asked.append(ledger)
         begun = True
-        with unaccounted():
+        with unaccounted(), users.charged(charged):
             yield
     finally:
-        after = users.spent_by_user
-        spent = rows.by_user(np.where(np.isinf(after), np.inf, after - np.where(np.isinf(before), 0.0, before)))
+        spent = spent_at(users.spent_by_user)
         most, more = float(spent.max(initial=0.0)), float(users.spent.delta - delta)
         for ledger in asked:
-            ledger._settle(rows, Payment(type(model).__name__, len(after), most, more) if begun else None, spent)
+            ledger._settle(rows, Payment(type(model).__name__, before.size, most, more) if begun else None, spent)
         if begun and rows.copies:
             warnings.warn(rows.copies, SpendingWarning, stacklevel=4)
 

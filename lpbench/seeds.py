@@ -3,7 +3,8 @@
 A stream derives from a root seed and a set of named axes through a stable, length-prefixed hash and
 `numpy.random.SeedSequence`. Two draws with equal keys are the same bits whatever the number of workers, the order of
 work or an interruption; two draws with different keys are independent. Because the key and not the call order decides,
-`estimator.sweep` (the whole grid in one pass) and `estimator.fit` (one grid point) draw the same noise.
+`estimator.sweep` (the whole grid in one pass) and the loop of `estimator.learn_from` (one grid point) on the same
+streams draw the same noise.
 """
 
 from __future__ import annotations

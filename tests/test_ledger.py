@@ -1,9 +1,16 @@
 import copy
+import multiprocessing
+import os
 import pickle
+import re
 import threading
 import warnings
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,8 +19,11 @@ from sklearn.model_selection import GridSearchCV
 
 from lpbench.errors import DataError, LimitError, PrivacyError, SpendingWarning
 from lpbench.estimators import Hist, PrivateMean
+from lpbench.estimators.private_labels import LABEL, LabelQuestion
 from lpbench.ledger import PrivacyLedger
 from lpbench.privacy import SimulatedUsers
+from lpbench.problem import Problem
+from lpbench.seeds import Streams
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::lpbench.errors.SpendingWarning"),
@@ -181,3 +191,134 @@ def test_a_copy_of_a_ledger_goes_on_from_what_was_spent_and_counts_on_its_own(du
 def test_a_ledger_is_not_pickled():
     with pytest.raises(PrivacyError, match=r"cannot be pickled: .*as_dict\(\)"):
         pickle.dumps(PrivacyLedger())
+
+
+class Free(PrivateMean):
+    """A mean that says that it costs nothing, and asks."""
+
+    fit_epsilon = 0
+
+
+class Twice(PrivateMean):
+    """A mean that says what it costs, and asks a second time."""
+
+    def learn(self, users):
+        users.ask(LABEL, LabelQuestion(self.y_range_, self.epsilon / 2))
+        return super().learn(users)
+
+
+class Revealing(PrivateMean):
+    """A mean of the records themselves."""
+
+    def learn(self, users):
+        self.records_ = users.reveal()
+        return self
+
+
+@pytest.mark.parametrize("kind", [Free, Twice, Revealing])
+@pytest.mark.parametrize("table", [X, FRAME], ids=["array", "frame"])
+def test_what_a_fit_says_of_its_cost_admits_no_answer_beyond_the_limit(kind, table):
+    with PrivacyLedger(limit=1.0) as ledger:
+        PrivateMean(0.25, y_range=(0, 1)).fit(table, Y)
+        model = kind(0.75 if kind is Twice else 1.0, y_range=(0, 1))
+        with pytest.raises(LimitError, match=r"has 0\.75 left of limit=1"):
+            model.fit(table, Y)
+        assert ledger.epsilon <= 1.0 and not hasattr(model, "records_")
+    with PrivacyLedger(), PrivacyLedger(limit=0.5), pytest.raises(LimitError, match=r"has 0\.5 left of limit=0\.5"):
+        kind(0.4 if kind is Twice else 0.6, y_range=(0, 1)).fit(table, Y)
+
+
+def test_what_was_refused_was_not_answered_and_costs_nothing():
+    with PrivacyLedger(limit=1.0) as ledger:
+        for _ in range(3):
+            with pytest.raises(LimitError):
+                Free(1.5, y_range=(0, 1)).fit(X, Y)
+        assert ledger.epsilon == 0.0
+        Free(1.0, y_range=(0, 1)).fit(X, Y)
+    assert ledger.epsilon == 1.0
+
+
+def fitted_here(seed):
+    """Fit in the process in which this is called."""
+    return PrivateMean(1.0, y_range=(0, 1), random_state=seed).fit(X, Y).guarantee_.epsilon
+
+
+def fitted_in_a_ledger_of_its_own(seed):
+    with PrivacyLedger():
+        return fitted_here(seed)
+
+
+def by_fork(function):
+    """Call a function in a fork, and return its result or the word for its error."""
+    end, start = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            told = str(function(0))
+        except BaseException as error:
+            told = f"{type(error).__name__}: {error}"
+        os.write(start, told.encode())
+        os._exit(0)
+    os.close(start)
+    with os.fdopen(end) as pipe:
+        told = pipe.read()
+    os.waitpid(child, 0)
+    return told
+
+
+def by_joblib(function):
+    (found,) = joblib.Parallel(n_jobs=2, backend="loky")([joblib.delayed(function)(0)])
+    return str(found)
+
+
+@contextmanager
+def by_pool(kind):
+    """A pool whose worker is there before the block."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context(kind)) as pool:
+        pool.submit(len, "").result()
+        yield lambda function: str(pool.submit(function, 0).result())
+
+
+WAYS = {
+    "fork": lambda: nullcontext(by_fork),
+    "loky": lambda: nullcontext(by_joblib),
+    **{f"pool, {kind}": partial(by_pool, kind) for kind in ("fork", "spawn", "forkserver")},
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("function", [fitted_here, fitted_in_a_ledger_of_its_own])
+def test_a_fit_in_another_process_is_refused_while_a_ledger_is_open(way, function):
+    def told(call):
+        try:
+            return call(function)
+        except PrivacyError as error:
+            return f"PrivacyError: {error}"
+
+    with WAYS[way]() as call:
+        assert told(call) == "1.0"
+        with PrivacyLedger(limit=1.0) as ledger:
+            with PrivacyLedger():
+                assert re.match(r"PrivacyError: .*a PrivacyLedger is open in process \d+", told(call))
+            assert re.match(r"PrivacyError: .*a PrivacyLedger is open in process \d+", told(call))
+            assert fitted_here(1) == 1.0 == ledger.epsilon
+        assert told(call) == "1.0"
+
+
+def test_users_are_asked_for_nothing_in_a_fork_of_their_fit():
+    class Forking(PrivateMean):
+        def learn(self, users):
+            self.told_ = by_fork(lambda _: users.ask(LABEL, LabelQuestion(self.y_range_, 9.0)))
+            return super().learn(users)
+
+    with PrivacyLedger() as ledger:
+        assert "a PrivacyLedger is open in process" in Forking(1.0, y_range=(0, 1)).fit(X, Y).told_
+    assert ledger.epsilon == 1.0
+
+
+def test_sweeps_of_a_benchmark_run_in_other_processes_inside_a_block():
+    problem = Problem(X, Y, X, Y, y_range=(0.0, 1.0))
+    expected = PrivateMean().sweep(problem, [1.0], {}, Streams(0)).values[0, 0]
+    with PrivacyLedger() as ledger:
+        assert by_fork(lambda _: PrivateMean().sweep(problem, [1.0], {}, Streams(0)).values[0, 0]) == str(expected)
+    assert ledger.epsilon == 0.0

@@ -2,12 +2,15 @@
 
 import itertools
 import re
+import secrets
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
+from numbers import Real
+from pickle import PicklingError
 from typing import Any, Self
 
 import numpy as np
@@ -19,12 +22,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lpbench.checks import check_dense, check_domain, check_range
 from lpbench.errors import ClippingWarning, ConfigurationError, DataError, NoMaskWarning, PrivacyLeakWarning
-from lpbench.ledger import accounted, numbers_of_fit, unaccounted
+from lpbench.ledger import accounted, unaccounted
 from lpbench.masks import as_groups, as_mask
 from lpbench.privacy import Liars, PoisonedUsers, PublicSample, Records, SimulatedUsers, Users
 from lpbench.privacy.mechanism import check_epsilon as check_epsilon
 from lpbench.privacy.poisoned import farthest
-from lpbench.privacy.users import Simulation
+from lpbench.privacy.users import Simulation, content_hash
 from lpbench.problem import BY_PROBABILITY, Problem
 from lpbench.seeds import Seed, Streams
 
@@ -126,8 +129,9 @@ class LocalEstimator(BaseEstimator):
 
     Subclasses are dataclasses of their parameters (``@dataclass(eq=False, repr=False)``), derive every draw of the
     curator from ``self._streams()`` with a purpose name, and have their devices draw *unit-scale* noise which budgets
-    scale, so that equal keys give common random numbers across budgets and grid points and ``sweep`` equals ``fit`` bit
-    for bit (up to the order of floating-point sums).
+    scale, so that equal keys give common random numbers across budgets and grid points and ``sweep`` equals the loop of
+    ``learn_from`` on the same streams (up to the order of floating-point sums). Two ``fit`` share no noise, unless
+    parameters, data and seed are the same.
     """
 
     #: Whether the result depends on which features are public. If False the harness computes the method once for all
@@ -170,6 +174,11 @@ class LocalEstimator(BaseEstimator):
     ) -> Self:
         """Simulate the users of a sample and learn from them.
 
+        The users' randomness derives from ``random_state``, parameters and all data: what two fits on other labels or
+        at other budgets shared could be subtracted. The curator's derives from ``random_state`` alone, and tells
+        nothing of the data. The same fit again has the same result; parameters that cannot be compared, such as a
+        function without a name, draw anew each time.
+
         Parameters
         ----------
         X : array-like of shape (n, d)
@@ -192,12 +201,14 @@ class LocalEstimator(BaseEstimator):
         """
         if mask is None and self.uses_mask and self.protects == "mask":
             _warn_no_mask(type(self).__name__)
-        streams, given = self._streams(), self.random_state
-        if numbers := numbers_of_fit(self, streams.seed, X, y, mask, X_public, y_public, groups, units):
-            streams = streams.child("fit", numbers=numbers)
+        given = self.random_state
         records, known = sealed(self, X, y, mask, X_public, y_public)
-        users = SimulatedUsers(records, streams.party("users"), **known)
-        users.tell(None if groups is None else as_groups(groups, X), units)
+        columns = None if groups is None else as_groups(groups, X)
+        whose = None if units is None else np.asarray(units)
+        data = records.X, records.y, records.mask, known["public"], columns, whose
+        streams = self._streams()
+        users = SimulatedUsers(records, _root_of_users(self, streams, data), **known)
+        users.tell(columns, units)
         try:
             self.random_state = streams.party("curator")
             with accounted(self, users, X, y, units):
@@ -222,6 +233,15 @@ class LocalEstimator(BaseEstimator):
             self.learn(users)
         self.guarantee_ = users.spent
         return self
+
+    def learn_problem(self, problem: Problem, streams: Streams) -> Self:
+        """Learn from a problem's users on the streams of a sweep, which take the place of ``random_state``."""
+        task, given = self.task(problem, streams), self.random_state
+        try:
+            self.random_state = task.streams
+            return self.learn_from(task.users)
+        finally:
+            self.random_state = given
 
     def _meet(self, users: Users) -> None:
         """Take over what is public about users before anything is asked."""
@@ -266,7 +286,9 @@ class LocalEstimator(BaseEstimator):
         return Task(users, X_test, streams.party("curator"), problem.score, counts, problem.metric, simulate, parts)
 
     def sweep(self, problem: Problem, budgets: Sequence[float], grid: Grid, streams: Streams) -> SweepResult:
-        """Score every budget and grid point (in the order of :func:`expand_grid`); equals the loop of single fits.
+        """Score every budget and grid point (in the order of :func:`expand_grid`).
+
+        Equals the loop of :meth:`learn_problem` on the same streams, whose randomness fits do not share.
 
         ``streams`` take the place of ``random_state``.
         """
@@ -352,6 +374,24 @@ class LocalEstimator(BaseEstimator):
     def for_problem(self, problem: Problem) -> Self:
         """Return a clone that knows the problem's public range of the label or classes, where these were left open."""
         return _told(clone(self), problem)
+
+
+def _root_of_users(model: LocalEstimator, streams: Streams, data: tuple[Any, ...]) -> Streams:
+    """Users' root, which seed, class, parameters and data decide; one of its own for what cannot be compared."""
+    params = {name: _as_floats(v) for name, v in model.get_params(deep=False).items() if name != "random_state"}
+    kind = type(model)
+    try:
+        digest = content_hash([streams.seed, kind.__module__, kind.__qualname__, params, *data])
+    except (TypeError, AttributeError, PicklingError):
+        digest = secrets.token_bytes(16)
+    return Streams(int.from_bytes(digest[:16], "little"))
+
+
+def _as_floats(value: Any) -> Any:
+    """Equal numbers of any type as one."""
+    if isinstance(value, (list, tuple)):
+        return [_as_floats(v) for v in value]
+    return float(value) if isinstance(value, Real) else value
 
 
 def _poisoned(model: Any, users: SimulatedUsers, problem: Problem, liars: Liars, streams: Streams) -> PoisonedUsers:

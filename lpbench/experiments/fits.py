@@ -22,10 +22,10 @@ from lpbench.privacy import MODELS, Users
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
 
-#: What a method of somebody's own sees of its users, as in its audit; ``spent_by_user`` is for the ledger.
+#: What a method of somebody's own sees of its users, as in its audit; the last two are for the ledger.
 _SEEN = frozenset(
     "n n_features y_range classes public groups units mask public_features shown ask sums chain release reveal note "
-    "spent spent_by_user".split()
+    "spent spent_by_user charged".split()
 )
 
 

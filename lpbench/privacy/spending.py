@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -65,6 +66,8 @@ class Spending:
     mask_read: bool = False
     notes: list[str] = field(default_factory=list)
     units: np.ndarray | None = None  # person of each user's row, numbered from zero: a person spends on all of them
+    #: Told of what every user would have spent before an answer is drawn; what it raises ends the answer.
+    checks: list[Callable[[np.ndarray], None]] = field(default_factory=list)
     _accounts: list[Account] = field(default_factory=lambda: [_NEW])
     _of_user: np.ndarray | None = None
 
@@ -88,6 +91,31 @@ class Spending:
                 f"an answer states epsilon={epsilon!r} and delta={delta!r}; what is spent is a number >= 0, and delta "
                 "at most 1: check the budget and the split of the question"
             )
+        before = self._accounts, self._of_user.copy() if self.checks and self._of_user is not None else self._of_user
+        self._accounts = list(self._accounts)
+        self._enter(who, epsilon, delta, bits_up, bits_down)
+        try:
+            self._check()
+        except BaseException:
+            self._accounts, self._of_user = before
+            raise
+
+    def reveal(self) -> None:
+        """Enter that the records themselves were handed out."""
+        before, self.revealed = self.revealed, True
+        try:
+            self._check()
+        except BaseException:
+            self.revealed = before
+            raise
+
+    def _check(self) -> None:
+        for check in self.checks:
+            check(self.by_user)
+
+    def _enter(
+        self, who: np.ndarray | None, epsilon: float | np.ndarray, delta: float, bits_up: float, bits_down: float
+    ) -> None:
         if who is None and not isinstance(epsilon, np.ndarray):
             self._accounts = [a.after(float(epsilon), delta, bits_up, bits_down) for a in self._accounts]
             return
@@ -127,8 +155,11 @@ class Spending:
         ]
         return [Account(*(sum(m * getattr(a, f.name) for a, m in row) for f in fields(Account))) for row in rows]
 
-    def of_users(self) -> np.ndarray:
-        """Epsilon of every user, shape (n,)."""
+    @property
+    def by_user(self) -> np.ndarray:
+        """Epsilon of every user, shape (n,); inf if records were revealed."""
+        if self.revealed:
+            return np.full(self.n, np.inf)
         totals = np.array([account.total for account in self._accounts])
         return totals[np.zeros(self.n, dtype=np.intp) if self._of_user is None else self._of_user]
 

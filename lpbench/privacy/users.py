@@ -12,7 +12,8 @@ import math
 import pickle
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, is_dataclass, replace
 from functools import cache, cached_property
 from io import BytesIO
@@ -362,7 +363,7 @@ class SimulatedUsers(Users):
         return answer_streams(self._root, verb, accounts.answered[asked], *told)
 
     def reveal(self) -> Records:
-        self._accounts.spending.revealed = True
+        self._accounts.spending.reveal()
         return self._records
 
     def _part(self, who: np.ndarray) -> Self:
@@ -386,8 +387,17 @@ class SimulatedUsers(Users):
     @property
     def spent_by_user(self) -> np.ndarray:
         """Epsilon that every user of the whole sample has spent, shape (n,); inf if records were revealed."""
-        spending = self._accounts.spending
-        return np.full(spending.n, np.inf) if spending.revealed else spending.of_users()
+        return self._accounts.spending.by_user
+
+    @contextmanager
+    def charged(self, check: Callable[[np.ndarray], None]) -> Iterator[None]:
+        """Tell a check what every user of the whole sample would have spent, (n,), before each answer of a block."""
+        checks = self._accounts.spending.checks
+        checks.append(check)
+        try:
+            yield
+        finally:
+            checks.remove(check)
 
     def note(self, text: str) -> None:
         self._accounts.spending.notes.append(text)

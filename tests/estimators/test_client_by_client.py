@@ -28,6 +28,7 @@ from lpbench.privacy import PublicSample, Records, SimulatedUsers
 from lpbench.privacy.spending import numeric_bits
 from lpbench.seeds import Streams
 from tests.client_by_client import ClientByClient, ReportByReport
+from tests.estimators.loops import learned
 
 Y_RANGE = (-1.0, 2.0)
 
@@ -160,7 +161,7 @@ def test_fit_with_reports_per_user_is_what_their_bits_add_up_to():
     """``noise="per_user"`` and users apart, from the same randomised responses: the same bits."""
     model, make = METHODS["LPCT, per user"]
     received = model.set_params(random_state=Streams(11).party("curator")).learn_from(users_of(model, **make())[1])
-    expected = type(model)(**model.get_params(deep=False)).set_params(random_state=Streams(11)).fit(**make())
+    expected = learned(type(model)(**model.get_params(deep=False)).set_params(random_state=Streams(11)), **make())
     np.testing.assert_array_equal(predicted(received), predicted(expected))
 
 

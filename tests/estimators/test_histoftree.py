@@ -15,7 +15,7 @@ from lpbench.privacy import Records, SimulatedUsers
 from lpbench.privacy.users import answer_streams
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
-from tests.estimators.loops import loop_of_fits
+from tests.estimators.loops import learned, loop_of_fits
 
 RANGE = (-4.0, 8.0)
 
@@ -64,7 +64,7 @@ def test_the_aligned_case_is_equation_6(rule):
     X, y, mask = sample(mask="aligned", n_protected=2)
     epsilon, share, bins = 2.0, 0.6, 2
     model = HistOfTree(epsilon, bins=bins, depth=3, label_share=share, rule=rule, y_range=RANGE, random_state=4)
-    model.fit(X, y, mask=mask)
+    learned(model, X, y, mask=mask)
     first, streams = (answer_streams(Streams(4).party("users"), "ask", number) for number in (0, 1))
     n, m = len(y), bins**2
     labels = y + (RANGE[1] - RANGE[0]) / (share * epsilon) * first.generator("label").laplace(size=n)
@@ -221,11 +221,11 @@ def test_tight_constants_spend_on_the_label_what_no_cell_needs(mask, settings, r
     """They change nothing where some cell is randomised, and are ``label_share=1`` where none is."""
     X, y, mask = sample(mask=mask)
     options = {"y_range": RANGE, "random_state": 3, "rule": rule, **settings}
-    tight = HistOfTree(2.0, constants="tight", **options).fit(X, y, mask=mask)
+    tight = learned(HistOfTree(2.0, constants="tight", **options), X, y, mask=mask)
     try:
-        other = HistOfTree(2.0, label_share=1.0, **options).fit(X, y, mask=mask)
+        other = learned(HistOfTree(2.0, label_share=1.0, **options), X, y, mask=mask)
     except ConfigurationError:
-        other = HistOfTree(2.0, **options).fit(X, y, mask=mask)
+        other = learned(HistOfTree(2.0, **options), X, y, mask=mask)
     assert (tight.predict(X) == other.predict(X)).all() and tight.guarantee_ == other.guarantee_
     assert tight.guarantee_.epsilon == 2.0
 

@@ -11,6 +11,7 @@ from lpbench.estimators import AdHistOfTree, HistOfTree
 from lpbench.estimators.histoftree.adhistoftree import choose_partition, mean_inflation
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
+from tests.estimators.loops import learned
 
 
 def brute_force(mask, epsilon, constant):
@@ -93,7 +94,7 @@ def test_it_is_histoftree_at_the_chosen_setting():
             8.0, n_grid_features=n_grid_features, depth=depth, bins=max(1, bins + offset), label_share=0.5,
             y_range=(0, 5), random_state=0,
         )  # fmt: skip
-        assert (adaptive.fit(X, y, mask=mask).predict(X) == fixed.fit(X, y, mask=mask).predict(X)).all()
+        assert (learned(adaptive, X, y, mask=mask).predict(X) == learned(fixed, X, y, mask=mask).predict(X)).all()
         assert (adaptive.n_grid_features_, adaptive.depth_) == (n_grid_features, depth)
         assert adaptive.guarantee_ == fixed.guarantee_
 

@@ -24,6 +24,7 @@ from lpbench.estimators.label_dp.vote import difference_variance
 from lpbench.estimators.privatised_labels.numbers import on_simplex
 from lpbench.privacy import GRR, BitVector
 from lpbench.seeds import Streams
+from tests.estimators.loops import learned
 
 BUDGETS = [0.3, 1.0, 4.0]
 
@@ -70,8 +71,8 @@ def test_labels_are_centred_at_the_middle_of_the_range():
     """Shifting the labels and their range shifts the predictions."""
     problem = make_problem("rough_regression", {"n": 500}, seed=1)
     for model in (LabelLDPKNN(y_range=(-1, 1)), LabelCDPMean(y_range=(-1, 1)), CDPMean(y_range=(-1, 1))):
-        plain = model.set_params(random_state=3).fit(problem.X_train, problem.y_train).predict(problem.X_test)
-        shifted = model.set_params(y_range=(9, 11)).fit(problem.X_train, problem.y_train + 10)
+        plain = learned(model.set_params(random_state=3), problem.X_train, problem.y_train).predict(problem.X_test)
+        shifted = learned(model.set_params(y_range=(9, 11)), problem.X_train, problem.y_train + 10)
         np.testing.assert_allclose(shifted.predict(problem.X_test), plain + 10)
 
 
@@ -131,14 +132,14 @@ def test_full_ldp_references_are_the_histograms_at_the_width_of_the_rates(model,
     for n in (2000, 128_000):
         problem = make_problem(task, {"n": n}, seed=2)
         model = model.for_problem(problem).set_params(epsilon=8.0, random_state=Streams(3))
-        model.fit(problem.X_train, problem.y_train)
+        learned(model, problem.X_train, problem.y_train)
         bins.append(model.histogram_.bins)
         assert (model.guarantee_.model, model.guarantee_.epsilon) == ("ldp", pytest.approx(8.0))
     # h ~ N^(-1/3) for beta = 1/2 and d = 1: 64 times the sample, 4 times the bins (up to rounding).
     assert 3 * bins[0] < bins[1] < 6 * bins[0]
     known = {"y_range": (-1.0, 1.0), "threshold": 0.5 / bins[1]} if reference is Hist else {}
     plain = reference(epsilon=8.0, bins=bins[1], random_state=Streams(3), **known)
-    expected = plain.fit(problem.X_train, problem.y_train).predict(problem.X_test)
+    expected = learned(plain, problem.X_train, problem.y_train).predict(problem.X_test)
     np.testing.assert_array_equal(model.predict(problem.X_test), expected)
 
 

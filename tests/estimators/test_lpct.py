@@ -12,7 +12,7 @@ from lpbench.estimators.lpct.votes import VoteMechanism
 from lpbench.partitions.candidates import CandidateCuts
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
-from tests.estimators.loops import drift, fitted, loop_of_fits
+from tests.estimators.loops import drift, fitted, learned, loop_of_fits
 
 BUDGETS = [0.5, 4.0, math.inf]
 
@@ -235,7 +235,9 @@ def test_what_follows_from_a_public_sample_that_replications_share_is_made_once(
 
 def test_without_public_rows_the_released_search_has_nothing_to_look_at():
     problem = drift()
-    trees = [LPCT(2.0, 3, search=s, random_state=0).fit(problem.X_train, problem.y_train) for s in ("all", "released")]
+    trees = [
+        learned(LPCT(2.0, 3, search=s, random_state=0), problem.X_train, problem.y_train) for s in ("all", "released")
+    ]
     assert (trees[0].predict(problem.X_test) == trees[1].predict(problem.X_test)).all()
 
 

@@ -21,6 +21,7 @@ from lpbench.privacy import Gaussian, Records
 from lpbench.privacy.users import answer_streams
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
+from tests.estimators.loops import learned
 
 RNG = np.random.default_rng(3)
 X = RNG.standard_normal((500, 4))
@@ -97,7 +98,7 @@ def test_the_ridge_is_just_large_enough():
     assert ridge > 0
     assert np.linalg.eigvalsh(noisy[:-1])[0] == pytest.approx(deviation)
     np.testing.assert_allclose(noisy[:-1] @ coef, noisy[-1])
-    fitted = PGLM(epsilon=0.5, random_state=Streams(2)).fit(X, Y)
+    fitted = learned(PGLM(epsilon=0.5, random_state=Streams(2)), X, Y)
     np.testing.assert_array_equal(fitted.coef_, coef)
     assert fitted.ridge_ == ridge
 
@@ -137,8 +138,8 @@ def test_scale_is_capped_and_flagged_where_it_has_none():
 
 
 def test_public_features_change_no_class():
-    plain = PGLM(epsilon=50.0, random_state=1).fit(X[100:], Y[100:])
-    scaled = PGLM(epsilon=50.0, random_state=1).fit(X[100:], Y[100:], X_public=X[:100], y_public=Y[:100])
+    plain = learned(PGLM(epsilon=50.0, random_state=1), X[100:], Y[100:])
+    scaled = learned(PGLM(epsilon=50.0, random_state=1), X[100:], Y[100:], X_public=X[:100], y_public=Y[:100])
     np.testing.assert_array_equal(plain.predict(X), scaled.predict(X))
     assert plain.scale_ == 2.0 and not plain.scale_found_ and scaled.scale_ > 2.0
 
@@ -152,7 +153,7 @@ def test_guarantee_counts_the_symmetric_matrix_once():
 def test_the_released_version_follows_the_public_code():
     """Rows as they are, classes 0 and 1, the cut at 1/2, noise of the sums by the formula of the code."""
     draws = Streams(5)
-    model = PGLM(epsilon=2.0, version="released", random_state=draws).fit(X, Y, X_public=X[:50], y_public=Y[:50])
+    model = learned(PGLM(epsilon=2.0, version="released", random_state=draws), X, Y, X_public=X[:50], y_public=Y[:50])
     rows, rng = np.column_stack([X, np.ones(500)]), draws.party("curator").generator("moments")
     square, deviation = rng.standard_normal((5, 5)), math.sqrt(32 * 5**4 * math.log(2.5 * 500**2) / 4 * math.sqrt(500))
     gram = rows.T @ rows + deviation * (square + square.T) / math.sqrt(2)

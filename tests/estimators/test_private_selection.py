@@ -14,6 +14,7 @@ from lpbench.experiments import catalogue
 from lpbench.privacy import Records, SimulatedUsers
 from lpbench.seeds import Streams
 from lpbench.testing import classification_problem, regression_problem
+from tests.estimators.loops import learned
 
 TEXT = ("lpct_max_edge",)
 SIZES = [{"max_depth": 4}, {"max_depth": 1}, {"max_depth": None}]
@@ -119,7 +120,7 @@ def test_without_noise_the_best_on_the_validating_users_is_chosen():
 
     def chosen(candidates):
         model = PrivateSelectionRegressor(np.inf, LabelDT(), candidates, ["max_depth"], y_range=(-1.0, 1.0))
-        return model.set_params(random_state=2).fit(problem.X_train, problem.y_train, mask=np.zeros(4, dtype=bool))
+        return learned(model.set_params(random_state=2), problem.X_train, problem.y_train, mask=np.zeros(4, dtype=bool))
 
     model, trees = chosen(SIZES), [chosen([size]) for size in SIZES]
     users = divide(400, 1, 0.2, Streams(2).party("curator")).validating

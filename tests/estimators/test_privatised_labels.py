@@ -27,6 +27,7 @@ from lpbench.estimators.privatised_labels.numbers import (
 )
 from lpbench.privacy import Laplace, Records, SimulatedUsers
 from lpbench.seeds import Streams
+from tests.estimators.loops import learned
 from tests.privacy.laws import assert_mean
 
 N, Y_RANGE = 400, (-1.0, 3.0)
@@ -163,12 +164,14 @@ def test_protected_features_are_left_out_or_filled_with_means_of_those_shown():
     mask[:, 0], mask[:100, 1] = True, True
     hidden = X.copy()
     hidden[mask] = RNG.random(mask.sum())
-    fits = [PrivateLabelsRegressor(2.0, y_range=Y_RANGE, random_state=5).fit(A, Y, mask=mask) for A in (X, hidden)]
+    fits = [learned(PrivateLabelsRegressor(2.0, y_range=Y_RANGE, random_state=5), A, Y, mask=mask) for A in (X, hidden)]
     assert fits[0].features_.tolist() == [1, 2]
     np.testing.assert_array_equal(fits[0].predict(X), fits[1].predict(X))
-    nothing = PrivateLabelsRegressor(2.0, y_range=Y_RANGE, random_state=5).fit(X, Y)
+    nothing = learned(PrivateLabelsRegressor(2.0, y_range=Y_RANGE, random_state=5), X, Y)
     assert nothing.learner_ is None and np.ptp(nothing.predict(X)) == 0
-    assert np.ptp(PrivateLabelsClassifier(2.0, classes=[0, 1, 2]).fit(X, CODES).predict_proba(X), axis=0).max() == 0
+    assert (
+        np.ptp(learned(PrivateLabelsClassifier(2.0, classes=[0, 1, 2]), X, CODES).predict_proba(X), axis=0).max() == 0
+    )
 
 
 def test_alibi_gives_the_posterior_for_the_prior_of_the_vectors():

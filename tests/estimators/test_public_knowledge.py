@@ -16,6 +16,7 @@ from lpbench.estimators.public_scaler import PublicScaler
 from lpbench.seeds import Streams
 from lpbench.testing import problem_for
 from tests.estimators.contents import arrays
+from tests.estimators.loops import learned
 
 #: A grid of more cells than are numbered densely.
 SPARSE = models.HistOfTree(n_grid_features=3, bins=200, depth=1)
@@ -116,14 +117,14 @@ def test_one_private_label_does_not_change_a_given_list_of_classes(model):
     named = clone(model).set_params(random_state=0, classes=np.unique(problem.y_train))
     with warnings.catch_warnings():
         warnings.simplefilter("error", PrivacyLeakWarning)
-        named.fit(*arguments, **problem.fit_arguments)
+        learned(named, *arguments, **problem.fit_arguments)
     assert "classes" not in named.guarantee_.note
     with pytest.warns(PrivacyLeakWarning, match="classes"):
-        open_list = clone(model).set_params(random_state=0, classes=None).fit(*arguments, **problem.fit_arguments)
+        open_list = learned(clone(model).set_params(random_state=0, classes=None), *arguments, **problem.fit_arguments)
     assert "list of classes taken from protected labels" in open_list.guarantee_.note
     np.testing.assert_array_equal(named.predict(problem.X_test), open_list.predict(problem.X_test))
     with pytest.raises(DataError, match="not in `classes`"):
-        named.fit(problem.X_train, np.where(np.arange(len(arguments[1])) == 0, 99, arguments[1]))
+        learned(named, problem.X_train, np.where(np.arange(len(arguments[1])) == 0, 99, arguments[1]))
 
 
 def test_clipping_to_the_domain_is_told_and_ranges_may_differ_by_feature():
@@ -132,11 +133,11 @@ def test_clipping_to_the_domain_is_told_and_ranges_may_differ_by_feature():
     X, domain = unit * [10.0, 2.0] - [0.0, 1.0], [(0.0, 10.0), (-1.0, 1.0)]
     y = unit[:, 0]
     with pytest.warns(ClippingWarning, match="domain"):
-        models.Hist(y_range=(0, 1), random_state=0).fit(X, y)
+        learned(models.Hist(y_range=(0, 1), random_state=0), X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("error", ClippingWarning)
-        told = models.Hist(y_range=(0, 1), domain=domain, random_state=0).fit(X, y)
-        scaled = models.Hist(y_range=(0, 1), random_state=0).fit(PublicScaler(domain).fit_transform(X), y)
+        told = learned(models.Hist(y_range=(0, 1), domain=domain, random_state=0), X, y)
+        scaled = learned(models.Hist(y_range=(0, 1), random_state=0), PublicScaler(domain).fit_transform(X), y)
     np.testing.assert_array_equal(told.predict(X), scaled.predict(PublicScaler(domain).fit(X).transform(X)))
     with pytest.raises(ConfigurationError, match="2 features"):
-        models.Hist(domain=[(0, 1)] * 3, y_range=(0, 1)).fit(X, y)
+        learned(models.Hist(domain=[(0, 1)] * 3, y_range=(0, 1)), X, y)

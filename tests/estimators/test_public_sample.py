@@ -18,6 +18,7 @@ from lpbench.estimators.tuning_free.public_mean import PublicMean
 from lpbench.partitions import grow_max_edge
 from lpbench.privacy.users import REAL_BITS
 from lpbench.seeds import Streams
+from tests.estimators.loops import learned
 
 Y_RANGE = (-1.0, 2.0)
 
@@ -105,8 +106,8 @@ def test_a_public_sample_too_small_for_a_forest_costs_users_nothing():
     """What its mean leaves has an interval twice as wide as the label: the mixture lost a third to its part."""
     given, mask = sample(n=40, q=5), np.tile([True, False, False], (40, 1))
     asked, alone = (ResidualGP(0.5, y_range=Y_RANGE, random_state=1) for _ in range(2))
-    asked.fit(**given, mask=mask)
-    alone.fit(given["X"], given["y"], mask=mask)
+    learned(asked, **given, mask=mask)
+    learned(alone, given["X"], given["y"], mask=mask)
     np.testing.assert_array_equal(asked.predict(given["X"]), alone.predict(given["X"]))
     assert asked.public_ is None and asked.guarantee_ == alone.guarantee_
 
@@ -115,8 +116,8 @@ def test_a_public_sample_that_is_not_read_changes_nothing():
     given = classes_of(sample())
     X, y, rows = given["X"], given["y"], given["X_public"]
     mask = np.tile([True, False, False], (len(X), 1))
-    score = ResidualScore(2.0, classes=[0, 1], random_state=3).fit(X, y, mask=mask)
-    unread = WithoutPublicSample(2.0, classes=[0, 1], random_state=3).fit(**given, mask=mask)
+    score = learned(ResidualScore(2.0, classes=[0, 1], random_state=3), X, y, mask=mask)
+    unread = learned(WithoutPublicSample(2.0, classes=[0, 1], random_state=3), **given, mask=mask)
     np.testing.assert_array_equal(unread.predict_proba(rows), score.predict_proba(rows))
     assert unread.guarantee_ == score.guarantee_
 

@@ -19,6 +19,7 @@ from lpbench.estimators.tuning_free.kernel_features import KernelFeatures, Shown
 from lpbench.estimators.tuning_free.level_reports import LevelReport, Placed
 from lpbench.estimators.tuning_free.mixture import mixture_weights
 from lpbench.estimators.tuning_free.rounds import Curator, ResidualDevice
+from tests.estimators.loops import learned
 
 Y_RANGE = (-2.0, 4.0)
 WITH_CONSTANTS = (ResidualGP, PrivateConstant, PrivateMean)
@@ -82,8 +83,8 @@ def test_intervals_shrink_and_stay_in_the_range(monkeypatch):
 
 def test_predictions_follow_the_scale_of_the_label():
     X, y, mask = sample()
-    model = ResidualGP(4.0, y_range=Y_RANGE, random_state=0).fit(X, y, mask=mask)
-    moved = ResidualGP(4.0, y_range=(94.0, 100.0), random_state=0).fit(X, y + 96.0, mask=mask)
+    model = learned(ResidualGP(4.0, y_range=Y_RANGE, random_state=0), X, y, mask=mask)
+    moved = learned(ResidualGP(4.0, y_range=(94.0, 100.0), random_state=0), X, y + 96.0, mask=mask)
     np.testing.assert_allclose(moved.predict(X), model.predict(X) + 96.0, atol=1e-6)
 
 

@@ -178,9 +178,9 @@ def test_wrong_values_are_named(kind, name, value):
 def test_predictions_are_clipped_to_the_public_range_and_otherwise_the_same(name):
     found = []
     for clip in (False, True):
-        model = build(name, {}, epsilon=0.05, clip=clip, random_state=0)
+        model = build(name, {}, epsilon=0.05, clip=clip)
         problem = problem_for(model)
-        model = model.for_problem(problem).fit(problem.X_train, problem.y_train, **problem.fit_arguments)
+        model = model.for_problem(problem).learn_problem(problem, Streams(0))
         found.append(model.predict(problem.X_test))
     np.testing.assert_array_equal(found[1], np.clip(found[0], *problem.y_range))
     assert np.abs(found[0]).max() > 1 or name not in ("HistOfTree", "LabelDT", "Hist", "PrivateMean", "KRR")

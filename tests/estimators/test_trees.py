@@ -13,6 +13,7 @@ from lpbench.estimators.private_labels import LABEL, LabelQuestion
 from lpbench.partitions import TreePartition
 from lpbench.privacy import Records, SimulatedUsers
 from lpbench.seeds import Streams
+from tests.estimators.loops import learned
 
 RNG = np.random.default_rng(0)
 X = RNG.random((200, 4))
@@ -23,7 +24,7 @@ TEST = RNG.random((50, 4))
 
 
 def fit(cls, mask=MASK, X=X, **params):
-    return cls(y_range=Y_RANGE, random_state=4, **params).fit(X, Y, mask=mask)
+    return learned(cls(y_range=Y_RANGE, random_state=4, **params), X, Y, mask=mask)
 
 
 def noisy_labels(y, question, streams):
@@ -78,7 +79,7 @@ def test_trees_of_large_samples_are_those_of_scikit_learn(n, min_samples_leaf):
     inputs, test = rng.random((n, 3)), rng.random((50, 3))
     y = np.sin(4 * inputs[:, 0]) + 0.2 * rng.standard_normal(n)
     for depth in (2, 5):
-        model = LabelDT(2.0, depth, min_samples_leaf, y_range=Y_RANGE, clip=False, random_state=4).fit(inputs, y)
+        model = learned(LabelDT(2.0, depth, min_samples_leaf, y_range=Y_RANGE, clip=False, random_state=4), inputs, y)
         alone = DecisionTreeRegressor(max_depth=depth, min_samples_leaf=min_samples_leaf)
         alone.fit(inputs, noisy_labels(y, LabelQuestion(Y_RANGE, 2.0), Streams(4).party("users")))
         np.testing.assert_allclose(model.predict(test), alone.predict(test), rtol=1e-9)

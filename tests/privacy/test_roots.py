@@ -82,28 +82,56 @@ def test_the_parties_roots_are_hashes_apart():
     assert root.party("users") == Streams(2**130 + 1).party("users") != Streams(2**130).party("users")
 
 
-def noise_of_fits(**options):
+def noise_of_fits():
     """Noise of the mean in units of its scale, at two budgets, under one seed."""
     found = []
     for epsilon in (0.5, 2.0):
-        model = PrivateMean(epsilon, y_range=(-1.0, 1.0), clip=False, random_state=3, **options).fit(X, Y)
+        model = PrivateMean(epsilon, y_range=(-1.0, 1.0), clip=False, random_state=3).fit(X, Y)
         found.append((model.predict(X[:1])[0] - Y.mean()) * epsilon)
     return found
 
 
 @pytest.mark.filterwarnings("ignore::lpbench.errors.SpendingWarning")
-def test_fits_under_a_ledger_share_no_noise():
-    """y + s_1 L and y + s_2 L at two budgets gave y, while the ledger said epsilon_1 + epsilon_2."""
-    first, second = noise_of_fits()
-    assert first == pytest.approx(second), "without a ledger budgets are compared on common random numbers"
+def test_fits_share_no_noise():
+    """y + s_1 L and y + s_2 L at two budgets gave y."""
+    plain = noise_of_fits()
+    assert abs(plain[0] - plain[1]) > 1e-6
     with PrivacyLedger() as ledger:
-        apart = noise_of_fits()
-    assert abs(apart[0] - apart[1]) > 1e-6 and ledger.epsilon == 2.5
-    with PrivacyLedger():
-        assert noise_of_fits() == pytest.approx(apart), "the seed and the number of the fit decide"
+        assert noise_of_fits() == plain and ledger.epsilon == 2.5, "seed, parameters and data decide"
         problem = Problem(X, Y, X, Y, y_range=(-1.0, 1.0))
         swept = PrivateMean().sweep(problem, [0.5, 2.0], {}, Streams(3)).values
     np.testing.assert_array_equal(swept, PrivateMean().sweep(problem, [0.5, 2.0], {}, Streams(3)).values)
+
+
+def test_two_fits_of_one_seed_do_not_give_the_mean():
+    """2 m_2 - m_1 of the mean at epsilon and 2 epsilon, or the difference of two samples, was exact to 5e-10."""
+    one, two = (PrivateMean(e, y_range=(-1.0, 1.0), clip=False, random_state=3).fit(X, Y) for e in (1.0, 2.0))
+    assert abs(2 * two.predict(X[:1])[0] - one.predict(X[:1])[0] - Y.mean()) > 1e-4
+    changed = np.where(np.arange(len(Y)) == 5, 1.0, Y)
+    other = PrivateMean(1.0, y_range=(-1.0, 1.0), clip=False, random_state=3).fit(X, changed)
+    assert abs((other.predict(X[:1]) - one.predict(X[:1]))[0] - (changed - Y).mean()) > 1e-4
+
+
+@dataclass(eq=False, repr=False)
+class Told(PrivateMean):
+    """A mean with one more parameter."""
+
+    more: object = None
+
+
+def test_every_kind_of_parameter_and_data_has_noise_of_its_own():
+    def predicted(more=None, X=X, seed=3, **data):
+        model = Told(1.0, y_range=(-1.0, 1.0), clip=False, random_state=seed, more=more)
+        return model.fit(X, Y, **data).predict(X[:1])[0]
+
+    persons = np.arange(len(Y)) // 2
+    nested = [PrivateMean(1.0), PrivateMean(2.0)]
+    several = [None, 1, "1", (1, 2), (2, 1), {"a": 1}, {"a": 2}, np.arange(2), np.arange(3), len, print, *nested]
+    found = [predicted(value) for value in several] + [predicted(X=X[:, ::-1]), predicted(units=persons)]
+    assert len(set(found)) == len(found)
+    assert predicted(1) == predicted(1.0) == predicted(np.int8(1)) and predicted(nested[0]) == found[-4]
+    assert predicted(lambda: 1) != predicted(lambda: 1), "what cannot be compared is never the same"
+    assert predicted(X=np.asfortranarray(X)) == predicted(X=X.tolist()) == found[0]
 
 
 @pytest.mark.filterwarnings("ignore::lpbench.errors.SpendingWarning")
@@ -117,7 +145,7 @@ def test_the_same_fit_again_under_a_ledger_replays_and_is_entered():
         same = predicted(epsilon=np.float32(2), y_range=(np.float64(-1), np.int8(1)), random_state=np.int64(3))
         assert plain == same == predicted() and ledger.epsilon == 4
         fresh = predicted(other), predicted(epsilon=2.5)
-    assert fresh != (predicted(other), predicted(epsilon=2.5)), "another label or budget is another fit"
+    assert fresh == (predicted(other), predicted(epsilon=2.5)) and plain not in fresh
 
 
 SEALING = ("_users", "_public_range", "_public_classes", "_public_sample", "_sealed_mask", "_validated", "_prepare",

@@ -328,7 +328,7 @@ def test_what_is_spent_is_never_given_back(epsilon):
         spending.charge(None if np.ndim(epsilon) == 0 else np.arange(2), epsilon)
     with pytest.raises(PrivacyError):
         spending.charge(None, 0.1, delta=-0.1)
-    assert spending.of_users().tolist() == [1.0, 1.0]
+    assert spending.by_user.tolist() == [1.0, 1.0]
 
 
 @pytest.mark.parametrize("split", [-1, 0, math.nan, np.array([1, -2, 1])])

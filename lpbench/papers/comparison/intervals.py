@@ -61,10 +61,10 @@ def measured(problem: Problem, epsilon: float, streams: Streams) -> tuple[float,
 
     numbers = problem.y_range is not None
     kind = estimators.PrivateIntervals if numbers else estimators.PrivateSets
-    model: Any = kind(epsilon=epsilon, coverage=(COVERAGE,), random_state=streams).for_problem(problem)
+    model: Any = kind(epsilon=epsilon, coverage=(COVERAGE,)).for_problem(problem)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ClippingWarning)  # features are scaled by public rows where there are some
-        model.fit(problem.X_train, problem.y_train, **problem.fit_arguments)
+        model.learn_problem(problem, streams)
     here, score = model.calibrating_, SCORES["residual" if numbers else "class"]
     scores = np.sort(score(model, problem.X_train[here], problem.y_train[here]))
     rank = math.ceil(COVERAGE * (scores.size + 1))

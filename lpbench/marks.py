@@ -1,0 +1,52 @@
+"""Marks: what holds in a process, for the processes that it has started or will start."""
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
+from multiprocessing import parent_process
+from pathlib import Path
+from tempfile import NamedTemporaryFile, gettempdir
+
+
+def mark(what: str) -> Path:
+    """Mark this process until the file that is returned is removed, or the process ends."""
+    folder = _folder(what)
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    _, begun = _about(os.getpid())
+    with NamedTemporaryFile(prefix=f"{os.getpid()}.{begun}.", dir=folder, delete=False) as file:
+        return Path(file.name)
+
+
+def marked_above(what: str) -> int:
+    """Return the number of the nearest marked process among those that have started this one; 0 without any."""
+    with suppress(OSError):
+        if marks := {name.rpartition(".")[0] for name in os.listdir(_folder(what))}:
+            return next((pid for pid, begun in _above() if f"{pid}.{begun}" in marks), 0)
+    return 0
+
+
+@cache
+def _folder(what: str) -> str:
+    return os.path.join(gettempdir(), f"lpbench-{what}-{os.getuid()}")
+
+
+def _above() -> Iterator[tuple[int, str]]:
+    """Numbers and beginnings of the processes above, and of the one that asked a server for this process."""
+    asked = parent_process()
+    if asked is not None and asked.pid is not None:
+        yield asked.pid, _about(asked.pid)[1]
+    above = os.getppid()
+    while above:
+        further, begun = _about(above)
+        yield above, begun
+        above = further
+
+
+def _about(pid: int) -> tuple[int, str]:
+    """Parent of a process and when it began, where the system says so: numbers are given again."""
+    try:
+        words = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return 0, ""
+    return int(words[1]), words[19]
