@@ -5,8 +5,9 @@ her own: ``lpbench.testing.check_method("my_method")``.
 """
 
 import math
+import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from threadpoolctl import threadpool_limits
 
+from lpbench.audit.apart import found_in_place
 from lpbench.audit.black_box.decide import lower_bound
 from lpbench.audit.randomizers import Randomizer, message, repeat
 from lpbench.datasets import load_manifest, load_table, make_problem
@@ -22,6 +24,7 @@ from lpbench.errors import (
     ClippingWarning,
     ConfigurationError,
     DataError,
+    LpbenchError,
     NoMaskWarning,
     PrivacyLeakWarning,
     check_known,
@@ -29,7 +32,8 @@ from lpbench.errors import (
 from lpbench.estimators.base import LocalEstimator, expand_grid
 from lpbench.experiments import catalogue as registry
 from lpbench.experiments.engines import in_order
-from lpbench.experiments.method import import_object
+from lpbench.experiments.method import APART, import_object
+from lpbench.paths import OWN_VARIABLE
 from lpbench.privacy import Guarantee, Mechanism
 from lpbench.privacy.mechanism import REGISTERED
 from lpbench.problem import Problem
@@ -53,6 +57,32 @@ def check_method(selector: str) -> None:
     """
     for check in METHOD_CHECKS.values():
         check(selector)
+
+
+def check_promise(check: str, selector: str) -> None:
+    """Make one of :data:`METHOD_CHECKS`; of somebody's own method where its code runs, as the audit does by itself."""
+    method = registry.guarded_method(selector)
+    if check == "audit" or not method.estimator.startswith(APART):
+        METHOD_CHECKS[check](selector)
+    else:
+        [wrong] = found_in_place(method, f"{__name__}.broken", name=selector, checks=[check])
+        assert not wrong, wrong
+
+
+def broken(name: str, checks: Sequence[str], folders: Sequence[str]) -> Iterator[str]:
+    """Yield a sentence for each of some checks that a method in a folder of plug-ins fails, and "" for the others.
+
+    It is made where the method's code may run, which may raise anything.
+    """
+    os.environ[OWN_VARIABLE] = os.pathsep.join(folders)
+    for check in checks:
+        try:
+            METHOD_CHECKS[check](name)
+            yield ""
+        except (AssertionError, LpbenchError) as error:
+            yield " ".join(str(error).split()) or type(error).__name__
+        except (Exception, SystemExit) as error:
+            yield f"{type(error).__name__}: {error}"
 
 
 def check_dataset(name: str) -> None:
@@ -90,7 +120,7 @@ def check_grid(selector: str) -> None:
 
 
 def check_sweep(selector: str) -> None:
-    """A sweep gives the scores of the loop of single fits, for every budget, and the same for batches."""
+    """A sweep gives the scores of the loop of `learn_from` on the same streams, for every budget."""
     method = registry.method(selector)
     problem = problem_for(method.build())
     model = method.build().for_problem(problem)

@@ -24,6 +24,7 @@ from lpbench.audit.methods import MOST_DELTA
 from lpbench.errors import PrivacyError, check_known
 from lpbench.estimators.base import LocalClassifier, LocalEstimator, LocalRegressor, Task
 from lpbench.experiments import catalogue
+from lpbench.experiments.method import Method
 from lpbench.experiments.single_method import at_one_setting
 from lpbench.paths import own_folders
 from lpbench.privacy import Guarantee, Users
@@ -180,6 +181,18 @@ def _started(folders: tuple[tuple[Path, str], ...]) -> Places:
 
 def _digest(folder: Path) -> str:
     return hashlib.sha256(b"".join(path.read_bytes() for path in modules_of(folder))).hexdigest()
+
+
+def found_in_place(method: Method, function: str, **words: Any) -> list[Any]:
+    """Return what a function of this package finds that runs a method's code itself, in a place of that code.
+
+    It is told the ``folders`` of the code there, and may have processes beside it; no private record is at hand.
+    """
+    places: Places = method.apart().estimator_class._places
+    if places.words != "namespaces":
+        print(f"isolation: {places.words}", flush=True)
+    words |= {"folders": places.there}
+    return places.call("run", None, True, function=function, words=words)["found"]  # type: ignore[no-any-return]
 
 
 def folders_of(estimator: str) -> Sequence[Path]:

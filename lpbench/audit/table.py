@@ -20,10 +20,9 @@ from lpbench.audit.recorded import randomizer_of, recorded_run
 from lpbench.derivation import remembered
 from lpbench.estimators.base import LocalEstimator
 from lpbench.experiments import catalogue
-from lpbench.experiments.method import Method, is_own
+from lpbench.experiments.method import Method
 from lpbench.files import write_text
 from lpbench.seeds import Streams
-from lpbench.selectors import Selector
 
 #: Budget of the audit, and the probability that anything that keeps its promise is accused, over all rows together.
 EPSILON, FALSE_ALARM = 1.0, 1e-3
@@ -96,8 +95,7 @@ def report_bits(method: str, epsilon: float) -> float:
 
 def method_complaints(selector: str) -> list[str]:
     """:func:`complaints_about` a method by its selector; nothing of somebody's own is imported."""
-    name = Selector.parse(selector).name
-    return complaints_about(catalogue.method(selector, apart=is_own(catalogue.methods([name])[name].estimator)))
+    return complaints_about(catalogue.guarded_method(selector))
 
 
 def complaints_about(method: Method) -> list[str]:

@@ -1,15 +1,12 @@
 """Contract and cost of a submitted method, found in a process that runs its code."""
 
-import os
 from collections.abc import Iterator
 from typing import Any
 
 from lpbench.audit.recorded import randomizer_of
-from lpbench.errors import LpbenchError
 from lpbench.experiments import catalogue
 from lpbench.experiments.single_method import at_one_setting
-from lpbench.paths import OWN_VARIABLE
-from lpbench.testing import METHOD_CHECKS
+from lpbench.testing import METHOD_CHECKS, broken
 
 #: The contract but for the audit, which the verifier makes from outside.
 CONTRACT = {check: run for check, run in METHOD_CHECKS.items() if check != "audit"}
@@ -17,23 +14,12 @@ CONTRACT = {check: run for check, run in METHOD_CHECKS.items() if check != "audi
 
 def findings(name: str, experiment: str, folder: str) -> Iterator[dict[str, Any]]:
     """Contract and cost of a folder's method; ``wrong`` is empty where a step found nothing."""
-    os.environ[OWN_VARIABLE] = folder
+    for check, wrong in zip(CONTRACT, broken(name, list(CONTRACT), [folder]), strict=True):
+        yield {"step": f"contract, {check}", "wrong": wrong}
     yield {"step": "rounding", "wrong": "", "rounding": catalogue.method(name).estimator_class.rounding}
-    for check, run in CONTRACT.items():
-        yield {"step": f"contract, {check}", "wrong": _failed(lambda run=run: run(name))}
     method = catalogue.method(name)
     groups = catalogue.experiment(experiment).groups
     budgets = sorted({float(e) for group in groups if not group.panel for e in group.epsilon})
     model = at_one_setting(method).build()
     cost = {"bits": {f"{epsilon:g}": randomizer_of(model, epsilon).bits_up for epsilon in budgets}}
     yield {"step": "cost", "wrong": "", "cost": cost}
-
-
-def _failed(run: Any) -> str:
-    try:
-        run()
-    except (AssertionError, LpbenchError) as error:
-        return " ".join(str(error).split()) or type(error).__name__
-    except (Exception, SystemExit) as error:  # whatever submitted code raises
-        return f"{type(error).__name__}: {error}"
-    return ""

@@ -5,6 +5,7 @@ import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.shell_completion import ShellComplete
 
@@ -39,6 +40,16 @@ def test_a_new_method_keeps_every_promise(lpbench, task):
     assert code == 0, out
     assert f"{len(checks)} checks, 0 broken" in out
     assert lpbench(f"{command[1]} tracking=none")[0] == 0
+
+
+def test_checks_of_somebodys_own_method_import_nothing_here(lpbench, home):
+    """Forged members of a class passed the guard of `fit` in the process that checked it."""
+    lpbench("new method own_mean")
+    path = home / "lpbench_plugins" / "own_mean.py"
+    path.write_text(path.read_text() + "\nimport numpy\nnumpy.random.default_rng = None\n")
+    code, out, _ = lpbench("check method own_mean --only grid --only guarantee --only determinism")
+    assert code == 1 and "3 checks" in out and "own_mean" not in sys.modules
+    assert np.random.default_rng(0).random() < 1
 
 
 def test_its_test_runs_from_a_folder_below(lpbench, home):
