@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from lpbench.analysis.summary import CONSTANTS, NO_AUDIT, NO_PRIVACY, Summary, barred
+from lpbench.analysis.summary import NO_AUDIT, NO_PRIVACY, Summary, barred
+from lpbench.cast import CONSTANTS, member
 from lpbench.datasets import describe
 from lpbench.datasets.sources import MIRROR_VARIABLE, mirror_folder
 from lpbench.derivation import PICTURES, Derivation, record_in
@@ -30,7 +31,6 @@ from lpbench.files import atomic_write, locked, write_text
 from lpbench.paths import DOWNLOAD
 from lpbench.reporting.derived import drawn_from
 from lpbench.reporting.paper import Paper, paper_of, sources
-from lpbench.selectors import Selector
 
 #: Said where :func:`nothing_to_run` holds.
 NOTHING = "nothing can be run without these data"
@@ -244,7 +244,7 @@ def baseline_scores(cells: Sequence[Artefact], results_dir: Path) -> dict[Path, 
         config = cell.record["config"]
         experiment = Experiment.from_record(config["experiment"])
         group = experiment.groups[0]
-        dataset = Selector.parse(group.dataset[0])
+        dataset = member(group.dataset[0])
         task = describe(dataset.name, dataset.params).task
         constant = next(name for name in CONSTANTS if catalogue.method(name).task == task)
         groups = (replace(group, method=(constant,), grid={}),)

@@ -11,9 +11,6 @@ from typing import Any
 
 from lpbench.errors import ConfigurationError
 
-#: Ways to choose the grid point whose score is reported.
-SELECTIONS = ("oracle", "tuning_free", "private")
-
 _SELECTOR = re.compile(r"^(?P<name>[A-Za-z_][\w.\-]*)(\[(?P<body>[^\[\]]*)\])?$")
 
 
@@ -64,8 +61,3 @@ def parse_selector(text: str) -> tuple[str, dict[str, Any]]:
     """Name and parameters of ``name[a=1,b=cart]``, see :class:`Selector`."""
     selector = Selector.parse(text)
     return selector.name, dict(selector.params)
-
-
-def format_selector(name: str, params: Mapping[str, Any] | None = None) -> str:
-    """Text of a name with parameters, see :class:`Selector`."""
-    return str(Selector(name, params or {}))

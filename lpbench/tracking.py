@@ -24,6 +24,7 @@ from tempfile import mkdtemp
 import pandas as pd
 
 from lpbench.analysis.summary import stated_privacy
+from lpbench.cast import member
 from lpbench.derivation import Derivation
 from lpbench.digest import file_hash
 from lpbench.errors import DataError, TrackingError
@@ -35,7 +36,6 @@ from lpbench.reporting.number_table import met_numbers
 from lpbench.reporting.paper import paper_of
 from lpbench.reporting.plain_table import PlainTable
 from lpbench.reporting.tables.text import tables_of
-from lpbench.selectors import Selector
 
 #: Numbers of a summary row that become metrics; the mean goes by the name of the experiment's metric (``mse``).
 METRICS = ("mean", "se", "ratio", "rank", "spent", "spent_delta")
@@ -420,7 +420,7 @@ def _cell_params(cell: Mapping, rows: list[dict], record: Mapping) -> dict[str, 
     """Parameters of a cell's run, each a column of its own: names apart from parameters, the setting, the rest."""
     found: dict[str, object] = {"panel": cell["panel"] or None}
     for key in ("dataset", "mask", "method"):
-        chosen = Selector.parse(cell[key]) if cell[key] else Selector("")
+        chosen = member(cell[key])
         found |= {key: chosen.name, **{f"{key}.{name}": value for name, value in chosen.params.items()}}
     if len(rows) == 1:
         found |= {f"selected.{key}": value for key, value in json.loads(rows[0]["params"] or "{}").items()}

@@ -21,11 +21,10 @@ from lpbench.analysis.summary import (
     SUMMARY_COLUMNS,
     Summary,
     distinct_selections,
-    is_ranked,
     summarise,
     summary_of,
 )
-from lpbench.analysis.variants import competitors, is_preset, representatives
+from lpbench.analysis.variants import competitors, representatives
 
 __all__ = [
     "ALPHA",
@@ -46,8 +45,6 @@ __all__ = [
     "distinct_selections",
     "from_text",
     "holm",
-    "is_preset",
-    "is_ranked",
     "local_slopes",
     "loglog_slope",
     "rank_sums",

@@ -10,8 +10,8 @@ import pandas as pd
 
 from lpbench.analysis.instances import CellScores
 from lpbench.analysis.statistics import significant
+from lpbench.cast import member
 from lpbench.errors import NotRunError
-from lpbench.selectors import parse_selector
 
 
 @dataclass(frozen=True)
@@ -44,18 +44,17 @@ class Curve:
 
     @property
     def base(self) -> str:
-        return parse_selector(self.method)[0]
+        return member(self.method).name
 
     @property
     def variant(self) -> str:
         """Named preset of the method, if any."""
-        return str(parse_selector(self.method)[1].get("variant", ""))
+        return member(self.method).variant
 
     def parameter(self, name: str, default: Any = None) -> Any:
         """A parameter of the method's, mask's or data set's selector."""
         for selector in (self.method, self.mask, self.dataset):
-            params = parse_selector(selector)[1] if selector else {}
-            if name in params:
+            if name in (params := member(selector).params):
                 return params[name]
         return default
 

@@ -14,7 +14,7 @@ public range of a label (:data:`KNOWN_ABOUT`) changes no data, and matters to pr
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, reduce
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -25,16 +25,13 @@ from lpbench.analysis.rates import Interval, bootstrap_means, ratio_of_means
 from lpbench.analysis.scores import CELL, LARGER_IS_BETTER, costs
 from lpbench.analysis.significance import DIGITS, holm, signed_ranks, two_sided
 from lpbench.analysis.summary import (
-    CONSTANTS,
     COSTS,
     NO_COSTS,
     NON_PRIVATE_PANEL,
     PLACE,
-    REFERENCES,
     split_replications,
 )
-from lpbench.analysis.variants import bare_name
-from lpbench.selectors import format_selector, parse_selector
+from lpbench.cast import bare_name, is_ranked, member
 
 #: Privacy model of a method that protects nothing.
 NONE = "none"
@@ -101,7 +98,7 @@ def standings(runs: Iterable[Run]) -> pd.DataFrame:
                     "role": run.roles.get(bare_name(row["dataset"]), ""),
                     "selection": " ".join(sorted(chose[key])),
                     "setting": row["params"],
-                    "privacy": NONE if free or bare_name(row["method"]) in REFERENCES else model,
+                    "privacy": NONE if free or not is_ranked(row["method"]) else model,
                     "seed": run.seed,
                     "commit": run.commit,
                     **cost.get(tuple(row[name] for name in PLACE), NO_COSTS),
@@ -110,7 +107,10 @@ def standings(runs: Iterable[Run]) -> pd.DataFrame:
     constants, free = _best_constants(rows, losses), _best_without_privacy(rows, losses)
     gains: dict[int, list[tuple[dict[str, Any], np.ndarray]]] = {}
     for row, own in zip(rows, losses, strict=True):
-        place, same = (row["dataset"], row["metric"], row["seed"]), (_data(row["dataset"]), row["metric"], row["seed"])
+        place, same = (
+            (row["dataset"], row["metric"], row["seed"]),
+            (_data(row["dataset"]), row["metric"], row["seed"]),
+        )
         values = own[1]
         row |= {
             "loss": values.mean(),
@@ -145,7 +145,7 @@ def _best_constants(rows: Sequence[Mapping[str, Any]], losses: Sequence[Losses])
     """(data set, metric, seed, budget) -> the constant with the smaller mean loss; it depends on no experiment."""
     found: dict[Place, dict[str, Losses]] = {}
     for row, own in zip(rows, losses, strict=True):
-        if bare_name(row["method"]) in CONSTANTS and row["privacy"] != NONE:
+        if member(row["method"]).is_constant and row["privacy"] != NONE:
             by_method = found.setdefault((row["dataset"], row["metric"], row["seed"], row["epsilon"]), {})
             # of several experiments the one with most replications: few would decide which constant is the best
             if own[0].size > by_method.get(row["method"], (np.empty(0),))[0].size:
@@ -172,7 +172,7 @@ def _best_without_privacy(rows: Sequence[Mapping[str, Any]], losses: Sequence[Lo
     for row, own in zip(rows, losses, strict=True):
         if row["privacy"] == NONE:
             by_method = candidates.setdefault((_data(row["dataset"]), row["metric"], row["seed"]), {})
-            name = row["method"], "" if bare_name(row["method"]) in REFERENCES else row["mask"]
+            name = row["method"], row["mask"] if is_ranked(row["method"]) else ""
             # its best setting; of several experiments the one with most replications
             order = ("oracle" not in row["selection"], -own[0].size, row["experiment"], row["setting"], row["epsilon"])
             if name not in by_method or order < by_method[name][0]:
@@ -184,11 +184,9 @@ def _best_without_privacy(rows: Sequence[Mapping[str, Any]], losses: Sequence[Lo
     }
 
 
-@cache
 def _data(selector: str) -> str:
     """Selector of a data set without what changes no data."""
-    name, params = parse_selector(selector)
-    return format_selector(name, {key: value for key, value in params.items() if key not in KNOWN_ABOUT})
+    return member(selector).without(*KNOWN_ABOUT)
 
 
 def best_of_other_half(candidates: Sequence[Losses]) -> Losses | None:

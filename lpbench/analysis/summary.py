@@ -10,7 +10,8 @@ from lpbench.analysis.ranks import ranks
 from lpbench.analysis.scores import CELL, LARGER_IS_BETTER, check_scores
 from lpbench.analysis.selection import Selected, Settings, select
 from lpbench.analysis.significance import DIGITS, RULES
-from lpbench.analysis.variants import bare_name, competitors
+from lpbench.analysis.variants import competitors
+from lpbench.cast import BASELINE, is_ranked
 
 #: Keys and columns of what scores cost: epsilon, delta and privacy model that users spent, and what the audit says.
 PLACE = ["panel", "dataset", "mask", "method", "epsilon"]
@@ -29,14 +30,8 @@ SUMMARY_COLUMNS = [
 ]
 #: The methods of one comparison share everything but the method.
 COMPARISON = ["experiment", "panel", "dataset", "mask", "epsilon", "x", "selection", "metric"]
-#: The method that ratios are relative to (H: the non-private tree).
-BASELINE = "dt"
-#: Non-private references: shown beside the methods, never ranked against them.
-REFERENCES = ("ct_w", BASELINE)
 #: Panel of the learners without privacy.
 NON_PRIVATE_PANEL = "without privacy"
-#: Constant baselines: one privatised number, predicted for everybody. Where several were run, the best counts.
-CONSTANTS = ("private_mean", "private_majority", "private_constant")
 
 
 @dataclass(frozen=True)
@@ -108,11 +103,6 @@ def distinct_selections(table: pd.DataFrame) -> list[str]:
     """Selections in alphabetical order; one that picks the same points as the oracle everywhere is not shown twice."""
     points = {s: part.drop(columns="selection").reset_index(drop=True) for s, part in table.groupby("selection")}
     return [s for s in sorted(points) if s == "oracle" or not points[s].equals(points.get("oracle"))]
-
-
-def is_ranked(method: str) -> bool:
-    """Whether a method takes part in ranks and tests."""
-    return bare_name(method) not in REFERENCES
 
 
 def barred(table: pd.DataFrame) -> dict[str, str]:

@@ -2,15 +2,10 @@
 
 from collections.abc import Collection, Iterable
 
-from lpbench.selectors import format_selector, parse_selector
+from lpbench.cast import bare_name, member
 
 #: The named preset that follows the paper's text; it stands for a method that was not run under its bare name.
 TEXT = "text"
-
-
-def bare_name(selector: str) -> str:
-    """Name of a selector without its parameters; empty for an empty one (no mask, no data set)."""
-    return parse_selector(selector)[0] if selector else ""
 
 
 def by_method(selectors: Iterable[str]) -> dict[str, list[str]]:
@@ -27,13 +22,12 @@ def _preference(selector: str, variants: Collection[str] = ()) -> tuple[bool, bo
     A preset before parameters fixed by hand; no variant before the variant ``text`` before any other; the shortest.
     An experiment names as the bare method what its paper is compared with, so tables, figures and claims rest on that.
     """
-    params = parse_selector(selector)[1]
-    variant = params.get("variant")
+    one = member(selector)
     return (
-        not set(params) <= {"variant"},
-        variant not in variants,
-        variant is not None,
-        variant != TEXT,
+        not one.is_preset,
+        one.variant not in variants,
+        one.variant != "",
+        one.variant != TEXT,
         len(selector),
         selector,
     )
@@ -48,15 +42,8 @@ def one_variant_each(selectors: Iterable[str], variants: Collection[str] = ()) -
     """Choose one variant among the selectors that differ in the variant alone, by the rule of representatives."""
     groups: dict[str, list[str]] = {}
     for selector in set(selectors):
-        name, params = parse_selector(selector)
-        params.pop("variant", None)
-        groups.setdefault(format_selector(name, params), []).append(selector)
+        groups.setdefault(member(selector).without("variant"), []).append(selector)
     return {min(group, key=lambda s: _preference(s, variants)) for group in groups.values()}
-
-
-def is_preset(selector: str) -> bool:
-    """Whether a selector is a bare name or a named variant, without any parameter fixed by hand."""
-    return set(parse_selector(selector)[1]) <= {"variant"}
 
 
 def competitors(selectors: Iterable[str]) -> set[str]:
@@ -69,8 +56,8 @@ def competitors(selectors: Iterable[str]) -> set[str]:
     chosen = representatives(s for group in groups.values() for s in group)
     found = set()
     for name, group in groups.items():
-        if is_preset(chosen[name]):
+        if member(chosen[name]).is_preset:
             found.add(chosen[name])
         if name not in group:
-            found |= {s for s in group if not is_preset(s)}
+            found |= {s for s in group if not member(s).is_preset}
     return found

@@ -170,8 +170,8 @@ def _beside(row: Row) -> str:
 
 def _why_no_rank(row: Row) -> str:
     """Tell a method that never competes from a variant beside the one that does."""
-    from lpbench.analysis import is_ranked
     from lpbench.analysis.summary import KEPT
+    from lpbench.cast import is_ranked
 
     if row.get("audit", "") not in KEPT:
         return str(row["audit"])

@@ -11,7 +11,7 @@ import click
 from lpbench.cli import options
 from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalogue
-from lpbench.selectors import SELECTIONS
+from lpbench.experiments.config import SELECTIONS
 
 if TYPE_CHECKING:
     from lpbench.analysis import Summary

@@ -8,6 +8,8 @@ from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.frozen import MISSING, Frozen
 from lpbench.experiments.method import Method
 
+#: Ways to choose the grid point whose score is reported.
+SELECTIONS = ("oracle", "tuning_free", "private")
 #: Root seed of the committed results.
 ROOT_SEED = 2025
 #: Value of ``runner.backend`` -> module that it needs beyond lpbench's own requirements; the extra has the same name.

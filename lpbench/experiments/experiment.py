@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Self
 
+from lpbench.cast import Selector, member
 from lpbench.experiments.frozen import MISSING, Frozen
-from lpbench.selectors import Selector
 
 #: Seconds that a cell may take, unless its experiment says otherwise.
 WORK_LIMIT = 36_000.0
@@ -66,7 +66,7 @@ class Experiment(Frozen):
 
     def data_set(self, selector: str) -> Selector:
         """A data set as the experiment draws it: with its ``scaling``, unless the selector has one."""
-        found = Selector.parse(selector)
+        found = member(selector)
         return found if self.scaling == "rows" else Selector(found.name, {"scaling": self.scaling, **found.params})
 
     @property

@@ -9,15 +9,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 
+from lpbench.cast import Selector
 from lpbench.errors import ConfigurationError, unknown_name
 from lpbench.experiments import catalogue
-from lpbench.experiments.config import ROOT_SEED, Config
+from lpbench.experiments.config import ROOT_SEED, SELECTIONS, Config
 from lpbench.experiments.experiment import Experiment, Group, changes, deviations
 from lpbench.experiments.method import Method
 from lpbench.experiments.plan import Plan, plan_experiment, registered_methods
 from lpbench.experiments.schema import check_left_out
 from lpbench.paths import RUNS
-from lpbench.selectors import SELECTIONS, Selector
 
 #: Keys that describe what was chosen by name; changing them would only make the name wrong.
 _DESCRIPTIONS = {

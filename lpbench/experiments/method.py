@@ -11,10 +11,10 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from lpbench.cast import Selector
 from lpbench.errors import ConfigurationError, check_known
 from lpbench.experiments.frozen import MISSING, Frozen
 from lpbench.paths import own_folders
-from lpbench.selectors import format_selector
 
 if TYPE_CHECKING:
     from lpbench.estimators.base import LocalEstimator
@@ -153,7 +153,7 @@ class Method(Frozen):
             check_known(f"unknown parameter of method {self.name}", changed, known)
         return replace(
             self,
-            name=format_selector(self.name, overrides),
+            name=str(Selector(self.name, overrides)),
             estimator=estimator,
             params={**params, **changed},
             grid=_without(grid, changed),

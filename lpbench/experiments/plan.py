@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from lpbench.cast import Selector, bare_name, member
 from lpbench.datasets import describe, make_problem
 from lpbench.derivation import Derivation, remembered
 from lpbench.digest import canonical_json, file_hash
@@ -23,7 +24,6 @@ from lpbench.experiments.experiment import Experiment, Group
 from lpbench.experiments.method import Method, facts_of, import_object, is_own
 from lpbench.experiments.schema import check_experiment, check_parameters
 from lpbench.problem import Problem
-from lpbench.selectors import Selector
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +153,7 @@ class Plan:
     @property
     def missing(self) -> dict[str, str]:
         """Data sets that are not at hand -> how to get them."""
-        return {Selector.parse(e.dataset).name: e.missing for e in self.entries if e.missing}
+        return {bare_name(e.dataset): e.missing for e in self.entries if e.missing}
 
     @property
     def left_out(self) -> dict[str, str]:
@@ -178,7 +178,7 @@ def plan_experiment(
 def registered_methods(selectors: Iterable[str]) -> dict[str, Method]:
     """Methods by selector, as they are registered (composed together)."""
     selectors = list(selectors)
-    catalogue.methods(dict.fromkeys(Selector.parse(m).name for m in selectors))
+    catalogue.methods(dict.fromkeys(map(bare_name, selectors)))
     return {selector: catalogue.method(selector) for selector in selectors}
 
 
@@ -201,7 +201,7 @@ def _plan_group(experiment: Experiment, group: Group, seed: int, methods: Mappin
         for value in values:
             wanted, missing = _block(
                 experiment.data_set(dataset).with_params(**({swept: value} if kind == "dataset" else {})),
-                Selector.parse(mask).with_params(**({swept: value} if kind == "mask" else {})),
+                member(mask).with_params(**({swept: value} if kind == "mask" else {})),
                 # what is timed is one fit, not a share of a sweep
                 replace(methods[method], tuning_free=None) if experiment.kind == "timing" else methods[method],
                 group.grid,
@@ -268,7 +268,7 @@ def _extra_point(tuning_free: Mapping[str, Any] | None, grid: Mapping[str, Seque
 @cache
 def _check_mask(dataset: str, mask: str, params: str, content: str) -> None:
     """Refuse a file, known by its content, that is no mask of a data set, whether a method reads it or not."""
-    of = Selector.parse(dataset)
+    of = member(dataset)
     make_problem(of.name, of.params, mask, json.loads(params))
 
 

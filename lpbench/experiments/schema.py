@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from lpbench.cast import bare_name
 from lpbench.checks import check_choice, check_number, check_whole
 from lpbench.datasets.manifest import TASKS
 from lpbench.datasets.parameters import SCALINGS
 from lpbench.errors import ConfigurationError, check_known
 from lpbench.experiments.experiment import Experiment, Group
 from lpbench.experiments.method import Method, facts_of
-from lpbench.selectors import Selector
 
 #: What an experiment makes. ``single`` is the cell of the command line.
 KINDS = ("table", "figure", "drawing", "timing", "single")
@@ -70,7 +70,7 @@ def _check_group(name: str, kind: str, group: Group, methods: Mapping[str, Metho
             "x: dataset.<param> or x: mask.<param>"
         )
     _check_values(f"{name}: grid", group.grid)
-    masks = [Selector.parse(mask).name for mask in group.mask]
+    masks = [*map(bare_name, group.mask)]
     searched = {key for m in group.method for mask in masks for key in methods[m].grid_for(mask)}
     check_known(f"{name}: grid: none of its methods searches", group.grid, searched)
 

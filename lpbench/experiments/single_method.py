@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from statistics import median
 
+from lpbench.cast import bare_name, member
 from lpbench.datasets import describe, make_problem
 from lpbench.errors import ClippingWarning, ConfigurationError, PrivacyLeakWarning, foreign
 from lpbench.estimators.base import LocalEstimator
@@ -17,7 +18,6 @@ from lpbench.experiments.experiment import Experiment, Group
 from lpbench.experiments.job import Job
 from lpbench.experiments.method import Method, import_object
 from lpbench.problem import Problem
-from lpbench.selectors import Selector
 
 
 def method_named(word: str) -> Method:
@@ -68,7 +68,7 @@ def alone(
         raise ConfigurationError(
             f"experiment {experiment.name} has no budget among {', '.join(f'{e:g}' for e in budgets)}"
         )
-    dataset = Selector.parse(groups[0].dataset[0])
+    dataset = member(groups[0].dataset[0])
     task = describe(dataset.name, dataset.params).task
     if task != method.task:
         raise ConfigurationError(f"method {method.name} is for {method.task}, experiment {experiment.name} for {task}")
@@ -85,7 +85,7 @@ def seconds_of_a_fit(method: Method, experiment: Experiment) -> float:
     for dataset in experiment.groups[0].dataset:
         parsed = experiment.data_set(dataset)
         if describe(parsed.name, parsed.params).available:
-            problem = make_problem(parsed.name, parsed.params, Selector.parse(experiment.groups[0].mask[0]).name)
+            problem = make_problem(parsed.name, parsed.params, bare_name(experiment.groups[0].mask[0]))
             with suppress(ConfigurationError):
                 seconds.append(fit(model.for_problem(problem), problem))
     return median(seconds) if seconds else math.nan

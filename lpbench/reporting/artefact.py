@@ -9,7 +9,7 @@ import pandas as pd
 from lpbench.analysis import Setting, Summary, distinct_selections, summarise, write_csv
 from lpbench.analysis.standings import optimism
 from lpbench.analysis.summary import COSTS
-from lpbench.analysis.variants import bare_name
+from lpbench.cast import bare_name
 from lpbench.errors import unknown_name
 from lpbench.experiments.config import ROOT_SEED
 from lpbench.experiments.experiment import Experiment

@@ -10,8 +10,7 @@ from lpbench.analysis import ALPHA
 from lpbench.analysis.scores import LARGER_IS_BETTER
 from lpbench.analysis.significance import DIGITS
 from lpbench.analysis.standings import NONE, view
-from lpbench.analysis.summary import BASELINE, CONSTANTS, REFERENCES
-from lpbench.analysis.variants import bare_name
+from lpbench.cast import BASELINE, CONSTANTS, REFERENCES, bare_name
 from lpbench.experiments.method import Method
 from lpbench.reporting.paper import Paper
 from lpbench.reporting.printed_names import method_title

@@ -5,10 +5,9 @@ import math
 import numpy as np
 import pandas as pd
 
-from lpbench.analysis import Summary, is_preset, ratio_of_means
+from lpbench.analysis import Summary, ratio_of_means
 from lpbench.analysis.scores import CELL
-from lpbench.analysis.summary import BASELINE
-from lpbench.analysis.variants import bare_name
+from lpbench.cast import BASELINE, bare_name, member
 from lpbench.reporting.paper import Paper, TableLayout
 from lpbench.reporting.published import published_cells
 
@@ -80,7 +79,7 @@ def _match(cell: dict, ours: list[dict]) -> list[dict]:
         if cell[axis] == cell[axis]:
             ours = [row for row in ours if math.isclose(row[axis], cell[axis])]
     # with parameters fixed by hand a method is not what the paper prints, unless it was run in no other way
-    ours = [row for row in ours if is_preset(row["method"])] or ours
+    ours = [row for row in ours if member(row["method"]).is_preset] or ours
     keys = {k: cell[k] for k in ("panel", "dataset", "mask", "method", "epsilon", "x", "published")}
     if not ours:
         return [keys | {"reproduced": np.nan, "se": np.nan, "note": "; ".join(filter(None, [cell["note"], "not run"]))}]

@@ -12,7 +12,8 @@ from lpbench.analysis import representatives
 from lpbench.analysis.curves import Curve, curves
 from lpbench.analysis.instances import CellScores
 from lpbench.analysis.statistics import significant
-from lpbench.analysis.variants import bare_name, one_variant_each
+from lpbench.analysis.variants import one_variant_each
+from lpbench.cast import bare_name
 from lpbench.errors import NotRunError
 from lpbench.experiments.results import Results
 from lpbench.reporting.paper import Paper, paper_of

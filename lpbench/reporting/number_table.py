@@ -29,14 +29,12 @@ from lpbench.analysis.numbers import (
     met_by_chance,
     met_class,
 )
-from lpbench.analysis.summary import BASELINE
-from lpbench.analysis.variants import bare_name
+from lpbench.cast import BASELINE, bare_name, member
 from lpbench.errors import NotRunError
 from lpbench.experiments import catalogue
 from lpbench.experiments.results import Artefact, Results
 from lpbench.reporting.interpretations import SUPPORT, Interpretations, Step, Tolerance
 from lpbench.reporting.paper import Paper, paper_of
-from lpbench.selectors import parse_selector
 
 FILE = "numbers.csv"
 #: Configurations beside those of a paper: its last one with what was found after the fact, what was tried, and what was
@@ -381,10 +379,8 @@ def _key(row: Mapping[str, Any]) -> tuple:
 @cache
 def _variant(selector: str) -> tuple[str, dict[str, Any]]:
     """Variant of a selector, or of its bare name the one that changes nothing, and the variants that its method has."""
-    name, params = parse_selector(selector)
-    known = dict(catalogue.method(name).variants)
-    bare = next((v for v, changed in known.items() if not changed), "")
-    return str(params.get("variant", bare)), known
+    known = catalogue.method(bare_name(selector)).variants
+    return member(selector).variant or next((v for v, changed in known.items() if not changed), ""), known
 
 
 def _borrowed(selector: str, variants: tuple[str, ...]) -> bool:
@@ -399,10 +395,9 @@ def _preference(selector: str, variants: tuple[str, ...]) -> tuple:
     """Sort key of the selectors that stand for one published number under a configuration."""
     if not selector:
         return (False,)
-    params = parse_selector(selector)[1]
-    variant = _variant(selector)[0]
+    one, variant = member(selector), _variant(selector)[0]
     ordered = variants.index(variant) if variant in variants else len(variants)
-    return not set(params) <= {"variant"}, ordered, params != {}, variant != "text", selector
+    return not one.is_preset, ordered, one.params != {}, variant != "text", selector
 
 
 def _is_itself(step: Step, row: Mapping[str, Any]) -> bool:

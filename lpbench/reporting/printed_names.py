@@ -4,12 +4,12 @@ import re
 from collections.abc import Mapping
 from functools import cache
 
+from lpbench.cast import bare_name, member
 from lpbench.datasets import list_datasets, load_manifest
 from lpbench.errors import LpbenchError
 from lpbench.experiments import catalogue
 from lpbench.experiments.method import Method
 from lpbench.paths import MANIFESTS
-from lpbench.selectors import format_selector, parse_selector
 
 #: Symbols of the papers for parameters that appear in names.
 SYMBOLS = {
@@ -96,16 +96,14 @@ MASK_TITLES = {"aligned": "", "label_only": "", "all_private": "", "power_law": 
 
 def card_of(method: str, cards: Mapping[str, Method]) -> Method | None:
     """Method of a selector, else that of its bare name, as far as they are known."""
-    return cards.get(method) or cards.get(parse_selector(method)[0])
+    return cards.get(method) or cards.get(bare_name(method))
 
 
 def method_title(method: str, cards: Mapping[str, Method], variant: bool = True) -> str:
     """Printed name of a method and its fixed parameters, at will but the variant: ``HistOfTree (CART), s = 2``."""
-    name, params = parse_selector(method)
+    params = {key: value for key, value in member(method).params.items() if variant or key != "variant"}
     card = card_of(method, cards) or card_of(method, catalogue.methods())
-    if not variant:
-        params.pop("variant", None)
-    title = card.title if card else name.replace("_", " ")
+    title = card.title if card else in_words(bare_name(method))
     if {"learner", "randomizer"} <= set(params):
         learner, randomizer = str(params.pop("learner")), str(params.pop("randomizer"))
         title = f"{LEARNERS.get(learner, in_words(learner))} on {RANDOMIZERS.get(randomizer, in_words(randomizer))}"
@@ -116,10 +114,10 @@ def method_title(method: str, cards: Mapping[str, Method], variant: bool = True)
 
 def dataset_title(selector: str) -> str:
     """Printed name of a data set with its parameters: ``Red wine``; ``Rough classes, n = 1024``."""
-    name, params = parse_selector(selector)
+    name = bare_name(selector)
     words = in_words(name)
     title = DATASETS.get(name) or _own_title(name) or words[:1].upper() + words[1:]
-    return ", ".join([title, *describe_params(params)])
+    return ", ".join([title, *describe_params(member(selector).params)])
 
 
 def _own_title(name: str) -> str:
@@ -142,14 +140,13 @@ def describe_params(params: Mapping) -> list[str]:
 
 def mask_title(mask: str) -> str:
     """Printed name of a mask, empty where only its parameters tell masks apart: ``s* = 2``."""
-    name, params = parse_selector(mask) if mask else ("", {})
-    return ", ".join(p for p in (MASK_TITLES.get(name, in_words(name)), *describe_params(params)) if p)
+    name = bare_name(mask)
+    return ", ".join(filter(None, [MASK_TITLES.get(name, in_words(name)), *describe_params(member(mask).params)]))
 
 
 def mask_name(mask: str) -> str:
     """Printed name of a mask that has to be named: ``aligned, s* = 2``; ``all private``."""
-    name, params = parse_selector(mask) if mask else ("", {})
-    return ", ".join([in_words(name), *describe_params(params)])
+    return ", ".join([in_words(bare_name(mask)), *describe_params(member(mask).params)])
 
 
 def in_words(name: str) -> str:
@@ -174,9 +171,5 @@ def _pattern(methods: tuple[str, ...], datasets: tuple[str, ...]) -> re.Pattern[
 
 
 def _print(match: re.Match[str]) -> str:
-    name, params = parse_selector(match[0])
-    if name in catalogue.method_names():
-        return method_title(match[0], catalogue.methods())
-    if name in list_datasets():
-        return ", ".join([in_words(name), *describe_params(params)])
-    return mask_name(format_selector(name, params))
+    is_method = bare_name(match[0]) in catalogue.method_names()
+    return method_title(match[0], catalogue.methods()) if is_method else mask_name(match[0])

@@ -16,6 +16,7 @@ from scipy.stats import ttest_1samp, wilcoxon
 
 from lpbench.audit.apart import kind_of
 from lpbench.audit.keeper import Places
+from lpbench.cast import member
 from lpbench.datasets import Draws
 from lpbench.experiments import catalogue
 from lpbench.experiments.compute import method_streams
@@ -23,7 +24,6 @@ from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
 from lpbench.experiments.submissions import COLUMNS
 from lpbench.problem import METRICS, Problem
-from lpbench.selectors import Selector
 
 #: Probability that a method whose scores do not depend on the seed is refuted, over all its blocks and budgets.
 FALSE_ALARM = 1e-3
@@ -43,7 +43,7 @@ def scores_apart(
     """Scores of a block ``data set mask``, columns of ``claimed.csv``; with ``secret`` on data moved in secret."""
     estimator = kind_of(places, method.estimator, method.privacy, secret)(**method.params)
     dataset, mask = block.split(" ")
-    data, masked = experiment.data_set(dataset), Selector.parse(mask)
+    data, masked = experiment.data_set(dataset), member(mask)
     given = {**catalogue.mask(masked.name).params, **masked.params}
     mask_of = (masked.name, given) if estimator.uses_mask else ("all_private", {})
     draw = Draws(data.name, dict(data.params), *mask_of, seed).problem

@@ -28,6 +28,7 @@ from lpbench.audit.foreign import foreign_complaints
 from lpbench.audit.keeper import Places
 from lpbench.audit.methods import CURATOR_SEED, USERS_SEED
 from lpbench.audit.samples import audit_sample
+from lpbench.cast import member
 from lpbench.datasets import describe, list_datasets
 from lpbench.errors import ConfigurationError, LpbenchError
 from lpbench.experiments import catalogue
@@ -36,7 +37,6 @@ from lpbench.experiments.method import Method
 from lpbench.experiments.records import git_commit
 from lpbench.experiments.single_method import at_one_setting
 from lpbench.experiments.submissions import COLUMNS, REQUIREMENTS, SCORE, Submission
-from lpbench.selectors import Selector
 from lpbench.submission.apart import scores_apart, worse_in_secret
 from lpbench.submission.contract import CONTRACT
 from lpbench.submission.pack import requirements
@@ -153,7 +153,7 @@ def differences(claimed: pd.DataFrame, again: pd.DataFrame, tolerance: float) ->
 
 
 def _at_hand(dataset: str) -> bool:
-    parsed = Selector.parse(dataset)
+    parsed = member(dataset)
     return parsed.name in list_datasets() and describe(parsed.name, dict(parsed.params)).available
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from lpbench import cast
 from lpbench.analysis import read_csv
 from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalogue
@@ -28,6 +29,7 @@ from lpbench.reporting.paper import paper_of
 from lpbench.reporting.publish import report_experiment
 from lpbench.reporting.tables.grid import build
 from lpbench.reporting.tables.latex import to_latex
+from lpbench.selectors import Selector
 from tests.reporting.fake import CARDS, bare, card, experiment, placeholder, scores_of, typed
 
 ORDER = [
@@ -172,6 +174,25 @@ def test_a_job_and_its_page_look_their_paper_up_once(tmp_path, monkeypatch):
     result = run_jobs([job], tmp_path, Runner(backend="serial"))
     assert asked == [name] and Site.__module__ in sys.modules  # pages are imported before calls are counted
     assert report_experiment(tmp_path, name, result.papers[name]).is_file() and asked == [name]
+
+
+def test_no_selector_is_read_again_once_a_job_is_planned(tmp_path, monkeypatch):
+    name, read = "histoftree/figure2c", []
+
+    def noted(text, parse=Selector.parse):
+        frame = sys._getframe(1)
+        while frame.f_globals["__name__"] == Selector.__module__:
+            frame = frame.f_back
+        read.append((frame.f_globals["__name__"], text))
+        return parse(text)
+
+    job = job_of(catalogue.experiment(name), replications=1, seed=2025)
+    cast.member.cache_clear()
+    assert job.plan.blocks and cast.member.cache_info().currsize
+    monkeypatch.setattr(Selector, "parse", staticmethod(noted))
+    result = run_jobs([job], tmp_path, Runner(backend="serial"))
+    report_experiment(tmp_path, name, result.papers[name])
+    assert {module for module, _ in read} <= {catalogue.__name__}
 
 
 def test_published_curves_lie_under_ours(tmp_path):

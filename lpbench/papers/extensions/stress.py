@@ -11,7 +11,7 @@ import scipy
 
 from lpbench.analysis.rates import Interval
 from lpbench.analysis.standings import FAIR, NONE, geometric_mean, view
-from lpbench.analysis.summary import CONSTANTS
+from lpbench.cast import CONSTANTS, member
 from lpbench.datasets.masks import posterior_odds
 from lpbench.errors import LpbenchError
 from lpbench.experiments import catalogue
@@ -19,7 +19,6 @@ from lpbench.experiments.method import Method
 from lpbench.reporting.numbers import print_ratio
 from lpbench.reporting.plain_table import PlainTable
 from lpbench.reporting.printed_names import card_of, dataset_title, mask_name, method_title
-from lpbench.selectors import parse_selector
 
 Cards = Mapping[str, Method]
 #: Column of the table of liars -> parameters of its data sets.
@@ -44,8 +43,8 @@ _READ = ["panel", "mask", "epsilon", "dataset", "method", "metric", "privacy", "
 def fixed(rows: pd.DataFrame) -> pd.DataFrame:
     """Rows at the one setting that a method states or chooses, with the data set apart from its parameters."""
     rows = view(rows, FAIR)[_READ]
-    parsed = [parse_selector(name) for name in rows["dataset"]]
-    return rows.assign(base=[name for name, _ in parsed], given=[params for _, params in parsed])
+    sets = [*map(member, rows["dataset"])]
+    return rows.assign(base=[one.name for one in sets], given=[one.params for one in sets])
 
 
 def drawn_with(rows: pd.DataFrame, given: Mapping[str, Any]) -> pd.DataFrame:
@@ -81,7 +80,7 @@ def corrupted_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
     rows = rows.dropna(subset=["over_constant"])
     if rows.empty:
         return None
-    labels = [parse_selector(name)[1].get("labels", "recorded") for name in rows["dataset"]]
+    labels = [member(name).params.get("labels", "recorded") for name in rows["dataset"]]
     found = []
     for (kind, epsilon, method), part in rows.assign(labels=labels).groupby(["labels", "epsilon", "method"]):
         worst, largest = dataset_title(part.loc[part["over_constant"].idxmax(), "dataset"]), part["over_constant"].max()
@@ -110,7 +109,7 @@ def _never_worse(rows: list[tuple[str, str, str, float, float, str]]) -> str:
 def strength_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
     """Odds that a mask gives away, exactly, and each method's loss over that under a mask that gives nothing away."""
     rows = fixed(rows)
-    rows = rows.assign(strength=[float(parse_selector(mask)[1]["strength"]) for mask in rows["mask"]])
+    rows = rows.assign(strength=[float(member(mask).params["strength"]) for mask in rows["mask"]])
     none, *strengths = sorted(rows["strength"].unique())
     odds = {s: posterior_odds(1.0 / (1.0 + np.exp([[s], [-s]])), np.array([[True]]))[0] for s in strengths}
     lines, most = [], []

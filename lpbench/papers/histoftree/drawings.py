@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
+from lpbench.cast import member
 from lpbench.datasets import make_problem
 from lpbench.experiments.experiment import Experiment
 from lpbench.reporting.figures import style
 from lpbench.reporting.printed_names import mask_name
-from lpbench.selectors import parse_selector
 
 _CAPTIONS = {"a": "aligned", "b": "personalised, concentrated", "c": "personalised, spread"}
 
@@ -20,11 +20,12 @@ def draw_masks(experiment: Experiment, folder: Path, seed: int) -> list[Path]:
     from matplotlib.patches import Patch
 
     settings = experiment.settings
-    dataset, params = parse_selector(settings["dataset"])
+    data = member(settings["dataset"])
     with style.look(mathematics=True):
         figure, axes = style.pyplot().subplots(1, len(settings["masks"]), figsize=(2.6 * len(settings["masks"]), 3.9))
         for ax, (panel, selector) in zip(axes, sorted(settings["masks"].items()), strict=True):
-            mask = make_problem(dataset, params, *parse_selector(selector), 0, seed).mask
+            drawn = member(selector)
+            mask = make_problem(data.name, data.params, drawn.name, drawn.params, 0, seed).mask
             _draw_mask(ax, mask, settings["n_selected"])
             ax.set_title(f"({panel}) {_CAPTIONS.get(panel, '')}\n{mask_name(selector)}", loc="left", fontsize=8.5)
         axes[0].set_ylabel("user i")

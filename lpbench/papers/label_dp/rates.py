@@ -18,10 +18,10 @@ import pandas as pd
 from lpbench.analysis import Interval, bootstrap, local_slopes, loglog_slope
 from lpbench.analysis.curves import Curve
 from lpbench.analysis.exponents import Rate, table_i
+from lpbench.cast import bare_name, member
 from lpbench.datasets import load_manifest
 from lpbench.experiments import catalogue
 from lpbench.reporting.plain_table import PlainTable
-from lpbench.selectors import parse_selector
 
 #: Method -> the same estimator without privacy.
 REFERENCE = {
@@ -69,9 +69,8 @@ def theory(line: Curve) -> tuple[str, str, Rate]:
 
 def facts(dataset: str) -> tuple[str, dict[str, Any]]:
     """Task of a data set with known exponents and its parameters; one without a margin has gamma = 0."""
-    name, params = parse_selector(dataset)
-    manifest = load_manifest(name)
-    return manifest.task, {"margin": 0.0, "moment": None, **manifest.params, **params}
+    manifest = load_manifest(bare_name(dataset))
+    return manifest.task, {"margin": 0.0, "moment": None, **manifest.params, **member(dataset).params}
 
 
 def rate_on(model: str, dataset: str) -> Rate:

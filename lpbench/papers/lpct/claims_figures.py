@@ -10,7 +10,7 @@ import numpy as np
 from lpbench.analysis.claims import Checks, Region, above, below, within
 from lpbench.analysis.curves import Curve, slope_weights
 from lpbench.analysis.instances import Instance, difference, join, linear
-from lpbench.analysis.variants import is_preset
+from lpbench.cast import member
 from lpbench.errors import NotRunError
 from lpbench.reporting.evidence import Evidence, Published
 from lpbench.reporting.figures.curves import NON_PRIVATE_EPSILON
@@ -32,7 +32,7 @@ AUTHORS = "min_samples_leaf=1"
 def lines(results: Evidence, name: str, base: str, *, panel: str | None = None) -> list[Curve]:
     """Curves of a method with no other parameter than its variant, in the order of the budget."""
     found = results.curves(name, base, panel=panel)
-    plain = [line for line in found if is_preset(line.method)]
+    plain = [line for line in found if member(line.method).is_preset]
     if not plain:
         raise NotRunError(f"{name} has no curve of {base} in its default setting")
     return sorted(plain, key=lambda line: line.epsilon)

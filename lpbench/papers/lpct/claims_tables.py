@@ -6,7 +6,7 @@ import numpy as np
 
 from lpbench.analysis.claims import Checks, above, within
 from lpbench.analysis.instances import CellScores, Instance, difference, join, linear
-from lpbench.analysis.variants import bare_name
+from lpbench.cast import bare_name
 from lpbench.datasets import describe
 from lpbench.errors import NotRunError
 from lpbench.experiments.catalogue import experiment

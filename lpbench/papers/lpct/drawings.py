@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lpbench import estimators
+from lpbench.cast import member
 from lpbench.datasets import eta_p, eta_q, make_problem
 from lpbench.experiments import catalogue as registry
 from lpbench.experiments.experiment import Experiment
 from lpbench.problem import Problem
 from lpbench.reporting.figures import style
-from lpbench.selectors import parse_selector
 
 if TYPE_CHECKING:
     from lpbench.partitions.tree import TreePartition
@@ -25,8 +25,8 @@ ONE, ZERO = style.COLOURS[1], style.COLOURS[0]
 
 def problem_of(settings: Mapping[str, Any], seed: int) -> Problem:
     """Draw replication 0 of the data set that a drawing's settings name."""
-    name, params = parse_selector(settings["dataset"])
-    return make_problem(name, params, None, None, 0, seed)
+    data = member(settings["dataset"])
+    return make_problem(data.name, data.params, None, None, 0, seed)
 
 
 def fit(problem: Problem, model: Any, **params: Any) -> Any:

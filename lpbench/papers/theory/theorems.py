@@ -19,6 +19,7 @@ from lpbench.analysis.curves import Curve
 from lpbench.analysis.exponents import least_leak, public_data_exponents, semi_feature_exponent, two_point
 from lpbench.analysis.rates import LEVEL, Interval, bootstrap, bootstrap_means, loglog_slope, slope
 from lpbench.analysis.significance import holm
+from lpbench.cast import bare_name, member
 from lpbench.datasets import make_problem
 from lpbench.datasets.label_dp import sign_cubes
 from lpbench.experiments import catalogue
@@ -26,7 +27,6 @@ from lpbench.experiments.experiment import Experiment
 from lpbench.papers.label_dp.rates import MODEL_NAMES, allowed, excess, facts, is_constant, rate_on
 from lpbench.reporting.evidence import Evidence
 from lpbench.seeds import Streams
-from lpbench.selectors import parse_selector
 
 HOLDS, FAILS, UNDECIDED, UNRESOLVED = "holds", "fails", "undecided", "unresolved"
 #: An exponent is sharp within NEAR of the theorem's, with its interval within WIDE; beyond NEAR it fails, or is faster.
@@ -211,8 +211,8 @@ def star(line: Curve, n: float) -> tuple[int, float]:
     """s and λ* = log2 δ(p*) / p* that (11) and (15) give under a curve's mask at one size."""
     from lpbench.estimators.histoftree.adhistoftree import choose_partition, mean_inflation
 
-    name, params = parse_selector(line.mask)
-    mask = np.asarray(make_problem("sine_sum_excess", {"n": int(n)}, name, params).mask)
+    given = member(line.mask)
+    mask = np.asarray(make_problem("sine_sum_excess", {"n": int(n)}, given.name, given.params).mask)
     s, depth, _ = choose_partition(mask, line.epsilon)
     return s, float(np.log2(mean_inflation(mask, np.array([float(depth)]))[s, 0]) / depth)
 
@@ -501,7 +501,7 @@ EFFECTIVE = {"label_ldp": "N ε²", "ldp": "N ε²", "label_cdp": "N, N ε", "cd
 
 def expected_of(model: str, dataset: str, mask: str) -> tuple[float, float] | None:
     """Least and largest exponent that a theorem states for a model on a family under a mask; None without one."""
-    name, (_, known), (shape, given) = parse_selector(dataset)[0], facts(dataset), parse_selector(mask)
+    name, (_, known), shape, given = bare_name(dataset), facts(dataset), bare_name(mask), member(mask).params
     hidden = given.get("n_protected", 1) if shape == "aligned" else 0
     if model == "semi_feature_ldp" and shape not in ("aligned", "label_only"):
         return None

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from lpbench.analysis.curves import Curve
-from lpbench.analysis.summary import REFERENCES
-from lpbench.analysis.variants import bare_name
+from lpbench.cast import member
 from lpbench.experiments.method import Method
 from lpbench.reporting.figures import style
-from lpbench.reporting.figures.comparisons import Part, is_constant, leading
+from lpbench.reporting.figures.comparisons import Part, leading
 from lpbench.reporting.figures.lines import BAND, draw_panels
 from lpbench.reporting.printed_names import CHOSEN, dataset_title, in_words, method_title
 
@@ -42,8 +41,9 @@ def _draw(found: Sequence[Part], title: str, path: Path, selection: str, cards: 
         list(dict.fromkeys(name for p in found for name in getattr(p.means, axis))) for axis in ("columns", "index")
     )
     for method in methods:
-        if method in known or is_constant(method) or bare_name(method) in REFERENCES:
-            label = f"{method_title(method, cards)}{' (constant)' * is_constant(method)}"
+        one = member(method)
+        if method in known or one.is_constant or one.is_reference:
+            label = f"{method_title(method, cards)}{' (constant)' * one.is_constant}"
             look = known.get(method, {"color": style.GREY, "marker": ""})
             # variants of a method share its colour and marker: their lines differ
             turn = sum(look.items() <= other.items() for other in looks.values())

@@ -8,11 +8,11 @@ from typing import Self
 import numpy as np
 import pandas as pd
 
-from lpbench.analysis import Summary, competitors, is_ranked
+from lpbench.analysis import Summary, competitors
 from lpbench.analysis.ranks import ranks
 from lpbench.analysis.scores import costs
-from lpbench.analysis.summary import BASELINE, CONSTANTS, REFERENCES, barred
-from lpbench.analysis.variants import bare_name
+from lpbench.analysis.summary import barred
+from lpbench.cast import BASELINE, bare_name, is_ranked, member
 from lpbench.reporting.figures.curves import looks_of, place_of
 from lpbench.reporting.paper import papers
 from lpbench.reporting.printed_names import in_words, mask_name
@@ -58,15 +58,11 @@ def parts(summary: Summary, selection: str) -> list[Part]:
     return found
 
 
-def is_constant(method: str) -> bool:
-    return bare_name(method) in CONSTANTS
-
-
 def leading(found: Sequence[Part]) -> dict[str, dict[str, str]]:
     """Colour and marker of methods shown in colour: all few, or the best by rank; references are grey."""
     places: dict[str, list[float]] = {}
     for part in found:
-        kept = [m for m in part.means if not is_constant(m) and bare_name(m) not in REFERENCES]
+        kept = [m for m in part.means if not member(m).is_constant and is_ranked(m)]
         whole = costs(part.means[kept].dropna().to_numpy(), part.metric)
         for method, placed in zip(kept, (ranks(whole, larger_is_better=False) / max(len(kept), 1)).T, strict=True):
             places.setdefault(method, []).extend(placed)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pandas as pd
 
 from lpbench.analysis.curves import Curve, curves
-from lpbench.analysis.variants import bare_name
+from lpbench.cast import bare_name
 from lpbench.experiments import catalogue
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method

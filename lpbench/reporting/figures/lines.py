@@ -14,13 +14,13 @@ import numpy as np
 import pandas as pd
 
 from lpbench.analysis.curves import Curve
+from lpbench.cast import member
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
 from lpbench.reporting.figures import style
 from lpbench.reporting.figures.curves import NON_PRIVATE_EPSILON, axis_of, labelled_curves, looks_of, published_curves
 from lpbench.reporting.paper import Paper
 from lpbench.reporting.printed_names import CHOSEN, SYMBOLS
-from lpbench.selectors import format_selector, parse_selector
 
 #: Half-width of the bands in standard errors.
 BAND = 2.0
@@ -114,10 +114,8 @@ def draw_panels(
 
 def _bare(curve: Curve, default_variant: str) -> Curve:
     """The curve, without its variant where that is the paper's default, which need not be named."""
-    name, params = parse_selector(curve.method)
-    if str(params.get("variant", "")).replace("_", " ") != default_variant:
-        return curve
-    return replace(curve, method=format_selector(name, {k: v for k, v in params.items() if k != "variant"}))
+    is_default = curve.variant.replace("_", " ") == default_variant
+    return replace(curve, method=member(curve.method).without("variant")) if is_default else curve
 
 
 def _panel_title(panel: str, found: Sequence[Curve]) -> str:

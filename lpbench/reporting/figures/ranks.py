@@ -10,15 +10,14 @@ import pandas as pd
 from lpbench.analysis import ALPHA, Summary
 from lpbench.analysis.scores import LARGER_IS_BETTER
 from lpbench.analysis.standings import FEWEST, compare_losses, least_p
-from lpbench.analysis.variants import bare_name
+from lpbench.cast import bare_name, member
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
 from lpbench.reporting.figures import style
 from lpbench.reporting.figures.budgets import draw_budgets
-from lpbench.reporting.figures.comparisons import Part, is_constant, leading, parts
+from lpbench.reporting.figures.comparisons import Part, leading, parts
 from lpbench.reporting.paper import Paper
 from lpbench.reporting.printed_names import CHOSEN, method_title
-from lpbench.selectors import parse_selector
 
 #: Height of a line of names, what title and axis of a row of panels take, and width of a panel, in inches.
 _LINE, _AROUND, _PANEL = 0.165, 0.85, 2.2
@@ -81,7 +80,7 @@ def draw_ranks(
 def control_of(experiment: Experiment, paper: Paper, methods: Sequence[str]) -> str:
     """The method that all others are compared with: named by the experiment, else the first that its paper proposes."""
     named, proposed = experiment.settings.get("compared", ""), paper.proposed
-    same = (m for m in methods if named and parse_selector(m) == parse_selector(named))
+    same = (m for m in methods if named and member(m) == member(named))
     return next(same, next((m for m in methods if proposed and m.startswith(proposed)), methods[0]))
 
 
@@ -106,7 +105,9 @@ def _panel(
         ax.plot(row.rank, y, "o", color=colour, markerfacecolor=colour if row.p < ALPHA else "white")
         ax.text(1.02, y, f"{row.rank:.1f}", transform=ax.get_yaxis_transform(), va="center", fontsize=7)
     ax.set(xlim=(1 - 0.05 * len(table), 1.03 * len(table)), ylim=(len(order) - 0.4, -0.6))
-    names = [f"{method_title(m, cards)}{' (constant)' * is_constant(m)}" if cards is not None else "" for m in order]
+    names = [
+        f"{method_title(m, cards)}{' (constant)' * member(m).is_constant}" if cards is not None else "" for m in order
+    ]
     ax.set_yticks(range(len(order)), names, fontsize=7.5)
     ax.tick_params(axis="y", length=0)
     ax.tick_params(axis="x", labelsize=7)

@@ -16,16 +16,15 @@ import numpy as np
 import pandas as pd
 
 from lpbench import estimators
-from lpbench.analysis import ALPHA, is_ranked
+from lpbench.analysis import ALPHA
 from lpbench.analysis.standings import FAIR, FEWEST, NONE, geometric_mean, over_sets, view
-from lpbench.analysis.variants import bare_name
+from lpbench.cast import bare_name, is_ranked, member
 from lpbench.datasets import describe
 from lpbench.experiments import catalogue
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
 from lpbench.reporting.numbers import print_ratio
 from lpbench.reporting.printed_names import method_title
-from lpbench.selectors import parse_selector
 
 #: Choice -> whether shown features and a public sample may be read.
 GIVEN = {"public features": (True, False), "public sample": (False, True), "public features and sample": (True, True)}
@@ -99,7 +98,7 @@ def choices(
     for experiment in experiments:
         for found in advise(experiment, standings[standings["experiment"] == experiment.name]):
             rows = found.rows.dropna(subset=["over_free", "over_constant"])
-            n = np.array([describe(*parse_selector(name)).n_train or 0 for name in rows["dataset"]])
+            n = np.array([describe(one.name, dict(one.params)).n_train or 0 for one in map(member, rows["dataset"])])
             name = shlex.quote(found.method)
             second = method_title(found.second, cards) if found.second else "–"
             features, sample = ASKED[found.given]

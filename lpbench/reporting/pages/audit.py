@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pandas as pd
 
+from lpbench.cast import member
 from lpbench.experiments import catalogue
 from lpbench.files import write_text
 from lpbench.reporting.pages.leaderboard import PROTECTS
 from lpbench.reporting.paper import papers
 from lpbench.reporting.printed_names import card_of, method_title
 from lpbench.reporting.render import render
-from lpbench.selectors import parse_selector
 
 #: Findings of the last audit, from which its page is made.
 FILE = "audit.json"
@@ -52,7 +52,7 @@ def audit_page(folder: Path) -> dict:
     if tables["libraries"]:
         tables["libraries"] = tables["libraries"][0], [row for row in rows if row[-2] != WITHIN]
     methods = _in_words(found["methods"])
-    settings = [parse_selector(row[0])[1] for row in found["methods"]["rows"]]
+    settings = [member(row[0]).params for row in found["methods"]["rows"]]
     return {
         "title": "Privacy audit",
         "audit": found | {"methods": methods},

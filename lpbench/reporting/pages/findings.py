@@ -9,7 +9,7 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from lpbench.analysis import ratio_of_means
-from lpbench.analysis.summary import CONSTANTS
+from lpbench.cast import CONSTANTS
 from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.pages.claims import Intervals, Value
 from lpbench.reporting.pages.leaderboard import HELD_OUT

@@ -16,8 +16,7 @@ import pandas as pd
 from lpbench.analysis import competitors
 from lpbench.analysis.significance import DIGITS
 from lpbench.analysis.standings import NONE, compare_losses, over_sets, view
-from lpbench.analysis.summary import CONSTANTS
-from lpbench.analysis.variants import bare_name
+from lpbench.cast import bare_name, member
 from lpbench.experiments.method import Method
 from lpbench.experiments.submissions import Submission
 from lpbench.reporting.numbers import for_script, print_value
@@ -71,7 +70,7 @@ def board(table: pd.DataFrame, cards: Mapping[str, Method], submitted: Sequence[
     sent = {f"{SUBMITTED}/{one.name}": one for one in submitted if one.name in set(table["method"])}
     rows = table[table["experiment"].isin([*order, *sent]) & (table["privacy"] != NONE)]
     competing = {name: competitors(set(part)) for name, part in rows.groupby("experiment")["method"]}
-    kept = [m in competing[e] or bare_name(m) in CONSTANTS for e, m in rows[["experiment", "method"]].to_numpy()]
+    kept = [m in competing[e] or member(m).is_constant for e, m in rows[["experiment", "method"]].to_numpy()]
     rows = rows[np.array(kept, dtype=bool)]
     rows = rows.assign(
         order=[order.get(name, len(order)) for name in rows["experiment"]],
@@ -99,7 +98,7 @@ def board(table: pd.DataFrame, cards: Mapping[str, Method], submitted: Sequence[
     known = {m: card_of(m, cards) for m in set(lines["method"])}
     lines = lines.assign(
         title=[method_title(m, cards) for m in lines["method"]],
-        mask=[in_words(bare_name(m)) if m else "–" for m in lines["mask_key"]],
+        mask=[in_words(bare_name(m)) or "–" for m in lines["mask_key"]],
         badge=[badges.get(m, PACKAGE) for m in lines["method"]],
         paper=[card.reference if (card := known[m]) else "" for m in lines["method"]],
     )
@@ -173,7 +172,7 @@ def _together(rows: pd.DataFrame, refuted: Collection[str]) -> pd.DataFrame:
 def _models(methods: Sequence[str], cards: Mapping[str, Method]) -> dict[str, list[str]]:
     """Privacy model -> the methods that keep it; a constant, which shows no feature, is a row of every one of them."""
     found: dict[str, list[str]] = {}
-    constants = [m for m in methods if bare_name(m) in CONSTANTS]
+    constants = [m for m in methods if member(m).is_constant]
     for method in methods:
         card = card_of(method, cards)
         if method not in constants:

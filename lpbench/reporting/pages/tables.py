@@ -13,13 +13,12 @@ from lpbench.analysis import read_csv
 from lpbench.analysis.numbers import NEAR, SAME
 from lpbench.analysis.significance import DIGITS
 from lpbench.analysis.standings import view
-from lpbench.analysis.summary import CONSTANTS, REFERENCES
-from lpbench.analysis.variants import bare_name, one_variant_each
+from lpbench.analysis.variants import one_variant_each
+from lpbench.cast import bare_name, member
 from lpbench.experiments import catalogue
 from lpbench.experiments.method import Method
 from lpbench.reporting.baselines import Constants
 from lpbench.reporting.entries import ReportEntry
-from lpbench.reporting.figures.comparisons import is_constant
 from lpbench.reporting.number_table import cell_name
 from lpbench.reporting.numbers import print_number, print_value
 from lpbench.reporting.paper import mark_words
@@ -92,8 +91,9 @@ def _shown(
     def shown(cell: Cell, column: TableColumn, dataset: str) -> ShownCell:
         place = (layout.panel, dataset, column.mask, column.method, layout.epsilon)
         level, cue = apart.get(ours.get(place), ("", ""))
-        ranked = bare_name(column.method) not in (*CONSTANTS, *REFERENCES)
-        return ShownCell(**vars(cell), level=level, cue=cue, ours=place in ours, below=ranked and place in below)
+        one = member(column.method)
+        is_below = place in below and not (one.is_constant or one.is_reference)
+        return ShownCell(**vars(cell), level=level, cue=cue, ours=place in ours, below=is_below)
 
     cells = [
         [shown(cell, column, dataset) for cell, column in zip(row, layout.columns, strict=True)]
@@ -175,7 +175,7 @@ def _constants_beside(layout: Layout, constants: Constants) -> tuple[Head, list[
     """The constant baseline beside a table that does not have it among its own columns."""
     found = [constants.get((dataset, layout.epsilon)) for _, dataset in layout.datasets]
     known, ratio = next(filter(None, found), None), layout.value == "ratio"
-    if known is None or layout.value == "seconds" or any(is_constant(c.method) for c in layout.columns):
+    if known is None or layout.value == "seconds" or any(member(c.method).is_constant for c in layout.columns):
         return None
     if ratio and math.isnan(known.ratio):
         return None

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 import pandas as pd
 
-from lpbench.analysis import competitors, is_ranked, representatives
-from lpbench.analysis.summary import BASELINE, barred
-from lpbench.analysis.variants import bare_name
+from lpbench.analysis import competitors, representatives
+from lpbench.analysis.summary import barred
+from lpbench.cast import BASELINE, bare_name, is_ranked
 from lpbench.experiments.method import Method
 from lpbench.reporting.paper import Paper, TableLayout, papers
 from lpbench.reporting.printed_names import card_of, dataset_title, in_words, mask_name, method_title
