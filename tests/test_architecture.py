@@ -182,6 +182,15 @@ def test_no_test_reads_results_of_the_checkout_that_are_not_committed():
     assert {name for name, others in named.items() if others} <= allowed
 
 
+def test_no_selector_is_taken_apart_below_the_edge():
+    """The import contract forbids the parser; a bracket that is cut out by hand would pass it by."""
+    edge = {"cli", "selectors.py", "experiments/catalogue.py"}
+    package = ROOT / "lpbench"
+    cutting = re.compile(r"""\.(?:r?partition|r?split|r?find|r?index)\(["']\[["']""")
+    found = {path.relative_to(package) for path in package.rglob("*.py") if cutting.search(path.read_text("utf-8"))}
+    assert not {path for path in found if path.as_posix() not in edge and path.parts[0] not in edge}
+
+
 def test_the_picture_shows_the_floors_that_are_held():
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
         "contracts"

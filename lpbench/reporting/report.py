@@ -11,6 +11,7 @@ from lpbench.analysis.numbers import in_words as numbers_in_words
 from lpbench.analysis.numbers import judged_numbers
 from lpbench.analysis.verdicts import OUTCOMES
 from lpbench.analysis.verdicts import in_words as claims_in_words
+from lpbench.cast import bare_name
 from lpbench.experiments import catalogue
 from lpbench.experiments.results import Artefact
 from lpbench.files import write_text
@@ -124,37 +125,32 @@ def described(environment: Mapping) -> dict[str, str]:
 
 def not_run(entries: Sequence[ReportEntry], missing: Sequence[tuple[str, str]]) -> dict:
     """What has no number and why: data sets whose files are missing, methods that did not finish; and a few words."""
-    known = dict.fromkeys(name for name, _ in missing)
-    cells: dict[tuple[str, str, str], dict[str, dict]] = {}
-    for entry in entries:
-        for row in entry.reasons().itertuples():
-            if row.dataset.partition("[")[0] not in known:
-                found = cells.setdefault((row.status, row.reason, row.dataset), {"methods": {}, "experiments": {}})
-                found["methods"][row.method] = found["experiments"][entry.name] = None
-    absent = dict.fromkeys([*known, *(d.partition("[")[0] for status, _, d in cells if status == "skipped")])
-    other: dict[str, dict[str, None]] = {}
-    for (status, _, dataset), found in cells.items():
-        if dataset.partition("[")[0] not in absent:
-            titles = (method_title(method, catalogue.methods()) for method in found["methods"])
-            other.setdefault(status, {}).update(dict.fromkeys(f"{title} on {in_print(dataset)}" for title in titles))
+    cell, absent = ["status", "reason", "dataset"], [name for name, _ in missing]
+    columns = ["experiment", "method", *cell]
+    rows = pd.concat([pd.DataFrame(columns=columns), *(e.reasons().assign(experiment=e.name) for e in entries)])
+    rows = rows.assign(name=rows["dataset"].map(bare_name))
+    rows = rows[~rows["name"].isin(absent)]
+    rows = rows.assign(cell=rows.groupby(cell, sort=False).ngroup()).sort_values("cell", kind="stable")
+    absent = list(dict.fromkeys([*absent, *rows.loc[rows["status"] == "skipped", "name"]]))
+    places = rows[["method", "dataset"]].itertuples(index=False)
+    rows["title"] = [f"{method_title(m, catalogue.methods())} on {in_print(dataset)}" for m, dataset in places]
+    unfinished = rows[~rows["name"].isin(absent)].drop_duplicates(["status", "title"])
     short = [f"data not at hand: {', '.join(absent)}"] if absent else []
     short += [
-        f"{_STATUS.get(status, status)}: {', '.join(names) if len(names) <= NAMED else f'{len(names)} cells'}"
-        for status, names in other.items()
+        f"{_STATUS.get(status, status)}: {', '.join(titles) if len(titles) <= NAMED else f'{len(titles)} cells'}"
+        for status, titles in unfinished.groupby("status", sort=False)["title"]
     ]
-    whole = {
+    content = {
         "missing": [(name, " ".join(how.split())) for name, how in missing],
         "absent": [e.name for e in entries if not e.was_run],
         "cells": [
             {
-                "dataset": dataset,
-                "methods": list(found["methods"]) if len(found["methods"]) <= NAMED else [],
-                "count": len(found["methods"]),
-                "experiments": list(found["experiments"]),
-                "status": status,
-                "reason": reason,
+                "count": len(methods := part["method"].unique()),
+                "methods": list(methods) if len(methods) <= NAMED else [],
+                "experiments": list(part["experiment"].unique()),
+                **dict(zip(cell, key, strict=True)),
             }
-            for (status, reason, dataset), found in cells.items()
+            for key, part in rows.groupby(cell, sort=False)
         ],
     }
-    return {"not_run": whole, "not_run_in_short": short}
+    return {"not_run": content, "not_run_in_short": short}

@@ -10,7 +10,7 @@ import numpy as np
 from lpbench.analysis.claims import Checks, Region, above, below, within
 from lpbench.analysis.curves import Curve, slope_weights
 from lpbench.analysis.instances import Instance, difference, join, linear
-from lpbench.cast import member
+from lpbench.cast import bare_name, member
 from lpbench.errors import NotRunError
 from lpbench.reporting.evidence import Evidence, Published
 from lpbench.reporting.figures.curves import NON_PRIVATE_EPSILON
@@ -389,7 +389,7 @@ _moves(
 def _ranges(results: Evidence) -> Iterator[tuple[str, dict[str, Curve]]]:
     name = "lpct/figure8"
     for panel in sorted({c.panel for c in results.curves(name, LPCT)}):
-        found = {c.dataset.split("[")[0]: c for c in lines(results, name, LPCT, panel=panel)}
+        found = {bare_name(c.dataset): c for c in lines(results, name, LPCT, panel=panel)}
         absent = {"range_known", "range_estimated", "range_unknown"} - set(found)
         if absent:
             raise NotRunError(f"{name} lacks {sorted(absent)[0]}")

@@ -22,6 +22,7 @@ from lpbench.analysis.numbers import (
     in_words,
     judged_numbers,
 )
+from lpbench.cast import member
 from lpbench.errors import NotRunError
 from lpbench.experiments.method import Method
 from lpbench.experiments.results import Results
@@ -92,7 +93,8 @@ def causes_of(paper: Paper, numbers: pd.DataFrame, results: Results) -> dict[str
             evidence.append({"where": bound.where, "why": bound.why, "evidence": bound.compute(results)})
     if judged_numbers(rows).empty and not evidence:
         return None
-    tried = {(s.reading, s.method.partition("[")[2]) for i in paper.differences.interpretations for s in i.steps[1:]}
+    steps = [step for candidates in paper.differences.interpretations for step in candidates.steps[1:]]
+    tried = {(step.reading, *(str(member(m).params) for m in step.method.split(" or "))) for step in steps}
     shown = [found for candidates in paper.differences.interpretations if (found := steps_of(candidates, rows))]
     counted = ("compared", "met", "same", "impossible", "explained", "found", "chance", "unexplained")
     totals = [

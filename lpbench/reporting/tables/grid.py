@@ -10,6 +10,7 @@ import pandas as pd
 from lpbench.analysis import Summary, rank_sums
 from lpbench.analysis.scores import costs
 from lpbench.analysis.summary import barred
+from lpbench.cast import bare_name
 from lpbench.experiments.method import Method
 from lpbench.reporting.comparison import ratio_errors
 from lpbench.reporting.numbers import print_number
@@ -61,7 +62,7 @@ def build(
 
 def _grid(layout: Layout, rows: pd.DataFrame, published: Mapping, sums: pd.DataFrame, reasons: pd.DataFrame) -> Grid:
     found = {(r["dataset"], r["mask"], r["method"]): r for r in rows.to_dict("records")}
-    reference = {r["dataset"]: r["mean"] for r in rows.to_dict("records") if r["method"].split("[")[0] == "ct_w"}
+    reference = {r["dataset"]: r["mean"] for r in found.values() if bare_name(r["method"]) == "ct_w"}
     cells = tuple(
         tuple(_cell(layout, column, dataset, found, published, reference) for column in layout.columns)
         for _, dataset in layout.datasets
@@ -78,7 +79,7 @@ def _grid(layout: Layout, rows: pd.DataFrame, published: Mapping, sums: pd.DataF
 
 
 def _cell(layout: Layout, column: TableColumn, dataset: str, found: Mapping, published: Mapping, reference) -> Cell:
-    key = (dataset.split("[")[0], column.paper_mask, column.paper_method, layout.epsilon)
+    key = (bare_name(dataset), column.paper_mask, column.paper_method, layout.epsilon)
     printed = ""
     if column.paper_method and key in published:
         printed = print_number(published[key], layout.style) or "-"
