@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from lpbench.analysis.summary import NO_AUDIT, NO_PRIVACY, Summary, barred
+from lpbench.analysis.summary import NO_AUDIT, NO_PRIVACY, OVER_AS_PUBLISHED, Summary, barred
 from lpbench.cast import CONSTANTS, member
 from lpbench.datasets import describe
 from lpbench.datasets.sources import MIRROR_VARIABLE, mirror_folder
@@ -72,7 +72,7 @@ def audited(jobs: Sequence[Job], run: bool = True) -> list[Job]:
 
 def is_broken(audit: str) -> bool:
     """Return True if a verdict names a broken promise, not only one that was not made or not audited."""
-    return not audit.startswith((NO_AUDIT, NO_PRIVACY))
+    return not audit.startswith((NO_AUDIT, NO_PRIVACY, OVER_AS_PUBLISHED))
 
 
 def tell_barred(barred: Mapping[str, str]) -> None:

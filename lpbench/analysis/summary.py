@@ -20,6 +20,8 @@ COSTS = ["spent", "spent_delta", "spent_model", "audit"]
 #: star, and a reason behind a colon. The methods of the package are audited by its tests.
 AUDITED, NO_AUDIT, REFUTED, OVER = "audited", "not audited", "refuted", "over budget"
 STATED_OTHERWISE, NO_PRIVACY = "another privacy model", "no privacy"
+#: Of the papers' released code where it is run as it was published: over budget, and its class says so.
+OVER_AS_PUBLISHED = "over budget as published"
 KEPT = ("", AUDITED)
 #: Where nothing is known of it.
 NO_COSTS = dict(zip(COSTS, (np.nan, np.nan, "", ""), strict=True))

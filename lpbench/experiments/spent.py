@@ -15,6 +15,7 @@ from lpbench.analysis.summary import (
     NO_AUDIT,
     NO_PRIVACY,
     OVER,
+    OVER_AS_PUBLISHED,
     PLACE,
     STATED_OTHERWISE,
 )
@@ -63,8 +64,9 @@ def said_of(method: Method, budget: float, spent: Sequence[Any], audit: str) -> 
     if model == method.privacy == "none":
         return f"{NO_PRIVACY}: {method.name} reads the records" if own else ""
     if epsilon > rows * budget * (1 + ROUNDING):
+        over = OVER_AS_PUBLISHED if not own and method.build().exceeds_budget else OVER
         each = f" for each of {rows} rows" if rows > 1 else ""
-        return f"{OVER}: {method.name} spent {epsilon:.6g} of a budget of {budget:g}{each}"
+        return f"{over}: {method.name} spent {epsilon:.6g} of a budget of {budget:g}{each}"
     if delta > MOST_DELTA:
         return f"{OVER}: {method.name} spent delta = {delta:.3g}, and a guarantee that fails so often is none"
     if not own:

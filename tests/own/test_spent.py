@@ -179,6 +179,17 @@ def test_a_refuted_method_has_neither_star_nor_rank_and_changes_no_others(lpbenc
     assert code == 1 and "own_better (over budget)" in out
 
 
+def test_released_code_over_its_budget_has_no_rank_and_is_no_failure(lpbench, home):
+    """The papers' tables hold it, its class says that it spends more, and `make reproduce` succeeds."""
+    methods = ["phist[variant=released]", "private_majority"]
+    write_experiment(home / "lpbench_plugins", study(methods, "own/released", dataset=["breast_cancer"]))
+    code, _, error = lpbench("reproduce own/released --tracking none")
+    assert code == 0 and "note: phist[variant=released] has neither rank nor star: over budget as published" in error
+    table = read_csv(home / "results/own/released/summary.csv")
+    lost = table[table["method"] != "private_majority"]
+    assert lost["rank"].isna().all() and not lost["marked"].any()
+
+
 def test_a_failed_cell_is_failed_everywhere(lpbench, home, audits):
     lpbench("new method own_mean")
     change("lpbench_plugins/own_mean.py", ASK, "raise RuntimeError('no luck today')")
