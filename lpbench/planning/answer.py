@@ -12,7 +12,7 @@ import numpy as np
 from lpbench.checks import check_number, check_whole
 from lpbench.errors import ConfigurationError
 from lpbench.planning.pilot import SPLITS, TEST_SHARE, Pilot, PilotRuns, Progress, make_pilot, run_pilot
-from lpbench.planning.surface import Surface
+from lpbench.planning.surface import Advantage, Surface
 from lpbench.privacy import Guarantee
 from lpbench.seeds import Streams
 
@@ -51,6 +51,16 @@ class Need:
         }
 
     @cached_property
+    def _advantage(self) -> Advantage:
+        method, *others = (self.runs.losses[name] for name in ("method", *self._constants))
+        streams = Streams(self.seed).child("surface", which="advantage")
+        return Advantage(self.runs.users, self.runs.budgets, method, others, TEST_SHARE, streams)
+
+    @property
+    def _constants(self) -> list[str]:
+        return [name for name in self.runs.losses if name != "method"]
+
+    @cached_property
     def baseline(self) -> float:
         """Error of the best constant without privacy, to which ``0.8x`` refers."""
         return float(self.runs.losses["constant"][:, -1, -1].mean())
@@ -67,21 +77,23 @@ class Need:
 
     def constant(self, users: Any, epsilon: Any) -> np.ndarray:
         """Error of the better private constant, shape (m,), at m pairs of users and budget."""
-        found = [surface.at(users, epsilon)[0] for name, surface in self._surfaces.items() if name != "method"]
-        return np.asarray(np.min(found, axis=0))
+        return np.asarray(np.min([self._surfaces[name].at(users, epsilon)[0] for name in self._constants], axis=0))
+
+    def advantage(self, users: Any, epsilon: Any) -> np.ndarray:
+        """Error over the better private constant's and its 90 % interval, (3, m), from the same splits for both."""
+        return self._advantage.at(*np.broadcast_arrays(np.asarray(users), np.asarray(epsilon, dtype=float)))
 
     def table(self) -> pd.DataFrame:
         """Return one row for each number of users and budget.
 
-        ``error`` has a 90 % interval from ``low`` to ``high``, ``better`` says whether all of it is below the error of
-        the better private ``constant``; ``bits`` are those that a user sends; ``extrapolated`` rows have more users
-        than the pilot trained on.
+        ``error`` has a 90 % interval from ``low`` to ``high``, ``better`` says whether the interval of
+        :meth:`advantage` over the better private ``constant`` lies below one; ``bits`` are those that a user sends;
+        ``extrapolated`` rows have more users than the pilot trained on.
         """
         import pandas as pd
 
         n, epsilon = (grid.ravel() for grid in np.meshgrid(self.users, self.budgets, indexing="ij"))
         error, low, high = self.error(n, epsilon)
-        constant = self.constant(n, epsilon)
         return pd.DataFrame(
             {
                 "users": n,
@@ -89,9 +101,9 @@ class Need:
                 "error": error,
                 "low": low,
                 "high": high,
-                "constant": constant,
+                "constant": self.constant(n, epsilon),
                 "without_privacy": self.error(n, np.inf)[0],
-                "better": high < constant,
+                "better": self.advantage(n, epsilon)[2] < 1.0,
                 "bits": [self.guarantees[e].bits_up for e in epsilon],
                 "extrapolated": n > self.runs.users[-1],
             }
@@ -118,14 +130,11 @@ class Need:
         return self._least(error, "epsilon", self.budgets, "users", grid, lambda e: self.error(grid, e))
 
     def least_useful(self) -> pd.DataFrame:
-        """Return the least budget (or inf) whose interval lies below the private constant's error, by ``users``."""
+        """Return the least budget (or inf) that :meth:`table` calls better than a private constant, by ``users``."""
         import pandas as pd
 
         grid = np.geomspace(self.budgets.min(), self.budgets.max(), _STEPS)
-        found = []
-        for n in self.users:
-            constant = self.constant(np.full(grid.size, n), grid)
-            found.append(_first(grid, self.error(n, grid)[2] < constant))
+        found = [_first(grid, self.advantage(n, grid)[2] < 1.0) for n in self.users]
         return pd.DataFrame({"users": self.users, "epsilon": found})
 
     def _least(

@@ -12,6 +12,7 @@ References
 .. [1] C. Nadeau, Y. Bengio, "Inference for the generalization error", Machine Learning 52, 2003.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,22 +68,18 @@ class Surface:
         streams: Streams,
     ) -> None:
         n, epsilon = (grid.ravel() for grid in np.meshgrid(users, budgets, indexing="ij"))
-        self._n, self._s = n.astype(float), n * np.array([information(e) for e in epsilon])
+        self._n, self._s = n.astype(float), _told(n, epsilon)
         cells, rng = losses.reshape(len(losses), -1), streams.generator("draws")
-        scale = np.maximum(cells.mean(axis=0), 1e-12 + 1e-6 * cells.mean())
-        spread = cells.std(axis=0, ddof=1) / scale
+        scale, spread = _relative(cells)
         self._deviation = scale * np.hypot(spread / np.sqrt(len(cells)), _FLOOR)
         # Splits share the pilot's rows: its own error about the population is common to all cells, with a variance of
         # n_test / n_train times that of a split, which is estimated: Student's t in the place of the normal law [1]_.
         # Reports are randomised anew in every split, so that it is read from the largest budget.
-        alone = spread.reshape(losses.shape[1:])[:, np.argmax(budgets)]
-        whole = np.sqrt(test_share / (1.0 - test_share)) * float(np.median(alone))
+        whole = _of_the_pilot(spread.reshape(losses.shape[1:]), budgets, test_share)
         fits = [self._fit(cells.mean(axis=0), p, 0.0) for p in EXPONENTS]
         misfit = min(float(np.sqrt(np.mean((law.at(self._s, self._n) / scale - 1.0) ** 2))) for law in fits)
-        top = 0.5 + COVERAGE / 2
-        wider = stdtrit(len(cells) - 1, top) / ndtri(top)
         self._central, self._draws = fits, []
-        self._factors = np.exp(np.hypot(whole, misfit) * wider * rng.normal(size=DRAWS))
+        self._factors = np.exp(np.hypot(whole, misfit) * _wider(len(cells)) * rng.normal(size=DRAWS))
         for _ in range(DRAWS):
             again = cells[rng.integers(len(cells), size=len(cells))].mean(axis=0)
             self._draws.append(self._fit(again, rng.choice(EXPONENTS), rng.uniform(*_BEYOND)))
@@ -103,14 +100,97 @@ class Surface:
         pilot's users and information, in logarithms: no pilot shows that it goes on falling.
         """
         n = np.asarray(users, dtype=float).ravel()
-        s = n * np.array([information(e) for e in np.asarray(epsilon, dtype=float).ravel()])
+        s = _told(n, epsilon)
         error, low, high = self._within(n, s)
-        edge = self._within(np.minimum(n, self._n.max()), np.minimum(s, self._s.max()))[2]
+        edge = self._within(*self.inside(n, s))[2]
         return np.array([error, low, np.maximum(high, np.sqrt(high * edge))])
+
+    def inside(self, n: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Users and information, at most the pilot's."""
+        return np.minimum(n, self._n.max()), np.minimum(s, self._s.max())
+
+    def central(self, n: np.ndarray, s: np.ndarray) -> np.ndarray:
+        """Error at users and information, as the mean law has it."""
+        return np.asarray(np.mean([law.at(s, n) for law in self._central], axis=0))
+
+    def drawn(self, n: np.ndarray, s: np.ndarray) -> np.ndarray:
+        """Errors of the laws of all draws, shape (draws, m)."""
+        return np.array([law.at(s, n) for law in self._draws])
 
     def _within(self, n: np.ndarray, s: np.ndarray) -> np.ndarray:
         """Error, low and high as draws of the law have them."""
-        draws = np.array([law.at(s, n) for law in self._draws]) * self._factors[:, None]
-        low, high = np.quantile(draws, [0.5 - COVERAGE / 2, 0.5 + COVERAGE / 2], axis=0)
-        error = np.mean([law.at(s, n) for law in self._central], axis=0)
-        return np.array([error, np.minimum(low, error), np.maximum(high, error)])
+        return _interval(self.central(n, s), self.drawn(n, s) * self._factors[:, None])
+
+
+class Advantage:
+    """Error of a method over that of the better of others: every draw of its interval has the same splits for all.
+
+    Splits that are hard are hard for both. What the pilot and the law leave open of the quotient is far less than of
+    two errors, and is read from the quotient of each split.
+    """
+
+    def __init__(
+        self,
+        users: np.ndarray,  # (a,)
+        budgets: np.ndarray,  # (b,)
+        method: np.ndarray,  # losses of the method, (splits, a, b)
+        others: Sequence[np.ndarray],  # and of each other method
+        test_share: float,
+        streams: Streams,
+    ) -> None:
+        self._method, *self._others = (Surface(users, budgets, part, test_share, streams) for part in (method, *others))
+        n, epsilon = (grid.ravel() for grid in np.meshgrid(users, budgets, indexing="ij"))
+        better = np.min([part.mean(axis=0) for part in others], axis=0)
+        scale, _ = _relative((method.mean(axis=0) / better).reshape(1, -1))
+        spread = (method / np.min(others, axis=0)).std(axis=0, ddof=1) / scale.reshape(method.shape[1:])
+        # Few users and a small budget are fitted worst and weigh least: the median, as a standard deviation.
+        off = np.abs(self._quotient("central", n, _told(n, epsilon)) / scale - 1.0)
+        self._misfit = float(np.median(off) / ndtri(0.75))
+        self._whole = _of_the_pilot(spread, budgets, test_share)
+        self._most = max(1.0 - float(np.median(scale.reshape(method.shape[1:])[:, np.argmax(budgets)])), 1e-9)
+        self._normal = _wider(len(method)) * streams.generator("advantage").normal(size=(DRAWS, 1))
+
+    def at(self, users: np.ndarray, epsilon: np.ndarray) -> np.ndarray:
+        """Quotient and its interval at pairs of users and budgets, (3, m); beyond the pilot as :meth:`Surface.at`."""
+        n = np.asarray(users, dtype=float).ravel()
+        s = _told(n, epsilon)
+        (quotient, low, high), edge = self._within(n, s), self._within(*self._method.inside(n, s))[2]
+        return np.array([quotient, low, np.maximum(high, np.sqrt(high * edge))])
+
+    def _within(self, n: np.ndarray, s: np.ndarray) -> np.ndarray:
+        """Quotient, low and high; the pilot's own error is known of the largest budget, and is one of the gain."""
+        quotient = self._quotient("central", n, s)
+        width = np.hypot(self._whole * np.clip((1.0 - quotient) / self._most, 0.0, 1.0), self._misfit)
+        return _interval(quotient, self._quotient("drawn", n, s) * np.exp(width * self._normal))
+
+    def _quotient(self, laws: str, n: np.ndarray, s: np.ndarray) -> np.ndarray:
+        method, *others = (getattr(surface, laws)(n, s) for surface in (self._method, *self._others))
+        return np.asarray(method / np.min(others, axis=0))
+
+
+def _told(n: np.ndarray, epsilon: np.ndarray) -> np.ndarray:
+    """What all reports tell, in labels."""
+    return np.asarray(n * np.array([information(e) for e in np.asarray(epsilon, dtype=float).ravel()]))
+
+
+def _relative(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean of cells (splits, m), not quite zero, and their standard deviation over it."""
+    scale = np.maximum(cells.mean(axis=0), 1e-12 + 1e-6 * cells.mean())
+    return scale, cells.std(axis=0, ddof=min(1, len(cells) - 1)) / scale
+
+
+def _of_the_pilot(spread: np.ndarray, budgets: np.ndarray, test_share: float) -> float:
+    """Relative deviation of the pilot's error about the population, from that of splits (a, b)."""
+    return float(np.sqrt(test_share / (1.0 - test_share)) * np.median(spread[:, np.argmax(budgets)]))
+
+
+def _wider(splits: int) -> float:
+    """Student's quantile over the normal one."""
+    top = 0.5 + COVERAGE / 2
+    return float(stdtrit(splits - 1, top) / ndtri(top))
+
+
+def _interval(central: np.ndarray, draws: np.ndarray) -> np.ndarray:
+    """Central value and quantiles of the draws (draws, m), which contain it."""
+    low, high = np.quantile(draws, [0.5 - COVERAGE / 2, 0.5 + COVERAGE / 2], axis=0)
+    return np.array([central, np.minimum(low, central), np.maximum(high, central)])

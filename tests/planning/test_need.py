@@ -8,7 +8,7 @@ from lpbench.errors import ConfigurationError, DataError
 from lpbench.planning import answer as answer_module
 from lpbench.planning import need
 from lpbench.planning.pilot import FEWEST_SPLITS
-from lpbench.planning.surface import Surface, information
+from lpbench.planning.surface import Advantage, Surface, information
 from lpbench.seeds import Streams
 from scripts.write_need import PAGE, with_numbers
 
@@ -137,3 +137,23 @@ def test_beyond_the_pilot_the_upper_end_counts_on_half_of_what_the_error_falls(a
     assert optimistic <= surface.at(40 * largest, 4.0)[2][0] == pytest.approx(np.sqrt(optimistic * at_pilot))
     inside = surface._within(np.array([float(largest)]), np.array([largest * information(4.0)]))
     np.testing.assert_array_equal(surface.at(largest, 4.0), inside)
+
+
+@pytest.mark.parametrize(("share", "better"), [(0.9, True), (1.0, False), (1.1, False)])
+def test_an_advantage_is_read_from_the_same_splits(share, better):
+    """Splits that are hard are hard for both: a tenth is told although each error alone varies by a fifth."""
+    users, budgets = np.array([100, 200, 400, 800]), np.array([1.0, 4.0, np.inf])
+    rng = Streams(3).generator("noise")
+    hard = np.exp(0.2 * rng.normal(size=(16, 1, 1)))
+    constant, method = (hard * np.exp(0.02 * rng.normal(size=(16, 4, 3))) for _ in range(2))
+    told = Advantage(users, budgets, share * method, [constant, 1.5 * constant], 0.2, Streams(1))
+    quotient, low, high = told.at(np.array([400, 8000]), np.array([1.0, 1.0]))
+    assert quotient == pytest.approx(share, abs=0.03) and (low <= quotient).all() and (quotient <= high).all()
+    assert (high < 1.0).all() == better
+    _, _, alone = Surface(users, budgets, share * method, 0.2, Streams(1)).at(np.array([400]), np.array([1.0]))
+    assert high[0] < alone[0]
+
+
+def test_the_table_says_better_where_the_advantage_does(answer):
+    table = answer.table()
+    assert (table["better"] == (answer.advantage(table["users"], table["epsilon"])[2] < 1.0)).all()
