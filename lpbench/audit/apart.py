@@ -139,8 +139,8 @@ def check_spent(model: Foreign, users: Users, epsilon: float, privacy: str = "")
     if spent.delta > MOST_DELTA:
         raise PrivacyError(f"delta = {spent.delta:.3g}: a guarantee that fails so often is none")
     names = list(MODELS)
-    bare = privacy == "semi_feature_ldp" and spent.model == "label_ldp" and not users.mask.any()
-    if privacy and names.index(spent.model) > names.index(privacy) and not bare:
+    bare = model.protects == "mask" and spent.model == "label_ldp" and not users.mask.any()
+    if privacy and names.index(spent.model) > names.index(privacy) and not (bare and privacy == "semi_feature_ldp"):
         raise PrivacyError(f"{privacy} is stated, and the reports say {spent.model}")
 
 

@@ -350,7 +350,7 @@ class LocalEstimator(BaseEstimator):
             for g, point in enumerate(points):
                 users, step = task.users.fresh(), task.parts
                 groups = [users] if step == 1 else [users.take(np.arange(k, users.n, step)) for k in range(step)]
-                first, *others = (self._predicted(task, group, budget | point) for group in groups)
+                first, *others = (self._predicted(task, group, point | budget) for group in groups)
                 # of two classes the median is the more frequent one
                 median = np.median([first, *others], axis=0).astype(first.dtype) if others else first
                 values[b, g] = task.score(median)

@@ -89,6 +89,10 @@ def check_method(method: Method) -> None:
         _check_mapping(f"{name}: variants.{variant}", preset)
         check_known(f"{name}: variants.{variant}: unknown key", preset, VARIANT_KEYS)
         _check_values(f"{name}: variants.{variant}.grid", preset.get("grid", {}))
+    presets = [vars(method), *method.variants.values()]
+    settings = [preset.get(key) or {} for preset in presets for key in ("grid", "tuning_free")]
+    if any("epsilon" in setting for setting in (*settings, *method.grid_by_mask.values())):
+        raise ConfigurationError(f"{name}: epsilon is the budget of a run, which no grid or setting changes; remove it")
 
 
 def check_parameters(method: Method) -> None:
