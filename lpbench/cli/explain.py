@@ -93,6 +93,9 @@ def command(
     for row in shown:
         _print_cell(row)
         spent = _guarantee(row, seed)
+        if spent.startswith("unknown") and row.get("spent", math.nan) >= 0:
+            cost = f"{row['spent_model']}, epsilon {row['spent']:.6g}, delta {row['spent_delta']:.3g}"
+            spent = f"{cost}, as its run found"
         if row is shown[-1] or not spent.startswith("unknown"):  # why it is unknown is said once
             print(f"  spent: {spent}")
         if row.get("audit"):
