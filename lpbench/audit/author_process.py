@@ -204,12 +204,12 @@ def inputs(asked: dict[str, Any], pipe: Pipe) -> dict[str, Any]:
 
 
 def held(asked: dict[str, Any], pipe: Pipe) -> dict[str, Any]:
-    """What the isolation holds, tried from inside."""
+    """Try from inside what the isolation holds."""
     return tried(asked["outside"], *asked["folders"])
 
 
 def run(asked: dict[str, Any], pipe: Pipe) -> dict[str, Any]:
-    """What a function of this package finds that runs the author's code itself."""
+    """Call a function of this package that runs the author's code itself, and list what it yields."""
     return {"found": list(import_object(asked["function"])(**asked["words"]))}
 
 

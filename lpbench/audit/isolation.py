@@ -192,7 +192,7 @@ def _allow_few_calls() -> None:
 
 
 def tried(outside: str, *folders: str) -> dict[str, bool]:
-    """What is had here: no network, no files from outside, nothing of some folders written, limits, one process."""
+    """Try each promise: no network, no files from outside, nothing of some folders written, limits, one process."""
     limits = [resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_CPU, resource.RLIMIT_FSIZE)]
     resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))
     return {

@@ -143,7 +143,7 @@ class Serving:
             raise Refused(f"the method asks what users do not answer: {error!r}") from error
 
     def inputs(self, device: OwnDevice, records: Records, question: OwnQuestion) -> np.ndarray:
-        """What records put into a mechanism of this library, each by itself, whoever else is asked."""
+        """Return the inputs of records to a mechanism of this library, each its own, whoever else is asked."""
         asked = {"device": device.content, "question": question.content, "users": question.users}
         key = hashlib.blake2b(encode({**asked, "X": records.X, "y": records.y, "mask": records.mask})).digest()
         if key not in self._given:
@@ -277,7 +277,7 @@ class Foreign:
 
 @dataclass(eq=False)
 class Places:
-    """Where an author's code runs: for each request, a process that is shut in as far as that can be had here.
+    """Places of an author's code: for each request, a process that is shut in as far as that can be had here.
 
     The server that forks them starts before any record is at hand, and meets neither code nor requests.
     """
@@ -314,7 +314,7 @@ class Places:
 
     @property
     def words(self) -> str:
-        """What shuts the code in, or whom nothing holds."""
+        """Words for what shuts the code in, or for whom nothing holds."""
         if all(self.held.values()):
             return self.by
         return "none: the code is held back by its own process alone, against mistakes and not against its author"

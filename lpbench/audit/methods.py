@@ -79,7 +79,7 @@ def samples(model: Any, budgets: Sequence[float] = BUDGETS) -> Iterator[tuple[fl
 
 
 def takes_many_classes(model: Any) -> bool:
-    """Whether a method is a classifier of more than two classes."""
+    """Return True if a method is a classifier of more than two classes."""
     return is_classifier(model) and model.__sklearn_tags__().classifier_tags.multi_class
 
 

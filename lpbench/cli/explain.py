@@ -94,8 +94,7 @@ def command(
         _print_cell(row)
         spent = _guarantee(row, seed)
         if spent.startswith("unknown") and row.get("spent", math.nan) >= 0:
-            cost = f"{row['spent_model']}, epsilon {row['spent']:.6g}, delta {row['spent_delta']:.3g}"
-            spent = f"{cost}, as its run found"
+            spent = f"{_words(row['spent_model'], row['spent'], row['spent_delta'])}, as its run found"
         if row is shown[-1] or not spent.startswith("unknown"):  # why it is unknown is said once
             print(f"  spent: {spent}")
         if row.get("audit"):
@@ -268,7 +267,11 @@ def _guarantee(row: Row, seed: int) -> str:
         model.set_params(epsilon=row["epsilon"])
     fit(model, problem)
     spent = model.guarantee_
-    text = f"{spent.model}, epsilon {spent.epsilon:.6g}, delta {spent.delta:.3g}, {spent.rounds} round(s)"
+    text = f"{_words(spent.model, spent.epsilon, spent.delta)}, {spent.rounds} round(s)"
     if rows := problem.context.get("rows_per_unit"):
         text += f" of one {problem.context['unit']}, who has up to {rows} rows with {row['epsilon']:g} each"
     return text + (f"; {spent.note}" if spent.note else "")
+
+
+def _words(model: str, epsilon: float, delta: float) -> str:
+    return f"{model}, epsilon {epsilon:.6g}, delta {delta:.3g}"

@@ -200,7 +200,7 @@ def _objects(kind: str, names: Sequence[str], schema: type) -> dict[str, Any]:
 
 
 def _object(kind: str, name: str, path: Path, schema: type) -> Any:
-    """What a file says; of those in ``conf/`` it is remembered, since composing them all takes seconds."""
+    """Read a file; of those in ``conf/`` it is remembered, since composing them all takes seconds."""
     if CONF not in path.parents:
         return _typed(_content(kind, name, path), schema, name, path)
     from lpbench.derivation import remembered

@@ -120,9 +120,14 @@ def derived_summary(folder: Path, name: str) -> Derivation:
 def _computed(folder: Path, name: str, rule: Any) -> Summary:
     table = _table(folder, name)
     assert table is not None
-    spent = _spent(folder, name.partition("/")[0])
-    costs = spent[spent["experiment"] == name]
+    costs = _costs(folder, name)
     return summary_of(selected_of(table.to_pandas()), rule, costs if len(costs) else None)
+
+
+def _costs(folder: Path, name: str) -> pd.DataFrame:
+    """Rows of one experiment; none where nothing of it is committed."""
+    spent = _spent(folder, name.partition("/")[0])
+    return spent[spent["experiment"] == name]
 
 
 def _spent(folder: Path, paper: str) -> pd.DataFrame:
@@ -170,10 +175,9 @@ def _digest(folder: Path, name: str, contents: tuple[str, ...]) -> str:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as stream:
         stream.write_table(table.combine_chunks())
-    spent = _spent(folder, name.partition("/")[0])
-    spent = spent[spent["experiment"] == name]
-    if len(spent):
-        sink.write(spent.to_csv(index=False).encode())
+    costs = _costs(folder, name)
+    if len(costs):
+        sink.write(costs.to_csv(index=False).encode())
     return hashlib.sha256(sink.getvalue()).hexdigest()
 
 

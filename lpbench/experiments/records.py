@@ -28,7 +28,7 @@ from lpbench.paths import IN_CHECKOUT, ROOT
 
 
 def rows_of(job: Job, store: Store) -> list[tuple[str, bool]]:
-    """Where each entry of a job's plan has its rows from: a block's key and True if it is stored, or why from none."""
+    """Source of the rows of each entry of a job's plan: a block's key and True if it is stored, or why from none."""
     entries = job.plan.entries
     return [(b.key, store.has(b.key)) if (b := e.block) else (e.missing or e.left_out, False) for e in entries]
 

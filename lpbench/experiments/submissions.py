@@ -137,7 +137,7 @@ class Submission:
 
 
 def _plain(path: Path) -> dict[str, Any]:
-    """What a YAML says without aliases, of which a few lines can stand for more than any memory holds."""
+    """Read a YAML that has no aliases, of which a few lines can stand for more than any memory holds."""
     aliases = False
     with suppress(yaml.YAMLError, OSError, ValueError):  # said when it is read
         aliases = any(isinstance(token, yaml.AliasToken) for token in yaml.scan(path.read_text(encoding="utf-8")))

@@ -169,7 +169,7 @@ class Advantage:
 
 
 def _told(n: np.ndarray, epsilon: np.ndarray) -> np.ndarray:
-    """What all reports tell, in labels."""
+    """Information of all reports, in labels."""
     return np.asarray(n * np.array([information(e) for e in np.asarray(epsilon, dtype=float).ravel()]))
 
 

@@ -21,7 +21,7 @@ _CENTRES = 32
 
 
 class Domain(ABC):
-    """What one user may put into a mechanism."""
+    """Inputs that one user may give a mechanism."""
 
     @abstractmethod
     def check(self, values: ArrayLike) -> np.ndarray:

@@ -127,7 +127,7 @@ class HadamardResponse(CategoryMechanism):
             return np.log(told * shown + (UNITS - self.told) / UNITS / size)
 
     def _shows(self, reports: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """Whether reports lie where the row of a category is 1."""
+        """Return True for reports that lie where the row of a category is 1."""
         block, row = np.divmod(values, self.length - 1)
         return (reports // self.length == block) & (np.bitwise_count(reports & (row + 1)) % 2 == 0)
 

@@ -126,7 +126,7 @@ class Mechanism(ABC):
     @property
     @abstractmethod
     def domain(self) -> Domain:
-        """What one user's input may be; every draw and every loss is held to it."""
+        """Inputs that one user may have; every draw and every loss is held to it."""
 
     @property
     def bits(self) -> float:
@@ -181,7 +181,7 @@ class Mechanism(ABC):
 
     @property
     def influence(self) -> float:
-        """How far one report can move the curator's estimate, as a multiple of what one record can; exact.
+        """Largest move of the curator's estimate by one report, as a multiple of what one record can; exact.
 
         inf where reports have no end; NaN where no estimate is stated. On a grid, ends are those of the payload.
         """
@@ -192,7 +192,7 @@ class Mechanism(ABC):
         return math.nan
 
     def distance(self, reports: np.ndarray, inputs: np.ndarray) -> np.ndarray:
-        """How little each report argues for each user's input, shape (n,): the nearer of two is the likelier one.
+        """Distance of each report from each user's input, shape (n,): the nearer of two is the likelier one.
 
         By default the squared distance in L2.
         """

@@ -31,7 +31,7 @@ class Field(ABC):
         """Bits of one column."""
 
     def holds(self, reports: Any) -> bool:
-        """Whether all numbers fit."""
+        """Return True if all numbers fit."""
         return bool(np.isfinite(reports).all())
 
 

@@ -215,5 +215,5 @@ def worst_reports(device: Device[Any], question: Any, lie: Records, opposite: Re
 
 
 def worst_influence(mechanism: Mechanism) -> float:
-    """How far one report can move the curator's estimate, see :attr:`.mechanism.Mechanism.influence`."""
+    """Largest move of the curator's estimate by one report, see :attr:`.mechanism.Mechanism.influence`."""
     return mechanism.influence

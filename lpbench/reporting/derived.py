@@ -1,4 +1,4 @@
-"""What tables, figures, reports and pages are made from: inputs of their derivations, by content."""
+"""Inputs of the derivations of tables, figures, reports and pages, by content."""
 
 from collections.abc import Mapping
 from dataclasses import asdict

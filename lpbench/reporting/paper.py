@@ -28,7 +28,7 @@ from lpbench.reporting.plain_table import PlainTable
 
 @dataclass(frozen=True)
 class Citation:
-    """How a paper is cited."""
+    """Title, authors, venue and link of a paper."""
 
     title: str
     authors: str
@@ -82,7 +82,7 @@ class Cause:
 
 @dataclass(frozen=True)
 class Differences:
-    """What is known of differences between reproduced and published numbers."""
+    """Causes that are known of differences between reproduced and published numbers."""
 
     causes: tuple[Cause, ...] = ()
     interpretations: tuple[Interpretations, ...] = ()  # of unspecified settings, the default first

@@ -1,4 +1,4 @@
-"""What runs apart in any fit: what a user can run for anybody's method is what the audit and the verifier run."""
+"""Fits that run apart: what a user can run for anybody's method is what the audit and the verifier run."""
 
 import os
 import subprocess
@@ -34,7 +34,7 @@ def places(tmp_path_factory):
 
 @pytest.fixture
 def fitted(places):
-    """What a source has learned from users, and they."""
+    """Return what a source has learned from users, and the users."""
 
     def learn(source, privacy="", epsilon=1.0, seed=3, n=N):
         for copy in places.copies.values():
@@ -90,7 +90,7 @@ def test_what_is_spent_beyond_the_statement_ends_the_run(fitted):
 
 
 def test_the_method_is_stopped_while_a_device_answers(fitted):
-    """What a clock of its own counts while it waits stands still."""
+    """A clock of the method's own stands still while it waits."""
     counts = """import signal, time
 TICKS = []
 signal.signal(signal.SIGALRM, lambda *_: TICKS.append(time.monotonic()))

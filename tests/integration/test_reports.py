@@ -1,4 +1,4 @@
-"""Where a report is written: beside a run; the committed one is replaced on demand alone, by no less than it shows."""
+"""Reports are written beside a run; the committed one is replaced on demand alone, by no less than it shows."""
 
 import re
 import shutil
@@ -143,7 +143,7 @@ def test_a_whole_run_replaces_the_committed_report_if_it_shows_as_much(results, 
 
 
 def test_papers_are_replaced_each_for_itself(results, registered, capsys):
-    """Of one paper something was not run, the other was run in full: the command says which stays, and why."""
+    """One paper was run in part, the other in full: the command says which stays, and why."""
     other = "lpct/figure1"
     registered(DRAWING, "histoftree/figure2c", other)
     shutil.rmtree(results / "reproduced" / DRAWING)

@@ -171,7 +171,7 @@ def places(tmp_path_factory):
 
 @pytest.fixture
 def said(places):
-    """What becomes of Python code where it may have other processes beside it."""
+    """Outcome of Python code where it may have other processes beside it."""
 
     def said(code, seconds=60.0):
         for copy in places.copies.values():
