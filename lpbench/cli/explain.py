@@ -77,6 +77,7 @@ def command(
     for argument in context.command.params:
         if isinstance(argument, click.Argument) and context.params[str(argument.name)] is None:
             raise click.MissingParameter(ctx=context, param=argument)
+    from lpbench.cli.answers import cost_of
     from lpbench.datasets import load_manifest
 
     names = [Selector.parse(selector).name for selector in (dataset, method)]
@@ -92,13 +93,11 @@ def command(
     shown = [row for row in cells if len(cells) <= MOST or row["experiment"] == cells[0]["experiment"]][:MOST]
     for row in shown:
         _print_cell(row)
+        if row.get("audit"):
+            print(f"  its run: {cost_of(row)}")
         spent = _guarantee(row, seed)
-        if spent.startswith("unknown") and row.get("spent", math.nan) >= 0:
-            spent = f"{_words(row['spent_model'], row['spent'], row['spent_delta'])}, as its run found"
         if row is shown[-1] or not spent.startswith("unknown"):  # why it is unknown is said once
             print(f"  spent: {spent}")
-        if row.get("audit"):
-            print(f"  audit: {row['audit']}")
     if rest := Counter(row["experiment"] for row in cells if row not in shown):
         places = ", ".join(f"{name} ({count})" for name, count in rest.items())
         print(f"{sum(rest.values())} more cells: {places}")
@@ -267,11 +266,7 @@ def _guarantee(row: Row, seed: int) -> str:
         model.set_params(epsilon=row["epsilon"])
     fit(model, problem)
     spent = model.guarantee_
-    text = f"{_words(spent.model, spent.epsilon, spent.delta)}, {spent.rounds} round(s)"
+    text = f"{spent.model}, epsilon {spent.epsilon:.6g}, delta {spent.delta:.3g}, {spent.rounds} round(s)"
     if rows := problem.context.get("rows_per_unit"):
         text += f" of one {problem.context['unit']}, who has up to {rows} rows with {row['epsilon']:g} each"
     return text + (f"; {spent.note}" if spent.note else "")
-
-
-def _words(model: str, epsilon: float, delta: float) -> str:
-    return f"{model}, epsilon {epsilon:.6g}, delta {delta:.3g}"
