@@ -36,9 +36,9 @@ class Experiment(Frozen):
 
     name: str = MISSING  # Folder and name of the YAML without its ending, such as ``own/first``.
     paper: str = ""  # The folder.
-    #: {"table", "figure", "timing", "drawing", "single"}: A table has methods by data sets, a figure curves over ``x``,
-    #: timing the seconds of a fit; a drawing is made by the paper's code, without scores; ``single`` is the cell of the
-    #: command line.
+    #: {"table", "figure", "timing", "drawing", "alternatives", "single"}: A table has methods by data sets, a figure
+    #: curves over ``x``, timing the seconds of a fit; a drawing is made by the paper's code, without scores;
+    #: alternatives stand beside printed numbers of others; ``single`` is the cell of the command line.
     kind: str = "table"
     title: str = ""  # Shown above it.
     replications: int = 1  # Random splits (or draws) of every data set.

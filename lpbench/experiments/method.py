@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from lpbench.estimators.base import LocalEstimator
 
 
+#: Package of the patches that ``method[mutant=patch]`` names: modules with a class for each estimator that they break.
+MUTANTS = "lpbench.papers.mutants"
 #: Before the dotted path of a class, with the privacy model that is stated: its code runs apart (``lpbench.apart``).
 APART = "apart:"
 
@@ -137,7 +139,10 @@ class Method(Frozen):
         return replace(self, estimator=estimator).apart().estimator if self.estimator.startswith(APART) else estimator
 
     def select(self, overrides: Mapping[str, Any]) -> Method:
-        """Apply ``[param=value,...]``: ``variant`` picks a preset, else parameters are fixed and leave the grid."""
+        """Apply ``[param=value,...]``: ``variant`` picks a preset, else parameters are fixed and leave the grid.
+
+        ``mutant`` takes the estimator of the same name from a module of :data:`MUTANTS`: the method, but wrong.
+        """
         changed = dict(overrides)
         params, grid, tuning_free, estimator = self.params, self.grid, self.tuning_free, self.estimator
         variant = changed.pop("variant", None)
@@ -148,6 +153,9 @@ class Method(Frozen):
             grid = _without({**grid, **preset.get("grid", {})}, preset.get("params", {}))
             tuning_free = preset.get("tuning_free", tuning_free)
             estimator = self._like(preset.get("estimator", estimator))
+        mutant = changed.pop("mutant", None)
+        if mutant is not None:
+            estimator = f"{MUTANTS}.{mutant}.{estimator.rpartition('.')[2]}"
         if changed:
             known = facts_of(self.estimator).parameters
             check_known(f"unknown parameter of method {self.name}", changed, known)

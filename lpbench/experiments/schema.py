@@ -11,8 +11,10 @@ from lpbench.errors import ConfigurationError, check_known
 from lpbench.experiments.experiment import Experiment, Group
 from lpbench.experiments.method import Method, facts_of
 
+#: Kind of experiments whose scores stand beside printed numbers, and on no page of their own.
+ALTERNATIVES = "alternatives"
 #: What an experiment makes. ``single`` is the cell of the command line.
-KINDS = ("table", "figure", "drawing", "timing", "single")
+KINDS = ("table", "figure", "drawing", "timing", ALTERNATIVES, "single")
 #: Keys of :data:`lpbench.privacy.MODELS`, whose package takes half a second to import.
 PRIVACY = ("ldp", "semi_feature_ldp", "label_ldp", "label_cdp", "cdp", "none")
 #: What a method's variant replaces.

@@ -26,6 +26,7 @@ from lpbench.experiments.method import Method
 from lpbench.experiments.plan import by_name, registered_methods
 from lpbench.experiments.records import environment, missing_data
 from lpbench.experiments.results import RECORD, Artefact, Results
+from lpbench.experiments.schema import ALTERNATIVES
 from lpbench.experiments.store import lock_of
 from lpbench.experiments.submissions import FOLDER as SUBMITTED
 from lpbench.experiments.submissions import submissions
@@ -53,11 +54,12 @@ def report_run(results_dir: Path, asked: Sequence[str] = (), within: str = "") -
 def reports_of_run(results: Results, asked: Sequence[str] = ()) -> list[Report]:
     """Reports that show what was run in a results folder, of users' papers and of all others."""
     own, studies = set(catalogue.own_names("experiment")), dict[str, list[str]]()
-    for name in dict.fromkeys([*(a.name for a in results.finished()), *asked]):
+    shown = (a.name for a in results.finished() if a.experiment.kind != ALTERNATIVES)
+    for name in dict.fromkeys([*shown, *asked]):
         studies.setdefault(name.partition("/")[0] if name in own else "", []).append(name)
-    shown = {paper: names for paper, names in studies.items() if not asked or set(asked) & set(names)}
-    titles = {paper: paper_of(paper).title if paper else "Results of this run" for paper in shown}
-    return [Report(results.folder, tuple(shown[p]), titles[p], p) for p in sorted(shown, reverse=True)]
+    wanted = {paper: names for paper, names in studies.items() if not asked or set(asked) & set(names)}
+    titles = {paper: paper_of(paper).title if paper else "Results of this run" for paper in wanted}
+    return [Report(results.folder, tuple(wanted[p]), titles[p], p) for p in sorted(wanted, reverse=True)]
 
 
 def replace_committed(results_dir: Path, asked: Sequence[str] = ()) -> tuple[Report, dict[str, list[str]]]:
@@ -84,6 +86,7 @@ def replace_committed(results_dir: Path, asked: Sequence[str] = ()) -> tuple[Rep
                 _copy(artefact, committed.folder / artefact.name, measured=changed)
         # drawings are no derivations of scores: they are copied from a run
         artefacts = [Artefact(committed.folder / name, name) for name in names]
+        artefacts = [a for a in artefacts if registered[a.name]["kind"] != ALTERNATIVES]
         scored = [a for a in artefacts if a.is_finished and registered[a.name]["kind"] != "drawing"]
         _make([drawn_from_scores(artefact) for artefact in scored])
         # nobody misses what runs on request alone

@@ -1,0 +1,43 @@
+"""Reports not debiased: what users report is counted as if it were the truth."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lpbench.estimators.histoftree.adhistoftree import AdHistOfTree as RightAdHistOfTree
+from lpbench.estimators.histoftree.cell_reports import CategorySums
+from lpbench.estimators.histoftree.histoftree import HistOfTree as RightHistOfTree
+from lpbench.papers.mutants.patches import exchanged
+
+PLACES = tuple(f"lpbench.estimators.histoftree.{module}.CategorySums" for module in ("cell_shortcut", "rounds"))
+
+
+class RawSums(CategorySums):
+    """Sums of reports as they come, as if no budget had randomized them."""
+
+    def __init__(
+        self, codes: Any, leaf: Any, n_codes: int, cells: Any, labels: Any, budgets: Sequence[float], index: Any = None
+    ) -> None:
+        super().__init__(codes, leaf, n_codes, cells, labels, [0.0] * len(budgets), index)
+
+
+@dataclass(eq=False, repr=False)
+class HistOfTree(RightHistOfTree):
+    """HistOfTree that counts reports as they come."""
+
+    learn = exchanged(RightHistOfTree.learn, RawSums, *PLACES)
+
+    def learn_grid(self, *asked: Any) -> Any:
+        """Sweep the grid in the same way."""
+        return exchanged(super().learn_grid, RawSums, *PLACES)(*asked)
+
+
+@dataclass(eq=False, repr=False)
+class AdHistOfTree(RightAdHistOfTree):
+    """AdHistOfTree that counts reports as they come."""
+
+    learn = exchanged(RightAdHistOfTree.learn, RawSums, *PLACES)
+
+    def learn_grid(self, *asked: Any) -> Any:
+        """Sweep the grid in the same way."""
+        return exchanged(super().learn_grid, RawSums, *PLACES)(*asked)
