@@ -24,6 +24,7 @@ from lpbench.ledger import PrivacyLedger
 from lpbench.privacy import SimulatedUsers
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
+from tests.slowly import slow_but
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::lpbench.errors.SpendingWarning"),
@@ -286,7 +287,7 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", slow_but(WAYS, "fork", "loky"))
 @pytest.mark.parametrize("function", [fitted_here, fitted_in_a_ledger_of_its_own])
 def test_a_fit_in_another_process_is_refused_while_a_ledger_is_open(way, function):
     def told(call):

@@ -17,6 +17,7 @@ from lpbench.paths import ROOT
 from lpbench.privacy import GRR, Laplace, Records, SimulatedUsers
 from lpbench.seeds import Streams
 from tests.audit.fresh_leaks import BASES, LEAKS
+from tests.slowly import slow_but
 
 #: Leaks that the first sample of an audit shows, and a word of the complaint; all others are in test_fresh_leaks.py.
 CAUGHT = {
@@ -151,7 +152,7 @@ def test_who_neither_answers_nor_ends_is_ended(places):
             places.describe("submitted.Fresh", {})
 
 
-@pytest.mark.parametrize("tools", ["/usr/sbin:/usr/bin", "/nowhere"])
+@pytest.mark.parametrize("tools", slow_but(["/usr/sbin:/usr/bin", "/nowhere"], "/nowhere"))
 def test_a_clone_that_only_its_owner_may_enter_has_the_same_places(tmp_path, places, tools):
     """Folders of mode 700 and a PATH without chroot left no isolation, and processes that nobody ended."""
     clone = tmp_path / "clone"

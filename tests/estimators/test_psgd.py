@@ -255,7 +255,9 @@ def network(d, h, seed=3):
     return Layers(rng.standard_normal((h, d + 1)), rng.standard_normal(h + 1))
 
 
-@pytest.mark.parametrize(("model", "parameters"), [(Linear(np.array([0.4, -1.0, 0.3])), 3), (network(2, 2), 9)])
+@pytest.mark.parametrize(("model", "parameters"), [
+    (Linear(np.array([0.4, -1.0, 0.3])), 3), pytest.param(network(2, 2), 9, marks=pytest.mark.slow),
+])  # fmt: skip
 @pytest.mark.parametrize("budget", [2.0, pytest.param(math.inf, marks=pytest.mark.slow)])
 def test_a_pass_has_the_law_of_users_asked_one_after_the_other(model, parameters, budget):
     """Kolmogorov-Smirnov on 1500 last models of either kind, at three rows and on their mean; each at 5e-8."""

@@ -15,6 +15,7 @@ from lpbench.experiments.plan import plan_experiment
 from lpbench.experiments.run import containing, part_of, run_blocks
 from lpbench.experiments.store import BLOCK_SCHEMA, Store
 from tests.experiments.helpers import block
+from tests.slowly import slow_but
 
 WHOLE = block(replications=3)
 PART = block(grid={"shift": [0.0, -5.0]}, replications=2)
@@ -55,7 +56,7 @@ def test_a_parameter_at_its_default_is_the_same_written_or_not():
     assert containing([replace(part, params={**whole.params, "mechanism": "rr"}), whole]) == {}
 
 
-@pytest.mark.parametrize("method", ["histoftree_max_edge", "lpct_max_edge"])
+@pytest.mark.parametrize("method", slow_but(["histoftree_max_edge", "lpct_max_edge"], "lpct_max_edge"))
 def test_data_are_given_back_as_soon_as_they_are_scored_and_wait_for_no_collector(method, request):
     request.addfinalizer(lambda: gc.set_debug(0) or gc.garbage.clear())
     data = "diabetes_progression" if method[0] == "h" else "breast_cancer"

@@ -15,6 +15,7 @@ import pytest
 
 from lpbench.cli import surroundings
 from lpbench.cli.main import COMMANDS, main
+from tests.slowly import slow_but
 
 #: A call of every command, cheap enough to be made in each of the surroundings.
 CALLS = {
@@ -106,7 +107,7 @@ def test_every_command_is_called():
     assert [*CALLS] == ["", *COMMANDS]
 
 
-@pytest.mark.parametrize("name", [*[*SURROUNDINGS][:3], pytest.param("disk_that_fills", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", slow_but(SURROUNDINGS, "ascii_in_a_notebook", "full_disk"))
 def test_no_command_ends_in_a_traceback(folder, name):
     settings, encoding, limit = SURROUNDINGS[name]
     (folder / "results").mkdir(mode=0o555 if name == "read_only" else 0o755)
@@ -219,7 +220,7 @@ print(codes, {name: (before[name], after[name]) for name in before if before[nam
 
 def test_the_settings_of_the_process_are_put_back(folder):
     calls = [["list", "methods"], ["-m", "dataset=own", "method=private_mean,hist", "replications=1"],
-             ["reproduce", "own/curve", "--tracking", "none"], ["nonsense"]]  # fmt: skip
+             ["reproduce", "own/curve", "--tracking", "none", "--workers", "1"], ["nonsense"]]  # fmt: skip
     done = subprocess.run([sys.executable, "-c", PROBE, json.dumps(calls)], capture_output=True, text=True)
     assert done.stdout.splitlines()[-1] == "[0, 0, 0, 2, 3] {}", done.stdout[-3000:] + done.stderr
 

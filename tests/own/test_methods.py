@@ -17,6 +17,7 @@ from lpbench.experiments import catalogue as registry
 from lpbench.paths import ROOT
 from lpbench.source import source_hash
 from tests.own.conftest import change
+from tests.slowly import slow_but
 from tests.sources import read_sources_again
 
 FILES = ["lpbench_plugins/own_mean.py", "lpbench_plugins/methods/own_mean.yaml", "lpbench_plugins/test_own_mean.py"]
@@ -27,7 +28,7 @@ def current_hash(module):
     return source_hash(module)
 
 
-@pytest.mark.parametrize("task", ["regression", "classification"])
+@pytest.mark.parametrize("task", slow_but(["regression", "classification"], "regression"))
 def test_a_new_method_keeps_every_promise(lpbench, task):
     code, out, _ = lpbench(f"new method own_mean --task {task}")
     assert code == 0 and all(f"wrote {file}" in out and Path(file).is_file() for file in FILES)
@@ -148,7 +149,7 @@ class Package:
         paths.entry_folders.cache_clear()
 
 
-@pytest.mark.parametrize("group", ["lpbench_plugins", "lpbench_methods"])
+@pytest.mark.parametrize("group", slow_but(["lpbench_plugins", "lpbench_methods"], "lpbench_plugins"))
 def test_an_external_package_brings_methods(lpbench, home, monkeypatch, group):
     lpbench("new method own_packed --folder package")
     (home / "package" / "own_entry.py").write_text(

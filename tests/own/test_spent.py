@@ -14,6 +14,7 @@ from lpbench.privacy import Records, SimulatedUsers
 from lpbench.seeds import Streams
 from tests.experiments.helpers import study, write_experiment
 from tests.own.conftest import change
+from tests.slowly import slow_but
 
 ASK = "reports = users.ask(LABEL, Question(self.y_range_, self.epsilon))"
 TWICE = f"{ASK}\n        if {{}}:\n            users.ask(LABEL, Question(self.y_range_, 0.999 * self.epsilon))"
@@ -40,6 +41,10 @@ BROKEN = {
 }  # fmt: skip
 
 
+#: Those that each run of the suite tries.
+BROKEN_FAST = "twice", "without a budget", "revealed in predict", "weaker than stated"
+
+
 @pytest.fixture
 def audits(monkeypatch):
     """Audits that find nothing, and of which methods they were."""
@@ -57,7 +62,7 @@ def summary_of(folder: str = "results/single"):
 CELL = "dataset=diabetes_progression mask=label_only method=own_mean epsilon=4 replications=2 tracking=none"
 
 
-@pytest.mark.parametrize("kind", BROKEN)
+@pytest.mark.parametrize("kind", slow_but(BROKEN, *BROKEN_FAST))
 def test_what_real_fits_spend_is_found_where_the_audit_finds_nothing(lpbench, audits, kind):
     lpbench("new method own_mean")
     changes, said = BROKEN[kind]
@@ -115,7 +120,7 @@ def test_a_method_is_audited_once_for_its_code_and_that_of_its_helpers(lpbench, 
     assert lpbench(CELL)[0] == 0 and len(audits) == 3
 
 
-@pytest.mark.parametrize("raised", [RuntimeError("the sandbox is gone"), SystemExit(0), MemoryError()])
+@pytest.mark.parametrize("raised", [SystemExit(0), pytest.param(MemoryError(), marks=pytest.mark.slow)])
 def test_an_audit_that_ends_early_is_none(lpbench, audits, monkeypatch, raised):
     def end(method):
         raise raised
