@@ -6,7 +6,7 @@ from lpbench.privacy.exponential import Exponential
 from lpbench.privacy.gaussian import Gaussian, gaussian_delta, gaussian_epsilon, gaussian_sigma
 from lpbench.privacy.guarantee import MODELS, Guarantee
 from lpbench.privacy.hadamard import HadamardResponse
-from lpbench.privacy.laplace import DiscreteLaplace, Laplace, cell_noise, discrete_cell_noise, sum_of_laplace
+from lpbench.privacy.laplace import DiscreteLaplace, Laplace, cell_noise, discrete_cell_noise
 from lpbench.privacy.mechanism import (
     CategoryMechanism,
     Channel,
@@ -17,7 +17,7 @@ from lpbench.privacy.mechanism import (
 )
 from lpbench.privacy.number_channel import NumberChannel, optimal_unbiased, rr_on_bins
 from lpbench.privacy.piecewise import Hybrid, Piecewise
-from lpbench.privacy.poisoned import Liars, PoisonedUsers, worst_influence
+from lpbench.privacy.poisoned import Liars, PoisonedUsers
 from lpbench.privacy.prior_response import PriorResponse, prior_reports, ranked_classes
 from lpbench.privacy.privunit import PrivUnitG, SignedPrivUnitG, privunit_reports, report_coefficients, unit_vectors
 from lpbench.privacy.randomized_response import (
@@ -84,7 +84,5 @@ __all__ = [
     "rr_on_bins",
     "rr_reports",
     "subset_reports",
-    "sum_of_laplace",
     "unit_vectors",
-    "worst_influence",
 ]

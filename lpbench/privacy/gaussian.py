@@ -154,10 +154,5 @@ class Gaussian(AdditiveMechanism):
         """The standard deviation and the law of Gaussian noise."""
         return self.sigma, GAUSSIAN
 
-    def log_density(self, reports: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """Log-density of scalar reports given scalar values (needs sigma > 0)."""
-        z = (np.asarray(reports) - values) / self.sigma
-        return -(z**2) / 2.0 - math.log(self.sigma * math.sqrt(2 * math.pi))
-
     def _loss(self, value: np.ndarray, other: np.ndarray) -> float:
         return self.privacy_map(float(np.linalg.norm(np.ravel(value - other))))

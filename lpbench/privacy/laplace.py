@@ -69,33 +69,6 @@ class Laplace(AdditiveMechanism):
         """The scale and the law of Laplace noise."""
         return self.scale, LAPLACE
 
-    def log_density(self, reports: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """Log-density of scalar reports given scalar values (needs scale > 0)."""
-        return -np.abs(np.asarray(reports) - values) / self.scale - math.log(2.0 * self.scale)
-
-
-def sum_of_laplace(
-    n: Any, scale: Any, rng: np.random.Generator, size: int | tuple[int, ...] | None = None
-) -> np.ndarray:
-    """Draw sums of ``n`` independent Laplace(scale) variables, in time that does not depend on n.
-
-    Parameters
-    ----------
-    n : int or integer ndarray
-        Number of summands, >= 0 (the empty sum is 0).
-    scale : float or ndarray
-        Scale of one summand.
-    size : int or tuple, optional
-        Shape of the draws; by default the broadcast shape of ``n``.
-
-    Returns
-    -------
-    ndarray of shape ``size``
-    """
-    size = np.shape(n) if size is None else size
-    positive = rng.standard_gamma(n, size=size)
-    return scale * (positive - rng.standard_gamma(n, size=size))
-
 
 def cell_noise(seed: int, keys: np.ndarray, n: Any, scale: Any) -> np.ndarray:
     """Noise of the sum of n users' Laplace(scale) draws in the cells that are looked up, as a function of the cell.
@@ -267,11 +240,6 @@ class DiscreteLaplace(AdditiveMechanism):
         some = np.maximum(n, 1)
         noise = rng.negative_binomial(some, success) - rng.negative_binomial(some, success)
         return totals + np.where(n > 0, noise, 0) * self.step
-
-    def log_density(self, reports: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """Log-probability of scalar reports (grid points) given scalar values (needs scale > 0)."""
-        ratio = self.step / self.scale
-        return -np.abs(self.round(reports) - self.round(values)) * ratio + math.log(math.tanh(ratio / 2.0))
 
     def _loss(self, value: np.ndarray, other: np.ndarray) -> float:
         """Attained beyond both."""

@@ -296,10 +296,6 @@ class CategoryMechanism(FiniteMechanism):
         check_epsilon(self.budget, "budget")
         check_whole("n_categories", self.n_categories, least=1)
 
-    def privacy_map(self, distance: int = 1) -> float:
-        """Exact epsilon between two categories (distance 1) or a category and itself (0)."""
-        return float(self.budget) if distance and self.n_categories > 1 else 0.0
-
     @property
     def domain(self) -> Categories:
         """The categories."""
@@ -325,7 +321,7 @@ class CategoryMechanism(FiniteMechanism):
     @property
     def epsilon(self) -> float:
         """Exact epsilon between any two users."""
-        return self.privacy_map()
+        return float(self.budget) if self.n_categories > 1 else 0.0
 
 
 class AdditiveMechanism(Mechanism):

@@ -144,11 +144,6 @@ class Piecewise(_UnitMechanism):
         outside += self.width * (outside >= first)
         return self.points[np.where(beyond < 0, first + deciding // near, outside)]
 
-    def index(self, reports: ArrayLike) -> np.ndarray:
-        """Number of the point nearest to each report."""
-        nearest: np.ndarray = np.rint(np.asarray(reports) / self.step + (CELLS - 1) / 2.0)
-        return nearest.astype(np.int64)
-
     def chances(self, values: ArrayLike) -> np.ndarray:
         """Probabilities of all points given numbers, shape (n, CELLS) (needs a finite budget)."""
         first, part = self._place(np.ravel(values))
@@ -159,12 +154,6 @@ class Piecewise(_UnitMechanism):
         near, far = self.weights
         here, after = (np.where((place >= k) & (place < k + self.width), near, far) / self.total for k in (0, 1))
         return (1.0 - part) * here + part * after
-
-    def log_density(self, reports: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """Log-probability of reports among the points given numbers (needs a finite budget)."""
-        reports, values = np.broadcast_arrays(np.asarray(reports, dtype=np.float64), values)
-        first, part = self._place(values)
-        return np.log(self._mixed(self.index(reports) - first, part))
 
     def _influence(self) -> float:
         return self.bound
@@ -236,21 +225,6 @@ class Hybrid(_UnitMechanism):
         true, false = self.weights
         kept = rng.integers(true + false, size=values.shape) < true
         return np.where(chosen, many, np.where(up == kept, self.point, -self.point))
-
-    def log_density(self, reports: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """Log-probability of reports given numbers (needs a finite budget); -inf where impossible."""
-        reports, values = np.broadcast_arrays(np.asarray(reports, dtype=np.float64), values)
-        at_point = np.abs(reports) == self.point
-        rest = math.exp(-self.budget / 2.0) if self.share > 0 else 1.0  # probability of one of the two points
-        found = np.where(at_point, rest * self._two(np.sign(reports), values), 0.0)
-        if self.share > 0:
-            # At large budgets the two points are among the many.
-            index = np.clip(self.piecewise.index(reports), 0, CELLS - 1)
-            among = self.piecewise.points[index] == reports
-            many = self.share * np.exp(self.piecewise.log_density(self.piecewise.points[index], values))
-            found = found + np.where(among, many, 0.0)
-        with np.errstate(divide="ignore"):
-            return np.log(found)
 
     def _influence(self) -> float:
         return max(self.point, self.piecewise.bound if self.share else 0.0)

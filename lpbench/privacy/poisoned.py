@@ -14,7 +14,6 @@ import numpy as np
 
 from lpbench.checks import check_choice, check_number
 from lpbench.privacy.device import Device, question_of, summed
-from lpbench.privacy.mechanism import Mechanism
 from lpbench.privacy.records import Records
 from lpbench.privacy.users import SimulatedUsers
 from lpbench.seeds import Streams
@@ -212,8 +211,3 @@ def worst_reports(device: Device[Any], question: Any, lie: Records, opposite: Re
             along = flat.mean(axis=1) - drawn(opposite, "opposite").reshape(n, tried, -1).mean(axis=1)
         score = np.einsum("ijk,ik->ij", flat, along)
     return sent[np.arange(n), score.argmax(axis=1)]
-
-
-def worst_influence(mechanism: Mechanism) -> float:
-    """Largest move of the curator's estimate by one report, see :attr:`.mechanism.Mechanism.influence`."""
-    return mechanism.influence

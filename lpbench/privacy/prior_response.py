@@ -91,9 +91,10 @@ class PriorResponse(CategoryMechanism):
         order, size = ranked_classes(np.asarray(prior)[None], epsilon)
         return cls(epsilon, order.shape[1], tuple(int(c) for c in order[0, : size[0]]))
 
-    def privacy_map(self, distance: float = 1) -> float:
-        """Exact epsilon between two categories (distance 1) or a category and itself (0)."""
-        return float(self.budget) if distance and len(self.shown) > 1 else 0.0
+    @property
+    def epsilon(self) -> float:
+        """Exact epsilon between any two users."""
+        return float(self.budget) if len(self.shown) > 1 else 0.0
 
     def _draw(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         rest = [c for c in range(self.n_categories) if c not in self.shown]

@@ -141,7 +141,7 @@ def report_coefficients(
 @registered(lambda epsilon: PrivUnitG(epsilon, 3))
 @dataclass(frozen=True)
 class PrivUnitG(Mechanism):
-    """Unbiased report of a unit vector of d coordinates; unbounded, mean squared length ``second_moment``.
+    """Unbiased report of a unit vector of d coordinates; unbounded, of least mean squared length.
 
     Parameters
     ----------
@@ -186,18 +186,9 @@ class PrivUnitG(Mechanism):
         return 0.0 if math.isinf(self.budget) else 1.0 / self._threshold_and_mean[1]
 
     @property
-    def second_moment(self) -> float:
-        """Mean squared length of a report; its variance is this minus 1."""
-        return 1.0 if math.isinf(self.budget) else _second_moment(self.keep_logit, self.budget, self.dimension)
-
-    def privacy_map(self, distance: float) -> float:
-        """Exact epsilon between two unit vectors: the budget, however close they are."""
-        return float(self.budget) if distance > 0 else 0.0
-
-    @property
     def epsilon(self) -> float:
-        """Exact epsilon between any two users."""
-        return self.privacy_map(2.0)
+        """Exact epsilon between two different unit vectors: the budget, however close they are."""
+        return float(self.budget)
 
     @property
     def bits(self) -> float:

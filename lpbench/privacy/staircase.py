@@ -81,16 +81,6 @@ class Staircase(AdditiveMechanism):
         steepness = 1.0 + 1.0 / high
         return self.sensitivity, NoiseLaw(partial(_exceeded, *own), partial(_survival, *own), steepness, 2.0**-46)
 
-    def log_density(self, reports: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """Log-density of scalar reports given scalar values (needs a finite budget)."""
-        place = np.abs(np.subtract(reports, values)) / self.sensitivity
-        step = np.floor(place)
-        gamma = self.high_share
-        lower = step + (place - step >= gamma)
-        log_mass = np.logaddexp(math.log(gamma), math.log1p(-gamma) - self.budget)
-        log_top = math.log(-math.expm1(-self.budget)) - math.log(2.0 * self.sensitivity) - log_mass
-        return log_top - lower * self.budget
-
 
 # At its begin a step has all of what is left, at its end the share b = e^-budget. It falls by ``high`` per length up to
 # gamma, and by b times as much beyond.

@@ -135,20 +135,15 @@ E = math.e
     ],
 )
 def test_the_influence_of_one_report_by_hand(mechanism, influence):
-    assert privacy.worst_influence(mechanism) == pytest.approx(influence, rel=1e-9)
+    assert mechanism.influence == pytest.approx(influence, rel=1e-9)
 
 
 def test_influence_on_a_grid_ends_with_the_payload_and_piecewise_with_its_list():
     mechanism = privacy.DiscreteLaplace.for_budget(1.0, 2.0**-10)
     [field] = mechanism.fields()
-    assert privacy.worst_influence(mechanism) == 2 * field.reach * field.step
-    assert privacy.worst_influence(privacy.Piecewise(1.0)) == privacy.Piecewise(1.0).bound > 1
-    assert (
-        privacy.worst_influence(privacy.GRR(0.5, 3))
-        > privacy.worst_influence(privacy.GRR(1.0, 3))
-        > privacy.worst_influence(privacy.GRR(4.0, 3))
-        > 1
-    )
+    assert mechanism.influence == 2 * field.reach * field.step
+    assert privacy.Piecewise(1.0).influence == privacy.Piecewise(1.0).bound > 1
+    assert privacy.GRR(0.5, 3).influence > privacy.GRR(1.0, 3).influence > privacy.GRR(4.0, 3).influence > 1
 
 
 @pytest.mark.parametrize("wrong", [{"share": 1.5}, {"share": 0.1, "poison": "x"}, {"share": 0.1, "goal": "x"}])
