@@ -6,7 +6,7 @@ by exact laws: means and sums of squares in groups of users and calls, pairs of 
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
 from itertools import groupby
 from typing import Any
@@ -65,48 +65,67 @@ def of_reports(entry: Asked, streams: Streams, more: int = 1) -> LawTest:
 
 def of_sums(entry: Asked, streams: Streams, more: int = 1, n: int = 40) -> LawTest:
     """Test the exact shortcut of a device against sums of its reports, for some of the users."""
-    device = entry.device
-    users = np.arange(min(n, entry.users.size))
+    device, users = entry.device, np.arange(min(n, entry.users.size))
     records, question = entry.records.take(users), question_of(entry.question, users)
     by = None if entry.by is None else np.unique(entry.by[users], return_inverse=True)[1]
-    shortcut, slow = [], []
-    for k in range(more * SUMS):
-        shortcut.append(np.ravel(device.draw_sums(records, question, streams.child("shortcut", number=k), by)))
-        draws = device.draws(streams.child("reports", number=k), users.size, question)
-        slow.append(np.ravel(summed(device, device.report(records, question, draws), question, by)))
-    first, second = np.stack(shortcut).astype(float), np.stack(slow).astype(float)
-    if first.shape != second.shape:
-        return LawTest(0.0, f"sums of {type(device).__name__} have {first.shape[1]} entries, not {second.shape[1]}")
-    if not (np.isfinite(first).all() and np.isfinite(second).all()):
-        return LawTest(0.0, f"sums of {type(device).__name__} are not finite")
-    p = _same_law(first, second, streams.generator("projections"))
-    return LawTest(p, f"sums of {type(device).__name__} by their shortcut")
+
+    def from_reports(streams: Streams) -> np.ndarray:
+        draws = device.draws(streams, users.size, question)
+        return summed(device, device.report(records, question, draws), question, by)
+
+    def shortcut(streams: Streams) -> np.ndarray:
+        return device.draw_sums(records, question, streams, by)  # type: ignore[no-any-return]
+
+    what = f"sums of {type(device).__name__} by their shortcut"
+    return _of_two_laws(what, shortcut, from_reports, streams, more * SUMS)
 
 
 def of_chain(entry: Asked, streams: Streams, more: int = 1, n: int = 10) -> LawTest:
     """Test the exact shortcut for users who are asked one after the other against asking them so."""
     device, records = entry.device, entry.records.take(np.arange(min(n, len(entry.records))))
     question = replace(entry.question, order=np.arange(len(records)))
-    shortcut, slow = [], []
-    for k in range(more * CHAINS):
-        shortcut.append(_numbers(device.draw_chain(records, question, streams.child("shortcut", number=k))))
-        slow.append(_numbers(Device.draw_chain(device, records, question, streams.child("asked", number=k))))
-    p = _same_law(np.stack(shortcut), np.stack(slow), streams.generator("projections"))
-    return LawTest(p, f"users of {type(device).__name__} asked one after the other, by their shortcut")
+    what = f"users of {type(device).__name__} asked one after the other, by their shortcut"
+
+    def shortcut(streams: Streams) -> np.ndarray:
+        return _numbers(device.draw_chain(records, question, streams))
+
+    def one_by_one(streams: Streams) -> np.ndarray:
+        return _numbers(Device.draw_chain(device, records, question, streams))
+
+    return _of_two_laws(what, shortcut, one_by_one, streams, more * CHAINS)
 
 
 def of_release(entry: Asked, streams: Streams, more: int = 1) -> LawTest:
     """Test what a curator releases against the stated mechanism at the statistic of the same records."""
     release, records, question = entry.device, entry.records, entry.question
     mechanism, statistic = release.law(question, records)
-    released, drawn = [], []
-    for k in range(more * SUMS):
-        draws = release.draws(streams.child("release", number=k), len(records), question)
-        sent = release.to_law(release.release(records, question, draws), question, records)
-        released.append(np.ravel(sent).astype(float))
-        drawn.append(np.ravel(mechanism.randomize(statistic, streams.generator("reference", number=k))).astype(float))
-    p = _same_law(np.stack(released), np.stack(drawn), streams.generator("projections"))
-    return LawTest(p, f"what {type(release).__name__} releases")
+
+    def released(streams: Streams) -> np.ndarray:
+        sent = release.release(records, question, release.draws(streams, len(records), question))
+        return release.to_law(sent, question, records)  # type: ignore[no-any-return]
+
+    def stated(streams: Streams) -> np.ndarray:
+        return mechanism.randomize(statistic, streams.generator("reference"))  # type: ignore[no-any-return]
+
+    return _of_two_laws(f"what {type(release).__name__} releases", released, stated, streams, more * SUMS)
+
+
+def _of_two_laws(
+    what: str,
+    drawn: Callable[[Streams], np.ndarray],
+    stated: Callable[[Streams], np.ndarray],
+    streams: Streams,
+    times: int,
+) -> LawTest:
+    """Test if vectors that are drawn in two ways have one law."""
+    ways = (("drawn", drawn), ("stated", stated))
+    first, second = ([np.ravel(draw(streams.child(way, number=k))) for k in range(times)] for way, draw in ways)
+    if len(first[0]) != len(second[0]):
+        return LawTest(0.0, f"{what} have {len(first[0])} entries, not {len(second[0])}")
+    here, there = np.array([first, second], dtype=float)
+    if not (np.isfinite(here).all() and np.isfinite(there).all()):
+        return LawTest(0.0, f"{what} are not finite")
+    return LawTest(_same_law(here, there, streams.generator("projections")), what)
 
 
 def _numbers(question: Any) -> np.ndarray:
