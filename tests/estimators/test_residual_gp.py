@@ -464,5 +464,8 @@ def test_units_of_one_row_each_change_nothing_that_is_spent():
     assert model.fit(X, y, mask=mask, units=np.arange(200)).guarantee_ == clone(model).fit(X, y, mask=mask).guarantee_
     with pytest.raises(DataError, match="units has shape"):
         model.fit(X, y, mask=mask, units=[1, 2])
+    with pytest.raises(DataError, match="units names one person in all rows"):
+        model.fit(X, y, mask=mask, units=np.zeros(200))
+    assert clone(model).fit(X, y, mask=mask, units=np.arange(200) == 7).predict(X).size == 200
     with pytest.raises(DataError, match="twice"):
         model.fit(X, y, mask=mask, groups=[[0, 1], [1, 2]])

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from lpbench.errors import ConfigurationError
+from lpbench.errors import ConfigurationError, DataError
 from lpbench.estimators.shared import Shared
 from lpbench.estimators.tuning_free import level_reports as levels
 from lpbench.estimators.tuning_free.bin_effects import LINEAR, Binning, estimate_effects
@@ -78,6 +78,10 @@ class Enrolled:
         hidden = list(dict.fromkeys(whole))
         levels = [bool(group[columns[0]] >= 0) for columns in hidden]
         if units is not None:
+            if units.max() == 0:
+                raise DataError(
+                    "units names one person in all rows, and predictions are checked on other persons: name two at least"
+                )
             units = streams.generator("units").permutation(units.max() + 1)[units]
         return cls(shown, hidden, levels, Z, KernelFeatures(Z, streams.generator("landmarks")), order, streams, units)
 
