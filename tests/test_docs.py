@@ -136,3 +136,14 @@ def test_a_command_that_a_page_prints_runs_to_its_end(line, tmp_path):
         assert main([*words, *SHORT[words[0]], *place]) == 0
     elif all("=" in word or word == "-m" for word in words):
         assert main([*words, "replications=1", "tracking=none", f"results_dir={tmp_path}"]) == 0
+
+
+def test_every_test_that_security_names_exists():
+    """Each row of the tables of promises names what holds it: a file of tests, a folder, or a test."""
+    cells = " ".join(line.split("|")[-2] for line in (ROOT / "SECURITY.md").read_text().splitlines() if line[:1] == "|")
+    names = re.findall(r"`(test_\w+(?:\.py)?|tests/[\w/.]+)`", cells)
+    sources = {path: path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py")}
+    for name in names:
+        there = (ROOT / name).exists() or any(path.name == name for path in sources)
+        assert there or any(f"def {name}(" in source for source in sources.values()), name
+    assert len(names) > 20

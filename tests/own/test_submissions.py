@@ -12,6 +12,7 @@ import pytest
 
 from lpbench.audit import isolation
 from lpbench.audit.keeper import Places
+from lpbench.datasets import Draws
 from lpbench.errors import ConfigurationError, LpbenchError
 from lpbench.experiments import catalogue
 from lpbench.experiments.method import Method
@@ -287,6 +288,28 @@ def test_who_takes_off_the_noise_of_the_published_seed_is_refuted_by_a_secret_on
             )
             wrong.append(list(worse_in_secret(claimed, hidden)))
     assert wrong[0] == [] and len(wrong[1]) == 1 and "secret" in wrong[1][0]
+
+
+def test_who_knows_a_table_by_heart_is_refuted_by_data_moved_in_secret(home, lpbench):
+    """Test labels that stand in the code: rows, features and labels of the second run are none of that table's."""
+    lpbench("new method own_memory")
+    path = home / "lpbench_plugins" / "own_memory.py"
+    experiment = replace(catalogue.experiment("extensions/embedded_regression"), replications=12)
+    data = experiment.data_set("diabetes_progression")
+    draw = Draws(data.name, dict(data.params), "all_private", {}, 2025).problem(0)
+    table = np.vstack([draw.X_train, draw.X_test]).tolist(), np.hstack([draw.y_train, draw.y_test]).tolist()
+    known = f"from sklearn.neighbors import KNeighborsRegressor\n\nKNOWN = KNeighborsRegressor(1).fit(*{table})\n\n\n"
+    source = re.sub(r"^(@dataclass[^\n]*\nclass OwnMemory)", lambda at: known + at[1], path.read_text(), flags=re.M)
+    path.write_text(source.replace("self._finish(self.means_[self._slice(X)])", "self._finish(KNOWN.predict(X))", 1))
+    method = Method("own_memory", "own_memory", "regression", "own_memory.OwnMemory", privacy="label_ldp")
+    with Places() as places:
+        claimed, hidden = (
+            scores_apart(places, method, experiment, "diabetes_progression aligned", [1.0], 2025, secret)
+            for secret in (None, 7)
+        )
+    assert claimed["value"].max() < 1e-9
+    (refused,) = worse_in_secret(claimed, hidden)
+    assert "data moved in secret" in refused
 
 
 def test_data_moved_in_secret_keep_what_can_be_learned_and_change_every_number():
