@@ -80,7 +80,7 @@ class Enrolled:
         if units is not None:
             if units.max() == 0:
                 raise DataError(
-                    "units names one person in all rows, and predictions are checked on other persons: name two at least"
+                    "units names one person in all rows, and predictions are checked on other persons: name two"
                 )
             units = streams.generator("units").permutation(units.max() + 1)[units]
         return cls(shown, hidden, levels, Z, KernelFeatures(Z, streams.generator("landmarks")), order, streams, units)
