@@ -23,6 +23,8 @@ from tempfile import mkdtemp
 
 import pandas as pd
 
+from lpbench.analysis.alternatives import EQUIVALENT
+from lpbench.analysis.numbers import counts, in_words, judged_numbers
 from lpbench.analysis.summary import stated_privacy
 from lpbench.cast import member
 from lpbench.derivation import Derivation
@@ -32,7 +34,7 @@ from lpbench.experiments import catalogue
 from lpbench.experiments.progress import Progress
 from lpbench.experiments.results import Artefact
 from lpbench.files import locked, refusal, write_text
-from lpbench.reporting.number_table import met_numbers
+from lpbench.reporting.number_table import printed_numbers
 from lpbench.reporting.paper import paper_of
 from lpbench.reporting.plain_table import PlainTable
 from lpbench.reporting.tables.text import tables_of
@@ -40,7 +42,18 @@ from lpbench.reporting.tables.text import tables_of
 #: Numbers of a summary row that become metrics; the mean goes by the name of the experiment's metric (``mse``).
 METRICS = ("mean", "se", "ratio", "rank", "spent", "spent_delta")
 #: What a run's metrics say of a published number.
-_PRINTED = ("published", "reproduced", "distance", "met", "compared")
+_PRINTED = ("published", "reproduced", "distance", "equivalent")
+#: Metrics of an artefact's published numbers, of which those after the third are disjoint and add up to the first.
+COUNTED_NUMBERS = {
+    "compared": "compared",
+    "identify_budget": "budget",
+    "equivalent": "equivalent",
+    "identify_method": "method",
+    "equivalent_not_alone": "alike",
+    "different": "different",
+    "cannot_tell": "undecided",
+    "not_comparable": "apart",
+}
 _CELL = ["panel", "dataset", "mask", "method", "epsilon"]
 #: States of complete runs: with a number, and of a cell that has none.
 _ENDED = ("FINISHED", "FAILED")
@@ -277,8 +290,9 @@ class _Runs:
         self.summary = pd.DataFrame(columns=[*_CELL, "selection", "rank"]) if found.summary is None else found.summary
         self.cells = sorted(_by(self.summary, _CELL).items())
         self.alone = "group" in record and len(self.cells) == 1
-        published = met_numbers(found)
-        self.published, self.printed = published.to_dict("records"), _by(published, _CELL[:4])
+        published = printed_numbers(found)
+        self.numbers, self.published = published, published.to_dict("records")
+        self.printed = _by(published, _CELL[:4])
         # MLflow shows the newest 100 runs first: parents are of now, in their order, children older than any parent
         made, file = experiment.creation_time or now, found.summary_file
         self.start = max(now, made) - place
@@ -296,10 +310,10 @@ class _Runs:
             parent = self._log_cell(*self.cells[0], content, {"config": record["config"]})
             status = self._status(self.cells[0][0])
         else:
-            met, printed = (float(sum(row[k] for row in self.published)) for k in ("met", "compared"))
+            counted = counts(judged_numbers(self.numbers))
             seconds = sum(record.get("seconds", {}).values())
             end = self.start + int(seconds * 1000)
-            note = {"mlflow.note.content": _note(self.artefact, record, met, printed)}
+            note = {"mlflow.note.content": _note(self.artefact, record, self.numbers)}
             parent = self._run(name, self.start, content | note | _verdict(self.published))
             for cell in self.cells:
                 child = self._log_cell(*cell, {"mlflow.parentRunId": parent})
@@ -308,7 +322,7 @@ class _Runs:
             ranked = self.summary[(self.summary["selection"] == "oracle") & self.summary["rank"].notna()]
             ranks = ranked.groupby("method", sort=True)["rank"].mean()
             numbers = {"rank/" + re.sub(r"[^\w./ -]", " ", str(method)): float(rank) for method, rank in ranks.items()}
-            numbers |= {"met": met, "compared": printed} if printed else {}
+            numbers |= {key: counted[of] for key, of in COUNTED_NUMBERS.items()} if counted["compared"] else {}
             metrics = _metrics({**numbers, "seconds": seconds}, end)
             self.client.log_batch(parent, metrics=metrics, params=_params(record["config"]))
         self._log_datasets(parent)
@@ -410,10 +424,10 @@ def _by(table: pd.DataFrame, keys: list[str]) -> dict[tuple, list[dict]]:
 
 
 def _verdict(rows: Iterable[Mapping]) -> dict[str, str]:
-    """The tag that says whether the published numbers of a run are met."""
-    met, printed = (sum(row[key] for row in rows) for key in ("met", "compared"))
-    word = {0: "missed", printed: "met"}.get(met, f"{met} of {printed} met")
-    return {"lpbench.verdict": word} if printed else {}
+    """The tag that says which class the published numbers of a run have."""
+    found = [row["class"] for row in rows if row["class"]]
+    words = {found[0]} if len(set(found)) == 1 else {f"{found.count(EQUIVALENT)} of {len(found)} equivalent"}
+    return {"lpbench.verdict": words.pop()} if found else {}
 
 
 def _cell_params(cell: Mapping, rows: list[dict], record: Mapping) -> dict[str, object]:
@@ -488,13 +502,13 @@ def _metrics(values: Mapping[str, object], now: int, step: int = 0) -> list:
     return [Metric(key, value, now, step) for key, value in numbers.items()]
 
 
-def _note(artefact: Artefact, record: Mapping, met: float, printed: float) -> str:
+def _note(artefact: Artefact, record: Mapping, numbers: pd.DataFrame) -> str:
     """Description of an artefact in Markdown: deviations, tables, notes."""
     experiment = record["config"].get("experiment", {})
     parts = [
         f"**{experiment.get('title') or record['name']}**",
         *(f"**Not as registered:** {text}" for text in record.get("deviations", ())),
-        *([f"**{met:g} of {printed:g} published numbers are met.**"] if printed else []),
+        *([f"**{in_words(judged)}.**"] if len(judged := judged_numbers(numbers)) else []),
         *map(_in_markdown, tables_of(artefact)),
         *(f"- {note}" for note in experiment.get("notes", ())),
     ]

@@ -17,11 +17,13 @@ import pandas as pd
 import pytest
 
 from lpbench import tracking
+from lpbench.analysis.alternatives import DIFFERENT, EQUIVALENT
 from lpbench.cli.main import main
 from lpbench.errors import TrackingError
 from lpbench.experiments.config import Tracking
 from lpbench.experiments.results import RECORD, Artefact
 from lpbench.pipeline import track
+from lpbench.reporting.number_table import read_numbers
 from lpbench.tracking import experiment_pages, rebuild, tracking_uri
 
 COLUMNS = (
@@ -110,7 +112,7 @@ def test_experiment_opens_as_model_training(logged):
 
 def test_a_long_table_is_cut_at_a_row(tmp_path):
     folder, record = artefact(tmp_path, methods=["krr"], epsilons=[float(k) for k in range(1, 100)])
-    note = tracking._note(Artefact(folder, record["name"]), record, 0.0, 0.0)
+    note = tracking._note(Artefact(folder, record["name"]), record, read_numbers(folder))
     assert len(note) <= 8000 and note.endswith("The rest is in `data/summary.csv` under Artifacts.\n")
     assert note.count("| krr | 1 ±0.01 |") == note.count("| krr |") > 10
 
@@ -317,12 +319,12 @@ def test_scores_by_replication_are_steps(kinds):
 def test_mlflow_answers_whether_a_number_is_reproduced(kinds):
     client, _, _, runs, _ = kinds
     (parent,), children = runs("histoftree/table1")
-    assert (parent.data.metrics["met"], parent.data.metrics["compared"]) == (1, 2)
-    assert parent.data.tags["lpbench.verdict"] == "1 of 2 met"
-    assert "1 of 2 published numbers are met" in parent.data.tags["mlflow.note.content"]
+    assert (parent.data.metrics["equivalent"], parent.data.metrics["compared"]) == (1, 2)
+    assert parent.data.tags["lpbench.verdict"] == "1 of 2 equivalent"
+    assert "1 of 2 printed numbers are equivalent to ours" in parent.data.tags["mlflow.note.content"]
     found = {r.data.params["method"]: (r.data.tags["lpbench.verdict"], r.data.metrics["distance"]) for r in children}
-    assert found == {"krr": ("met", pytest.approx(0.05)), "hist": ("missed", 3.0)}
-    missed = client.search_runs([parent.info.experiment_id], "tags.`lpbench.verdict` = 'missed'")
+    assert found == {"krr": (EQUIVALENT, pytest.approx(0.05)), "hist": (DIFFERENT, 3.0)}
+    missed = client.search_runs([parent.info.experiment_id], "tags.`lpbench.verdict` = 'different'")
     assert [r.data.params["method"] for r in missed] == ["hist"]
 
 

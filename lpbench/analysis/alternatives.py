@@ -71,7 +71,7 @@ def identified(rows: pd.DataFrame, place: str = OURS, factor: float = 1.0) -> pd
         Indexed by number: ``class`` of what is in place, ``identifies`` (empty, "method", or "budget", which includes
         the method), and ``beside``, the alternatives that are not different.
     """
-    own = rows[rows["alternative"] == place].set_index("number")
+    own = rows[(rows["alternative"] == place) & rows["value"].notna()].set_index("number")
     beside = rows[rows["number"].isin(own.index)]
     classes = _classes(beside, own["se"] * own["rescale"] * factor)
     counted = beside["counted"].mask(beside["alternative"] == OURS, METHOD).mask(beside["alternative"] == place, "")

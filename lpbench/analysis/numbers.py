@@ -1,35 +1,36 @@
-"""Table of numbers: each published number beside ours under each configuration, whether it is met, and if not, why.
+"""Table of numbers: each published number beside ours under each configuration, its class, and causes of differences.
 
-A number is *met* where ours is the same within noise (two standard errors of the difference, the print being taken to
-be as precise as ours) or within the tolerance stated for its table or figure. A miss has a cause where another
-interpretation of the paper meets it on the same replications.
+Classes are those of :mod:`lpbench.analysis.alternatives`. A difference has a cause where another interpretation of the
+paper meets the number on the same replications, within the tolerance, and the constant does not.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 
+from lpbench.analysis.alternatives import BUDGET, CANNOT_TELL, DIFFERENT, EQUIVALENT, METHOD, NOT_COMPARABLE
 from lpbench.analysis.rates import ratio_of_means
 
-#: Classes of a compared number, those that are met first.
-SAME, NEAR, DIFFERENT = "same within noise", "within the tolerance", "different"
-#: What stands behind a number that is not met, from a proof to nothing.
-IMPOSSIBLE, MET_BY, FOUND = "impossible in print", "met by", "met by what was found afterwards"
-SUSPECTED, UNEXPLAINED = "suspected", "unexplained"
+#: What a number identifies where something of what counts against it may as well stand in its place.
+NOTHING = "nothing"
+#: Causes of a difference, and why a number is not comparable.
+MET_BY, AFTER_THE_FACT, SUSPECTED, NO_CAUSE = "met by", "after_the_fact", "suspected", "none"
+CONTRADICTION, GUESS = "contradiction in the paper", "our target is a guess"
 #: ``judges``: whether the number is counted under this configuration; ``reading``: the interpretation of a row whose
 #: configuration is "tried"; ``cell``: what was run, data set, method, mask, epsilon, panel and x joined by "|";
-#: ``chance``: how often what was found afterwards would meet it by chance.
+#: ``class``: empty where there is no number or no tolerance; ``identifies``: empty where no alternative was run;
+#: ``chance``: how often what was found after the fact would meet it by chance.
 COLUMNS = [
     *("paper", "artefact", "panel", "dataset", "mask", "method", "epsilon", "x", "unit", "configuration", "reading"),
-    *("judges", "cell", "published", "ours", "se", "replications", "distance", "tolerance", "met", "standing"),
-    *("reason", "chance"),
+    *("judges", "cell", "published", "ours", "se", "replications", "distance", "tolerance", "class", "identifies"),
+    *("cause", "reason", "chance"),
 ]
 NUMBER = COLUMNS[1:8]
-#: Standard errors of a difference within which two numbers are the same, and draws of the columns permuted.
-NOISE, DRAWS = 2.0, 1000
+#: Draws of the columns permuted.
+DRAWS = 1000
 
 T = TypeVar("T")
 
@@ -60,14 +61,6 @@ def distance_of(ours: np.ndarray | float, published: np.ndarray | float, relativ
     return apart / np.abs(published) if relative else apart
 
 
-def met_class(ours: np.ndarray, published: np.ndarray, se: np.ndarray, tolerance: float, relative: bool) -> np.ndarray:
-    """The class of each number; empty where there is none, or no tolerance."""
-    apart = np.abs(distance_of(ours, published, relative))
-    noise = np.abs(ours - published) <= NOISE * np.sqrt(2) * np.nan_to_num(se)
-    found = np.where(noise, SAME, np.where(apart <= tolerance + 1e-11, NEAR, DIFFERENT))
-    return np.where(np.isnan(apart) | np.isnan(tolerance), "", found)
-
-
 def cause_of(
     published: float, judged: Sample, others: Iterable[tuple[T, Sample]], tolerance: float, relative: bool
 ) -> T | None:
@@ -84,55 +77,94 @@ def cause_of(
 
 
 def met_by_chance(
-    published: np.ndarray, judged: np.ndarray, found: np.ndarray, tolerance: float, relative: bool
+    published: np.ndarray, readings: Sequence[tuple[np.ndarray, np.ndarray]], tolerance: float, relative: bool
 ) -> np.ndarray:
-    """Chance with which each number of a column is met if an interpretation's changes are permuted over it."""
-    change, rng = np.log(found / judged) if relative else found - judged, np.random.default_rng(0)
-    met = np.zeros(len(published))
+    """Chance with which any of several interpretations meets each number of a column, if its changes are permuted.
+
+    A reading is what was judged and what it makes of it. Every draw permutes the data sets of the column in one way for
+    all readings; where one has no number (NaN) it meets none.
+    """
+    met, rng = np.zeros(len(published)), np.random.default_rng(0)
+    pairs = [(judged, np.log(ours / judged) if relative else ours - judged) for judged, ours in readings]
     for _ in range(DRAWS):
-        drawn = change[np.argsort(rng.random(len(change)), kind="stable")]
-        ours = judged * np.exp(drawn) if relative else judged + drawn
-        met += np.abs(distance_of(ours, published, relative)) <= tolerance + 1e-11
+        order, hit = np.argsort(rng.random(len(published)), kind="stable"), np.zeros(len(published), dtype=bool)
+        for judged, change in pairs:
+            ours = judged * np.exp(change[order]) if relative else judged + change[order]
+            hit |= np.abs(distance_of(ours, published, relative)) <= tolerance + 1e-11
+        met += hit
     return met / DRAWS
 
 
 def judged_numbers(numbers: pd.DataFrame) -> pd.DataFrame:
     """One row a published number that has a tolerance and a counterpart, under the configuration that judges it."""
-    return numbers[numbers["judges"].astype(bool) & (numbers["met"] != "")]
+    return numbers[numbers["judges"].astype(bool) & (numbers["class"] != "")]
 
 
 def counts(rows: pd.DataFrame) -> dict[str, int]:
-    """Numbers compared and met (the same, or within the tolerance), and misses by what stands behind them."""
-    met, standing = rows["met"], rows["standing"]
-    explained = standing.str.startswith(MET_BY) & (standing != FOUND)
+    """Numbers compared, by disjoint classes, and those that differ by what stands behind them.
+
+    ``alike``, ``undecided``, ``different`` and ``apart`` (not comparable) add up to ``compared`` with ``method``, of
+    which ``budget`` are a part; ``beside`` have alternatives. ``explained``, ``after``, ``suspected`` and ``open`` add
+    up to ``different``.
+    """
+    classes, cause = rows["class"], rows["cause"]
+    equivalent, differs = classes == EQUIVALENT, classes == DIFFERENT
+    method = equivalent & rows["identifies"].isin([METHOD, BUDGET])
     return {
         "compared": len(rows),
-        "met": int(met.isin([SAME, NEAR]).sum()),
-        "same": int((met == SAME).sum()),
-        "impossible": int((standing == IMPOSSIBLE).sum()),
-        "explained": int(explained.sum()),
-        "found": int((standing == FOUND).sum()),
-        "unexplained": int(standing.isin([SUSPECTED, UNEXPLAINED]).sum()),
+        "beside": int((rows["identifies"] != "").sum()),
+        "equivalent": int(equivalent.sum()),
+        "method": int(method.sum()),
+        "budget": int((method & (rows["identifies"] == BUDGET)).sum()),
+        "alike": int((equivalent & ~method).sum()),
+        "undecided": int((classes == CANNOT_TELL).sum()),
+        "different": int(differs.sum()),
+        "apart": int((classes == NOT_COMPARABLE).sum()),
+        "explained": int((differs & cause.str.startswith(MET_BY)).sum()),
+        "after": int((differs & (cause == AFTER_THE_FACT)).sum()),
+        "suspected": int((differs & (cause == SUSPECTED)).sum()),
+        "open": int((differs & (cause == NO_CAUSE)).sum()),
         "chance": round(float(rows["chance"].sum())),
     }
 
 
 def in_words(rows: pd.DataFrame) -> str:
-    """The count of some compared numbers as a sentence."""
+    """Say in a sentence what the compared numbers identify, and how many are in each class."""
+    n = counts(rows)
+    text = f"{n['equivalent']:,} of {n['compared']:,} printed numbers are equivalent to ours"
+    if n["beside"]:
+        text = (
+            f"{n['method']:,} of {n['compared']:,} printed numbers identify their method, {n['budget']:,} of them its "
+            f"budget, too; {n['alike']:,} more are equivalent, but a constant or another method may be, too"
+        )
+    return f"{text}; {_others(n)}"
+
+
+def _others(n: dict[str, int]) -> str:
+    return f"{n['different']:,} are different, of {n['undecided']:,} we cannot tell, {n['apart']:,} are not comparable"
+
+
+def causes_in_words(rows: pd.DataFrame) -> str:
+    """Say in a sentence what stands behind the numbers that differ."""
     n = counts(rows)
     text = (
-        f"{n['compared']:,} printed numbers compared: {n['met']:,} met ({n['same']:,} of them the same within noise), "
-        f"{n['impossible'] + n['explained']:,} missed with a reason ({n['impossible']} impossible in print), "
-        f"{n['found'] + n['unexplained']:,} unexplained"
+        f"Of {n['different']:,} different numbers {n['explained']:,} are met by another interpretation, "
+        f"{n['suspected']:,} have a suspected cause, {n['open']:,} have none"
     )
-    if n["found"]:
-        text += f"; a search after the fact reproduces {n['found']} of them, chance alone {n['chance']}"
+    if n["after"]:
+        text += f"; a search after the fact reproduces {n['after']}, chance alone {n['chance']}"
     return text
+
+
+def distinct_fits(rows: pd.DataFrame) -> pd.DataFrame:
+    """Keep one row a fit: several printed numbers may have the same one behind them."""
+    cell = rows["cell"].str.split("|", expand=True).reindex(columns=range(2))
+    return rows[~rows.assign(data=cell[0], selector=cell[1]).duplicated(["data", "selector", "x", "ours", "se"])]
 
 
 def by_configuration(rows: pd.DataFrame) -> list[dict[str, Any]]:
     """Counts under each configuration of each paper, of tables and curves, judging or not; what was tried is none."""
-    rows = rows[(rows["met"] != "") & ((rows["reading"] == "") | (rows["configuration"] == "found"))]
+    rows = rows[(rows["class"] != "") & ((rows["reading"] == "") | (rows["configuration"] == AFTER_THE_FACT))]
     keys = ["paper", "what", "configuration", "judges"]
     rows = rows.assign(what=np.where(rows["x"].notna(), "curves", "tables"), judges=rows["judges"].astype(bool))
     return [dict(zip(keys, key, strict=True)) | counts(part) for key, part in rows.groupby(keys, sort=False)]

@@ -139,7 +139,7 @@ def _print_cell(row: Row) -> None:
 
 
 def _beside_print(row: Row) -> list[str]:
-    """The cell's number in the paper, whether it is met under each configuration, and what is known of a miss."""
+    """The cell's number in the paper, its class under each configuration, and what is known of a difference."""
     from lpbench.experiments.results import Artefact
     from lpbench.reporting.number_table import cell_name, numbers_about
 
@@ -148,8 +148,8 @@ def _beside_print(row: Row) -> list[str]:
     numbers = numbers_about(artefact, report)
     found = []
     for number in numbers[numbers["cell"] == cell_name(row)].to_dict("records"):
-        why = ": ".join(filter(None, [number["standing"], number["reason"]]))
-        apart = f"ours {number['ours']:.6g}, {number['met'] or 'not judged'} under {number['configuration']}"
+        why = ": ".join(filter(None, [number["cause"], number["reason"]]))
+        apart = f"ours {number['ours']:.6g}, {number['class'] or 'not judged'} under {number['configuration']}"
         found.append(f"printed {number['published']:.6g}; {apart}" + (f"; {why}" if why else ""))
     return found
 

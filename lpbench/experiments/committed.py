@@ -16,6 +16,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,7 @@ from lpbench.analysis.summary import COSTS, PLACE
 from lpbench.derivation import RECORDS, TABLES, Derivation, record_in
 from lpbench.digest import file_hash
 from lpbench.errors import StoreError
+from lpbench.experiments.schema import ALTERNATIVES
 from lpbench.experiments.summaries import keep_summary, read_summary
 from lpbench.files import atomic_write, write_text
 
@@ -59,7 +61,7 @@ def commit(artefacts: Sequence[Any], folder: Path, paper: str, rule: str) -> boo
     """Write the scores of a paper's registered experiments if one differs from what is there; whether it did."""
     spent = _commit_spent({a.name: a.full.table for a in artefacts if a.full is not None}, folder, paper)
     records = {a.name: {k: a.record[k] for k in _KEPT if k in a.record} | {"rule": rule} for a in artefacts}
-    scored = {a.name: _rows(a.full, a.reasons()) for a in artefacts if a.full is not None}
+    scored = {a.name: _rows(_read_later(a), a.reasons()) for a in artefacts if a.full is not None}
     kept, there = _records(folder, paper), {name: _table(folder, name) for name in scored}
     scored = {name: _but_for_rounding(there[name], table) for name, table in scored.items()}
 
@@ -87,6 +89,15 @@ def commit(artefacts: Sequence[Any], folder: Path, paper: str, rule: str) -> boo
     lines = (f"{json.dumps(n)}: {json.dumps(r, sort_keys=True, separators=(',', ':'))}" for n, r in records.items())
     write_text("{\n" + ",\n".join(lines) + "\n}\n", folder / SCORES / f"{paper}.json")
     return True
+
+
+def _read_later(artefact: Any) -> Summary:
+    """The summary of an artefact; of alternatives nothing but the best grid points is read."""
+    full: Summary = artefact.full
+    if artefact.experiment.kind != ALTERNATIVES:
+        return full
+    parts = {part: getattr(full, part) for part in ("table", "chosen", "reasons")}
+    return replace(full, **{part: table[table["selection"] == "oracle"] for part, table in parts.items()})
 
 
 def record(folder: Path, name: str) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from lpbench.analysis.numbers import AFTER_THE_FACT
 from lpbench.experiments.results import Results
 
 #: What an interpretation rests on.
@@ -16,7 +17,7 @@ SUPPORT = {
     "silent": "our choice where the text is silent",
     "code": "the authors' public code",
     "inferred": "a pattern in the printed numbers",
-    "found": "found after the fact: its distance alone",
+    AFTER_THE_FACT: "found after the fact: its distance alone",
     "tried": "tried, no nearer",
     "refuted": "tried and refuted: farther off",
 }
@@ -56,6 +57,28 @@ class Bound:
     compute: Callable[[Results], str]  # the evidence as a sentence; NotRunError where what it needs was not run
     #: Values of columns of ``numbers.csv`` by which the numbers are known.
     cells: tuple[Mapping[str, object], ...] = ()
+    #: Why the numbers cannot be compared: the paper contradicts itself, or our target is a guess. Empty where what
+    #: rules them out lies outside the paper, which explains a difference and is no contradiction.
+    standing: str = ""
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """What else might stand in the place of printed numbers, and where it was run."""
+
+    name: str
+    counted: str  # what it counts against, see :mod:`lpbench.analysis.alternatives`
+    #: Selector that judges -> selector that was run in its place; empty: of every one.
+    methods: Mapping[str, str]
+    experiments: tuple[str, ...]  # where it was run; empty: in the artefacts themselves
+    budget: float = 1.0  # published budget over the one that was run
+    artefacts: tuple[str, ...] = ()  # those whose numbers it stands beside; empty: all
+    wrong: bool = False  # whether it is a wrong implementation, which may be put in our place
+
+    def stands_for(self, artefact: str, selector: str) -> str:
+        """Selector that is run in the place of another; empty where the alternative does not apply."""
+        applies = artefact in (self.artefacts or (artefact,))
+        return self.methods.get(selector, self.methods.get("", "")) if applies else ""
 
 
 class Tolerance(NamedTuple):

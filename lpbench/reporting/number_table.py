@@ -1,6 +1,7 @@
 """The table ``numbers.csv``: every published number under each configuration, from papers and a results folder."""
 
 import itertools
+import math
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, cached_property
@@ -11,47 +12,54 @@ import numpy as np
 import pandas as pd
 
 from lpbench.analysis import write_csv
-from lpbench.analysis.numbers import (
-    COLUMNS,
+from lpbench.analysis.alternatives import (
     DIFFERENT,
-    FOUND,
-    IMPOSSIBLE,
+    EQUIVALENT,
+    NOT_COMPARABLE,
+    class_of,
+    identified,
+)
+from lpbench.analysis.numbers import (
+    AFTER_THE_FACT,
+    COLUMNS,
     MET_BY,
-    NEAR,
+    NO_CAUSE,
+    NOTHING,
     NUMBER,
-    SAME,
     SUSPECTED,
-    UNEXPLAINED,
     Sample,
     by_configuration,
     cause_of,
     distance_of,
+    judged_numbers,
     met_by_chance,
-    met_class,
 )
 from lpbench.cast import BASELINE, bare_name, member
 from lpbench.errors import NotRunError
 from lpbench.experiments import catalogue
 from lpbench.experiments.results import Artefact, Results
-from lpbench.reporting.interpretations import SUPPORT, Interpretations, Step, Tolerance
+from lpbench.reporting.alternative_table import alternatives_of, number_names, write_alternatives
+from lpbench.reporting.interpretations import SUPPORT, Alternative, Bound, Interpretations, Step, Tolerance
 from lpbench.reporting.paper import Paper, paper_of
 
 FILE = "numbers.csv"
 #: Configurations beside those of a paper: its last one with what was found after the fact, what was tried, and what was
 #: run in none of them.
-WITH_FOUND, TRIED, AS_RUN = "found", "tried", "as run"
+TRIED, AS_RUN = "tried", "as run"
 _AXES = ["panel", "dataset", "mask", "epsilon", "x"]
+#: Columns over whose data sets the changes of an interpretation are permuted.
+_PERMUTED = ["artefact", "method", "configuration", "mask"]
 
 
 def write_numbers(
     about: Sequence[Paper], results: Results, folder: Path, artefacts: Collection[str] | None = None
-) -> Path:
-    """Write ``numbers.csv`` of papers, or of some of their artefacts; return it."""
-    parts = [_PaperNumbers(paper, results).rows(artefacts) for paper in about]
-    parts = [part for part in parts if len(part)]
-    table = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=COLUMNS)
-    write_csv(table, folder / FILE)
-    return folder / FILE
+) -> list[Path]:
+    """Write ``numbers.csv`` of papers, or of some of their artefacts, and ``alternatives.csv.gz``; return them."""
+    pairs = [_PaperNumbers(paper, results).rows(artefacts) for paper in about]
+    pairs = [pair for pair in pairs if len(pair[0])] or [(pd.DataFrame(columns=COLUMNS), pd.DataFrame())]
+    numbers, alternatives = (pd.concat(parts, ignore_index=True) for parts in zip(*pairs, strict=True))
+    write_csv(numbers, folder / FILE)
+    return [folder / FILE, write_alternatives(alternatives, folder)]
 
 
 def read_numbers(folder: Path) -> pd.DataFrame:
@@ -75,29 +83,44 @@ def numbers_about(artefact: Artefact, report: Path) -> pd.DataFrame:
     return rows if len(rows) else own.configured([artefact])
 
 
-def met_numbers(artefact: Artefact) -> pd.DataFrame:
-    """A row a published number of one artefact that was run, with 1 or 0 whether it is compared, and met."""
-    paper = paper_of(artefact.name)
-    rows = _PaperNumbers(paper, Results(artefact.results)).configured([artefact])
+def printed_numbers(artefact: Artefact) -> pd.DataFrame:
+    """A row a published number of one artefact that was run, under what judges it, with what was run for it."""
+    rows = numbers_about(artefact, artefact.results)
     rows = rows[rows["judges"].astype(bool)]
     parts = rows["cell"].str.split("|", expand=True).reindex(columns=range(3))
-    compared = (rows["met"] != "").astype(int)
-    met = rows["met"].isin([SAME, NEAR]).astype(int)
     cell = {"dataset": parts[0], "method": parts[1], "mask": parts[2], "reproduced": rows["ours"]}
-    return rows.assign(**cell, met=met, compared=compared)
+    return rows.assign(**cell, equivalent=(rows["class"] == EQUIVALENT).astype(int))
+
+
+def with_margins(alternatives: pd.DataFrame, numbers: pd.DataFrame) -> pd.DataFrame:
+    """Add to alternatives that were read what their classes are computed from; numbers that can be compared alone."""
+    judged = judged_numbers(numbers)
+    judged = judged[judged["class"] != NOT_COMPARABLE]
+    reach = (judged["tolerance"] * judged["published"].abs()).where(judged["unit"] == "ratio", judged["tolerance"])
+    known = judged.assign(number=number_names(judged), margin=reach, rescale=[*map(_rescale, judged.itertuples())])
+    of = ["number", "paper", "artefact", "published", "margin", "rescale"]
+    # an empty column is of no kind
+    return alternatives.astype({"number": object}).merge(known[of].astype({"number": object}), on="number")
+
+
+def _rescale(row: Any) -> float:
+    """Standard error of a print over that of our run: the paper's replications are those registered."""
+    return math.sqrt(row.replications / catalogue.experiment(row.artefact).replications) if row.replications else 1.0
 
 
 def lines_by_configuration(rows: pd.DataFrame) -> list[str]:
-    """Numbers met under each configuration of each paper, its tables and its curves apart, a sentence each."""
-    words = {"code": "authors' code"}
-    return [
-        f"{paper_of(n['paper']).short}, {n['what']}, {words.get(n['configuration'], n['configuration'])}"
-        f"{' (judges)' * bool(n['judges'])}: "
-        f"{n['met']} of {n['compared']} met ({n['same']} the same within noise), {n['impossible']} impossible in "
-        f"print, {n['explained']} met by another interpretation, {n['found']} by what was found afterwards, "
-        f"{n['unexplained']} unexplained"
-        for n in by_configuration(rows)
-    ]
+    """Classes under each configuration of each paper, its tables and its curves apart, a sentence each."""
+    words = {"code": "authors' code", AFTER_THE_FACT: "found after the fact"}
+    lines = []
+    for n in by_configuration(rows):
+        name = words.get(n["configuration"], n["configuration"])
+        told = f", {n['method']} of them identify their method" if n["judges"] and n["beside"] else ""
+        lines.append(
+            f"{paper_of(n['paper']).short}, {n['what']}, {name}{' (judges)' * bool(n['judges'])}: {n['equivalent']} of "
+            f"{n['compared']} equivalent{told}; {n['different']} different, {n['undecided']} cannot tell, "
+            f"{n['apart']} not comparable"
+        )
+    return lines
 
 
 class _PaperNumbers:
@@ -107,19 +130,22 @@ class _PaperNumbers:
         self._scores, self._chosen = cache(self._read_scores), cache(self._read_chosen)
         self._trees = cache(self._read_trees)
 
-    def rows(self, artefacts: Collection[str] | None = None) -> pd.DataFrame:
-        """All rows: configurations with causes of what they miss, then what was tried."""
+    def rows(self, artefacts: Collection[str] | None = None) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """All rows, configurations with causes of what differs, then what was tried; and the alternatives."""
         names = [n for n in self.paper.published if artefacts is None or n in artefacts]
         table = self.configured([self.results.artefact(name) for name in names])
         if table.empty:
-            return table
+            return table, pd.DataFrame()
+        beside = self._alternatives(table)
+        table = table.assign(identifies=self._identified(table, beside))
+        blind = self._met_blindly(table, beside)
         table = pd.concat([table, self._with_found(table)], ignore_index=True)
         why = [
-            self._why(row) if row["met"] == DIFFERENT else (row["standing"], row["reason"])
+            self._why(row, blind) if row["class"] in (DIFFERENT, NOT_COMPARABLE) else ("", "")
             for row in table.to_dict("records")
         ]
-        table = table.assign(standing=[standing for standing, _ in why], reason=[reason for _, reason in why])
-        table = table.assign(chance=self._chances(table))
+        table = table.assign(cause=[cause for cause, _ in why], reason=[reason for _, reason in why])
+        table = table.assign(chance=self._chances(table, blind))
         there = {(_key(row), row["selector"]) for row in table.to_dict("records")}
         tried = [
             self._tried(row, step, sample)
@@ -127,7 +153,7 @@ class _PaperNumbers:
             for step, sample in self._steps(row)
             if step.experiment or (_key(row), step.method) not in there
         ]
-        return pd.concat([table, pd.DataFrame(tried, columns=COLUMNS)], ignore_index=True)[COLUMNS]
+        return pd.concat([table, pd.DataFrame(tried, columns=COLUMNS)], ignore_index=True)[COLUMNS], beside
 
     def configured(self, artefacts: Sequence[Artefact]) -> pd.DataFrame:
         """A row a published number and configuration that has one, judged by the first of its judge and the others."""
@@ -146,7 +172,76 @@ class _PaperNumbers:
         judges = known & ~table.where(known).duplicated(NUMBER)
         kept = judges.where(table["configuration"] == AS_RUN, known | table["is_judge"])
         table = table.drop(columns="is_judge").assign(judges=judges)[kept].reset_index(drop=True)
-        return table.assign(paper=self.paper.name, reading="", standing="", reason="", chance=np.nan)
+        table = table.assign(paper=self.paper.name, reading="", identifies="", cause="", reason="", chance=np.nan)
+        return self._classed(table)
+
+    def _classed(self, table: pd.DataFrame) -> pd.DataFrame:
+        """Add the class of each row, by the print's error, which is that of the row that judges."""
+        error = table["se"] * [*map(_rescale, table.itertuples())]
+        known = {_key(row): e for row, e in zip(table.to_dict("records"), error, strict=True) if row["judges"]}
+        prints = [known.get(_key(row), e) for row, e in zip(table.to_dict("records"), error, strict=True)]
+        table = table.assign(se_print=prints)
+        return table.assign(**{"class": [self._class(row) for row in table.to_dict("records")]})
+
+    def _class(self, row: Mapping[str, Any]) -> str:
+        """Class of a row; empty where there is no number or no tolerance."""
+        if math.isnan(row["ours"]) or math.isnan(row["margin"]):
+            return ""
+        if any(bound.standing for bound in self._bounds_of(row)):
+            return NOT_COMPARABLE
+        values = (np.array([row[k]], dtype=float) for k in ("ours", "se", "published", "se_print", "margin"))
+        return str(class_of(*values)[0])
+
+    def _bounds_of(self, row: Mapping[str, Any]) -> list[Bound]:
+        """Computations about a printed number."""
+        return [
+            bound
+            for bound in self.paper.differences.bounds
+            if any(all(row[k] == v for k, v in cell.items()) for cell in bound.cells)
+        ]
+
+    # -- alternatives ----------------------------------------------------------------------------------------------
+
+    def _alternatives(self, table: pd.DataFrame) -> pd.DataFrame:
+        judged = judged_numbers(table)
+        printed = {name: catalogue.experiment(name).replications for name in judged["artefact"].unique()}
+        found = alternatives_of(judged, self.paper.alternatives, self._rival, printed)
+        apart = found["number"].isin(number_names(judged[judged["class"] == NOT_COMPARABLE]))
+        return found.assign(**{"class": found["class"].mask(apart, NOT_COMPARABLE)})
+
+    def _rival(self, row: dict[str, Any], one: Alternative) -> Sample | None:
+        """Scores of an alternative in the place of a number."""
+        method = one.stands_for(row["artefact"], row["selector"])
+        relative, on_axis = self._tolerance(row["artefact"]).relative, row["x"] == row["x"]
+        figure = row["artefact"].rpartition("/")[2] + row["panel"] if on_axis else row["panel"]
+        for name in one.experiments or (row["artefact"],):
+            panel = row["panel"] if name == row["artefact"] else figure
+            of, beside = (name, (method,), panel, relative, row["mask"]), (row["artefact"],)
+            cells = self._scores(*of, "", one.budget, beside)
+            # what has no place on the axis is the same at all of them, and so are budgets that are the axis
+            for place in (row, row | {"x": np.nan}):
+                if (sample := _find(cells, place | {"panel": "*"})) is not None:
+                    return sample
+        return None
+
+    def _identified(self, table: pd.DataFrame, beside: pd.DataFrame) -> list[str]:
+        """Say what each row identifies that judges; empty where no alternative was run."""
+        told = identified(beside)["identifies"] if len(beside) else pd.Series(dtype=str)
+        rivals = set(beside.loc[(beside["counted"] != "") & beside["value"].notna(), "number"])
+        return [
+            ((told[name] if row.equivalent else "") or NOTHING) if row.judges and name in rivals else ""
+            for name, row in zip(
+                number_names(table), table.assign(equivalent=table["class"] == EQUIVALENT).itertuples(), strict=True
+            )
+        ]
+
+    def _met_blindly(self, table: pd.DataFrame, beside: pd.DataFrame) -> set[tuple]:
+        """Numbers that are met, within the tolerance, by what stands beside every method: constants, public rows."""
+        names = {one.name for one in self.paper.alternatives if "" in one.methods}
+        near = beside[beside["alternative"].isin(names)]
+        near = set(near.loc[(near["value"] - near["published"]).abs() <= near["margin"] + 1e-11, "number"])
+        rows = zip(number_names(table), table.to_dict("records"), strict=True)
+        return {_key(row) for name, row in rows if row["judges"] and name in near}
 
     def _configured(self, artefact: Artefact, configuration: str) -> pd.DataFrame:
         """The row that stands for each published number of an artefact under a configuration.
@@ -181,10 +276,10 @@ class _PaperNumbers:
         )
         cells = comparison.loc[table.index].to_dict("records")
         table = table.assign(cell=[cell_name(cell) if cell["method"] else "" for cell in cells])
-        ours, published, se = (table[c].to_numpy(dtype=float) for c in ("ours", "published", "se"))
+        ours, published = (table[c].to_numpy(dtype=float) for c in ("ours", "published"))
         distance = distance_of(ours, published, tolerance.relative)
-        met = met_class(ours, published, se, *tolerance)
-        return table.assign(distance=distance, met=met)
+        margin = tolerance.within * (np.abs(published) if tolerance.relative else np.ones(len(table)))
+        return table.assign(distance=distance, margin=margin)
 
     def _tolerance(self, artefact: str) -> Tolerance:
         """Tolerance of an artefact's numbers; NaN where none is stated."""
@@ -198,12 +293,15 @@ class _PaperNumbers:
 
     # -- causes ----------------------------------------------------------------------------------------------------
 
-    def _why(self, row: Mapping[str, Any]) -> tuple[str, str]:
-        """What stands behind a number that is not met, and the reason."""
-        for bound in self.paper.differences.bounds:
-            if any(all(row[k] == v for k, v in cell.items()) for cell in bound.cells):
-                return IMPOSSIBLE, bound.why
-        if judged := self._sample(row):
+    def _why(self, row: Mapping[str, Any], blind: Collection[tuple]) -> tuple[str, str]:
+        """What stands behind a number that differs or cannot be compared, and the reason.
+
+        What a constant meets as well no interpretation explains.
+        """
+        for bound in self._bounds_of(row):
+            return bound.standing or SUSPECTED, bound.why
+        judged = self._sample(row)
+        if judged and _key(row) not in blind:
             others = [
                 (step, sample)
                 for step, sample in self._steps(row)
@@ -212,56 +310,64 @@ class _PaperNumbers:
             others.sort(key=lambda one: [*SUPPORT].index(one[0].support))
             found = cause_of(row["published"], judged, others, *self._tolerance(row["artefact"]))
             if found:
-                return FOUND if found.support == "found" else f"{MET_BY} {found.support}", found.reading
+                after = found.support == AFTER_THE_FACT
+                return AFTER_THE_FACT if after else f"{MET_BY} {found.support}", found.reading
         causes = self.paper.differences.causes_of({**row, "experiment": row["artefact"]})
         hints = "; ".join(filter(None, [row["note"], *causes]))
-        return (SUSPECTED, hints) if hints else (UNEXPLAINED, "")
+        return (SUSPECTED, hints) if hints else (NO_CAUSE, "")
 
-    def _chances(self, table: pd.DataFrame) -> np.ndarray:
-        """Chance with which each unexplained number would be met by what was found after the fact, if permuted."""
-        changed: dict[tuple, list[tuple]] = {}  # interpretation and column -> number of the row, print, ours, changed
+    def _chances(self, table: pd.DataFrame, blind: Collection[tuple]) -> np.ndarray:
+        """Chance with which each number without a cause would be met by anything found after the fact, if permuted.
+
+        What a constant meets as well has none, since nothing found after the fact counts there.
+        """
+        changed: dict[
+            tuple, dict[str, dict[int, tuple]]
+        ] = {}  # column -> reading -> number of the row -> ours, changed
         for place, row in enumerate(table.to_dict("records")):
-            judged = None if row["configuration"] == WITH_FOUND else self._sample(row)
+            judged = None if row["configuration"] == AFTER_THE_FACT else self._sample(row)
             for step, sample in self._steps(row):
-                if judged and step.support == "found" and not _is_itself(step, row):
+                if judged and step.support == AFTER_THE_FACT and not _is_itself(step, row):
                     shared = np.intersect1d(judged.replications, sample.replications)
-                    column = (step.reading, row["method"], row["configuration"], row["artefact"], row["mask"])
-                    values = (row["published"], judged.mean(shared), sample.mean(shared))
-                    changed.setdefault(column, []).append((place, *values))
-        chance = np.full(len(table), np.nan)
-        for column, rows in changed.items():
-            places, published, ours, found = np.array(rows).T
-            drawn = met_by_chance(published, ours, found, *self._tolerance(column[3]))
-            chance[places.astype(int)] = np.fmax(chance[places.astype(int)], drawn)
-        return np.where(table["standing"].isin([FOUND, SUSPECTED, UNEXPLAINED]), chance, np.nan)
+                    readings = changed.setdefault(tuple(row[k] for k in _PERMUTED), {})
+                    readings.setdefault(step.reading, {})[place] = judged.mean(shared), sample.mean(shared)
+        chance, published = np.full(len(table), np.nan), table["published"].to_numpy(dtype=float)
+        for (artefact, *_), readings in changed.items():
+            places = sorted(set().union(*readings.values()))
+            arrays = [np.array([of.get(p, (np.nan, np.nan)) for p in places]) for of in readings.values()]
+            pairs = [(pair[:, 0], pair[:, 1]) for pair in arrays]
+            chance[places] = met_by_chance(published[places], pairs, *self._tolerance(artefact))
+        counts = table["cause"].isin([AFTER_THE_FACT, SUSPECTED, NO_CAUSE])
+        counts &= np.array([_key(row) not in blind for row in table.to_dict("records")], dtype=bool)
+        return np.where(counts, chance, np.nan)
 
     def _with_found(self, table: pd.DataFrame) -> pd.DataFrame:
         """The last configuration again, with the last interpretation of each method that was found after the fact."""
         rows = table[table["configuration"] == [*self.paper.configurations][-1]].to_dict("records")
-        found = [[one for one in self._steps(row) if one[0].support == "found"] for row in rows]
+        found = [[one for one in self._steps(row) if one[0].support == AFTER_THE_FACT] for row in rows]
         if not any(found):
             return table.iloc[:0]
         last = [self._tried(row, *steps[-1]) if steps else row for row, steps in zip(rows, found, strict=True)]
-        return pd.DataFrame(last, columns=table.columns).assign(configuration=WITH_FOUND, judges=False)
+        return pd.DataFrame(last, columns=table.columns).assign(configuration=AFTER_THE_FACT, judges=False)
 
     def _tried(self, row: dict[str, Any], step: Step, sample: Sample) -> dict[str, Any]:
         """The row of a number under one interpretation."""
         tolerance = self._tolerance(row["artefact"])
-        ours, se, published = (np.array([v], dtype=float) for v in (sample.mean(), sample.se, row["published"]))
-        return row | {
+        changed = row | {
             "configuration": TRIED,
             "reading": step.reading,
             "cell": "",
             "judges": False,
-            "ours": ours[0],
-            "se": se[0],
+            "ours": sample.mean(),
+            "se": sample.se,
             "replications": len(sample.replications),
-            "distance": float(distance_of(ours, published, tolerance.relative)[0]),
-            "met": str(met_class(ours, published, se, *tolerance)[0]),
-            "standing": step.support,
+            "distance": float(distance_of(sample.mean(), row["published"], tolerance.relative)),
+            "identifies": "",
+            "cause": step.support,
             "reason": "",
             "chance": np.nan,
         }
+        return changed | {"class": self._class(changed)}
 
     def _steps(self, row: Mapping[str, Any]) -> list[tuple[Step, Sample]]:
         """Interpretations of a number that were run, with their scores."""
@@ -278,7 +384,7 @@ class _PaperNumbers:
 
     def _sample(self, row: Mapping[str, Any]) -> Sample | None:
         """Scores behind a row of a configuration; None where they are not at hand."""
-        if row["configuration"] == WITH_FOUND and row["reading"]:
+        if row["configuration"] == AFTER_THE_FACT and row["reading"]:
             return None
         relative = self._tolerance(row["artefact"]).relative
         return _find(self._scores(row["artefact"], (row["selector"],), "", relative, row["mask"]), row)

@@ -21,8 +21,9 @@ from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalogue
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method, import_object
+from lpbench.experiments.results import Results
 from lpbench.paths import own_folders
-from lpbench.reporting.interpretations import Bound, Interpretations, Tolerance
+from lpbench.reporting.interpretations import Alternative, Bound, Interpretations, Tolerance
 from lpbench.reporting.plain_table import PlainTable
 
 
@@ -174,6 +175,9 @@ class Paper:
     proposed: tuple[str, ...] = ()  # starts of the names of those that it proposes
     default_variant: str = "default"  # printed name of what a method without a named variant is
     differences: Differences = field(default_factory=Differences)  # from the published numbers
+    #: Function(results) that lays out which settings were chosen, a finding that no claim states; counted apart.
+    chosen: Callable[[Results], PlainTable | None] | None = None
+    alternatives: tuple[Alternative, ...] = ()  # what else might stand in the place of its numbers
     #: Left out when published wins are counted: data sets whose printed numbers the bounds exclude, and methods
     #: that use no private row.
     uncounted: tuple[str, ...] = ()
@@ -189,6 +193,11 @@ class Paper:
         """Configuration that judges what is said of an artefact, named by the last part of its experiment's name."""
         other = (name for start, name in self.judging.exceptions.items() if artefact.startswith(start))
         return next(other, next(iter(self.configurations)))
+
+    @property
+    def rivals(self) -> list[str]:
+        """Experiments that ran the alternatives to its numbers."""
+        return list(dict.fromkeys(name for one in self.alternatives for name in one.experiments))
 
     def output_of(self, experiment: str) -> Output:
         """Return what the paper adds to an experiment, if anything."""

@@ -82,7 +82,7 @@ def replace_committed(results_dir: Path, asked: Sequence[str] = ()) -> tuple[Rep
                 refused[paper.name] = reasons
                 continue
             changed = commit(run, committed.folder, paper.name, paper.rule)
-            for artefact in run:
+            for artefact in (a for a in run if registered[a.name]["kind"] != ALTERNATIVES):
                 _copy(artefact, committed.folder / artefact.name, measured=changed)
         # drawings are no derivations of scores: they are copied from a run
         artefacts = [Artefact(committed.folder / name, name) for name in names]
@@ -180,13 +180,15 @@ class Report:
         of = [(name, paper_of(name)) for name in self.names]
         scores = {artefact.name: artefact.content for artefact in self.artefacts}
         judged = {n: [scores[n], printed(n, p)] for n, p in of if p.claims or p.published or n in read}
+        known = map(Results(self.folder).artefact, (name for paper in papers() for name in paper.rivals))
+        rivals = {artefact.name: artefact.content for artefact in known}
         runs = {a.name: [a.experiment.settings, a.seed, a.commit] for a in self.artefacts}
         costs = [{name: card.privacy for name, card in self.cards.items()}, fit_seconds(), folder_hash(SUBMITTED)]
         compared = "lpbench.reporting.number_table", "lpbench.reporting.comparison"
         standings = "lpbench.reporting.standings", "lpbench.estimators"  # of which the bits of a report are counted
         return [
             self.derivation("verdicts", self.verdicts, {"scores": judged}, ("lpbench.reporting.report",)),
-            self.derivation("numbers", self.numbers, {"scores": judged}, compared),
+            self.derivation("numbers", self.numbers, {"scores": judged, "rivals": rivals}, compared),
             self.derivation("standings", self.standings, {"scores": scores, "runs": runs, "costs": costs}, standings),
         ]
 
@@ -220,7 +222,7 @@ class Report:
         """Put published numbers beside ours."""
         from lpbench.reporting.number_table import write_numbers
 
-        return [write_numbers(papers(), Results(self.folder), self.target, self.names if self.study else None)]
+        return write_numbers(papers(), Results(self.folder), self.target, self.names if self.study else None)
 
     @_QUICK_TEXTS
     def standings(self) -> list[Path]:

@@ -126,3 +126,10 @@ def test_order_of_rows_changes_nothing():
     mixed = ROWS.sample(frac=1.0, random_state=1)
     here, there = identified(ROWS), identified(mixed).loc[identified(ROWS).index]
     pd.testing.assert_frame_equal(here.drop(columns="beside"), there.drop(columns="beside"))
+
+
+def test_what_was_not_run_is_not_told_apart():
+    """A mutant that applies and has no scores keeps a number from identifying its method."""
+    rows = ROWS.assign(value=ROWS["value"].mask((ROWS["alternative"] == MUTANT) & (ROWS["number"] == "both")))
+    assert identified(rows)["identifies"]["both"] == "" and identified(rows)["identifies"]["method"] == "method"
+    assert "both" not in identified(rows, MUTANT).index

@@ -4,18 +4,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from lpbench.analysis.alternatives import BUDGET, CANNOT_TELL, DIFFERENT, EQUIVALENT, METHOD, NOT_COMPARABLE
 from lpbench.analysis.numbers import (
-    DIFFERENT,
-    NEAR,
-    SAME,
+    AFTER_THE_FACT,
+    NO_CAUSE,
+    NOTHING,
     Sample,
     cause_of,
+    causes_in_words,
     counts,
     distance_of,
+    distinct_fits,
     in_words,
     judged_numbers,
     met_by_chance,
-    met_class,
 )
 
 
@@ -24,13 +26,7 @@ def sample(*values, first=0, base=None):
     return Sample(np.arange(first, first + len(values)), values, None if base is None else np.array(base, dtype=float))
 
 
-def test_a_number_is_the_same_within_the_tolerance_or_different():
-    """Nine numbers, print 2: three distances (0.1, 0.25, 0.5) by three standard errors, tolerance 15 %."""
-    ours, se = np.meshgrid([2.1, 2.25, 2.5], [0.01, 0.1, 0.2], indexing="ij")
-    found = met_class(ours.ravel(), np.full(9, 2.0), se.ravel(), 0.15, True).reshape(3, 3)
-    # two standard errors of the difference of two numbers as precise as ours: 0.028, 0.283, 0.566
-    assert found.tolist() == [[NEAR, SAME, SAME], [NEAR, SAME, SAME], [DIFFERENT, DIFFERENT, SAME]]
-    assert met_class(np.array([2.5, np.nan]), np.full(2, 2.0), np.zeros(2), np.nan, True).tolist() == ["", ""]
+def test_distances_are_in_the_unit_or_relative_to_the_print():
     assert distance_of(2.5, 2.0, True) == 0.25 and distance_of(2.5, 2.0, False) == 0.5
 
 
@@ -59,27 +55,63 @@ def test_chance_is_what_the_same_changes_meet_on_the_wrong_data_sets():
     """Nine data sets: each number misses by a factor of its own, which the interpretation mends."""
     published = np.ones(9)
     judged = np.array([2.0, 4.0, 8.0] * 3)
-    chance = met_by_chance(published, judged, np.ones(9), 0.15, True)
+    chance = met_by_chance(published, [(judged, np.ones(9))], 0.15, True)
     # one of three changes is the right one
     np.testing.assert_allclose(chance, 1 / 3, atol=0.06)
-    assert met_by_chance(published, judged, judged, 0.15, True).tolist() == [0.0] * 9
+    assert met_by_chance(published, [(judged, judged)], 0.15, True).tolist() == [0.0] * 9
     # the changes of one column are the same: the wrong data set is as good
-    assert met_by_chance(published[:3], np.full(3, 2.0), np.ones(3), 0.15, True).tolist() == [1.0] * 3
+    assert met_by_chance(published[:3], [(np.full(3, 2.0), np.ones(3))], 0.15, True).tolist() == [1.0] * 3
 
 
-def test_numbers_are_counted_once_under_what_judges_them():
-    rows = pd.DataFrame(
-        {
-            "judges": [True] * 6 + [False],
-            "met": [SAME, NEAR, DIFFERENT, DIFFERENT, DIFFERENT, "", SAME],
-            "standing": ["", "", "impossible in print", "met by code", "met by what was found afterwards", "", ""],
-            "chance": [np.nan] * 4 + [0.6] + [np.nan] * 2,
-        }
+def test_chance_is_that_of_any_interpretation():
+    """Two interpretations that mend different misses meet the union; the same one twice, or none, adds nothing."""
+    published, judged = np.ones(9), np.array([2.0, 4.0, 8.0] * 3)
+    halves = judged / 2, judged / 4
+    one, other = (met_by_chance(published, [(judged, ours)], 0.15, True) for ours in halves)
+    both = met_by_chance(published, [(judged, ours) for ours in halves], 0.15, True)
+    np.testing.assert_allclose(both, one + other)
+    nothing = (judged, np.full(9, np.nan))
+    again = met_by_chance(published, [(judged, np.ones(9)), (judged, np.ones(9)), nothing], 0.15, True)
+    np.testing.assert_array_equal(again, met_by_chance(published, [(judged, np.ones(9))], 0.15, True))
+
+
+CLASSES = [EQUIVALENT, EQUIVALENT, EQUIVALENT, CANNOT_TELL, NOT_COMPARABLE, *[DIFFERENT] * 4, "", EQUIVALENT]
+ROWS = pd.DataFrame(
+    {
+        "judges": [True] * 10 + [False],
+        "class": CLASSES,
+        "identifies": [BUDGET, METHOD, *[NOTHING] * 8, ""],
+        "cause": [*[""] * 4, "our target is a guess", "met by code", AFTER_THE_FACT, "suspected", NO_CAUSE, "", ""],
+        "chance": [np.nan] * 6 + [0.6] + [np.nan] * 4,
+    }
+)
+
+
+def test_classes_are_disjoint_and_add_up():
+    n = counts(judged_numbers(ROWS))
+    assert n == {
+        "compared": 9, "beside": 9, "equivalent": 3, "method": 2, "budget": 1, "alike": 1, "undecided": 1,
+        "different": 4, "apart": 1, "explained": 1, "after": 1, "suspected": 1, "open": 1, "chance": 1,
+    }  # fmt: skip
+    assert n["method"] + n["alike"] + n["undecided"] + n["different"] + n["apart"] == n["compared"]
+    assert n["explained"] + n["after"] + n["suspected"] + n["open"] == n["different"]
+
+
+def test_the_headline_counts_once_what_is_judged():
+    assert in_words(judged_numbers(ROWS)) == (
+        "2 of 9 printed numbers identify their method, 1 of them its budget, too; 1 more are equivalent, but a "
+        "constant or another method may be, too; 4 are different, of 1 we cannot tell, 1 are not comparable"
     )
-    found = counts(judged_numbers(rows))
-    assert found == {"compared": 5, "met": 2, "same": 1, "impossible": 1, "explained": 1, "found": 1,
-                     "unexplained": 0, "chance": 1}  # fmt: skip
-    assert in_words(judged_numbers(rows)) == (
-        "5 printed numbers compared: 2 met (1 of them the same within noise), 2 missed with a reason (1 impossible in "
-        "print), 1 unexplained; a search after the fact reproduces 1 of them, chance alone 1"
+    # where no alternative was run nothing is said of what a number identifies
+    alone = in_words(judged_numbers(ROWS.assign(identifies="")))
+    assert alone.startswith("3 of 9 printed numbers are equivalent to ours; 4 are different")
+    assert causes_in_words(judged_numbers(ROWS)) == (
+        "Of 4 different numbers 1 are met by another interpretation, 1 have a suspected cause, 1 have none; a search "
+        "after the fact reproduces 1, chance alone 1"
     )
+
+
+def test_a_fit_behind_several_prints_is_one():
+    cells = ["a|hist|aligned|1||", "a|hist|personalized|1||", "a|krr|aligned|1||", "a|hist|aligned|2||"]
+    rows = pd.DataFrame({"cell": cells, "x": np.nan, "ours": [1.0, 1.0, 1.0, 2.0], "se": 0.1})
+    assert distinct_fits(rows)["cell"].tolist() == [cells[0], *cells[2:]]

@@ -7,13 +7,14 @@ import re
 import numpy as np
 import pytest
 
-from lpbench.analysis.numbers import DIFFERENT, by_configuration, counts, judged_numbers
+from lpbench.analysis.alternatives import DIFFERENT
+from lpbench.analysis.numbers import AFTER_THE_FACT, CONTRADICTION, by_configuration, counts, judged_numbers
 from lpbench.experiments.results import RECORD, Results
 from lpbench.papers.histoftree import PAPER
 from lpbench.paths import COMMITTED
 from lpbench.reporting.figures.numbers import draw_numbers
 from lpbench.reporting.interpretations import Bound, Interpretations, Step
-from lpbench.reporting.number_table import met_numbers, read_numbers, write_numbers
+from lpbench.reporting.number_table import printed_numbers, read_numbers, write_numbers
 from lpbench.reporting.pages import causes as page
 from lpbench.reporting.paper import Differences
 from lpbench.reporting.published import published_cells
@@ -64,31 +65,31 @@ def test_every_number_has_a_row_a_configuration_and_one_that_judges(results, tmp
     assert (rows[rows["judges"]]["configuration"] == "text").all() and rows["judges"].sum() == 120
     text, inferred = by_configuration(rows)
     # histoftree and krr in both halves, adhistoftree in one
-    assert (text["met"], inferred["met"], text["judges"]) == (0, 10 * (3 + 5), True)
+    assert (text["equivalent"], inferred["equivalent"], text["judges"]) == (0, 10 * (3 + 5), True)
     # what was run in no other than the text is the same there
     krr = rows[(rows["method"] == "krr") & (rows["mask"] == "aligned") & (rows["dataset"] == "abalone")]
     assert krr.set_index("configuration")["cell"]["text"].startswith("abalone|krr[variant=text]|aligned")
 
 
 def test_a_miss_is_met_by_the_best_supported_interpretation_or_by_none(results, tmp_path):
-    never = Bound("x", "cannot be", lambda results: "", ({"dataset": "building", "method": "hist"},))
+    never = Bound("x", "cannot be", lambda results: "", ({"dataset": "building", "method": "hist"},), CONTRADICTION)
     rows = judged_numbers(table(results, tmp_path, CANDIDATES, bounds=(never,)))
-    standing = rows.groupby(["method", "mask", "dataset"])["standing"].first()
+    standing = rows.groupby(["method", "mask", "dataset"])["cause"].first()
     assert standing["krr", "aligned", "abalone"] == "met by inferred"
-    assert standing["krr", "personalized", "abalone"] == "unexplained"
-    assert standing["hist", "aligned", "building"] == "impossible in print"
-    assert (rows["met"] == DIFFERENT).all() and counts(rows)["explained"] == 10
+    assert standing["krr", "personalized", "abalone"] == "none"
+    assert standing["hist", "aligned", "building"] == CONTRADICTION
+    assert (rows["class"][rows["class"] != "not comparable"] == DIFFERENT).all() and counts(rows)["explained"] == 10
 
 
 def test_what_was_found_stands_apart_with_a_configuration_and_its_chance(results, tmp_path):
-    found = dataclasses.replace(CANDIDATES.steps[1], support="found")
+    found = dataclasses.replace(CANDIDATES.steps[1], support=AFTER_THE_FACT)
     rows = table(results, tmp_path, dataclasses.replace(CANDIDATES, steps=(CANDIDATES.steps[0], found)))
     judged = judged_numbers(rows)
-    assert counts(judged)["found"] == 10
+    assert counts(judged)["after"] == 10
     # every number of the column is off by the same factor: the wrong data set is as good
     assert counts(judged)["chance"] == 10
-    by = {n["configuration"]: n["met"] for n in by_configuration(rows)}
-    assert by["found"] == by["inferred"] == 80
+    by = {n["configuration"]: n["equivalent"] for n in by_configuration(rows)}
+    assert by[AFTER_THE_FACT] == by["inferred"] == 80
 
 
 def test_hist_is_explained_under_both_masks_by_what_was_run_under_one(results, tmp_path):
@@ -99,19 +100,19 @@ def test_hist_is_explained_under_both_masks_by_what_was_run_under_one(results, t
 
 
 def test_an_artefact_alone_says_which_of_its_numbers_are_met(results):
-    rows = met_numbers(Results(results).artefact(NAME))
-    assert len(rows) == rows["compared"].sum() == 120 and rows["met"].sum() == 0
+    rows = printed_numbers(Results(results).artefact(NAME))
+    assert len(rows) == (rows["class"] != "").sum() == 120 and rows["equivalent"].sum() == 0
     assert {"dataset", "mask", "method", "epsilon", "published", "reproduced", "distance"} <= set(rows)
 
 
 def test_pages_are_filters(results, tmp_path):
     rows = table(results, tmp_path, CANDIDATES)
     said, explained = page.said(rows[rows["artefact"] == NAME])
-    assert said.startswith("0 of 120 numbers met under the text") and "under inferred: 80 of 120" in said
-    assert re.fullmatch(r"120 missed: 10 met by inferred, \d+ suspected, \d+ without a cause\.", explained)
+    assert said.startswith("0 of 120 numbers equivalent under the text") and "under inferred: 80 of 120" in said
+    assert re.fullmatch(r"120 different: 10 met by inferred, \d+ without a cause, \d+ suspected\.", explained)
     [drawn] = draw_numbers(judged_numbers(rows).assign(line="Table 1"), tmp_path)
     text = drawn.read_text(encoding="utf-8")
-    assert all(f">{words}<" in text for words in ("Table 1", "0 met", "10 missed with a reason", "110 unexplained"))
+    assert all(f">{words}<" in text for words in ("Table 1", "0 equivalent", "120 different"))
     # a dot is a move and a line of a path that ends round; seven lines of the grid have one of each
     assert sum(d.count("M") for d in re.findall(r'<path d="([^"]+)" clip-path', text)) == 120 + 7
     assert [line[2] for line in page.misses(rows, CARDS) if line[0] == "met by inferred"] == [10]
@@ -124,10 +125,10 @@ def test_interpretations_are_compared_on_the_numbers_that_all_have(results, tmp_
 
 
 def test_an_impossible_number_is_not_the_largest_miss(results, tmp_path):
-    never = Bound("x", "cannot be", lambda results: "", ({"method": "hist"}, {"method": "par_dt"}))
+    never = Bound("x", "cannot be", lambda results: "", ({"method": "hist"}, {"method": "par_dt"}), CONTRADICTION)
     rows = table(results, tmp_path, bounds=(never,))
     rows.loc[rows["method"] == "hist", "ours"] *= 1e6
-    assert "largest miss, those impossible in print aside, 100 %" in page.said(rows)[0]
+    assert "largest difference 100 %" in page.said(rows)[0]
 
 
 def test_without_results_there_is_nothing_to_explain(tmp_path):

@@ -20,7 +20,7 @@ def test_report_is_one_screen(site):
     text = (site / "report.md").read_text(encoding="utf-8")
     for part in (
         "2 of 4 experiments have results, 1 of them not in every cell.",
-        "printed numbers compared: ",
+        " printed numbers are equivalent to ours; ",
         "- HistOfTree, tables, text (judges): ",
         "| [HistOfTree (AISTATS 2025)](histoftree.html) | no verdict: H1 H2",
         "[figure2c](histoftree/figure2c/) [table1](histoftree/table1/) table2 (not run) |",

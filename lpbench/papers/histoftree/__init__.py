@@ -1,6 +1,7 @@
 """HistOfTree (AISTATS 2025): private decision trees whose users protect different features; letter H."""
 
 from lpbench.papers.histoftree import claims_figures, claims_tables
+from lpbench.papers.histoftree.alternatives import ALTERNATIVES, chosen_settings
 from lpbench.papers.histoftree.causes import BOUNDS, CAUSES, INTERPRETATIONS, TOLERANCES
 from lpbench.papers.histoftree.drawings import draw_masks
 from lpbench.papers.histoftree.errata import ERRATA
@@ -30,6 +31,8 @@ PAPER = Paper(
     methods=COLUMNS["personalized"],
     proposed=("histoftree", "adhistoftree"),
     differences=Differences(CAUSES, INTERPRETATIONS, BOUNDS),
+    alternatives=ALTERNATIVES,
+    chosen=chosen_settings,
     uncounted=("building",),
     outputs=outputs(
         write={"histoftree/figure1": draw_masks},

@@ -1,6 +1,7 @@
 """LPCT (JMLR 2024): locally private classification trees with public data; letter L."""
 
 from lpbench.papers.lpct import claims_figures, claims_tables
+from lpbench.papers.lpct.alternatives import ALTERNATIVES
 from lpbench.papers.lpct.causes import BOUNDS, CAUSES, INTERPRETATIONS, TOLERANCES
 from lpbench.papers.lpct.deviations import DEVIATIONS, REPOSITORY
 from lpbench.papers.lpct.drawings import DRAWINGS
@@ -43,6 +44,7 @@ PAPER = Paper(
     proposed=("lpct",),
     default_variant="published code",
     differences=Differences(CAUSES, INTERPRETATIONS, BOUNDS),
+    alternatives=ALTERNATIVES,
     outputs=outputs(
         write=DRAWINGS | {"lpct/table1": write_facts},
         read={"lpct/table1": read_sizes},

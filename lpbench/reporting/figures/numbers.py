@@ -7,15 +7,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from lpbench.analysis.numbers import DIFFERENT, FOUND, IMPOSSIBLE, SUSPECTED, UNEXPLAINED
+from lpbench.analysis.alternatives import BUDGET, CANNOT_TELL, EQUIVALENT, METHOD, NOT_COMPARABLE
 from lpbench.reporting.figures import style
 
 #: What a dot says: its colour and words.
 KINDS = {
-    "met": ("#0a50b0", "met"),
-    "explained": ("#8a6d00", "missed with a reason"),
-    "open": ("#a3241c", "unexplained"),
-    "impossible": (style.GREY, "impossible in print"),
+    "identifies": ("#0a50b0", "identify their method"),
+    "alike": ("#6f9bd8", "equivalent"),
+    "open": ("#8a6d00", "cannot tell"),
+    "different": ("#a3241c", "different"),
+    "apart": (style.GREY, "not comparable"),
 }
 #: Places on the axis, ours over print, of ratios of errors and of accuracies; beyond the last a dot stands at the end.
 PLACES = {"ratio": (0.5, 0.7, 0.85, 1, 1.2, 1.4, 2), "": (1 / 1.1, 0.95, 1, 1.05, 1.1)}
@@ -27,9 +28,9 @@ def draw_numbers(judged: pd.DataFrame, folder: Path) -> list[Path]:
     """Draw ``numbers.svg`` from the judged rows of the table of numbers, whose column ``line`` names their lines."""
     if judged.empty:
         return []
-    standing = judged["standing"]
-    cases = [judged["met"] != DIFFERENT, standing == IMPOSSIBLE, standing.isin([FOUND, UNEXPLAINED, SUSPECTED])]
-    rows = judged.assign(kind=np.select(cases, ["met", "impossible", "open"], "explained"))
+    of, told = judged["class"], judged["identifies"].isin([METHOD, BUDGET])
+    cases = [(of == EQUIVALENT) & told, of == EQUIVALENT, of == CANNOT_TELL, of == NOT_COMPARABLE]
+    rows = judged.assign(kind=np.select(cases, ["identifies", "alike", "open", "apart"], "different"))
     units = dict(iter(rows.groupby("unit", sort=False)))
     for unit, part in units.items():
         end = math.log(PLACES.get(unit, PLACES[""])[-1])

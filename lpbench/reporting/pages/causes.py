@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from lpbench.analysis.alternatives import DIFFERENT, EQUIVALENT
 from lpbench.analysis.numbers import (
-    DIFFERENT,
-    IMPOSSIBLE,
-    NEAR,
+    AFTER_THE_FACT,
+    NO_CAUSE,
     NUMBER,
-    SAME,
-    UNEXPLAINED,
     by_configuration,
+    causes_in_words,
     counts,
     in_words,
     judged_numbers,
@@ -32,29 +31,41 @@ from lpbench.reporting.numbers import per_cent
 from lpbench.reporting.paper import Paper
 from lpbench.reporting.printed_names import dataset_title, method_title
 
+#: Counts of a configuration on a page.
+TOTALS = (
+    *("compared", "equivalent", "undecided", "different", "apart"),
+    *("explained", "after", "chance", "suspected", "open"),
+)
 #: Ratio beyond which the largest miss is called a factor.
 FACTOR = 2.0
 
 
 def said(rows: pd.DataFrame) -> tuple[str, str]:
-    """How many numbers of an artefact are met, and what stands behind those that are not; empty without a tolerance."""
+    """Classes of an artefact's numbers, and what stands behind those that differ; empty without a tolerance."""
     judged = judged_numbers(rows)
     if judged.empty:
         return "", ""
     n, unit = counts(judged), "%" if judged["unit"].iloc[0] == "ratio" else "percentage points"
     configuration = judged["configuration"].mode()[0].replace("code", "authors' code")
+    told = f", {n['method']} of them identify their method" if n["beside"] else ""
     text = (
-        f"{n['met']} of {n['compared']} numbers met under the {configuration}: {n['same']} the same within noise, "
-        f"{n['met'] - n['same']} different but within {100 * judged['tolerance'].iloc[0]:g} {unit}"
+        f"{n['equivalent']} of {n['compared']} numbers equivalent under the {configuration} (margin "
+        f"{100 * judged['tolerance'].iloc[0]:g} {unit}){told}; {n['undecided']} cannot tell, {n['different']} "
+        f"different, {n['apart']} not comparable"
     )
-    missed = judged[judged["met"] == DIFFERENT]
-    if len(possible := missed[missed["standing"] != IMPOSSIBLE]):
-        text += f"; largest miss, those impossible in print aside, {_largest(possible, unit)}"
+    missed = judged[judged["class"] == DIFFERENT]
+    if len(missed):
+        text += f"; largest difference {_largest(missed, unit)}"
     for other, part in rows[~rows["judges"].astype(bool) & (rows["configuration"] != TRIED)].groupby("configuration"):
-        if (m := counts(part[part["met"] != ""]))["compared"]:
-            text += f"; under {other}: {m['met']} of {m['compared']}"
-    shares = ", ".join(f"{len(part)} {standing}" for standing, part in missed.groupby("standing", sort=True))
-    return f"{text}.", f"{len(missed)} missed: {shares.replace(UNEXPLAINED, 'without a cause')}." if shares else ""
+        if (m := counts(part[part["class"] != ""]))["compared"]:
+            text += f"; under {other.replace('_', ' ')}: {m['equivalent']} of {m['compared']} equivalent"
+    shares = ", ".join(f"{len(part)} {in_plain(cause)}" for cause, part in missed.groupby("cause", sort=True))
+    return f"{text}.", f"{len(missed)} different: {shares}." if shares else ""
+
+
+def in_plain(cause: str) -> str:
+    """A cause in words."""
+    return {NO_CAUSE: "without a cause"}.get(cause, cause.replace("_", " "))
 
 
 def _largest(missed: pd.DataFrame, unit: str) -> str:
@@ -66,14 +77,14 @@ def _largest(missed: pd.DataFrame, unit: str) -> str:
 
 
 def misses(rows: pd.DataFrame, cards: Mapping[str, Method]) -> list[tuple[str, str, int, str, str]]:
-    """Standing, cause, count, methods and largest of the numbers that the judging configuration does not meet."""
-    missed = rows[(rows["met"] == DIFFERENT) & rows["judges"].astype(bool)]
+    """Cause, reason, count, methods and largest of the numbers that differ under the judging configuration."""
+    missed = rows[(rows["class"] == DIFFERENT) & rows["judges"].astype(bool)]
     found = []
-    for (standing, reason), part in missed.groupby(["standing", "reason"], sort=False):
+    for (cause, reason), part in missed.groupby(["cause", "reason"], sort=False):
         methods = part["method"].map(lambda method: method_title(method, cards) if method else "").value_counts()
         largest = part.loc[part["distance"].abs().fillna(0.0).idxmax()]
         named = ", ".join(f"{method} {n}".strip() for method, n in methods.items())
-        found.append((standing, reason or "none found", len(part), named, _printed(largest.to_dict())))
+        found.append((in_plain(cause), reason or "none found", len(part), named, _printed(largest.to_dict())))
     return sorted(found, key=lambda line: -line[2])
 
 
@@ -96,12 +107,16 @@ def causes_of(paper: Paper, numbers: pd.DataFrame, results: Results) -> dict[str
     steps = [step for candidates in paper.differences.interpretations for step in candidates.steps[1:]]
     tried = {(step.reading, *(str(member(m).params) for m in step.method.split(" or "))) for step in steps}
     shown = [found for candidates in paper.differences.interpretations if (found := steps_of(candidates, rows))]
-    counted = ("compared", "met", "same", "impossible", "explained", "found", "chance", "unexplained")
     totals = [
-        [n["what"].capitalize(), n["configuration"] + " (judges)" * bool(n["judges"]), *(n[k] for k in counted)]
+        [
+            n["what"].capitalize(),
+            n["configuration"].replace("_", " ") + " (judges)" * bool(n["judges"]),
+            *(n[k] for k in TOTALS),
+        ]
         for n in by_configuration(rows)
     ]
-    said = in_words(judged_numbers(rows))
+    judged = judged_numbers(rows)
+    said = f"{in_words(judged)}. {causes_in_words(judged)}"
     return {"said": said, "tried": len(tried), "totals": totals, "bounds": evidence, "interpretations": shown}
 
 
@@ -122,15 +137,16 @@ def steps_of(candidates: Interpretations, rows: pd.DataFrame) -> dict[str, Any] 
     steps, unit = [], "%" if mine["unit"].iloc[0] == "ratio" else "pp"
     for step, part in parts.items():
         part = part.loc[shared]
-        apart, met = part["distance"], part["met"].isin([SAME, NEAR])
+        apart, met = part["distance"], part["class"] == EQUIVALENT
+        within = apart.abs() <= part["tolerance"] + 1e-11
         steps.append(
             {
                 "reading": step.reading,
                 "support": SUPPORT[step.support],
                 "cells": len(part),
                 "met": int(met.sum()),
-                "adopted": step.support not in ("found", "tried", "refuted"),
-                "within": per_cent(met.mean()),
+                "adopted": step.support not in (AFTER_THE_FACT, "tried", "refuted"),
+                "within": per_cent(within.mean()),
                 "median": f"{100 * apart.median():+.1f} {unit}",
                 "size": f"{100 * apart.abs().median():.1f} {unit}",
             }

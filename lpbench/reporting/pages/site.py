@@ -19,6 +19,7 @@ from lpbench.experiments.method import Method
 from lpbench.experiments.results import Results
 from lpbench.experiments.submissions import submissions
 from lpbench.files import write_text
+from lpbench.reporting.alternative_table import read_alternatives
 from lpbench.reporting.baselines import best_constants, published_wins
 from lpbench.reporting.claim_files import tabulate
 from lpbench.reporting.claims import claims_about, decide
@@ -35,6 +36,7 @@ from lpbench.reporting.pages.claims import shown_claims
 from lpbench.reporting.pages.findings import findings
 from lpbench.reporting.pages.leaderboard import FILTERS, SCRIPT, as_script, board, default_view, in_view
 from lpbench.reporting.pages.names import group_of, label_of
+from lpbench.reporting.pages.telling import telling
 from lpbench.reporting.pages.units import picture, unit
 from lpbench.reporting.paper import Page, Paper, errata, papers, trial_experiments
 from lpbench.reporting.printed_names import mask_name
@@ -98,6 +100,7 @@ class Site:
         self.not_run, self.other_seed = not_run(entries, missing), changed_by_seed(folder)
         self.audit = audit_page(folder) if (folder / AUDIT).is_file() else {}
         self.claims, self.numbers = shown_claims(report), read_numbers(report)
+        self.alternatives = read_alternatives(report)
         self.errata = errata(dict.fromkeys(e.paper for e in entries))
         self.papers = page_names(entries)
         self.one = bool(study) and len(self.papers) == 1  # whether the page of its experiments is its front page
@@ -254,7 +257,7 @@ class Site:
         groups, won = _grouped(shown), [r for r in self.wins if r["artefact"] in names]
         lines = [_overview(g) for g in groups]
         for k, (group, line) in enumerate(zip(groups, lines, strict=True)):
-            said = "{met} of {compared} numbers met".format(**line["numbers"]) if line["numbers"] else ""
+            said = "{equivalent} of {compared} numbers equivalent".format(**line["numbers"]) if line["numbers"] else ""
             group |= {"said": said, "open": early and not (k or trials)}
         lines = [o for o, g in zip(lines, groups, strict=True) if not g["folded"] and (o["claims"] or o["numbers"])]
         return {
@@ -270,6 +273,8 @@ class Site:
             "trials": trials,
             "groups": groups,
             "causes": self.results and own and causes_of(paper, self.numbers, self.results),
+            "telling": own and telling(paper, self.numbers, self.alternatives, {n: label_of(n) for n in names}),
+            "chosen": self.results and own and paper.chosen and paper.chosen(self.results),
             "won": f"{sum(r['wins_below'] for r in won)} of {sum(r['wins'] for r in won)}",
             "wins": [
                 [
@@ -321,8 +326,7 @@ class Site:
         said = [c["ours"] for c in self.claims if c["paper"] in letters and not c["counted_apart"]]
         some = judged["compared"] > 0
         numbers = [
-            *(judged[key] for key in ("compared", "met", "explained", "impossible")),
-            judged["found"] + judged["unexplained"],
+            *(judged[key] for key in ("compared", "method", "budget", "alike", "different", "undecided", "apart")),
         ]
         sentences = [said.count(outcome) for outcome in (HOLDS, UNDECIDED, FAILS, NO_VERDICT)]
         values = [*(numbers if some else "–" * len(numbers)), *(sentences if said else "–" * len(sentences))]

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from lpbench.analysis import read_csv
-from lpbench.analysis.numbers import NEAR, SAME
+from lpbench.analysis.alternatives import DIFFERENT, EQUIVALENT
 from lpbench.analysis.significance import DIGITS
 from lpbench.analysis.standings import view
 from lpbench.analysis.variants import one_variant_each
@@ -61,8 +61,10 @@ def shown_tables(
     summary = entry.shown
     if entry.kind not in ("table", "timing") or summary is None or entry.paper.output_of(entry.name).in_place:
         return []
-    compared = [] if numbers is None else numbers[(numbers["met"] != "") & (numbers["reading"] == "")].itertuples()
-    apart = {r.cell: distance(r.met, r.distance, r.unit) for r in compared}
+    compared = (
+        [] if numbers is None else numbers[(numbers["class"] != "") & (numbers["reading"] == "")].to_dict("records")
+    )
+    apart = {r["cell"]: distance(r["class"], r["distance"], r["unit"]) for r in compared}
     oracle = summary.table[(summary.table["selection"] == "oracle") & summary.table["mean"].notna()]
     ours = {tuple(r[k] for k in PLACE): cell_name(r) for r in oracle.to_dict("records")}
     rows = [] if standings is None else view(standings, "oracle").to_dict("records")
@@ -73,13 +75,13 @@ def shown_tables(
     ]
 
 
-def distance(met: str, apart: float, unit: str) -> tuple[str, str]:
-    """Class (for the colour) and words (for everybody) of a number's distance from print, by what is met of it."""
+def distance(of: str, apart: float, unit: str) -> tuple[str, str]:
+    """Class (for the colour) and words (for everybody) of a number's distance from print, by its class."""
     words = f"{100 * apart:+.0f} %" if unit == "ratio" else f"{100 * apart:+.1f} pp"
-    if met == SAME:
+    if of == EQUIVALENT:
         return "agree", f"≈ {words}"
     side, sign = ("above", "▲") if apart > 0 else ("below", "▼")
-    return f"{'close' if met == NEAR else 'far'} {side}", f"{sign} {words}"
+    return f"{'far' if of == DIFFERENT else 'close'} {side}", f"{sign} {words}"
 
 
 def _shown(

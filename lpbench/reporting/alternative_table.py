@@ -1,0 +1,135 @@
+"""The table ``alternatives.csv.gz``: what else might stand in each printed number's place, with its class."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lpbench.analysis import write_csv
+from lpbench.analysis.alternatives import BUDGET, COLUMNS, OURS, classes_beside_ours
+from lpbench.analysis.numbers import Sample
+from lpbench.reporting.interpretations import Alternative
+
+FILE = "alternatives.csv.gz"
+#: Alternatives that every paper's numbers have: at the next printed budgets, in other columns, at the next places, and
+#: the median of what is printed for the same data set elsewhere, which knows no method.
+NEXT, COLUMN, PLACE, PRINTED = "next budget", "column", "next place", "median of other prints"
+#: Significant digits of the file.
+_DIGITS = {"value": 7, "se": 4}
+
+#: Score of a number's cell under a selector of an experiment, at another budget; None where it was not run.
+Find = Callable[[dict[str, Any], Alternative], Sample | None]
+
+
+def alternatives_of(
+    judged: pd.DataFrame, declared: Sequence[Alternative], find: Find, printed: Mapping[str, int]
+) -> pd.DataFrame:
+    """List the alternatives of numbers, our run first.
+
+    Parameters
+    ----------
+    judged : DataFrame
+        Rows of the table of numbers that judge, with the margin of each.
+    declared : sequence of Alternative
+        What else was run, by the paper.
+    find : callable
+        Looks the scores of an alternative up.
+    printed : mapping
+        Replications of the paper, by artefact.
+
+    Returns
+    -------
+    DataFrame
+        :data:`~lpbench.analysis.alternatives.COLUMNS`, published, margin and rescale.
+    """
+    rows = judged.to_dict("records")
+    names, found = number_names(judged), list[dict[str, Any]]()
+    beside = _Beside(judged)
+    for name, row in zip(names, rows, strict=True):
+        fixed = {"number": name, "published": row["published"], "margin": row["margin"]}
+        fixed["rescale"] = np.sqrt(row["replications"] / printed[row["artefact"]]) if row["replications"] else 1.0
+        found.append(fixed | {"alternative": OURS, "counted": "", "value": row["ours"], "se": row["se"]})
+        for one in declared:
+            if one.stands_for(row["artefact"], row["selector"]):
+                # what was not run is not told apart
+                sample = find(row, one)
+                values = (
+                    {"value": np.nan, "se": np.nan} if sample is None else {"value": sample.mean(), "se": sample.se}
+                )
+                found.append(fixed | {"alternative": one.name, "counted": one.counted} | values)
+        found += [fixed | one for one in beside.of(row)]
+    table = pd.DataFrame(found, columns=[*COLUMNS[:-1], "published", "margin", "rescale"])
+    return table.assign(**{"class": classes_beside_ours(table)})
+
+
+def number_names(rows: pd.DataFrame) -> list[str]:
+    """Names of numbers: the artefact, then what was run."""
+    return [f"{artefact}|{cell}" for artefact, cell in zip(rows["artefact"], rows["cell"], strict=True)]
+
+
+class _Beside:
+    """Numbers that stand near others: other columns, the next budgets and places, other prints."""
+
+    def __init__(self, judged: pd.DataFrame) -> None:
+        # the budgets of tables are several artefacts, those of a curve are not
+        family = judged["artefact"].where(judged["x"].notna(), judged["unit"])
+        self._rows = judged.assign(data=judged["cell"].str.split("|").str[0], family=family)
+        self._by: dict[tuple[str, ...], dict[tuple, pd.DataFrame]] = {}
+
+    def of(self, row: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """Alternatives of one number, by what is printed and run elsewhere."""
+        data, here = row["cell"].partition("|")[0], ("panel", "mask", "epsilon", "x")
+        columns = self._alike(row, data, "artefact", *here)
+        for other in columns[columns["method"] != row["method"]].to_dict("records"):
+            yield _reported(f"{COLUMN} {other['method']}", other)
+        for axis, name, counted in (("epsilon", NEXT, BUDGET), ("x", PLACE, "")):
+            same = [key for key in ("panel", "mask", "method", "epsilon", "x") if key != axis]
+            if axis == "epsilon" and row["x"] == row["epsilon"]:  # which are one axis
+                same.remove("x")
+            alike = self._alike(row, data, "family", *same)
+            for side, other in _next(alike, axis, row[axis]):
+                yield _reported(f"{name} {side}", other) | {"counted": counted}
+        prints = columns[columns["method"] != row["method"]]["published"]
+        if len(prints):
+            yield {"alternative": PRINTED, "counted": "", "value": prints.median(), "se": 0.0}
+
+    def _alike(self, row: dict[str, Any], data: str, *keys: str) -> pd.DataFrame:
+        """Numbers of the same data set that agree with one in some columns."""
+        if keys not in self._by:
+            groups = self._rows.groupby(["data", *keys], dropna=False, sort=False)
+            self._by[keys] = {_key(key): part for key, part in groups}
+        own = row | {"family": row["artefact"] if row["x"] == row["x"] else row["unit"]}
+        return self._by[keys][_key((data, *(own[key] for key in keys)))]
+
+
+def _key(values: tuple) -> tuple:
+    return tuple(None if value != value else value for value in values)
+
+
+def _next(rows: pd.DataFrame, axis: str, value: float) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The numbers below and above a place on an axis."""
+    for side, part in (("below", rows[rows[axis] < value]), ("above", rows[rows[axis] > value])):
+        if len(part):
+            yield side, part.sort_values(axis).iloc[-1 if side == "below" else 0].to_dict()
+
+
+def _reported(name: str, other: Mapping[str, Any]) -> dict[str, Any]:
+    return {"alternative": name, "counted": "", "value": other["ours"], "se": other["se"]}
+
+
+def write_alternatives(table: pd.DataFrame, folder: Path) -> Path:
+    """Write ``alternatives.csv.gz``; return it."""
+    shown = table.reindex(columns=COLUMNS)
+    digits = {c: [float(f"{v:.{n}g}") for v in shown[c]] for c, n in _DIGITS.items()}
+    write_csv(shown.assign(**digits), folder / FILE)
+    return folder / FILE
+
+
+def read_alternatives(folder: Path) -> pd.DataFrame:
+    """Read the table of a report's folder; empty without it."""
+    if not (folder / FILE).is_file():
+        return pd.DataFrame(columns=COLUMNS)
+    table = pd.read_csv(folder / FILE)
+    return table.fillna({"counted": ""})

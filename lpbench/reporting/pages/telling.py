@@ -1,0 +1,72 @@
+"""What a paper's printed numbers can tell: alternatives by class, and what wrong implementations would identify."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lpbench.analysis.alternatives import BUDGET, CANNOT_TELL, DIFFERENT, EQUIVALENT, METHOD, identified, wrong_in_place
+from lpbench.analysis.numbers import counts, distinct_fits, judged_numbers
+from lpbench.reporting.alternative_table import COLUMN
+from lpbench.reporting.number_table import with_margins
+from lpbench.reporting.numbers import per_cent
+from lpbench.reporting.paper import Paper
+
+#: Multiples of the print's assumed standard error under which classes are counted.
+FACTORS = (0.0, 1.0, 2.0)
+#: What counts, in words.
+COUNTED = {METHOD: "method", BUDGET: "budget", "": "reported alone"}
+
+
+def telling(paper: Paper, numbers: pd.DataFrame, alternatives: pd.DataFrame, labels: Mapping[str, str]) -> dict | None:
+    """Collect what a paper's page says of its alternatives; None where none was run."""
+    judged = judged_numbers(numbers[numbers["paper"] == paper.name])
+    beside = with_margins(alternatives, judged)
+    if not ((beside["counted"] != "") & beside["value"].notna()).any():
+        return None
+    kinds = np.where(judged.set_index("artefact")["x"].groupby(level=0).first().notna(), "curves", "tables")
+    kind = dict(zip(sorted(judged["artefact"].unique()), kinds, strict=True))
+    beside = beside.assign(what=beside["artefact"].map(kind))
+    fits = counts(distinct_fits(judged))
+    return {
+        "fits": f"{len(judged):,} printed numbers are {fits['compared']:,} distinct fits, of which {fits['method']:,} "
+        f"identify their method and {fits['budget']:,} its budget, too",
+        "kinds": sorted(set(kinds), reverse=True),
+        "rows": alternative_rows(beside, sorted(set(kinds), reverse=True)),
+        "artefacts": artefact_rows(beside, judged, labels),
+        "wrong": wrong_in_place(beside, list(dict.fromkeys(one.name for one in paper.alternatives if one.wrong))),
+        "factors": [[f"{factor:g}", *factor_row(beside, factor)] for factor in FACTORS],
+    }
+
+
+def alternative_rows(beside: pd.DataFrame, kinds: Sequence[str]) -> list[list[Any]]:
+    """A row an alternative: what it counts against, then for each kind of artefact its numbers by class."""
+    name = beside["alternative"].mask(beside["alternative"].str.startswith(f"{COLUMN} "), "another column")
+    found = []
+    for alternative, mine in beside.assign(name=name).groupby("name", sort=False):
+        row = [alternative, COUNTED[mine["counted"].iloc[0]]]
+        for what in kinds:
+            part = mine.loc[mine["what"] == what, "class"].value_counts()
+            row += [int(part.get(c, 0)) for c in (EQUIVALENT, CANNOT_TELL, DIFFERENT)]
+        found.append(row)
+    return found
+
+
+def artefact_rows(beside: pd.DataFrame, judged: pd.DataFrame, labels: Mapping[str, str]) -> list[list[Any]]:
+    """A row an artefact: numbers, what they identify, and the share of counted alternatives that are different."""
+    rivals = beside[(beside["counted"] != "") & beside["value"].notna()]
+    share = (rivals["class"] == DIFFERENT).groupby(rivals["artefact"]).mean()
+    found = []
+    for artefact, mine in judged.groupby("artefact", sort=False):
+        n = counts(mine)
+        told = per_cent(share[artefact]) if artefact in share else "–"
+        found.append([labels.get(artefact, artefact), n["compared"], n["equivalent"], n["method"], n["budget"], told])
+    return found
+
+
+def factor_row(beside: pd.DataFrame, factor: float) -> list[int]:
+    """Numbers that are equivalent, identify their method, and its budget, by a multiple of the print's error."""
+    found = identified(beside, factor=factor)
+    told = found["identifies"]
+    return [int((found["class"] == EQUIVALENT).sum()), int((told != "").sum()), int((told == BUDGET).sum())]
