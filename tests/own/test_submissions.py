@@ -312,6 +312,48 @@ def test_who_knows_a_table_by_heart_is_refuted_by_data_moved_in_secret(home, lpb
     assert "data moved in secret" in refused
 
 
+#: Honest learners of privatized labels, beside features that everybody shows: what replaces the template's slices.
+LEARNERS = {
+    "regression": (
+        "reports = users.ask(LABEL, Question(self.y_range_, self.epsilon))",
+        ("self.means_[self._slice(X)]", "self.fitted_.predict(X)"),
+        "make_pipeline(StandardScaler(), Ridge(1.0)).fit(users.public_features, reports)",
+    ),
+    "classification": (
+        "reports = users.ask(CLASS, question)",
+        ("self.shares_[self._slice(X)]", "np.eye(self.classes_.size)[self.fitted_.predict(X)]"),
+        "KNeighborsClassifier(25).fit(users.public_features, reports)",
+    ),
+}
+IMPORTS = """from sklearn.linear_model import Ridge
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("task", "dataset"), [("regression", "diabetes_progression"), ("classification", "breast_cancer")]
+)
+def test_no_secret_seed_of_twenty_refutes_an_honest_submission(task, dataset, home, lpbench):
+    """Nearest neighbors of reported classes, and a pipeline of scikit-learn's fitted to reported labels."""
+    lpbench(f"new method own_learner --task {task}")
+    path = home / "lpbench_plugins" / "own_learner.py"
+    asks, (predicts, prediction), fit = LEARNERS[task]
+    source = path.read_text().replace(asks, f"{asks}\n        self.fitted_ = {fit}", 1)
+    source = source.replace("import numpy as np\n", f"import numpy as np\n{IMPORTS}", 1)
+    path.write_text(source.replace(predicts, prediction, 1))
+    experiment = replace(catalogue.experiment(f"extensions/embedded_{task}"), replications=6)
+    method = Method("own_learner", "own_learner", task, "own_learner.OwnLearner", privacy="label_ldp")
+    with Places() as places:
+        of = places, method, experiment, f"{dataset} aligned", [1.0, 4.0], 2025
+        claimed = scores_apart(*of)
+        assert scores_apart(*of).equals(claimed)
+        refuted = {secret: list(worse_in_secret(claimed, scores_apart(*of, secret))) for secret in range(1, 21)}
+    assert not any(refuted.values()), refuted
+
+
 def test_data_moved_in_secret_keep_what_can_be_learned_and_change_every_number():
     problem = regression_problem(q=5)
     other, factor = moved(problem, np.random.default_rng(3))
