@@ -34,10 +34,12 @@ class Member(Selector):
 
     @property
     def is_constant(self) -> bool:
+        """Return True for the constant baselines, which read no feature."""
         return self.name in CONSTANTS
 
     @property
     def is_reference(self) -> bool:
+        """Return True for the baselines without privacy."""
         return self.name in REFERENCES
 
     def without(self, *parameters: str) -> str:

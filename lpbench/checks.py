@@ -37,7 +37,29 @@ def check_dense(X: Any) -> Any:
 def check_whole(
     name: str, value: Any, *, least: int | None = 0, most: int | None = None, none: str | None = None
 ) -> Any:
-    """Return a whole number from ``least`` to ``most`` (None: no limit), or None where it has a meaning, ``none``."""
+    """Return a whole number after checking its interval.
+
+    Parameters
+    ----------
+    name : str
+        Argument, for the message.
+    value : object
+        Python or numpy integer; a bool is refused.
+    least, most : int or None
+        Closed interval; None: no limit.
+    none : str, optional
+        Meaning of None, which is then allowed and returned.
+
+    Returns
+    -------
+    int or None
+        The value as a Python integer.
+
+    Raises
+    ------
+    ConfigurationError
+        If the value is no whole number, or outside the interval.
+    """
     if value is None and none is not None:
         return None
     # The exact type first: a grid has hundreds of settings, and asking an abstract class takes ten times as long.
@@ -95,6 +117,7 @@ def names_nobody(label: Any) -> bool:
 
 
 def check_choice(name: str, value: Any, known: Iterable[Any]) -> Any:
+    """Return a value that is one of ``known``; ConfigurationError names the argument and the choices if it is not."""
     known = tuple(known)
     if value not in known:
         raise ConfigurationError(f"{name}={plain(value)!r} must be one of {', '.join(map(repr, known))}")
@@ -102,6 +125,7 @@ def check_choice(name: str, value: Any, known: Iterable[Any]) -> Any:
 
 
 def check_flag(name: str, value: Any) -> bool:
+    """Return a Python or numpy bool as bool; ConfigurationError for anything else, numbers included."""
     if not isinstance(value, (bool, np.bool_)):
         raise ConfigurationError(f"{name}={plain(value)!r} must be True or False")
     return bool(value)

@@ -93,7 +93,22 @@ def foreign(what: str, kind: type[LpbenchError] = DataError) -> Iterator[None]:
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> ConfigurationError:
-    """Build the error for a name that is not registered, listing those nearest to it as it would be called today."""
+    """Build the error for a name that is not registered, listing the nearest names, and renamed ones by today's.
+
+    Parameters
+    ----------
+    kind : str
+        Noun for the message: method, mask, dataset, experiment.
+    name : str
+        Unknown name.
+    known : iterable of str
+        Registered names.
+
+    Returns
+    -------
+    ConfigurationError
+        For the caller to raise.
+    """
     more = f" (`lpbench list {kind}s` prints them all.)" if kind in LISTED else ""
     today = name
     for former, new in _RENAMED.items():

@@ -33,7 +33,17 @@ _ENTERED: ContextVar[bool] = ContextVar("entered", default=False)
 
 @dataclass(frozen=True)
 class Payment:
-    """One fit: the estimator's class, the number of users, and what the user who spent most has spent on it."""
+    """One fit: the estimator's class, the number of users, and what the user who spent most has spent on it.
+
+    Parameters
+    ----------
+    method : str
+        Class of the estimator.
+    n : int
+        Number of users.
+    epsilon, delta : float
+        Spending of the user who spent most on this fit.
+    """
 
     method: str
     n: int
@@ -124,7 +134,7 @@ class PrivacyLedger:
 
     @property
     def epsilon(self) -> float:
-        """What the user who spent most has spent."""
+        """Return the epsilon of the user who spent most over all fits of the block."""
         return self._everyone + max(self._named.values(), default=0.0)
 
     @property
@@ -133,11 +143,29 @@ class PrivacyLedger:
         return min(math.fsum(p.delta for p in self.payments), 1.0)
 
     def of(self, user: Any) -> float:
-        """Return what one user has spent, by her label in the index of the DataFrames."""
+        """Return what one user has spent, by her label in the index of the DataFrames.
+
+        Parameters
+        ----------
+        user : hashable
+            Label in the index of DataFrames that were fitted to; one never seen counts as a user without a name.
+
+        Returns
+        -------
+        float
+            Epsilon by composition over all fits, those of users without names included: any of them may be hers.
+        """
         return self._everyone + self._named.get(user, 0.0)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return fits and spending as plain numbers, for a paper or a log."""
+        """Return fits and spending as plain numbers, for a paper or a log.
+
+        Returns
+        -------
+        dict
+            ``fits`` (number by method), ``epsilon`` and ``delta`` (of the user who spent most), and ``limit`` (None: no
+            limit).
+        """
         return {
             "fits": {name: self._count(name) for name in dict.fromkeys(p.method for p in self.payments)},
             "epsilon": self.epsilon,
@@ -174,7 +202,7 @@ class PrivacyLedger:
             self._reserved[rows] = costs
 
     def _before(self, rows: _Owners) -> np.ndarray:
-        """What users have spent, or others have reserved of them, shape (users of the rows,)."""
+        """Return what each user has spent, or open fits have reserved, shape (users of the rows,)."""
         everyone, named = self._everyone, defaultdict(float, self._named)
         for others, costs in self._reserved.items():
             if others is rows:
@@ -248,6 +276,7 @@ class _Owners:
         return cls(users, labels, len(labels))
 
     def by_user(self, values: np.ndarray) -> np.ndarray:
+        """Add up the rows' numbers by user: (n,) to (users,)."""
         return np.bincount(self.user, weights=values, minlength=self.n_users)
 
 
@@ -285,6 +314,10 @@ def _elsewhere(method: str, process: int) -> PrivacyError:
 
 @contextmanager
 def _entered(model: Any, users: Any, table: Any, y: Any, units: Any) -> Iterator[None]:
+    """Reserve a fit's stated cost in all open ledgers, run the fit, and enter what it has really spent.
+
+    Ledgers within the fit are not charged again. A fit that stops early pays for what was asked until then.
+    """
     before, delta, begun, asked = users.spent_by_user, users.spent.delta, False, list[PrivacyLedger]()
     rows = _Owners.of(table, y, before.size) if units is None else _Owners.named(units)
     bounded = model.uses_epsilon and not model.exceeds_budget

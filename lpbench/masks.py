@@ -22,10 +22,12 @@ def as_mask(mask: Any, X: Any) -> np.ndarray:
         shape (d,) for all users; an array of shape (n, d); a Series, mapping or DataFrame, which is matched by the
         columns of X and, with a row for each user, by its index; or a function of X that returns one of these.
     X : array-like or DataFrame of shape (n, d)
+        Table whose shape, column names and index the mask is matched with.
 
     Returns
     -------
-    ndarray of shape (n, d)
+    bool ndarray of shape (n, d)
+        True where a user protects a feature.
 
     Raises
     ------
@@ -65,14 +67,22 @@ def through(transformer: Any, mask: Any, X: Any = None) -> np.ndarray:
 
     Parameters
     ----------
-    transformer : fitted transformer, ColumnTransformer, FeatureUnion or Pipeline
-    mask : as for :func:`as_mask`
+    transformer : transformer, ColumnTransformer, FeatureUnion or Pipeline
+        Fitted to a table with d columns.
+    mask : array-like, Series, mapping, DataFrame or callable
+        Mask of the table before the transformer, in any form that :func:`as_mask` takes.
     X : array-like or DataFrame of shape (n, d), optional
         The table before the transformer, for a mask that is a function of it.
 
     Returns
     -------
-    boolean ndarray of shape (d_out,), one row for all users, or (n, d_out), as the mask was given
+    bool ndarray of shape (d_out,) or (n, d_out)
+        True where an output column is protected: one row for all users, or a row each, as the mask was given.
+
+    Raises
+    ------
+    DataError
+        If the mask is a function and the table is not given, or does not fit the transformer's input.
     """
     names = _names(X) if X is not None else getattr(transformer, "feature_names_in_", None)
     if callable(mask):
@@ -178,7 +188,7 @@ def _without_names(column: str) -> DataError:
 
 
 def _made_of(transformer: Any, d: int) -> np.ndarray:
-    """Which input columns an output column is made of, boolean of shape (d_out, d)."""
+    """Return the input columns that each output column is made of, boolean of shape (d_out, d)."""
     if isinstance(transformer, str):  # "passthrough"
         return np.eye(d, dtype=bool)
     if hasattr(transformer, "steps"):
@@ -206,6 +216,7 @@ def _made_of(transformer: Any, d: int) -> np.ndarray:
 
 
 def _of_columns(transformer: Any, d: int) -> np.ndarray:
+    """Return the input columns behind each output column of a ColumnTransformer, boolean of shape (d_out, d)."""
     names = list(getattr(transformer, "feature_names_in_", []))
     made = np.zeros((max(part.stop for part in transformer.output_indices_.values()), d), dtype=bool)
     for name, step, columns in transformer.transformers_:

@@ -1,4 +1,4 @@
-"""Where files are: the project's own (configuration, manifests, published numbers) and a user's own."""
+"""Places of files: the project's own (configuration, manifests, published numbers) and a user's own."""
 
 import os
 import stat

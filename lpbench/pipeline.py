@@ -38,6 +38,8 @@ NOTHING = "nothing can be run without these data"
 
 @dataclass
 class Result:
+    """Account of a run: its plan and blocks, the files written, and the methods that are barred from ranks."""
+
     run: RunReport
     plan: Plan
     written: list[str] = field(default_factory=list)
@@ -283,5 +285,5 @@ def describe_missing(missing: Mapping[str, str]) -> str:
 
 
 def nothing_to_run(plan: Plan) -> bool:
-    """Whether data are missing, and nothing is left to run without them."""
+    """Return True if data are missing and no block of the plan can be computed without them."""
     return bool(plan.missing) and not plan.blocks

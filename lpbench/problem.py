@@ -85,7 +85,7 @@ class Problem:
         return None if units is None else np.asarray(units)
 
     def score(self, predictions: np.ndarray) -> np.ndarray:
-        """Score predictions of the test rows; leading axes (a grid, budgets) are kept.
+        """Return the metric of predictions of the test rows.
 
         Parameters
         ----------
@@ -112,6 +112,7 @@ class Problem:
         return scores
 
     def _scores(self, predictions: np.ndarray) -> np.ndarray:
+        """Return the metric of predictions (..., m) along their last axis, one number a row of predictions."""
         if self.metric == "mse":
             return np.mean((predictions - self.y_test) ** 2, axis=-1)
         if self.metric == "accuracy":
@@ -153,6 +154,10 @@ class Problem:
         return (ranks - n * (n + 1) / 2.0) / (n * (positive.size - n))
 
     def _excess_risk(self, predictions: np.ndarray) -> np.ndarray:
+        """Return the loss in excess of the best predictor's, by the known regression function or class probabilities.
+
+        Regression: mean (prediction - eta)^2. Classification: mean of max eta minus eta of the predicted class.
+        """
         if self.eta_test is None:
             raise ConfigurationError(
                 "metric='excess_risk' needs eta_test, the true regression function at the test rows"

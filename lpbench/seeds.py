@@ -47,7 +47,23 @@ def _encode(value: Any) -> bytes:
 
 
 def stable_hash(**axes: Any) -> int:
-    """Return a 128-bit integer that depends on the named axes only (not on their order, nor on the process)."""
+    """Hash named values to an integer that depends on nothing else: not on their order, process or platform.
+
+    Parameters
+    ----------
+    **axes : None, bool, int, float, str or tuple
+        Names and values; tuples and lists hold values of these types.
+
+    Returns
+    -------
+    int
+        Of 128 bits.
+
+    Raises
+    ------
+    TypeError
+        If a value has another type.
+    """
     h = hashlib.blake2b(digest_size=16)
     for key in sorted(axes):
         h.update(_encode(key))
@@ -90,7 +106,18 @@ class Streams:
 
     @classmethod
     def from_random_state(cls, random_state: Seed | Streams) -> Streams:
-        """Interpret scikit-learn's ``random_state`` (None: fresh entropy; int; RandomState; Generator)."""
+        """Make a family of streams from scikit-learn's ``random_state``.
+
+        Parameters
+        ----------
+        random_state : int, Generator, RandomState, Streams or None
+            A seed; a numpy source, from which one number is drawn; streams, which are returned; None: fresh entropy.
+
+        Returns
+        -------
+        Streams
+            Family under that seed.
+        """
         if isinstance(random_state, Streams):
             return random_state
         if random_state is None:
@@ -102,20 +129,73 @@ class Streams:
         return cls(check_whole("random_state", random_state))
 
     def generator(self, purpose: str, /, **axes: Any) -> np.random.Generator:
-        """Return a fresh generator at the start of the stream named by ``purpose`` and ``axes``."""
+        """Return a fresh generator at the start of a named stream.
+
+        Parameters
+        ----------
+        purpose : str
+            Use of the draws, such as "noise".
+        **axes : object
+            Further keys, such as the replication. Equal names and values give equal draws.
+
+        Returns
+        -------
+        numpy.random.Generator
+            PCG64 at the start of the stream.
+        """
         return np.random.Generator(np.random.PCG64(self._sequence(purpose, axes)))
 
     def integer(self, purpose: str, /, **axes: Any) -> int:
-        """Return a 31-bit integer for libraries that take an int seed (scikit-learn's ``random_state``)."""
+        """Return a seed for libraries that take an integer, such as scikit-learn's ``random_state``.
+
+        Parameters
+        ----------
+        purpose : str
+            Use of the draws.
+        **axes : object
+            Further keys.
+
+        Returns
+        -------
+        int
+            Of 31 bits.
+        """
         return int(self._sequence(purpose, axes).generate_state(1)[0] >> 1)
 
     def child(self, purpose: str, /, **axes: Any) -> Streams:
-        """Return an independent sub-family."""
+        """Return an independent family of streams.
+
+        Parameters
+        ----------
+        purpose : str
+            Use of the draws.
+        **axes : object
+            Further keys.
+
+        Returns
+        -------
+        Streams
+            Family under a seed of 128 bits of its own.
+        """
         words = self._sequence(purpose, axes).generate_state(4, np.uint32)
         return Streams(int.from_bytes(words.astype(_WORD).tobytes(), "little"))
 
     def party(self, name: str) -> Streams:
-        """Return the root of one party to a protocol, from which neither this seed nor another party's can be told."""
+        """Return the root of one party to a protocol.
+
+        The party's seed is a one-way hash of this seed, from which neither this seed nor another party's can be
+        computed: a curator cannot draw the users' noise again.
+
+        Parameters
+        ----------
+        name : str
+            Party, at most 16 bytes, such as "curator".
+
+        Returns
+        -------
+        Streams
+            Root of the party's streams.
+        """
         digest = hashlib.blake2b(str(self.seed).encode(), digest_size=16, person=name.encode()).digest()
         return Streams(int.from_bytes(digest, "little"))
 

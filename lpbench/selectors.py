@@ -16,6 +16,8 @@ _SELECTOR = re.compile(r"^(?P<name>[A-Za-z_][\w.\-]*)(\[(?P<body>[^\[\]]*)\])?$"
 
 @dataclass(frozen=True)
 class Selector:
+    """Name with parameters, written ``name[param=value,...]``, of a method, mask or data set."""
+
     name: str
     params: Mapping[str, Any] = field(default_factory=dict)  # a JSON scalar, else a string
 
@@ -35,6 +37,7 @@ class Selector:
         return Selector(match["name"], params)
 
     def with_params(self, **params: Any) -> Selector:
+        """Return the selector with some parameters added or replaced."""
         return Selector(self.name, {**self.params, **params})
 
     def __str__(self) -> str:

@@ -86,7 +86,18 @@ def broken(name: str, checks: Sequence[str], folders: Sequence[str]) -> Iterator
 
 
 def check_dataset(name: str) -> None:
-    """Run every check of :data:`DATASET_CHECKS` on one data set; raises AssertionError or an lpbench error."""
+    """Run every check of :data:`DATASET_CHECKS` on one data set.
+
+    Parameters
+    ----------
+    name : str
+        Name of its manifest.
+
+    Raises
+    ------
+    AssertionError or LpbenchError
+        If a promise is broken; the message says which.
+    """
     for check in DATASET_CHECKS.values():
         check(name)
 
@@ -299,6 +310,7 @@ def check_sampled(name: str) -> None:
 
 
 def problem_for(estimator: LocalEstimator) -> Problem:
+    """Return a small random problem of an estimator's task, with a public sample if a regressor reads one."""
     if is_classifier(estimator):
         return classification_problem()
     return regression_problem(q=30 if estimator.uses_public else 0)

@@ -96,13 +96,13 @@ def _address(file: Path) -> str:
 
 
 def has_file(uri: str) -> bool:
-    """Whether a store is a server, or a file that is there."""
+    """Return True if a tracking store is a server, or a nonempty file."""
     file = _file_of(uri)
     return file is None or (file.is_file() and file.stat().st_size > 0)
 
 
 def experiment_pages(uri: str) -> dict[str, str]:
-    """Where the interface shows the runs of each logged experiment, as model training, by the experiment's name."""
+    """Return the address of each logged experiment's page within MLflow's interface, by the experiment's name."""
     with _store(uri) as client:
         found = [e for e in client.search_experiments(order_by=["name"]) if _KIND in e.tags.items()]
     return {e.name: f"#/experiments/{e.experiment_id}/runs?workflowType=machine_learning" for e in found}
@@ -254,7 +254,7 @@ def _known(client, experiment_id: str, artefacts: Sequence[str]) -> dict[str, li
 
 
 def _is_logged(client, experiment_id: str, known: Mapping[str, list], record: Mapping, digest: str) -> bool:
-    """Whether a complete parent run with this content is there; outdated ones of its configuration are removed."""
+    """Return True if a complete parent run with this content is logged; delete outdated runs of its configuration."""
     same = (None, record["config_hash"])
     runs = [r for r in known.get(_artefact(record), []) if r.data.tags.get("lpbench.config_hash") in same]
     parents = [r for r in runs if "mlflow.parentRunId" not in r.data.tags]
@@ -275,7 +275,7 @@ def _digest(folder: Path, record: Mapping) -> str:
 
 
 def _artefact(record: Mapping) -> str:
-    """What a parent run is of; runs that deviate from the registered experiment stand beside it."""
+    """Return the name that a parent run stands for; deviating runs get their group or folder."""
     return str(record.get("group") or record.get("folder") or record["name"])
 
 
@@ -303,6 +303,10 @@ class _Runs:
         return 1 if self.alone else 1 + len(self.cells)
 
     def log(self, advance: Callable[[], None]) -> None:
+        """Log the artefact: a parent run with totals and ranks and a child for each cell, or one run for a single cell.
+
+        Each child is ended as it is written; ``advance`` is called after it.
+        """
         record, name, end = self.record, _artefact(self.record), self.written
         content = {"lpbench.content": self.digest, **_environment_tags(record)}
         status = "FINISHED"
@@ -337,7 +341,10 @@ class _Runs:
 
     @cached_property
     def _failed(self) -> dict[tuple, str]:
-        """Why cells that were to run have no number; what lacks data, or is left out by plan, has not failed."""
+        """Return the reasons of cells that should have a number and have none.
+
+        Missing data and planned gaps are no failure.
+        """
         if self.artefact.full is None:
             return {}
         reasons = _by(self.artefact.full.reasons, _CELL[:4])

@@ -1,4 +1,4 @@
-"""What a run prints at its end: a cell's numbers, an experiment's tables and verdicts, the cells of a sweep."""
+"""End of a run in print: a cell's numbers, an experiment's tables and verdicts, the cells of a sweep."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def command(methods: Sequence[str], samples: int, seed: int, workers: int, resul
 
 
 def of_each(function: Callable[[str], list[Any]], named: Sequence[str], workers: int, title: str) -> list[Any]:
-    """What a function finds about each method, in their order: complaints, or mutants and who catches them."""
+    """Call a function for each named method in worker processes, and return all findings in the methods' order."""
     from lpbench.experiments.engines import in_order
 
     calls = [(name,) for name in named]

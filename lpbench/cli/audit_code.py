@@ -25,6 +25,7 @@ class _ManyValues(click.Command):
     """``--values`` takes all words up to the next option, which click's options do not."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Repeat ``--values`` before each of its words, since click options take a fixed number, then parse."""
         words: list[str] = []
         of_values = False
         for word in args:
@@ -86,6 +87,10 @@ def _audit_reports(
     samples: int,
     confidence: float,
 ) -> int:
+    """Audit each source of reports against the claimed privacy, print the findings and return the exit code.
+
+    ConfigurationError if the claim is missing.
+    """
     if epsilon is None:
         raise ConfigurationError("the claim is missing: --epsilon NUMBER")
     from lpbench.audit.black_box import CommandSource, PrivacyClaim, WithFeatures, audit

@@ -38,6 +38,7 @@ class Override(click.ParamType):
         self.kind = kind
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Check the name in ``experiment=NAME``; leave every other override to Hydra."""
         key, sep, name = value.partition("=")
         if key != "experiment" or not sep:
             return value
@@ -46,6 +47,7 @@ class Override(click.ParamType):
         return f"{key}={NameOf(key).convert(name, param, ctx)}"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Return registered names of the kind and overrides that begin with what was typed."""
         return [
             CompletionItem(word)
             for word in [*known_names().get(self.kind, ()), *overrides(incomplete)]

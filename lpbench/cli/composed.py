@@ -45,6 +45,7 @@ def run_config(config: Config, overrides: Sequence[str], job_folder: str | None 
 
 
 def _conclude(job: Job, result: Result, results_dir: Path) -> None:
+    """Print a run's tables, verdicts, counts and deviations, and write the page of a finished artefact."""
     from lpbench.reporting.publish import report_experiment
     from lpbench.reporting.tables.text import tables_of
 
@@ -63,7 +64,7 @@ def _conclude(job: Job, result: Result, results_dir: Path) -> None:
 
 
 def _is_refused(outcome: Outcome) -> bool:
-    """Whether a method did not begin, as a parameter has an impossible value."""
+    """Return True if a method did not begin because a parameter has an impossible value."""
     return outcome.reason.startswith(f"{ConfigurationError.__name__}: ")
 
 

@@ -30,7 +30,7 @@ _VALUES = 8
 
 
 def _is(selector: str, wanted: str) -> bool:
-    """Whether it is exactly the one that is wanted, or has its bare name with any parameters."""
+    """Return True if a selector is the wanted one, or the wanted word is its name without parameters."""
     return wanted in (selector, Selector.parse(selector).name)
 
 
@@ -115,6 +115,7 @@ def _papers_first(row: Row) -> int:
 
 
 def _print_cell(row: Row) -> None:
+    """Print one cell: setting, mean with error, rank or why it has none, the printed number, its replications."""
     # a single cell's folder says what it was run with besides
     place = [row["folder"].name if row["experiment"] == "single" else f"epsilon={row['epsilon']:g}"]
     place += [f"panel={row['panel']}"] if row["panel"] else []

@@ -36,6 +36,7 @@ class ConcludeAtEnd(Callback):
     """Print and log a multirun when all of its cells are done, from one process only: jobs may run anywhere."""
 
     def on_multirun_start(self, config: DictConfig, **kwargs) -> None:
+        """Remember the configuration of the multirun that begins, for the summary at its end."""
         _multirun.append(config)
 
 
@@ -117,6 +118,10 @@ def _free(argument: str) -> str:
 
 @hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")
 def _app(config: DictConfig) -> None:
+    """Run what Hydra composed; keep the exit code and errors of this process for the end of the multirun.
+
+    In a worker process errors are raised instead, since nothing kept there would be seen.
+    """
     from lpbench.cli.composed import run_config
 
     overrides = list(HydraConfig.get().overrides.task)

@@ -305,6 +305,6 @@ def _by_means(ours: pd.DataFrame, theirs: pd.DataFrame) -> list[tuple]:
 
 
 def _words(key: Sequence[str]) -> str:
-    """What a line is about, in words."""
+    """Return the nonempty keys of a compared line as words, for messages."""
     named = dict(zip(KEYS, key, strict=True))
     return " ".join(named[k] if k != "epsilon" else f"epsilon={named[k]}" for k in KEYS if named[k] and k != "x")

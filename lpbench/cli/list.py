@@ -30,6 +30,7 @@ def _heads(kind: str, keys: Sequence[str]) -> Table:
 
 
 def _datasets() -> Table:
+    """Return header and rows of the table of data sets; one that cannot be read is passed over with a warning."""
     from lpbench.datasets import describe, list_datasets, load_manifest  # takes two seconds
 
     rows = []

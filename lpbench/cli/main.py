@@ -130,6 +130,7 @@ class _Screen(click.Command):
     """A command whose help is the first screen."""
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the first screen in place of click's help."""
         formatter.write(USAGE)
 
 
@@ -137,18 +138,22 @@ class _Commands(_Screen, click.Group):
     """The commands; a first word that is none of them begins a list of Hydra's overrides."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands in the order of the first screen."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the command's module and return its command; None if there is no such command."""
         module = "show" if cmd_name == "plan" else cmd_name
         return import_module(f"lpbench.cli.{module}").command if cmd_name in COMMANDS else None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Choose the command of the first word, or Hydra's overrides if it is none."""
         return super().resolve_command(ctx, args) if args[0] in COMMANDS else ("", overrides, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return commands and overrides that begin with what was typed, or click's own words."""
         words = [] if incomplete.startswith("-") else [*COMMANDS, *completion.overrides(incomplete)]
         return [CompletionItem(w) for w in words if w.startswith(incomplete)] or super().shell_complete(ctx, incomplete)
 

@@ -35,6 +35,7 @@ class Span(click.ParamType):
         self.name, self._factor, self._whole = "numbers", factor, whole
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[float]:
+        """Return the numbers of a list or of ``LOW:HIGH``, whose ends are included; anything else is refused."""
         try:
             found = [float(part) for part in str(value).replace(":", ",").split(",")]
             if not all(0 < part < math.inf for part in found):

@@ -53,6 +53,7 @@ def check_name(kind: str, name: str) -> None:
 
 
 def refuse_overwriting(path: Path) -> None:
+    """Raise ConfigurationError if a file exists."""
     if path.exists():
         raise ConfigurationError(f"{shown(path)} exists and is never overwritten; choose another name, or remove it")
 

@@ -25,6 +25,7 @@ class NameOf(click.ParamType):
         self.name = kind
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Return the registered names that begin with what was typed."""
         return [CompletionItem(name) for name in known_names()[self.name] if name.startswith(incomplete)]
 
 
@@ -32,6 +33,7 @@ class Kinds(click.Group):
     """``lpbench COMMAND method|dataset``: a missing or mistyped kind is answered with those there are."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Refuse an empty command line with the list of kinds."""
         if not args and not ctx.resilient_parsing:
             ctx.fail(f"the kind is missing: {'|'.join(self.commands)}")
         return super().parse_args(ctx, args)
@@ -39,6 +41,7 @@ class Kinds(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Refuse an unknown kind with the nearest names."""
         if args[0] not in self.commands and not ctx.resilient_parsing and not args[0].startswith("-"):
             raise unknown_key(f"{ctx.command_path}: unknown argument", args[0], self.commands)
         return super().resolve_command(ctx, args)
@@ -52,17 +55,20 @@ def results(exists: bool = False) -> Decorator:
 
 
 def audit() -> Decorator:
+    """Option ``--no-audit``: skip the audit of the user's own methods, and say so in their rows."""
     text = "Rows of your own methods say: not audited."
     return click.option("--no-audit", "audit", flag_value=False, default=True, help=text)
 
 
 def seed(text: str = "Root seed.", default: int | None = ROOT_SEED) -> Decorator:
+    """Option ``--seed N``: a root seed of at least 0; ``default`` None: no seed."""
     return click.option(
         "--seed", type=click.IntRange(0), default=default, metavar="N", show_default=default is not None, help=text
     )
 
 
 def choice(name: str, words: Sequence[str], default: str, what: str = "") -> Decorator:
+    """Option whose value is one of some words; the help lists them after ``what``."""
     text = f"{what}{', '.join(words)}  [default: {default}]"
     return click.option(name, type=click.Choice(words), default=default, metavar="NAME", help=text)
 
@@ -74,19 +80,23 @@ def count(name: str, text: str, default: int | None = None) -> Decorator:
 
 
 def above_0(name: str, letter: str, text: str, default: float | None = None) -> Decorator:
+    """Option whose value is a number above 0, shown as ``letter`` in the help."""
     return click.option(name, type=click.FloatRange(0, min_open=True), default=default, metavar=letter, help=text)
 
 
 def tracking(default: str = "none") -> Decorator:
+    """Option ``--tracking``: log in MLflow or not."""
     return choice("--tracking", ("mlflow", "none"), default)
 
 
 def tracking_uri() -> Decorator:
+    """Option ``--tracking-uri``: address of the MLflow store."""
     text = "MLflow store.  [default: sqlite, in the results folder]"
     return click.option("--tracking-uri", metavar="URI", help=text)
 
 
 def own_folder() -> Decorator:
+    """Option ``--folder``: destination of a user's own files."""
     text = f"Where to write.  [default: {OWN_FOLDER}, where lpbench looks]"
     return click.option("--folder", type=FOLDER, default=OWN_FOLDER, metavar="DIR", help=text)
 

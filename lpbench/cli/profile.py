@@ -1,4 +1,4 @@
-"""What a table of one's own holds, column by column: the manifest in the making, and each decision in a sentence."""
+"""Content of a user's own table, column by column: the manifest in the making, and each decision in a sentence."""
 
 import csv
 import io
@@ -50,7 +50,7 @@ _IDENTIFIER = re.compile(r"(?i:(?:^|[_\W])(?:id|nr|no|key|index|number))$|[a-z]I
 
 @dataclass(frozen=True)
 class Choices:
-    """What a user decides about a file; everything else is decided for her, and printed."""
+    """Decisions of a user about a file; the program makes all others for her, and prints them."""
 
     target: str | None = None  # the column to predict (None: the last one)
     positive: str | None = None  # the class against all others; of two classes, by default the last in order
@@ -77,6 +77,7 @@ class Profile:
     words: list[str] | None = None
 
     def say(self, what: str, text: str, option: str = "") -> None:
+        """Add a decision to those that will be printed, with the option that would change it."""
         self.said.append((what, text, option))
 
     def lines(self, options: bool = True) -> list[str]:
@@ -120,6 +121,7 @@ def _spelled(name: str | None, raw: pd.DataFrame) -> str | None:
 
 
 def manifest_of(name: str, content: dict[str, Any]) -> Manifest:
+    """Return the manifest with this content; lists become tuples, as in a manifest read from a file."""
     fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in content.items()}
     return Manifest(name=name, **fields)
 
@@ -165,7 +167,7 @@ def _listed(words: str | None) -> list[str] | None:
 
 
 def _say_reading(profile: Profile, columns: dict[str, Column], text: pd.DataFrame, raw: pd.DataFrame) -> None:
-    """Which words mean missing where, which numbers are not plain, and what could be meant otherwise."""
+    """Report words taken as missing, numbers in an unusual format, and cells that could be meant otherwise."""
     where: dict[str, list[str]] = {}
     for name, column in columns.items():
         for word in column.missing:
@@ -255,6 +257,7 @@ def _profile_target(profile: Profile, column: pd.Series, cells: Column, chosen: 
 
 
 def _regression(profile: Profile, known: pd.Series, chosen: Choices) -> None:
+    """Set task, target and label range of a regression, clipped or logarithmic if chosen, and report them."""
     target: str | dict[str, Any] = str(known.name)
     low, high = float(known.min()), float(known.max())
     said = _range(low, high)
@@ -356,7 +359,7 @@ def _category(profile: Profile, column: str, categories: list[str]) -> dict[str,
 
 
 def _useless(cells: pd.Series, values: pd.Series, column: Column) -> str:
-    """Why a column can be no feature; empty if it can."""
+    """Return the reason why a column cannot be a feature; empty if it can."""
     if len(values) < (1 - MAX_MISSING) * len(cells):
         return f"{1 - len(values) / len(cells):.0%} of its cells are missing"
     if values.nunique() < 2:
@@ -373,7 +376,7 @@ def _useless(cells: pd.Series, values: pd.Series, column: Column) -> str:
 
 
 def _too_many(profile: Profile, values: pd.Series, column: Column) -> str:
-    """Why a column of text with many values can be no feature; empty for other columns."""
+    """Return the reason why a text column with many values cannot be a feature; empty for other columns."""
     if column.kind != "text" or values.dtype.kind in "if" or values.nunique() <= MAX_CATEGORIES:
         return ""
     texts_alone = values.astype(str).unique().tolist()
@@ -393,7 +396,7 @@ def _nearly(profile: Profile, values: pd.Series, column: Column) -> str:
 
 
 def _tells(feature: pd.Series, target: pd.Series) -> bool:
-    """Whether a feature is the target over again: the same numbers on another scale, or a value for each class."""
+    """Return True if a feature repeats the target: the same numbers on another scale, or one value for each class."""
     one, other = feature.to_numpy(), target.to_numpy()
     both = pd.notna(one) & pd.notna(other)
     one, other = one[both], other[both]

@@ -144,6 +144,7 @@ def _run(
     results: Path,
     audit: bool,
 ) -> Summary:
+    """Run one method's blocks of an experiment, audit it unless told not to, and return the summary."""
     from lpbench.experiments.single_method import alone
     from lpbench.pipeline import print_gaps, summarised
 

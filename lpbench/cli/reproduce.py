@@ -103,6 +103,10 @@ def print_reports(reports: Sequence[Report]) -> None:
 
 
 def _print_result(result: Result, seconds: float, names: Sequence[str], results: Path, quick: bool) -> None:
+    """Print counts and failures of a run; the tables of a single experiment.
+
+    Verdicts unless the run was a quick one.
+    """
     from lpbench.cli.answers import print_tables, print_verdicts
     from lpbench.experiments.results import Artefact
     from lpbench.reporting.tables.text import tables_of

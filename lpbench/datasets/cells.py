@@ -44,7 +44,7 @@ _ALIKE = str.maketrans("\xa0\u202f\u2009’−", "   '-")
 
 @dataclass(frozen=True)
 class Column:
-    """What a column of text holds."""
+    """Content of a text column: its kind, the words that mean missing, and cells that do not fit."""
 
     kind: str  # number, date or text
     written: tuple[str, ...] = ()  # example of its numbers, formats that fit its dates; (): plain numbers, or text
@@ -77,6 +77,11 @@ def decide(cells: Iterable[str], words: Sequence[str] | None = None, sep: str = 
 
 
 def _kind(values: list[str], sep: str, commas: bool) -> tuple[str, tuple[str, ...], str]:
+    """Return the kind of a column's words (number, date or text), the formats that fit all of them, and a remark.
+
+    ``commas`` is True if any column of the file has a comma inside numbers; with ``;`` as separator that is the decimal
+    mark.
+    """
     if not values:
         return "text", (), ""
     if plain := all(map(_DIGITS.fullmatch, values)):

@@ -19,7 +19,30 @@ from lpbench.source import source_hash
 
 @dataclass(frozen=True)
 class Description:
-    """Facts about a data set."""
+    """Facts about a data set.
+
+    Parameters
+    ----------
+    name, title : str
+        Name of the manifest, and the printed name.
+    task : str
+        ``regression`` or ``classification``.
+    metric : str
+        Metric by which predictions are scored.
+    n_train, n_test, n_public : int or None
+        Rows of a replication; None if they depend on a table that is not available.
+    n_features : int
+        Columns of the table.
+    y_range : (float, float) or None
+        Public range of the label; None also if the range is that of the drawn sample.
+    fingerprint : str
+        Hash of whatever determines the draws besides seed and parameters: table and manifest, or the source code of a
+        synthetic family.
+    available : bool
+        True if the raw files are at hand.
+    how_to_get : str
+        Instructions; empty if the data set is available.
+    """
 
     name: str
     title: str
@@ -38,7 +61,20 @@ class Description:
 
 
 def describe(dataset: str, dataset_params: Mapping | None = None) -> Description:
-    """Return the facts about a data set; nothing is drawn and, where avoidable, nothing read."""
+    """Return the facts about a data set; nothing is drawn and, where avoidable, nothing read.
+
+    Parameters
+    ----------
+    dataset : str
+        Name of a manifest.
+    dataset_params : mapping, optional
+        Parameters, as of :func:`lpbench.datasets.make_problem`.
+
+    Returns
+    -------
+    Description
+        Sizes, task, range and fingerprint under these parameters.
+    """
     manifest = load_manifest(dataset)
     params = resolve_params(manifest, dataset_params)
     if manifest.synthetic:
@@ -61,6 +97,7 @@ def describe(dataset: str, dataset_params: Mapping | None = None) -> Description
 
 
 def _real_sizes(manifest: Manifest, params: Mapping) -> dict:
+    """Return the rows that a replication of a real data set draws; None for each that needs a missing table."""
     sizes = {"n_train": None, "n_test": None, "n_features": _n_features(manifest), "n_public": None}
     counts = _row_counts(manifest, params["deduplicate"])
     if counts is not None:
@@ -101,6 +138,7 @@ def _row_counts(manifest: Manifest, deduplicate: bool) -> tuple[int, int] | None
 
 
 def _identity(manifest: Manifest, params: Mapping, available: bool) -> str:
+    """Return the fingerprint: a hash of whatever determines the draws besides seed and parameters."""
     facts: dict[str, object] = {
         "task": manifest.task,
         "metric": manifest.score,

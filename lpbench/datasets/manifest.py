@@ -102,12 +102,39 @@ class Manifest:
     folder: Path = MANIFESTS  #: Where the manifest lies (not a key of the YAML).
 
     def label_range(self, source: str = "file") -> tuple[float, float] | None:
-        """The public range of the label as a pair of floats, from the ``file`` or from the ``scale``."""
+        """Return the public range of the label.
+
+        Parameters
+        ----------
+        source : {"file", "scale"}
+            ``file``: minimum and maximum of the full file; ``scale``: the ends of the scale of measurement.
+
+        Returns
+        -------
+        (float, float) or None
+            Ends of the range in the units of the label; None if the manifest states none.
+        """
         bounds = self.scale if source == "scale" else self.y_range
         return None if bounds is None else (float(bounds[0]), float(bounds[1]))
 
     def feature_bounds(self, columns: Sequence[str]) -> np.ndarray:
-        """Stated bounds of the columns of the table: ndarray of shape (2, d); refused where a column has none."""
+        """Return the stated public bounds of columns of the table.
+
+        Parameters
+        ----------
+        columns : sequence of str
+            The d columns.
+
+        Returns
+        -------
+        ndarray of shape (2, d)
+            Lower and upper bounds, in the units of the columns.
+
+        Raises
+        ------
+        ConfigurationError
+            If the manifest states no bounds of a column.
+        """
         known = {**self.bounds.get("file", {}), **self.bounds.get("known", {})}
         for item in self.features:
             if isinstance(item, Mapping) and "one_hot" in item:
@@ -128,12 +155,28 @@ class Manifest:
 
 
 def list_datasets() -> list[str]:
-    """Return the names of all data sets, alphabetically."""
+    """List the names of all data sets, a user's own included.
+
+    Returns
+    -------
+    list of str
+        Names in alphabetical order.
+    """
     return sorted(_files()[0])
 
 
 def load_manifest(name: str) -> Manifest:
     """Read the manifest of a data set.
+
+    Parameters
+    ----------
+    name : str
+        Name of the data set.
+
+    Returns
+    -------
+    Manifest
+        Checked content of its YAML.
 
     Raises
     ------
@@ -151,6 +194,7 @@ def load_manifest(name: str) -> Manifest:
 
 
 def read_manifest(path: Path) -> Manifest:
+    """Read and check a manifest file; DataError names the file and the key that is wrong."""
     return _parsed(path, path.read_bytes())
 
 
@@ -172,6 +216,7 @@ def _of_the_project(folder: Path) -> list[Path]:
 
 @cache
 def _parsed(path: Path, content_of_file: bytes) -> Manifest:
+    """Return the manifest of a YAML file's content, after checking keys, task, role, metric and sources."""
     try:
         content = yaml.load(content_of_file.decode("utf-8"), Loader=_Loader)
     except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:

@@ -79,7 +79,7 @@ def informative(
 
 
 def secret_bits(X: np.ndarray, y: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Whether each group of columns (their sum, by place) and last the label exceed the median, (n, groups + 1)."""
+    """Return bits that a mask may depend on: 1 where a group's weighted sum, or last the label, is above its median."""
     place = np.array([np.sum(groups[:k] == g) + 1.0 for k, g in enumerate(groups)])
     values = np.column_stack([(X * place)[:, groups == g].sum(axis=1) for g in range(groups.max() + 1)] + [y])
     median = np.median(values, axis=0)
@@ -154,6 +154,7 @@ def _cells(row: Sequence[str]) -> list[str]:
 
 
 def mask_header(names: Sequence[str]) -> str:
+    """Return the column names as the first line of a CSV file of masks."""
     line = io.StringIO()
     csv.writer(line, lineterminator="").writerow(names)
     return line.getvalue()
@@ -181,7 +182,31 @@ def make_mask(
     params: Mapping | None = None,
     secret: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Draw the named mask of shape (n, d); ``secret`` holds bits of the users' values (:func:`secret_bits`)."""
+    """Draw a named mask.
+
+    Parameters
+    ----------
+    name : str
+        Key of :data:`MASKS`.
+    n, d : int
+        Numbers of users and of features.
+    generator : numpy.random.Generator
+        Source of the draws.
+    params : mapping, optional
+        Parameters of the mask.
+    secret : int ndarray of shape (n, groups + 1), optional
+        Bits of the users' values (:func:`secret_bits`), for masks that depend on them.
+
+    Returns
+    -------
+    bool ndarray of shape (n, d)
+        True where a user protects a feature.
+
+    Raises
+    ------
+    ConfigurationError
+        If the mask or a parameter is unknown.
+    """
     if name not in MASKS:
         raise unknown_name("mask", name, [*MASKS, "file"])
     params = dict(params or {})

@@ -91,7 +91,7 @@ def resolve_params(manifest: Manifest, params: Mapping | None) -> dict:
 
 
 def liars_of(params: Mapping) -> Liars:
-    """Who lies, and to what end, by a data set's parameters; refused where one of them is unknown."""
+    """Return the false reporters that a data set's parameters describe; an unknown parameter is refused."""
     from lpbench.privacy.poisoned import Liars  # takes half a second to import
 
     return Liars(*(params[name] for name in LIARS))

@@ -64,9 +64,11 @@ class _Frame:
         self.raw, self.name = raw, name
 
     def wrong(self, text: str) -> DataError:
+        """Build a DataError that names the data set."""
         return DataError(f"data set {self.name!r}: {text}")
 
     def column(self, column: str) -> pd.Series:
+        """Return a raw column; a name that the file lacks raises a DataError with the names it has."""
         column = str(column)  # a name such as 2020 is a number to YAML
         if column not in self.raw.columns:
             have = ", ".join(map(str, self.raw.columns[:12])) + (", ..." if self.raw.shape[1] > 12 else "")
@@ -74,6 +76,7 @@ class _Frame:
         return self.raw[column]
 
     def numbers(self, column: str) -> np.ndarray:
+        """Return a raw column as finite floats; DataError names the first row that holds none."""
         series = self.column(column)
         values = pd.to_numeric(series, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
         if not np.isfinite(values).all():
@@ -130,6 +133,7 @@ class _Frame:
         return codes
 
     def choose_rows(self, step: Mapping) -> None:
+        """Apply one step of the manifest's ``rows``: drop or keep rows, fill missing cells, or draw a sample."""
         ((kind, argument),) = step.items()
         if kind == "drop_missing":
             subset = None if argument == "all" else [self.column(c).name for c in argument]
@@ -143,6 +147,10 @@ class _Frame:
             self.raw = self.raw[drawn_rows(len(self.raw), argument["size"], argument["seed"])]
 
     def public(self, rule: Mapping, unit: str) -> np.ndarray:
+        """Return True for the public rows by the manifest's rule, bool ndarray of shape (n,).
+
+        Sampled persons or households are public with all of their rows.
+        """
         n = len(self.raw)
         if "first" in rule:
             return np.arange(n) < rule["first"]
@@ -162,6 +170,7 @@ class _Frame:
         return self.is_in(rule["column"], rule["values"])
 
     def target(self, rule: str | Mapping) -> np.ndarray:
+        """Return the labels, float64 of shape (n,): a column, clipped or its logarithm, or 0/1 by listed levels."""
         if isinstance(rule, str):
             return self.numbers(rule)
         if "clip" in rule:
@@ -172,6 +181,7 @@ class _Frame:
         return text.isin(self.cells(rule["column"], rule["positive"])).to_numpy(dtype=np.float64)
 
     def logarithms(self, column: str, offset: float) -> np.ndarray:
+        """Return log(offset + column); DataError if an argument is not positive."""
         values = offset + self.numbers(column)
         if not (values > 0).all():
             row = int(np.flatnonzero(values <= 0)[0])

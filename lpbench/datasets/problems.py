@@ -45,7 +45,12 @@ def make_problem(
     mask : str, optional
         Name of a mask; None leaves ``Problem.mask`` None, which means that every feature is protected.
     mask_params : mapping, optional
+        Parameters of the mask.
     replication, seed : int
+    replication : int
+        Index of the replication.
+    seed : int
+        Root seed of all draws.
 
     Returns
     -------
@@ -96,13 +101,39 @@ class Draws:
         self._room = 0  # bytes for them
 
     def under(self, mask: str | None, mask_params: Mapping | None) -> Self:
-        """The same replications under another mask; the first of them are kept, read-only, for the masks to come."""
+        """Return the same replications under another mask.
+
+        The first replications stay in memory, read-only, for further masks.
+
+        Parameters
+        ----------
+        mask : str or None
+            Name of a mask; None: every feature is protected.
+        mask_params : mapping or None
+            Parameters of the mask.
+
+        Returns
+        -------
+        Draws
+            Replications with equal rows and other masks.
+        """
         twin = copy(self)
         twin._mask, twin._mask_params, twin._room = mask, dict(mask_params or {}), _KEPT_BYTES
         return twin
 
     def problem(self, replication: int) -> Problem:
-        """Draw one replication."""
+        """Draw one replication.
+
+        Parameters
+        ----------
+        replication : int
+            Index of the replication.
+
+        Returns
+        -------
+        Problem
+            The same as :func:`make_problem` returns.
+        """
         manifest, mask, problem = self._manifest, self._mask, self._kept.get(replication)
         if problem is None:
             streams = self._streams.child("data", dataset=manifest.draws_as or manifest.name, replication=replication)

@@ -164,6 +164,7 @@ def _not_utf8(path: Path, who: str = "") -> DataError:
 
 
 def _read_csv(path: Path, options: Mapping) -> pd.DataFrame:
+    """Read a CSV file as the manifest's format says; ``strict`` keeps each cell as it is written."""
     strict = bool(options.get("strict"))
     types: dict[str, Any] = {"na_values": options.get("missing", []), **_EXACT}
     table = pd.read_csv(

@@ -1,4 +1,4 @@
-"""Where a table comes from: the mirror folder, then the cache. A run never downloads.
+"""Location of tables: the mirror folder, then the cache. A run never downloads.
 
 Sources are tried in the manifest's order (datasets/README.md): raw files in the mirror (``LPBENCH_DATA_MIRROR``), under
 ``files/`` in the cache, or beside a manifest that is not the project's; what ``make datasets`` has put in the cache; a
@@ -71,7 +71,7 @@ def locate(manifest: Manifest) -> Location | None:
 
 
 def is_available(manifest: Manifest) -> bool:
-    """Whether the raw files of a real data set are at hand."""
+    """Return True if the raw files of a real data set are in the mirror or the cache."""
     return locate(manifest) is not None
 
 
@@ -92,6 +92,16 @@ def how_to_get(manifest: Manifest) -> str:
 
 def load_table(name: str) -> Table:
     """Return the canonical table of a real data set (kept in memory while it is current).
+
+    Parameters
+    ----------
+    name : str
+        Name of a data set that is not synthetic.
+
+    Returns
+    -------
+    Table
+        Rows after preprocessing, unscaled; kept in memory while the files do not change.
 
     Raises
     ------
@@ -147,6 +157,13 @@ def _load(name: str, key: str, folder: Path) -> Table:
 
 
 def build_table(manifest: Manifest, location: Location) -> Table:
+    """Read raw files, prepare the table and check its fingerprint.
+
+    Raises
+    ------
+    DataError
+        If rows are missing, or the table is not the one that the manifest promises.
+    """
     # pandas and readers of formats take a second to load; whoever only asks what is at hand needs none of them
     from lpbench.datasets.preprocess import prepare
     from lpbench.datasets.readers import read_source
@@ -164,7 +181,7 @@ def build_table(manifest: Manifest, location: Location) -> Table:
 
 
 def raw_rows(manifest: Manifest) -> tuple[np.ndarray, int]:
-    """Which row of the raw file each row of a table at hand is, and how many the file has."""
+    """Return the raw file's row number of each row of a table, and the number of raw rows."""
     from lpbench.datasets.preprocess import chosen_rows
     from lpbench.datasets.readers import read_source
 

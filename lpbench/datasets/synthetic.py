@@ -57,18 +57,42 @@ def _regression(
 
 
 def eta_p(X: np.ndarray) -> np.ndarray:
-    """P(Y = 1 | X) of the private distribution of LPCT sec. 6.1, for X of shape (..., 2) in [0, 1]^2.
+    """Return P(Y = 1 | X) of the private distribution of LPCT sec. 6.1.
 
-    As printed, the function leaves [0, 1]. This is the normalisation that agrees with the printed eta_Q (and the one
-    the authors' code uses, with 0.33 for 1/3): with
-    ``g = (5/2) |(3 x1 - 1)(3 x2 - 1) / 10| max(0, 1 - |2 x2 - 1|)``,
+    As printed, the function leaves [0, 1]. This is the normalization that agrees with the printed eta_Q (and the one
+    the authors' code uses, with 0.33 for 1/3): with ``g = (5/2) |(3 x1 - 1)(3 x2 - 1) / 10| max(0, 1 - |2 x2 - 1|)``,
     eta_P = 1/2 + (2/5) sgn(x1 - 1/3) sgn(x2 - 1/3) g^(1/10), so that eta_P lies in [1/10, 9/10].
+
+    Parameters
+    ----------
+    X : ndarray of shape (..., 2)
+        Points of [0, 1]^2.
+
+    Returns
+    -------
+    ndarray of shape (...)
+        Probabilities.
     """
     return 0.5 + 0.4 * _signed_signal(X)
 
 
 def eta_q(X: np.ndarray, gamma: float) -> np.ndarray:
-    """P(Y = 1 | X) of the public distribution: eta_Q - 1/2 = (2/5) ((5/2)(eta_P - 1/2))^gamma, a signed power."""
+    """Return P(Y = 1 | X) of the public distribution of LPCT sec. 6.1.
+
+    eta_Q - 1/2 = (2/5) ((5/2)(eta_P - 1/2))^gamma, a signed power.
+
+    Parameters
+    ----------
+    X : ndarray of shape (..., 2)
+        Points of [0, 1]^2.
+    gamma : float
+        Relative signal exponent; 1: the private distribution.
+
+    Returns
+    -------
+    ndarray of shape (...)
+        Probabilities.
+    """
     signal = _signed_signal(X)
     return 0.5 + 0.4 * np.sign(signal) * np.abs(signal) ** gamma
 

@@ -45,7 +45,18 @@ class Table:
         }
 
     def select(self, rows: np.ndarray) -> Self:
-        """Return the table of the given rows (indices or boolean mask)."""
+        """Return the table of some rows.
+
+        Parameters
+        ----------
+        rows : int or bool ndarray
+            Indices, or a mask of shape (n,).
+
+        Returns
+        -------
+        Table
+            The rows with the same columns.
+        """
         public, units = (None if part is None else part[rows] for part in (self.public, self.units))
         return type(self)(self.X[rows], self.y[rows], self.columns, public, units)
 

@@ -84,10 +84,12 @@ def _warn_no_mask(name: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """One replication as a method meets it: users, who alone hold their records, and test rows whose labels are sealed.
+    """Replication as a method meets it: users, who alone hold their records, and test rows with sealed labels.
 
-    Attributes
+    Parameters
     ----------
+    users : SimulatedUsers
+        Users of the training sample, before anything was asked.
     X_test : ndarray of shape (m, d)
         Test rows, complete.
     streams : Streams
@@ -95,10 +97,14 @@ class Task:
     score : callable
         Scores predictions (..., m) of the test rows, see :meth:`lpbench.problem.Problem.score`.
     counts : callable
-        ``counts(cells, n_cells)``: test rows of each class in each cell, ndarray of shape (n_classes, n_cells); cell -1
+        ``counts(cells, n_cells)``: test rows of each class in each cell, ndarray of shape (n_classes, n_cells). Cell -1
         leaves a row out, and so does a class that is not in the public list.
+    metric : str
+        Metric of the problem, such as "mse" or "accuracy".
     simulate : Simulation
-        ``simulate(device, family)``: what users would answer to each of a family of questions, outside of accounts.
+        ``simulate(device, family)``: users' answers to each of a family of questions, outside of accounts.
+    parts : int
+        Number of groups of users who are learned from apart.
     """
 
     users: SimulatedUsers
@@ -263,7 +269,7 @@ class LocalEstimator(BaseEstimator):
         return dict(grid)
 
     def replications_per_batch(self, problem: Problem) -> int:
-        """How many replications :meth:`sweep_many` should get at once (1: one by one)."""
+        """Return the number of replications that :meth:`sweep_many` gets at once; 1, the default: one by one."""
         return 1
 
     def task(self, problem: Problem, streams: Streams) -> Task:
@@ -437,7 +443,7 @@ def sealed(
 
 
 def _is_plain(array: Any, ndim: int) -> bool:
-    """Whether an array of numbers is not empty, and finite."""
+    """Return True for a nonempty, finite array of int64 or float64 with ``ndim`` axes: no conversion is needed."""
     if type(array) is not np.ndarray or array.ndim != ndim or array.dtype not in (np.int64, np.float64):
         return False
     flat = array.ravel("K")  # a finite sum of squares has no other terms, and takes half the time
@@ -626,6 +632,7 @@ class LocalRegressor(RegressorMixin, LocalEstimator):
     domain : (float, float), or one pair for each feature
         Public range of the features, which are clipped to it and mapped to [0, 1].
     random_state : int, Generator, RandomState, Streams or None
+        Seed of all draws; None: fresh entropy. Who knows it can subtract the users' noise.
 
     Attributes
     ----------
@@ -648,7 +655,18 @@ class LocalRegressor(RegressorMixin, LocalEstimator):
 
     @abstractmethod
     def predict(self, X: np.ndarray) -> np.ndarray:
-        """Predict labels for complete X of shape (m, d): ndarray of shape (m,)."""
+        """Predict the labels of complete rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+            Test rows with all their features, in the units of the training rows.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            Predictions in the units of the label, within ``y_range`` if ``clip`` is set.
+        """
         raise NotImplementedError(f"{type(self).__name__}.predict")
 
     def _finish(self, predictions: np.ndarray) -> np.ndarray:
@@ -672,6 +690,7 @@ class LocalClassifier(ClassifierMixin, LocalEstimator):
     classes : array-like, optional
         Public list of all classes; None takes those that occur in ``y`` (which leaks which occur).
     random_state : int, Generator, RandomState, Streams or None
+        Seed of all draws; None: fresh entropy. Who knows it can subtract the users' noise.
 
     Attributes
     ----------
@@ -691,7 +710,18 @@ class LocalClassifier(ClassifierMixin, LocalEstimator):
         self.classes_ = users.classes
 
     def predict(self, X: np.ndarray) -> np.ndarray:
-        """Predict class labels for complete X of shape (m, d): ndarray of shape (m,)."""
+        """Predict the most probable class of complete rows; ties go to the first class of ``classes_``.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+            Test rows with all their features, in the units of the training rows.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            Entries of ``classes_``.
+        """
         probability = self.predict_proba(X)
         return self.classes_[self._decide(probability)]
 

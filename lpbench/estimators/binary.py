@@ -27,6 +27,7 @@ class BinaryClassifier(LocalClassifier):
         return np.column_stack([1.0 - positive, positive])
 
     def predict(self, X: np.ndarray) -> np.ndarray:
+        """Predict the second of ``classes_`` where the decision function is positive, else the first."""
         scores = self.decision_function(X)
         return self.classes_[(scores > 0).astype(int)]
 

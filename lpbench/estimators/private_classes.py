@@ -24,6 +24,8 @@ from lpbench.seeds import Streams
 
 @dataclass(frozen=True)
 class ClassQuestion:
+    """Ask for the user's class code, randomized by any mechanism for categories."""
+
     mechanism: Mechanism  # of the class code; Laplace noise goes to the one-hot vector
     n_classes: int = 0  # where the mechanism does not say
     # Public prior of each asked user, (n, n_classes): the answer is among the user's most probable classes.
@@ -35,6 +37,7 @@ class ClassQuestion:
             object.__setattr__(self, "n_classes", int(listed))
 
     def take(self, users: Any) -> Self:
+        """Return the question for some of the users asked, by position: each may have a prior of its own."""
         return self if self.prior is None else replace(self, prior=self.prior[users])
 
 

@@ -24,6 +24,8 @@ NOISES = ("laplace", "discrete")
 
 @dataclass(frozen=True)
 class LabelQuestion:
+    """Ask for the label, clipped to a public range, with Laplace noise at epsilon / ``split``."""
+
     y_range: tuple[float, float]  # public, to which the device clips; with lo = hi the label is public
     epsilon: float
     split: int | np.ndarray = 1  # number of messages, (n,), among which each user divides the budget (public)
@@ -34,10 +36,12 @@ class LabelQuestion:
         check_choice("noise", self.noise, NOISES)
 
     def take(self, users: Any) -> Self:
+        """Return the question for some of the users asked, by position: ``split`` may differ between users."""
         return self if np.ndim(self.split) == 0 else replace(self, split=np.asarray(self.split)[users])
 
     @cached_property
     def scale(self) -> float | np.ndarray:
+        """Return the scale of the Laplace noise in units of the label, () or (n,); 0 if nothing needs to be hidden."""
         lo, hi = self.y_range
         if lo == hi or math.isinf(check_epsilon(self.epsilon)):
             return 0.0
@@ -61,6 +65,7 @@ class LabelDevice(Device[LabelQuestion]):
     """Clip the label to the public range and add Laplace noise, whose unit draws are those of every budget."""
 
     def draws(self, streams: Streams, n: int, question: LabelQuestion) -> np.random.Generator:
+        """Return the generator of the unit-scale noise, which all budgets share."""
         return streams.generator("label")
 
     def mechanism(self, question: LabelQuestion) -> Laplace | DiscreteLaplace:
@@ -90,9 +95,11 @@ class LabelDevice(Device[LabelQuestion]):
         return float(np.max(self._budgets(question)))
 
     def budgets(self, records: Records, question: LabelQuestion) -> float | np.ndarray:
+        """Return the epsilon that each user spends on the label, () or (n,): less where the budget is split."""
         return self._budgets(question)
 
     def delta(self, question: LabelQuestion) -> float:
+        """Return 0: Laplace noise is pure."""
         return 0.0
 
     def check(self, question: LabelQuestion) -> None:

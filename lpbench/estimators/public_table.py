@@ -36,7 +36,25 @@ class PublicTable(TransformerMixin, BaseEstimator):
         self.missing = missing
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Check the declaration and that X has its columns and no other; no value of X is kept."""
+        """Check that the declaration is possible and that X has its columns and no other; no value of X is kept.
+
+        Parameters
+        ----------
+        X : DataFrame of shape (n, d)
+            Table with the declared columns.
+        y : None
+            Ignored, as in scikit-learn.
+
+        Returns
+        -------
+        PublicTable
+            The transformer itself.
+
+        Raises
+        ------
+        ConfigurationError
+            If a column is declared or given alone, or a declaration has no levels or an empty range.
+        """
         names = list(getattr(X, "columns", ()))
         for name in [*names, *self.columns]:
             if name not in self.columns:
@@ -58,12 +76,39 @@ class PublicTable(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> np.ndarray:
-        """Return the features of X, ndarray of shape (n, d_out) in [0, 1]."""
+        """Turn the declared columns into features.
+
+        Parameters
+        ----------
+        X : DataFrame of shape (n, d)
+            Table with the declared columns.
+
+        Returns
+        -------
+        ndarray of shape (n, d_out)
+            Features in [0, 1].
+
+        Raises
+        ------
+        DataError
+            If a cell is missing without a declared meaning, or a level is not declared.
+        """
         check_is_fitted(self)
         return np.column_stack([self._feature(X[name], name) for name in self.columns])
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Names of the features: the column, or ``<column>_<level>``."""
+        """Name the features: the column, or ``<column>_<level>``.
+
+        Parameters
+        ----------
+        input_features : sequence of str, optional
+            Names to use in the place of the declared columns'.
+
+        Returns
+        -------
+        ndarray of str of shape (d_out,)
+            Names in the order of the features.
+        """
         found = []
         for name, written in zip(self.columns, self.columns if input_features is None else input_features, strict=True):
             levels = [] if isinstance(self.columns[name], tuple) else self.columns[name]
@@ -72,10 +117,17 @@ class PublicTable(TransformerMixin, BaseEstimator):
         return np.array(found, dtype=object)
 
     def _stands_for(self, name: str) -> Any:
-        """What a missing cell of a column means; None: it may have none."""
+        """Return the declared meaning of a missing cell of a column.
+
+        A value, ``"level"``, or None if cells must not be missing.
+        """
         return self.missing.get(name) if isinstance(self.missing, Mapping) else self.missing
 
     def _feature(self, column: Any, name: str) -> np.ndarray:
+        """Return the features of one column, shape (n, k) in [0, 1]: a scaled number, or an indicator a declared level.
+
+        Raises DataError for missing cells without a declared meaning, and for levels that are not declared.
+        """
         declared, gaps, meant = self.columns[name], np.asarray(column.isna()), self._stands_for(name)
         if gaps.any() and meant is None:
             raise DataError(

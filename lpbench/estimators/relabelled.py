@@ -25,11 +25,12 @@ class Relabelling(Protocol):
 
 @dataclass(frozen=True)
 class Indicator:
-    """Whether the record is of a class: 0 or 1."""
+    """Label 1 for records of the class with this code, 0 for others."""
 
     code: int
 
     def labels(self, records: Records) -> np.ndarray:
+        """Return the indicators as integers, shape (n,)."""
         return (records.y == self.code).astype(np.int64)
 
 
@@ -41,6 +42,7 @@ class RelabelledQuestion:
     relabelling: Relabelling
 
     def take(self, users: Any) -> RelabelledQuestion:
+        """Return the question for some of the users asked, by position."""
         return RelabelledQuestion(question_of(self.question, users), self.relabelling)
 
 
@@ -89,16 +91,20 @@ class RelabelledUsers(Users):
 
     @property
     def mask(self) -> np.ndarray:
+        """Return the mask of the users behind: relabeling changes no feature."""
         return self._users.mask
 
     @property
     def public_features(self) -> np.ndarray:
+        """Return the public features of the users behind; reading them is recorded there."""
         return self._users.public_features
 
     def ask(self, device: Device[Any], question: Any, who: np.ndarray | None = None) -> np.ndarray:
+        """Ask the users behind, whose devices relabel their record before they answer."""
         return self._users.ask(RelabelledDevice(device=device), RelabelledQuestion(question, self._relabelling), who)
 
     def sums(self, device: Device[Any], question: Any, by: np.ndarray | None = None) -> np.ndarray:
+        """Ask the users behind for sums of reports about relabeled records."""
         return self._users.sums(RelabelledDevice(device=device), RelabelledQuestion(question, self._relabelling), by)
 
     def _part(self, who: np.ndarray) -> Self:
@@ -106,7 +112,9 @@ class RelabelledUsers(Users):
 
     @property
     def spent(self) -> Guarantee:
+        """Return what the users behind have spent, these questions included."""
         return self._users.spent
 
     def note(self, text: str) -> None:
+        """Add a caveat to the guarantee of the users behind."""
         self._users.note(text)

@@ -118,6 +118,7 @@ def _shown(table: pa.Table, entry: Entry) -> pa.Table:
 
 
 def _placeholder(entry: Entry, status: str, reason: str) -> pa.Table:
+    """Return rows without a value, one a budget, for an entry that has no stored block, with status and reason."""
     rows = len(entry.epsilons)
     texts = {"params": canonical_json({}), "metric": "", "status": status, "reason": reason}
     return pa.table(
@@ -132,6 +133,7 @@ def _placeholder(entry: Entry, status: str, reason: str) -> pa.Table:
 
 
 def _x(table: pa.Table, entry: Entry) -> pa.Array:
+    """Return the horizontal coordinate of each row of a block: its epsilon, a swept parameter, or NaN in a table."""
     if entry.x_axis == "epsilon":
         return table.column("epsilon")
     kind, _, parameter = (entry.x_axis or "").partition(".")

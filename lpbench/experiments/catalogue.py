@@ -86,6 +86,7 @@ def _named(folder: Path, deep: bool) -> dict[str, Path]:
 
 
 def method_names() -> list[str]:
+    """Return the names of all registered methods, a user's own included."""
     return list(_files("method"))
 
 
@@ -100,6 +101,7 @@ def own_names(kind: str) -> list[str]:
 
 
 def mask_names() -> list[str]:
+    """Return the names of all registered masks, a user's own included."""
     return list(_files("mask"))
 
 
@@ -122,10 +124,12 @@ def guarded_method(selector: str) -> Method:
 
 
 def experiments(names: Iterable[str] | None = None) -> dict[str, Experiment]:
+    """Return registered experiments by name; None: all that can be used, with a warning for the others."""
     return _usable("experiment", Experiment) if names is None else _objects("experiment", list(names), Experiment)
 
 
 def experiment(name: str) -> Experiment:
+    """Return one registered experiment; ConfigurationError with the nearest names if there is none."""
     return experiments([name])[name]
 
 
@@ -140,6 +144,7 @@ def masks(names: Iterable[str] | None = None) -> dict[str, Named]:
 
 
 def mask(name: str) -> Named:
+    """Return one registered mask with its default parameters; ConfigurationError if there is none."""
     return masks([name])[name]
 
 
@@ -182,6 +187,10 @@ def _usable(kind: str, schema: type, names: Sequence[str] = ()) -> dict[str, Any
 
 
 def _objects(kind: str, names: Sequence[str], schema: type) -> dict[str, Any]:
+    """Compose the named files of a kind and return them as objects of a schema; each is composed once a process.
+
+    A user's files need the plug-ins registered first, and raise the error for which they were passed over before.
+    """
     todo = [name for name in names if (kind, name) not in _composed]
     if todo:
         files = _files(kind)
@@ -216,11 +225,12 @@ def _object(kind: str, name: str, path: Path, schema: type) -> Any:
 
 
 def _content(kind: str, name: str, path: Path) -> dict[str, Any]:
-    """What a user's file says."""
+    """Read a user's YAML file; an experiment gets the paper that its folder names, unless it says another."""
     return ({"paper": name.partition("/")[0]} if kind == "experiment" else {}) | read_yaml(path)
 
 
 def _typed(node: dict[str, Any], schema: type, name: str, path: Path) -> Any:
+    """Turn the content of a YAML file into an object of its schema, or name the key that is wrong or missing."""
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
 
@@ -303,6 +313,7 @@ def register_selector(kind: str, selector: str) -> None:
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
+    """Read a YAML file that holds a mapping; ConfigurationError with the parser's reason if it does not."""
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
     from yaml import YAMLError

@@ -101,7 +101,7 @@ def _read_later(artefact: Any) -> Summary:
 
 
 def record(folder: Path, name: str) -> dict[str, Any]:
-    """What an experiment was run with; empty if its scores are not committed in a results folder."""
+    """Return the settings an experiment was run with; empty if a results folder has no committed scores of it."""
     return _records(folder, name.partition("/")[0]).get(name, {})
 
 
@@ -204,7 +204,7 @@ def reasons(folder: Path, name: str) -> pd.DataFrame | None:
 
 
 def _but_for_rounding(there: pa.Table | None, found: pa.Table) -> pa.Table:
-    """What is committed, where rounding alone tells it from what was found: processors differ in the last digits."""
+    """Return committed scores in place of new ones that differ by rounding alone, as processors' last digits do."""
     others = [column for column in COLUMNS if column != "value"]
     if there is None or not there.select(others).equals(found.select(others)):
         return found
@@ -230,6 +230,7 @@ def _rows(found: Summary, reasons: pd.DataFrame) -> pa.Table:
 
 
 def _write(tables: Sequence[pa.Table], path: Path) -> None:
+    """Write tables of scores as one compressed parquet file, in the encoding that suits the values."""
     values = pa.chunked_array([chunk for table in tables for chunk in table.column("value").chunks])
     # accuracies are few numbers, errors are not: their bytes are stored place by place
     options: dict[str, Any] = {"use_dictionary": True}

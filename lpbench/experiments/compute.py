@@ -44,6 +44,8 @@ _give_back = getattr(ctypes.CDLL(None), "malloc_trim", int)  # of glibc, which k
 
 @dataclass(frozen=True)
 class Outcome:
+    """Result of computing one block: its key, how it ended, seconds, number of fits, and why it failed."""
+
     key: str
     label: str
     status: str
@@ -52,6 +54,7 @@ class Outcome:
     reason: str = ""
 
     def line(self) -> str:
+        """Return the outcome as a line of a run's progress."""
         sign = {"ok": "done", "busy": "busy"}.get(self.status, self.status.upper())
         tail = f"  ({self.reason})" if self.reason else ""
         return f"{sign:8s}{self.seconds:7.2f} s {self.fits:8d} fits  {self.label}{tail}"
@@ -160,6 +163,10 @@ class _Points:
                     return
 
     def table(self, replication: int, metric: str, result: SweepResult, seconds: float) -> pa.Table:
+        """Return the rows of one replication, budget by budget; a score that is not finite becomes a failure.
+
+        ValueError if the method's sweep returned another shape than (budgets, grid points).
+        """
         budgets, n = len(self._block.budgets), len(self.listed)
         if result.values.shape != (budgets, n):
             name = self._block.estimator
@@ -211,6 +218,10 @@ def _pools(modules: int) -> ThreadpoolController:
 
 
 def _run_locked(block: Block, store: Store, timeout: float) -> Outcome:
+    """Compute a block within its time limit and store it, or store why it failed, so that other methods go on.
+
+    Only a store that cannot be written ends the run.
+    """
     from lpbench.experiments.fits import Spent
 
     start, spent = time.perf_counter(), Spent()

@@ -29,7 +29,7 @@ class Named(Frozen):
 
 @dataclass
 class Runner(Frozen):
-    """How blocks are executed."""
+    """Execution of blocks: on which engine, how many at once, in which order. No setting here changes a score."""
 
     backend: str = "loky"  # {"loky", "serial", "dask", "ray"}
     workers: int | None = None  # Blocks computed at once; None: one per core.
@@ -53,7 +53,7 @@ class Runner(Frozen):
 
 @dataclass
 class Tracking(Frozen):
-    """Where results are logged besides the results folder."""
+    """Logging of results in MLflow, beside the results folder."""
 
     #: {"none", "mlflow"}: ``lpbench key=value`` and ``lpbench reproduce`` take ``mlflow`` by default.
     backend: str = "none"

@@ -1,4 +1,4 @@
-"""What computes blocks: this process, worker processes, a Dask or a Ray cluster.
+"""Engines that compute blocks: this process, worker processes, a Dask or a Ray cluster.
 
 Functions and arguments are pickled. Workers must see the same files: the store is a folder, and a result is what a
 worker has written into it.
@@ -135,6 +135,7 @@ def in_order(
 
 @contextmanager
 def _dask(workers: int, address: str | None) -> Iterator[tuple[Submit, Any]]:
+    """Yield submit function and worker-loss errors of a Dask cluster, started here if no address is given."""
     import distributed
 
     with ExitStack() as started:
@@ -153,6 +154,7 @@ def _dask(workers: int, address: str | None) -> Iterator[tuple[Submit, Any]]:
 
 @contextmanager
 def _ray(workers: int, address: str | None) -> Iterator[tuple[Submit, Any]]:
+    """Yield submit function and worker-loss errors of a Ray cluster, started here if no address is given."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # it would report its use to its makers
     import ray
 

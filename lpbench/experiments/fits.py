@@ -52,6 +52,7 @@ class GuardedUsers:
         return GuardedUsers(self.__users)
 
     def take(self, who: np.ndarray) -> GuardedUsers:
+        """Return some of the users, guarded as well."""
         return GuardedUsers(self.__users.take(who))
 
 
@@ -65,6 +66,7 @@ class Spent:
     by_budget: dict[float, list[float]] = field(default_factory=dict)
 
     def enter(self, budget: float, users: Any) -> None:
+        """Record what a fit at a budget spent of its users, if it is more than an earlier fit did."""
         # a person has the budget for each of her rows
         found, rows = users.spent, 1 if users.units is None else np.bincount(users.units).max()
         one = [found.epsilon, found.delta, list(MODELS).index(found.model), int(rows)]

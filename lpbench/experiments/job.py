@@ -64,11 +64,12 @@ class Job:
 
     @property
     def name(self) -> str:
+        """Return the experiment's name."""
         return self.experiment.name
 
     @property
     def is_cell(self) -> bool:
-        """Whether the job is a single cell of the command line."""
+        """Return True if the job is a single cell composed on the command line."""
         return self.experiment.kind == "single"
 
     @cached_property
@@ -80,6 +81,7 @@ class Job:
 
     @cached_property
     def plan(self) -> Plan:
+        """Return the plan of the job's experiment with its seed and methods: all blocks to compute."""
         return plan_experiment(self.experiment, seed=self.seed, methods=self.methods)
 
 
@@ -210,6 +212,7 @@ def _without_effect(config: Config, key: str, keys: Mapping[str, str]) -> str:
 
 
 def _without_effect_on_method(config: Config, key: str) -> str:
+    """Return the reason why an overridden key of a method changes nothing in this cell; empty if it does."""
     method = config.method
     kind, name = [*key.split(".")[1:], "", ""][:2]
     if kind == "variants" and "variant" not in method.params:

@@ -28,7 +28,7 @@ APART = "apart:"
 
 @dataclass(frozen=True)
 class EstimatorFacts:
-    """What a plan needs to know of an estimator class, whose import takes a second."""
+    """Facts about an estimator class that a plan needs; importing the class would take a second."""
 
     module: str
     uses_mask: bool
@@ -119,6 +119,7 @@ class Method(Frozen):
 
     @property
     def estimator_class(self) -> type[LocalEstimator]:
+        """Import and return the estimator's class."""
         found: type[LocalEstimator] = import_object(self.estimator)
         return found
 
@@ -170,6 +171,7 @@ class Method(Frozen):
         )
 
     def grid_for(self, mask: str) -> dict[str, Any]:
+        """Return the grid under a mask: the common one, with the parameters that this mask's grid replaces."""
         return {**self.grid, **self.grid_by_mask.get(mask, {})}
 
 

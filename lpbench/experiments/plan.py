@@ -106,6 +106,7 @@ class Block:
 
     @property
     def label(self) -> str:
+        """Return the block in one line for logs: data set, mask, method, budgets."""
         name = self.estimator.rpartition(".")[2]
         budgets = ",".join(f"{e:g}" for e in self.budgets)
         scenario = str(Selector(self.dataset, self.dataset_params))
@@ -115,7 +116,7 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """Where a block's rows appear in an experiment, or why there is none; ``wanted`` is it with all data."""
+    """Row of a plan: a block with its panel, data set, mask and method, or why it is missing."""
 
     experiment: str
     panel: str
@@ -132,6 +133,7 @@ class Entry:
 
     @property
     def cells(self) -> int:
+        """Return the number of budgets that the entry shows or its block computes, whichever is larger."""
         return max(len(self.epsilons), len(self.block.budgets) if self.block else 0)
 
 
@@ -143,6 +145,7 @@ class Plan:
 
     @property
     def blocks(self) -> list[Block]:
+        """Return the blocks to compute, each once, in the order of the entries."""
         return list({e.block.key: e.block for e in self.entries if e.block is not None}.values())
 
     @property
@@ -188,6 +191,10 @@ def by_name(methods: Mapping[str, Method]) -> dict[str, Method]:
 
 
 def _plan_group(experiment: Experiment, group: Group, seed: int, methods: Mapping[str, Method]) -> Iterator[Entry]:
+    """Yield an entry for each data set, mask, method and swept value of a group.
+
+    Each entry has a block of all budgets.
+    """
     name = experiment.name
     epsilons = tuple(_budget(e) for e in group.epsilon)
     computed = tuple(_budget(e) for e in group.block_epsilon) or epsilons

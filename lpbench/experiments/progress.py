@@ -13,7 +13,7 @@ THREAD = "lpbench-progress"
 
 
 class Progress:
-    """How much of a run is done, and the time left, on standard error; a log gets a line every minute."""
+    """Progress bar of a run with the time left, on standard error; a log gets a line every minute."""
 
     def __init__(self, shown: bool = True):
         # its import draws from Python's own generator
@@ -52,6 +52,7 @@ class Progress:
         self._bar.update(self._task.id, total=(self._task.total or 0.0) + work)
 
     def advance(self, work: float) -> None:
+        """Add completed work, in the unit of the total."""
         self._bar.advance(self._task.id, work)
 
     def write(self, text: str) -> None:

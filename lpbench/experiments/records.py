@@ -68,6 +68,7 @@ def record_of(job: Job, runner: Runner, folder: Path, store: Store, scores: pd.D
 
 
 def worker_count(runner: Runner) -> int:
+    """Return the number of blocks that a runner computes at once; by default one for each core."""
     return 1 if runner.backend == "serial" else runner.workers or os.cpu_count() or 1
 
 
@@ -77,7 +78,7 @@ def files_of(folder: Path) -> list[Path]:
 
 
 def environment() -> dict[str, Any]:
-    """Where and with what the numbers were made (no host name, no paths)."""
+    """Return version, commit, machine and libraries behind the numbers, without host name and paths."""
     return {
         "lpbench": lpbench.__version__,
         "commit": git_commit(),

@@ -54,6 +54,7 @@ class Results:
         return [a for a in map(self.artefact, catalogue.experiment_names()) if a.is_finished]
 
     def cells(self) -> Iterator[Artefact]:
+        """Yield the artefacts of single cells run from the command line, by path."""
         for path in sorted((self.folder / "single").rglob(RECORD)):
             yield Artefact(path.parent, "single")
 
@@ -74,12 +75,12 @@ class Artefact:
 
     @property
     def is_finished(self) -> bool:
-        """Whether the artefact was written completely, or its scores are committed."""
+        """Return True if a run wrote the artefact completely, or its scores are committed."""
         return self.was_computed or bool(self.record)
 
     @property
     def was_computed(self) -> bool:
-        """Whether a run wrote the artefact completely."""
+        """Return True if a run wrote the artefact completely: the record is written last."""
         return (self.folder / RECORD).is_file()
 
     @cached_property
@@ -108,7 +109,7 @@ class Artefact:
 
     @property
     def deviations(self) -> list[str]:
-        """What was run otherwise than registered, one ``key: registered → run`` each."""
+        """Return the settings that were run otherwise than registered, one ``key: registered → run`` each."""
         return list(self.record.get("deviations", []))
 
     @cached_property
@@ -121,6 +122,7 @@ class Artefact:
 
     @cached_property
     def files(self) -> list[str]:
+        """Return the names of the artefact's tables and figures, sorted."""
         return sorted(p.name for p in self.folder.glob("*") if p.suffix in {".svg", ".md", ".tex", ".csv"})
 
     @property
@@ -156,12 +158,12 @@ class Artefact:
 
     @property
     def was_run(self) -> bool:
-        """Whether the folder shows anything: numbers, or the files of a drawing."""
+        """Return True if the folder holds any number, or the files of a drawing."""
         return self.numbers > 0
 
     @cached_property
     def numbers(self) -> int:
-        """How much the folder shows: rows of the summary with a number, or the files of a drawing."""
+        """Return the number of rows of the summary with a mean, or of files of a drawing."""
         return len(self.files) if self.summary is None else int(self.summary["mean"].notna().sum())
 
     @cached_property
@@ -173,7 +175,7 @@ class Artefact:
 
     @property
     def has_scores(self) -> bool:
-        """Whether the scores of every grid point and replication are at hand."""
+        """Return True if the scores of every grid point and replication are in the folder."""
         return (self.folder / "scores.parquet").is_file()
 
     def scores(self, **options: Any) -> pd.DataFrame:

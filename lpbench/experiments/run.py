@@ -31,6 +31,8 @@ _SIZES = ("grid", "extra_point", "budgets", "replications")
 
 @dataclass
 class RunReport:
+    """Account of a run: outcomes of computed blocks, number of reused ones, keys of damaged ones made again."""
+
     outcomes: list[Outcome] = field(default_factory=list)
     reused: int = 0
     recomputed: list[str] = field(default_factory=list)
@@ -38,6 +40,7 @@ class RunReport:
 
     @property
     def failed(self) -> list[Outcome]:
+        """Return the outcomes without a result: failures and blocks over their time limit."""
         return [o for o in self.outcomes if o.status in {"failed", "timeout"}]
 
     @property
@@ -85,7 +88,10 @@ def run_blocks(
 
 
 def _is_done(block: Block, store: Store, report: RunReport) -> bool:
-    """Whether a block is stored in a file that is whole; its rows are verified when they are read."""
+    """Return True if a block's stored file is complete; a damaged one is reported and computed again.
+
+    Rows are verified when they are read.
+    """
     try:
         store.footer(block.key)
         return True
@@ -133,6 +139,7 @@ def _compute_all(
     report: RunReport,
     bar: Progress,
 ) -> None:
+    """Compute blocks on an engine, and add each outcome to the report and the progress bar as it arrives."""
     known = {block.key: block for block in blocks}
     for outcome in _outcomes(known, store, mapping, limits):
         report.outcomes.append(outcome)
@@ -231,7 +238,10 @@ def _is_part(block: Block, other: Block) -> bool:
 
 
 def _is_selection(values: Sequence[Any], others: Sequence[Any]) -> bool:
-    """Whether values are some of others in the same order; a word may stand for several values, so words must agree."""
+    """Return True if values are some of others in the same order, so that they can be cut out of a larger block.
+
+    A word such as "all" may stand for several values, so lists with words must be equal.
+    """
     chosen = [value for value in others if value in values]
     return list(values) == list(others) or (chosen == list(values) and not _has_words(others))
 

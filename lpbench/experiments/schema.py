@@ -51,6 +51,7 @@ def check_left_out(experiment: Experiment) -> None:
 
 
 def _check_group(name: str, kind: str, group: Group, methods: Mapping[str, Method]) -> None:
+    """Refuse a group of an experiment with a missing key, an impossible axis, or values and grids without effect."""
     for key in ("dataset", "mask", "method", "epsilon"):
         if not getattr(group, key):
             raise ConfigurationError(f"{name}: a group has no `{key}`; give at least one")

@@ -92,10 +92,11 @@ class Store:
         return FileLock(self.root / "locks" / key)
 
     def path(self, key: str) -> Path:
+        """Return the file of a block by its key."""
         return self.root / "blocks" / key[:2] / f"{key}.parquet"
 
     def has(self, key: str) -> bool:
-        """Whether the block's file is there (:meth:`read` verifies it)."""
+        """Return True if the block's file exists; :meth:`read` verifies its content."""
         return self.path(key).is_file()
 
     def write(self, key: str, table: pa.Table, metadata: Mapping[str, Any]) -> None:
@@ -145,6 +146,7 @@ class Store:
             raise CorruptBlockError(f"stored block {path} is damaged ({error}); it will be recomputed") from error
 
     def keys(self) -> set[str]:
+        """Return the keys of all stored blocks."""
         return {entry.stem for entry in (self.root / "blocks").glob("??/*.parquet")}
 
     # failures: kept beside the blocks, never instead of them
@@ -157,6 +159,7 @@ class Store:
         write_text(json.dumps(dict(record), sort_keys=True, indent=1), self._failure(key))
 
     def read_failure(self, key: str) -> dict[str, Any] | None:
+        """Return the record of a block's last failure, or None if there is none that can be read."""
         try:
             return json.loads(self._failure(key).read_text())
         except (FileNotFoundError, ValueError):

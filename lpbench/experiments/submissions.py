@@ -41,10 +41,13 @@ MET = ("verified", REPEATS)
 
 @dataclass(frozen=True)
 class Submission:
+    """Method that somebody else submitted: a folder with module, YAML, claimed scores and verifications."""
+
     folder: Path
 
     @property
     def name(self) -> str:
+        """Return the folder's name, which is the method's."""
         return self.folder.name
 
     @property
@@ -96,7 +99,10 @@ class Submission:
 
     @property
     def checks(self) -> list[dict[str, Any]]:
-        """What verifications of the files as they are found, the last one at the end."""
+        """Return the verifications of the submission's present files, the last one at the end.
+
+        A check of older files has another digest and does not count; one without a secret seed shows repetition alone.
+        """
         path = self.folder / VERIFIED
         if not path.is_file():
             return []
@@ -147,4 +153,5 @@ def _plain(path: Path) -> dict[str, Any]:
 
 
 def submissions() -> list[Submission]:
+    """Return all submissions in ``results/submissions``, by name."""
     return [Submission(path.parent) for path in sorted(FOLDER.glob(f"*/{ABOUT}"))]

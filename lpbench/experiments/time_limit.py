@@ -38,6 +38,7 @@ def _by_signal(seconds: float) -> Iterator[None]:
 
 @contextmanager
 def _by_exception(seconds: float) -> Iterator[None]:
+    """Interrupt the calling thread by CellTimeout after some seconds, where signals are not available."""
     lock, over = threading.Lock(), False
     thread = ctypes.c_ulong(threading.get_ident())
 

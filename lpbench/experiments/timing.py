@@ -25,7 +25,7 @@ FIT_SECONDS = "fit_seconds.csv"
 
 
 def is_measured(path: PurePath) -> bool:
-    """Whether a file of a report may differ from run to run."""
+    """Return True if a file of a report holds measured times, which differ from run to run."""
     return any(fnmatch(path.name, pattern) for pattern in MEASURED)
 
 

@@ -47,11 +47,12 @@ def grow_cart(
     Parameters
     ----------
     X : ndarray of shape (n, d)
+        Features; entries that ``mask`` protects are never read.
     y : ndarray of shape (n,)
         Numbers for ``variance``, class labels otherwise.
     criterion : {"variance", "gini", "entropy"}
         Only ``variance`` if entries are protected.
-    mask : boolean ndarray of shape (n, d), optional
+    mask : bool ndarray of shape (n, d), optional
         True = protected.
     min_samples_leaf : int
         Cuts that leave a child with fewer available samples are not considered.
@@ -59,10 +60,13 @@ def grow_cart(
         Tie breaking of scikit-learn.
     bounds : pair, optional
         The box to partition; default the unit cube.
+    max_depth : int
+        Greatest depth of a leaf.
 
     Returns
     -------
     TreePartition
+        Tree over the box ``bounds``.
     """
     if criterion not in CRITERIA:
         raise ValueError(f"criterion={criterion!r} must be one of {CRITERIA}")
@@ -114,12 +118,14 @@ def grow_personalized_cart(
     X, mask : ndarrays of shape (n, d)
         Protected entries (True in ``mask``) are never read.
     y : ndarray of shape (n,)
+        Numbers.
     max_depth, min_samples_leaf, bounds
         See :func:`grow_cart`.
 
     Returns
     -------
     TreePartition
+        Tree over the box ``bounds``.
     """
     all_features = np.ones((1, np.shape(X)[1]), dtype=bool)
     [[tree]] = grow_personalized_carts(
@@ -148,12 +154,14 @@ def grow_personalized_carts(
     X, max_depth, mask, min_samples_leaf, bounds
         See :func:`grow_personalized_cart`.
     labels : sequence of ndarrays of shape (n,)
-    choices : boolean ndarray of shape (k, d)
+        Numbers; one tree is grown for each vector and choice.
+    choices : bool ndarray of shape (k, d)
         Features that may be cut; each choice is part of the one before.
 
     Returns
     -------
-    list of k lists of one tree per vector of labels, over the features of the choice
+    list of lists of TreePartition
+        For each of the k choices one tree a vector of labels, over the features of the choice.
     """
     X, mask = np.ascontiguousarray(X, float), np.ascontiguousarray(mask, bool)
     n, d = X.shape
@@ -257,7 +265,7 @@ class _SortedLists:
 
     @property
     def _first(self) -> np.ndarray:
-        """Where the lists begin."""
+        """Return the position at which each list begins in the concatenation of all lists."""
         length = self.length.ravel()
         return (np.cumsum(length) - length).reshape(self.length.shape)
 

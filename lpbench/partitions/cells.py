@@ -20,7 +20,18 @@ class Cells(Protocol):
         """Number of cells."""
 
     def locate(self, X: np.ndarray) -> np.ndarray:
-        """Return the cell of each row of X (n, d): int ndarray of shape (n,)."""
+        """Find the cell of each record.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, d)
+            Features.
+
+        Returns
+        -------
+        int ndarray of shape (n,)
+            Numbers 0, ..., size - 1.
+        """
 
 
 @dataclass(frozen=True)
@@ -47,15 +58,38 @@ class GridCells:
         return int(self.bins) ** self.d
 
     def locate(self, X: np.ndarray) -> np.ndarray:
-        """Number of the cube of each row of X, shape (n,); rows outside [0, 1]^d go to the nearest cube."""
+        """Find the cube of each row; a row outside [0, 1]^d belongs to the nearest cube.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, d)
+            Features.
+
+        Returns
+        -------
+        int ndarray of shape (n,)
+            Numbers of the cubes, row-major.
+        """
         return np.zeros(len(X), np.int64) if self.bins == 1 else cell_keys(grid_digits(X, self.bins), int(self.bins))
 
     def digits(self) -> np.ndarray:
-        """Bins of all cubes in the order of their numbers: int ndarray of shape (size, d)."""
+        """Return the bins of all cubes.
+
+        Returns
+        -------
+        int ndarray of shape (size, d)
+            Bin along each axis, cubes in the order of their numbers.
+        """
         return np.arange(self.size)[:, None] // self.bins ** np.arange(self.d)[::-1] % self.bins
 
     def centres(self) -> np.ndarray:
-        """Centres of all cubes in the order of their numbers: ndarray of shape (size, d)."""
+        """Return the centers of all cubes.
+
+        Returns
+        -------
+        ndarray of shape (size, d)
+            Points of [0, 1]^d, cubes in the order of their numbers.
+        """
         return (self.digits() + 0.5) / self.bins
 
 
@@ -66,7 +100,9 @@ class TreeCells:
     Parameters
     ----------
     depth : int or None
-        None: the whole tree.
+        Depth at which the tree is cut off; None: the whole tree.
+    tree : TreePartition
+        Partition, which is public.
     """
 
     tree: TreePartition
@@ -91,5 +127,16 @@ class TreeCells:
         return int(self._index.max()) + 1
 
     def locate(self, X: np.ndarray) -> np.ndarray:
-        """Position of each row's leaf among the leaves, shape (n,)."""
+        """Find the leaf of each row.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, d)
+            Features.
+
+        Returns
+        -------
+        int ndarray of shape (n,)
+            Positions among the leaves, in increasing order of their nodes.
+        """
         return self._index[self.tree.apply(X, self.depth)]

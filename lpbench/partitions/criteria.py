@@ -68,6 +68,8 @@ class SplitStatistics(ABC):
 
 
 class _Moments(SplitStatistics):
+    """Count, sum and, for ``algorithm1``, sum of squares of numeric labels on the sides of a cut."""
+
     def __init__(self, y: np.ndarray, score: str, groups: SampleGroups):
         y = np.asarray(y, dtype=np.float64)
         y = y - y.mean() if y.size else y
@@ -77,6 +79,7 @@ class _Moments(SplitStatistics):
         self.tolerance = 1e-10 * float(np.mean(y * y)) if y.size else 0.0
 
     def score(self, stats: np.ndarray) -> np.ndarray:
+        """Return the decrease of the variance, or minus the sum of the children's variances, of each cut."""
         return self._weighted(stats) if self.width == 2 else self._algorithm1(stats)
 
     @staticmethod
@@ -94,6 +97,8 @@ class _Moments(SplitStatistics):
 
 
 class _ClassCounts(SplitStatistics):
+    """Class counts on the sides of a cut, for the Gini impurity and the entropy."""
+
     def __init__(self, y: np.ndarray, criterion: str, n_classes: int | None, score: str, groups: SampleGroups):
         y = np.asarray(y, dtype=np.intp)
         self.columns = [groups.sums((y == k).astype(np.float64)) for k in range(int(n_classes or y.max() + 1))]
@@ -102,6 +107,7 @@ class _ClassCounts(SplitStatistics):
         self.tolerance = 1e-10
 
     def score(self, stats: np.ndarray) -> np.ndarray:
+        """Return the decrease of the impurity, or minus the sum of the children's impurities, of each cut."""
         return self._weighted(stats) if self._kind == "weighted" else self._algorithm1(stats)
 
     def _weighted(self, stats: np.ndarray) -> np.ndarray:

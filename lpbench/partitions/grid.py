@@ -17,9 +17,23 @@ _ENTRIES = 1 << 15
 
 
 def grid_digits(X: np.ndarray, bins: int, dtype: DTypeLike = np.int64) -> np.ndarray:
-    """Return the bin of every coordinate among ``bins`` equal bins of [0, 1]: ndarray of the shape of X.
+    """Find the bin of every coordinate among equal bins of [0, 1].
 
-    Bins are closed on the left; 1 belongs to the last bin. ``dtype`` is an integer type that holds bins - 1.
+    Bins are closed on the left; 1 belongs to the last bin, and points outside to the outermost ones.
+
+    Parameters
+    ----------
+    X : ndarray
+        Coordinates.
+    bins : int
+        Bins of each axis.
+    dtype : data type
+        Integer type of the result, which must hold ``bins - 1``.
+
+    Returns
+    -------
+    int ndarray of the shape of X
+        Bins 0, ..., bins - 1.
     """
     X = np.asarray(X, dtype=np.float64)
     digits = np.empty(X.shape, dtype=dtype)
@@ -38,11 +52,13 @@ def cell_keys(digits: np.ndarray, base: int) -> np.ndarray:
     ----------
     digits : int ndarray of shape (n, s)
         Values 0, ..., base - 1.
+    base : int
+        Number of values that a digit can have.
 
     Returns
     -------
     ndarray of shape (n,)
-        int64 in 0, ..., base^s - 1 where that fits, else byte strings; both can be sorted and searched.
+        Integers 0, ..., base^s - 1 if they fit into 62 bits, else byte strings; both can be sorted and searched.
     """
     digits = np.asarray(digits)
     s = digits.shape[1]
@@ -76,11 +92,33 @@ class KeyIndex:
         self.size = int(n_keys) if self._sorted is None else self._sorted.size
 
     def keys(self, codes: np.ndarray) -> np.ndarray:
-        """Return the keys of codes 0, ..., size - 1; the inverse of :meth:`find`."""
+        """Return the keys of codes 0, ..., size - 1; the inverse of :meth:`find`.
+
+        Parameters
+        ----------
+        codes : int ndarray
+            Codes 0, ..., size - 1.
+
+        Returns
+        -------
+        ndarray of the shape of codes
+            Keys, the inverse of :meth:`find`.
+        """
         return codes if self._sorted is None else self._sorted[codes]
 
     def find(self, keys: np.ndarray) -> np.ndarray:
-        """Return the codes of ``keys`` (``size`` where a key did not occur): int ndarray of the shape of keys."""
+        """Return the codes of keys.
+
+        Parameters
+        ----------
+        keys : ndarray
+            Keys of the same kind as those that were indexed.
+
+        Returns
+        -------
+        int ndarray of the shape of keys
+            Codes; ``size`` where a key did not occur.
+        """
         if self._sorted is None:
             return keys
         if self.size == 0:
@@ -97,6 +135,9 @@ class CellSums:
     codes, leaves : int ndarrays of shape (n,)
         Cell of each entry; codes in 0, ..., n_codes - 1, leaves in 0, ..., n_leaves - 1.
     *weights : ndarrays of shape (n,), or None for ones
+        Numbers to add up, one sum a cell for each.
+    n_codes, n_leaves : int
+        Sizes of the two ranges.
     """
 
     def __init__(self, codes: np.ndarray, leaves: np.ndarray, n_codes: int, n_leaves: int, *weights: np.ndarray | None):
@@ -107,7 +148,18 @@ class CellSums:
         self._sums = [np.bincount(entry, weights=w, minlength=size) for w in weights]
 
     def at(self, codes: np.ndarray, leaves: np.ndarray) -> list[np.ndarray]:
-        """Return the sums in the cells (codes, leaves), 0 where nothing was added; ``n_codes`` is an unknown code."""
+        """Return the sums in some cells.
+
+        Parameters
+        ----------
+        codes, leaves : int ndarrays that broadcast
+            Cells; ``n_codes`` is a code that never occurred.
+
+        Returns
+        -------
+        list of ndarray
+            One array of sums for each of the weights, 0 in cells without an entry.
+        """
         entry = self._index.find(codes * np.int64(self._n_leaves) + leaves)
         # Keys of the unknown code lie beyond a dense table; the last of the sums is that of nobody, 0.
         return [sums.take(entry, mode="clip") for sums in self._sums]

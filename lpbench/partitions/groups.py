@@ -37,12 +37,26 @@ class SampleGroups:
 
     @classmethod
     def singletons(cls, n: int) -> SampleGroups:
-        """Put every one of n samples into a group of its own."""
+        """Put every one of n samples into a group of its own.
+
+        Parameters
+        ----------
+        n : int
+            Number of samples.
+        """
         return cls(None, None, n)
 
     @classmethod
     def by_key(cls, keys: np.ndarray, n_keys: int) -> SampleGroups:
-        """Group by integer keys 0, ..., n_keys - 1; groups are in the order of their keys."""
+        """Group samples by integer keys; groups are in the order of their keys.
+
+        Parameters
+        ----------
+        keys : int ndarray of shape (n,)
+            Key of each sample, 0, ..., n_keys - 1.
+        n_keys : int
+            Size of the range of keys.
+        """
         if n_keys > 4 * keys.size:
             _, first, member = np.unique(keys, return_index=True, return_inverse=True)
             return cls(member, first, first.size)
@@ -61,8 +75,11 @@ class SampleGroups:
         Parameters
         ----------
         X : ndarray of shape (n, d)
-        mask : boolean ndarray of shape (n, d), optional
+            Features in the unit cube.
+        mask : bool ndarray of shape (n, d), optional
             True = protected: the entry is not read, and the samples of a group protect the same features.
+        depth : int
+            Depth of the trees.
         """
         n, d = X.shape
         halvings = -(-depth // d) if d else 0
@@ -77,7 +94,18 @@ class SampleGroups:
         return groups if 2 * groups.size <= n else cls.singletons(n)
 
     def repeated(self, times: int) -> SampleGroups:
-        """Groups of the samples one after the other, as often as told; each time they are groups of their own."""
+        """Return the groups of the samples laid out several times, each time with groups of their own.
+
+        Parameters
+        ----------
+        times : int
+            Number of repetitions.
+
+        Returns
+        -------
+        SampleGroups
+            ``times * size`` groups of ``times * n`` samples.
+        """
         if times == 1:
             return self
         if self.member is None or self._first is None:
@@ -94,15 +122,48 @@ class SampleGroups:
         return np.arange(self.size) if self.member is None else self.member
 
     def one_of_each(self, values: np.ndarray) -> np.ndarray:
-        """Return the rows of one sample per group: (n, ...) to (size, ...)."""
+        """Select the row of one sample for each group.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n, ...)
+            Rows of the samples.
+
+        Returns
+        -------
+        ndarray of shape (size, ...)
+            Rows of the groups.
+        """
         return values if self._first is None else values[self._first]
 
     def to_samples(self, values: np.ndarray) -> np.ndarray:
-        """Give every sample the value of its group: (size,) to (n,)."""
+        """Give every sample the value of its group.
+
+        Parameters
+        ----------
+        values : ndarray of shape (size,)
+            Values of the groups.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Values of the samples.
+        """
         return values if self.member is None else values[self.member]
 
     def sums(self, values: np.ndarray) -> np.ndarray:
-        """Add the samples' numbers up, group by group: (n,) to (size,)."""
+        """Add up the samples' numbers, group by group.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n,)
+            Numbers of the samples.
+
+        Returns
+        -------
+        ndarray of shape (size,)
+            Sums of the groups.
+        """
         return values if self.member is None else np.bincount(self.member, weights=values, minlength=self.size)
 
     @cached_property

@@ -58,13 +58,14 @@ def grow_max_edge(
         Labels (privatised, or public): numbers for ``variance``, class codes 0, ..., n_classes - 1 otherwise. Unused
         by ``rule="random"``.
     criterion : {"variance", "gini", "entropy"}
+        Impurity of the labels in a cell.
     n_classes : int, optional
         Number of classes; default: the largest code + 1.
     score : {"weighted", "algorithm1"}
         ``weighted``: decrease of the impurity, the children weighted by their share of the samples that are available
         in the dimension. ``algorithm1``: minus the plain sum of the two children's impurities, as HistOfTree
         Algorithm 1 prints it; the impurity of an empty child is undefined, so such a cut comes last.
-    mask : boolean ndarray of shape (n, d), optional
+    mask : bool ndarray of shape (n, d), optional
         True = protected. The score of a dimension uses only the samples that show it, and only those go down the cut.
     min_samples_leaf : int
         0 allows empty children, and cuts a node with a single sample.
@@ -78,10 +79,17 @@ def grow_max_edge(
     groups : SampleGroups, optional
         Groups of samples that the tree cannot tell apart, to share among growths from the same X and mask; default:
         found here.
+    max_depth : int
+        Greatest depth of a leaf.
 
     Returns
     -------
     TreePartition
+        Tree over the box ``bounds``; deeper levels do not change shallower ones.
+
+    References
+    ----------
+    HistOfTree (AISTATS 2025) Algorithm 1; LPCT (JMLR 2024) Algorithm 1.
     """
     [tree] = grow_max_edge_forest(
         [Sample(X, y, mask, groups, rng)],
@@ -110,9 +118,25 @@ def grow_max_edges(
     The trees are those of :func:`grow_max_edge`, where the parameters are explained; growth from few groups of samples
     costs little more for several trees than for one.
 
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        Features, shared by all trees.
+    labels : sequence of ndarrays of shape (n,)
+        One vector for each tree.
+    max_depth : int
+        Greatest depth of a leaf.
+    mask : bool ndarray of shape (n, d), optional
+        True = protected.
+    groups : SampleGroups, optional
+        Groups of samples that no tree separates.
+    **options : object
+        Further parameters of :func:`grow_max_edge`.
+
     Returns
     -------
     list of TreePartition
+        One tree for each vector of labels.
     """
     if groups is None and options.get("bounds") is None:
         groups = SampleGroups.for_depth(max_depth, np.asarray(X, dtype=np.float64), mask)
@@ -121,7 +145,7 @@ def grow_max_edges(
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """What one tree of several is grown from: features, labels, mask, groups; see :func:`grow_max_edge`."""
+    """Data of one tree that is grown among several: features, labels, mask, groups; see :func:`grow_max_edge`."""
 
     X: np.ndarray
     y: np.ndarray

@@ -57,7 +57,16 @@ class TreePartition:
 
     @classmethod
     def from_levels(cls, features: _Levels, thresholds: _Levels, n_samples: _Levels, bounds: Corners) -> TreePartition:
-        """Join per-level arrays (the nodes of each depth in order) into a tree over the box ``bounds = (lo, hi)``."""
+        """Join arrays of the nodes of each depth into a tree.
+
+        Parameters
+        ----------
+        features, thresholds, n_samples : lists of ndarrays
+            For each depth the cut feature (-1: a leaf), threshold and number of samples of the nodes, from left to
+            right.
+        bounds : pair of ndarrays of shape (n_features,)
+            Lower and upper corner of the box that is partitioned.
+        """
         return cls(
             np.concatenate(features).astype(np.intp),
             np.concatenate(thresholds).astype(np.float64),
@@ -71,6 +80,13 @@ class TreePartition:
 
         scikit-learn sends ``x <= threshold`` to the left, so the threshold becomes the next larger double. It also
         compares in single precision; doubles that straddle a threshold by less than that may be routed differently.
+
+        Parameters
+        ----------
+        tree : DecisionTreeClassifier, DecisionTreeRegressor or Tree
+            Fitted estimator, or its ``tree_``.
+        bounds : pair of floats or ndarrays, optional
+            Box that is partitioned; default: the unit cube.
         """
         tree = getattr(tree, "tree_", tree)
         levels = [np.zeros(1, dtype=np.intp)]
@@ -114,19 +130,23 @@ class TreePartition:
 
     @cached_property
     def left(self) -> np.ndarray:
+        """Left child of each node, int ndarray of shape (n_nodes,); -1 for leaves."""
         inner = self.feature >= 0
         return np.where(inner, 2 * np.cumsum(inner) - 1, -1)
 
     @cached_property
     def right(self) -> np.ndarray:
+        """Right child of each node, int ndarray of shape (n_nodes,); -1 for leaves."""
         return np.where(self.feature >= 0, self.left + 1, -1)
 
     @cached_property
     def parent(self) -> np.ndarray:
+        """Parent of each node, int ndarray of shape (n_nodes,); -1 for the root."""
         return np.concatenate([[-1], np.repeat(np.flatnonzero(self.feature >= 0), 2)])
 
     @cached_property
     def depth(self) -> np.ndarray:
+        """Depth of each node, int ndarray of shape (n_nodes,); 0 for the root."""
         return np.repeat(np.arange(self._level_ends.size), np.diff(self._level_ends, prepend=0))
 
     @cached_property
@@ -167,12 +187,14 @@ class TreePartition:
         Parameters
         ----------
         X : ndarray of shape (n, n_features)
+            Points.
         depth : int or None
             Truncation depth; None: the whole tree.
 
         Returns
         -------
         int ndarray of shape (n,)
+            Nodes.
         """
         X, depth = self._check_points(X), self._clip_depth(depth)
         feature, threshold, child = self._route
@@ -189,15 +211,38 @@ class TreePartition:
         return nodes
 
     def apply_levels(self, X: np.ndarray, max_depth: int | None = None) -> np.ndarray:
-        """Return the nodes at every truncation depth: int ndarray of shape (max_depth + 1, n), from one pass.
+        """Return the nodes that contain each point at every truncation depth, from one pass.
 
         Unlike :meth:`apply`, ``max_depth`` beyond the depth of the tree repeats the leaves.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, n_features)
+            Points.
+        max_depth : int, optional
+            Last truncation depth; default: the depth of the tree.
+
+        Returns
+        -------
+        int ndarray of shape (max_depth + 1, n)
+            Nodes, a row for each depth.
         """
         self._clip_depth(max_depth)
         return Forest([self]).apply_levels(self._check_points(X), self.max_depth if max_depth is None else max_depth)
 
     def leaves(self, depth: int | None = None) -> np.ndarray:
-        """Return the ids of the leaves of the tree truncated at ``depth``, in increasing order."""
+        """List the leaves of the truncated tree.
+
+        Parameters
+        ----------
+        depth : int or None
+            Truncation depth; None: the whole tree.
+
+        Returns
+        -------
+        int ndarray
+            Nodes in increasing order.
+        """
         depth = self._clip_depth(depth)
         n_nodes = self._level_ends[depth]
         is_leaf = self.feature[:n_nodes] < 0
@@ -205,11 +250,33 @@ class TreePartition:
         return np.flatnonzero(is_leaf)
 
     def n_leaves(self, depth: int | None = None) -> int:
-        """Return the number of leaves of the tree truncated at ``depth``."""
+        """Count the leaves of the truncated tree.
+
+        Parameters
+        ----------
+        depth : int or None
+            Truncation depth; None: the whole tree.
+
+        Returns
+        -------
+        int
+            Number of leaves.
+        """
         return self.leaves(depth).size
 
     def leaf_index(self, depth: int | None = None) -> np.ndarray:
-        """Return the position of each node in ``leaves(depth)``, -1 for the others: int ndarray (n_nodes,)."""
+        """Return the position of each node among the leaves of the truncated tree.
+
+        Parameters
+        ----------
+        depth : int or None
+            Truncation depth; None: the whole tree.
+
+        Returns
+        -------
+        int ndarray of shape (n_nodes,)
+            Positions in ``leaves(depth)``; -1 for other nodes.
+        """
         leaves = self.leaves(depth)
         index = np.full(self.n_nodes, -1)
         index[leaves] = np.arange(leaves.size)
@@ -225,10 +292,16 @@ class TreePartition:
         Parameters
         ----------
         X : ndarray of shape (n, n_features)
-        mask : boolean ndarray of shape (n, n_features)
+            Features; protected entries are not read.
+        mask : bool ndarray of shape (n, n_features)
             True where the feature of the user is protected.
         depth : int or None
             Last truncation depth; beyond the depth of the tree the last pairs are repeated.
+
+        Returns
+        -------
+        iterator
+            Pairs ``(users, nodes)``, one for each depth.
 
         Yields
         ------
@@ -239,10 +312,19 @@ class TreePartition:
         return Forest([self]).spread(self._check_points(X), mask, depth)
 
     def compatible(self, X: np.ndarray, mask: np.ndarray, depth: int | None = None) -> np.ndarray:
-        """Tell which leaves each user may lie in, given the public features: boolean ndarray (n, n_leaves(depth)).
+        """Find the leaves in which each user may lie, given the public features.
 
-        Columns are in the order of ``leaves(depth)``. Parameters are those of :meth:`spread`, which lists the same
-        pairs without building the matrix.
+        :meth:`spread` lists the same pairs without building the matrix.
+
+        Parameters
+        ----------
+        X, mask, depth
+            As for :meth:`spread`.
+
+        Returns
+        -------
+        bool ndarray of shape (n, n_leaves(depth))
+            True for compatible pairs; columns in the order of ``leaves(depth)``.
         """
         *_, (users, nodes) = self.spread(X, mask, self._clip_depth(depth))
         result = np.zeros((np.shape(X)[0], self.n_leaves(depth)), dtype=bool)
@@ -250,7 +332,18 @@ class TreePartition:
         return result
 
     def bounds(self, node: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the lower and upper corners of a node's cell, arrays of shape (n_features,)."""
+        """Return the corners of a node's cell.
+
+        Parameters
+        ----------
+        node : int
+            Number of the node.
+
+        Returns
+        -------
+        (ndarray, ndarray)
+            Lower and upper corner, of shape (n_features,) each.
+        """
         lower, upper = self.lower.copy(), self.upper.copy()
         while node > 0:
             parent = self.parent[node]
@@ -263,7 +356,18 @@ class TreePartition:
         return lower, upper
 
     def truncate(self, depth: int) -> TreePartition:
-        """Return the tree cut off at ``depth``."""
+        """Return the tree cut off at a depth.
+
+        Parameters
+        ----------
+        depth : int
+            Depth of the deepest leaves that remain.
+
+        Returns
+        -------
+        TreePartition
+            A new tree; nodes keep their numbers.
+        """
         kept = self._level_ends[self._clip_depth(depth)]
         inner = (self.feature[:kept] >= 0) & (self.depth[:kept] < depth)
         return TreePartition(
@@ -279,6 +383,11 @@ class Forest:
     """Trees of the same features that points go down side by side: point i of n is number k n + i at tree k.
 
     Nodes are numbered on tree by tree.
+
+    Parameters
+    ----------
+    trees : sequence of TreePartition
+        Trees of the same features.
     """
 
     def __init__(self, trees: Sequence[TreePartition]) -> None:
@@ -298,13 +407,37 @@ class Forest:
             self._depth[level] = self._deepest
 
     def leaf_index(self, depth: int) -> tuple[np.ndarray, np.ndarray]:
-        """Number of each node among the leaves of the trees truncated at ``depth``, -1 for others; leaves of a tree."""
+        """Number the leaves of all trees, truncated at a depth, one after the other.
+
+        Parameters
+        ----------
+        depth : int
+            Truncation depth.
+
+        Returns
+        -------
+        (int ndarray of shape (n_nodes,), int ndarray of shape (n_trees,))
+            Number of each node, -1 for those that are no leaf; and leaves of each tree.
+        """
         is_leaf = (self._depth == depth) | ((self._depth < depth) & ~self._inner)
         index = np.where(is_leaf, np.cumsum(is_leaf) - 1, -1)
         return index, np.add.reduceat(is_leaf, self._roots, dtype=np.intp)
 
     def apply_levels(self, X: np.ndarray, depth: int) -> np.ndarray:
-        """Nodes of the points X (n, d) at depths 0, 1, ..., ``depth``, shape (depth + 1, trees * n)."""
+        """Return the nodes of points at depths 0, 1, ..., ``depth`` of every tree.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, d)
+            Points, the same for all trees.
+        depth : int
+            Last truncation depth.
+
+        Returns
+        -------
+        int ndarray of shape (depth + 1, n_trees * n)
+            Nodes, points of the first tree first.
+        """
         (n, d), values = X.shape, np.ascontiguousarray(X).reshape(-1)
         rows, nodes = np.tile(np.arange(n) * d, self._roots.size), np.empty((depth + 1, self._roots.size * n), np.intp)
         nodes[0] = self._roots.repeat(n)
@@ -318,7 +451,22 @@ class Forest:
         return nodes
 
     def spread(self, X: np.ndarray, mask: np.ndarray, depth: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """List compatible pairs (point, node) as :meth:`TreePartition.spread` does, tree by tree."""
+        """List compatible pairs (point, node) as :meth:`TreePartition.spread` does, tree by tree.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, d)
+            Features; protected entries are not read.
+        mask : bool ndarray of shape (n, d)
+            True where protected.
+        depth : int
+            Last truncation depth.
+
+        Yields
+        ------
+        points, nodes : int ndarrays of equal length
+            Compatible pairs at one depth, tree by tree.
+        """
         X, mask = np.ascontiguousarray(X, dtype=np.float64), np.ascontiguousarray(mask, dtype=bool)
         n, d = X.shape
         points, nodes = np.arange(self._roots.size * n), self._roots.repeat(n)

@@ -67,6 +67,7 @@ class Need:
 
     @property
     def quantity(self) -> str:
+        """Return the printed name of the error: mean squared error, or share of wrong classes."""
         return "mean squared error" if self.pilot.metric == "mse" else "share of wrong classes"
 
     def error(self, users: Any, epsilon: Any) -> np.ndarray:
@@ -146,6 +147,10 @@ class Need:
         grid: np.ndarray,
         curves: Callable[[Any], np.ndarray],
     ) -> pd.DataFrame:
+        """Return, for each given value, the first grid point with an error small enough, and its interval.
+
+        ``curves(value)`` are the central, low and high errors along the grid; NaN where no point reaches the error.
+        """
         import pandas as pd
 
         wanted, rows = self.wanted(error), []

@@ -35,6 +35,7 @@ class Pilot:
 
     @property
     def metric(self) -> str:
+        """Return the metric that follows from the labels: mse for numbers, accuracy for classes."""
         return "mse" if self.y_range is not None else "accuracy"
 
     def models(self) -> dict[str, Any]:
@@ -93,6 +94,8 @@ def make_pilot(X: Any, y: Any, mask: Any, y_range: Any, task: str | None, name: 
 
 @dataclass(frozen=True, eq=False)
 class PilotRuns:
+    """Test errors of pilot runs by model, split of the sample, number of users and budget."""
+
     users: np.ndarray  # (a,), numbers of training users
     budgets: np.ndarray  # (b,), the last is inf: no privacy
     #: By name of :meth:`Pilot.models`, (splits, a, b): squared errors, or shares of wrong classes.

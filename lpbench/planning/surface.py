@@ -46,6 +46,7 @@ class _Law:
     weights: np.ndarray
 
     def at(self, s: np.ndarray, n: np.ndarray) -> np.ndarray:
+        """Return the law's error at scaled budgets s and numbers of users n, which broadcast."""
         return _basis(s, n, self.scales, self.sizes, self.exponent) @ self.weights
 
 

@@ -42,6 +42,7 @@ class PrivateMean(LocalRegressor):
         return self
 
     def predict(self, X: np.ndarray) -> np.ndarray:
+        """Predict ``mean_``, clipped to ``y_range`` if ``clip`` is set, for each row of X."""
         return self._finish(np.full(self._check_predict(X).shape[0], self.mean_))
 
 
@@ -111,7 +112,18 @@ class PrivateMajority(LocalClassifier):
         return self
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
-        """Return the estimated class shares, clipped at 0 and normalised, for each row of X: (m, n_classes)."""
+        """Return the estimated class shares, clipped at 0 and normalized: the same for each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+            Complete rows, in the units of the training rows.
+
+        Returns
+        -------
+        ndarray of shape (m, n_classes)
+            Probabilities in the order of ``classes_``; rows sum to 1.
+        """
         X = self._check_predict(X)
         shares = np.maximum(self.shares_, 0.0)
         return np.tile(shares / shares.sum(), (X.shape[0], 1))

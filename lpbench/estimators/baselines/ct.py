@@ -68,7 +68,18 @@ class CT(LocalClassifier):
         return cut_class_trees(*self._rows(users), depths, self._streams().integer("tree"))
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
-        """Return the class shares of the leaves for X of shape (m, d): ndarray of shape (m, n_classes)."""
+        """Return the class shares of each row's leaf.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+            Complete rows, in the units of the training rows.
+
+        Returns
+        -------
+        ndarray of shape (m, n_classes)
+            Probabilities in the order of ``classes_``; rows sum to 1.
+        """
         X = np.ascontiguousarray(self._check_predict(X), dtype=np.float32)
         probability = np.zeros((X.shape[0], self.classes_.size))
         probability[:, self.tree_.grown.classes] = self.tree_.values(X)

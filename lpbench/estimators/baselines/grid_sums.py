@@ -26,7 +26,7 @@ MOST_CELLS = 2**20
 
 @dataclass(frozen=True, eq=False)
 class NamedCells:
-    """What a sweep asks of the users: questions at several budgets, in the cells of some rows."""
+    """Family of questions of a sweep: sums at several budgets, looked up only in the cells of the given rows."""
 
     #: For each budget the questions that users are asked one after the other, whose statistics stand one below the
     #: other; all about one grid.

@@ -20,6 +20,11 @@ from lpbench.privacy.payload import Field
 
 @dataclass(frozen=True)
 class GridCellQuestion:
+    """Ask for one vector over all grid cells.
+
+    A 1, or the centered label, in the user's own cell, noise on every entry.
+    """
+
     cells: GridCells
     mechanism: Laplace | DiscreteLaplace  # noise of every entry
     #: Public range, to which the label is clipped; it is sent about its midpoint in the place of the cell's 1.
@@ -29,11 +34,17 @@ class GridCellQuestion:
 
     @property
     def is_constant(self) -> bool:
-        """Whether all users have the same vector, which gives nothing away: one cell, or a label that is public."""
+        """Return True if all users send the same vector, which reveals nothing.
+
+        One cell, or a range with equal ends.
+        """
         return self.cells.size == 1 if self.y_range is None else self.y_range[0] == self.y_range[1]
 
     def values(self, records: Records) -> np.ndarray:
-        """What each user puts in the place of the own cell, shape (n,)."""
+        """Return the number in each user's own cell, shape (n,).
+
+        1, or the clipped label minus the middle of its range.
+        """
         if self.y_range is None:
             return np.ones(len(records))
         labels = np.clip(records.y - self.centre, *self.y_range)
@@ -51,6 +62,7 @@ class GridCellDevice(GridDevice):
         return vectors
 
     def columns(self, question: GridCellQuestion) -> int:
+        """Return the number of grid cells, each of which has an entry in the report."""
         return question.cells.size
 
     def fields(self, question: GridCellQuestion) -> tuple[Field, ...]:
@@ -62,6 +74,7 @@ class GridCellDevice(GridDevice):
         return mechanism.fields(size, (hi - lo) / 2 + mechanism.step)
 
     def budget(self, question: GridCellQuestion) -> float:
+        """Return the mechanism's epsilon, or 0 if the vector is the same for all users."""
         return 0.0 if question.is_constant else question.mechanism.epsilon
 
     def statistics(self, question: GridCellQuestion) -> list[Laplace | DiscreteLaplace]:
@@ -167,6 +180,10 @@ class Hist(LocalRegressor):
         return cell_questions(GridCells(self.bins, n_features), self.epsilon, self.y_range_, self.noise)
 
     def predict(self, X: np.ndarray) -> np.ndarray:
+        """Predict the ratio of the noisy label sum and count of each row's cell.
+
+        The middle of the range in sparse cells.
+        """
         X = self._check_predict(X)
         return self._means(self.histogram_.at(X), self.histogram_.n)
 

@@ -26,12 +26,15 @@ LABEL_SHARE = 0.7
 
 @dataclass(frozen=True, eq=False)
 class FeatureQuestion:
+    """Ask for the bin of every protected feature, each randomized at its share epsilon / ``split`` of the budget."""
+
     bins: int  # k equal bins of each feature
     n_features: int
     epsilon: float  # of a user
     split: int | np.ndarray  # a feature gets epsilon / split (public); () or (n,)
 
     def take(self, users: Any) -> Self:
+        """Return the question for some of the users asked, by position: ``split`` may differ between users."""
         return self if np.ndim(self.split) == 0 else replace(self, split=np.asarray(self.split)[users])
 
     @property
@@ -101,6 +104,7 @@ class FeatureDevice(Device[FeatureQuestion]):
         return words(streams.generator("features"), (2, n, question.n_features))
 
     def report(self, records: Records, question: FeatureQuestion, draws: np.ndarray) -> np.ndarray:
+        """Return the reported bins, integers of shape (n, d): randomized where protected, 0 elsewhere."""
         protected, truth = self._protected(records), self.inputs(records, question)
         shares = np.broadcast_to(question.share, len(records))[np.nonzero(protected)[0]]
         keep, other = draws[:, protected]
@@ -109,6 +113,7 @@ class FeatureDevice(Device[FeatureQuestion]):
         return reports
 
     def columns(self, question: FeatureQuestion) -> int:
+        """Return the number of features, each of which has an entry in the report."""
         return question.n_features
 
     def fields(self, question: FeatureQuestion) -> tuple[Field, ...]:
@@ -153,8 +158,9 @@ class KRR(TreeRegressor):
         place. ``per_attribute``: each gets the whole epsilon, which is *not*; ``guarantee_`` then states
         (1 + max s_i) epsilon.
     max_depth : int or None
-    min_samples_leaf : int
-        As in scikit-learn.
+        Greatest depth of the tree, as in scikit-learn; None: no limit.
+    min_samples_leaf : int or float
+        Fewest users in a leaf, or their share, as in scikit-learn.
 
     Attributes
     ----------
@@ -175,6 +181,10 @@ class KRR(TreeRegressor):
         return self.budget == "per_attribute"
 
     def _messages(self, users: Users) -> tuple[np.ndarray, np.ndarray]:
+        """Ask for noisy labels and randomized bins.
+
+        Return features (n, d), a protected one as its bin's center, and labels (n,).
+        """
         check_choice("budget", self.budget, BUDGETS)
         check_whole("bins", self.bins, least=2)
         mask = users.mask

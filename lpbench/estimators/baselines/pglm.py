@@ -56,7 +56,10 @@ def solve(gram: np.ndarray, cross: np.ndarray, deviation: float, n: int) -> tupl
 
 @dataclass(frozen=True)
 class MomentQuestion:
-    """What the curator asks: the noise, and the number of features."""
+    """Ask for the second moments of one record under the noise of ``mechanism``.
+
+    Both fields are known before the fit.
+    """
 
     mechanism: Gaussian
     n_features: int
@@ -86,6 +89,10 @@ class MomentDevice(Device[MomentQuestion]):
         return np.hstack([X[:, rows] * X[:, columns], X * _signs(records)[:, None]]) * question.units
 
     def columns(self, question: MomentQuestion) -> int:
+        """Return the length of a report.
+
+        W (w + 1) / 2 entries of x x^T and w of x y, where w = d + 1 with the constant.
+        """
         width = question.n_features + 1
         return width * (width + 1) // 2 + width
 

@@ -105,7 +105,7 @@ class PHIST(LocalClassifier):
         return ReleasedHistogram(records.X, records.y, self.bins)
 
     def _question(self, n_features: int) -> VoteQuestion:
-        """What the users are asked: a vote in the cells of the grid."""
+        """Return the one question of a fit: a vote for (cell, class) in the cells of the grid."""
         check_whole("bins", self.bins, least=1)
         mechanism = VoteMechanism(check_epsilon(self.epsilon), check_choice("noise", self.noise, NOISES))
         return VoteQuestion(GridCells(self.bins, n_features), self.classes_.size, mechanism, {"bins": int(self.bins)})
@@ -117,7 +117,18 @@ class PHIST(LocalClassifier):
         return _shares(self.histogram_.at(X))
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
-        """Estimate class probabilities for X of shape (m, d), clipped at 0 and normalised: (m, n_classes)."""
+        """Estimate the class probabilities of each row's cell, clipped at 0 and normalized.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+            Complete rows, in the units of the training rows.
+
+        Returns
+        -------
+        ndarray of shape (m, n_classes)
+            Probabilities in the order of ``classes_``; rows sum to 1.
+        """
         X = self._check_predict(X)
         return probabilities(self._shares(X))
 

@@ -20,13 +20,14 @@ _AT_ONCE = 1 << 22
 
 @dataclass(eq=False, repr=False)
 class TreeRegressor(LocalRegressor):
-    """What tree baselines share: users' messages, which subclasses ask for, one tree, and the sweep over sizes."""
+    """Base of the tree baselines: one tree on the messages that a subclass asks for, and a sweep that shares trees."""
 
     @abstractmethod
     def _messages(self, users: Users) -> tuple[np.ndarray, np.ndarray]:
         """Return features (n, d), NaN where missing, and labels (n,) as the curator sees them."""
 
     def learn(self, users: Users) -> Self:
+        """Ask for the messages, grow one tree on them and cut it to the size that the parameters name."""
         [[self.tree_]] = cut_trees([self._sample(users)], [self._size({})], self._streams().integer("tree"))
         return self
 
@@ -48,6 +49,10 @@ class TreeRegressor(LocalRegressor):
         return _single(inputs), labels
 
     def predict(self, X: np.ndarray) -> np.ndarray:
+        """Predict the mean message of each row's leaf.
+
+        The tree reads the features in single precision, as scikit-learn does.
+        """
         X = self._check_predict(X)
         return self._finish(self.tree_.values(_single(self._visible(X)))[:, 0])
 
@@ -93,8 +98,9 @@ class LabelDT(TreeRegressor):
     epsilon : float
         Budget of one label, whose noise has scale (hi - lo) / epsilon (HistOfTree App. C.1); inf: no noise.
     max_depth : int or None
-    min_samples_leaf : int
-        As in scikit-learn.
+        Greatest depth of the tree, as in scikit-learn; None: no limit.
+    min_samples_leaf : int or float
+        Fewest users in a leaf, or their share, as in scikit-learn.
 
     Attributes
     ----------

@@ -84,6 +84,10 @@ class AdHistOfTree(CellRegressor):
     constants: str = "paper"
 
     def _setting(self, params: Mapping, mask: np.ndarray | PublicMask, epsilon: float) -> TreeSetting:
+        """Return the grid point with the partition (s, p, t) that eq.
+
+        (15) chooses from mask and budget, t moved by the offset.
+        """
         constant, offset, min_depth = params["constant"], params["bins_offset"], params["min_depth"]
         check_number("constant", constant, above=0)
         check_whole("bins_offset", offset, least=None)

@@ -24,6 +24,8 @@ MOST_BINS, MAX_LOG2_CELLS = 1 << 31, 1000
 
 @dataclass(frozen=True, eq=False)
 class CellQuestion:
+    """Ask for the user's cell of grid x tree, randomized among the cells compatible with the public features."""
+
     tree: TreePartition  # of the features tree_columns
     depth: int  # levels of the tree that are used
     grid_columns: np.ndarray
@@ -34,10 +36,12 @@ class CellQuestion:
 
     @property
     def n_leaves(self) -> int:
+        """Return the number of leaves of the tree cut at ``depth``."""
         return self.tree.n_leaves(self.depth)
 
     @property
     def n_cells(self) -> int:
+        """Return the number of cells: ``bins`` to the power of the grid columns, times the leaves."""
         return int(self.bins) ** len(self.grid_columns) * self.n_leaves
 
     def compatible(self, X: np.ndarray, mask: np.ndarray) -> UserCells:
@@ -61,6 +65,7 @@ class ReportDraws:
     users: np.ndarray  # numbers within the seed (n,)
 
     def take(self, who: Any) -> Self:
+        """Return the randomness of some of the users, by position."""
         return type(self)(self.keep[who], self.leaf[who], self.bins[who], self.seed, self.users[who])
 
 
@@ -73,6 +78,10 @@ class CellDevice(Device[CellQuestion]):
     """
 
     def draws(self, streams: Streams, n: int, question: CellQuestion) -> ReportDraws:
+        """Draw words for n users: one set decides if a report is the truth, the others choose a random leaf and bins.
+
+        Streams are named by feature, so that grid points with other columns share the draws of the features in common.
+        """
         drawn = [words(streams.generator("report", draw="bin", feature=int(c)), n) for c in question.grid_columns]
         return ReportDraws(
             words(streams.generator("report", draw="keep"), n),
@@ -149,6 +158,7 @@ class CellDevice(Device[CellQuestion]):
         return Integers(question.bins, len(question.grid_columns)), Integers(question.n_leaves)
 
     def budget(self, question: CellQuestion) -> float:
+        """Return the epsilon of the report, as the question states it."""
         return question.budget
 
     def budgets(self, records: Records, question: CellQuestion) -> np.ndarray:

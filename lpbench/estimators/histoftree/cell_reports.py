@@ -18,10 +18,12 @@ from lpbench.privacy.exact import UNITS, check_words, truthful_units
 
 
 def truthful_words(choices: np.ndarray, budget: float | np.ndarray) -> np.ndarray:
-    """Of 2^62 words, how many report the truth; the others a cell drawn evenly from V, the truth included.
+    """Return the number of the 2^62 words at which a report is the truth.
 
-    The former with probability p - q, this is the law of generalised randomised response (HistOfTree eq. (17)); it
-    needs one draw for each factor of V. ``choices`` is |V|, and ``budget`` > 0.
+    At the others it is uniform on V, truth included.
+
+    Truth with probability p - q and a uniform cell otherwise is the law of generalized randomized response (HistOfTree
+    eq. (17)), and needs one draw for each factor of V. ``choices`` is |V|, and ``budget`` > 0.
     """
     # Of 2^62 words, a number below b has at least 2^62 / b - 1: each factor b of V is uneven by b in 2^62 at most. The
     # factors add up to at most 2 |V|, and to less than 2^41 of whatever features and leaves.
@@ -30,7 +32,7 @@ def truthful_words(choices: np.ndarray, budget: float | np.ndarray) -> np.ndarra
 
 
 def reports_truth(choices: np.ndarray, budget: float, keep: np.ndarray) -> np.ndarray:
-    """Whether users report the truth: boolean (n,); ``keep`` are even whole numbers below 2^62 (n,)."""
+    """Return True for users who report the truth: boolean (n,); ``keep`` are even whole numbers below 2^62, (n,)."""
     return check_words(keep) < truthful_words(choices, budget)
 
 

@@ -63,6 +63,7 @@ class CellRegressor(LocalRegressor):
         return replace(setting, label_share=1.0) if one_bin and one_leaf else setting
 
     def learn(self, users: Users) -> Self:
+        """Ask for noisy labels, grow the tree on them and the public features, then ask for randomized cells."""
         epsilon, mask = check_epsilon(self.epsilon), users.mask
         setting = self._setting(self.get_params(deep=False), mask, epsilon)
         label_budget, cell_budget = setting.budgets(epsilon)
@@ -77,7 +78,7 @@ class CellRegressor(LocalRegressor):
         return self
 
     def _label_question(self, budget: float) -> LabelQuestion:
-        """What round 1 asks of every user."""
+        """Return round 1's question to every user: the label, with noise at the label's budget."""
         return LabelQuestion(self.y_range_, budget, noise=self.noise)
 
     def _second_round(self, users: Users, question: CellQuestion, cells: UserCells, labels: np.ndarray) -> None:
@@ -88,6 +89,10 @@ class CellRegressor(LocalRegressor):
         self.n_grid_features_, self.depth_, self.bins_ = len(question.grid_columns), question.depth, question.bins
 
     def predict(self, X: np.ndarray) -> np.ndarray:
+        """Predict estimated label sum over estimated count of each row's cell.
+
+        Its leaf's mean if the count is not positive.
+        """
         X = self._check_predict(X)
         leaves = self.tree_.leaf_index()[self.tree_.apply(X[:, self.tree_columns_])]
         query = self._grid.locate(X[:, self.grid_columns_])
@@ -101,6 +106,10 @@ class CellRegressor(LocalRegressor):
         return [copy(self)._swept(task, budgets, [{**params, **point} for point in points]) for task in tasks]
 
     def _swept(self, task: Task, budgets: Sequence[float], points: Sequence[Mapping]) -> SweepResult:
+        """Score all budgets and grid points on one replication, where points share trees and reports.
+
+        Too many cells: skipped.
+        """
         self._meet(task.users)
         public = PublicMask(task.users.mask)
         result, jobs = SweepResult(np.full((len(budgets), len(points)), np.nan)), []
@@ -201,6 +210,7 @@ class HistOfTree(CellRegressor):
         return {**grid, "n_grid_features": everything + named}
 
     def _setting(self, params: Mapping, mask: np.ndarray | PublicMask, epsilon: float) -> TreeSetting:
+        """Return the grid point that the parameters name, with the number of grid features resolved from the mask."""
         count, d = params["n_grid_features"], mask.shape[1]
         if count is None:
             count = PublicMask.of(mask).protected_by_all

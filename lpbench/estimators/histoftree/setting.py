@@ -64,7 +64,10 @@ class TreeSetting:
         return self.label_share * epsilon, (1 - self.label_share) * epsilon if self.label_share < 1 else 0.0
 
     def question(self, tree: TreePartition, grid: np.ndarray, columns: np.ndarray, budget: float) -> CellQuestion:
-        """What round 2 asks; without noise both mechanisms report the name of the true cell."""
+        """Return round 2's question for a grown tree.
+
+        Without noise both mechanisms report the name of the true cell.
+        """
         mechanism = "grr" if math.isinf(budget) else self.mechanism
         return CellQuestion(tree, self.depth, grid, columns, self.bins, mechanism, budget)
 
@@ -87,6 +90,7 @@ class PublicMask:
 
     @classmethod
     def of(cls, mask: np.ndarray | PublicMask) -> PublicMask:
+        """Wrap a boolean mask, unless it is wrapped already, so that its summaries are computed once a sweep."""
         return mask if isinstance(mask, PublicMask) else cls(mask)
 
     def remembered(self, key: Hashable, compute: Callable[[], T]) -> T:
@@ -102,6 +106,7 @@ class PublicMask:
 
     @cached_property
     def protected_by_all(self) -> int:
+        """Return the number of features that every user protects."""
         return int(self.array.all(axis=0).sum())
 
     @cached_property

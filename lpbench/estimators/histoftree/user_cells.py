@@ -156,6 +156,7 @@ class UserLeaves:
 
     @property
     def leaves(self) -> np.ndarray:
+        """Return the compatible leaves, one entry for each pair of user and leaf, in the order of :attr:`users`."""
         return self._pairs[1]
 
     def means(self, labels: np.ndarray) -> np.ndarray:
@@ -208,7 +209,10 @@ class UserCells:
             )
 
     def possible(self, users: slice = slice(None)) -> np.ndarray:
-        """Whether each of some users may lie in each cell, in the order of (grid cell, leaf): boolean (k, cells)."""
+        """Return the cells in which each of some users may lie, in the order of (grid cell, leaf).
+
+        Boolean (k, cells).
+        """
         grid, leaves = self.grid, self.leaves
         start, stop, _ = users.indices(self.choices.size)
         digits, pattern = GridCells(grid.bins, grid.s).digits(), grid.pattern[users]

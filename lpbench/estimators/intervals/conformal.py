@@ -39,7 +39,11 @@ class Calibrated(LocalEstimator):
 
     @property
     def fit_epsilon(self) -> float:
-        """That of the estimator, unless another is given."""
+        """Return ``epsilon``, or the wrapped estimator's where it is None.
+
+        Each user either trains or calibrates, never both.
+
+        """
         return check_epsilon(self._inner().epsilon if self.epsilon is None else self.epsilon)
 
     def _calibrated(self, users: Users, known: Mapping[str, Any], score: str, reach: float) -> LocalEstimator:
@@ -202,7 +206,18 @@ class PrivateSets(Calibrated, LocalClassifier):
         return self
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
-        """Estimate class probabilities for X of shape (m, d), as the estimator does: (m, n_classes)."""
+        """Estimate class probabilities by the wrapped classifier.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+            Complete rows, in the units of the training rows.
+
+        Returns
+        -------
+        ndarray of shape (m, n_classes)
+            Probabilities in the order of ``classes_``; rows sum to 1.
+        """
         X = self._check_predict(X)  # fails before fit
         return np.asarray(self.estimator_.predict_proba(X))
 

@@ -37,7 +37,7 @@ SCORES: Mapping[str, Callable[[Any, np.ndarray, np.ndarray], np.ndarray]] = {
 
 @dataclass(frozen=True, eq=False)
 class ThresholdQuestion:
-    """What a user is asked about a model, which is public by then."""
+    """Ask if the model's score of the own record is at most the threshold; model and threshold are public by then."""
 
     model: Broadcast
     score: str  # a key of SCORES
@@ -49,6 +49,7 @@ class ThresholdDevice(Device[ThresholdQuestion]):
     """Answer whether the own score is at most the threshold."""
 
     def inputs(self, records: Records, question: ThresholdQuestion) -> np.ndarray:
+        """Return True for records whose score is at most the threshold: boolean (n,)."""
         return SCORES[question.score](question.model.content, records.X, records.y) <= question.threshold
 
 
@@ -56,7 +57,7 @@ THRESHOLD = ThresholdDevice()
 
 
 class CoverageCurve:
-    """What is known of the share of users whose score is at most a threshold, about one coverage: a posterior.
+    """Posterior of the share of users whose score is at most a threshold, near one wanted coverage.
 
     Near its wanted quantile q a law of scores is F(t) = 1 - (1 - a) exp(-c (t / q)^k), with a mass a at zero. Before
     anybody has answered, the density of q grows as its square root up to the reach: where answers tell little the
@@ -79,6 +80,7 @@ class CoverageCurve:
         return np.clip(np.where(threshold >= 1.0, 1.0, inside), _DOUBT, 1.0 - _DOUBT)
 
     def add(self, threshold: float, reports: np.ndarray) -> None:
+        """Update the posterior by the randomized yes/no answers of one round, all about the same threshold."""
         flip, slope = self._mechanism.flip, self._mechanism.keep - self._mechanism.flip
         yes = flip + slope * self._law(np.array(threshold / self.reach))
         ones = float(np.sum(reports))

@@ -30,7 +30,15 @@ class Cubes(GridCells):
 
 @dataclass(eq=False, repr=False)
 class SmoothRule:
-    """Public smoothness of the regression function or class probabilities, from which the rules take their widths."""
+    """Public smoothness of the regression function or class probabilities, from which the rules take their widths.
+
+    Parameters
+    ----------
+    beta : float
+        Hölder exponent, in (0, 1].
+    holder : float
+        L: the function, or the gap between the best two classes, varies by about L h^beta at distance h.
+    """
 
     beta: float = field(default=1.0, kw_only=True)  # Hölder exponent, in (0, 1]
     #: L: the function, or the gap between the best two classes, varies by about L h^beta at distance h.
@@ -52,7 +60,13 @@ class SmoothRule:
 
 @dataclass(eq=False, repr=False)
 class CubeClassifier(SmoothRule, LocalClassifier):
-    """Base of the label-DP classifiers, which decide once for each cube."""
+    """Base of the label-DP classifiers, which decide once for each cube.
+
+    Parameters
+    ----------
+    bins : int, optional
+        Bins per axis; None: the rule of each method.
+    """
 
     domain: Any = field(default=(0.0, 1.0), kw_only=True)
     bins: int | None = field(default=None, kw_only=True)  # per axis; None: the rule of each method
@@ -69,6 +83,13 @@ class BoundedRegressor(SmoothRule, LocalRegressor):
 
     ``moment`` None: |Y - centre| <= T with (centre - T, centre + T) = ``y_range``. ``moment`` p: the bound
     E |Y|^p <= label_bound^p is public knowledge, ``y_range`` is not used, and predictions are not clipped.
+
+    Parameters
+    ----------
+    moment : float, optional
+        p >= 2, the order of the bounded moment; None: labels are bounded.
+    label_bound : float
+        Bound of the p-th moment's root, in units of the label; read only if ``moment`` is given.
     """
 
     moment: float | None = field(default=None, kw_only=True)  # p >= 2

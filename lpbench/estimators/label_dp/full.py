@@ -51,6 +51,7 @@ class LDPVote(CubeClassifier):
         return self
 
     def predict(self, X: np.ndarray) -> np.ndarray:
+        """Predict the class with the larger estimated share in each row's cell."""
         X = self._check_predict(X)
         return self.histogram_.predict(X)
 
@@ -106,6 +107,7 @@ class LDPMean(BoundedRegressor):
         return self
 
     def predict(self, X: np.ndarray) -> np.ndarray:
+        """Predict the noisy mean label of each row's cell, or the center of the range where the count is small."""
         X = self._check_predict(X)
         means = cell_means(self.histogram_.at(X), self.histogram_.n, self._threshold)
         return self.centre_ + (np.clip(means, -self.truncation_, self.truncation_) if self.clip else means)

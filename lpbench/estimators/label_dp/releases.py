@@ -17,6 +17,8 @@ from lpbench.seeds import Streams
 
 @dataclass(frozen=True, eq=False)
 class CubeQuestion:
+    """Base of the questions to a trusted curator about cubes of equal width."""
+
     cubes: Cubes  # their number per axis is an axis of the stream of the noise
     #: Cube of each record (n,), where features are public; None: the records' own features say, and are protected.
     cells: np.ndarray | None
@@ -34,6 +36,8 @@ class CubeQuestion:
 
 @dataclass(frozen=True, eq=False)
 class CubeClassQuestion(CubeQuestion):
+    """Ask a trusted curator for one class of each cube, drawn by the exponential mechanism."""
+
     n_classes: int
     mechanism: Exponential  # of one cube
 
@@ -43,6 +47,7 @@ class ClassRelease(Release[CubeClassQuestion]):
     """Draw the class of each cube by the exponential mechanism on the class counts."""
 
     def mechanism(self, question: CubeClassQuestion) -> Exponential:
+        """Return the exponential mechanism of one cube; a changed label moves the counts of its own cube alone."""
         return question.mechanism
 
     def statistic(self, records: Records, question: CubeClassQuestion) -> np.ndarray:
@@ -62,6 +67,8 @@ class ClassRelease(Release[CubeClassQuestion]):
 
 @dataclass(frozen=True, eq=False)
 class MeanQuestion(CubeQuestion):
+    """Ask a trusted curator for the noisy mean of the clipped labels of each cube."""
+
     centre: float  # labels are clipped to [-bound, bound] about it
     bound: float
     epsilon: float = math.inf
@@ -79,7 +86,7 @@ class MeanQuestion(CubeQuestion):
 
     @cached_property
     def sensitivity(self) -> float:
-        """Of what is released, in units of the bound."""
+        """Return the largest change of the released means by one neighbor, in units of ``bound``."""
         return 2.0 if self.cells is not None else mean_sensitivity(self.least)
 
 
@@ -88,6 +95,7 @@ class MeanRelease(Release[MeanQuestion]):
     """Add Laplace noise to the mean label of each cube; a cube that is known to be empty says 0."""
 
     def mechanism(self, question: MeanQuestion) -> Laplace:
+        """Return Laplace noise at the question's exact epsilon and sensitivity."""
         return question.mechanism
 
     def statistic(self, records: Records, question: MeanQuestion) -> np.ndarray:
@@ -109,7 +117,11 @@ class MeanRelease(Release[MeanQuestion]):
         return rounded_sum(sums / sizes, scales, noise.sensitivity, LAPLACE, draws)
 
     def law(self, question: MeanQuestion, records: Records) -> tuple[Laplace, np.ndarray]:
-        """Of cubes whose counts are public the noise is one on the sums of their labels."""
+        """Return noise and exact statistic.
+
+        Where counts are public the noise is on the label sums of the occupied cubes.
+
+        """
         if question.cells is None:
             return self.mechanism(question), self.statistic(records, question)
         sums, counts = self._sums(records, question)
@@ -130,6 +142,7 @@ class MeanRelease(Release[MeanQuestion]):
         return np.bincount(cells, labels, size), np.bincount(cells, minlength=size)
 
     def budget(self, question: MeanQuestion) -> float:
+        """Return the exact epsilon: the question's, times the true sensitivity over the one that scaled the noise."""
         return question.epsilon * question.sensitivity / question.unit_scale
 
 

@@ -55,7 +55,7 @@ class LPCTBase(LocalClassifier):
         return np.any((X < 0) | (X > 1), axis=1)
 
     def replications_per_batch(self, problem: Problem) -> int:
-        """How many replications to grow partitions for at once."""
+        """Return the number of replications for which to grow partitions at once."""
         return grown_at_once(problem)
 
     @abstractmethod
@@ -103,6 +103,7 @@ class LPCTBase(LocalClassifier):
         return result
 
     def predict(self, X: np.ndarray) -> np.ndarray:
+        """Predict the class of each row's leaf; with ``outside="zero"``, the first class outside the unit cube."""
         X = self._check_predict(X)
         result = self.leaf_class_[self._leaf_index[self.tree_.apply(X)]]
         result[self._outside(X)] = 0

@@ -157,11 +157,19 @@ class LPCT(LPCTBase):
 
     @staticmethod
     def balanced_weight(n_cells: Any, mechanism: VoteMechanism) -> Any:
-        """Lambda that weights both estimates of eta by their inverse variances in a cell of average size (ours).
+        """Return the weight lambda of a public vote that weights both estimates of eta by inverse variances (ours).
 
-        V - U/2 has variance U/4 by the labels plus n (1 + 1/4) v by the noise, v that of one entry; with U = n /
-        n_cells the private side has 1 + 5 v n_cells times the public variance per vote. For Laplace noise
-        v = 32 / epsilon^2. It takes P for Q (gamma = 1) and uses nothing private.
+        Parameters
+        ----------
+        n_cells : int or ndarray
+            Cells of the partition.
+        mechanism : VoteMechanism
+            Randomizer of the private votes.
+
+        Returns
+        -------
+        float or ndarray
+            Lambda = 1 + 5 v n_cells, the number of private votes that a public one is worth.
         """
         return 1.0 + 5.0 * mechanism.noise_variance * n_cells
 

@@ -28,6 +28,8 @@ class NodeVotes:
 
 @dataclass(frozen=True)
 class Query:
+    """Sample sizes, depth p0 and epsilon of one query of a tree, from which the constants of the radius r follow."""
+
     epsilon: float  # of this query
     depth: int  # p0
     n_private: int
@@ -35,11 +37,14 @@ class Query:
 
     @property
     def log_n(self) -> float:
+        """Return ln(n_P + n_Q), the logarithm of all private and public samples."""
         return math.log(self.n_private + self.n_public)
 
 
 @dataclass(frozen=True, eq=False)
 class Judgement:
+    """Estimates of nodes and how certain their classes are; arrays of one shape, an entry a node."""
+
     eta: np.ndarray  # estimate of P(Y = 1) that the node would predict
     statistic: np.ndarray  # |eta - 1/2| / r; a node with 1 or more is good enough (15)
     private_wins: np.ndarray  # the noise switch is on and P beats Q (what raises Algorithm 2's flag)

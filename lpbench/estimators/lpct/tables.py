@@ -29,11 +29,15 @@ _GROWN = Shared(1)
 
 
 def grown_at_once(problem: Problem) -> int:
-    """How many replications of a problem to grow partitions for together; see :meth:`Tables.grow_together`."""
+    """Return the number of replications of a problem whose partitions fit in memory together.
+
+    See :meth:`Tables.grow_together`.
+    """
     return max(1, min(_MOST_AT_ONCE, _BYTES_AT_ONCE // max(problem.X_train.nbytes, 1)))
 
 
 def n_rows(public: PublicSample | None) -> int:
+    """Return the number of public rows; 0 without a public sample."""
     return 0 if public is None else len(public.y)
 
 
@@ -134,11 +138,11 @@ class Tables:
 
     @property
     def _one_for_all(self) -> bool:
-        """Whether one tree serves all depths and leaf sizes."""
+        """Return True if one tree, cut at each depth, serves all depths and leaf sizes."""
         return self.model.rule != "cart" and not self._released
 
     def _grows_like(self, other: Tables) -> bool:
-        """Whether the tree of another sample of the same shape is also that of this one."""
+        """Return True if this sample and another of its shape grow the same tree: their public rows are equal."""
         if self.model.rule == "random":
             return False
         if self.public is None or other.public is None:
@@ -190,7 +194,7 @@ class Tables:
         return CandidateCuts(*self.public, midpoints=self.model.rule == "max_edge", criterion=self.model.criterion)
 
     def _shape(self) -> dict:
-        """What trees must have in common to be grown together."""
+        """Return what trees must have in common to be grown together: shape, classes, rule and criterion."""
         model = self.model
         shape = {"n_features": model.n_features_in_, "n_classes": model.classes_.size}
         return {**shape, "rule": model.rule, "criterion": model.criterion}

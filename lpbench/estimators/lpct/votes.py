@@ -96,6 +96,8 @@ class VoteMechanism:
 
 @dataclass(frozen=True, eq=False)
 class VoteQuestion:
+    """Ask each user for one noisy one-hot table over (class, cell) of the public partition."""
+
     cells: Cells  # the public partition
     n_classes: int  # length of the public list of classes
     mechanism: VoteMechanism
@@ -112,6 +114,7 @@ class VoteDevice(Device[VoteQuestion]):
     """Locate the own record in the public partition, and hide the one-hot table of (class, cell)."""
 
     def mechanism(self, question: VoteQuestion) -> Mechanism:
+        """Return the randomizer of a whole table with this many cells and classes."""
         return question.mechanism.of_table(question.cells.size, question.n_classes)
 
     def inputs(self, records: Records, question: VoteQuestion) -> np.ndarray:
@@ -124,9 +127,14 @@ class VoteDevice(Device[VoteQuestion]):
         return streams.generator("counts", **question.axes)
 
     def columns(self, question: VoteQuestion) -> int:
+        """Return the length of a report: classes times cells."""
         return question.n_classes * question.cells.size
 
     def budget(self, question: VoteQuestion) -> float:
+        """Return the epsilon of a table.
+
+        Less than the mechanism's where one cell or one class leaves nothing to hide.
+        """
         return question.mechanism.spent(question.cells.size, question.n_classes)
 
     def check(self, question: VoteQuestion) -> None:
@@ -135,6 +143,7 @@ class VoteDevice(Device[VoteQuestion]):
         check_epsilon(question.mechanism.budget)
 
     def estimate(self, sums: np.ndarray, question: VoteQuestion, n: Any) -> np.ndarray:
+        """Return the curator's votes of cells and classes from the summed tables of n users."""
         return question.mechanism.estimate(sums, n)
 
     def draw_sums(

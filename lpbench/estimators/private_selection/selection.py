@@ -33,7 +33,7 @@ LOSSES: Mapping[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 
 @dataclass(frozen=True, eq=False)
 class Division:
-    """Who does what, drawn in public."""
+    """Users who train each group of candidates, and users who validate; drawn in public, so nothing private decides."""
 
     training: list[np.ndarray]  # users of each group of candidates
     validating: np.ndarray  # in random order
@@ -41,7 +41,7 @@ class Division:
 
 @dataclass(frozen=True, eq=False)
 class DifferenceQuestion:
-    """What a user is asked about two models, which are public by then."""
+    """Ask for the difference of two models' losses on the own record; both models are public by then."""
 
     model: Any
     first: Any
@@ -53,6 +53,7 @@ class DifferenceDevice(Device[DifferenceQuestion]):
     """Send how much larger the loss of one model is than that of another on the own record, clipped and randomised."""
 
     def mechanism(self, question: DifferenceQuestion) -> Any:
+        """Return the randomizer of the difference, mapped to [-1, 1]."""
         return question.number.mechanism
 
     def inputs(self, records: Records, question: DifferenceQuestion) -> np.ndarray:
@@ -162,6 +163,19 @@ class PrivateSelection(LocalEstimator):
     validating user sends one report at the whole budget. A method that reads the public sample alone trains no private
     user, and all of them validate. Fitted are ``estimator_``, the chosen candidate (of classes: to class numbers), its
     setting ``point_``, and ``differences_``, the estimated risk of each candidate minus that of the first.
+
+    Parameters
+    ----------
+    epsilon : float
+        Budget of one user, who trains or validates and never does both.
+    estimator : str or estimator
+        A key of :data:`CANDIDATES`, or an estimator, which is cloned.
+    candidates : sequence of mappings, optional
+        Settings to choose from, the stated one first; None: those listed for the name.
+    shared : sequence of str
+        Parameters that act on reports which users have sent: candidates that differ in them share users.
+    validation_share : float
+        Share of the users who validate, in [0, 1).
     """
 
     uses_public = True
@@ -247,7 +261,18 @@ class PrivateSelectionClassifier(PrivateSelection, LocalClassifier):
         return compare_by_differences(fitted, users, validating, epsilon, "wrong", lambda model, first: 1.0)
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
-        """Estimate class probabilities for complete X of shape (m, d): ndarray of shape (m, n_classes)."""
+        """Estimate class probabilities by the chosen candidate.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+            Complete rows, in the units of the training rows.
+
+        Returns
+        -------
+        ndarray of shape (m, n_classes)
+            Probabilities in the order of ``classes_``; rows sum to 1.
+        """
         X = self._check_predict(X)
         probability = np.zeros((X.shape[0], self.classes_.size))
         probability[:, self.estimator_.classes_] = self.estimator_.predict_proba(X)

@@ -159,7 +159,7 @@ class PrivateLabelsClassifier(LocalClassifier):
         return self
 
     def _question(self) -> ClassQuestion:
-        """What users are asked who have no prior."""
+        """Return the question to users without a prior: the class under the randomizer at the whole budget."""
         n_classes = int(self.classes_.size)
         return ClassQuestion(MECHANISMS[self.randomizer](float(self.epsilon), n_classes), n_classes=n_classes)
 
@@ -210,7 +210,18 @@ class PrivateLabelsClassifier(LocalClassifier):
         return Model(fitted, reported, correction)
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
-        """Estimate class probabilities for complete X of shape (m, d): ndarray of shape (m, n_classes)."""
+        """Estimate class probabilities, corrected for the randomizer, from the features that somebody shows.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+            Complete rows, in the units of the training rows.
+
+        Returns
+        -------
+        ndarray of shape (m, n_classes)
+            Probabilities in the order of ``classes_``; rows sum to 1.
+        """
         X = self._check_predict(X)
         shown = X[:, self.features_] if self.features_.size else np.zeros((X.shape[0], 1))
         return self.model_.probabilities(shown, self.classes_.size)

@@ -34,6 +34,7 @@ class SharedNystroem(Nystroem):
     """Nystroem's features, computed once for the same landmarks and rows."""
 
     def transform(self, X: np.ndarray) -> np.ndarray:
+        """Return Nystroem's features of X, shape (m, components), from the cache if the same were computed before."""
         of_rows = super().transform
         return _FEATURES((self.components_, self.normalization_, X), lambda: of_rows(X))
 
@@ -42,6 +43,11 @@ class SharedBayesianRidge(BayesianRidge):
     """scikit-learn's BayesianRidge, bit for bit, which decomposes the same features once whatever the labels are."""
 
     def fit(self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None = None) -> Self:
+        """Fit as scikit-learn does, to the bit, but take the singular value decomposition of X from a cache.
+
+        Fits to several privatized label vectors of the same rows differ in y alone. Weights, or n <= k, go to
+        scikit-learn.
+        """
         n, k = X.shape
         if sample_weight is not None or n <= k:
             return super().fit(X, y, sample_weight)

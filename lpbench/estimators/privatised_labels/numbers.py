@@ -31,11 +31,14 @@ _FLOOR = 1e-3
 
 @dataclass(frozen=True)
 class NumberQuestion:
+    """Ask for the label, clipped to a public range and mapped to [-1, 1], under any mechanism for numbers."""
+
     y_range: tuple[float, float]  # public, to which the device clips and which it maps to [-1, 1]
     mechanism: Mechanism  # of numbers in [-1, 1]
 
     @property
     def half(self) -> float:
+        """Return half the width of the range: a unit of the mechanism in units of the label."""
         return (self.y_range[1] - self.y_range[0]) / 2.0
 
     def unit(self, y: np.ndarray) -> np.ndarray:
@@ -53,6 +56,7 @@ class NumberDevice(Device[NumberQuestion]):
     """Clip the label to the public range, map it to [-1, 1] and randomise it."""
 
     def inputs(self, records: Records, question: NumberQuestion) -> np.ndarray:
+        """Return the clipped labels, mapped to [-1, 1], shape (n,)."""
         return question.unit(records.y)
 
 

@@ -111,7 +111,10 @@ class PrivateLabelsRegressor(LocalRegressor):
         return check_number("prior_share", self.prior_share, least=0, below=1)
 
     def _question(self, prior: np.ndarray | None = None) -> NumberQuestion:
-        """What the users are asked who do not report for the prior; None: without asking for one."""
+        """Return the question to the users who do not report for the prior.
+
+        ``prior`` is None if nobody was asked for one.
+        """
         epsilon = check_epsilon(self.epsilon)
         if prior is None and self.randomizer in UNBIASED:
             return NumberQuestion(self.y_range_, UNBIASED[self.randomizer](epsilon))
@@ -120,6 +123,7 @@ class PrivateLabelsRegressor(LocalRegressor):
         return NumberQuestion(self.y_range_, channel(epsilon, on_points(known, points)))
 
     def predict(self, X: np.ndarray) -> np.ndarray:
+        """Predict by the fitted learner on the features that somebody shows, or the mean report if there is none."""
         X = self._check_predict(X)
         if self.learner_ is None:
             return self._finish(np.full(X.shape[0], self.mean_))

@@ -24,7 +24,7 @@ Model = Linear | Layers
 
 @dataclass(frozen=True, eq=False)
 class GradientQuestion:
-    """What the curator broadcasts to one user after the other."""
+    """Weights broadcast to one user after the other, each asked for a gradient at the current ones."""
 
     model: Model  # the current weights; the last input is the constant
     mechanism: SignedPrivUnitG  # on the whole gradient
@@ -112,6 +112,7 @@ class GradientDevice(Device[GradientQuestion]):
         return question.gradients(with_constant(records.X), records.y)
 
     def columns(self, question: GradientQuestion) -> int:
+        """Return the number of weights, each of which has an entry in the report."""
         return question.mechanism.dimension
 
     def draw_chain(self, records: Records, question: GradientQuestion, streams: Streams) -> GradientQuestion:

@@ -95,12 +95,14 @@ class NeuralPass:
         self.output = self.layers.output[:, runs.start]
 
     def run(self) -> Self:
+        """Visit all users block by block and return the pass, whose weights are then final."""
         n = self.users.X.shape[1]
         for first in range(0, n, self.noise.block):
             self._visit(slice(first, first + self.noise.block))
         return self
 
     def final(self, replication: int, run: int) -> Layers:
+        """Return the network of one run in one replication after the last user."""
         reports = self.signal.matrix(replication, run) + self.runs.spread[run] * self.noise.total[replication]
         hidden = self.layers.hidden[replication, self.runs.start[run]] - self.runs.rates[run] * reports
         return Layers(hidden, self.output[replication, run])

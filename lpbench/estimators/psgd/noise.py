@@ -49,6 +49,10 @@ class HiddenNoise:
         return (sums @ X[..., None])[..., 0] - own, own
 
     def _draw_products(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Draw the products of a block's features with the noise of earlier users, and with each user's own.
+
+        Products, of shape (R, b, h), have the exact law of products with whole noise matrices, which are never drawn.
+        """
         b, h = X.shape[1], self.total.shape[1]
         total = self._users.fill(self._room)
         total *= np.sqrt(b)

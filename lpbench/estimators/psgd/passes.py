@@ -74,11 +74,13 @@ class LinearPass:
         self.weights = weights[:, runs.start]  # from (R, starts, D)
 
     def run(self) -> Self:
+        """Visit all users block by block and return the pass, whose weights are then final."""
         for first in range(0, self.users.X.shape[1], _BLOCK):
             self._visit(slice(first, first + _BLOCK))
         return self
 
     def final(self, replication: int, run: int) -> Linear:
+        """Return the linear model of one run in one replication after the last user."""
         return Linear(self.weights[replication, run])
 
     def scores(self, replication: int, X: np.ndarray) -> np.ndarray:
@@ -86,6 +88,11 @@ class LinearPass:
         return self.weights[replication] @ X.T
 
     def _visit(self, members: slice) -> None:
+        """Move the weights of all runs by the reports of one block of users, in order.
+
+        Each user's gradient depends on the reports before it. Inner products of the block's rows, computed once,
+        replace the update of whole weight vectors user by user.
+        """
         X, y = self.users.X[:, members], self.users.y[:, members, None]
         u_sign, along = self.users.u_sign[:, members, None], self.users.along[:, :, members]
         rates, spread = self.runs.rates, self.runs.spread

@@ -122,7 +122,7 @@ class PSGD(BinaryClassifier):
         return self.model_.scores(with_constant(X))
 
     def replications_per_batch(self, problem: Problem) -> int:
-        """As many replications as keep the weights of some twenty runs in the cache."""
+        """Return the number of replications, 1 to 20, that keep some twenty runs' weights in the cache."""
         d = problem.X_train.shape[1]
         width = d + 1 if self.hidden_ratio == 0 else 2 * d * (d + 1)
         return int(np.clip(_BATCH_BYTES // (20 * 8 * width), 1, 20))

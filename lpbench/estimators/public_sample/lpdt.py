@@ -44,12 +44,15 @@ class LPDTRegressor(CellRegressor):
     epsilon : float, default 1.0
         Budget of a user; inf: no noise.
     depth : int, default 2
+        Greatest depth of the tree.
     min_samples_leaf : int, default 10
         Fewest public rows in a leaf.
     label_share : float, default 0.5
         Share of the budget spent on the label, in (0, 1].
     rule : {"max_edge", "cart"}, default "max_edge"
+        Growth of the tree from the public sample.
     mechanism : {"rr", "grr"}, default "rr"
+        Randomizer of the cell: a bit for each cell, or one category.
     least_share : float, default 0.0
         Share of the users whom a cell must be estimated to hold more of than this.
     noise : {"laplace", "discrete"}, default "laplace"
@@ -158,6 +161,7 @@ class LPDTRegressor(CellRegressor):
         return np.where(count > 0, total / np.maximum(count, 1), y.mean())
 
     def predict(self, X: np.ndarray) -> np.ndarray:
+        """Predict estimated label sum over count of each row's leaf, or its public mean where the count is small."""
         X = self._check_predict(X)
         leaves = self.tree_.leaf_index()[self.tree_.apply(X)]
         return self._filled(self._reports.estimate(self._grid.locate(X[:, :0]), leaves), leaves)

@@ -45,6 +45,7 @@ class Binning:
 
     @property
     def bins(self) -> int:
+        """Return the number of bins."""
         return int(self.bin_of_cell.max()) + 1
 
     def of(self, X: np.ndarray) -> np.ndarray:
@@ -55,11 +56,11 @@ class Binning:
         return np.asarray(self.bin_of_cell[np.where(values.max(axis=1) > 0.5, values.argmax(axis=1), cells - 1)])
 
     def joined(self, products: np.ndarray, indicators: np.ndarray, bins: int) -> tuple[np.ndarray, bool]:
-        """Which of at most so many bins every one of these is to join, shape (K,), and whether labels decided it.
+        """Join K bins to at most ``bins``: return the new bin of each, (K,), and True if labels decided which.
 
-        Users are spread evenly over neighbouring bins; levels that are too many are neighbours by their effects. Where
-        few users are is no bin of its own. ``products`` and ``indicators`` are those of :func:`estimate_effects`;
-        shares are shrunk to equal ones by their known noise.
+        Users are spread evenly over neighboring bins; levels that are too many are neighbors by their effects. A bin
+        with few users joins another. ``products`` and ``indicators`` are those of :func:`estimate_effects`; shares are
+        shrunk to equal ones by their known noise.
         """
         shares, cells, m = indicators.mean(axis=0), self.bins, len(indicators)
         excess, doubt = shares - 1.0 / cells, float(indicators.var(axis=0).mean()) / m

@@ -23,6 +23,8 @@ from lpbench.seeds import Streams
 
 @dataclass(frozen=True, eq=False)
 class SubsetQuestion:
+    """Ask for the pair (cell of the public score, class) of a record, hidden in a random subset of pairs."""
+
     score: PublicScore | None
     cells: ScoreCells | None  # None for both: a single cell
     n_classes: int  # length of the public list
@@ -65,7 +67,7 @@ SUBSET = SubsetDevice()
 
 @dataclass(frozen=True)
 class Design:
-    """How a score is calibrated; the fields are what ablations change."""
+    """Choices in the calibration of a public score; ablations change them one by one."""
 
     leaf_sizes: tuple[int, ...] = LEAF_SIZES  # of the forests of the score
     in_cells: bool = True  # False: labels alone are reported
@@ -110,6 +112,7 @@ class Calibration:
 
     @property
     def n_cells(self) -> int:
+        """Return the number of cells of the score; 1 if labels alone are reported."""
         return 1 if self.cells is None else self.cells.n_cells
 
     def _locate(self, probabilities: np.ndarray, X: np.ndarray) -> np.ndarray:

@@ -49,6 +49,8 @@ def cell_shares(totals: np.ndarray, n_classes: int, mechanism: SubsetSelection, 
 
 @dataclass(frozen=True)
 class DriftPosterior:
+    """Posterior of the drift of class probabilities between public and private records: a weighted list of k drifts."""
+
     weights: np.ndarray  # (k,), of the combinations of (tau, a, b) that matter; they sum to one
     level: np.ndarray  # (k,), a
     sharpness: np.ndarray  # (k,), b
@@ -72,6 +74,11 @@ def fit_drift(
     means: np.ndarray,  # of drifted_means
     trust: float,  # prior probability of no drift
 ) -> DriftPosterior:
+    """Return the posterior of one class's drift, given randomized counts of the reports in each cell.
+
+    The prior is a point mass ``trust`` on no drift beside a grid of scales, levels and sharpnesses; weights below a
+    negligible mass are dropped.
+    """
     keep, other = channel
     probability, mass = expit(_LOGITS), (keep - other) * shares[:, None]
     likelihood = inside[:, None] * np.log(other + mass * probability)

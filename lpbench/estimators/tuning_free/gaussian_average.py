@@ -135,6 +135,12 @@ class GaussianAverage:
     def _fit_kernel(
         self, sums: Sequence[np.ndarray], square: float, V: np.ndarray, h: np.ndarray
     ) -> tuple[_Models, np.ndarray]:
+        """Fit Gaussian processes of one kernel for all label variances V and signal shares h.
+
+        Models and log likelihoods.
+
+        One eigendecomposition of the kernel's weighted second moments serves all of them.
+        """
         first, gram, cross = sums
         centre = first / self._moments.weight
         values, vectors = np.linalg.eigh(self._unit * (gram - np.outer(centre, first)))

@@ -63,6 +63,7 @@ class ResidualAndBin(Domain):
 
     @property
     def examples(self) -> np.ndarray:
+        """Return three pairs at both ends and inside the domain, on which tests and audits try the mechanism."""
         return np.array([[-1.0, 0.0], [0.3, 0.0], [1.0, self.bins - 1.0]])
 
 
@@ -84,6 +85,7 @@ class LevelReport(Mechanism):
 
     @property
     def response(self) -> GRR:
+        """Return the generalized randomized response on all pairs of level and bin."""
         return GRR(self.budget, self.levels * self.bins)
 
     @property

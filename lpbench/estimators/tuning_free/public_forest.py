@@ -45,7 +45,18 @@ class PublicForest(LocalClassifier):
         return self
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
-        """Estimate class probabilities for complete X of shape (m, d): ndarray of shape (m, n_classes)."""
+        """Estimate class probabilities by the public forests alone.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+            Complete rows, in the units of the training rows.
+
+        Returns
+        -------
+        ndarray of shape (m, n_classes)
+            Probabilities in the order of ``classes_``; rows sum to 1.
+        """
         X = self._check_predict(X)  # fails before fit
         return self._score.predict_proba(X)
 
@@ -89,6 +100,7 @@ class PublicForestRegressor(LocalRegressor):
         return self.y_range is not None
 
     def predict(self, X: np.ndarray) -> np.ndarray:
+        """Predict by the public forest, or the middle of the label's range if there is no public sample."""
         X = self._check_predict(X)
         if self.model_ is not None:
             return self._finish(self.model_.predict(X))

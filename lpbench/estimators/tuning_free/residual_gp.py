@@ -16,7 +16,7 @@ from lpbench.privacy import Records, Users
 
 @dataclass(frozen=True, eq=False)
 class LabelResidual:
-    """What a public model leaves of the label at the complete record, clipped to [-half, half]."""
+    """Label minus a public model's prediction at the complete record, clipped to [-half, half]."""
 
     model: PublicMean
     half: float

@@ -51,7 +51,7 @@ _ENROLLED = Shared(1)
 
 @dataclass(frozen=True, eq=False)
 class Enrolled:
-    """What the curator makes of the features that users show, whatever the budget."""
+    """Facts about the users that all rounds and budgets share: their public features, order and hidden columns."""
 
     shown: ShownFeatures
     hidden: list[tuple[int, ...]]  # protected features; the columns of a group that is asked about as one are together
@@ -136,6 +136,7 @@ class ResidualDevice(Device[Question]):
     """Clip the error of the current model to the interval that was broadcast, and send it with a bin or alone."""
 
     def mechanism(self, question: Question) -> LevelReport:
+        """Return the randomizer that the question names."""
         return question.report
 
     def inputs(self, records: Records, question: Question) -> np.ndarray:
@@ -240,7 +241,7 @@ class Curator:
         return bins
 
     def _bearable(self, bins: int, users: int, cells: int) -> bool:
-        """Whether half of so many users can be asked for cells instead of bins."""
+        """Return True if half of the users can be asked for cells instead of bins, without much more noise or doubt."""
         if cells <= bins:
             return cells == bins
         width = levels.best_width(self.epsilon, self.targets.size, cells)
@@ -364,6 +365,7 @@ class Curator:
         self._refit(self.seen)
 
     def result(self) -> GaussianAverage:
+        """Return the model fitted to all reports so far; RuntimeError before any group has answered."""
         if self._model is None:
             raise RuntimeError("no group of users has answered yet")
         return self._model
