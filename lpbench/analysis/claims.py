@@ -41,12 +41,15 @@ class Region:
     high: float = np.inf
 
     def judge(self, found: Interval) -> str:
-        """Whether an interval lies inside the region, outside, or across its border."""
+        """Return the outcome of an interval: inside the region, outside, or across its border."""
         agrees, reach = self.reach(np.array([found.estimate, found.low, found.high]))
         return AGREES if agrees else CONTRADICTS if reach > 1 else UNDECIDED
 
     def reach(self, found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Whether intervals (last axis: estimate, low, high) lie inside, and how many half-widths outside."""
+        """Return True for intervals inside (last axis.
+
+        Estimate, low, high), and the half-widths by which others lie outside.
+        """
         low, high = self.low, self.high
         estimate, least, most = np.moveaxis(found, -1, 0)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -72,7 +75,7 @@ class Check:
 
     @property
     def counts(self) -> bool:
-        """Whether the claim rests on it."""
+        """True if the claim rests on the check."""
         return not self.not_counted_because
 
     @property
@@ -83,7 +86,7 @@ class Check:
 
     @property
     def replications(self) -> int:
-        """How many replications a verdict needs: those that keep :attr:`effect` with a chance of :data:`POWER`."""
+        """Number of replications that keep :attr:`effect` with a chance of :data:`POWER`; a verdict needs as many."""
         return replications_for(self.effect) if self.effect else 1
 
     def outcomes(self, parts: np.ndarray, whole: np.ndarray, freedom: int) -> np.ndarray:
@@ -266,6 +269,7 @@ def above(base: float = 0.0, margin: float = 0.0) -> Region:
 
 
 def below(base: float = 0.0, margin: float = 0.0) -> Region:
+    """Return the region of values below ``base + margin``."""
     return Region(high=base + margin)
 
 

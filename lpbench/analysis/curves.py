@@ -44,6 +44,7 @@ class Curve:
 
     @property
     def base(self) -> str:
+        """Name of the method without parameters."""
         return member(self.method).name
 
     @property
@@ -66,6 +67,7 @@ class Curve:
         return self.values
 
     def at(self, x: float) -> int:
+        """Return the index of the point at x; NotRunError if the curve has none."""
         found = np.flatnonzero(np.isclose(self.x, x))
         if found.size != 1:
             raise NotRunError(f"{self.method} has no point at x = {x:g}")
@@ -77,6 +79,7 @@ class Curve:
         return -slope_weights(np.log(self.x))
 
     def between(self, low: float, high: float) -> Self:
+        """Return the part of the curve with x from ``low`` to ``high``, both included."""
         keep = (self.x >= low) & (self.x <= high)
         values = None if self.values is None else self.values[:, keep]
         step = None if self.step is None else self.step[keep]

@@ -20,6 +20,8 @@ MODELS = ("label_ldp", "ldp", "label_cdp", "cdp", "none")
 
 @dataclass(frozen=True)
 class Rate:
+    """Exponents of a minimax rate: of the sampling term in N, and of the privacy term in its effective sample."""
+
     sampling: float  # exponent of N in the term without privacy; inf where the row has no such term of its own
     privacy: float  # exponent of the effective sample in the term that privacy adds; inf without privacy
     effective: str  # the effective sample of the privacy term

@@ -31,6 +31,8 @@ Key = tuple[str, str, str, str, str, float, float]
 
 @dataclass(frozen=True)
 class CellScores:
+    """Scores of k cells by replication, with the rounding step of printed values."""
+
     keys: tuple[Key, ...]
     samples: np.ndarray  # shape (R, k), one row a replication
     step: np.ndarray  # shape (k,), distance between neighbouring values of the print; 0 for scores of a run

@@ -66,7 +66,7 @@ def point_numbers(frame: pd.DataFrame) -> np.ndarray:
 
 
 def _ties(frame: pd.DataFrame, keys: Sequence[str]) -> tuple[np.ndarray, bool]:
-    """Whether each row but the last has the keys of the next one, and whether all rows are in the order of the keys."""
+    """Return True for each row with the keys of the next one, and True if all rows are in the order of the keys."""
     tied, in_order = np.ones(max(len(frame) - 1, 0), dtype=bool), True
     for column in keys:
         values = (frame[column].cat.codes if column in _TEXT else frame[column].fillna(np.inf)).to_numpy()

@@ -71,7 +71,7 @@ def holm(p_values: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Marks:
-    """Which columns of a comparison a paper would mark."""
+    """Columns of a comparison that a paper would mark, with the tests behind them."""
 
     best: int  #: Column with the best mean (the first of equals).
     #: One-sided p-values that the best column beats each, shape (m,); NaN for the best column itself.

@@ -203,7 +203,7 @@ def best_of_other_half(candidates: Sequence[Losses]) -> Losses | None:
 
 
 def optimism(scores: pd.DataFrame) -> pd.DataFrame:
-    """What choosing on the test rows is worth: the best grid point beside one chosen on half of the replications.
+    """Measure the gain of choosing on the test rows: the best grid point beside one chosen on half of the replications.
 
     A row a cell with several grid points: its metric, ``oracle``, the mean of the best point, ``crossed``, that of the
     point which is best on the other half, both ways round, and ``se`` of their paired difference.

@@ -173,9 +173,10 @@ def gained_or_vanished(y: np.ndarray, weights: Sequence[float], vanished: float)
 
 
 def meaning(name: str) -> str:
-    """What a statistic measures, in its own first words; empty without such a statistic."""
+    """Return the first line of a statistic's docstring; empty without such a statistic."""
     return (getattr(STATISTICS.get(name), "__doc__", "") or "").partition("\n")[0].replace("``", "")
 
 
 def statistic(name: str, y: np.ndarray, arguments: dict[str, Any]) -> np.ndarray:
+    """Compute a named statistic of the scores of some cells, one value a replication."""
     return np.asarray(STATISTICS[name](np.asarray(y, dtype=float), **arguments), dtype=float)

@@ -50,20 +50,20 @@ def proven(kind: K) -> K:
 
 
 def own_statements(kind: type) -> tuple[str, ...]:
-    """What a class states beyond what anybody's device may, by the names of the base class that it defines anew."""
+    """Return the names of a base class's members that a class defines anew beyond those open to anybody's device."""
     base = Release if issubclass(kind, Release) else Device
     anew = {name for own in kind.__mro__ if own not in base.__mro__ for name in vars(own) if hasattr(base, name)}
     return tuple(sorted(name for name in anew - OF_ANYBODY if not name.startswith("_")))
 
 
 def of_the_library(mechanism: Any) -> bool:
-    """Whether a mechanism is of a class of :mod:`lpbench.privacy`, whose privacy maps are proven."""
+    """Return True for a mechanism of a class of :mod:`lpbench.privacy`, whose privacy maps are proven."""
     kind = type(mechanism)
     return getattr(sys.modules["lpbench.privacy"], kind.__name__, None) is kind
 
 
 def stated_by_author(device: Any, question: Any) -> bool:
-    """Whether what an answer costs is its author's word: a law, budget, mechanism or statistic of somebody's own."""
+    """Return True if the cost of an answer is its author's word: a law, budget or mechanism of somebody's own."""
     kind = type(device)
     if kind in _PROVEN:
         return False
@@ -208,7 +208,7 @@ def summed(device: Device[Any], reports: np.ndarray, question: Any, by: np.ndarr
 
 @dataclass(frozen=True)
 class Release(ABC, Generic[Q]):
-    """What a trusted curator releases about all records at once: the central model's counterpart of a device.
+    """Statistic of all records released by a trusted curator: the central model's counterpart of a device.
 
     :meth:`statistic` is computed from the records, whose neighbours move it by no more than the mechanism hides.
     """

@@ -83,10 +83,12 @@ class Categories(Domain):
         return values if self.by_entry and values.ndim else check_single(values, self.columns)
 
     def check_rows(self, inputs: ArrayLike) -> np.ndarray:
+        """Return categories, one row a user; DataError if one lies outside or the rows have another width."""
         return check_single(self.check(inputs), self.columns)
 
     @property
     def examples(self) -> np.ndarray:
+        """Return up to six categories, on which tests and audits try a mechanism."""
         listed = np.arange(min(self.size, 6))
         return listed if self.columns is None else np.tile(listed[:, None], self.columns)
 
@@ -115,9 +117,11 @@ class Numbers(Domain):
         return finite(values)
 
     def check_rows(self, inputs: ArrayLike) -> np.ndarray:
+        """Return finite numbers, one row a user; a single number each if the domain is of single numbers."""
         return check_single(self.check(inputs)) if self.alone else super().check_rows(inputs)
 
     def check_users(self, inputs: ArrayLike) -> None:
+        """Raise DataError if two users' numbers are farther apart than the sensitivity."""
         values = self.check_rows(inputs).astype(float)
         if values.ndim < 2 or values.shape[1:] == (1,):
             apart = np.ptp(values) if values.size else 0.0
@@ -128,6 +132,7 @@ class Numbers(Domain):
 
     @property
     def examples(self) -> np.ndarray:
+        """Return three numbers that span the sensitivity, on which tests and audits try a mechanism."""
         return np.array([0.0, 0.3, 1.0]) * self.most
 
 
@@ -136,6 +141,7 @@ class Bits(Numbers):
     """Bits, or vectors of them; two users' vectors differ in at most ``most`` places."""
 
     def check(self, values: ArrayLike) -> np.ndarray:
+        """Return the values; DataError if one is neither 0 nor 1."""
         values = np.asarray(values)
         if values.dtype != bool and not np.isin(super().check(values), (0.0, 1.0)).all():
             raise DataError("values must be bits (0/1 or False/True)")
@@ -143,6 +149,7 @@ class Bits(Numbers):
 
     @property
     def examples(self) -> np.ndarray:
+        """Return vectors with 0, 1, ..., ``most`` bits set, on which tests and audits try a mechanism."""
         return np.tri(int(self.most) + 1, int(self.most), -1, dtype=bool)
 
 
@@ -153,21 +160,25 @@ class Scores(Numbers):
     size: Callable[[np.ndarray], np.ndarray] = _range
 
     def check(self, values: ArrayLike) -> np.ndarray:
+        """Return finite scores whose last axis is the candidates; DataError if there is no candidate."""
         values = super().check(values)
         if not values.ndim or not values.shape[-1]:
             raise DataError(f"values have shape {values.shape}, and a user has a score for each candidate")
         return values
 
     def check_rows(self, inputs: ArrayLike) -> np.ndarray:
+        """Return one row of scores a user, or the rows of a curator's cells."""
         values = self.check(inputs)
         return check_single(values, values.shape[-1]) if values.ndim < 3 else values  # a curator's choices in cells
 
     def check_users(self, inputs: ArrayLike) -> None:
+        """Raise DataError if two users' scores differ by more than the domain allows."""
         check_single(self.check(inputs), np.shape(inputs)[-1])
         super().check_users(inputs)
 
     @property
     def examples(self) -> np.ndarray:
+        """Return three rows of two scores that differ by half the range and the whole, for tests and audits."""
         return self.most * np.array([[1e3, 0.0], [999.5, 0.0], [999.0, 0.0]])
 
 
@@ -187,10 +198,12 @@ class Interval(Domain):
         return values if self.by_entry else check_single(values)
 
     def check_rows(self, inputs: ArrayLike) -> np.ndarray:
+        """Return one number a user; DataError outside the interval."""
         return check_single(self.check(inputs))
 
     @property
     def examples(self) -> np.ndarray:
+        """Return four numbers from end to end, on which tests and audits try a mechanism."""
         return np.linspace(self.low, self.high, 4)
 
 
@@ -214,6 +227,7 @@ class Directions(Domain):
 
     @property
     def examples(self) -> np.ndarray:
+        """Return two opposite unit vectors, on which tests and audits try a mechanism."""
         return np.eye(1, self.dimension) * np.array([[1.0], [-1.0]])
 
 

@@ -113,7 +113,7 @@ def check_words(drawn: np.ndarray) -> np.ndarray:
 
 
 def truthful_units(epsilon: ArrayLike, least: ArrayLike) -> np.ndarray:
-    """Of the 2^62 words, how many tell the truth where all others lead to a report that is drawn without it.
+    """Return the number of the 2^62 words that keep the true value, rounded towards privacy.
 
     If the latter gives every report probability ``least`` at least, the loss is log(1 + truthful / (rest least)), which
     stays below ``epsilon`` whatever the budget. One word lies at every finite budget, and none without a limit.
@@ -127,7 +127,7 @@ def truthful_units(epsilon: ArrayLike, least: ArrayLike) -> np.ndarray:
 
 
 def kept_units(epsilon: ArrayLike) -> np.ndarray:
-    """Of the 2^62 words, how many keep a bit: those that tell it, and half of the others."""
+    """Return the number of the 2^62 words that keep a bit: the truthful ones, and half of the others."""
     told: np.ndarray = UNITS // 2 + truthful_units(epsilon, 0.5) // 2
     return told
 

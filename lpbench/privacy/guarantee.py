@@ -56,7 +56,7 @@ class Guarantee:
         vars(self).update(epsilon=epsilon, delta=delta, bits_up=float(self.bits_up), bits_down=float(self.bits_down))
 
     def __str__(self) -> str:
-        """What is protected, at which budget, and what a user sends, in a sentence."""
+        """Return a sentence: the protected part, the budget, and the messages of a user."""
         note = f" ({self.note})" if self.note else ""
         if self.model == "none":
             return f"No protection: the records are read as they are{note}."

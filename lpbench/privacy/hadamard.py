@@ -54,7 +54,7 @@ class HadamardResponse(CategoryMechanism):
 
     @cached_property
     def told(self) -> int:
-        """Of 2^62 whole numbers, how many show the category; all others lead to any report."""
+        """Number of the 2^62 words at which a report shows the category; at the others it is any report."""
         return int(truthful_units(self.budget, 0.5 / self.blocks))
 
     @property

@@ -220,7 +220,10 @@ class DiscreteLaplace(AdditiveMechanism):
 
     @property
     def noise(self) -> tuple[float, NoiseLaw]:
-        """Of real noise that is discrete Laplace noise when it is rounded: P(size > t) = e^(-t) / cosh(rate / 2)."""
+        """Scale and law of real noise that becomes discrete Laplace noise by rounding.
+
+        P(size > t) = e^(-t) / cosh(rate / 2).
+        """
         return self.scale, self._law
 
     @cached_property
@@ -246,4 +249,5 @@ class DiscreteLaplace(AdditiveMechanism):
         return self.privacy_map(float(np.abs(self.round(value) - self.round(other)).sum()) * self.step)
 
     def tail(self, probability: float) -> float:
+        """Return the noise that an entry exceeds with a probability, with a step for the rounding of the value."""
         return super().tail(probability) + self.step

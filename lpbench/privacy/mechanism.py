@@ -302,7 +302,10 @@ class CategoryMechanism(FiniteMechanism):
         return Categories(self.n_categories)
 
     def _by_blocks(self, told: int, show: Callable[..., Any], values: np.ndarray, rng: np.random.Generator) -> Any:
-        """What ``show(bits, truthful, values, out)`` writes into ``out``; truthful are words below ``told``."""
+        """Return the reports that ``show(bits, truthful, values, out)`` writes block by block.
+
+        Words below ``told`` are truthful.
+        """
         reports = np.zeros(values.shape, dtype=np.int64)
         for block in blocks(values.shape):
             true, out = values[block], reports[block]

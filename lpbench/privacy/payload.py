@@ -56,9 +56,11 @@ class Integers(Field):
 
     @property
     def width(self) -> int:
+        """Bits of one whole number below ``size``."""
         return (int(self.size) - 1).bit_length()
 
     def holds(self, reports: Any) -> bool:
+        """Return True if all reports are whole numbers from 0 to size - 1."""
         whole = np.asarray(reports)
         return bool(((whole >= 0) & (whole < self.size) & (whole % 1 == 0)).all())
 
@@ -80,13 +82,16 @@ class GridPoints(Field):
 
     @property
     def width(self) -> int:
+        """Bits of the number of one grid point."""
         return (2 * self.reach).bit_length()
 
     @property
     def largest(self) -> float:  # type: ignore[override]
+        """Largest number that the payload holds: ``reach`` steps."""
         return self.reach * self.step
 
     def holds(self, reports: Any) -> bool:
+        """Return True if all reports are multiples of ``step``."""
         return not np.mod(np.asarray(reports, dtype=float), self.step).any()
 
 

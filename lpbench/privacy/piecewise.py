@@ -99,7 +99,7 @@ class Piecewise(_UnitMechanism):
 
     @cached_property
     def points(self) -> np.ndarray:
-        """What can be reported, in increasing order."""
+        """Numbers that can be reported, in increasing order."""
         return self.step * (np.arange(CELLS) - (CELLS - 1) / 2.0)
 
     @property

@@ -33,7 +33,7 @@ TRIED, _MOST_NUMBERS, _HUGE = 64, 10_000_000, 1e9
 
 @dataclass(frozen=True)
 class Liars:
-    """Who lies, and to what end."""
+    """Share, aim and means of users who report falsely, and the curator's robust aggregation."""
 
     share: float  # of the users
     poison: str = "input"
@@ -49,7 +49,7 @@ class Liars:
 
     @property
     def by_records(self) -> bool:
-        """Whether false records are all that is wrong."""
+        """Return True if false records are the only deviation: honest devices, and no robust aggregation."""
         return self.poison == "input" and self.defence == "none"
 
     def __post_init__(self) -> None:
@@ -99,7 +99,7 @@ class PoisonedUsers(SimulatedUsers):
 
     @property
     def records(self) -> Records:
-        """What the users' devices hold, false records included; for the harness alone."""
+        """Records in the users' devices, false ones included; for the harness alone."""
         return self._records
 
     def _part(self, who: np.ndarray) -> Any:
@@ -113,6 +113,7 @@ class PoisonedUsers(SimulatedUsers):
         return np.flatnonzero(lying & (self._liars.poison == "output"))
 
     def ask(self, device: Device[Any], question: Any, who: np.ndarray | None = None) -> np.ndarray:
+        """Ask users for reports; false reporters write theirs, and robust aggregation clips all of them."""
         reports, places = super().ask(device, question, who), self._writes(who)
         users = np.arange(self.n) if who is None else np.asarray(who)
         if places.size:
@@ -137,6 +138,7 @@ class PoisonedUsers(SimulatedUsers):
         return np.asarray(found + theirs)
 
     def chain(self, device: Device[Any], question: Any) -> Any:
+        """Ask users one after the other; false reporters write theirs, and robust aggregation clips all of them."""
         liars = self._writes()
         if not liars.size and self._liars.defence != "clip":
             return super().chain(device, question)
@@ -173,7 +175,7 @@ class PoisonedUsers(SimulatedUsers):
 
 
 def worst_reports(device: Device[Any], question: Any, lie: Records, opposite: Records, streams: Streams) -> np.ndarray:
-    """Of the reports that devices may send, one a liar that argues most for her lie and against its opposite.
+    """Return one report a liar, of those that devices may send: the one that argues most for her lie.
 
     Noisy numbers are the largest that fit into the report; of finitely many, the most telling of :data:`TRIED` honest
     reports on the lie: of a category by the mechanism's distances, else along the difference of the inputs, or of the

@@ -92,7 +92,7 @@ def grr_reports(truth: np.ndarray, m: ArrayLike, epsilon: ArrayLike, keep: np.nd
 
 
 def grr_told(m: ArrayLike, epsilon: ArrayLike) -> np.ndarray:
-    """Of 2^62 words, those that tell the truth; the others choose evenly among m categories."""
+    """Return the number of the 2^62 words that tell the truth; the others choose evenly among m categories."""
     return truthful_units(epsilon, UNITS // np.asarray(m, dtype=np.int64) / UNITS)
 
 
@@ -173,7 +173,7 @@ class RandomizedResponse(FiniteMechanism):
 
     @property
     def kept(self) -> int:
-        """Of 2^62 whole numbers, how many keep a bit."""
+        """Number of the 2^62 words that keep a bit."""
         return int(kept_units(self.bit_epsilon))
 
     def estimate(self, reports: np.ndarray, n: Any = 1) -> np.ndarray:

@@ -43,7 +43,7 @@ class NoiseLaw:
 
     @cached_property
     def far(self) -> float:
-        """What is exceeded so rarely that mpmath may decide beyond."""
+        """Size that is exceeded so rarely that mpmath may decide beyond."""
         return float(self.exceeded(np.array(_RARE)))
 
 
@@ -132,7 +132,7 @@ def _point(value: float, scale: float, step: float, law: NoiseLaw, number: int, 
 
 
 def _holds(index: float, value: float, scale: float, step: float, law: NoiseLaw, number: int, bits: int) -> bool:
-    """Whether value - scale * size rounds to a point for every p between number and number + 1 over 2^bits."""
+    """Return True if value - scale * size rounds to one point for every p from number to number + 1 over 2^bits."""
     from mpmath import ldexp, mpf, workprec
 
     with workprec(bits + 300):

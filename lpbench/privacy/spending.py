@@ -18,7 +18,7 @@ _WHOLE = 1 << 1074
 
 @dataclass(frozen=True)
 class Account:
-    """What one user has spent and sent; budgets are exact sums."""
+    """Spending and payload of one user; budgets are exact sums."""
 
     epsilon: int = 0  # times 2^-1074, of which every float is a multiple
     delta: int = 0  # as well
@@ -116,6 +116,7 @@ class Spending:
     def _enter(
         self, who: np.ndarray | None, epsilon: float | np.ndarray, delta: float, bits_up: float, bits_down: float
     ) -> None:
+        """Charge an answer to some or all users; users with equal histories keep sharing one account."""
         if who is None and not isinstance(epsilon, np.ndarray):
             self._accounts = [a.after(float(epsilon), delta, bits_up, bits_down) for a in self._accounts]
             return
@@ -183,7 +184,7 @@ class Spending:
         return Guarantee(self._model(hidden, size), epsilon, delta, rounds, up, down, self._note(), beside)
 
     def _beside(self, mask: Any) -> str:
-        """That epsilon does not count the mask, where the method reads it and users differ in it."""
+        """Return the caveat that epsilon does not count the mask, if the method reads it and users differ in it."""
         if not (self.shown_read or self.mask_read) or (mask == mask[0]).all():
             return ""
         return (

@@ -87,7 +87,7 @@ def subset_reports(
 
 
 def subset_told(m: int, size: int, epsilon: float) -> int:
-    """Of 2^62 words, those that put the truth into the subset; the others draw from all subsets."""
+    """Return the number of the 2^62 words that put the truth into the subset; the others draw from all subsets."""
     return int(truthful_units(epsilon, size / m))
 
 
@@ -126,7 +126,7 @@ class SubsetSelection(CategoryMechanism):
 
     @property
     def probabilities(self) -> tuple[float, float]:
-        """p and q of :func:`subset_probabilities`."""
+        """Probabilities p and q of :func:`subset_probabilities`."""
         keep, other = subset_probabilities(self.n_categories, self.size, self.budget)
         return float(keep), float(other)
 

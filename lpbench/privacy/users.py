@@ -73,7 +73,7 @@ class Users(ABC):
     @property
     @abstractmethod
     def mask(self) -> np.ndarray:
-        """Who protects what, boolean ndarray of shape (n, d)."""
+        """Protection mask, bool ndarray of shape (n, d): True where a user protects a feature."""
 
     @property
     @abstractmethod
@@ -138,7 +138,7 @@ class Users(ABC):
     @property
     @abstractmethod
     def spent(self) -> Guarantee:
-        """What the user who spent most has spent, exactly, by composition over what was asked."""
+        """Guarantee of the user who spent most, exactly, by composition over the questions asked."""
 
     @abstractmethod
     def note(self, text: str) -> None:
@@ -155,7 +155,7 @@ class Users(ABC):
 
 @dataclass(eq=False)
 class _Accounts:
-    """What users taken from one another share: what they have spent and answered."""
+    """State shared by users taken from one another: their spending and answers."""
 
     spending: Spending
     mask: np.ndarray | None  # of the whole sample
@@ -186,7 +186,7 @@ def _digest_of_numbers(numbers: Any) -> str | None:
 
 @dataclass(frozen=True, eq=False)
 class Simulation:
-    """What a sweep asks of a replication's users, outside of their accounts; nothing of it is ever sent.
+    """Answers of a replication's users for a sweep, outside of their accounts; nothing of it is ever sent.
 
     A sweep meets the questions of :meth:`learn` in their order: a family stands for one question of each fit, and
     ``simulate.after()`` answers the next. So the number that keys the draws is counted, as accounts count it.
@@ -287,17 +287,20 @@ class SimulatedUsers(Users):
 
     @property
     def mask(self) -> np.ndarray:
+        """Protection mask, bool ndarray of shape (n, d); reading it is recorded."""
         mask, self._accounts.spending.mask_read = self._records.mask, True
         return np.ones(self._records.X.shape, dtype=bool) if mask is None else mask
 
     @property
     def public_features(self) -> np.ndarray:
+        """Features of shape (n, d), NaN where protected, read-only; reading them is recorded."""
         self._accounts.spending.shown_read = True
         shown = self._records.remembered("shown", lambda: self._records.public_features)
         shown.setflags(write=False)
         return shown
 
     def ask(self, device: Device[Any], question: Any, who: np.ndarray | None = None) -> np.ndarray:
+        """Draw the reports of users on the key of this answer, and charge them to the users asked."""
         device.check(question)
         index, order, records, question = self._in_order(question, None if who is None else numbered(who, self.n))
         streams = self._entered("ask", device, question, index, records)
@@ -305,6 +308,7 @@ class SimulatedUsers(Users):
         return reports if order is None else reports[np.argsort(order)]
 
     def sums(self, device: Device[Any], question: Any, by: np.ndarray | None = None) -> np.ndarray:
+        """Draw the estimate from the sums of all users' reports by its exact law, and charge the users."""
         device.check(question)
         index, order, records, question = self._in_order(question)
         by = by if by is None or order is None else np.asarray(by)[order]
@@ -312,6 +316,7 @@ class SimulatedUsers(Users):
         return device.draw_sums(records, question, streams, by)
 
     def chain(self, device: Device[Any], question: Any) -> Any:
+        """Draw all steps of a chain of questions by the device's shortcut, and charge the users in its order."""
         device.check(question)
         order = numbered(question.order, self.n)
         index = order if self._index is None else self._index[order]
@@ -319,6 +324,7 @@ class SimulatedUsers(Users):
         return device.draw_chain(self._records, question, streams)
 
     def release(self, release: Release[Any], question: Any) -> np.ndarray:
+        """Draw a trusted curator's release, and note that the guarantee is one of the central model."""
         streams = self._entered("release", release, question, self._index, self._records, self._index)
         self._accounts.spending.central = True
         return release.release(self._records, question, release.draws(streams, self.n, question))
@@ -363,6 +369,7 @@ class SimulatedUsers(Users):
         return answer_streams(self._root, verb, accounts.answered[asked], *told)
 
     def reveal(self) -> Records:
+        """Return the records; the guarantee becomes "none"."""
         self._accounts.spending.reveal()
         return self._records
 
@@ -374,7 +381,7 @@ class SimulatedUsers(Users):
 
     @property
     def spent(self) -> Guarantee:
-        """What the user who spent most has spent; users taken from others report for the whole sample."""
+        """Guarantee of the user who spent most; users taken from others report for the entire sample."""
         accounts, shown = self._accounts, 0
         if accounts.spending.revealed:
             shown = accounts.n_features + 1
@@ -400,6 +407,7 @@ class SimulatedUsers(Users):
             checks.remove(check)
 
     def note(self, text: str) -> None:
+        """Add a caveat to the guarantee."""
         self._accounts.spending.notes.append(text)
 
     def __reduce__(self) -> Any:
@@ -420,6 +428,7 @@ class _Content(pickle.Pickler):
     """Pickles without what is cached; in fast mode objects are told by content, however often they occur."""
 
     def reducer_override(self, value: Any) -> Any:
+        """Pickle broadcasts and arrays by their digests, and dataclasses without cached properties."""
         if type(value) is Broadcast:
             return bytes, (value.digest,)
         if type(value) is np.ndarray and not value.dtype.hasobject:
@@ -439,7 +448,7 @@ class _Content(pickle.Pickler):
 
 
 def _held(value: Any) -> Any:
-    """What an object of a dataclass holds but for what is cached, whatever it says to other pickles; others as are."""
+    """Return a dataclass's fields without cached properties; any other object unchanged."""
     kind: Any = type(value)
     if not _is_dataclass(kind) or not hasattr(value, "__dict__"):
         return value
@@ -458,7 +467,7 @@ def content_hash(value: Any) -> bytes:
 
 @dataclass(frozen=True, eq=False)
 class Broadcast:
-    """What many questions share, such as a fitted model: a copy that nobody else holds, and its digest, taken once."""
+    """Content shared by many questions, such as a fitted model: a private copy and its digest, taken once."""
 
     content: Any
     digest: bytes = field(init=False, repr=False)
