@@ -78,12 +78,17 @@ class _Apart:
         return sorted({*cls._model.params, "random_state"})
 
     def task(self, problem: Problem, streams: Streams) -> Task:
+        """Return the task of a problem.
+
+        A secret, if set, keys the users' draws, which the author cannot repeat then.
+        """
         if self._secret is None:
             return super().task(problem, streams)  # type: ignore[misc,no-any-return]
         users = Streams(stable_hash(secret=self._secret, seed=streams.seed))
         return replace(super().task(problem, users), streams=streams.party("curator"))  # type: ignore[misc]
 
     def learn(self, users: Users) -> Self:
+        """Learn in the author's process, check that the users spent no more than stated, and keep the fitted place."""
         public = {"y_range": users.y_range, "classes": users.classes}
         params = {name: public.get(name, getattr(self, name)) for name in self._model.params}
         streams = self._streams()  # type: ignore[attr-defined]

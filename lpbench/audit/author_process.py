@@ -56,6 +56,7 @@ class Pipe:
         self.descriptor = descriptor
 
     def send(self, message: bytes) -> None:
+        """Send a message with its length in front; wait while the other end does not read."""
         left = memoryview(struct.pack("<Q", len(message)) + message)
         while left:
             self._wait([], [self.descriptor])
@@ -101,24 +102,30 @@ class PipeUsers(Users):
 
     @property
     def mask(self) -> np.ndarray:
+        """Protection mask, bool ndarray of shape (n, d), as a copy."""
         return self._mask.copy()  # type: ignore[no-any-return]
 
     @property
     def public_features(self) -> np.ndarray:
+        """Features of shape (n, d), NaN where protected, from the keeper, who records that they were read."""
         return self._call("public_features")  # type: ignore[no-any-return]
 
     @property
     def spent(self) -> Guarantee:
+        """Guarantee by the keeper's account."""
         return Guarantee(**self._call("spent"))
 
     def ask(self, device: Device[Any], question: Any, who: np.ndarray | None = None) -> np.ndarray:
+        """Ask the keeper for users' reports; device and question pass as data."""
         return self._call("ask", **_told(device, question), who=who)  # type: ignore[no-any-return]
 
     def sums(self, device: Device[Any], question: Any, by: np.ndarray | None = None) -> np.ndarray:
+        """Ask the keeper for sums; without them, ask for the reports and add them up here."""
         sums = self._call("sums", **_told(device, question), by=by)
         return summed(device, self.ask(device, question), question, by) if sums is None else sums
 
     def release(self, release: Release[Any], question: Any) -> np.ndarray:
+        """Ask the keeper for a trusted curator's release."""
         return self._call("release", **_asked(release, question))  # type: ignore[no-any-return]
 
     def _part(self, who: np.ndarray) -> Self:
@@ -127,6 +134,7 @@ class PipeUsers(Users):
         return type(self)(self._pipe, taken)
 
     def note(self, text: str) -> None:
+        """Have the keeper add a caveat to the guarantee."""
         self._call("note", text=str(text))
 
     def _call(self, verb: str, **arguments: Any) -> Any:
@@ -198,7 +206,7 @@ def predict(asked: dict[str, Any], pipe: Pipe) -> dict[str, Any]:
 
 
 def inputs(asked: dict[str, Any], pipe: Pipe) -> dict[str, Any]:
-    """What the given records put into the mechanism, one row a record."""
+    """Compute the given records' inputs of the mechanism, one row a record."""
     device, question = (decode(asked[name], any_object) for name in ("device", "question"))
     question = question if asked["users"] is None else question_of(question, asked["users"])
     return {"inputs": np.asarray(device.inputs(Records(asked["X"], asked["y"], asked["mask"]), question))}

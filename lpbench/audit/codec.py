@@ -28,6 +28,7 @@ def decode(message: bytes, build: Callable[[str, dict[str, Any]], Any]) -> Any:
 
 
 def _tree(value: Any) -> Any:
+    """Turn a value into JSON's types; PrivacyError if it is no data."""
     if value is None or type(value) in (bool, int, float, str):
         return value
     if isinstance(value, np.ndarray | np.generic):
@@ -56,6 +57,7 @@ def _tree(value: Any) -> Any:
 
 
 def _value(tree: Any, build: Callable[[str, dict[str, Any]], Any]) -> Any:
+    """Turn JSON's types back into a value; ``build`` makes objects, of the kinds that it allows alone."""
     if not isinstance(tree, dict):
         return tree
     ((kind, body),) = tree.items()

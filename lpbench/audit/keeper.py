@@ -61,9 +61,11 @@ class OwnQuestion:
 
     @property
     def broadcast_bits(self) -> float:
+        """Bits of the numbers in the question."""
         return numeric_bits(decode(self.content, lambda name, attributes: attributes))
 
     def take(self, users: Any) -> OwnQuestion:
+        """Return the question for some of the users asked, if it has a part for each user."""
         if not self.in_parts:
             return self
         return replace(self, users=np.asarray(users) if self.users is None else self.users[users])
@@ -79,12 +81,15 @@ class OwnDevice(Device[OwnQuestion]):
     serving: ClassVar[Serving]
 
     def mechanism(self, question: OwnQuestion) -> Mechanism:
+        """Return the mechanism that the author's method named."""
         return self.own
 
     def inputs(self, records: Records, question: OwnQuestion) -> np.ndarray:
+        """Have the author's process compute the inputs of records."""
         return self.serving.inputs(self, records, question)
 
     def columns(self, question: OwnQuestion) -> int:
+        """Return the stated length of a report."""
         return self.length
 
 
@@ -110,6 +115,7 @@ class Serving:
         self._taken.append(self.users)
 
     def view(self) -> dict[str, Any]:
+        """Return the public facts that a method starts with."""
         users = self.users
         return {
             "handle": 0,
@@ -324,6 +330,7 @@ class Places:
 
     @contextmanager
     def _started(self, folder: Path) -> Iterator[socket.socket]:
+        """Start the author's server process with an empty environment and yield our end of its socket."""
         ours, theirs = socket.socketpair()
         paths = [str(PROJECT[0].parent), *filter(None, [os.environ.get("PYTHONPATH")])]
         command = [sys.executable, "-B", "-P", "-m", "lpbench.audit.author_process"]
@@ -393,6 +400,7 @@ class Places:
     def _converse(
         self, request: bytes, users: Serving | None, ours: socket.socket, warden: socket.socket
     ) -> dict[str, Any]:
+        """Send a request and answer the author's verbs about users until the result arrives."""
         ours.setblocking(False)
         pipe = Pipe(ours.fileno())
         pipe.end = time.monotonic() + self.seconds
@@ -412,7 +420,7 @@ class Places:
         raise Refused("the author's code ended its process")
 
     def describe(self, estimator: str, params: Mapping[str, Any]) -> Foreign:
-        """What the harness must know of a method."""
+        """Return the facts about a method that the harness needs, from the author's process."""
         return Foreign(estimator, **self.call("describe", estimator=estimator, params=dict(params)))
 
     def learn(self, estimator: str, users: Users, params: Mapping[str, Any]) -> bytes:

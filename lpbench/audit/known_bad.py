@@ -132,7 +132,7 @@ def _tree_on_raw_labels(epsilon: float) -> Randomizer:
 
 
 def _shared_noise(epsilon: float) -> Randomizer:
-    """What two users send, of whom only the first one's label varies: the difference is noiseless."""
+    """Build two users' messages with the same noise, so that their difference shows the first one's label."""
     labels, mechanism = np.array([0.0, 1.0]), Laplace(1.0 / epsilon)
 
     def second(value: int, n: int, streams: Streams) -> np.ndarray:

@@ -242,7 +242,7 @@ def _score(mine: np.ndarray, theirs: np.ndarray, rng: np.random.Generator) -> np
 
 
 def _repeats(mechanism: Mechanism, reports: np.ndarray, inputs: np.ndarray) -> bool:
-    """Whether noise of a mechanism that never repeats itself does: shared, or rounded so that the input shows."""
+    """Return True if noise repeats itself though the mechanism's never does, or reports lie off their grid."""
     if not mechanism.never_repeats:
         return not all(field.holds(reports) for field in mechanism.fields())
     noise = (reports.reshape(*reports.shape[:2], -1) - inputs.reshape(len(inputs), -1))[:, :, 0]

@@ -44,6 +44,8 @@ MakeUsers = Callable[[AuditSample, int, Recording], Users]
 
 @dataclass(frozen=True)
 class Complaint:
+    """Promise that a method breaks: the name of the check, and a sentence."""
+
     check: str  # {"sealed", "account", "rows", "law"}, or "apart": of a method of somebody's own
     what: str
 
@@ -52,6 +54,7 @@ class Complaint:
 
 
 def recorded_users(sample: AuditSample, seed: int, recording: Recording) -> RecordedUsers:
+    """Return a sample's users, who record all their answers."""
     return RecordedUsers(sample.users(seed), recording)
 
 
@@ -66,6 +69,7 @@ def settings(model: LocalEstimator, budgets: Sequence[float] = BUDGETS) -> Itera
 
 
 def samples(model: Any, budgets: Sequence[float] = BUDGETS) -> Iterator[tuple[float, AuditSample]]:
+    """Yield budgets and samples to audit a method on: each budget, other masks, and three classes."""
     first = budgets[0]
     kinds: list[tuple[float, dict[str, Any]]] = [(epsilon, {}) for epsilon in budgets]
     if model.protects == "mask":
@@ -92,6 +96,7 @@ def complaints(model: LocalEstimator) -> Iterator[Complaint]:
 def complaints_in(
     model: LocalEstimator, sample: AuditSample, make_users: MakeUsers = recorded_users
 ) -> Iterator[Complaint]:
+    """Yield the broken promises of one fit on a sample; a fit that fails is a complaint as well."""
     recording = Recording()
     try:
         fitted, users = _learned(model, sample, make_users, recording)
@@ -188,7 +193,7 @@ def _outcome(fitted: LocalEstimator, sample: AuditSample) -> np.ndarray:
 
 
 def _holds(content: bytes, sample: AuditSample) -> bool:
-    """Whether the bytes of a private number occur in a pickle; numbers of few digits may occur by chance."""
+    """Return True if the bytes of a private number occur in a pickle; numbers of few digits may occur by chance."""
     records = sample.records
     protected = records.X if records.mask is None else records.X[records.mask]
     labels = records.y if sample.classes is None else np.empty(0)
@@ -209,7 +214,7 @@ def _distinct(recording: Recording) -> list[Asked]:
 
 
 def _as_reports(entry: Asked) -> Iterator[Asked]:
-    """What a shortcut stands for: the reports of all users, for a chain to its first question."""
+    """Yield the reports behind a shortcut: of all users, for a chain to its first question."""
     if entry.kind in ("sums", "chain"):
         streams, question = Streams(stable_hash(audit="chain")), entry.question
         draws = entry.device.draws(streams, len(entry.records), question)
@@ -239,7 +244,7 @@ def broken_rows(entry: Asked, y_range: tuple[float, float] | None, n_classes: in
 
 
 def _inputs(device: Any, question: Any, records: Records) -> list[np.ndarray]:
-    """What each record puts into its mechanism, one entry a user, with the mechanism's own description."""
+    """Return each record's input of its mechanism, one entry a user, with the mechanism's own description."""
     try:
         mechanism, inputs = device.law(question, records)
         return [np.asarray([repr(mechanism)] * len(records)), np.asarray(inputs)]

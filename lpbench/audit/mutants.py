@@ -30,6 +30,7 @@ class Corrupted(Device[Any]):
     time: int = 0  # tells answers to one question apart
 
     def inputs(self, records: Records, question: Any) -> np.ndarray:
+        """Return the inputs of the device that is replaced."""
         return np.asarray(self.inner.inputs(records, question))
 
 
@@ -49,7 +50,7 @@ def taken(draws: Any, who: Any) -> Any:
 
 
 def _distance(device: Any, reports: np.ndarray, records: Records, question: Any) -> np.ndarray:
-    """How far each report is from what the device has put in, in the terms of its mechanism."""
+    """Return the distance of each report from the device's input, by its mechanism's measure."""
     mechanism, inputs = device.law(question, records)
     return np.asarray(mechanism.distance(device.to_law(reports, question, records), inputs))
 
@@ -79,6 +80,7 @@ class _Nearer(Corrupted):
     every: int = 1  # one of how many
 
     def report(self, records: Records, question: Any, draws: Any) -> np.ndarray:
+        """Send the better of two reports for some of the users."""
         users = np.arange(int(self.begin * len(records)), len(records), self.every)
         return _better(self, records, question, draws, users)
 
@@ -87,6 +89,7 @@ class _Shared(Corrupted):
     """Two neighbours draw the same randomness."""
 
     def report(self, records: Records, question: Any, draws: Any) -> np.ndarray:
+        """Send reports of which two consecutive users share the randomness."""
         n = len(records)
         if not isinstance(draws, np.random.Generator):
             return np.asarray(self.inner.report(records, question, taken(draws, np.arange(n) // 2 * 2)))
@@ -103,6 +106,7 @@ class _Repeated(Corrupted):
     """The same randomness in every call."""
 
     def draws(self, streams: Streams, n: int, question: Any) -> Any:
+        """Return the same draws in every call."""
         return self.inner.draws(Streams(11), n, question)
 
 
@@ -110,6 +114,7 @@ class _Swapped(Corrupted):
     """Users report each other's values."""
 
     def report(self, records: Records, question: Any, draws: Any) -> np.ndarray:
+        """Send reports of another user's label, or of the other's record."""
         order = np.roll(np.arange(len(records)), len(records) // 3)
         moved = Records(records.X, records.y[order], records.mask)
         if records.mask is None:
@@ -121,6 +126,7 @@ class _NoTails(Corrupted):
     """Reports far from the truth are drawn again."""
 
     def report(self, records: Records, question: Any, draws: Any) -> np.ndarray:
+        """Draw the tenth of the reports that is farthest from the truth again."""
         reports = np.asarray(self.inner.report(records, question, draws))
         distances = _distance(self.inner, reports, records, question)
         far = distances > np.quantile(distances, 0.9) - 1e-12
@@ -134,12 +140,15 @@ class _WidthFromData(Corrupted):
     """Labels are winsorised at private quantiles before they are randomised."""
 
     def inputs(self, records: Records, question: Any) -> np.ndarray:
+        """Return the inputs of records with winsorized labels."""
         return np.asarray(self.inner.inputs(self._moved(records), question))
 
     def report(self, records: Records, question: Any, draws: Any) -> np.ndarray:
+        """Send reports of records with winsorized labels."""
         return np.asarray(self.inner.report(self._moved(records), question, draws))
 
     def law(self, question: Any, records: Records) -> Any:
+        """State the law at records with winsorized labels."""
         return self.inner.law(question, self._moved(records))
 
     @staticmethod
@@ -156,9 +165,11 @@ class _Understated(Corrupted):
     """The device states half of what it spends."""
 
     def budget(self, question: Any) -> float:
+        """State half of the epsilon."""
         return float(self.inner.budget(question)) / 2.0
 
     def budgets(self, records: Records, question: Any) -> Any:
+        """State half of each user's epsilon."""
         return np.asarray(self.inner.budgets(records, question)) / 2.0
 
 
@@ -166,6 +177,7 @@ class _NotFinite(Corrupted):
     """Users with a label above the middle send something that is no number, once in a while."""
 
     def report(self, records: Records, question: Any, draws: Any) -> np.ndarray:
+        """Send NaN for the first user whose label is above the median."""
         reports = np.asarray(self.inner.report(records, question, draws)).astype(float)
         reports[np.flatnonzero(records.y > np.median(records.y) - 1e-9)[:1]] = np.nan
         return reports
@@ -175,6 +187,7 @@ class _Revealing(Corrupted):
     """The first user sends the truth, as near as two dozen tries come."""
 
     def report(self, records: Records, question: Any, draws: Any) -> np.ndarray:
+        """Send, for the first user, the report nearest to the truth among 24."""
         reports, one = np.asarray(self.inner.report(records, question, draws)).copy(), np.zeros(24, dtype=int)
         first = records.take(one)
         tries = self.inner.draws(Streams(_seed(draws)), 24, question)
@@ -206,12 +219,15 @@ class _Door(RecordedUsers):
     mutant = ""
 
     def ask(self, device: Device, question: Any, who: np.ndarray | None = None) -> np.ndarray:
+        """Answer as recorded users do, changed by the mutant."""
         return np.asarray(self._mutated(RecordedUsers.ask, device, question, who))
 
     def chain(self, device: Device, question: Any) -> Any:
+        """Answer a chain as recorded users do, changed by the mutant."""
         return self._mutated(RecordedUsers.chain, device, question)
 
     def sums(self, device: Device, question: Any, by: np.ndarray | None = None) -> np.ndarray:
+        """Answer with sums as recorded users do, changed by the mutant."""
         return np.asarray(self._mutated(RecordedUsers.sums, device, question, by))
 
     def _mutated(self, send: Callable[..., Any], device: Device, *asked: Any) -> Any:
@@ -227,6 +243,7 @@ class _Door(RecordedUsers):
 
     @property
     def spent(self) -> Guarantee:
+        """State the guarantee, lowered by a tenth in the mutant of that name."""
         spent = super().spent
         if self.mutant == "guarantee_lowered":
             return replace(spent, epsilon=0.9 * spent.epsilon)
@@ -266,7 +283,7 @@ def mutant_rows(method: str, model: LocalEstimator, mutants: Sequence[str] = MUT
 
 
 def _not_applicable(model: LocalEstimator) -> dict[str, str]:
-    """Why mutants cannot be made of a method, by mutant."""
+    """Return the mutants that cannot be made of a method, with the reason for each."""
     recording = Recording()
     own, sample = next(settings(model))
     try:

@@ -23,6 +23,8 @@ _CHUNK = 100_000
 
 @dataclass(frozen=True)
 class Message:
+    """One message of a device: its mechanism, the input for each protected value, and the code that sends it."""
+
     mechanism: Mechanism  # randomizer of the message
     inputs: np.ndarray  # shape (n_values, ...); what each protected value puts into the mechanism
     # shape (n,); reports of n users who hold the protected value of that index, by the code the estimator runs
@@ -51,6 +53,8 @@ def message(mechanism: Any, inputs: ArrayLike, purpose: str = "label", **axes: i
 
 @dataclass(frozen=True)
 class ExactLoss:
+    """Exact epsilon of a randomizer over listed values, and the pair that attains it."""
+
     epsilon: float  # exact epsilon over the listed values
     pair: tuple[int, int]  # those that attain it: the one that makes the report more likely, and the other
 

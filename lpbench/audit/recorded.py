@@ -21,7 +21,7 @@ from lpbench.seeds import Streams
 
 @dataclass(frozen=True, eq=False)
 class RecordedRun:
-    """What the audit's table says of a method."""
+    """Facts about a method for the audit's table, from one recorded run."""
 
     randomizer: Randomizer  # of the user who spends most
     spent: Guarantee

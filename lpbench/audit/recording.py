@@ -48,32 +48,41 @@ class Recording:
         return copy.deepcopy(before.answer)
 
     def questions(self) -> list[bytes]:
+        """Digests of the questions asked, in order, with the class of their device."""
         return [content_hash((type(entry.device).__qualname__, entry.question)) for entry in self.asked]
 
 
 class RecordedUsers(SimulatedUsers):
+    """Simulated users who enter each of their answers into a recording."""
+
     def __init__(self, users: SimulatedUsers, recording: Recording) -> None:
         vars(self).update(vars(users))
         self._recording = recording
 
     @property
     def public_features(self) -> np.ndarray:
+        """Public features; reading them is recorded."""
         self._recording.shown_read = True
         return super().public_features
 
     def ask(self, device: Device, question: Any, who: np.ndarray | None = None) -> np.ndarray:
+        """Ask users, and record the reports."""
         return self._entry("ask", device, question, super().ask(device, question, who), who)  # type: ignore[no-any-return]
 
     def sums(self, device: Device, question: Any, by: np.ndarray | None = None) -> np.ndarray:
+        """Ask for sums, and record them."""
         return self._entry("sums", device, question, super().sums(device, question, by), by=by)  # type: ignore[no-any-return]
 
     def chain(self, device: Device, question: Any) -> Any:
+        """Ask users one after the other, and record the last question."""
         return self._entry("chain", device, question, super().chain(device, question), question.order)
 
     def release(self, release: Release, question: Any) -> np.ndarray:
+        """Let a trusted curator release a statistic, and record it."""
         return self._entry("release", release, question, super().release(release, question))  # type: ignore[no-any-return]
 
     def reveal(self) -> Records:
+        """Return the records, and record that they were read."""
         self._recording.revealed = True
         return super().reveal()
 
@@ -81,6 +90,7 @@ class RecordedUsers(SimulatedUsers):
         return self._recording.enter(self.entry(kind, device, question, answer, who, by))
 
     def entry(self, kind: str, device: Any, question: Any, answer: Any, who: Any = None, by: Any = None) -> Asked:
+        """Return a record of one answer: the question, the users asked with their records, and the answer."""
         index, records = np.arange(self.n) if self._index is None else self._index, self._records
         if who is not None:
             index, records = index[who], records.take(who)

@@ -30,6 +30,8 @@ CHANGES = ("permuted", "nonlinear", "constant")
 
 @dataclass(frozen=True, eq=False)
 class AuditSample:
+    """Small sample to audit a method on: records, and whatever is public about them."""
+
     records: Records
     public: PublicSample | None
     classes: np.ndarray | None
@@ -38,11 +40,12 @@ class AuditSample:
     domain: tuple[float, float] | None  # of X_test; records are in the unit cube. None: the method scales nothing
 
     def users(self, seed: int) -> SimulatedUsers:
+        """Return simulated users with these records."""
         public = {"y_range": self.y_range, "classes": self.classes, "public": self.public}
         return SimulatedUsers(self.records, Streams(seed), **public)  # type: ignore[arg-type]
 
     def stated(self, known: Mapping[str, Any]) -> dict[str, Any]:
-        """What is public of the sample and a parameter of the method."""
+        """Return the public facts of the sample that are parameters of the method."""
         stated = {"y_range": self.y_range, "domain": self.domain}
         return {name: value for name, value in stated.items() if name in known and value is not None}
 

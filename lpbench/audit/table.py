@@ -53,16 +53,17 @@ class AuditRow:
 
     @property
     def slack(self) -> float:
-        """What is promised and not used."""
+        """Stated epsilon that is not used."""
         return 0.0 if math.isinf(self.claimed_epsilon) else self.claimed_epsilon - self.exact_epsilon
 
     @property
     def keeps_promise(self) -> bool:
+        """True if the exact epsilon is at most the stated one."""
         return self.exact_epsilon <= self.claimed_epsilon + TOLERANCE
 
     @property
     def accused(self) -> bool:
-        """Whether the sample alone proves that the promise is broken."""
+        """True if the sample alone proves that the promise is broken."""
         return self.lower_bound > self.claimed_epsilon + TOLERANCE
 
 
@@ -116,6 +117,7 @@ def base_methods() -> list[str]:
 
 
 def mutant_rows(selector: str) -> list[MutantRow]:
+    """Return the mutants of a registered method, each with the check that caught it."""
     return mutants.mutant_rows(selector, estimator_of(selector))
 
 
@@ -159,6 +161,7 @@ def audit(kind: str, name: str, samples: int, seed: int) -> AuditRow:
 
 
 def write_csv(rows: Sequence[AuditRow], path: Path) -> None:
+    """Write the rows of an audit as ``audit.csv``."""
     table = pd.DataFrame([[getattr(row, name) for name in COLUMNS] for row in rows], columns=COLUMNS)
     write_text(table.to_csv(index=False, float_format="%.9g", lineterminator="\n"), path)
 
@@ -181,6 +184,7 @@ def problems(rows: Iterable[tuple[str, AuditRow]]) -> list[str]:
 
 
 def findings(rows: Sequence[tuple[str, AuditRow]], samples: int, seed: int) -> dict:
+    """Return the findings of an audit as plain data: settings, power, methods, known bad and good mechanisms."""
     failure = failure_per_row()
     return {
         "epsilon": EPSILON,

@@ -12,7 +12,7 @@ from lpbench.errors import ConfigurationError
 
 @dataclass(frozen=True)
 class PrivacyClaim:
-    """What a randomizer promises for any two values."""
+    """Bound that a randomizer states for any two values: pure, (epsilon, delta) or Renyi."""
 
     epsilon: float  # bound on the loss
     delta: float = 0.0  # P(A | v) <= e^epsilon P(A | w) + delta for every event A

@@ -40,6 +40,8 @@ _STEPS = 30
 
 @dataclass(frozen=True)
 class Verdict:
+    """Result of a black-box audit: a lower bound on the loss, and the event and values that show it."""
+
     name: str
     claim: PrivacyClaim
     bound: float  # lower bound on the loss
@@ -53,6 +55,7 @@ class Verdict:
 
     @property
     def violated(self) -> bool:
+        """True if the lower bound exceeds the claimed epsilon."""
         return self.bound > self.claim.epsilon + _TOLERANCE
 
     def __str__(self) -> str:
@@ -147,7 +150,7 @@ def _remarks(values: tuple[Any, Any], reports: tuple[Columns, Columns], violated
 
 
 def _is_a_name(column: np.ndarray) -> bool:
-    """Whether a column has another text or whole number in every report; noise has fractions."""
+    """Return True if a column has another text or whole number in every report; noise has fractions."""
     whole = column.dtype == object or (np.isfinite(column) & (column == np.floor(column))).all()
     return bool(whole) and np.unique(column.astype(str) if column.dtype == object else column).size == column.size
 

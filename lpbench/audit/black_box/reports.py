@@ -23,6 +23,7 @@ _MOST_CATEGORIES = 1000
 
 
 def part_of(columns: Columns, start: int, stop: int) -> Columns:
+    """Return the rows ``start`` to ``stop`` of all columns."""
     return {name: column[start:stop] for name, column in columns.items()}
 
 
@@ -98,6 +99,7 @@ def _dicts(reports: Sequence[Mapping], name: str) -> Columns:
 
 
 def _vectors(reports: Sequence[Any], name: str) -> Columns:
+    """Turn reports that are vectors into a column for each entry; DataError if their lengths differ."""
     lengths = {len(report) for report in reports}
     if len(lengths) > 1:
         raise DataError(f"{name}s have different lengths ({min(lengths)} to {max(lengths)}); every one must be equal")
@@ -158,7 +160,7 @@ class Encoder:
         return numbers if self.digits else []
 
     def known(self, columns: Columns) -> np.ndarray:
-        """Whether all categories of a report have been seen, boolean ndarray of shape (n,)."""
+        """Return True for reports of which all categories have been seen, bool ndarray of shape (n,)."""
         known = np.ones(len(columns[self.names[0]]), dtype=bool)
         for name, seen in zip(self.names, self.categories, strict=True):
             if seen is not None:

@@ -1,4 +1,4 @@
-"""Where reports come from: a Python function, a table in a file, or a command of any language."""
+"""Sources of reports: a Python function, a table in a file, or a command of any language."""
 
 import inspect
 import json
@@ -33,6 +33,8 @@ _CHUNK = 100_000
 
 
 class Source(ABC):
+    """Base of the sources of reports: for each value to compare, as many reports as an audit asks for."""
+
     name: str
     values: list[Any]  # what is compared
     size: float = math.inf  # reports of each value that there are; inf if as many as one asks for
@@ -67,11 +69,13 @@ class CallableSource(Source):
         self.takes_rng = len(parameters) != 1
 
     def draw(self, value: int, start: int, stop: int) -> Columns:
+        """Call the function for reports ``start`` to ``stop`` of a value, in chunks with a random stream each."""
         begins = range(start, stop, _CHUNK)
         parts = [self._chunk(value, first, min(first + _CHUNK, stop) - first, stop) for first in begins]
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
     def _chunk(self, value: int, start: int, n: int, stop: int) -> Columns:
+        """Call the function for one chunk within the time left; an error names the function and the value."""
         given = self.values[value]
         extra = (self.streams.generator("report", value=value, start=start),) if self.takes_rng else ()
         began, done = time.monotonic(), 0
@@ -105,6 +109,7 @@ class CallableSource(Source):
         return columns
 
     def _columns(self, reports: Any, n: int, given: Any) -> Columns:
+        """Turn the function's reports into columns; DataError unless there is one report a value."""
         try:
             if not isinstance(reports, dict) and len(reports) != n:
                 raise DataError(f"it returned {len(reports)} reports for {n} values; there must be one each")
@@ -130,6 +135,7 @@ class DeviceSource(Source):
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
+        """Pairs of values that neighboring records can have."""
         return [pair for pair in super().pairs if self.randomizer.neighbours[pair]]
 
     def draw(self, value: int, start: int, stop: int) -> Columns:
@@ -146,6 +152,7 @@ class WithFeatures(Source):
         self.function, self.called = function, name
 
     def draw(self, value: int, start: int, stop: int) -> Columns:
+        """Draw reports and add the columns that the user's function computes from them, one row a report."""
         columns = self.source.draw(value, start, stop)
         with foreign(f"{self.called} failed on columns {', '.join(columns)}"):
             found = to_columns(self.function(dict(columns)), "feature")
@@ -185,6 +192,7 @@ def load_holder(path: str) -> tuple[Any, str]:
 
 
 def _module_of_file(path: Path) -> Any:
+    """Import a Python file as a module, once a process, however often it is named."""
     # One module for a file, however often it is named: a learner and its reports are patched and pickled together
     name = f"{path.stem}_{stable_hash(file=str(path.resolve())):x}"
     if name in sys.modules:
@@ -218,6 +226,7 @@ class FixedSource(Source):
         self.size = min(len(next(iter(columns.values()))) for columns in reports)
 
     def draw(self, value: int, start: int, stop: int) -> Columns:
+        """Return reports ``start`` to ``stop`` of a value."""
         return {name: column[start:stop] for name, column in self.reports[value].items()}
 
 
@@ -282,6 +291,7 @@ class CommandSource(FixedSource):
 
 
 def _run(command: str, text: str, seed: int, seconds: float) -> list[str]:
+    """Run a command on values as its standard input, with a seed in the environment; return its output lines."""
     try:
         process = subprocess.Popen(
             shlex.split(command),

@@ -28,6 +28,7 @@ def parse_values(words: Sequence[str], seed: int = 0) -> list[Any]:
 
 
 def show_value(value: Any) -> str:
+    """Return a value as text of at most 40 characters."""
     text = f"{value:.6g}" if isinstance(value, float) else str(value)
     return text if len(text) <= 40 else f"{text[:37]}..."
 

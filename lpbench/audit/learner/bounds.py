@@ -25,6 +25,8 @@ N_CANARIES, N_TRAININGS, N_OTHERS = 1000, 300, 20
 
 @dataclass(frozen=True)
 class LearnerBound:
+    """Lower bound on epsilon of training code, from coins guessed right."""
+
     audit: str  # {"canary", "inference"}
     epsilon: float  # lower bound, >= 0
     right: int  # coins guessed right
@@ -32,6 +34,7 @@ class LearnerBound:
 
     @property
     def advantage(self) -> float:
+        """Share of right guesses beyond one half, doubled: 0 is chance, 1 certainty."""
         return 2.0 * self.right / self.guesses - 1.0 if self.guesses else 0.0
 
     def __str__(self) -> str:

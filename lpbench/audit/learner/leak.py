@@ -79,6 +79,7 @@ def _different(one: tuple[np.ndarray, dict], other: tuple[np.ndarray, dict]) -> 
 
 
 def _replayed(make, epsilon, seed, reports, tape, X, y, queries) -> tuple[np.ndarray, dict[str, str]]:
+    """Fit with the recorded reports in place of new ones, on other private values, and return the predictions."""
     position = iter(tape)
 
     def wrap(function: Callable) -> Callable:
@@ -110,6 +111,7 @@ def _recorded(function: Callable, tape: list[Any]) -> Callable:
 
 @contextmanager
 def _patched(paths: Sequence[str], wrap: Callable[[Callable], Callable]) -> Iterator[None]:
+    """Wrap the functions of some dotted paths for the length of a block."""
     with ExitStack() as stack:
         for path in paths:
             try:
