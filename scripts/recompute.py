@@ -11,10 +11,9 @@ from scipy import stats
 
 ROOT, ROWS = Path(__file__).resolve().parent.parent, 60
 KEY = ["experiment", "panel", "dataset", "mask", "method", "epsilon", "x"]
-CONSTANTS, TREES = ("private_mean", "private_majority", "private_constant"), ("dt", "ct_w")
+CONSTANTS, TREES = ("private_constant", "private_majority", "private_mean"), ("dt", "ct_w")
+PUBLIC, COMPARED = ("public_forest", "ct_q"), "comparison/(regression|classification|public_sample)"
 WORDS = ("fails", "undecided", "holds", "no verdict")
-FEW = "anonymity|aqua|building|fish|german|istanbul|music|portfolio|pyrimidines|rice|student|titanic|airfoil.public"
-SAMPLE = "public_|calibrated|residual_score$|ct_q|lpct|lpdt|pglm"  # read by these; FEW: sets of < 1,000 training users
 
 
 #: Alternatives that were run -> selector in the method's place, or what changes of it.
@@ -80,25 +79,55 @@ def alternative(best: pd.Series, row: dict) -> dict:
     return {"value": "no such scores"}
 
 
+def crossed(losses: pd.DataFrame, keys: list[str]) -> pd.Series:
+    """Losses of the column that is best on the other half of the replications that all have."""
+    wide = losses.pivot_table("loss", "replication", keys, "first").dropna()
+    if len(wide) < 2:
+        return pd.Series(dtype=float)
+    halves = np.arange(len(wide)) % 2
+    even, odd = (wide[wide[halves != half].mean().round(12).idxmin()] for half in (0, 1))
+    return even.where(halves == 0, odd)
+
+
 def standing(scores: pd.DataFrame, row: dict) -> dict:
-    """Loss on a data set, over that of the best private constant, and of the best without privacy on the other half."""
+    """Loss on a data set, over that of the constant, of public data alone, and of the best without privacy."""
     own = scores.loc[(*(row[k] for k in KEY[:-1]), -1)].query("params == @row['setting']")
-    here = scores.query("data == @own['data'].iloc[0] and metric == @row['metric'] and x == -1 and best")
+    here = scores.query("data == @own['data'].iloc[0] and metric == @row['metric'] and x == -1")
     here = here.assign(shown=here["mask"].where(~here["method"].isin(TREES), ""))  # trees read no mask
     longest = here.groupby(KEY)["loss"].transform("size").sort_values(ascending=False, kind="stable")
     here = here.loc[longest.index]  # a method that several experiments ran is that with most replications
+    public = here[here["method"].str.startswith(PUBLIC) & (here["selections"] != "oracle")]
+    here = here[here["best"]]
     free = (here["panel"] == "without privacy") | np.isinf(here["epsilon"]) | here["method"].isin(TREES)
     flat = here["method"].str.startswith(CONSTANTS) & (here["epsilon"] == row["epsilon"]) & ~free
     flat = here[flat & (here["dataset"] == row["dataset"])].pivot_table("loss", "replication", "method", "first")
-    free = here[free].pivot_table("loss", "replication", ["method", "shown"], "first").dropna()
-    crossed, halves = pd.Series(dtype=float), np.arange(len(free)) % 2
-    if len(free) > 1:
-        even, odd = (free[free[halves != half].mean().round(12).idxmin()] for half in (0, 1))
-        crossed = even.where(halves == 0, odd)
-    least = flat[flat.dropna().mean().idxmin()] if len(flat.dropna()) else crossed.iloc[:0]
-    pairs = (pd.DataFrame({"own": own["loss"], "other": other}).dropna().mean() for other in (least, crossed))
-    constant, best = (pair["own"] / (pair["other"] or np.nan) for pair in pairs)
-    return {"loss": own["loss"].mean(), "replications": len(own), "over_constant": constant, "over_free": best}
+    named = [flat[name].dropna() for name in CONSTANTS if name in flat]
+    others = (
+        named[0] if named else flat.sum(axis=1),
+        crossed(here[free], ["method", "shown"]),
+        crossed(public, ["method"]),
+    )
+    pairs = (pd.DataFrame({"own": own["loss"], "other": other}).dropna().mean() for other in others)
+    ratios = (pair["own"] / (pair["other"] or np.nan) for pair in pairs)
+    over = dict(zip(("over_constant", "over_free", "over_public"), ratios, strict=True))
+    return {"loss": own["loss"].mean(), "replications": len(own), **over}
+
+
+def interval(ratios: pd.Series) -> tuple[float, float, float]:
+    """1 - geometric mean of ratios of losses over data sets, with Student's interval on logarithms."""
+    logs = np.log(ratios.dropna())
+    half = stats.t.ppf(0.975, len(logs) - 1) * stats.sem(logs) if len(logs) > 1 else np.nan
+    return 1 - np.exp(logs.mean()), 1 - np.exp(logs.mean() + half), 1 - np.exp(logs.mean() - half)
+
+
+def added(known: tuple[pd.DataFrame, pd.DataFrame], row: dict) -> dict:
+    """What users add or the gain over the constant, from the scores of each data set."""
+    scores, fair = known
+    place = ["experiment", "mask", "method", "epsilon"]
+    here = fair[(fair[place] == [row[key] for key in place]).all(axis=1)]
+    here = here[here["role"].isin(["held out", "sealed"] if row["role"] == "held out" else [row["role"]])]
+    ratios = pd.Series([standing(scores, r)[f"over_{row['beside']}"] for r in here.to_dict("records")])
+    return dict(zip(("gain", "low", "high"), interval(ratios), strict=True)) | {"sets": ratios.notna().sum()}
 
 
 def instance(best: pd.Series, row: dict) -> dict:
@@ -114,32 +143,33 @@ def instance(best: pd.Series, row: dict) -> dict:
 
 
 def answer(fair: pd.DataFrame, row: dict) -> dict:
-    """An answer of use.html: the method of least rank sum, the next, ratios over sets, numbers of sets."""
-    task, features, sample, users, epsilon, _, second, *text, run = row["cells"]
-    public = (task, sample) == ("regression", "yes")  # an experiment of its own, in which nothing else is shown
-    name, mask = "public_sample" if public else task, "all_private" if public and features == "all" else "aligned"
-    here = fair.query(f"experiment == 'comparison/{name}' and mask == '{mask}' and epsilon == {epsilon}")
-    reads = here["method"].str.contains(SAMPLE) & (sample == "no") | (here["privacy"] != "ldp") & (features == "all")
-    here = here[public | ~reads]
-    held = here[here["role"] != "development"]
+    """An answer of use.html: the method of least rank sum at its inputs, or what needs no user; both numbers."""
+    task, asked, features, sample, epsilon, _, _, adds, aside, _, run = row["cells"]
+    inputs = asked + ", public features" * (features == "some") + ", public sample" * (sample == "yes")
+    here = fair[(fair["task"] == task) & (fair["inputs"] == inputs) & (fair["epsilon"] == float(epsilon))]
+    here = here[here["experiment"].str.fullmatch(COMPARED) & ~here["method"].isin(CONSTANTS)]
+    places = [part for _, part in here.groupby(["experiment", "mask"])]
+    here = max(places, key=lambda p: (features == "some" or "all_private" in set(p["mask"]), p["dataset"].nunique()))
+    held = here[here["role"] == "held out"]
     loss = (held if held["dataset"].nunique() >= 5 else here).pivot(index="dataset", columns="method", values="loss")
-    ranked = pd.DataFrame({"sum": loss.rank(axis=1).sum(), "bits": here.groupby("method")["bits"].first()})
-    first, other = ranked.sort_values(["sum", "bits"], kind="stable").index[:2]
-    p = np.log(loss.div(loss[first], axis=0)).drop(columns=first).apply(lambda logs: stats.wilcoxon(logs).pvalue)
-    tied = not (p.sort_values() * np.arange(len(p), 0, -1)).cummax()[other] < 0.05
-    few = here["dataset"].str.contains(FEW) == (users == "fewer than 1,000")
-    here = here[(here["method"] == first) & (few | (users == "any number"))]
-    held, found = here.loc[here["role"] != "development", "over_free"], []
-    for ratios in (here["over_free"], here["over_constant"]):
-        draws = np.random.default_rng(0).choice(np.log(ratios), (100_000, len(here))).mean(axis=1)
-        found += [stats.gmean(ratios), *np.exp(np.quantile(draws, [0.025, 0.975]))]
-    found += [len(here), len(here) - len(held), *([stats.gmean(held), len(held)] if len(held) else [])]
-    said = [float(number) for number in re.findall(r"\d+\.?\d*", " ".join(text))]
-    near = np.isclose(said, found, [0, 0.01, 0.01, 0, 0.01, 0.01, 0, 0, 0, 0][: len(found)], 0.005001).all()
-    name = re.sub(r".*randomizer=|variant|_regressor|[^a-z]", "", other).replace("features", "nopublicsample")
-    words = re.sub("gp on | reports|[^a-z]", "", second.lower().replace("randomised response", "rr"))
-    near = near and f"={first} " in run.replace("&#39;", "") and words == name + "notsignificantlydifferent" * tied
-    return {"cells": row["cells"] if near else [other, tied, *found]}
+    ranked = pd.DataFrame(
+        {"sum": loss.rank(axis=1, na_option="bottom").sum(), "bits": here.groupby("method")["bits"].first()}
+    )
+    first = ranked.sort_values(["sum", "bits"], kind="stable").index[0]
+    reference = "over_public" if sample == "yes" else "over_constant"
+    kinds = (part[part["method"] == first][reference] for part in (held, here[here["role"] == "development"]))
+    (gain, low, high), other = map(interval, kinds)
+    nobody = {"classification": "public_forest", "regression": "public_forest_regressor"}[task]
+    constant = {"classification": "private_majority", "regression": "private_constant"}[task]
+    if sample == "yes":
+        first = first if low > 0 else nobody
+    elif not gain > 0:
+        first = constant
+    near = f"={first} " in run.replace("&#39;", "")
+    for text, numbers in ((adds, (gain, low, high)), (aside, other)):
+        said = [float(number) for number in re.findall(r"-?\d+", text)[:3]]
+        near = near and np.isclose(said, 100 * np.array(numbers), 0, 0.51).all()
+    return {"cells": row["cells"] if near else [first, gain, low, high, *other]}
 
 
 def scores_in(folder: Path) -> list[Path]:
@@ -165,11 +195,14 @@ def main(folder: str = str(ROOT / "results" / "reproduced"), seed: str = "0") ->
     sums = sums.query("statistic == 'linear' and source == 'ours' and claim != 'L18' and value.notna()")
     text = {"dtype": {"x": str}, "keep_default_na": False, "index_col": "cell"}
     cells = {path.stem[-1]: pd.read_csv(path, **text) for path in home.glob("claims_cells_*.csv")}
-    standings = pd.read_csv(home / "standings.csv.gz").fillna({"panel": "", "mask": "", "setting": ""})
+    standings = pd.read_csv(home / "standings.csv.gz", low_memory=False).fillna(
+        {"panel": "", "mask": "", "setting": ""}
+    )
     standings = standings[standings["experiment"].isin(set(scores["experiment"]))]
     fair = standings.query("privacy != 'none' and selection.str.contains('private|tuning_free')")
     fair = pd.concat([fair[fair["selection"].str.contains("private")], fair]).drop_duplicates(KEY[:-1])
-    answers = re.findall("<tr>" + 12 * "<td>(.*?)</td>", (home / "use.html").read_text("utf-8"))
+    answers = re.findall("<tr>" + 11 * "<td>(.*?)</td>", (home / "use.html").read_text("utf-8"))
+    gains = pd.read_csv(home / "users_add.csv").groupby(["task", "inputs", "epsilon", "role"])
     judged = numbers[numbers["judges"]]
     judged = judged.assign(number=judged["artefact"] + "|" + judged["cell"])
     beside = pd.read_csv(home / "alternatives.csv.gz").fillna({"counted": ""})
@@ -199,14 +232,17 @@ def main(folder: str = str(ROOT / "results" / "reproduced"), seed: str = "0") ->
         (rivals, alternative, scores.loc[scores["best"], "value"]),
         (sums.assign(file=sums["paper"].map(cells)), instance, scores.loc[scores["best"], "value"]),
         (standings, standing, scores[~scores["experiment"].str.startswith("mutants/")]),
+        (gains.sample(1, random_state=rng), added, (scores[~scores["experiment"].str.startswith("mutants/")], fair)),
         (pd.DataFrame({"cells": answers}), answer, fair),
     ):
-        for row in table.sample(min(ROWS, len(table)), random_state=rng).to_dict("records"):
+        several = len(table) if compute is added else min(ROWS, len(table))  # every task, inputs and budget
+        for row in table.sample(several, random_state=rng).to_dict("records"):
             for key, value in compute(of, row).items():
                 close = isinstance(value, float) and np.isclose(row[key], value, 2e-4, 2e-5, True)
                 if row[key] != value and not close:
                     lines.append(f"{[*row.values()][:8]}: {key} is {row[key]}, computed {value}")
-    print("\n".join(lines) or f"{4 * ROWS} rows of the tables, use.html and the counts of README and Home are the same")
+    done = f"{4 * ROWS} rows of the tables, what users add, use.html and the counts of README and Home are the same"
+    print("\n".join(lines) or done)
     return int(bool(lines))
 
 

@@ -15,8 +15,11 @@ from lpbench.reporting.pages.advice import choices
 from lpbench.reporting.standings import read_standings
 from scripts.need_calibration import FILE, HELD_OUT, summary
 
-COLUMNS = ("public", "users", "epsilon", "method", "second")
-HEADS = ("public", "users", "ε", "use", "second choice", "loss / loss without privacy: mean [95 %], sets", "command")
+COLUMNS = ("asked", "features", "sample", "epsilon", "method", "second", "adds")
+HEADS = (
+    *("asked", "protected features", "public sample", "ε", "use", "second choice"),
+    *("users add (public sample) or gain over the constant, held out", "command"),
+)
 PAGE = ROOT / "docs" / "need.md"
 
 
@@ -24,9 +27,9 @@ def advice() -> str:
     """Return the tables: what is public and the budget; method, second choice, loss, command."""
     tables: dict[str, list[str]] = {}
     for row in choices(catalogue.experiments().values(), read_standings(COMMITTED), catalogue.methods()):
-        cells = [*(row[key] for key in COLUMNS), f"{row['free']}, {row['sets']}", f"`{row['command']}`"]
+        cells = [*(row[key] for key in COLUMNS), f"`{row['command']}`"]
         tables.setdefault(row["task"].capitalize(), []).append(f"| {' | '.join(cells)} |")
-    heads = f"| {' | '.join(HEADS)} |\n|---|---|---:|---|---|---|---|"
+    heads = f"| {' | '.join(HEADS)} |\n|---|---|---|---:|---|---|---|---|"
     return "\n\n".join("\n".join([f"### {title}\n", heads, *rows]) for title, rows in tables.items())
 
 

@@ -4,52 +4,38 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from lpbench.analysis.numbers import in_words as numbers_in_words
 from lpbench.analysis.numbers import judged_numbers
-from lpbench.analysis.standings import NONE, view
+from lpbench.analysis.standings import FEWEST
 from lpbench.analysis.verdicts import claims_of
 from lpbench.analysis.verdicts import in_words as claims_in_words
 from lpbench.experiments import catalogue
-from lpbench.experiments.plan import by_name, registered_methods
 from lpbench.files import write_text
 from lpbench.paths import COMMITTED, ROOT
 from lpbench.reporting.number_table import lines_by_configuration, read_numbers
 from lpbench.reporting.printed_names import in_print, method_title
-from lpbench.reporting.standings import FILE, read_standings
+from lpbench.reporting.standings import GAINS
 
-#: Where methods without tuning stand beside the published ones, and the columns of the README's table.
-EXPERIMENT, COMPARED = "extensions/tuning_free_regression", Path(FILE)
-COLUMNS = (
-    *("residual_gp", "histoftree_cart", "histoftree_cart[variant=inferred]", "histoftree_max_edge"),
-    *("histoftree_max_edge[variant=inferred]", "par_dt", "private_mean"),
-)
-#: Columns whose setting is the best one on the test rows.
-ORACLE = COLUMNS[1:-1]
-#: Where ResidualGP stands beside standard learners on noisy labels, of which the one with the first-named randomiser.
-RIVAL = "private_labels_regressor[learner=gaussian_process,randomizer=laplace]"
+#: Table of what users add, and of what the README's table shows of it: budgets and experiments with our methods.
+ADDED, BUDGETS = Path(GAINS), (1.0, 4.0)
+EXPERIMENTS = ("comparison/classification", "comparison/public_sample", "comparison/regression")
 
 
 def proof(folder: Path) -> str:
-    """Four rows: published numbers, claims, the method without tuning, the audit."""
+    """Four rows: published numbers, claims, what private users add, the audit."""
     found = (ROOT / "docs" / "released_code.md").read_text(encoding="utf-8").count("\n## ")
     claims = claims_of(pd.read_csv(folder / "verdicts.csv", keep_default_na=False))
-    error = _ratios(folder, EXPERIMENT).xs(2.0, level="epsilon")
-    beside = _ratios(folder, "comparison/regression").xs(2.0, level="epsilon").iloc[0]
-    default, inferred = list(COLUMNS[1:5:2]), list(COLUMNS[2:5:2])
     mutants = pd.read_csv(folder / "audit_mutants.csv", keep_default_na=False)
     applied = mutants["caught_by"][~mutants["caught_by"].str.startswith("does not apply")]
     rows = {
         "Published numbers": f"{numbers_in_words(judged_numbers(read_numbers(folder)))}; "
         "[why](results/reproduced/index.html#papers)",
         "Claims": f"{claims_in_words(claims)}; [each with its evidence](results/reproduced/index.html#papers)",
-        "Without tuning": "Error relative to the best method without privacy at ε = 2: ResidualGP "
-        f"{_span(error[COLUMNS[0]])}; HistOfTree, tuned on the test rows, {_span(error[default])} "
-        f"({_span(error[inferred])} if trees may stay uncut); a private constant {_span(error['private_mean'])}. On "
-        f"more data sets: ResidualGP {beside[COLUMNS[0]]:.1f}, a Gaussian process on labels with Laplace noise "
-        f"{beside[RIVAL]:.1f}",
+        "Private users": "On held-out data sets "
+        + ", ".join(_spans(folder))
+        + "; [how](results/reproduced/index.html#findings)",
         "Privacy audit": f"Each of {mutants['mutant'].nunique()} kinds of planted fault is caught in "
         f"{(applied != '').sum()} of the {len(applied)} settings that it applies to; "
         f"{found} errors found in [released code](docs/released_code.md)",
@@ -57,34 +43,45 @@ def proof(folder: Path) -> str:
     return "\n".join(["| | |", "|---|---|", *(f"| {name} | {text} |" for name, text in rows.items())])
 
 
-def _rows(folder: Path, experiment: str) -> pd.DataFrame:
-    """An experiment's private methods at their best grid points."""
-    table = read_standings(folder)
-    return view(table[(table["experiment"] == experiment) & (table["privacy"] != NONE)], "oracle")
+def _added(folder: Path) -> pd.DataFrame:
+    """Rows of our methods in the comparisons, on held-out sets; of several masks the first."""
+    table = pd.read_csv(folder / ADDED)
+    table = table[(table["role"] == "held out") & table["experiment"].isin(EXPERIMENTS) & (table["mask"] == "aligned")]
+    ours = {name: catalogue.experiment(name).settings["ours"] for name in EXPERIMENTS}
+    mine = [m in ours[e] for m, e in zip(table["method"], table["experiment"], strict=True)]
+    place = ["task", "inputs", "method", "epsilon"]  # of two experiments that without a public sample at hand
+    return table[mine].sort_values([*place[:3], "experiment"]).drop_duplicates(place, keep="last")
 
 
-def _ratios(folder: Path, experiment: str) -> pd.DataFrame:
-    """Errors over that of the best method without privacy, geometric mean over data sets."""
-    rows = _rows(folder, experiment).assign(logarithm=lambda table: np.log(table["over_free"]))
-    return np.exp(rows.pivot_table(index=["mask", "epsilon"], columns="method", values="logarithm"))
+def _spans(folder: Path) -> list[str]:
+    """Say what users add by task, of the methods compared that read a public sample."""
+    table, found = _added(folder), []
+    compared = {name: catalogue.experiment(name).settings["compared"] for name in EXPERIMENTS[:2]}
+    for experiment, method in compared.items():
+        rows = table[(table["experiment"] == experiment) & (table["method"] == method)]
+        low, high = (f"{100 * v:.0f}" for v in (rows["gain"].min(), rows["gain"].max()))
+        title, task = method_title(method, catalogue.methods()), rows["task"].iloc[0]
+        budgets = f"ε {rows['epsilon'].min():g} to {rows['epsilon'].max():g}"
+        sets = f"{rows['sets'].max()} sets{_named(rows.iloc[0])}"
+        found.append(f"{title}'s users add {low} to {high} % to public data ({task}, {sets}, {budgets})")
+    return found
 
 
-def _span(values: pd.Series | pd.DataFrame) -> str:
-    """The least and the largest of some numbers."""
-    ends = dict.fromkeys(f"{v:.1f}" for v in (values.min(axis=None), values.max(axis=None)))
-    return " to ".join(ends)
+def _named(row: pd.Series) -> str:
+    return f": {', '.join(map(in_print, row['names'].split()))}" if row["sets"] < FEWEST else ""
 
 
 def without_tuning(folder: Path) -> str:
-    """Errors over that of the best method without privacy, geometric mean over data sets."""
-    ratio = _ratios(folder, EXPERIMENT)
-    cards = by_name(registered_methods(dict.fromkeys(COLUMNS)))
-    titles = [
-        f"{method_title(m, cards)}{'*' if m in ORACLE else ' (no tuning)' if m == COLUMNS[0] else ''}" for m in COLUMNS
-    ]
-    lines = [f"| mask | ε | {' | '.join(titles)} |", "|---|" + "---:|" * (1 + len(COLUMNS))]
-    for (mask, epsilon), row in ratio.iterrows():
-        lines.append(f"| {mask} | {epsilon:g} | {' | '.join(f'{row[m]:.2f}' for m in COLUMNS)} |")
+    """Four lines of each of our methods on held-out sets, and the number derived from them, with its interval."""
+    heads = ("task", "inputs", "method", "ε", "sets", "constant", "public only", "private", "users add", "gain")
+    lines = [f"| {' | '.join(heads)} |", "|---|---|---|" + "---:|" * 7]
+    for row in _added(folder).itertuples():
+        if row.epsilon in BUDGETS:
+            derived = f"{100 * row.gain:.0f} % [{100 * row.low:.0f}, {100 * row.high:.0f}]"
+            four = ["–" if v != v else f"{v:.2f}" for v in (row.constant, row.public, row.private)]
+            both = [derived, "–"] if row.beside == "public" else ["–", derived]
+            place = row.task, row.inputs, method_title(row.method, catalogue.methods()), f"{row.epsilon:g}"
+            lines.append(f"| {' | '.join([*place, str(row.sets), *four, *both])} |")
     return "\n".join(lines)
 
 
@@ -106,22 +103,6 @@ def sweeps(folder: Path) -> str:
         f"figure 4(a), {points * budgets:,}\n  settings in {1000 * seconds:.1g} ms, {float(f'{users:.2g}'):,.0f} times "
         "as fast as fitting each setting with every\n  user's noise (`make bench`, "
         "[`bench.csv`](results/reproduced/bench.csv))."
-    )
-
-
-def development(folder: Path) -> str:
-    """On how many of the data sets ResidualGP was developed, and whether it is ahead on the others, too."""
-    sets = catalogue.experiment(EXPERIMENT).settings["data_sets"]
-    looked, kept = sets["development"], sets["conclusions"]
-    rows = _rows(folder, EXPERIMENT)
-    rows = rows[(rows["role"] == "held out") & rows["method"].isin(COLUMNS)]
-    error = rows.pivot_table(index=["mask", "epsilon", "dataset"], columns="method", values="loss")
-    ahead = int((error.idxmin(axis=1) == COLUMNS[0]).sum())
-    names = " and ".join(in_print(name) for name in kept)
-    return (
-        f"{len(looked)} of the {len(looked) + len(kept)} data sets were used to develop ResidualGP (with "
-        f"another seed), {names} were\nnot; on these it is first in {ahead} of the "
-        f"{len(error)} comparisons of the table."
     )
 
 
@@ -162,7 +143,6 @@ BLOCKS: dict[str, Callable[[Path], str]] = {
     "proof": proof,
     "the last full run": in_words,
     "without tuning": without_tuning,
-    "development": development,
     "time": time,
     "sweeps": sweeps,
     "the library example": library_example,

@@ -212,5 +212,6 @@ _NUMBERS = {
     *("epsilon", "x", "mean", "std", "se", "n", "ratio", "rank", "p_best_is_better"),
     *("published", "reproduced", "difference", "relative_difference"),
     *("loss", "replications", "seed", "over_constant", "over_constant_se", "p_constant", "over_free", "over_free_se"),
+    *("over_public", "over_public_se", "public_over_free", "public_over_free_se", "public_rows"),
     *("bits", "seconds", "spent", "spent_delta"),
 }

@@ -1,18 +1,22 @@
-"""The table of standings: each method on each data set, over the best private constant and the best without privacy.
+"""The table of standings: each method on each data set, over a private constant, public data alone, and no privacy.
 
 A *loss* is a mean squared error, or one minus a score of which larger values are better. Two losses are compared on the
-replications that both have; where there are none, the ratio is missing. Both references are found once, here:
+replications that both have; where there are none, the ratio is missing. The three references are found once, here:
 
-- the *best private constant* of a data set and budget is the private constant with the smaller mean loss;
-- the *best without privacy* of a data set is chosen among all methods without privacy that ran on it (trees, learners
-  on exact labels, methods at an infinite budget) on one half of the replications and scored on the other, both ways
-  round: the smallest of several test means would be too good.
+- the *private constant* of a data set and budget is PrivateConstant or PrivateMajority; PrivateMean where neither was
+  run with that range of the label;
+- *public only* is the best of :data:`lpbench.cast.PUBLIC_ONLY`, learners that ask no user anything;
+- the *best without privacy* is chosen among all methods without privacy that ran on a data set (trees, learners on
+  exact labels, methods at an infinite budget).
+
+The last two are chosen on one half of the replications and scored on the other, both ways round: the smallest of
+several test means would be too good.
 
 References of several experiments stand together where data set and seed are the same, so that their splits are; the
 public range of a label (:data:`KNOWN_ABOUT`) changes no data, and matters to private methods alone.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -31,7 +35,7 @@ from lpbench.analysis.summary import (
     PLACE,
     split_replications,
 )
-from lpbench.cast import bare_name, is_ranked, member
+from lpbench.cast import CONSTANTS, PUBLIC_ONLY, bare_name, is_ranked, member
 
 #: Privacy model of a method that protects nothing.
 NONE = "none"
@@ -45,7 +49,7 @@ _POINT = ["panel", "mask", "epsilon", "dataset", "method", "metric", "params"]
 COLUMNS = [
     *("task", "experiment", "panel", "mask", "epsilon", "dataset", "role", "method", "selection", "setting", "privacy"),
     *("metric", "loss", "se", "replications", "seed", "commit", "over_constant", "over_constant_se", "p_constant"),
-    *("over_free", "over_free_se"),
+    *("over_free", "over_free_se", "over_public", "over_public_se", "public_over_free", "public_over_free_se"),
     *COSTS,
 ]
 
@@ -72,8 +76,9 @@ def standings(runs: Iterable[Run]) -> pd.DataFrame:
     """One row a method at one setting on one data set: columns :data:`COLUMNS`.
 
     ``selection`` names every selection that chose the setting, separated by spaces; :func:`view` has the rows of one.
-    ``over_constant`` and ``over_free`` are ratios of losses with standard errors over replications, ``p_constant`` is
-    the one-sided Wilcoxon test over replications that the loss is below the constant's.
+    ``over_constant``, ``over_free`` and ``over_public`` are ratios of losses with standard errors over replications,
+    ``public_over_free`` that of the two references; ``p_constant`` is the one-sided Wilcoxon test over replications
+    that the loss is below the constant's.
     """
     rows: list[dict[str, Any]] = []
     losses: list[Losses] = []
@@ -104,7 +109,8 @@ def standings(runs: Iterable[Run]) -> pd.DataFrame:
                     **cost.get(tuple(row[name] for name in PLACE), NO_COSTS),
                 }
             )
-    constants, free = _best_constants(rows, losses), _best_without_privacy(rows, losses)
+    constants, free = _constants(rows, losses), _best_on_halves(rows, losses, lambda row: row["privacy"] == NONE)
+    public = _best_on_halves(rows, losses, _is_public_only)
     gains: dict[int, list[tuple[dict[str, Any], np.ndarray]]] = {}
     for row, own in zip(rows, losses, strict=True):
         place, same = (
@@ -118,22 +124,29 @@ def standings(runs: Iterable[Run]) -> pd.DataFrame:
             "p_constant": np.nan,
             "se": values.std(ddof=1) / values.size**0.5 if values.size > 1 else np.nan,
         }
-        for name, reference in (("constant", constants.get((*place, row["epsilon"]))), ("free", free.get(same))):
-            mine, theirs = paired(own, reference)
-            known = mine.size > 0 and theirs.mean() > 0
-            ratio, error = ratio_of_means(mine, theirs) if known else (np.nan, np.nan)
-            row |= {f"over_{name}": ratio, f"over_{name}_se": error}
-            if name == "constant" and mine.size > 1:
-                gains.setdefault(mine.size, []).append((row, theirs - mine))
+        references = {"constant": constants.get((*place, row["epsilon"])), "free": free.get(same)}
+        for name, reference in (references | {"public": public.get(same)}).items():
+            row |= _over(own, reference, f"over_{name}")
+        row |= _over(public.get(same), free.get(same), "public_over_free")
+        mine, theirs = paired(own, references["constant"])
+        if mine.size > 1:
+            gains.setdefault(mine.size, []).append((row, theirs - mine))
     for found in gains.values():
         for (row, _), p in zip(found, signed_ranks(np.column_stack([gain for _, gain in found])), strict=True):
             row["p_constant"] = p
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def paired(one: Losses, other: Losses | None) -> tuple[np.ndarray, np.ndarray]:
-    """The losses of both on their common replications."""
-    if other is None:
+def _over(one: Losses | None, other: Losses | None, name: str) -> dict[str, float]:
+    """Return the ratio of two mean losses and its standard error, by name; NaN where they share no replication."""
+    mine, theirs = paired(one, other)
+    ratio, error = ratio_of_means(mine, theirs) if mine.size > 0 and theirs.mean() > 0 else (np.nan, np.nan)
+    return {name: ratio, f"{name}_se": error}
+
+
+def paired(one: Losses | None, other: Losses | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return the losses of both on their common replications."""
+    if one is None or other is None:
         return np.empty(0), np.empty(0)
     if np.array_equal(one[0], other[0]):
         return one[1], other[1]
@@ -141,40 +154,45 @@ def paired(one: Losses, other: Losses | None) -> tuple[np.ndarray, np.ndarray]:
     return one[1][mine], other[1][theirs]
 
 
-def _best_constants(rows: Sequence[Mapping[str, Any]], losses: Sequence[Losses]) -> dict[Place, Losses]:
-    """(data set, metric, seed, budget) -> the constant with the smaller mean loss; it depends on no experiment."""
-    found: dict[Place, dict[str, Losses]] = {}
+def _constants(rows: Sequence[Mapping[str, Any]], losses: Sequence[Losses]) -> dict[Place, Losses]:
+    """Return the losses of the constant of a (data set, metric, seed, budget), which depends on no experiment."""
+    found: dict[Place, tuple[tuple[int, int], Losses]] = {}
     for row, own in zip(rows, losses, strict=True):
         if member(row["method"]).is_constant and row["privacy"] != NONE:
-            by_method = found.setdefault((row["dataset"], row["metric"], row["seed"], row["epsilon"]), {})
-            # of several experiments the one with most replications: few would decide which constant is the best
-            if own[0].size > by_method.get(row["method"], (np.empty(0),))[0].size:
-                by_method[row["method"]] = own
-    return {place: _smallest(list(by_method.values())) for place, by_method in found.items()}
+            place = row["dataset"], row["metric"], row["seed"], row["epsilon"]
+            # of several experiments that with most replications
+            order = CONSTANTS.index(bare_name(row["method"])), -own[0].size
+            if place not in found or order < found[place][0]:
+                found[place] = order, own
+    return {place: own for place, (_, own) in found.items()}
 
 
-def _smallest(candidates: Sequence[Losses]) -> Losses:
-    """The losses with the smallest mean, compared on common replications; of equals the first."""
-    best, *others = candidates
-    for other in others:
-        mine, theirs = paired(other, best)
-        if mine.size and mine.mean() < theirs.mean():
-            best = other
-    return best
+def _is_public_only(row: Mapping[str, Any]) -> bool:
+    """Return True for a learner on public rows at a setting that no test row chose."""
+    return bare_name(row["method"]) in PUBLIC_ONLY and row["selection"] != "oracle"
 
 
-def _best_without_privacy(rows: Sequence[Mapping[str, Any]], losses: Sequence[Losses]) -> dict[Place, Losses]:
-    """(data, metric, seed) -> losses of the method that is best on the other half of the replications.
+def _best_on_halves(
+    rows: Sequence[Mapping[str, Any]], losses: Sequence[Losses], is_candidate: Callable[[Mapping[str, Any]], bool]
+) -> dict[Place, Losses]:
+    """Return (data, metric, seed) -> losses of the candidate that is best on the other half of the replications.
 
     A learner without privacy is a candidate a mask: it may read what users show. Trees read all features.
     """
     candidates: dict[Place, dict[tuple[str, str], tuple[Place, Losses]]] = {}
     for row, own in zip(rows, losses, strict=True):
-        if row["privacy"] == NONE:
+        if is_candidate(row):
             by_method = candidates.setdefault((_data(row["dataset"]), row["metric"], row["seed"]), {})
-            name = row["method"], row["mask"] if is_ranked(row["method"]) else ""
+            private = bare_name(row["method"]) not in PUBLIC_ONLY
+            name = row["method"], row["mask"] if private and is_ranked(row["method"]) else ""
             # its best setting; of several experiments the one with most replications
-            order = ("oracle" not in row["selection"], -own[0].size, row["experiment"], row["setting"], row["epsilon"])
+            order = (
+                private and "oracle" not in row["selection"],
+                -own[0].size,
+                row["experiment"],
+                row["setting"],
+                row["epsilon"],
+            )
             if name not in by_method or order < by_method[name][0]:
                 by_method[name] = order, own
     return {

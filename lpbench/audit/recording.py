@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lpbench.errors import PrivacyError
-from lpbench.privacy import Device, Records, Release, SimulatedUsers
+from lpbench.privacy import Device, PublicSample, Records, Release, SimulatedUsers
 from lpbench.privacy.users import content_hash
 
 
@@ -33,6 +33,7 @@ class Recording:
     asked: list[Asked] = field(default_factory=list)
     revealed: bool = False
     shown_read: bool = False
+    sample_read: bool = False
     replayed: Recording | None = None  # answers of another run that are given instead of the users' own
 
     def enter(self, entry: Asked) -> Any:
@@ -58,6 +59,12 @@ class RecordedUsers(SimulatedUsers):
     def __init__(self, users: SimulatedUsers, recording: Recording) -> None:
         vars(self).update(vars(users))
         self._recording = recording
+
+    @property
+    def public(self) -> PublicSample | None:  # type: ignore[override]
+        sample: PublicSample | None = vars(self)["public"]
+        self._recording.sample_read |= sample is not None
+        return sample
 
     @property
     def public_features(self) -> np.ndarray:

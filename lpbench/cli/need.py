@@ -25,7 +25,7 @@ _TASKS = ("regression", "classification")
 #: Larger files are not read: a pilot needs some thousand rows.
 MOST_BYTES = 500 * 2**20
 #: What ``--without-pilot`` chooses by.
-_OF_ADVICE = ("without_pilot", "task", "protect", "epsilon", "users")
+_OF_ADVICE = ("without_pilot", "task", "protect", "epsilon")
 
 
 class Span(click.ParamType):
@@ -104,7 +104,7 @@ def command(
                 raise ConfigurationError(f"{option.opts[0]} is about a pilot sample: leave it out of --without-pilot")
         if protect not in ("", "all"):
             raise ConfigurationError(f"--protect {protect}: names are a pilot's; --without-pilot takes --protect all")
-        print_advice(task, protect, epsilon, users)
+        print_advice(task, protect, epsilon)
         return 0
     _check_file(file)
     if plot is not None and (plot.suffix not in (".png", ".svg", ".pdf") or not plot.absolute().parent.is_dir()):
@@ -162,25 +162,24 @@ def _so_far(runs: PilotRuns, splits: int) -> str:
     return f"split {done} of {splits}, {runs.users[-1]} users: {errors}; a constant {means['constant'][-1]:.4g}"
 
 
-def print_advice(task: str | None, protect: str, budgets: Sequence[float], users: Sequence[int] | None) -> None:
+def print_advice(task: str | None, protect: str, budgets: Sequence[float]) -> None:
     """Print the answers of the page "What should I use?" that fit."""
     from lpbench.experiments import catalogue
     from lpbench.paths import COMMITTED
-    from lpbench.reporting.pages.advice import USERS, choices
+    from lpbench.reporting.pages.advice import choices
     from lpbench.reporting.standings import read_standings
 
-    asked = {name for name, (low, high) in USERS.items() if any(low <= n < high for n in users or ())}
-    found = 0
-    for row in choices(catalogue.experiments().values(), read_standings(COMMITTED), catalogue.methods()):
-        fits = task in (None, row["task"]) and (protect != "all" or row["features"] == "all")
-        if fits and float(row["epsilon"]) in budgets and row["users"] in (asked or {"any number"}):
-            found += 1
-            print(f"{row['task']}, {row['public']}, ε = {row['epsilon']}, users: {row['users']}")
-            print(f"    {row['method']}; second choice: {row['second']}")
-            print(f"    {row['free']} times the loss without privacy, on {row['sets']} data sets")
-            print(f"    {row['constant']} times that of the private constant\n    {row['command']}")
-    if not found:
-        raise ConfigurationError("nothing was measured for this choice; without --epsilon and --users all are shown")
+    answers = choices(catalogue.experiments().values(), read_standings(COMMITTED), catalogue.methods())
+    fitting = [a for a in answers if task in (None, a["task"]) and (protect != "all" or a["features"] == "all")]
+    fitting = [answer for answer in fitting if float(answer["epsilon"]) in budgets]
+    for row in fitting:
+        print(f"{row['task']}, asked: {row['asked']}, protected features: {row['features']}, "
+              f"public sample: {row['sample']}, ε = {row['epsilon']}")  # fmt: skip
+        print(f"    {row['method']}; second choice: {row['second']}")
+        adds = "users add to public data" if row["sample"] == "yes" else "gain over a private constant"
+        print(f"    {adds}: {row['adds']}\n    {row['command']}")
+    if not fitting:
+        raise ConfigurationError("nothing was measured for this choice; without --epsilon all are shown")
 
 
 def _check_file(file: Path) -> None:

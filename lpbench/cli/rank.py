@@ -8,6 +8,7 @@ import re
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -292,16 +293,19 @@ def _write(
     import pandas as pd
 
     from lpbench.analysis import selected_of, summary_of
+    from lpbench.analysis.gains import UNKNOWN
     from lpbench.analysis.standings import NONE, over_sets, view
     from lpbench.analysis.summary import PLACE
+    from lpbench.audit.inputs import inputs_of_model
     from lpbench.audit.recorded import randomizer_of
+    from lpbench.cast import member
     from lpbench.cli.answers import cost_of
     from lpbench.experiments.plan import by_name, registered_methods
     from lpbench.experiments.results import RECORD, Results
     from lpbench.experiments.single_method import at_one_setting, seconds_of_a_fit
     from lpbench.experiments.summaries import keep_summary
     from lpbench.reporting.printed_names import method_title
-    from lpbench.reporting.standings import run_of, standings_of_runs
+    from lpbench.reporting.standings import run_of, standings_of_runs, with_inputs
 
     others = Results(COMMITTED).artefact(experiment.name)
     compared = replace(experiment, groups=tuple(group for group in experiment.groups if not group.panel))
@@ -318,17 +322,25 @@ def _write(
     chosen = pd.concat([rest[rest["epsilon"].isin(kept) | (rest["panel"] != "")], own], ignore_index=True)
     # what was run without privacy in other experiments is the reference everywhere
     free = [run_of(a, cards) for name in FREE if (a := Results(COMMITTED).artefact(name)).is_finished]
-    table = standings_of_runs([replace(run, chosen=chosen), *free])
+    table = standings_of_runs([replace(run, chosen=chosen), *free], method.name if mine is not None else "")
+    here = (table["method"] == method.name) & (table["panel"] == "")
     if method.estimator and mine is not None:
         model = at_one_setting(replace(method, tuning_free=method.tuning_free or {})).build()
         bits = {e: randomizer_of(model, e).bits_up for e in kept}
-        here = table["method"] == method.name
         table.loc[here, "bits"] = table.loc[here, "epsilon"].map(bits)
         table.loc[here, "seconds"] = seconds_of_a_fit(method, compared)
+        table = with_inputs(table, here, partial(inputs_of_model, model))
+    elif mine is not None:
+        table.loc[here, "inputs"] = UNKNOWN
     rows = view(table[(table["panel"] == "") & (table["privacy"] != NONE)], selection)
     if method.name not in set(rows["method"]):
         known = ", ".join(sorted(set(own["selection"])))
         raise ConfigurationError(f"{method.name} has no {selection} score, only {known}: --selection")
+    constants = table[table["method"].map(lambda name: member(name).is_constant)]
+    inputs = rows.loc[rows["method"] == method.name, ["mask", "inputs"]].drop_duplicates()
+    if UNKNOWN in set(inputs["inputs"]):
+        return _print_unknown(method, experiment, rows[rows["method"] == method.name])
+    rows = rows.merge(inputs, on=["mask", "inputs"])  # like with like
     ranks = []
     for (mask, epsilon), part in rows.groupby(["mask", "epsilon"]):
         sets = set(part["dataset"][part["method"] == method.name])
@@ -336,7 +348,8 @@ def _write(
         if sets:
             found = over_sets(part, method.name, ("constant", "free"))
             cost = part.drop_duplicates("method").set_index("method")[["bits", "seconds"]]
-            found = found.join(cost, on="method").assign(mask=mask, epsilon=epsilon, of=len(found))
+            adds = [_adds(part[part["method"] == m]) for m in found["method"]]
+            found = found.join(cost, on="method").assign(mask=mask, epsilon=epsilon, of=len(found), **_columns(adds))
             ranks.append(found.assign(own=found["method"] == method.name))
     board = pd.concat(ranks, ignore_index=True)
     board.insert(0, "title", [method_title(m, cards) for m in board["method"]])
@@ -366,12 +379,41 @@ def _write(
         "methods": {method.name: asdict(method)},
     }
     write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", folder / RECORD)
-    page = write_rank(shown, summary, method, board, rows, selection, cards, folder)
+    lines = pd.concat([rows, constants], ignore_index=True)
+    page = write_rank(shown, summary, method, board, rows, selection, cards, folder, lines)
     _print(method, experiment, board, selection)
     costs = map(cost_of, rows[rows["method"] == method.name].to_dict("records"))
     for cost in dict.fromkeys(costs) if method.estimator else ["may have spent anything, not audited"]:
         print(f"a user {cost}")
     print(f"page: {page}\nexport: lpbench export {name} --selection {selection}")
+
+
+def _adds(rows: pd.DataFrame) -> dict[str, Any]:
+    """Return inputs and what users add, or the gain over the constant, of one method on each group of data sets."""
+    from lpbench.analysis.gains import GROUPS, beside, gain
+
+    inputs = str(rows["inputs"].iloc[0])
+    found: dict[str, Any] = {"inputs": inputs, "beside": beside(inputs)}
+    for group, roles in GROUPS.items():
+        ratios = rows.loc[rows["role"].isin(roles), f"over_{found['beside']}"].dropna()
+        ends = vars(gain(ratios)) if len(ratios) else dict.fromkeys(("estimate", "low", "high"), math.nan)
+        name = group.replace(" ", "_")
+        found |= {f"{name}_{key}": value for key, value in ends.items()} | {f"{name}_sets": len(ratios)}
+    return found
+
+
+def _columns(adds: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    return {key: [one[key] for one in adds] for key in adds[0]}
+
+
+def _print_unknown(method: Method, experiment: Experiment, rows: pd.DataFrame) -> None:
+    """Print the losses of a method whose inputs no account shows: it is compared with no other one."""
+    from lpbench.analysis.standings import geometric_mean
+
+    print(f"{method.title} in {experiment.name}: no rank, unknown inputs: data can enter beside users.public")
+    for (mask, epsilon), part in rows.groupby(["mask", "epsilon"]):
+        ratios = [f"{geometric_mean(part[f'over_{name}']).estimate:.3g}" for name in ("constant", "free")]
+        print(f"{mask}, epsilon = {epsilon:g}: loss over constant, best non-private {', '.join(ratios)}")
 
 
 def _print(method: Method, experiment: Experiment, ranks: pd.DataFrame, selection: str) -> None:
@@ -383,9 +425,11 @@ def _print(method: Method, experiment: Experiment, ranks: pd.DataFrame, selectio
         else "oracle selection: best grid points on the test rows"
     )
     print(f"{method.title} in {experiment.name}, {int(own['datasets'].min())} data sets, {what}")
-    if method.privacy == "label_ldp":
-        print("it protects the label alone; most others here protect features, too, and are at a disadvantage")
-    print("epsilon  rank [95 %] of n         won:lost  loss over constant, best non-private  bits  s a fit  first")
+    one = own.iloc[0]
+    adds = "users add to public data" if one["beside"] == "public" else "gain over the constant"
+    print(f"inputs: {one['inputs']}; {adds}, 1 - loss / loss of the reference, is in per cent [95 % over data sets]")
+    heads = "epsilon  rank [95 %] of n         won:lost  loss over constant, best non-private  bits  s a fit  first"
+    print(f"{heads}; {adds}")
     for row in own.itertuples():
         here = ranks[(ranks["mask"] == row.mask) & (ranks["epsilon"] == row.epsilon)]
         others = here[~here["own"]]
@@ -393,8 +437,15 @@ def _print(method: Method, experiment: Experiment, ranks: pd.DataFrame, selectio
         against = f"{row.constant:.3g}, {row.free:.3g}"
         print(
             f"{row.epsilon:<8g} {place:<25}{others['wins'].sum()}:{others['losses'].sum():<8}"
-            f"{against:<37}{row.bits:<5g} {row.seconds:<8.2g} {here['title'].iloc[0]}"
+            f"{against:<37}{row.bits:<5g} {row.seconds:<8.2g} {here['title'].iloc[0]}; "
+            f"held out {_per_cent(row, 'held_out')}, development {_per_cent(row, 'development')}"
         )
+
+
+def _per_cent(row: Any, group: str) -> str:
+    """Print a gain over one group of data sets, with its interval and the number of sets."""
+    estimate, low, high, sets = (getattr(row, f"{group}_{key}") for key in ("estimate", "low", "high", "sets"))
+    return f"{100 * estimate:.0f} [{100 * low:.0f}, {100 * high:.0f}] on {sets}" if sets else "not measured"
 
 
 def write_rank(
@@ -406,9 +457,13 @@ def write_rank(
     selection: str,
     cards: Mapping[str, Method],
     folder: Path,
+    lines: pd.DataFrame,
 ) -> Path:
-    """Write ``index.html`` and the figure of ranks, of all methods under one selection."""
+    """Write ``index.html``, the figure of ranks of all methods with its inputs, and its four lines."""
+    from lpbench.analysis.gains import GROUPS
+    from lpbench.reporting.figures.budgets import slug
     from lpbench.reporting.figures.comparisons import parts
+    from lpbench.reporting.figures.four_lines import draw_four_lines
     from lpbench.reporting.figures.ranks import draw_ranks
     from lpbench.reporting.paper import paper_of
     from lpbench.reporting.printed_names import CHOSEN, dataset_title, mask_name, method_title
@@ -416,6 +471,10 @@ def write_rank(
 
     paper = paper_of(experiment.name)
     drawn = draw_ranks(parts(summary, selection), folder, "ranks", selection, experiment, paper, cards)
+    four = []
+    for (mask, inputs), own in rows[rows["method"] == method.name].groupby(["mask", "inputs"]):
+        held, path = own[own["role"].isin(GROUPS["held out"])], folder / f"lines_{slug(str(mask))}"
+        four += draw_four_lines(held, lines, f"{method.title}, {mask_name(mask)}: {inputs}", path) if len(held) else []
     boards = [
         {"mask": mask_name(mask), "epsilon": epsilon, "rows": part.to_dict("records")}
         for (mask, epsilon), part in ranks.groupby(["mask", "epsilon"], sort=True)
@@ -448,4 +507,5 @@ def write_rank(
         chosen=CHOSEN[selection],
         selection=selection,
         pictures=[path.name for path in drawn],
+        lines=[path.name for path in four],
     )

@@ -46,7 +46,7 @@ _Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("^(?:[Tt]rue|
 _Loader.add_implicit_resolver("tag:yaml.org,2002:int", re.compile(r"^[-+]?(?:0|[1-9]\d*)$"), list("-+0123456789"))
 #: What a set of no paper is for: choices are made on ``development`` sets; methods are compared on the others, and on
 #: ``sealed`` ones once.
-ROLES = ("", "development", "conclusions", "sealed")
+ROLES = ("", "development", "held_out", "sealed")
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Manifest:
     title: str  #: Printed name.
     task: str  #: {"regression", "classification"}
     paper: str = ""  #: "H" (HistOfTree), "L" (LPCT) or empty.
-    role: str = ""  #: {"", "development", "conclusions", "sealed"}: Empty for the sets of the papers, and your own.
+    role: str = ""  #: {"", "development", "held_out", "sealed"}: Empty for the sets of the papers, and your own.
     published: dict = field(default_factory=dict)  #: Sizes the paper prints.
     origin: str = ""  #: Where the data come from.
     licence: str = ""  #: What they may be used for.

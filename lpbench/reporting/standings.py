@@ -1,16 +1,20 @@
 """The table of standings of some artefacts, and its file: one row a method on one data set."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from lpbench.analysis import write_csv
+from lpbench.analysis import gains, write_csv
 from lpbench.analysis.scores import read_csv
 from lpbench.analysis.standings import COLUMNS, NONE, Run, standings
 from lpbench.analysis.summary import COSTS, PLACE
+from lpbench.audit import inputs
+from lpbench.cast import member
+from lpbench.datasets import describe
 from lpbench.experiments.method import Method
 from lpbench.experiments.results import Artefact
 from lpbench.experiments.submissions import Submission
@@ -19,13 +23,13 @@ from lpbench.reporting.paper import papers, trial_experiments
 from lpbench.reporting.printed_names import card_of
 
 FILE = "standings.csv.gz"
-#: What ``settings.data_sets`` of an experiment calls its data sets -> their role.
-ROLES = {"development": "development", "conclusions": "held out", "sealed": "sealed"}
 #: Start of the name under which a submission's rows stand.
 SUBMITTED = "submissions"
 #: Significant digits of the file: beyond any standard error.
 DIGITS = 5
-NOISE = ("se", "over_constant_se", "p_constant", "over_free_se", "seconds")
+NOISE = (*("se", "over_constant_se", "p_constant", "over_free_se", "over_public_se", "public_over_free_se", "seconds"),)
+#: Both derived numbers of every task, inputs and budget.
+GAINS = "users_add.csv"
 
 
 def standings_of(
@@ -48,17 +52,47 @@ def standings_of(
         mine = table["method"] == one.name
         table.loc[mine, "seconds"], bits = one.cost
         table.loc[mine, "bits"] = table.loc[mine, "epsilon"].map(bits)
+        table = with_inputs(table, mine, partial(inputs.inputs_of_submission, one))
     return table
 
 
-def standings_of_runs(runs: Sequence[Run]) -> pd.DataFrame:
-    """Standings, with the bits of the reports of methods on the leaderboard, and the seconds of a fit."""
+def standings_of_runs(runs: Sequence[Run], own: str = "") -> pd.DataFrame:
+    """Standings, with inputs and bits of the reports of methods on the leaderboard, and the seconds of a fit.
+
+    The caller has to know inputs and bits of somebody's ``own`` method.
+    """
     from lpbench.audit.table import report_bits  # which brings every estimator, and most commands need few
 
     table, counted = standings(runs), {name for paper in papers() for name in paper.leaderboard}
-    rows = table[["method", "epsilon", "experiment", "privacy"]].itertuples(index=False)
-    bits = [report_bits(m, e) if name in counted and model != NONE else math.nan for m, e, name, model in rows]
-    return table.assign(bits=bits, seconds=table["method"].map(fit_seconds()))
+    boarded = table["experiment"].isin(counted) & (table["privacy"] != NONE) & (table["method"] != own)
+    rows = table[["method", "epsilon"]].itertuples(index=False)
+    bits = [report_bits(*row) if counts else math.nan for row, counts in zip(rows, boarded, strict=True)]
+    table = table.assign(bits=bits, seconds=table["method"].map(fit_seconds()), inputs="", public_rows=math.nan)
+    for method in table.loc[boarded, "method"].unique():
+        table = with_inputs(table, boarded & (table["method"] == method), partial(inputs.inputs_of, method))
+    return table
+
+
+def with_inputs(table: pd.DataFrame, which: pd.Series, of_mask: Callable[[str], str]) -> pd.DataFrame:
+    """Fill inputs and public rows of some rows of one method; where a data set has no public rows, none are read."""
+    rows, read = table.loc[which, ["mask", "dataset"]], {}
+    read = {mask: of_mask(mask) for mask in rows["mask"].unique()}
+    public = [public_rows(dataset) if gains.SAMPLE in read[mask] else 0 for mask, dataset in rows.to_numpy()]
+    words = [read[mask] if n else without_sample(read[mask]) for mask, n in zip(rows["mask"], public, strict=True)]
+    table.loc[which, "inputs"], table.loc[which, "public_rows"] = words, public
+    return table
+
+
+@cache
+def public_rows(dataset: str) -> int:
+    """Return the number of public rows that a data set has."""
+    one = member(dataset)
+    return describe(one.name, one.params).n_public or 0
+
+
+def without_sample(inputs: str) -> str:
+    """Return inputs without a public sample."""
+    return ", ".join(word for word in inputs.split(", ") if word != gains.SAMPLE)
 
 
 def run_of(artefact: Artefact, cards: Mapping[str, Method]) -> Run:
@@ -70,7 +104,7 @@ def run_of(artefact: Artefact, cards: Mapping[str, Method]) -> Run:
         chosen = summary.table.dropna(subset=["mean"]).assign(value=lambda rows: rows["mean"], replication=-1)
     models = {m: card.privacy for m in chosen["method"].unique() if (card := card_of(m, cards)) is not None}
     named = artefact.experiment.settings.get("data_sets", {})
-    roles = {name: ROLES.get(kind, kind) for kind, names in named.items() for name in names}
+    roles = {name: kind.replace("_", " ") for kind, names in named.items() for name in names}
     costs = summary.table.reindex(columns=[*PLACE, *COSTS]).drop_duplicates(PLACE)
     return Run(artefact.name, chosen, models, roles, artefact.seed, artefact.commit, costs)
 
@@ -91,18 +125,20 @@ def write_standings(
 ) -> Path:
     """Write ``standings.csv.gz``; return it."""
     table = standings_of(artefacts, cards, submitted)
+    both = gains.gains(table)
     digits = dict.fromkeys(table.select_dtypes("floating"), DIGITS) | dict.fromkeys(NOISE, 3)
     numbers = {c: [float(f"{v:.{n}g}") for v in table[c]] for c, n in digits.items()}
     # ranks are of losses: digits that are cut would tie them
     exact = {c: [repr(float(f"{v:.{n}g}")) for v in table[c]] for c, n in {"loss": 12, "epsilon": 17}.items()}
     table = table.assign(**numbers | exact)
     write_csv(table.drop(columns=COSTS) if table["spent"].isna().all() else table, folder / FILE)
+    write_csv(both, folder / GAINS)
     return folder / FILE
 
 
 def read_standings(folder: Path) -> pd.DataFrame:
     """The table of a report's folder; without rows where there is none."""
     if not (folder / FILE).is_file():
-        return pd.DataFrame(columns=[*COLUMNS, "bits", "seconds"])
+        return pd.DataFrame(columns=[*COLUMNS, "bits", "seconds", "inputs", "public_rows"])
     table = read_csv(folder / FILE)
     return table.astype({c: object for c in table.columns if table[c].dtype != float})  # rows are taken one by one

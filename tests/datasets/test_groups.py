@@ -17,7 +17,7 @@ from lpbench.seeds import Streams
 
 ROLES = {
     "development": {"student", "visits", "airfoil", "german", "titanic"},
-    "conclusions": {"bike", "hmda", "magic"},
+    "held_out": {"bike", "hmda", "magic"},
     "sealed": {"california", "ames", "bank", "spambase"},
 }
 FRESH = sorted(set().union(*ROLES.values()))

@@ -100,7 +100,7 @@ def test_mask_files_state_the_defaults_of_the_functions():
         ({"sources": [{"kind": "uci", "id": 1, "files": {"data": "a"}}]}, "key 'archive' is missing"),
         ({"sources": [{"kind": "embedded", "loader": "os:system"}]}, "loader='os:system' must be one of sklearn"),
         ({"metric": "profit"}, "metric='profit' must be one of mse"),
-        ({"role": "secret"}, "role='secret' must be one of development, conclusions, sealed"),
+        ({"role": "secret"}, "role='secret' must be one of development, held_out, sealed"),
         ({"bounds": {"size": [0, 1]}}, "bounds"),
         ({"bounds": {"known": {"size": [0, 1]}}}, "bounds"),
         ({"bounds": {"file": {"size": [1, 1]}}}, "bounds"),

@@ -1,5 +1,6 @@
 """``lpbench need``: the answer is the last thing on the screen, and every bad file ends in one sentence."""
 
+import html
 import re
 
 import numpy as np
@@ -119,21 +120,24 @@ def test_a_huge_file_is_not_read(run, monkeypatch):
 
 def test_without_a_pilot_the_answers_are_those_of_the_page(capsys, monkeypatch):
     page = (COMMITTED / "use.html").read_text(encoding="utf-8")
-    rows = [row.split("</td><td>") for row in re.findall("<tr><td>(regression.*)</code></td></tr>", page)]
-    words = ["need", "--without-pilot", "--task", "regression", "--epsilon", "2", "--users", "500,5000"]
+    rows = [
+        re.sub("<.*?>", "|", row).split("||") for row in re.findall("<tr><td>(regression.*)</code></td></tr>", page)
+    ]
+    words = ["need", "--without-pilot", "--task", "regression", "--epsilon", "2"]
     assert main(words) == 0
     wanted, answers = [row for row in rows if row[4] == "2"], capsys.readouterr().out.split("\nregression")
-    assert len(wanted) == len(answers) == 5
-    for (_, _, _, users, epsilon, *names, free, constant, sets, _, run), said in zip(wanted, answers, strict=True):
-        for part in (f"ε = {epsilon}, users: {users}", "; second choice: ".join(names), f"{free} times the loss",
-                     f"{constant} times that", f"on {sets} data sets", run.removeprefix("<code>")):  # fmt: skip
-            assert part in said
+    assert len(wanted) == len(answers) == 6
+    for (_, asked, features, sample, epsilon, use, *more), said in zip(wanted, answers, strict=True):
+        second, adds, *_, run = (part.strip("|") for part in more if part.strip("|"))
+        for part in (f"asked: {asked}", f"protected features: {features}", f"public sample: {sample}, ε = {epsilon}",
+                     f"{use}; second choice: {second}", f": {adds}", run):  # fmt: skip
+            assert html.unescape(part) in said
     assert main(["need"]) == main([*words, "p.csv"]) == 2
     monkeypatch.setattr(advice, "choices", lambda *known: [])
     assert main(words) == 2 and "nothing was measured for this choice" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("option", ["--target y", "--mse 1", "--range 0 1", "--seed 2", "--protect age"])
+@pytest.mark.parametrize("option", ["--target y", "--mse 1", "--users 500", "--range 0 1", "--seed 2", "--protect age"])
 def test_without_a_pilot_an_option_about_one_is_refused(option, capsys):
     assert main(["need", "--without-pilot", *option.split()]) == 2
     assert option.split()[0] in capsys.readouterr().err

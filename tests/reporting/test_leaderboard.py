@@ -5,7 +5,7 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from lpbench.analysis.standings import view
+from lpbench.analysis.gains import UNKNOWN, gains
 from lpbench.audit import table as audit_table
 from lpbench.experiments import catalogue
 from lpbench.experiments.submissions import REPEATS, Submission
@@ -14,13 +14,21 @@ from lpbench.paths import COMMITTED, ROOT
 from lpbench.reporting import standings
 from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.pages.claims import Value
-from lpbench.reporting.pages.findings import below_the_constant, findings, without_tuning
-from lpbench.reporting.pages.leaderboard import ALL, HELD_OUT, PACKAGE, as_script, default_view, in_view
+from lpbench.reporting.pages.findings import below_the_constant, findings
+from lpbench.reporting.pages.leaderboard import ALL, FILTERS, PACKAGE, as_script, default_view, in_view
 from lpbench.reporting.pages.leaderboard import board as board_of
 from lpbench.reporting.paper import papers
+from lpbench.reporting.printed_names import dataset_title
 from tests.reporting.fake import CARDS, card, experiment, scores_of, typed
 from tests.reporting.store import put
 
+#: Method and inputs of the two findings that open Home.
+OPENING = (
+    ("calibrated_score", "label and features, public sample"),
+    ("public_residual_gp", "label and features, public features, public sample"),
+)
+#: Inputs of all methods here but the constant.
+ASKED = "label and features, public features"
 METHODS = ["residual_gp", "histoftree_cart", "krr", "private_mean", "dt"]
 MODELS = {"residual_gp": "semi_feature_ldp", "histoftree_cart": "semi_feature_ldp", "krr": "semi_feature_ldp"}
 LEVEL = {"residual_gp": 1.0, "histoftree_cart": 2.0, "krr": 4.0, "private_mean": 2.5, "dt": 0.5}
@@ -42,7 +50,9 @@ def entry(folder, level=LEVEL, sets=("abalone", "red_wine")):
 
 
 def board(entries, cards, bits, work, submitted=()):
-    with patch.object(audit_table, "report_bits", bits), patch.object(standings, "fit_seconds", lambda: dict(work)):
+    submission = patch.object(standings.inputs, "inputs_of_submission", lambda one, mask: ASKED)
+    seconds = patch.object(standings, "fit_seconds", lambda: dict(work))
+    with patch.object(audit_table, "report_bits", bits), seconds, submission:
         return board_of(standings.standings_of(entries, cards, submitted), cards, submitted)
 
 
@@ -56,18 +66,18 @@ def known_bits(method, epsilon):
 
 def test_ranks_and_changes_by_hand(tmp_path):
     lines = board([entry(tmp_path)], cards(), known_bits, {"krr": 0.5})
-    view = {"task": "regression", "dataset": ALL, "epsilon": "1", "mask": "aligned", "selection": "oracle"}
-    shown = in_view(lines, view | {"protects": "label and protected features"})
+    view = {"task": "regression", "dataset": ALL, "epsilon": "1", "mask": "aligned", "inputs": ASKED}
+    shown = in_view(lines, view)
     assert [(r.method, r.rank, r.low, r.high) for r in shown] == [
         ("residual_gp", 1.0, 1.0, 1.0),
         ("histoftree_cart", 2.0, 2.0, 2.0),
-        ("private_mean", 3.0, 3.0, 3.0),
-        ("krr", 4.0, 4.0, 4.0),
+        ("krr", 3.0, 3.0, 3.0),
     ]
-    assert [round(r.score) for r in shown] == [2, 4, 5, 8]  # multiples of the non-private tree's error
-    assert [r.constant for r in shown] == pytest.approx([0.4, 0.8, 1.0, 1.6], abs=0.02)  # multiples of 2.5
-    assert [r.best for r in shown] == [r.score for r in shown]
-    assert shown[3].bits == 130.0 and shown[3].work == 0.5 and np.isnan(shown[0].work)
+    assert [round(r.best) for r in shown] == [2, 4, 8]  # multiples of the non-private tree's error
+    assert [r.constant for r in shown] == pytest.approx([0.4, 0.8, 1.6], abs=0.02)  # multiples of 2.5
+    assert [r.gain for r in shown] == pytest.approx([1 - r.constant for r in shown])
+    assert all(r.least <= r.gain <= r.most and r.names == "Abalone, Red wine" for r in shown)
+    assert shown[2].bits == 130.0 and shown[2].work == 0.5 and np.isnan(shown[0].work)
     assert {r.badge for r in shown} == {PACKAGE}
     assert shown[0].command == "lpbench reproduce extensions/tuning_free_regression"
     one = in_view(lines, view | {"dataset": "Red wine"})
@@ -83,26 +93,28 @@ def test_all_data_sets_are_those_of_the_experiment_that_compares_most(tmp_path):
          "epsilon": [1.0, 2.0]}
     ]  # fmt: skip
     level = {**LEVEL, "par_dt": 3.0}
-    put(tmp_path / "field", body, scores_of(body, lambda k: level[k["method"]], replications=6, points=({"depth": 1},)))
     known = cards() | {"par_dt": cards()["krr"]}
+    scores = scores_of(body, lambda k: level[k["method"]], replications=6, points=({"depth": 1},))
+    put(tmp_path / "field", body, scores, cards=known)
     entries = [entry(tmp_path / "own"), ReportEntry(typed(body), tmp_path / "field")]
     lines = board(entries, known, unknown, {})
-    view = {"task": "regression", "dataset": ALL, "epsilon": "1", "mask": "aligned", "selection": "oracle"}
-    shown = in_view(lines, view | {"protects": "label and protected features"})
+    view = {"task": "regression", "dataset": ALL, "epsilon": "1", "mask": "aligned", "inputs": ASKED}
+    shown = in_view(lines, view)
     assert [(r.method, r.rank, r.sets) for r in shown] == [
-        ("residual_gp", 1.0, 3), ("histoftree_cart", 2.0, 3), ("private_mean", 3.0, 3), ("par_dt", 4.0, 3),
-        ("krr", 5.0, 3),
+        ("residual_gp", 1.0, 3), ("histoftree_cart", 2.0, 3), ("krr", 3.0, 3),
     ]  # fmt: skip
+    other = in_view(lines, view | {"inputs": "label, public features"})
+    assert [r.method for r in other] == ["par_dt"], "it asks for the label alone"
     assert {r.experiment for r in shown} == {"comparison/regression"}
 
 
-def test_only_one_privacy_model_is_ranked_and_shown_first(tmp_path):
+def test_only_methods_with_equal_inputs_are_ranked_together(tmp_path):
     lines = board([entry(tmp_path)], cards(), unknown, {})
     view = default_view(lines)
-    assert view["protects"] == "label and protected features" and view["epsilon"] == "1"
-    # the constant is a row of every model, and is ranked with the methods of that one
-    constant = set(lines.loc[lines["method"] == "private_mean", "protects"])
-    assert constant == set(lines["protects"]) and view["selection"] == "fair"
+    assert [*view] == [*FILTERS] and view["inputs"] == ASKED and view["epsilon"] == "1"
+    assert set(lines.loc[lines["method"] == "private_mean", "inputs"]) == {"label"}
+    ranked = lines[lines["rank"].notna()].groupby(["task", "mask_key", "epsilon", "dataset"])["inputs"].nunique()
+    assert not lines.duplicated([*FILTERS, "method"]).any() and (ranked <= 2).all()
 
 
 def test_the_script_has_every_row_and_says_once_what_rows_share(tmp_path):
@@ -114,11 +126,11 @@ def test_the_script_has_every_row_and_says_once_what_rows_share(tmp_path):
         for *group, found in data["groups"]
         for d, m, e, *rest in found
     ]
-    assert len(rows) == len(lines) > 20
-    shared = "task mask_key mask epsilon selection dataset_key dataset method title protects".split()
+    assert len(rows) == len(lines) > 10
+    shared = "task mask_key mask epsilon inputs dataset_key dataset names method title".split()
     forms = (
-        "work:.5g badge: paper: experiment: sets: score:.4g se:.2g constant:.4g best:.4g rank:.3f low:.1f high:.1f "
-        "bits:.5g"
+        "work:.5g badge: paper: experiment: sets: gain:.4f least:.4f most:.4f constant:.4g best:.4g rank:.3f low:.1f "
+        "high:.1f bits:.5g spent:.4g"
     )
     shown = dict(v.split(":") for v in forms.split())
     for row, line in zip(rows, lines.itertuples(), strict=True):
@@ -129,41 +141,50 @@ def test_the_script_has_every_row_and_says_once_what_rows_share(tmp_path):
                 assert (value is None) if np.isnan(wanted) else value == float(format(wanted, form))
             else:
                 assert value == wanted
-    assert "NaN" not in script and ", " not in script
-    for text in ("red_wine", "Red wine", "extensions/tuning_free_regression", "oracle"):
-        assert script.count(f'"{text}"') == (2 if text == "oracle" else 1)  # two budgets
+    assert "NaN" not in script
+    for text in ("red_wine", "Red wine", "extensions/tuning_free_regression"):
+        assert script.count(f'"{text}"') == 1
 
 
-def test_a_sentence_about_held_out_sets_follows_the_leaderboard_and_names_the_few(tmp_path):
-    sets = ["abalone", "red_wine", "white_wine"]
-    for k, level in enumerate((1.0, 1.5)):
-        made = entry(tmp_path / str(k), LEVEL | {"residual_gp": level}, sets)
-        lines = board([made], cards(), unknown, {})
-        [found] = without_tuning(lines, [made])
-        assert "(Abalone, White wine); " in found.caveat and len(found.sentence.split()) <= 15
-        best = float(re.search(r"has ([\d.]+) ", found.sentence)[1])
-        constant = float(re.search(r"constant: ([\d.]+) to", found.caveat)[1])
-        assert (constant, best) == pytest.approx((level / 2.5, level / 0.5), rel=0.05)
-        shown = in_view(lines, default_view(lines) | {"dataset": HELD_OUT})
-        assert {r.sets for r in shown} == {2} and shown[0].method == "residual_gp"
-
-
-def test_a_card_is_about_one_experiment_whose_held_out_sets_it_names():
-    table, cards = standings.read_standings(COMMITTED), catalogue.methods()
+def test_a_finding_says_what_users_add_on_the_held_out_sets_that_it_names(tmp_path):
+    table, known = standings.read_standings(COMMITTED), gains(standings.read_standings(COMMITTED))
     ranked = {name for paper in papers() for name in paper.leaderboard}
     entries = [ReportEntry(e, COMMITTED) for e in catalogue.experiments(ranked).values()]
-    found = findings([], board_of(table, cards), entries)
-    assert {one.command.rpartition(" ")[2] for one in found} == {"comparison/regression", "comparison/classification"}
-    for one in found:
-        count, names = re.search(r"over (\d+) held-out data sets \((.*?)\);", one.caveat).groups()
-        rows = view(table[table["experiment"] == one.command.rpartition(" ")[2]], "fair")
-        rows = rows[(rows["role"] == "held out") & (rows["method"] == {"ResidualGP": "residual_gp", "CalibratedScore":
-                    "calibrated_score"}[re.search(r", (\w+) has", one.sentence)[1]])]  # fmt: skip
-        assert len(names.split(", ")) == int(count) == rows["dataset"].nunique()
-        logs = np.log(rows["over_free"]).groupby([rows["mask"], rows["epsilon"]])
-        assert logs.ngroups == len(one.chart.rows) and (logs.size() == int(count)).all()
-        ends = [f"{np.exp(v):.2g}" for v in (logs.mean().min(), logs.mean().max())]
-        assert f"has {' to '.join(ends)} times" in one.sentence
+    found = findings([], table, entries, tmp_path)
+    assert [one.command.rpartition(" ")[2] for one in found] == [
+        "comparison/classification",
+        "comparison/public_sample",
+    ]
+    for one, (method, inputs) in zip(found, OPENING, strict=True):
+        rows = known[(known["experiment"] == one.command.rpartition(" ")[2]) & (known["method"] == method)]
+        rows = rows[(rows["inputs"] == inputs) & (rows["role"] == "held out")]
+        ends = [f"{100 * v:.0f}".replace("-", "−") for v in (rows["gain"].min(), rows["gain"].max())]
+        assert f"private users add {' to '.join(ends)} % to public data" in one.sentence
+        assert len(one.sentence.split()) <= 15 and f"over {rows['sets'].iloc[0]} held-out sets" in one.caveat
+        assert [values[0].value for _, values in one.chart.rows] == [round(100 * v, 1) for v in rows["gain"]]
+        assert {values[1].kind for _, values in one.chart.rows} == {"aside"}, "development sets beside it"
+        (picture,) = one.pictures
+        drawn = (tmp_path / picture["href"]).read_text(encoding="utf-8")
+        assert all(f">{line}<" in drawn for line in ("constant", "public only", "private", "non-private"))
+        assert all(f">{dataset_title(name)}<" in drawn for name in rows["names"].iloc[0].split())
+
+
+def test_no_row_of_the_committed_leaderboard_crosses_inputs():
+    """All methods that are ranked together have the inputs that their own fits have, and the same ones."""
+    lines = board_of(standings.read_standings(COMMITTED), catalogue.methods())
+    package = lines[lines["badge"] == PACKAGE]
+    known = {
+        (m, k): standings.inputs.inputs_of(m, k)
+        for m, k in {*package[["method", "mask_key"]].itertuples(index=False, name=None)}
+    }
+    for row in package.itertuples():
+        assert row.inputs in (
+            known[row.method, row.mask_key],
+            standings.without_sample(known[row.method, row.mask_key]),
+        )
+    like = lines[(lines["inputs"] == "label, public features") & (lines["task"] == "classification")]
+    assert "residual_score[variant=features]" in set(like["method"]) and "residual_score" not in set(like["method"])
+    assert lines.loc[lines["inputs"] == UNKNOWN, "rank"].isna().all()
 
 
 WINS = {"artefact": "histoftree/table2", "mask": "aligned", "wins": 10, "wins_below": 3, "cells": 50,
@@ -207,8 +228,7 @@ def submitted(folder, value, checks=(), sets=("abalone", "red_wine"), replicatio
 
 
 def test_a_submission_is_a_row_with_its_badge_and_a_refuted_one_has_no_rank(tmp_path):
-    view = {"task": "regression", "dataset": ALL, "epsilon": "1", "mask": "aligned", "selection": "fair",
-            "protects": "label and protected features"}  # fmt: skip
+    view = {"task": "regression", "dataset": ALL, "epsilon": "1", "mask": "aligned", "inputs": ASKED}
     run, cases = entry(tmp_path / "run"), {"stated": (), REPEATS: (REPEATS,), "refuted": (REPEATS, "refuted")}
     for badge, checks in cases.items():
         one = submitted(tmp_path / badge, 1.5, checks)
@@ -224,17 +244,12 @@ def test_a_submission_is_a_row_with_its_badge_and_a_refuted_one_has_no_rank(tmp_
     assert "1 of 2 blocks" in submitted(tmp_path / "once more", 1.5, (REPEATS,)).words
     partly = submitted(tmp_path / "partly", 1.5, sets=("abalone",))
     shown = in_view(board([run], cards(), unknown, {}, [partly]), view)
-    assert [r.method for r in shown if not np.isnan(r.rank)] == [
-        "residual_gp",
-        "histoftree_cart",
-        "private_mean",
-        "krr",
-    ]
+    assert [r.method for r in shown if not np.isnan(r.rank)] == ["residual_gp", "histoftree_cart", "krr"]
 
 
 def test_a_submission_of_other_replications_undoes_no_rank(tmp_path):
     found = board([entry(tmp_path / "run")], cards(), unknown, {}, [submitted(tmp_path, 1.5, replications=3)])
-    shown = [r for r in found.itertuples() if r.selection == "fair" and r.protects == "label and protected features"]
+    shown = [r for r in found.itertuples() if r.inputs == ASKED]
     assert shown and not np.isnan([r.rank for r in shown]).any()
     assert {r.rank for r in shown if r.method == "my_means"} == {2.0}
 

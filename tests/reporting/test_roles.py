@@ -2,7 +2,7 @@
 
 import pytest
 
-from lpbench.reporting.standings import ROLES
+from lpbench.datasets.manifest import ROLES
 from lpbench.selectors import parse_selector
 from tests.reporting.fake import experiment
 

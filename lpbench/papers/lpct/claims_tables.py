@@ -90,7 +90,7 @@ TUNED = {"lpct_max_edge": "LPCT (max-edge)", "lpct_cart": "LPCT (CART)", "lpdt":
 
 def _held_out(results: Evidence, epsilon: float, methods: Sequence[str], selection: str) -> dict[str, CellScores]:
     """Cells of each method on the data sets on which no choice was made."""
-    held = experiment(SELECTED).settings["data_sets"]["conclusions"]
+    held = experiment(SELECTED).settings["data_sets"]["held_out"]
     table = results.table(SELECTED, epsilon, "", methods, selection)
     kept = [d for d in table.datasets if bare_name(d) in held]
     return {m: join([table.cell(d, m) for d in kept]) for m in methods}

@@ -1,46 +1,52 @@
-"""Advice on which method to use, by what is public and the budget; its tables on the page "What should I use?".
+"""Advice on which method to use, by inputs and budget; its tables on the page "What should I use?".
 
-An experiment's ``settings.advice`` says for each mask which choices it can answer: what a user may read beside
-privatised labels. Methods that read more are no candidates. Candidates are chosen fairly: at a setting fixed without
-test rows, or at one that privatised reports chose. The best has the smallest rank sum on held-out data sets; where
-these are fewer than five, on all data sets, and there is no advice on fewer than five.
+An experiment's ``settings.advice`` names the masks whose runs answer. Methods are compared at equal inputs and at a
+setting that no test row chose. The best has the smallest rank sum on held-out data sets; where these are fewer than
+five, on all data sets, and there is no advice on fewer than five. With a public sample it is advised only if what
+private users add is above 0 on held-out sets, by its interval: else the advice is to ask nobody. Without one, a private
+constant is advised where the method has no gain over it there.
 """
 
 import inspect
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from urllib.parse import urlencode
 
 import numpy as np
 import pandas as pd
 
 from lpbench import estimators
-from lpbench.analysis import ALPHA
-from lpbench.analysis.standings import FAIR, FEWEST, NONE, geometric_mean, over_sets, view
-from lpbench.cast import bare_name, is_ranked, member
-from lpbench.datasets import describe
+from lpbench.analysis import ALPHA, Interval
+from lpbench.analysis.gains import GROUPS, SAMPLE, beside, comparable, gain
+from lpbench.analysis.standings import FEWEST, over_sets
+from lpbench.cast import CONSTANTS, PUBLIC_ONLY, bare_name
 from lpbench.experiments import catalogue
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
-from lpbench.reporting.numbers import print_ratio
-from lpbench.reporting.printed_names import method_title
+from lpbench.reporting.pages.leaderboard import HELD_OUT, NAMED
+from lpbench.reporting.printed_names import dataset_title, method_title
 
-#: Choice -> whether shown features and a public sample may be read.
-GIVEN = {"public features": (True, False), "public sample": (False, True), "public features and sample": (True, True)}
-#: Choice -> the page's questions: which features are protected, and whether there is a public sample.
-ASKED = {name: ("some" if features else "all", "yes" if sample else "no") for name, (features, sample) in GIVEN.items()}
-#: Numbers of users that train, and those between which the data sets lie that a loss is from.
-USERS = {"any number": (0, np.inf), "fewer than 1,000": (0, 1000), "1,000 or more": (1000, np.inf)}
-#: Roles of data sets on which no choice was made.
-HELD_OUT = ("sealed", "held out")
+#: Words of inputs for features that users show.
+SHOWN = "public features"
+#: Keys of an answer that the page asks for.
+ASKED = ("task", "asked", "features", "sample", "epsilon")
+
+#: The one rule by which a method is advised, as pages state it.
+RULE = (
+    "A method is compared with methods of the same inputs: it has the least rank sum on held-out data sets, or on all "
+    "where fewer than five are held out; with a public sample, it is advised only if the interval of what private "
+    "users add lies above 0 on held-out sets, and else nobody need be asked; without one, only if its gain is above "
+    "0, and else a private constant."
+)
 
 
 @dataclass(frozen=True)
 class Advice:
-    """What to use where a choice is public, at one budget."""
+    """What to use at some inputs and one budget."""
 
-    given: str
+    inputs: str
+    mask: str
     epsilon: float
     rows: pd.DataFrame  # standings of the method on all data sets
     sets: list[str]  # on which the advice rests
@@ -48,85 +54,86 @@ class Advice:
     method: str
     second: str
     tied: list[str]  # methods that are not significantly different from it
+    instead: str  # "public" or "constant", the reference that is advised instead; empty: the method
 
 
 def advise(experiment: Experiment, standings: pd.DataFrame) -> Iterator[Advice]:
-    """Advice from an experiment's standings: none where it has no setting for it or data sets are too few."""
-    rows = view(standings[(standings["privacy"] != NONE) & standings["method"].map(is_ranked)], FAIR)
-    for mask, choices in experiment.settings.get("advice", {}).items():
-        for given in choices:
-            allowed = np.array([may_use(m, given, mask) for m in rows["method"]], dtype=bool)
-            fitting = rows[(rows["mask"].map(bare_name) == mask) & allowed]
-            for epsilon, here in fitting.groupby("epsilon"):
-                held_out = sorted(here["dataset"][here["role"].isin(HELD_OUT)].unique())
-                sets = held_out if len(held_out) >= FEWEST else sorted(here["dataset"].unique())
-                if len(sets) < FEWEST:
-                    continue
-                judged = here[here["dataset"].isin(sets)]
-                bits = judged.groupby("method")["bits"].first()
-                ranked = over_sets(judged)
-                ranked = ranked.assign(bits=ranked["method"].map(bits)).sort_values(["rank_sum", "bits"], kind="stable")
-                first, *others = ranked["method"]
-                found = over_sets(judged, first).set_index("method")["p"]
-                tied = [m for m in others if not found[m] < ALPHA]
-                mine, second = here[here["method"] == first], others[0] if others else ""
-                yield Advice(given, float(epsilon), mine, sets, len(held_out), first, second, tied)
+    """Advise from an experiment's standings: nothing where it has no setting for it or data sets are too few."""
+    rows = comparable(standings)
+    rows = rows[rows["mask"].map(bare_name).isin(experiment.settings.get("advice", {}))]
+    for (mask, inputs, epsilon), here in rows.groupby(["mask", "inputs", "epsilon"]):
+        held_out = sorted(here["dataset"][here["role"].isin(GROUPS["held out"])].unique())
+        sets = held_out if len(held_out) >= FEWEST else sorted(here["dataset"].unique())
+        if len(sets) < FEWEST:
+            continue
+        judged = here[here["dataset"].isin(sets)]
+        bits = judged.groupby("method")["bits"].first()
+        ranked = over_sets(judged)
+        ranked = ranked.assign(bits=ranked["method"].map(bits)).sort_values(["rank_sum", "bits"], kind="stable")
+        first, *others = ranked["method"]
+        found = over_sets(judged, first).set_index("method")["p"]
+        tied, mine = [m for m in others if not found[m] < ALPHA], here[here["method"] == first]
+        gained, reference = gain_on(mine, "held out"), beside(inputs)
+        instead = "" if (gained.low if reference == "public" else gained.estimate) > 0 else reference
+        second = others[0] if others else ""
+        yield Advice(inputs, mask, float(epsilon), mine, sets, len(held_out), first, second, tied, instead)
 
 
-def may_use(selector: str, given: str, mask: str = "") -> bool:
-    """Whether a method reads no more than a choice gives; under ``all_private`` there are no features to read."""
-    features, sample = GIVEN[given]
-    reads_features, reads_sample = _reads(selector)
-    return (features or not reads_features or mask == "all_private") and (sample or not reads_sample)
+def gain_on(rows: pd.DataFrame, group: str) -> Interval:
+    """Return the gain of one method at its inputs over one group of data sets; NaN without any."""
+    ratios = rows.loc[rows["role"].isin(GROUPS[group]), f"over_{beside(rows['inputs'].iloc[0])}"].dropna()
+    return gain(ratios) if len(ratios) else Interval(np.nan, np.nan, np.nan)
 
 
-@cache
-def _reads(selector: str) -> tuple[bool, bool]:
-    """Whether a method reads shown features, and whether it reads a public sample."""
-    method = catalogue.method(selector)
-    if inner := method.params.get("estimator"):
-        return _reads(str(inner))
-    kind = method.estimator_class
-    return kind.uses_mask, kind.uses_public and bool(method.params.get("public", True))
+def in_per_cent(found: Interval) -> str:
+    """Print a gain with its interval: ``12 % [3, 21]``."""
+    if not np.isfinite(found.estimate):
+        return "not measured"
+    ends = f" [{100 * found.low:.0f}, {100 * found.high:.0f}]" if np.isfinite(found.low) else ""
+    return f"{100 * found.estimate:.0f} %{ends}"
 
 
 def choices(
     experiments: Iterable[Experiment], standings: pd.DataFrame, cards: Mapping[str, Method]
 ) -> list[dict[str, str]]:
-    """Answers to "What should I use?", with losses over both references on sets with as many users, and code."""
-    answers = []
+    """Answer "What should I use?" at each of the inputs, with what users add or the gain, the four lines, and code."""
+    answers: dict[tuple[str, ...], tuple[tuple[bool, int], dict[str, str]]] = {}
     for experiment in experiments:
         for found in advise(experiment, standings[standings["experiment"] == experiment.name]):
-            rows = found.rows.dropna(subset=["over_free", "over_constant"])
-            n = np.array([describe(one.name, dict(one.params)).n_train or 0 for one in map(member, rows["dataset"])])
-            name = shlex.quote(found.method)
-            second = method_title(found.second, cards) if found.second else "–"
-            features, sample = ASKED[found.given]
-            task = str(rows["task"].iloc[0]) if len(rows) else ""
-            for users, (low, high) in USERS.items():
-                here = rows[(low <= n) & (n < high)]
-                kept = here[here["role"].isin(HELD_OUT)]["over_free"]
-                mean = f"× {geometric_mean(kept).estimate:.2f} on {len(kept)}" if len(kept) else "none"
-                if len(here) >= FEWEST:
-                    answers.append(
-                        {
-                            "task": task,
-                            "public": found.given,
-                            "features": features,
-                            "sample": sample,
-                            "users": users,
-                            "epsilon": f"{found.epsilon:g}",
-                            "method": method_title(found.method, cards),
-                            "second": second + " (not significantly different)" * (found.second in found.tied),
-                            "free": print_ratio(geometric_mean(here["over_free"])),
-                            "constant": print_ratio(geometric_mean(here["over_constant"])),
-                            "sets": str(len(here)),
-                            "held": f"{(here['role'] == 'development').sum()}; {mean}",
-                            "command": f"lpbench dataset=NAME method={name} epsilon={found.epsilon:g}",
-                            "code": code_of(found.method, sample == "yes"),
-                        }
-                    )
-    return answers
+            answer = _answer(found, cards)
+            # of several runs that in which users show nothing because they must, then that on most data sets
+            order = SHOWN in found.inputs or found.mask == "all_private", len(found.sets)
+            place = tuple(answer[key] for key in ASKED)
+            if place not in answers or order > answers[place][0]:
+                answers[place] = order, answer
+    return [answer for _, (_, answer) in sorted(answers.items())]
+
+
+def _answer(found: Advice, cards: Mapping[str, Method]) -> dict[str, str]:
+    rows, sample = found.rows, SAMPLE in found.inputs
+    task, held = str(rows["task"].iloc[0]), rows[rows["role"].isin(GROUPS["held out"])]
+    references = {"public": PUBLIC_ONLY, "constant": CONSTANTS}.get(found.instead, ())
+    method = next((name for name in references if catalogue.method(name).task == task), found.method)
+    second = found.method if found.instead else found.second
+    tied = " (not significantly different)" * (found.second in found.tied and not found.instead)
+    lines = held["over_free"] / held["over_constant"], held["public_over_free"], held["over_free"]
+    named = ": " + ", ".join(dataset_title(bare_name(d)) for d in sorted(held["dataset"])) if len(held) < NAMED else ""
+    view = {"inputs": found.inputs, "task": task, "mask": found.mask, "epsilon": f"{found.epsilon:g}"}
+    return {
+        "task": task,
+        "asked": found.inputs.partition(", ")[0],
+        "features": "some" if SHOWN in found.inputs else "all",
+        "sample": "yes" if sample else "no",
+        "epsilon": f"{found.epsilon:g}",
+        "method": "ask nobody: " * (found.instead == "public") + method_title(method, cards),
+        "second": (method_title(second, cards) if second else "–") + tied,
+        "adds": f"{in_per_cent(gain_on(rows, 'held out'))} on {len(held)} sets{named}",
+        "development": in_per_cent(gain_on(rows, "development")),
+        "lines": " ".join(f"{np.exp(np.log(line).mean()):.3g}" if line.notna().any() else "–" for line in lines),
+        "link": f"leaderboard.html#{urlencode(view | {'dataset': HELD_OUT})}",
+        "command": f"lpbench dataset=NAME method={shlex.quote(method)} epsilon={found.epsilon:g}",
+        "code": code_of(method, sample),
+    }
 
 
 def code_of(selector: str, sample: bool) -> str:
@@ -135,6 +142,7 @@ def code_of(selector: str, sample: bool) -> str:
     kind = next(kind for kind in kinds if kind.__name__ in estimators.__all__)
     name, taken = kind.__name__, inspect.signature(kind).parameters
     given = {"epsilon": "EPSILON", "y_range": "(0, 1)", "classes": "(0, 1)", "random_state": "0"}
+    given |= {key: repr(value) for key, value in catalogue.method(selector).params.items()}
     settings = ", ".join(f"{key}={value}" for key, value in given.items() if key in taken)
     public = ', X_public=np.load("X_public.npy"), y_public=np.load("y_public.npy")' * sample
     return f"""import numpy as np

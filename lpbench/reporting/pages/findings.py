@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -9,13 +10,16 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from lpbench.analysis import ratio_of_means
-from lpbench.cast import CONSTANTS
+from lpbench.analysis.gains import COLUMNS, GROUPS, comparable, gains
+from lpbench.experiments import catalogue
 from lpbench.reporting.entries import ReportEntry
+from lpbench.reporting.figures.four_lines import draw_four_lines
 from lpbench.reporting.pages.claims import Intervals, Value
-from lpbench.reporting.pages.leaderboard import HELD_OUT
+from lpbench.reporting.pages.leaderboard import HELD_OUT, NAMED
 from lpbench.reporting.pages.names import printed_name
+from lpbench.reporting.pages.units import picture
 from lpbench.reporting.paper import page_of
-from lpbench.reporting.printed_names import dataset_title
+from lpbench.reporting.printed_names import dataset_title, method_title
 
 #: Budgets up to which privacy is called strong.
 STRONG = 1.0
@@ -29,6 +33,7 @@ class PageFinding:
     caveat: str  # what the chart shows, and what it does not
     source: str  # page with the numbers behind it
     command: str
+    pictures: Sequence[Mapping[str, Any]] = ()
 
 
 def below_the_constant(wins: Sequence[Mapping[str, Any]]) -> PageFinding | None:
@@ -60,38 +65,64 @@ def below_the_constant(wins: Sequence[Mapping[str, Any]]) -> PageFinding | None:
     return PageFinding("constant", sentence, Intervals(chart, " %"), caveat, source, command)
 
 
-def without_tuning(lines: pd.DataFrame, entries: Sequence[ReportEntry]) -> list[PageFinding]:
-    """Loss of each method without a parameter on held-out sets, as the leaderboard has it."""
-    settings = {e.name: e.experiment.settings for e in entries}
-    compared = {str(found["compared"]) for found in settings.values() if found.get("compared")} - {*CONSTANTS}
-    rows = lines[lines["method"].isin(compared) & (lines["selection"] == "fair") & (lines["dataset"] == HELD_OUT)]
-    rows = rows[rows["constant"].notna() & rows["best"].notna()].sort_values(["title", "mask", "epsilon"])
-    rows = rows.drop_duplicates(["task", "title", "mask", "epsilon"], keep="last")
-    found = []
-    # the method that most settings show comes last
-    for (task, title), mine in sorted(rows.groupby(["task", "title"], sort=False), key=lambda one: len(one[1])):
-        # experiments differ in data sets and in what is public: of the first alone that has the most sets
-        experiment = mine.loc[mine["sets"].idxmax(), "experiment"]
-        mine = mine[mine["experiment"] == experiment]
-        named = settings[experiment]["data_sets"]["conclusions"]
-        ends = list(dict.fromkeys(f"{v:.2g}" for v in (mine["best"].min(), mine["best"].max())))
-        caveat = (
-            f"Loss over that of the best method without privacy, geometric mean over {int(mine['sets'].max())} "
-            f"held-out data sets ({', '.join(map(dataset_title, named))}); 1: as good as without privacy. "
-            f"Loss over that of the private constant: {mine['constant'].min():.2g} to {mine['constant'].max():.2g}."
-        )
-        mask = "{}, " if mine["mask"].nunique() > 1 else ""
-        chart = Intervals([(f"{mask.format(r.mask)}ε = {r.epsilon:g}", [Value(r.best)]) for r in mine.itertuples()])
-        view = urlencode({"task": task, "dataset": HELD_OUT, "selection": "fair"})
-        sentence = f"Untuned, {title} has {' to '.join(ends)} times the loss without privacy ({task})."
-        name, command = f"tuning-free-{title.lower()}", f"lpbench reproduce {experiment}"
-        found.append(PageFinding(name, sentence, chart, caveat, f"leaderboard.html#{view}", command))
-    return found
+def users_add(table: pd.DataFrame, entries: Sequence[ReportEntry], folder: Path) -> list[PageFinding]:
+    """Say what private users add to public data, a task a finding: the compared method that reads a public sample."""
+    both = gains(table) if len(table) else pd.DataFrame(columns=COLUMNS)
+    found: dict[str, PageFinding] = {}
+    for entry in sorted((e for e in entries if e.experiment.settings.get("compared")), key=lambda e: e.name):
+        method = str(entry.experiment.settings["compared"])
+        mine = both[(both["experiment"] == entry.name) & (both["method"] == method)]
+        mine = mine[(mine["beside"] == "public") & (mine["mask"] == mine["mask"].min())]
+        held, development = (mine[mine["role"] == role] for role in GROUPS)
+        if len(held) and (task := str(held["task"].iloc[0])) not in found:
+            found[task] = _of_method(entry, held, development, both, table, folder)
+    return [found[task] for task in sorted(found)]
+
+
+def _of_method(
+    entry: ReportEntry, held: pd.DataFrame, beside: pd.DataFrame, both: pd.DataFrame, table: pd.DataFrame, folder: Path
+) -> PageFinding:
+    task, inputs, method, mask = (str(held[k].iloc[0]) for k in ("task", "inputs", "method", "mask"))
+    title, n = method_title(method, catalogue.methods()), int(held["sets"].max())
+    rows = comparable(table[(table["experiment"] == entry.name) & (table["mask"] == mask)])
+    own = rows[(rows["method"] == method) & rows["role"].isin(GROUPS["held out"])]
+    beside_it = table[table["experiment"] == entry.name]
+    drawn = draw_four_lines(own, beside_it, f"{title}: {inputs}", folder / f"lines_{task}")
+    named = f" ({', '.join(map(dataset_title, held['names'].iloc[0].split()))})" if n < NAMED else ""
+    rivals = both[(both["experiment"] == entry.name) & (both["inputs"] == inputs) & (both["mask"] == mask)]
+    rivals = rivals[(rivals["role"] == "held out") & (rivals["method"] != method)]
+    above = sorted({method_title(m, catalogue.methods()) for m in rivals.loc[rivals["low"] > 0, "method"]})
+    caveat = (
+        f"Inputs: {inputs}. 1 − loss / loss of the best learner on the public rows alone, which asks nobody; geometric "
+        f"mean over {n} held-out sets{named}, 95 % interval over them. Of {rivals['method'].nunique()} other methods "
+        f"with these inputs {', '.join(above) or 'none'} adds anything at any ε (interval above 0)."
+    )
+    chart = [(f"ε = {r.epsilon:g}", [_value(r, "held")]) for r in held.itertuples()]
+    grey = {r.epsilon: _value(r, "aside") for r in beside.itertuples()}
+    for (_, values), epsilon in zip(chart, held["epsilon"], strict=True):
+        values += [grey[epsilon]] if epsilon in grey else []
+    ends = list(dict.fromkeys(f"{100 * v:.0f}".replace("-0", "0") for v in (held["gain"].min(), held["gain"].max())))
+    sentence = f"{title}: private users add {' to '.join(ends).replace('-', '−')} % to public data ({task})."
+    view = urlencode({"inputs": inputs, "task": task, "mask": mask, "dataset": HELD_OUT})
+    return PageFinding(
+        f"users-add-{task}",
+        sentence,
+        Intervals(chart, " %"),
+        caveat,
+        f"leaderboard.html#{view}",
+        f"lpbench reproduce {entry.name}",
+        [picture(path, path.name, sentence) for path in drawn],
+    )
+
+
+def _value(row: Any, kind: str) -> Value:
+    value, low, high = (round(100 * v, 1) for v in (row.gain, row.low, row.high))
+    return Value(value, low, high, kind)
 
 
 def findings(
-    wins: Sequence[Mapping[str, Any]], lines: pd.DataFrame, entries: Sequence[ReportEntry]
+    wins: Sequence[Mapping[str, Any]], table: pd.DataFrame, entries: Sequence[ReportEntry], folder: Path
 ) -> list[PageFinding]:
-    """The three findings that the results at hand allow."""
-    first, tasks = below_the_constant(wins), {one.source: one for one in without_tuning(lines, entries)}
-    return [*([first] if first else []), *tasks.values()]
+    """Return the findings that the results at hand allow, those on private users first."""
+    first = below_the_constant(wins)
+    return [*users_add(table, entries, folder), *([first] if first else [])]

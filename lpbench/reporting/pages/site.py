@@ -28,7 +28,7 @@ from lpbench.reporting.evidence import Evidence
 from lpbench.reporting.figures.numbers import draw_numbers
 from lpbench.reporting.number_table import read_numbers, write_numbers
 from lpbench.reporting.pages.about import about, changed_by_seed
-from lpbench.reporting.pages.advice import choices
+from lpbench.reporting.pages.advice import RULE, choices
 from lpbench.reporting.pages.audit import FILE as AUDIT
 from lpbench.reporting.pages.audit import audit_page
 from lpbench.reporting.pages.causes import causes_of
@@ -111,7 +111,7 @@ class Site:
         self.units = {e.name: self._unit(e, constants, table) for e in entries if e.was_run}
         self.lines = board(table, cards, sent)
         self.view = default_view(self.lines)
-        self.findings = [] if study else findings(self.wins, self.lines, entries)
+        self.findings = [] if study else findings(self.wins, table, entries, self.folder)
         self.choices = [] if study else choices([e.experiment for e in entries if e.was_run], table, cards)
 
     def _unit(self, entry: ReportEntry, constants: Mapping, table: pd.DataFrame) -> dict:
@@ -145,6 +145,7 @@ class Site:
                 "choices": picked,
                 "filters": FILTERS,
                 "rows": in_view(self.lines, self.view),
+                "sources": sorted({(line.title, line.paper) for line in self.lines.itertuples() if line.paper}),
                 "further": [(own[p], self._short(p)) for p in own if p not in in_menu],
             }
             content = self._paper_page(BOARD) | content | {"title": "Leaderboard"}
@@ -152,7 +153,7 @@ class Site:
         if self.choices:
             distinct = list(dict.fromkeys(c["code"] for c in self.choices))
             codes = [distinct.index(c["code"]) for c in self.choices]
-            contents.append(("use", "use.html", {"title": USE, "choices": self.choices, "codes": codes}))
+            contents.append(("use", "use.html", {"title": USE, "choices": self.choices, "codes": codes, "rule": RULE}))
         told = about(self.folder, self.entries, self.environment, self.cards)
         contents.append(("about", "about.html", told | self.not_run | {"other_seed": self.other_seed}))
         if not self.one:

@@ -1,0 +1,85 @@
+"""Gains over four lines at equal inputs: a private constant, public data alone, private users, and no privacy.
+
+With a public sample, *what private users add* is 1 - GM(private / public only); without one, the *gain over the
+constant* is 1 - GM(private / constant). GM is the geometric mean over data sets of ratios that are paired over
+replications; intervals are Student's, on the logarithms. Held-out and development sets are never taken together.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+from scipy.special import stdtrit
+
+from lpbench.analysis.rates import Interval
+from lpbench.analysis.standings import FAIR, NONE, view
+from lpbench.cast import bare_name, is_ranked, member
+
+#: Part of the inputs of a method that reads labeled public rows, and the inputs of one that asks nobody.
+SAMPLE, NOBODY = "public sample", "nothing"
+#: Inputs of a method whose constructor can bring in data that no account holds: it has no rank.
+UNKNOWN = "unknown inputs"
+#: The two groups of data sets, and their roles.
+GROUPS = {"held out": ("held out", "sealed"), "development": ("development",)}
+#: One comparison at equal inputs.
+PLACE = ["task", "experiment", "mask", "inputs", "epsilon"]
+COLUMNS = [
+    *(*PLACE, "method", "role", "sets", "names", "beside", "gain", "low", "high"),
+    *("constant", "public", "private"),
+]
+
+
+def gain(ratios: Iterable[float]) -> Interval:
+    """Return 1 - the geometric mean of ratios of losses, with Student's 95 % interval from two data sets on."""
+    logs = np.log(np.fromiter(ratios, dtype=float))
+    half = np.nan if logs.size < 2 else stdtrit(logs.size - 1, 0.975) * logs.std(ddof=1) / logs.size**0.5
+    return Interval(*(float(1 - np.exp(logs.mean() + move)) for move in (0.0, half, -half)))
+
+
+def beside(inputs: str) -> str:
+    """Return the reference at equal inputs: ``public`` with a public sample, else ``constant``."""
+    return "public" if SAMPLE in inputs else "constant"
+
+
+def comparable(standings: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows that take part in comparisons: private methods at a fair setting whose inputs are known.
+
+    Constants and learners on public rows alone are references.
+    """
+    places = standings[["privacy", "method", "inputs"]].astype(str).itertuples(index=False, name=None)
+    takes_part = [
+        privacy != NONE
+        and is_ranked(method)
+        and not member(method).is_constant
+        and inputs.partition(", ")[0] not in ("", "nan", UNKNOWN, NOBODY)
+        for privacy, method, inputs in places
+    ]
+    return view(standings[np.array(takes_part, dtype=bool)], FAIR)
+
+
+def gains(standings: pd.DataFrame) -> pd.DataFrame:
+    """Tabulate both numbers: a row a method, inputs, budget and group of data sets; columns :data:`COLUMNS`.
+
+    ``constant``, ``public`` and ``private`` are geometric means of losses over those of the best without privacy.
+    """
+    rows = []
+    every = comparable(standings)
+    for (key, group), roles in (
+        (pair, roles) for pair in every.groupby([*PLACE, "method"]) for roles in GROUPS.items()
+    ):
+        part = group[group["role"].isin(roles[1])]
+        reference = beside(str(key[PLACE.index("inputs")]))
+        part = part.dropna(subset=[f"over_{reference}", "over_free"])
+        if len(part):
+            rows.append((*key, roles[0], len(part), _names(part), reference, *_numbers(part, reference)))
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _names(rows: pd.DataFrame) -> str:
+    return " ".join(sorted(map(bare_name, rows["dataset"])))
+
+
+def _numbers(rows: pd.DataFrame, reference: str) -> list[float]:
+    found, free = gain(rows[f"over_{reference}"]), rows["over_free"]
+    lines = free / rows["over_constant"], rows["public_over_free"], free
+    return [found.estimate, found.low, found.high, *(float(np.exp(np.log(line).mean())) for line in lines)]

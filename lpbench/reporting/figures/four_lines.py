@@ -1,0 +1,63 @@
+"""Four lines at equal inputs: a constant, public data alone, private users and no privacy, a panel a held-out set."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.special import stdtrit
+
+from lpbench.analysis.curves import Curve
+from lpbench.cast import bare_name, member
+from lpbench.reporting.figures import style
+from lpbench.reporting.figures.lines import BAND, draw_panels
+from lpbench.reporting.printed_names import dataset_title
+
+#: Lines from above to below, and their looks.
+LOOKS: dict[str, dict[str, Any]] = {
+    "constant": {"color": style.GREY, "linestyle": ":", "marker": ""},
+    "public only": {"color": "#8a5a00", "linestyle": "--", "marker": ""},
+    "private": {"color": style.PRIVATE, "linestyle": "-", "marker": "o"},
+    "non-private": {"color": "#000000", "linestyle": "-.", "marker": ""},
+}
+#: Panel of the geometric means over data sets.
+MEAN = "mean"
+METRIC = "loss × non-private"
+
+
+def draw_four_lines(rows: pd.DataFrame, standings: pd.DataFrame, title: str, path: Path) -> list[Path]:
+    """Draw the lines of one method at its inputs; ``rows`` are its held-out standings, the mean comes last."""
+    free = rows.dropna(subset=["over_free"])
+    constants = standings[standings["method"].map(lambda name: member(name).is_constant)]
+    constants = constants[constants["over_constant"] == 1].drop_duplicates(["dataset", "epsilon"])
+    both = free.merge(constants, on=["dataset", "epsilon"], suffixes=("", "_constant"))
+    lines = {
+        "constant": both[["dataset", "epsilon", "over_free_constant", "over_free_se_constant"]],
+        "public only": free[["dataset", "epsilon", "public_over_free", "public_over_free_se"]],
+        "private": free[["dataset", "epsilon", "over_free", "over_free_se"]],
+        "non-private": free[["dataset", "epsilon"]].assign(mean=1.0, se=0.0),
+    }
+    lines = {name: line.dropna().set_axis(["dataset", "epsilon", "mean", "se"], axis=1) for name, line in lines.items()}
+    lines = {name: line for name, line in lines.items() if len(line)}
+    curves = []
+    for name, line in lines.items():
+        panels = {str(dataset): part.set_index("epsilon") for dataset, part in line.groupby("dataset")}
+        means = line.groupby("epsilon")["mean"].apply(lambda own: pd.Series(_mean_over_sets(own.to_numpy())))
+        for panel, part in {**panels, MEAN: means.unstack()}.items():
+            x, mean, se = part.index.to_numpy(), *(part[k].to_numpy() for k in ("mean", "se"))
+            curves.append(Curve(panel, panel, "", name, math.nan, x, mean, se, label=name))
+    count = free["dataset"].nunique()
+    titles = {d: (dataset_title(bare_name(d)), "epsilon") for d in sorted(free["dataset"].unique())}
+    titles[MEAN] = f"geometric mean over {count} sets", "epsilon"
+    text = f"{title}; bands: ± {BAND:g} standard errors over replications, of the mean 95 % over sets"
+    handles = [style.pyplot().Line2D([], [], label=name, **LOOKS[name]) for name in lines]
+    return draw_panels(curves, titles, METRIC, lambda curve: LOOKS[curve.label], handles, 4, text, path)
+
+
+def _mean_over_sets(ratios: np.ndarray) -> dict[str, float]:
+    """Return the geometric mean, and the error of which :data:`BAND` times is half of Student's interval."""
+    logs, n = np.log(ratios), ratios.size
+    half = stdtrit(n - 1, 0.975) * logs.std(ddof=1) / n**0.5 if n > 1 else 0.0
+    mean = float(np.exp(logs.mean()))
+    return {"mean": mean, "se": mean * float(half) / BAND}

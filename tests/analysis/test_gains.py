@@ -1,0 +1,75 @@
+"""What users add and the gain over a constant, by hand; no comparison of the committed results crosses inputs."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from lpbench.analysis.gains import UNKNOWN, comparable, gain, gains
+from lpbench.analysis.standings import Run, standings
+from tests.analysis.test_standings import rows
+
+SAMPLE = "label, public sample"
+
+
+def table(private, **sets):
+    """Standings of a constant with loss 4, public forests with loss 2, no privacy with loss 1, and a private method."""
+    parts = []
+    for dataset in sets:
+        parts += [
+            rows("private_constant", dataset, [4.0, 4.0]),
+            rows("public_forest_regressor", dataset, [2.0, 2.0], selection="tuning_free"),
+            rows("dt", dataset, [1.0, 1.0]),
+            rows("own", dataset, private[dataset], selection="tuning_free"),
+        ]
+    chosen = pd.DataFrame([row for part in parts for row in part])
+    found = standings([Run("test/table", chosen, dict.fromkeys(chosen["method"], "ldp"), sets)])
+    inputs = {"own": SAMPLE, "public_forest_regressor": "nothing, public sample", "private_constant": "label"}
+    return found.assign(inputs=found["method"].map(inputs).fillna("records"))
+
+
+def test_both_numbers_by_hand():
+    assert vars(gain([0.5])) == pytest.approx({"estimate": 0.5, "low": np.nan, "high": np.nan}, nan_ok=True)
+    found, logs = gain([0.5, 0.8, 0.9]), np.log([0.5, 0.8, 0.9])
+    half = stats.t.ppf(0.975, 2) * stats.sem(logs)
+    assert found.estimate == pytest.approx(1 - stats.gmean([0.5, 0.8, 0.9]))
+    assert (found.low, found.high) == pytest.approx((1 - np.exp(logs.mean() + half), 1 - np.exp(logs.mean() - half)))
+
+
+def test_held_out_and_development_sets_are_never_taken_together():
+    sets = {"a": "held out", "b": "held out", "c": "development"}
+    found = gains(table({"a": [1.0, 1.0], "b": [1.0, 1.0], "c": [3.0, 3.0]}, **sets)).set_index("role")
+    assert found["method"].tolist() == ["own", "own"] and set(found["beside"]) == {"public"}
+    assert found.loc["held out", ["sets", "names", "gain", "low", "high"]].tolist() == [2, "a b", 0.5, 0.5, 0.5]
+    assert found.loc["development", ["sets", "gain"]].tolist() == [1, -0.5]
+    assert found.loc["held out", ["constant", "public", "private"]].tolist() == [4.0, 2.0, 1.0]
+
+
+def test_without_a_public_sample_the_gain_is_over_the_constant():
+    known = table({"a": [1.0, 1.0], "b": [1.0, 1.0]}, a="held out", b="held out")
+    found = gains(known.assign(inputs=known["inputs"].replace(SAMPLE, "label, public features")))
+    assert found[["beside", "gain"]].to_numpy().tolist() == [["constant", 0.75]]
+
+
+def test_public_learners_constants_and_unknown_inputs_are_compared_with_nobody():
+    known = table({"a": [1.0, 1.0]}, a="held out")
+    assert comparable(known)["method"].tolist() == ["own"]
+    assert comparable(known.assign(inputs=known["inputs"].replace(SAMPLE, UNKNOWN))).empty
+
+
+def test_a_public_forest_under_another_name_adds_nothing():
+    same = table({"a": [2.0, 2.0], "b": [2.0, 2.0]}, a="held out", b="held out")
+    assert gains(same)[["gain", "low"]].to_numpy().tolist() == [[0.0, 0.0]]
+
+
+def test_a_public_learner_with_few_replications_elsewhere_does_not_shorten_the_reference():
+    many = [
+        rows("public_forest", "a", [2.0] * 8, selection="tuning_free"),
+        rows("ct_q", "a", [3.0] * 8, selection="tuning_free", params='{"max_depth":8}'),
+        rows("own", "a", [1.0] * 4 + [3.0] * 4),
+    ]
+    few = rows("ct_q", "a", [1.0] * 2, selection="oracle", params='{"max_depth":8}')
+    chosen = [pd.DataFrame([row for part in parts for row in part]) for parts in (many, [few])]
+    runs = [Run(f"test/{k}", one, dict.fromkeys(one["method"], "ldp"), {}) for k, one in enumerate(chosen)]
+    found = standings(runs).set_index("method")
+    assert found.loc["own", "over_public"] == 1.0
