@@ -12,8 +12,6 @@ PAPERS       := histoftree/* lpct/* label_dp/* theory/*
 CAUSES       := histoftree/causes histoftree/figure2a_cart lpct/causes lpct/causes_tables
 # wrong implementations and other alternatives to the printed numbers
 MUTANTS      := mutants/histoftree mutants/lpct_figures mutants/lpct_figure8 mutants/lpct_table2
-# the long range of the theorems: minutes that `make everything` has
-THEORY       := theory/histoftree_long theory/lpct_long theory/label_dp_long
 REPLICATIONS ?=
 RESULTS      ?= results
 SEED         ?=
@@ -62,7 +60,7 @@ reproduce: $(STAMP) ## Re-run the three papers, put their theorems on trial (EXP
 	$(BIN)/lpbench reproduce $(foreach e,$(or $(filter-out *,$(EXPERIMENTS)),$(PAPERS)),'$(e)') $(OPTIONS)
 
 everything: $(STAMP) ## The papers, our extensions and the comparison on further data: see README for the time
-	$(BIN)/lpbench reproduce '*' $(CAUSES) $(MUTANTS) $(THEORY) $(OPTIONS)
+	$(BIN)/lpbench reproduce '*' $(CAUSES) $(MUTANTS) $(OPTIONS)
 
 extensions: $(STAMP) ## Our own experiments: baselines, tuning-free methods, ablations, corrupted data
 	$(BIN)/lpbench reproduce 'extensions/*' $(OPTIONS)

@@ -1,8 +1,8 @@
-"""Exponents that theorems state: label-DP Table I, minimax orders of HistOfTree Theorem 4.2 and LPCT Theorem 3.
+"""Exponents that theorems state and the inequalities under which they do: HistOfTree, LPCT, label DP.
 
 Exponents are positive: a risk falls like (effective sample)^(-e). Orders are known up to a constant, so they serve as
-reference slopes beside measured curves, never as values. Lower bounds have a value, on the hard family of their proofs:
-:func:`two_point` is the least mean risk that any method can have there.
+reference slopes beside measured curves, never as values; inequalities are taken with the constant 1. Lower bounds have
+a value, on the hard family of their proofs: :func:`two_point` is the least mean risk that any method can have there.
 """
 
 import math
@@ -16,6 +16,8 @@ from lpbench.datasets.label_dp import three_point
 
 TASKS = ("classification", "regression")
 MODELS = ("label_ldp", "ldp", "label_cdp", "cdp", "none")
+#: Regimes: the term that rules a theorem's order at a point, or that its own inequality does not hold there.
+PRIVATE, SAMPLING, OUTSIDE = "private term", "sampling term", "outside"
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,42 @@ def public_data_exponents(alpha: float, d: int, margin: float, gamma: float) -> 
     return gain / (2 * alpha + 2 * d), gain / (2 * gamma * alpha + d)
 
 
+def semi_feature_regime(n: float, epsilon: float, *, alpha: float, d: int, n_protected: int) -> str:
+    """Regime of HistOfTree Theorems 4.2 and 4.3 at a point.
+
+    Theorem 4.3 asks for eps <= (n / log n)^(s / (alpha + d - s)); in Theorem 4.2 the private term is the larger one
+    while e^eps - 1 <= n^(s / (4 alpha + 2d)).
+    """
+    if epsilon > (n / math.log(n)) ** (n_protected / (alpha + d - n_protected)):
+        return OUTSIDE
+    return PRIVATE if math.expm1(epsilon) <= n ** (n_protected / (4 * alpha + 2 * d)) else SAMPLING
+
+
+def public_data_regime(
+    n_private: float, n_public: float, epsilon: float, *, alpha: float, d: int, gamma: float, alpha_range: float = 0.0
+) -> str:
+    """Regime of LPCT Theorems 4 and 7 at a point: private data rule (private term), or public data (sampling term).
+
+    They ask for n_P^(-alpha / (2 alpha + 2d)) <= eps <= n_P^(d / (4 a + 2d)), a being alpha in Theorem 4 and 1 in
+    Theorem 7 (``alpha_range``; 0: alpha).
+    """
+    most = n_private ** (d / (4 * (alpha_range or alpha) + 2 * d))
+    if not n_private ** (-alpha / (2 * alpha + 2 * d)) <= epsilon <= most:
+        return OUTSIDE
+    log_n = math.log(n_private + n_public)
+    public = (n_public / log_n) ** ((2 * alpha + 2 * d) / (2 * gamma * alpha + d))
+    return PRIVATE if n_private * epsilon**2 / log_n >= public else SAMPLING
+
+
+def label_dp_regime(model: str, n: float, epsilon: float, rate: Rate) -> str:
+    """Regime of a row of Table I at a point: N (eps^2 and 1) under local models, the larger term under central ones."""
+    if model in ("label_cdp", "cdp"):
+        private = (n * epsilon) ** -rate.privacy >= n**-rate.sampling
+    else:
+        private = model != "none" and epsilon <= 1
+    return PRIVATE if private else SAMPLING
+
+
 def reference_line(x: ArrayLike, y: ArrayLike, exponent: float) -> tuple[np.ndarray, np.ndarray]:
     """End points of the line of slope ``-exponent`` on log-log axes through the geometric middle of a curve."""
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
@@ -73,7 +111,16 @@ def reference_line(x: ArrayLike, y: ArrayLike, exponent: float) -> tuple[np.ndar
 
 
 def two_point(
-    model: str, *, classes: bool, n: int, cubes: int, height: float, epsilon: float, moment: float | None = None
+    model: str,
+    *,
+    classes: bool,
+    n: int,
+    cubes: int,
+    height: float,
+    epsilon: float,
+    moment: float | None = None,
+    share: float = 1.0,
+    public: tuple[int, float] = (0, 0.0),
 ) -> float:
     """Least excess risk, averaged over independent fair signs of the cubes, of any method on the signs of
     :func:`lpbench.datasets.label_dp.sign_cubes` (Assouad: the cubes are independent problems of two points).
@@ -82,16 +129,22 @@ def two_point(
     ``semi_feature_ldp``; and ``none`` with epsilon = inf): every eps-LDP channel of a bit is a garbling of randomised
     response (Kairouz, Oh and Viswanath 2014), so that the Bayes risk of its k answers is exact. ``label_cdp`` (and
     ``cdp``): the exact error of the optimal eps-DP test of a binomial count (Awan and Slavkovic 2018); in regression a
-    wrong sign costs height^2 at least. Three-point labels: a channel sees the sign through a likelihood ratio of at
-    most 1 + q (e^eps - 1), q being P(Y != 0); the central model by group privacy of the labels that are not 0.
+    wrong sign costs height^2 at least.
+
+    Protected features: ``cubes`` counts what the public features tell apart, and a row lies in one of its private cells
+    with chance ``share``. Three-point labels, likewise: a row tells of the sign with chance P(Y != 0). A channel then
+    sees the sign through a likelihood ratio of at most ((1 + h) e^eps + 1 - h) / ((1 - h) e^eps + 1 + h), diluted by
+    the share, and two points whose likelihood ratio is bounded are a garbling of randomised response; the central model
+    by group privacy of the labels that are not 0. ``public`` counts further rows, without privacy, whose labels agree
+    with the sign of their cell by a signal of their own.
     """
     from scipy.stats import binom
 
-    def rows(share: float) -> tuple[np.ndarray, np.ndarray]:
-        mean = n * share
+    def rows(most: int, share: float) -> tuple[np.ndarray, np.ndarray]:
+        mean = most * share
         reach = 9.0 * math.sqrt(mean) + 9.0
-        k = np.arange(max(0, math.floor(mean - reach)), min(n, math.ceil(mean + reach)) + 1)
-        return k, binom.pmf(k, n, share)
+        k = np.arange(max(0, math.floor(mean - reach)), min(most, math.ceil(mean + reach)) + 1)
+        return k, binom.pmf(k, most, share)
 
     scale, signal = (height, height) if classes else (height**2, height)
     epsilon = min(epsilon, 500.0)
@@ -100,22 +153,26 @@ def two_point(
         share = three_point(height, moment)[1]
         blind = scale * (1.0 - share / cubes) ** n
         if central:
-            k, weight = rows(share / cubes)
+            k, weight = rows(n, share / cubes)
             return max(blind / 2.0, scale * float(weight @ (1.0 / (1.0 + np.exp(np.minimum(epsilon * k, 500.0))))))
-        signal, epsilon = 1.0, math.log1p(share * math.expm1(epsilon))
-    k, weight = rows(1.0 / cubes)
-    keep = 0.5 * (1.0 + signal * (1.0 if central else math.tanh(epsilon / 2.0)))
+        signal = 1.0
+    k, weight = rows(n, 1.0 / cubes)
+    # chances that the optimal channel of a row agrees with the sign, times a common factor
+    agrees, differs = ((1.0 + v * math.tanh(epsilon / 2.0)) * share for v in (signal, -signal))
+    agrees, differs = (v + (1.0 - share) * (1.0 - math.tanh(epsilon / 2.0)) for v in (agrees, differs))
+    keep = 0.5 * (1.0 + signal) if central else agrees / (agrees + differs)
     count = np.arange(k[-1] + 1)[:, None]
     chance = binom.pmf(count, k, keep)
     if central:
-        risk = _private_test(count - k / 2.0, epsilon)
-    elif classes:
-        risk = 0.5 * (1.0 - np.sign(2 * count - k))
-    elif keep < 1:
-        risk = 1.0 - np.tanh((count - k / 2.0) * math.log(keep / (1.0 - keep))) ** 2
-    else:
-        risk = np.zeros(chance.shape)
-    return max(blind, scale * float(weight @ (chance * risk).sum(axis=0)))
+        return scale * float(weight @ (chance * _private_test(count - k / 2.0, epsilon)).sum(axis=0))
+    lead = (2 * count - k) * (math.log(agrees / differs) if differs > 0 else 1e3)
+    risk = 0.0
+    for seen, likely in zip(*rows(public[0], share / cubes), strict=True):
+        for right, often in zip(range(seen + 1), binom.pmf(range(seen + 1), seen, 0.5 * (1 + public[1])), strict=True):
+            total = lead + (2 * right - seen) * 2.0 * math.atanh(public[1])
+            wrong = 0.5 * (1.0 - np.sign(total)) if classes else 1.0 - np.tanh(total / 2.0) ** 2
+            risk += likely * often * float(weight @ (chance * wrong).sum(axis=0))
+    return max(blind, scale * risk)
 
 
 def _private_test(lead: np.ndarray, epsilon: float) -> np.ndarray:

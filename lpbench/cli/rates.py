@@ -61,6 +61,7 @@ def command(
     METHOD is a name or module:Class. Exits with 1 where a private method lies significantly below the least risk that
     its privacy allows: it has a leak.
     """
+    from lpbench.analysis.rates import bootstrap, loglog_slope
     from lpbench.experiments.config import Runner
     from lpbench.experiments.experiment import Group
     from lpbench.experiments.single_method import method_named
@@ -91,22 +92,24 @@ def command(
     ]
     lines, table, experiment = _run(found, groups, replications, seed, runner, results)
     line = next(c for c in lines if c.method == found.name)
-    share = line.mean / next(c for c in lines if c.method == constant).mean
-    inside = theorems.interior(table, line, experiment)
-    resolved = inside if grid else share <= theorems.RESOLVED
-    exponents = theorems.expected_of(model, name, mask)
-    row = theorems.rate(line, exponents or (0.0, 0.0), resolved, 4 * line.x[-1])
+    best = next(c for c in lines if c.method == constant)
+    clear, stated = theorems.resolved(line, best, table, experiment), theorems.facts_of(name, mask, model)
     print(f"{found.title} on {name}, mask {mask}, ε = {budget:g}, {replications} draws of each size")
-    for k, n in enumerate(line.x):
-        state = "" if row.resolved[k] else "  unresolved"
-        print(f"  n = {n:<8g} excess {line.mean[k]:.4g} ± {line.se[k]:.2g}, {share[k]:.2f} of the constant's{state}")
-    if row.unresolved:
-        print(f"exponent: unresolved; {row.unresolved} (--n)")
+    for n, mean, se, resolves in zip(line.x, line.mean, line.se, clear, strict=True):
+        state = "" if resolves else "  unresolved"
+        regime = f", {stated.regime(n, budget)}" if stated and math.isfinite(budget) else ""
+        print(
+            f"  n = {n:<8g} excess {mean:.4g} ± {se:.2g}, {mean / best.mean[-1]:.2f} of the constant's{regime}{state}"
+        )
+    run = line.x[theorems.longest(clear)]
+    if len(run) < theorems.FEWEST:
+        print(f"exponent: unresolved; {len(run)} of {len(clear)} sizes in a row are resolved (--n)")
     else:
-        states = f"{row.found.estimate:.3f} [{row.found.low:.3f}, {row.found.high:.3f}] over {row.over}"
-        ((verdict, word, _),) = theorems.judge([row])
-        theory = " to ".join(dict.fromkeys(f"{e:.3f}" for e in row.expected))
-        print(f"exponent: {states}; " + (f"theorem {theory}: {verdict} {word}" if exponents else "no theorem is known"))
+        judged = line.between(run[0], run[-1])
+        fitted = bootstrap(judged.samples, lambda mean: -loglog_slope(judged.x, mean))
+        theory = f"theorem {stated.exponent():.3f}: " if stated else "no theorem is known"
+        word = theorems.level(fitted.estimate, stated.exponent()) if stated else ""
+        print(f"exponent: {fitted} over n = {run[0]:g} to {run[-1]:g}; {theory}{word}")
     group = Group(
         panel="floor",
         dataset=(hard,),
@@ -118,12 +121,11 @@ def command(
     )
     lines, *_ = _run(found, [group], DRAWS, seed, runner, results)
     bound = theorems.floor_row("label_cdp" if model in ("label_cdp", "cdp") else "label_ldp", lines)
-    ((verdict, _, p),) = theorems.judge([bound])
-    leaks = verdict == theorems.FAILS and model != "none"
-    where = f"{bound.found.estimate:.3g} [{bound.found.low:.3g}, {bound.found.high:.3g}] times the least"
+    leaks = bound.word == theorems.FAILS and model != "none"
+    where = f"{bound.found:.3g} [{bound.found - bound.reach:.3g}, {bound.found + bound.reach:.3g}] times the least"
     print(f"lower bound: {where} possible on {hard}, n = {ROWS}; {bound.remark}")
     if leaks:
-        print(f"LEAK: {found.name} lies below what ε = {strict:g} allows (p = {p:.1g}): it uses more than its reports")
+        print(f"LEAK: {found.name} lies below what ε = {strict:g} allows: it uses more than its reports")
     return int(leaks)
 
 

@@ -3,7 +3,6 @@
 The pages are static and ask nothing of any server: style, script, pictures and data lie beside them.
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
 from pathlib import Path
@@ -371,20 +370,15 @@ def _deviating(entries: Sequence[ReportEntry]) -> list[str]:
 
 
 def _trials(units: Sequence[dict]) -> dict:
-    """Verdicts on cases of theorems, of both ranges together: a count, and a row a theorem; empty without any."""
-    tables = [u["plain"] for u in units if u["plain"] and "verdict" in u["plain"].heads]
-    cases = [(row[0], re.findall(r"\w+", row[t.heads.index("verdict")])[0]) for t in tables for row in t.rows]
-    verdicts = list(dict.fromkeys([HOLDS, FAILS, UNDECIDED, "unresolved", *(word for _, word in cases)]))
+    """Outcomes on cases of theorems: a count, and a row a theorem; empty without any."""
+    tables = [u["plain"] for u in units if u["plain"] and "outcome" in u["plain"].heads]
+    cases = [(row[0], row[t.heads.index("outcome")]) for t in tables for row in t.rows]
     states = {row[0]: row[t.heads.index("states")] for t in tables for row in t.rows}
-    rows = []
-    for name in sorted(states):
-        count = [cases.count((name, v)) for v in verdicts]
-        held = "holds" if count[0] == sum(count) else "holds where decided" if count[0] else "open"
-        here = f"fails in {count[1]} of {sum(count)}" if count[1] else held
-        rows.append([name, states[name], here, *count])
-    counted = ", ".join(f"{sum(row[k] for row in rows)} {v}" for k, v in enumerate(verdicts, 3))
+    words = list(dict.fromkeys(word for _, word in cases))
+    rows = [[name, states[name], *(cases.count((name, w)) for w in words)] for name in sorted(states)]
+    counted = ", ".join(f"{sum(word == w for _, word in cases)} {w}" for w in words)
     said = f"{len(cases)} cases of theorems: {counted}."
-    return {"said": said, "heads": ["theorem", "states", "here", *verdicts], "rows": rows} if rows else {}
+    return {"said": said, "heads": ["theorem", "states", *words], "rows": rows} if rows else {}
 
 
 def _overview(group: dict) -> dict:
