@@ -532,7 +532,7 @@ def order_rows(letter: str) -> Iterator[Row]:
             f"{letter}-L1",
             source,
             states,
-            f"order of the floor in {axis}",
+            f"order of the least risk in {axis}",
             stated,
             found=found,
             kind="order",
@@ -570,7 +570,7 @@ def floor_row(model: str, tried: Sequence[Curve]) -> Row:
     return Row(
         *LOWER[model, "heavy" if known["moment"] else task],
         "no method's mean over hypotheses lies below the two-point value",
-        f"lowest of {len(tried)} methods over the floor, ε = {epsilon:g}",
+        f"lowest of {len(tried)} methods over the two-point value, ε = {epsilon:g}",
         1.0,
         (1.0, math.inf),
         float(values[lowest].mean()),
