@@ -317,7 +317,7 @@ def problem_for(estimator: LocalEstimator) -> Problem:
 
 
 def regression_problem(n: int = 90, m: int = 40, d: int = 4, q: int = 0) -> Problem:
-    """n training and m test rows in d dimensions, variously protected, labels in [-1, 1]; ``q`` public rows."""
+    """Draw n training and m test rows in d dimensions, variously protected, labels in [-1, 1]; ``q`` public rows."""
     rng = np.random.default_rng(5)
     X = rng.random((n + m, d))
     y = np.clip(X[:, 0] - X[:, 1] * X[:, 2] + 0.1 * rng.standard_normal(n + m), -1.0, 1.0)

@@ -122,8 +122,10 @@ def two_point(
     share: float = 1.0,
     public: tuple[int, float] = (0, 0.0),
 ) -> float:
-    """Least excess risk, averaged over independent fair signs of the cubes, of any method on the signs of
-    :func:`lpbench.datasets.label_dp.sign_cubes` (Assouad: the cubes are independent problems of two points).
+    """Return the least excess risk of any method, averaged over independent fair signs of the cubes.
+
+    The signs are those of :func:`lpbench.datasets.label_dp.sign_cubes` (Assouad: the cubes are independent problems of
+    two points).
 
     A cube of k rows is a test of two simple hypotheses. ``label_ldp`` (and all that implies it: ``ldp``,
     ``semi_feature_ldp``; and ``none`` with epsilon = inf): every eps-LDP channel of a bit is a garbling of randomised

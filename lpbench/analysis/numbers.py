@@ -37,6 +37,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Sample:
+    """Replications of one cell, and those of the tree without privacy where the unit is a ratio of means."""
+
     replications: np.ndarray
     values: np.ndarray
     base: np.ndarray | None = None  # of the tree without privacy, where the unit is the ratio of the means

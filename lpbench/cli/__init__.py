@@ -1,0 +1,1 @@
+"""Command line: a module for each command, and the options that they share."""

@@ -91,7 +91,7 @@ class LabelDevice(Device[LabelQuestion]):
         return grid.fields(largest=max(map(abs, question.y_range)) + grid.step)
 
     def budget(self, question: LabelQuestion) -> float:
-        """epsilon / split of the user who divides least; 0 where the label is public."""
+        """Return epsilon / split of the user who divides least; 0 where the label is public."""
         return float(np.max(self._budgets(question)))
 
     def budgets(self, records: Records, question: LabelQuestion) -> float | np.ndarray:

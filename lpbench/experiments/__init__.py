@@ -1,0 +1,1 @@
+"""Experiments: their catalogue and plan, the computing and storing of blocks, and the reading of results."""

@@ -55,8 +55,9 @@ def _whole(number: float) -> int:
 
 @dataclass
 class Spending:
-    """Accounts of n users, those of users with equal histories kept once: sequential over a user's answers,
-    parallel over different users.
+    """Accounts of n users: sequential over a user's answers, parallel over different users.
+
+    Users with equal histories share one account, which is kept once.
     """
 
     n: int

@@ -56,6 +56,7 @@ class Files:
 
 
 def tabulate(decisions: Sequence[Decision]) -> Files:
+    """Return the three tables of decisions: verdicts, their instances, and the numbered cells behind them."""
     cells: dict[str, _Numbered] = {}
     verdicts: list[dict[str, Any]] = []
     instances: list[tuple[Any, ...]] = []
@@ -75,6 +76,7 @@ def tabulate(decisions: Sequence[Decision]) -> Files:
 
 
 def _row(decision: Decision, verdict: CheckVerdict, judges: bool) -> dict[str, Any]:
+    """Return the line of a verdict in the table of verdicts; ``judges`` marks the deciding configuration."""
     check, claim = verdict.check, decision.claim
     ours, printed = verdict.ours or _NOTHING, verdict.published or _NOTHING
     row: dict[str, Any] = {

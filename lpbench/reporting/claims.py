@@ -82,6 +82,7 @@ def decide(paper: Paper, claims: Sequence[Claim], results: Evidence) -> list[Dec
 def _verdict(
     paper: Paper, check: Check, name: str, evidence: Mapping[str, tuple[Evidence, Published]], judges: bool = True
 ) -> CheckVerdict:
+    """Judge a check on our scores and on the printed numbers; without our scores, return the reason."""
     results, published = evidence[name]
     results.consulted.clear()
     try:
@@ -123,7 +124,7 @@ def _elsewhere(
 
 
 def _no_verdict(check: Check, ours: Judged, results: Evidence) -> str:
-    """Why a run is too small or too different for a verdict; empty where it is not."""
+    """Return the reasons why a run is too small or too different for a verdict; empty if there is none."""
     reasons = []
     if ours.replications < check.replications:
         reasons.append(

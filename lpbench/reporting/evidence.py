@@ -35,6 +35,7 @@ class CellTable:
         return self.cells[places]
 
     def cell(self, dataset: str, method: str) -> CellScores:
+        """Return the scores of one data set and method."""
         return self.cells[[self.datasets.index(dataset) * len(self.methods) + self.methods.index(method)]]
 
 
@@ -52,6 +53,7 @@ class Evidence:
         self._curves, self._tables = cache(self._read_curves), cache(self._read_table)
 
     def summary(self, name: str, selection: str = "oracle") -> pd.DataFrame:
+        """Return the summary rows of an experiment under one selection, and note that it was consulted."""
         self.consulted[name] = None
         return self.results.artefact(name).rows(selection)
 
@@ -65,6 +67,7 @@ class Evidence:
         return [curve for curve in found if not bases or curve.base in bases]
 
     def curve(self, name: str, base: str) -> Curve:
+        """Return the only curve of a method in an experiment; NotRunError if there is none, or several."""
         found = self.curves(name, base)
         if len(found) != 1:
             raise NotRunError(f"{name} has {len(found)} curves of {base}, expected one")
@@ -93,6 +96,7 @@ class Evidence:
         return self._tables(name, epsilon, mask, tuple(methods), selection)
 
     def _read_table(self, name: str, epsilon: float, mask: str, methods: tuple[str, ...], selection: str) -> CellTable:
+        """Read the cells of methods at one budget and mask; NotRunError names a method that is missing."""
         rows = self.summary(name, selection)
         rows = rows[np.isclose(rows["epsilon"], epsilon) & (rows["mask"].map(bare_name) == mask if mask else True)]
         stands, known = representatives(rows["method"], self.variants), set(rows["method"])

@@ -64,7 +64,7 @@ class Bound:
 
 @dataclass(frozen=True)
 class Alternative:
-    """What else might stand in the place of printed numbers, and where it was run."""
+    """Alternative to printed numbers, such as a mutant or a constant, and the experiments that ran it."""
 
     name: str
     counted: str  # what it counts against, see :mod:`lpbench.analysis.alternatives`

@@ -124,6 +124,8 @@ def lines_by_configuration(rows: pd.DataFrame) -> list[str]:
 
 
 class _PaperNumbers:
+    """Printed numbers of one paper beside ours, row by row."""
+
     def __init__(self, paper: Paper, results: Results):
         self.paper, self.results = paper, results
         # each is read once
@@ -464,7 +466,7 @@ class _PaperNumbers:
 
 
 def cell_name(row: Mapping[str, Any]) -> str:
-    """What was run for a number, as the column ``cell`` has it and pages' links do."""
+    """Return the name of a number's cell, as the column ``cell`` and the pages' links have it."""
     axes = {key: "" if row[key] != row[key] else f"{row[key]:g}" for key in ("epsilon", "x")}
     return "|".join([row["dataset"], row["method"], row["mask"], axes["epsilon"], row["panel"], axes["x"]])
 
@@ -490,7 +492,7 @@ def _variant(selector: str) -> tuple[str, dict[str, Any]]:
 
 
 def _borrowed(selector: str, variants: tuple[str, ...]) -> bool:
-    """Whether a method has a variant of a configuration and was run in another."""
+    """Return True if a row was run in another configuration and must not stand for this one."""
     if not selector:
         return False
     variant, known = _variant(selector)
@@ -507,5 +509,5 @@ def _preference(selector: str, variants: tuple[str, ...]) -> tuple:
 
 
 def _is_itself(step: Step, row: Mapping[str, Any]) -> bool:
-    """Whether an interpretation is what was run for a row."""
+    """Return True if an interpretation is the one that was run for a row."""
     return not step.experiment and step.method == row["selector"]

@@ -38,6 +38,7 @@ def print_ratio(found: Interval) -> str:
 
 
 def per_cent(share: float) -> str:
+    """Return a share as a whole percentage."""
     return f"{100 * share:.0f} %"
 
 

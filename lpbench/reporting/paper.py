@@ -77,6 +77,7 @@ class Cause:
     method: str = ""
 
     def applies(self, row: Mapping[str, Any]) -> bool:
+        """Return True if the cause covers a row: experiment, data set, mask and method begin as it states."""
         keys = ("experiment", "dataset", "mask", "method")
         return all(str(row[key]).startswith(getattr(self, key)) for key in keys)
 
@@ -105,6 +106,8 @@ class Judging:
 
 @dataclass(frozen=True)
 class TableLayout:
+    """Layout of a printed table: its rows, columns and budgets, in the paper's order."""
+
     columns: Mapping[str, Sequence[str]]  # mask (empty: the paper has one) -> methods in the order of the paper
     rows: tuple[tuple[str, str], ...]  # (label, data set) in the order of the paper
     epsilons: tuple[float, ...]  # a table each
@@ -152,6 +155,8 @@ class Output:
 
 @dataclass(frozen=True, eq=False)
 class Paper:
+    """Paper whose results are reproduced: identity, claims, errata, interpretations and outputs."""
+
     name: str  # folder of its experiments, and name of its page
     title: str  # heading of its page
     short: str = ""  # name in links (default: the title)
@@ -244,13 +249,14 @@ def _unregistered(name: str) -> Paper:
 
 
 def mark_words(experiment: str, paper: Paper) -> str:
-    """What a mark in an experiment's table means: its paper's rule, in words where no paper prints it."""
+    """Return the meaning of a mark in an experiment's table: its paper's rule, in words."""
     if experiment in catalogue.own_names("experiment"):
         return RULE_WORDS[paper.rule]
     return "marked by the paper's rule with raw tests"
 
 
 def page_of(experiment: str) -> str:
+    """Return the file name of an experiment's page, without its ending."""
     return paper_of(experiment).section_of(experiment).file
 
 

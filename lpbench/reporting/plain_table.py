@@ -7,6 +7,8 @@ from typing import Any
 
 @dataclass(frozen=True)
 class PlainTable:
+    """Table of texts with legend, headings and remark, for pages and Markdown."""
+
     legend: str  # what an entry says, shown above the table
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]

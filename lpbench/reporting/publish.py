@@ -139,14 +139,17 @@ class Report:
 
     @property
     def target(self) -> Path:
+        """Folder of the report, within the results folder."""
         return self.folder / self.paper
 
     @cached_property
     def artefacts(self) -> list[Artefact]:
+        """Artefacts of the report's experiments."""
         return [*map(Results(self.folder).artefact, self.names)]
 
     @cached_property
     def cards(self) -> dict[str, Method]:
+        """Methods of the report by name."""
         return _cards(self.artefacts)
 
     @property
@@ -171,6 +174,7 @@ class Report:
         code: tuple[str, ...],
         libraries: tuple[str, ...] = TABLES,
     ) -> Derivation:
+        """Return a file of the report as a derivation of its inputs, code and libraries."""
         packages = dict.fromkeys(package for n in self.names for package in sources(n)[1:])
         return Derivation(name, inputs, (*code, *packages), libraries, record_in(self.target, name), write)
 

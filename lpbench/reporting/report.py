@@ -117,6 +117,7 @@ def _papers(claims: Sequence[Mapping], entries: Sequence[ReportEntry], page: str
 
 
 def described(environment: Mapping) -> dict[str, str]:
+    """Return the environment of a run as texts by key."""
     return {
         key: ", ".join(f"{k} {v}" for k, v in value.items()) if isinstance(value, Mapping) else str(value)
         for key, value in environment.items()

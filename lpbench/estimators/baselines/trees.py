@@ -35,7 +35,7 @@ class TreeRegressor(LocalRegressor):
         return {name: point.get(name, getattr(self, name)) for name in TREE_PARAMETERS}
 
     def resized(self, point: Mapping[str, Any]) -> Self | None:
-        """This fit with other parameters where they read the same tree at a smaller depth; else None."""
+        """Return the fit at other parameters, if they read the same tree at a smaller depth; else None."""
         changed, size = [n for n, value in point.items() if value != getattr(self, n)], self._size(point)
         grown_alike = grown_size(size) == grown_size(self._size({})) and tree_depth(size) <= self.tree_.depth
         if not set(changed) <= {"max_depth"} or not grown_alike:

@@ -14,7 +14,7 @@ import math
 
 
 def tail_power(moment: float | None) -> float:
-    """r = (p - 1) / p, or 1 for bounded labels."""
+    """Return r = (p - 1) / p, the power of a bounded p-th moment, or 1 for bounded labels."""
     return 1.0 if moment is None else (moment - 1.0) / moment
 
 

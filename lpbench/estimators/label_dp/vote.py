@@ -192,5 +192,5 @@ def difference_variance(randomizer: BitVector | GRR) -> float:
 
 
 def log_classes(K: int) -> float:
-    """ln K, with ln 2 for a single class (nothing is to be learnt there)."""
+    """Return ln K, with ln 2 for a single class (nothing is to be learned there)."""
     return math.log(max(K, 2))

@@ -105,7 +105,7 @@ def read_intervals(folder: Path, *_: object) -> list[PlainTable]:
 
 
 def _conclusion(rows: pd.DataFrame) -> str:
-    """Where coverage and width are as asked for."""
+    """Name the cells whose coverage and width are as asked for, and those whose are not."""
     narrow, low = rows[rows["enough"]], rows[rows["coverage"] < LEAST]
     held = narrow["coverage"].between(*HELD)
     said = [

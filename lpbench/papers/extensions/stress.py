@@ -64,7 +64,7 @@ def times(found: Interval) -> str:
 
 
 def exceptions(cases: Mapping[str, float], usual: Callable[[float], bool]) -> str:
-    """How many cells are otherwise, and the farthest of them."""
+    """Describe the cells that contradict a finding: their number and the five largest."""
     found = sorted(
         (abs(math.log(max(ratio, 1e-9))), f"{where} ({ratio:.2f})")
         for where, ratio in cases.items()
@@ -93,7 +93,7 @@ def corrupted_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
 
 
 def _never_worse(rows: list[tuple[str, str, str, float, float, str]]) -> str:
-    """Which methods are never worse than the constant by more than noise, and where the others are."""
+    """Name the methods that are never worse than the constant by more than noise, and the cells of the others."""
     worse: dict[str, list[str]] = {}
     for labels, epsilon, title, mean, largest, worst in rows:
         if mean > MOST_ON_AVERAGE or largest > MOST:
@@ -133,7 +133,7 @@ def strength_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
 
 
 def rules_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
-    """What a tree that needs no mask costs beside both rules, under each mask."""
+    """Tabulate the cost of a tree that needs no mask beside both rules, under each mask."""
     lines, means = [], {}
     cases: dict[str, float] = {}
     for (mask, epsilon), part in fixed(rows).groupby(["mask", "epsilon"]):

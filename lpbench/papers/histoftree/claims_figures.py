@@ -94,7 +94,8 @@ def all_private_is_a_bound(results: Evidence) -> Iterator[Instance]:
 @checks("H3", "slopes", above(), quantifier="every", rule_changes=RAW_FIRST)
 def falls_with_n(results: Evidence) -> Iterator[Instance]:
     """For every s* the excess over the label noise falls: its exponent in n, the log-log slope with its sign changed,
-    is above 0."""
+    is above 0.
+    """  # noqa: D205 (the rule as pages print it)
     for line in _by_mask(results, "histoftree/figure2b"):
         arguments = {"weights": line.decay.tolist(), "floor": NOISE}
         yield Instance(_mask(line), line.cells(), "log_linear", arguments)
@@ -118,7 +119,7 @@ def _by_bins(results: Evidence) -> dict[int, Curve]:
 
 
 def _interior(lines: dict[int, Curve]) -> str:
-    """Why the least error says nothing of p: it lies at an end of the axis for every t."""
+    """Return the reason why the least error says nothing of p: for every t it lies at an end of the axis."""
     ends = all(int(np.argmin(line.mean)) in (0, line.x.size - 1) for line in lines.values())
     return "the least error is at an end of the axis of p for every t" if ends else ""
 
@@ -171,7 +172,7 @@ def _fixed(results: Evidence) -> list[Curve]:
 
 
 def _all_near(means: np.ndarray, floor: float, near: float) -> bool:
-    """Whether every fixed s (rows) is approximately the best."""
+    """Return True if every fixed s (rows) is approximately the best."""
     above_floor = means - floor
     return bool((above_floor <= (1 + near) * above_floor.min(axis=0)).all())
 

@@ -36,6 +36,7 @@ def cells(experiment: str) -> pd.DataFrame:
 
 
 def rank_sums(experiment: str) -> pd.DataFrame:
+    """Return the printed rank sums of an experiment."""
     return rank_sums_of("H", _rows("histoftree_ranksums.csv", experiment))
 
 

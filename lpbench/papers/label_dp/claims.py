@@ -42,6 +42,7 @@ def find(results: Evidence, panel: str, base: str, epsilon: float) -> Curve:
 
 
 def budgets(results: Evidence, panel: str, base: str) -> list[float]:
+    """Return the budgets at which an experiment's panel has curves of a method, in increasing order."""
     return sorted({line.epsilon for line in results.curves(NAME, base, panel=panel)})
 
 

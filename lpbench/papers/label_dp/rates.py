@@ -74,12 +74,13 @@ def facts(dataset: str) -> tuple[str, dict[str, Any]]:
 
 
 def rate_on(model: str, dataset: str) -> Rate:
+    """Return the rate that Table I states for a privacy model at a data set's smoothness and dimension."""
     task, known = facts(dataset)
     return table_i(task, model, **{key: known[key] for key in ("beta", "d", "margin", "moment")})
 
 
 def is_constant(line: Curve) -> bool:
-    """Whether a curve is the constant prediction (one cube)."""
+    """Return True if a curve is the constant prediction (one cube)."""
     return line.parameter("bins") == 1
 
 
@@ -138,6 +139,7 @@ def measure(line: Curve, lines: Sequence[Curve]) -> dict[str, Any]:
 
 
 def rate_table(lines: Sequence[Curve]) -> pd.DataFrame:
+    """Return the measured and stated exponents of all curves but the constants, a row a curve."""
     frame = pd.DataFrame([measure(line, lines) for line in lines if not is_constant(line)])
     # a term that is not there is missing, not infinite
     terms = ["exponent_sampling", "exponent_privacy"]
@@ -148,6 +150,7 @@ def rate_table(lines: Sequence[Curve]) -> pd.DataFrame:
 
 
 def printed_rates(table: pd.DataFrame) -> PlainTable:
+    """Return the table of rates as texts for pages."""
     heads = (
         "panel",
         "privacy",

@@ -185,7 +185,7 @@ def needed_share(depth: int, epsilon: float, climbed: int = 0) -> float:
 
 
 def printed_public_tree(results: Results) -> str:
-    """Where the printed CT-Q is not ours."""
+    """List the data sets on which the printed CT-Q is farther from ours than the tolerance."""
     ours = results.artefact(TABLE).rows()
     ours = ours[(ours["method"] == "ct_q") & (ours["epsilon"] == 2.0)].set_index("dataset")["mean"]
     printed = printed_cells(TABLE)

@@ -64,6 +64,7 @@ def per_doubling(x: np.ndarray) -> np.ndarray:
 
 
 def pairs(results: Evidence, name: str, first: str, second: str) -> Iterator[tuple[str, Curve, Curve]]:
+    """Yield budget, first and second curve for each budget at which an experiment has both methods."""
     a, b = by_epsilon(results, name, first), by_epsilon(results, name, second)
     return ((f"ε = {epsilon:g}", a[epsilon], b[epsilon]) for epsilon in a if epsilon in b)
 

@@ -35,6 +35,7 @@ def fit(problem: Problem, model: Any, **params: Any) -> Any:
 
 
 def shade(ax: style.Axes, function: Callable[[np.ndarray], np.ndarray], points: int, **look: Any) -> Any:
+    """Shade a function on the unit square by its value."""
     axis = np.linspace(0, 1, points)
     values = function(np.stack(np.meshgrid(axis, axis), axis=-1))
     filled = ax.contourf(axis, axis, values, levels=np.linspace(0.1, 0.9, 17), cmap=shades(), **look)
@@ -57,6 +58,7 @@ def shades() -> Any:
 
 
 def square(ax: style.Axes) -> None:
+    """Set axes to the unit square."""
     ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xlabel="$x^1$", ylabel="$x^2$")
     ax.grid(False)
     ax.set_xticks([0, 0.5, 1])

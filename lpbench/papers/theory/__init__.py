@@ -45,6 +45,7 @@ def draw(table: pd.DataFrame, folder: Path, leaf: str) -> None:
 
 
 def number(value: float) -> str:
+    """Return a number with three digits, or a dash for NaN."""
     return "–" if math.isnan(value) else f"{value:.3g}"
 
 

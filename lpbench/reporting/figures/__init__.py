@@ -1,0 +1,1 @@
+"""Figures of experiments and of whole papers."""

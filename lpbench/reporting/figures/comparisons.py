@@ -34,11 +34,13 @@ class Part:
 
     @property
     def title(self) -> str:
+        """Title of the panel: its name, group of data sets and budget."""
         budget = "" if math.isnan(self.epsilon) else f"ε = {self.epsilon:g}"
         return ", ".join(filter(None, [in_words(self.panel), self.group, budget]))
 
     @property
     def competing(self) -> Self:
+        """Return the part with the methods that compete for ranks."""
         kept = [m for m in self.means if m in competitors(filter(is_ranked, self.means))]
         return replace(self, means=self.means[kept], errors=self.errors[kept])
 

@@ -128,7 +128,7 @@ def _panel_title(panel: str, found: Sequence[Curve]) -> str:
 
 
 def _budgets_vary(found: Sequence[Curve]) -> bool:
-    """Whether some panel has curves at several budgets; one budget a panel goes into the panel's title."""
+    """Return True if some panel has curves at several budgets; a single budget goes into the panel's title."""
     panels = {c.panel for c in found}
     return any(len({c.epsilon for c in found if c.panel == p and not math.isnan(c.epsilon)}) > 1 for p in panels)
 
@@ -184,7 +184,7 @@ def _panel(
 
 
 def _positions(axis: str, places: np.ndarray) -> dict[float, float]:
-    """Where a place is drawn: budgets by their logarithm, the non-private one a step after the last."""
+    """Return the place of each value on the axis: budgets by logarithm, the non-private one a step after the last."""
     if axis != "epsilon" or places.min() <= 0:
         return {v: v for v in places}
     private = places[places < NON_PRIVATE_EPSILON]

@@ -83,7 +83,7 @@ _OPTIONS: dict[str, dict] = {
 
 @cache
 def pyplot() -> Any:
-    """matplotlib's pyplot, for files alone; it takes half a second to import, and most commands draw nothing."""
+    """Import matplotlib's pyplot, for files alone; it takes half a second, and most commands draw nothing."""
     import matplotlib
 
     matplotlib.use("Agg")

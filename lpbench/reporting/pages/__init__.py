@@ -1,0 +1,1 @@
+"""Pages of the report, one module for each kind."""

@@ -43,7 +43,7 @@ RULE = (
 
 @dataclass(frozen=True)
 class Advice:
-    """What to use at some inputs and one budget."""
+    """Recommended method for some inputs at one budget, with its standings."""
 
     inputs: str
     mask: str

@@ -32,10 +32,12 @@ class Value(NamedTuple):
 
     @property
     def whole(self) -> bool:
+        """True if both ends of the interval are known."""
         return math.isfinite(self.low) and math.isfinite(self.high)
 
     @property
     def text(self) -> str:
+        """Value and interval in print."""
         return f"{self.value:.3g}" + (f" [{self.low:.3g}, {self.high:.3g}]" if self.whole else "")
 
 
@@ -53,6 +55,7 @@ class Intervals:
 
     @property
     def ends(self) -> tuple[float, float]:
+        """Smallest and largest number on the axis, zero included."""
         known = [0.0, *(w for _, values in self.rows for v in values for w in v[:3] if math.isfinite(w))]
         return min(known), max(known)
 

@@ -27,6 +27,8 @@ STRONG = 1.0
 
 @dataclass(frozen=True)
 class PageFinding:
+    """Finding on the home page: a sentence, its chart and caveat, and the command that repeats it."""
+
     name: str  # also its anchor
     sentence: str
     chart: Intervals

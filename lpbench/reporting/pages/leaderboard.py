@@ -110,7 +110,7 @@ def board(table: pd.DataFrame, cards: Mapping[str, Method], submitted: Sequence[
 
 
 def _command(line: Any) -> str:
-    """What runs a row's numbers again, or shows what stands behind them."""
+    """Return the command that runs a row's numbers again, or shows their evidence."""
     if line.badge != PACKAGE:
         return f"lpbench verify submission results/submissions/{line.method}"
     if not line.dataset_key:

@@ -41,7 +41,7 @@ def group_of(name: str, title: str = "") -> tuple[str, str]:
 
 
 def concerned(where: str, name: str) -> bool:
-    """Whether a place in a paper (``Tables 1-3, Hist``) names an artefact."""
+    """Return True if a reference into a paper (``Tables 1-3, Hist``) includes an artefact."""
     found = _NUMBERED.match(name.rpartition("/")[2])
     named = re.match(r"(Table|Figure)s? (\d+)(?:-(\d+))?", where)
     if not found or not named or named[1].lower() != found[1]:

@@ -83,6 +83,8 @@ def write_experiment_page(
 
 
 class Site:
+    """Pages of a report, written from its tables and artefacts."""
+
     def __init__(
         self,
         entries: list[ReportEntry],
@@ -120,6 +122,7 @@ class Site:
         return unit(entry, self.cards, constants, mine[0], mine[1], claims, errata)
 
     def write(self) -> list[Path]:
+        """Write all pages and return their paths."""
         boarded = len(self.lines) or BOARD in self.papers
         own = {p: "index.html" if self.one else f"{p}.html" for p in self.papers if p != BOARD}
         # pages of experiments that no paper has are reached from the leaderboard

@@ -74,7 +74,7 @@ def unit(
 
 
 def _optimism(entry: ReportEntry) -> str:
-    """How much better the best grid points are than those chosen on the other half; empty where no run says it."""
+    """Describe the gain of the best grid points over those chosen on the other half; empty without a run."""
     path = entry.folder / OPTIMISM
     rows = pd.read_csv(path) if path.is_file() else pd.DataFrame()
     if rows.empty:

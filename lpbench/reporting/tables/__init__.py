@@ -1,0 +1,1 @@
+"""Tables of experiments as text, Markdown and LaTeX."""

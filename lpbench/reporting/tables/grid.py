@@ -36,6 +36,8 @@ class Cell:
 
 @dataclass(frozen=True)
 class Grid:
+    """Table as it is printed: its layout, cells and footer, and the reasons for empty or barred entries."""
+
     layout: Layout
     cells: tuple[tuple[Cell, ...], ...]
     footer: tuple[tuple[str, tuple[str, ...]], ...]

@@ -28,6 +28,7 @@ def to_latex(
     ranks: bool = False,
     published: bool = False,
 ) -> str:
+    """Return the LaTeX source of a table: one tabular for each grid, with title and label."""
     parts = ["% \\usepackage{booktabs}   % the only package that is needed\n"]
     for k, grid in enumerate(grids):
         note = (
@@ -52,6 +53,7 @@ def to_latex(
 
 
 def escape(text: str) -> str:
+    """Return a text with LaTeX's special characters escaped."""
     return text.translate(_ESCAPED)
 
 
