@@ -62,6 +62,7 @@ class RecordedUsers(SimulatedUsers):
 
     @property
     def public(self) -> PublicSample | None:  # type: ignore[override]
+        """Public sample of the users, whose reading is recorded."""
         sample: PublicSample | None = vars(self)["public"]
         self._recording.sample_read |= sample is not None
         return sample

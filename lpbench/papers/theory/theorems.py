@@ -67,6 +67,7 @@ class Facts:
 
     @property
     def rate(self) -> exponents.Rate:
+        """Exponents of sampling and of privacy that the third paper states for these constants."""
         known: dict[str, Any] = {"beta": self.alpha, "d": self.d, "margin": self.margin, "moment": self.moment}
         return exponents.table_i(self.task, self.model, **known)
 
@@ -154,6 +155,8 @@ def resolved(line: Curve, constant: Curve, table: pd.DataFrame, experiment: Expe
 
 @dataclass(frozen=True)
 class Row:
+    """Theorem on trial in one case: its statement, what is measured, and what decides."""
+
     theorem: str  # H-T1
     source: str  # where it stands in the paper
     states: str
@@ -201,6 +204,7 @@ class Row:
 
     @property
     def word(self) -> str:
+        """Outcome of the trial, from the interval beside the nearest other statements and the power to tell them."""
         low, high = self.found - self.reach, self.found + self.reach
         if self.unjudged:
             return NOT_JUDGED
@@ -296,6 +300,7 @@ def trial(case: Case, lines: Sequence[Curve], table: pd.DataFrame, experiment: E
 
 
 def axis_of(line: Curve) -> str:
+    """Name the axis of a curve: private rows, public rows or the budget."""
     if math.isnan(line.epsilon):
         return "epsilon"
     return "n_public" if "public" in line.panel else "n"
