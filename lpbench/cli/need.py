@@ -173,10 +173,8 @@ def print_advice(task: str | None, protect: str, budgets: Sequence[float]) -> No
     fitting = [a for a in answers if task in (None, a["task"]) and (protect != "all" or a["features"] == "all")]
     fitting = [answer for answer in fitting if float(answer["epsilon"]) in budgets]
     for row in fitting:
-        print(
-            f"{row['task']}, asked: {row['asked']}, protected features: {row['features']}, "
-            f"public sample: {row['sample']}, ε = {row['epsilon']}"
-        )
+        place = f"protected features: {row['features']}, public sample: {row['sample']}, ε = {row['epsilon']}"
+        print(f"{row['task']}, asked: {row['asked']}, {place}")
         print(f"    {row['method']}; second choice: {row['second']}")
         adds = "users add to public data" if row["sample"] == "yes" else "gain over a private constant"
         print(f"    {adds}: {row['adds']}\n    {row['command']}")

@@ -132,7 +132,8 @@ def write_standings(
     exact = {c: [repr(float(f"{v:.{n}g}")) for v in table[c]] for c, n in {"loss": 12, "epsilon": 17}.items()}
     table = table.assign(**numbers | exact)
     write_csv(table.drop(columns=COSTS) if table["spent"].isna().all() else table, folder / FILE)
-    write_csv(both, folder / GAINS)
+    if len(both):
+        write_csv(both, folder / GAINS)
     return folder / FILE
 
 

@@ -41,7 +41,7 @@ from lpbench.reporting.paper import Page, Paper, errata, papers, trial_experimen
 from lpbench.reporting.printed_names import mask_name
 from lpbench.reporting.render import write_page
 from lpbench.reporting.report import banner, headline, in_order, not_run
-from lpbench.reporting.standings import read_standings, write_standings
+from lpbench.reporting.standings import GAINS, read_standings, write_standings
 
 #: Title of the page with the advice of all experiments.
 USE = "What should I use?"
@@ -147,6 +147,7 @@ class Site:
                 "choices": picked,
                 "filters": FILTERS,
                 "rows": in_view(self.lines, self.view),
+                "added": (self.folder / GAINS).is_file(),
                 "sources": sorted({(line.title, line.paper) for line in self.lines.itertuples() if line.paper}),
                 "further": [(own[p], self._short(p)) for p in own if p not in in_menu],
             }
