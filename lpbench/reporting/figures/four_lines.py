@@ -11,7 +11,7 @@ from scipy.special import stdtrit
 from lpbench.analysis.curves import Curve
 from lpbench.cast import bare_name, member
 from lpbench.reporting.figures import style
-from lpbench.reporting.figures.lines import BAND, draw_panels
+from lpbench.reporting.figures.lines import BAND, RATIO, draw_panels
 from lpbench.reporting.printed_names import dataset_title
 
 #: Lines from above to below, and their looks.
@@ -23,7 +23,6 @@ LOOKS: dict[str, dict[str, Any]] = {
 }
 #: Panel of the geometric means over data sets.
 MEAN = "mean"
-METRIC = "loss × non-private"
 
 
 def draw_four_lines(rows: pd.DataFrame, standings: pd.DataFrame, title: str, path: Path) -> list[Path]:
@@ -52,7 +51,7 @@ def draw_four_lines(rows: pd.DataFrame, standings: pd.DataFrame, title: str, pat
     titles[MEAN] = f"geometric mean over {count} sets", "epsilon"
     text = f"{title}; bands: ± {BAND:g} standard errors over replications, of the mean 95 % over sets"
     handles = [style.pyplot().Line2D([], [], label=name, **LOOKS[name]) for name in lines]
-    return draw_panels(curves, titles, METRIC, lambda curve: LOOKS[curve.label], handles, 4, text, path)
+    return draw_panels(curves, titles, RATIO, lambda curve: LOOKS[curve.label], handles, 4, text, path)
 
 
 def _mean_over_sets(ratios: np.ndarray) -> dict[str, float]:

@@ -24,6 +24,8 @@ from lpbench.reporting.printed_names import CHOSEN, SYMBOLS
 
 #: Half-width of the bands in standard errors.
 BAND = 2.0
+#: Metric of ratios, whose bands are symmetric for logarithms.
+RATIO = "loss × non-private"
 #: Panels side by side before a new row starts.
 _COLUMNS = 3
 #: Look of a curve read off the paper's drawing: dotted, with hollow markers.
@@ -174,6 +176,8 @@ def _panel(
         x = np.array([position[v] for v in curve.x])
         margin = BAND * np.nan_to_num(curve.se)
         band = (curve.mean - margin, curve.mean + margin)
+        if metric == RATIO:  # symmetric for logarithms
+            band = (curve.mean * np.exp(-margin / curve.mean), curve.mean * np.exp(margin / curve.mean))
         ax.fill_between(x, *band, color=look(curve)["color"], alpha=0.13, linewidth=0, zorder=2)
         ax.plot(x, curve.mean, zorder=3, **look(curve))
     _x_axis(ax, axis, places, position, metric)
