@@ -42,15 +42,15 @@ def test_one_value_with_commas_is_one(value, capsys):
 
 def test_a_sweep_ends_with_one_table_of_its_product_which_is_saved(tmp_path, capsys):
     """The private constant's own score is the baseline of all; the privacy model stands beside each method."""
-    words = ["-m", *CELL, "method=private_mean,dt", "mask=aligned,personalized", f"results_dir={tmp_path}"]
+    words = ["-m", *CELL, "method=private_constant,dt", "mask=aligned,personalized", f"results_dir={tmp_path}"]
     assert main(words) == 0
     out = capsys.readouterr().out
     saved = re.search(r"^table: (\S+)$", out, re.MULTILINE)
     assert saved is not None and len(list((tmp_path / "single").rglob("summary.csv"))) == 4
     table = pd.read_csv(saved[1])
     assert table["privacy"].tolist() == ["ldp"] * 2 + ["none"] * 2 and table["oracle"].notna().all()
-    assert (table["baseline"] == table["oracle"][0]).all() and table["method"][0] == "private_mean"
-    assert re.search(r"private_mean +ldp", out) and "oracle" in out and "tuning-free" in out
+    assert (table["baseline"] == table["oracle"][0]).all() and table["method"][0] == "private_constant"
+    assert re.search(r"private_constant +", out) and "oracle" in out and "tuning-free" in out
 
 
 def test_a_cell_that_is_everywhere_fits_a_screen(tmp_path, capsys):

@@ -84,7 +84,7 @@ def test_a_paper_appears_on_the_pages(toy, home, lpbench):
 
 def test_papers_are_ordered_and_an_unknown_one_has_no_knowledge(toy):
     names = [p.name for p in papers()]
-    assert names == ["histoftree", "lpct", "label_dp", "toy", "theory", "extensions", "comparison"]
+    assert names == ["histoftree", "lpct", "label_dp", "toy", "theory", "extensions", "comparison", "mutants"]
     unknown = paper_of("nothing/table1")
     assert (unknown.name, unknown.title, unknown.claims, unknown.tables) == ("nothing", "nothing", (), {})
 
