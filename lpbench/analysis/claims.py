@@ -46,9 +46,9 @@ class Region:
         return AGREES if agrees else CONTRADICTS if reach > 1 else UNDECIDED
 
     def reach(self, found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return True for intervals inside (last axis.
+        """Return True for intervals inside the region, and the half-widths by which others lie outside.
 
-        Estimate, low, high), and the half-widths by which others lie outside.
+        Intervals stand on the last axis: estimate, lower end, upper end.
         """
         low, high = self.low, self.high
         estimate, least, most = np.moveaxis(found, -1, 0)
@@ -233,7 +233,7 @@ class Claim:
     counted_apart: bool = False  # stated after the first full run, whose claims stay comparable
 
     def concerns(self, leaf: str) -> bool:
-        """Whether the sentence is about an artefact, the last part of an experiment's name (``4b`` is in ``4a-b``)."""
+        """True if the sentence is about an artefact, the last part of an experiment's name (``4b`` is in ``4a-b``)."""
         if "-" not in self.artefact:
             return leaf == self.artefact
         first, _, last = self.artefact.partition("-")

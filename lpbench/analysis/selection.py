@@ -150,7 +150,7 @@ def _best(points: pd.DataFrame) -> pd.DataFrame:
 def _reasons(
     scores: pd.DataFrame, heads: pd.DataFrame, points: pd.DataFrame, cells: pd.DataFrame, private: set[str]
 ) -> pd.DataFrame:
-    """Why cells without an oracle or private row are empty, and why stated settings did not run."""
+    """Reasons why cells have no oracle or private row, and why stated settings did not run."""
     columns = [*CELL, "selection", "reason"]
     all_cells = _plain(heads[CELL].drop_duplicates())
     all_cells["selection"] = np.where(all_cells["method"].isin(private), "private", "oracle")

@@ -164,7 +164,7 @@ def _sealed(
     make_users: MakeUsers,
     recording: Recording,
 ) -> Iterator[Complaint]:
-    """Whether anything but the reports decides what is learned or noted, and whether the model holds a record."""
+    """Complaints where anything but the reports decides what is learned or noted, or the model holds a record."""
     try:
         content = pickle.dumps(vars(fitted))
     except LpbenchError as error:

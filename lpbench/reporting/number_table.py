@@ -296,7 +296,7 @@ class _PaperNumbers:
     # -- causes ----------------------------------------------------------------------------------------------------
 
     def _why(self, row: Mapping[str, Any], blind: Collection[tuple]) -> tuple[str, str]:
-        """What stands behind a number that differs or cannot be compared, and the reason.
+        """Cause of a number that differs or cannot be compared, and the reason.
 
         What a constant meets as well no interpretation explains.
         """

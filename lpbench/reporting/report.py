@@ -125,7 +125,7 @@ def described(environment: Mapping) -> dict[str, str]:
 
 
 def not_run(entries: Sequence[ReportEntry], missing: Sequence[tuple[str, str]]) -> dict:
-    """What has no number and why: data sets whose files are missing, methods that did not finish; and a few words."""
+    """Gaps of a report with the reason: data sets whose files are missing, methods that did not finish; a few words."""
     cell, absent = ["status", "reason", "dataset"], [name for name, _ in missing]
     columns = ["experiment", "method", *cell]
     rows = pd.concat([pd.DataFrame(columns=columns), *(e.reasons().assign(experiment=e.name) for e in entries)])

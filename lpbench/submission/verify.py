@@ -177,7 +177,7 @@ def _incomplete(submission: Submission) -> list[str]:
 
 @dataclass
 class _Run:
-    """What was found by running a submission."""
+    """Findings of running a submission."""
 
     by: str = "none"
     isolation: dict[str, bool] = field(default_factory=dict)  # what it holds, tried from inside

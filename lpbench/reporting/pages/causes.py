@@ -97,7 +97,7 @@ def _printed(row: dict[str, Any]) -> str:
 
 
 def causes_of(paper: Paper, numbers: pd.DataFrame, results: Results) -> dict[str, Any] | None:
-    """Why a paper's numbers differ: counts, interpretations that were tried, bounds; None without anything to show."""
+    """Causes of a paper's differences: counts, interpretations that were tried, bounds; None without any."""
     rows, evidence = numbers[numbers["paper"] == paper.name], []
     for bound in paper.differences.bounds:
         with suppress(NotRunError):
