@@ -29,11 +29,22 @@ COLUMNS = [
 ]
 
 
-def gain(ratios: Iterable[float]) -> Interval:
-    """Return 1 - the geometric mean of ratios of losses, with Student's 95 % interval from two data sets on."""
+def mean_logarithm(ratios: Iterable[float]) -> tuple[float, float]:
+    """Return the mean logarithm of ratios over data sets, and half of its Student's 95 % interval (NaN: too few)."""
     logs = np.log(np.fromiter(ratios, dtype=float))
     half = np.nan if logs.size < 2 else stdtrit(logs.size - 1, 0.975) * logs.std(ddof=1) / logs.size**0.5
-    return Interval(*(float(1 - np.exp(logs.mean() + move)) for move in (0.0, half, -half)))
+    return logs.mean() if logs.size else np.nan, half
+
+
+def gain(ratios: Iterable[float]) -> Interval:
+    """Return 1 - the geometric mean of ratios of losses, with Student's 95 % interval from two data sets on."""
+    mean, half = mean_logarithm(ratios)
+    return Interval(*(float(1 - np.exp(mean + move)) for move in (0.0, half, -half)))
+
+
+def ratios_on(rows: pd.DataFrame, group: str) -> pd.Series:
+    """Return one method's losses over those of the reference at its inputs, on one group of data sets."""
+    return rows.loc[rows["role"].isin(GROUPS[group]), f"over_{beside(rows['inputs'].iloc[0])}"].dropna()
 
 
 def beside(inputs: str) -> str:

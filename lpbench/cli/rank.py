@@ -349,7 +349,8 @@ def _write(
             found = over_sets(part, method.name, ("constant", "free"))
             cost = part.drop_duplicates("method").set_index("method")[["bits", "seconds"]]
             adds = [_adds(part[part["method"] == m]) for m in found["method"]]
-            found = found.join(cost, on="method").assign(mask=mask, epsilon=epsilon, of=len(found), **_columns(adds))
+            found = found.join(cost, on="method").assign(mask=mask, epsilon=epsilon, of=len(found))
+            found = found.join(pd.DataFrame(adds, index=found.index))
             ranks.append(found.assign(own=found["method"] == method.name))
     board = pd.concat(ranks, ignore_index=True)
     board.insert(0, "title", [method_title(m, cards) for m in board["method"]])
@@ -390,20 +391,14 @@ def _write(
 
 def _adds(rows: pd.DataFrame) -> dict[str, Any]:
     """Return inputs and what users add, or the gain over the constant, of one method on each group of data sets."""
-    from lpbench.analysis.gains import GROUPS, beside, gain
+    from lpbench.analysis.gains import GROUPS, beside, gain, ratios_on
 
     inputs = str(rows["inputs"].iloc[0])
     found: dict[str, Any] = {"inputs": inputs, "beside": beside(inputs)}
-    for group, roles in GROUPS.items():
-        ratios = rows.loc[rows["role"].isin(roles), f"over_{found['beside']}"].dropna()
-        ends = vars(gain(ratios)) if len(ratios) else dict.fromkeys(("estimate", "low", "high"), math.nan)
-        name = group.replace(" ", "_")
-        found |= {f"{name}_{key}": value for key, value in ends.items()} | {f"{name}_sets": len(ratios)}
+    for group in GROUPS:
+        ratios, name = ratios_on(rows, group), group.replace(" ", "_")
+        found |= {f"{name}_{key}": value for key, value in vars(gain(ratios)).items()} | {f"{name}_sets": len(ratios)}
     return found
-
-
-def _columns(adds: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    return {key: [one[key] for one in adds] for key in adds[0]}
 
 
 def _print_unknown(method: Method, experiment: Experiment, rows: pd.DataFrame) -> None:

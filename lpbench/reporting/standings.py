@@ -27,7 +27,7 @@ FILE = "standings.csv.gz"
 SUBMITTED = "submissions"
 #: Significant digits of the file: beyond any standard error.
 DIGITS = 5
-NOISE = (*("se", "over_constant_se", "p_constant", "over_free_se", "over_public_se", "public_over_free_se", "seconds"),)
+NOISE = "se", "over_constant_se", "p_constant", "over_free_se", "over_public_se", "public_over_free_se", "seconds"
 #: Both derived numbers of every task, inputs and budget.
 GAINS = "users_add.csv"
 
@@ -96,7 +96,7 @@ def without_sample(inputs: str) -> str:
 
 
 def run_of(artefact: Artefact, cards: Mapping[str, Method]) -> Run:
-    """What the table needs of an artefact with scores, or with means alone."""
+    """Run as the table needs it: an artefact with its scores, or with means alone."""
     summary = artefact.shown
     assert summary is not None
     chosen = summary.chosen

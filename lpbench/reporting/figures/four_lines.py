@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import stdtrit
 
 from lpbench.analysis.curves import Curve
+from lpbench.analysis.gains import mean_logarithm
 from lpbench.cast import bare_name, member
 from lpbench.reporting.figures import style
 from lpbench.reporting.figures.lines import BAND, RATIO, draw_panels
@@ -56,7 +56,6 @@ def draw_four_lines(rows: pd.DataFrame, standings: pd.DataFrame, title: str, pat
 
 def _mean_over_sets(ratios: np.ndarray) -> dict[str, float]:
     """Return the geometric mean, and the error of which :data:`BAND` times is half of Student's interval."""
-    logs, n = np.log(ratios), ratios.size
-    half = stdtrit(n - 1, 0.975) * logs.std(ddof=1) / n**0.5 if n > 1 else 0.0
-    mean = float(np.exp(logs.mean()))
-    return {"mean": mean, "se": mean * float(half) / BAND}
+    logarithm, half = mean_logarithm(ratios)
+    mean = float(np.exp(logarithm))
+    return {"mean": mean, "se": mean * half / BAND}

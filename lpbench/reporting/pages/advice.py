@@ -18,7 +18,7 @@ import pandas as pd
 
 from lpbench import estimators
 from lpbench.analysis import ALPHA, Interval
-from lpbench.analysis.gains import GROUPS, SAMPLE, beside, comparable, gain
+from lpbench.analysis.gains import GROUPS, SAMPLE, beside, comparable, gain, ratios_on
 from lpbench.analysis.standings import FEWEST, over_sets
 from lpbench.cast import CONSTANTS, PUBLIC_ONLY, bare_name
 from lpbench.experiments import catalogue
@@ -73,16 +73,10 @@ def advise(experiment: Experiment, standings: pd.DataFrame) -> Iterator[Advice]:
         first, *others = ranked["method"]
         found = over_sets(judged, first).set_index("method")["p"]
         tied, mine = [m for m in others if not found[m] < ALPHA], here[here["method"] == first]
-        gained, reference = gain_on(mine, "held out"), beside(inputs)
+        gained, reference = gain(ratios_on(mine, "held out")), beside(inputs)
         instead = "" if (gained.low if reference == "public" else gained.estimate) > 0 else reference
         second = others[0] if others else ""
         yield Advice(inputs, mask, float(epsilon), mine, sets, len(held_out), first, second, tied, instead)
-
-
-def gain_on(rows: pd.DataFrame, group: str) -> Interval:
-    """Return the gain of one method at its inputs over one group of data sets; NaN without any."""
-    ratios = rows.loc[rows["role"].isin(GROUPS[group]), f"over_{beside(rows['inputs'].iloc[0])}"].dropna()
-    return gain(ratios) if len(ratios) else Interval(np.nan, np.nan, np.nan)
 
 
 def in_per_cent(found: Interval) -> str:
@@ -127,8 +121,8 @@ def _answer(found: Advice, cards: Mapping[str, Method]) -> dict[str, str]:
         "epsilon": f"{found.epsilon:g}",
         "method": "ask nobody: " * (found.instead == "public") + method_title(method, cards),
         "second": (method_title(second, cards) if second else "–") + tied,
-        "adds": f"{in_per_cent(gain_on(rows, 'held out'))} on {len(held)} sets{named}",
-        "development": in_per_cent(gain_on(rows, "development")),
+        "adds": f"{in_per_cent(gain(ratios_on(rows, 'held out')))} on {len(held)} sets{named}",
+        "development": in_per_cent(gain(ratios_on(rows, "development"))),
         "lines": " ".join(f"{np.exp(np.log(line).mean()):.3g}" if line.notna().any() else "–" for line in lines),
         "link": f"leaderboard.html#{urlencode(view | {'dataset': HELD_OUT})}",
         "command": f"lpbench dataset=NAME method={shlex.quote(method)} epsilon={found.epsilon:g}",
