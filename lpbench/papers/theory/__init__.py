@@ -95,10 +95,10 @@ def read(folder: Path, *_: object) -> list[PlainTable]:
 LEAD = (
     "Theorems state orders: an excess risk falls like a power of an effective sample. Judged is dependence: a "
     "difference of exponents, paired over replications, on places inside the theorem's own inequality where the "
-    "method resolves the function. *Seen*: the 95 % interval excludes both nearest other statements (no dependence, "
+    "method resolves the function. “Seen”: the 95 % interval excludes both nearest other statements (no dependence, "
     "or twice), and would in 80 % of trials if the theorem held (power, which leaves out the misfit at finite n). "
-    "*Opposite here*: it lies below them. *Not seen*: neither, with that power. *Cannot decide*: less power. Only "
-    "exact statements *fail*.",
+    "“Opposite here”: it lies below them. “Not seen”: neither, with that power. “Cannot decide”: less power. Only "
+    "exact statements “fail”.",
     "Sizes, budgets and thresholds were chosen under seed 2025; outcomes are those of seed 2027, with 2026 beside. "
     "Levels stand beside with the theorem's exponent. A private method significantly below the exact two-point value "
     "has a leak (lpbench rates METHOD).",
