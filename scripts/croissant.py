@@ -17,6 +17,7 @@ from lpbench.paths import MANIFESTS
 
 OPENML, UCI = "https://www.openml.org/d/{}", "https://archive.ics.uci.edu/dataset/{}"
 UCI_ARCHIVE = "https://archive.ics.uci.edu/static/public/{}/{}"
+RDATASETS = "https://vincentarelbundock.github.io/Rdatasets/csv/{}.csv"
 SCIKIT_LEARN = "https://scikit-learn.org/stable/modules/generated/{}.html"
 #: Page of the families that are drawn and not fetched, and the licence of their code.
 SYNTHETIC = "https://spdx.org/licenses/MIT"
@@ -86,6 +87,8 @@ def _url(manifest: Manifest) -> str:
     for source in manifest.sources:
         if source["kind"] in ("openml", "uci"):
             return {"openml": OPENML, "uci": UCI}[source["kind"]].format(source["id"])
+        if source["kind"] == "rdatasets":
+            return RDATASETS.format(source["table"]).replace("/csv/", "/doc/").replace(".csv", ".html")
         if source["kind"] == "embedded":
             return SCIKIT_LEARN.format(source["loader"].replace(":", "."))
         if found := re.search(r"https?://[^\s,;)]+", source.get("instructions", "")):
@@ -102,6 +105,8 @@ def _files(manifest: Manifest, context: mlc.Context) -> list[mlc.FileObject]:
         elif source["kind"] == "uci":
             address = UCI_ARCHIVE.format(source["id"], source["archive"])
             found[f"uci-{source['id']}"] = (address, FORMATS[".zip"])
+        elif source["kind"] == "rdatasets":
+            found[f"rdatasets-{source['table']}"] = (RDATASETS.format(source["table"]), FORMATS[".csv"])
         elif source["kind"] == "file":
             for path in source["files"].values():
                 found[path] = (path, FORMATS.get(PurePosixPath(path).suffix, "text/plain"))

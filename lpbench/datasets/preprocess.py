@@ -142,7 +142,11 @@ class _Frame:
             listed = self.is_in(argument["column"], argument["values"])
             self.raw = self.raw[listed if kind == "keep" else ~listed]
         elif kind == "fill_missing":
-            self.raw = self.raw.assign(**{c: filled(self.column(c)) for c in argument})
+            words = argument if isinstance(argument, Mapping) else {}
+            columns = {c: self.column(c) for c in argument}
+            self.raw = self.raw.assign(
+                **{c: cells.fillna(words[c]) if words else filled(cells) for c, cells in columns.items()}
+            )
         else:  # sample
             self.raw = self.raw[drawn_rows(len(self.raw), argument["size"], argument["seed"])]
 
@@ -170,13 +174,16 @@ class _Frame:
         return self.is_in(rule["column"], rule["values"])
 
     def target(self, rule: str | Mapping) -> np.ndarray:
-        """Return the labels, float64 of shape (n,): a column, clipped or its logarithm, or 0/1 by listed levels."""
+        """Return the labels, float64 of shape (n,): a column, clipped or its logarithm, or the number of its class."""
         if isinstance(rule, str):
             return self.numbers(rule)
         if "clip" in rule:
             return np.clip(self.numbers(rule["column"]), *rule["clip"])
         if "log" in rule:
             return self.logarithms(rule["column"], rule["log"])
+        if "classes" in rule:
+            codes = {cell: float(k) for k, cell in enumerate(self.cells(rule["column"], rule["classes"]))}
+            return self.categories(rule["column"], rule["classes"]).map(codes).to_numpy(dtype=np.float64)
         text = self.categories(rule["column"], [*rule["positive"], *rule["negative"]])
         return text.isin(self.cells(rule["column"], rule["positive"])).to_numpy(dtype=np.float64)
 
@@ -205,6 +212,9 @@ class _Frame:
             column = item["column"]
             if "date" in item:
                 columns.append((column, self.days(column, item["date"])))
+                continue
+            if "round" in item:
+                columns.append((column, np.round(self.numbers(column), item["round"])))
                 continue
             known = list(item["map"] if "map" in item else item["one_hot"])
             text, cells = self.categories(column, known), self.cells(column, known)

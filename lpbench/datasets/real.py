@@ -83,7 +83,7 @@ def draw_real(table: Table, manifest: Manifest, params: Mapping, streams: Stream
         **arrays,
         y_range=y_range,
         metric=params["metric"],
-        classes=np.array([0, 1]) if manifest.task == "classification" else None,
+        classes=np.arange(n_classes(manifest)) if manifest.task == "classification" else None,
         replication=replication,
         context={
             "columns": tuple(columns),
@@ -100,6 +100,11 @@ def draw_real(table: Table, manifest: Manifest, params: Mapping, streams: Stream
 def _scaled(table: Table, ends: bytes) -> np.ndarray:
     """All features, scaled: replications have the same ends as a rule."""
     return splits.min_max_scale(table.X, np.frombuffer(ends).reshape(2, -1))
+
+
+def n_classes(manifest: Manifest) -> int:
+    """Return the number of classes of a manifest's label."""
+    return len(manifest.target.get("classes", "01")) if isinstance(manifest.target, Mapping) else 2
 
 
 def group_column(manifest: Manifest, table: Table) -> int:

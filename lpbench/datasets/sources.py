@@ -27,6 +27,8 @@ from lpbench.files import atomic_write, inside
 from lpbench.paths import CACHE_VARIABLE, DOWNLOAD, IN_CHECKOUT, MANIFESTS, cache_folder
 
 MIRROR_VARIABLE = "LPBENCH_DATA_MIRROR"
+#: Kinds of sources that ``make datasets`` asks a server for.
+SERVED = ("openml", "uci", "rdatasets")
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,8 @@ def source_paths(source: Mapping, folder: Path) -> dict[str, Path]:
     """Paths of the raw files of a ``file``, ``openml`` or ``uci`` source under the cache folder, never outside it."""
     if source["kind"] == "openml":
         return {"data": inside(folder, f"openml/{source['id']}.arff")}
+    if source["kind"] == "rdatasets":
+        return {"data": inside(folder, f"rdatasets/{source['table']}.csv")}
     place = f"uci/{source['id']}" if source["kind"] == "uci" else "files"
     return {role: inside(folder, f"{place}/{path}", f"files.{role}") for role, path in source.get("files", {}).items()}
 
@@ -78,7 +82,7 @@ def is_available(manifest: Manifest) -> bool:
 def how_to_get(manifest: Manifest) -> str:
     """Say in one line where the data may be had and where to put them, without paths of this machine."""
     ways = []
-    if any(source["kind"] in ("openml", "uci") for source in manifest.sources):
+    if any(source["kind"] in SERVED for source in manifest.sources):
         ways.append(f"run `{DOWNLOAD}` on a machine with network access")
     ways += [source["instructions"].strip() for source in manifest.sources if source["kind"] == "manual"]
     files = [" and ".join(s["files"].values()) for s in manifest.sources if s["kind"] == "file"]

