@@ -24,7 +24,7 @@ OVERWRITE    ?=
 OPTIONS = --results $(RESULTS) $(if $(SEED),--seed $(SEED)) $(if $(REPLICATIONS),--replications $(REPLICATIONS)) $(if $(WORKERS),--workers $(WORKERS)) $(if $(OVERWRITE),--overwrite)
 
 .DEFAULT_GOAL := help
-.PHONY: help install engines docs site reproduce everything comparison field extensions quick verify test test-all lint wheel audit bench datasets report ui lock clean
+.PHONY: help install engines docs site reproduce everything comparison sealed field extensions quick verify test test-all lint wheel audit bench datasets report ui lock clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -61,6 +61,9 @@ reproduce: $(STAMP) ## Re-run the three papers, put their theorems on trial (EXP
 
 everything: $(STAMP) ## The papers, our extensions and the comparison on further data: see README for the time
 	$(BIN)/lpbench reproduce '*' $(CAUSES) $(MUTANTS) $(OPTIONS)
+
+sealed: $(STAMP) ## Today's methods on the sealed sets: once, from a clean commit, with a record
+	$(BIN)/python scripts/run_sealed.py --results $(RESULTS)
 
 extensions: $(STAMP) ## Our own experiments: baselines, tuning-free methods, ablations, corrupted data
 	$(BIN)/lpbench reproduce 'extensions/*' $(OPTIONS)

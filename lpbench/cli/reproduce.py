@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,7 @@ _RUNNERS = sorted(path.stem for path in (CONF / "runner").glob("*.yaml"))
 @click.option("--address", metavar="HOST", help="Of a running Dask or Ray cluster.")
 @options.above_0("--work-limit", "W", f"Seconds of a cell.  [default: {WORK_LIMIT:g}]")
 @options.choice("--order", ORDERS, "longest_first")
+@click.option("--sealed", is_flag=True, help="Read sealed data sets; `make sealed` does, once.")
 @options.tracking("mlflow")
 @options.tracking_uri()
 @click.option("--overwrite", is_flag=True, hidden=True)
@@ -52,6 +54,7 @@ def command(
     address: str | None,
     work_limit: float | None,
     order: str,
+    sealed: bool,
     tracking: str,
     tracking_uri: str | None,
     overwrite: bool,
@@ -76,7 +79,7 @@ def command(
 
     runner = Runner(backend, workers, address, order)
     replications = replications or (QUICK_REPLICATIONS if quick else None)
-    registered = catalogue.experiments(chosen).values()
+    registered = [replace(e, sealed=sealed) for e in catalogue.experiments(chosen).values()]
     jobs = placed([job_of(e, replications=replications, work_limit=work_limit, seed=seed) for e in registered])
     within = jobs[0].folder.removesuffix(jobs[0].name).rstrip("/")
     plan = sum((job.plan for job in jobs), Plan(()))

@@ -37,6 +37,7 @@ REAL: Mapping[str, tuple[Any, str]] = {
         "of classes: accuracy, balanced_accuracy or auc; of all: worst_group or group_gap (of the manifest's `group`), "
         "or at_point (the first test row); else that of the manifest",
     ),
+    "sealed": (False, "whether a set whose manifest says `role: sealed` may be read"),
 }
 REAL_PARAMS = {name: default for name, (default, _) in REAL.items()}
 #: Where the public range of the label comes from.
@@ -88,6 +89,15 @@ def resolve_params(manifest: Manifest, params: Mapping | None) -> dict:
     if resolved["metric"] in PARTIAL:
         resolved["metric"] += "_mse" if manifest.task == "regression" else "_accuracy"
     return resolved
+
+
+def check_sealed(manifest: Manifest, params: Mapping) -> None:
+    """Refuse a sealed set, unless its parameters ask for it."""
+    if manifest.role == "sealed" and not params.get("sealed", False):
+        raise ConfigurationError(
+            f"data set {manifest.name} is sealed: methods run on it once, when all choices are made; to read it, add "
+            f"+sealed=yes to a run, --sealed to `lpbench reproduce`, or sealed=True to its parameters in Python"
+        )
 
 
 def liars_of(params: Mapping) -> Liars:

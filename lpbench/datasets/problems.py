@@ -11,7 +11,7 @@ import numpy as np
 
 from lpbench.datasets.manifest import Manifest, load_manifest
 from lpbench.datasets.masks import INFORMATIVE, make_mask, read_mask, secret_bits
-from lpbench.datasets.parameters import resolve_params
+from lpbench.datasets.parameters import check_sealed, resolve_params
 from lpbench.datasets.real import draw_real, group_names, group_numbers
 from lpbench.datasets.sources import load_table, raw_rows
 from lpbench.errors import ConfigurationError, DataError, foreign
@@ -62,7 +62,7 @@ def make_problem(
     Raises
     ------
     ConfigurationError
-        Unknown data set, mask or parameter, or an impossible value.
+        Unknown data set, mask or parameter, an impossible value, or a sealed set without ``sealed=True``.
     DataError, MissingDataError
         The data are damaged or not at hand.
     """
@@ -94,6 +94,7 @@ class Draws:
     ):
         self._manifest = load_manifest(dataset)
         self._params = resolve_params(self._manifest, dataset_params)
+        check_sealed(self._manifest, self._params)
         self._mask, self._mask_params, self._streams = mask, dict(mask_params or {}), Streams(seed)
         synthetic = bool(self._manifest.synthetic)
         self._draw = _draw_synthetic if synthetic else partial(draw_real, load_table(dataset))

@@ -86,6 +86,7 @@ class Config(Frozen):
     tracking: Tracking = field(default_factory=Tracking)
     #: {"oracle", "tuning_free", "private"}: Which selection of ``experiment=single`` is printed.
     selection: str = "oracle"
+    sealed: bool | None = None  # Read sealed data sets, which methods are run on once: ``+sealed=yes``.
     audit: bool = True  # Audit methods of your own, once for each state of their code, before their first scores.
     dry_run: bool = False  # Print the plan (blocks, fits, estimated time) and stop.
     apart: bool = False  # ``experiment=single``: the method's code runs where no record is, and every fit is checked.

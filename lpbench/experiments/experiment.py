@@ -48,6 +48,7 @@ class Experiment(Frozen):
     #: ``METHOD on DATASET`` -> why these cells are not run, on any machine.
     left_out: dict[str, str] = field(default_factory=dict)
     on_request: bool = False  # Whether it runs only where it is named in full, and not as one of many.
+    sealed: bool = False  # Whether its sealed data sets may be read; a run asks for it.
     #: {"rows", "bounds"}: Ends of the features of data sets without public rows: those of all rows, as in the papers'
     #: tables, private and test rows included, or the public bounds that the manifests state.
     scaling: str = "rows"
@@ -65,9 +66,14 @@ class Experiment(Frozen):
         return cls(**{key: value for key, value in record.items() if key in known} | {"groups": groups})
 
     def data_set(self, selector: str) -> Selector:
-        """A data set as the experiment draws it: with its ``scaling``, unless the selector has one."""
+        """A data set as the experiment draws it: with ``scaling`` and ``sealed``, unless the selector has them."""
         found = member(selector)
-        return found if self.scaling == "rows" else Selector(found.name, {"scaling": self.scaling, **found.params})
+        own: dict[str, Any] = {} if self.scaling == "rows" else {"scaling": self.scaling}
+        if self.sealed:
+            from lpbench.datasets.manifest import load_manifest  # which brings numpy
+
+            own |= {"sealed": True} if load_manifest(found.name).role == "sealed" else {}
+        return Selector(found.name, {**own, **found.params}) if own else found
 
     @property
     def methods(self) -> list[str]:
@@ -80,7 +86,7 @@ def deviations(run: Experiment, registered: Experiment) -> list[str]:
     found: list[str] = []
     for key in (f.name for f in fields(Experiment)):
         ours, theirs = getattr(run, key), getattr(registered, key)
-        if ours == theirs:
+        if ours == theirs or key == "sealed":  # which changes no number
             continue
         if key == "groups" and len(ours) == len(theirs):
             for place, (one, other) in enumerate(zip(ours, theirs, strict=True)):

@@ -142,6 +142,7 @@ def job_from(config: Config, overrides: Sequence[str] = ()) -> Job:
             raise ConfigurationError(f"{override!r} would have no effect: {reason}")
     if config.selection not in SELECTIONS:
         raise ConfigurationError(f"selection={config.selection!r} must be {' or '.join(SELECTIONS)}")
+    config = replace(config, experiment=replace(config.experiment, sealed=bool(config.sealed)))
     if config.experiment.kind != "single":
         return job_of(config.experiment, replications=config.replications, seed=config.seed)
     return _cell(config)

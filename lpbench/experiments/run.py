@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from lpbench.datasets.manifest import load_manifest
+from lpbench.datasets.parameters import check_sealed
 from lpbench.digest import canonical_json
 from lpbench.experiments.compute import Outcome, run_block
 from lpbench.experiments.config import Runner
@@ -67,6 +69,8 @@ def run_blocks(
     """
     runner = runner or Runner()
     check_backend(runner.backend)
+    for block in blocks:
+        check_sealed(load_manifest(block.dataset), block.dataset_params)
     start = time.perf_counter()
     limits = {b.key: WORK_LIMIT * len(b.budgets) for b in blocks} | dict(timeouts or {})
     report, workers = RunReport(), worker_count(runner)

@@ -53,11 +53,7 @@ RANDOMIZERS = {
 }
 #: Parameters and their values in words, where a name and an equals sign would say little.
 PHRASES = {
-    "variant": {
-        "features": "no public sample",
-        "second": "version 2",
-        "second_features": "version 2, no public sample",
-    },
+    "variant": {"features": "no public sample"},
     "mechanism": {"grr": "generalised RR", "rr": "plain RR", "krr": "RR"},
     "budget": {"halves": "half the budget"},
     "constants": {"exact": "exact constants", "paper": "the paper's constants", "tight": "tight constants"},

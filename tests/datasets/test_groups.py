@@ -41,7 +41,8 @@ def test_no_experiment_but_the_sealed_ones_names_a_sealed_set():
 def test_levels_of_a_column_and_listed_columns_are_protected_together(name):
     """Whatever the mask: a user shows all columns of a group or none."""
     try:
-        problem = make_problem(name, None, "personalized", None, 0, 1)
+        params = {"sealed": True} if name in ROLES["sealed"] else None
+        problem = make_problem(name, params, "personalized", None, 0, 1)
     except DataError as error:
         pytest.skip(str(error))
     groups = problem.context["groups"]
@@ -49,7 +50,7 @@ def test_levels_of_a_column_and_listed_columns_are_protected_together(name):
     np.testing.assert_array_equal(groups, group_numbers(names))
     for group in range(groups.max() + 1):
         assert (problem.mask[:, groups == group].any(axis=1) == problem.mask[:, groups == group].all(axis=1)).all()
-    aligned = make_problem(name, None, "aligned", None, 0, 1).mask[0]
+    aligned = make_problem(name, params, "aligned", None, 0, 1).mask[0]
     n_groups = groups.max() + 1
     assert len(set(groups[aligned])) == max(1, int(np.ceil(np.log(np.sqrt(n_groups)))))
     assert set(groups[aligned]) == set(range(len(set(groups[aligned]))))

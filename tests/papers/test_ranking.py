@@ -5,6 +5,7 @@ import pytest
 from lpbench.analysis.standings import view
 from lpbench.analysis.summary import NON_PRIVATE_PANEL
 from lpbench.audit.table import report_bits
+from lpbench.cast import CONSTANTS, PUBLIC_ONLY
 from lpbench.datasets import load_manifest
 from lpbench.experiments import catalogue
 from lpbench.reporting.artefact import write_artefact
@@ -59,18 +60,16 @@ def test_bits_are_those_of_the_reports_alone():
 
 
 @pytest.mark.parametrize("task", ["regression", "classification"])
-def test_the_sealed_sets_meet_the_field_as_it_is(task):
-    """Whatever is compared on other sets is compared there, in the same way."""
-    field, sealed = (experiment(f"comparison/{kind}{task}") for kind in ("", "sealed_"))
-    assert {d for g in sealed["groups"] for d in g["dataset"]} == set(sealed["groups"][0]["dataset"])
-    compared, once = ([{**g, "dataset": []} for g in spec["groups"]] for spec in (field, sealed))
-    for group in once:
-        # They were run before versions 1 and 2 of our methods became one and PrivateConstant a baseline.
-        group["method"] = [m for m in group["method"] if "variant=second" not in m]
-    for group in compared:
-        group["method"] = [m for m in group["method"] if m != "private_constant"]
-    assert once == compared
-    assert sealed["settings"]["compared"] == field["settings"]["compared"]
-    assert sealed["replications"] == field["replications"] and sealed["on_request"]
+def test_sealed_sets_meet_methods_of_the_field_and_all_four_lines(task):
+    fields = ("", "free_", *(["public_sample"] if task == "regression" else []))
+    names = [f"comparison/{kind}" if kind == "public_sample" else f"comparison/{kind}{task}" for kind in fields]
+    field = {m for name in names for g in experiment(name)["groups"] for m in g["method"]}
+    sealed, compared = experiment(f"comparison/sealed_{task}"), experiment(f"comparison/{task}")
+    private = {m for g in sealed["groups"] if not g.get("panel") for m in g["method"]}
+    free = {m for g in sealed["groups"] if g.get("panel") == NON_PRIVATE_PANEL for m in g["method"]}
+    assert private | free <= field and free
+    assert {sealed["settings"]["compared"], CONSTANTS[task == "classification"]} <= private
+    assert private & {*PUBLIC_ONLY} and sealed["settings"]["compared"] == compared["settings"]["compared"]
+    assert sealed["replications"] == compared["replications"] and sealed["on_request"]
     for name in sealed["settings"]["data_sets"]["sealed"]:
         assert load_manifest(name).role == "sealed"
