@@ -118,6 +118,7 @@ class PrivacyLedger:
         return self
 
     def __exit__(self, *error: Any) -> None:
+        """Close the ledger, and warn of several fits of a method: choosing among them costs the sum of budgets."""
         _OPEN.remove(self)
         if self._process == os.getpid():
             self._mark.unlink(missing_ok=True)

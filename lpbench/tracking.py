@@ -283,6 +283,7 @@ class _Runs:
     """The runs of one artefact: a parent and a child for each cell, or one run with everything of a single cell."""
 
     def __init__(self, client, experiment, now: int, folder: Path, record: Mapping, digest: str, place: int):
+        """Read an artefact's summary and printed numbers; date its runs so that MLflow lists parents first."""
         self.client, self.experiment, self.folder, self.record, self.digest = client, experiment, folder, record, digest
         self.artefact = found = Artefact(folder, record["name"])
         if found.summary is None and found.experiment.kind != "drawing":

@@ -296,6 +296,7 @@ class Places:
     by: str = field(init=False, default="none")
 
     def __enter__(self) -> Self:
+        """Start the server of the author's processes, in namespaces if those hold here; record which barriers do."""
         self._open = ExitStack()
         code, folder = (self._folder(f"lpbench-{name}-") for name in ("code", "root"))
         self.copies = {

@@ -37,6 +37,7 @@ class Runner(Frozen):
     order: str = "longest_first"  # {"plan", "longest_first", "shuffle"}: Order of data sets; it never changes a number.
 
     def __post_init__(self) -> None:
+        """Check backend, workers, address and order."""
         super().__post_init__()
         if self.backend not in BACKENDS:
             raise ConfigurationError(f"runner.backend={self.backend!r} must be one of {', '.join(BACKENDS)}")

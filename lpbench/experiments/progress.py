@@ -16,6 +16,7 @@ class Progress:
     """Progress bar of a run with the time left, on standard error; a log gets a line every minute."""
 
     def __init__(self, shown: bool = True):
+        """Prepare a bar for a terminal; elsewhere a thread that logs progress, unless nothing is to be shown."""
         # its import draws from Python's own generator
         from rich.console import Console
         from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn

@@ -275,6 +275,7 @@ class _Best:
         n_classes: int | None,
         score: str,
     ) -> None:
+        """Join the samples' statistics, with tolerances for ties; none where no criterion is computed."""
         self.statistics: SplitStatistics | None = None
         if all(own.size == 0 for own in groups):
             return

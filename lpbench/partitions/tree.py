@@ -391,6 +391,7 @@ class Forest:
     """
 
     def __init__(self, trees: Sequence[TreePartition]) -> None:
+        """Lay all trees' nodes side by side, a leaf as its own child, so that all rows descend in the same steps."""
         sizes = np.array([tree.n_nodes for tree in trees])
         self._roots = np.cumsum(sizes) - sizes
         feature = np.concatenate([tree.feature for tree in trees])

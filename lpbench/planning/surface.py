@@ -68,6 +68,7 @@ class Surface:
         test_share: float,  # of the pilot's rows: how far splits understate the error about the population
         streams: Streams,
     ) -> None:
+        """Fit the law to the mean losses, and again to resampled splits, whose spread gives the intervals."""
         n, epsilon = (grid.ravel() for grid in np.meshgrid(users, budgets, indexing="ij"))
         self._n, self._s = n.astype(float), _told(n, epsilon)
         cells, rng = losses.reshape(len(losses), -1), streams.generator("draws")
@@ -139,6 +140,7 @@ class Advantage:
         test_share: float,
         streams: Streams,
     ) -> None:
+        """Fit a surface to each method, and estimate how far the ratio of two surfaces errs."""
         self._method, *self._others = (Surface(users, budgets, part, test_share, streams) for part in (method, *others))
         n, epsilon = (grid.ravel() for grid in np.meshgrid(users, budgets, indexing="ij"))
         better = np.min([part.mean(axis=0) for part in others], axis=0)

@@ -247,6 +247,7 @@ class SimulatedUsers(Users):
         public: PublicSample | None = None,
         notes: Sequence[str] = (),
     ) -> None:
+        """Open an account for each user; nothing is drawn or spent yet."""
         self._records, self._root = records, root
         self.y_range, self.classes, self.public = y_range, classes, public
         self.n, self.n_features = len(records), records.X.shape[1]

@@ -13,6 +13,7 @@ class ReportEntry(Artefact):
     """An experiment's artefact, run or not, as a page shows it that lies in the folder ``within`` of the results."""
 
     def __init__(self, experiment: Experiment, results_dir: Path, within: str = "", paper: Paper | None = None):
+        """Look up an experiment's paper and section; the artefact's files may be missing."""
         name: str = experiment.name
         super().__init__(Path(results_dir) / name, name)
         #: Path from the pages to the artefact.

@@ -60,6 +60,7 @@ def in_symbols(text: str) -> str:
 
 @cache
 def _environment() -> jinja2.Environment:
+    """Return Jinja's environment: HTML is escaped, and an undefined name is an error."""
     made = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=jinja2.select_autoescape(enabled_extensions=("html.j2",)),

@@ -83,6 +83,7 @@ def copied(submission: Submission, folder: Path) -> Submission:
 
 
 def _verify(submission: Submission, seconds: float, everything: bool, seed: int | None) -> dict[str, Any]:
+    """Run drawn blocks again and compare; the badge needs equal scores, isolation and the whole sample."""
     start = time.monotonic()
     seed = secrets.randbits(63) if seed is None else seed
     there = list(dict.fromkeys(f"{d} {m}" for d, m in submission.claimed[["dataset", "mask"]].itertuples(index=False)))

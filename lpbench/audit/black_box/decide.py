@@ -59,6 +59,7 @@ class Verdict:
         return self.bound > self.claim.epsilon + _TOLERANCE
 
     def __str__(self) -> str:
+        """Describe the verdict: its bound, the event with its two frequencies, the numbers of reports, remarks."""
         loss = "Renyi divergence" if math.isfinite(self.claim.order) else "epsilon"
         first, second = (f"{100 * hits / self.tested:.3g} %" for hits in self.hits)
         shown = [show_value(value) for value in self.values]

@@ -234,6 +234,7 @@ class FileSource(FixedSource):
     """A CSV or parquet file: a column ``value``, columns of reports, one row an independent run of the program."""
 
     def __init__(self, path: Path):
+        """Read the table and check it before anything is decided: a column `value`, complete rows, a size that fits."""
         import pandas as pd
         from pyarrow.parquet import read_metadata
 
@@ -274,6 +275,7 @@ class CommandSource(FixedSource):
     """
 
     def __init__(self, command: str, values: list[Any], samples: int, seed: int = 0, seconds: float = 300.0):
+        """Run the command once for all values, in random order, so that its order of inputs tells it nothing."""
         streams = Streams(seed)
         order = streams.generator("order").permutation(np.repeat(np.arange(len(values)), samples))
         texts = [value if isinstance(value, str) else json.dumps(value) for value in values]

@@ -82,6 +82,7 @@ class _GridSums:
     """
 
     def __init__(self, device: GridDevice, records: Records, question: Any, streams: Streams) -> None:
+        """Add the users' numbers up in each occupied cell of the grid; the noise is drawn when a cell is asked for."""
         self._bins = bins = int(question.cells.bins)
         self.n, self._mechanisms = len(records), device.statistics(question)
 

@@ -64,6 +64,7 @@ class CategorySums:
         budgets: Sequence[float],  # of each tree, which as many users meet; all or none of them are 0
         index: KeyIndex | None = None,  # numbers the cells of queries as codes; None: their numbers are those
     ) -> None:
+        """Weigh the reports so that their sums over cells are unbiased, and add them up by cell and leaf."""
         self._offsets, self._index = np.zeros(len(budgets)), index
         weights: tuple[np.ndarray | None, np.ndarray] = None, labels
         if budgets[0] > 0:

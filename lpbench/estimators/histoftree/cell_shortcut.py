@@ -144,6 +144,7 @@ class _BitSums:
         labels: np.ndarray,
         budget: float,
     ) -> None:
+        """Keep users and seeds; bits are drawn in :meth:`sums`, for the cells that are asked about."""
         self._seeds, self._cells, self._labels, self._budget = seeds, cells, labels, budget
         self._step = parts[0].stop
         self._code, self._leaf = code, leaf

@@ -39,6 +39,7 @@ class Split:
         n_grid_features: int,
         streams: Streams,  # the curator's
     ) -> None:
+        """Divide the features: the most protected ones form the grid, all others are cut by the tree."""
         self.grid_columns, self.tree_columns = order[:n_grid_features], np.sort(order[n_grid_features:])
         self._all, self._streams = (X, mask), streams
         self._X, self._mask = X[:, self.tree_columns], mask[:, self.tree_columns]

@@ -44,6 +44,7 @@ class TreeSetting:
     min_samples_leaf: int = 1  # fewest users in a cell of the tree; "random" looks at none
 
     def __post_init__(self) -> None:
+        """Check all values, and refuse grids of more cells than can be numbered."""
         check_whole("depth", self.depth)
         check_whole("bins", self.bins, least=1)
         check_number("label_share", self.label_share, above=0, most=1)

@@ -107,6 +107,7 @@ class _SecondRounds:
     """Second rounds and predictions for one division of the features into grid and tree."""
 
     def __init__(self, simulate: Simulation, split: Split, X_test: np.ndarray) -> None:
+        """Keep the split; grids and the cells of test rows are computed once for each number of bins."""
         self._simulate, self._split = simulate, split
         self._X_tree = X_test[:, split.tree_columns]
 

@@ -34,6 +34,7 @@ class UserGrid:
     """The bins of a grid that are compatible with each user's public features."""
 
     def __init__(self, X: np.ndarray, mask: np.ndarray, bins: int) -> None:
+        """Number the users' public bins and masks, which together decide the grid cells compatible with a user."""
         # With one bin there is nothing to hide.
         mask = mask if bins > 1 else np.zeros_like(mask)
         self.bins, self.s = bins, X.shape[1]
@@ -115,6 +116,7 @@ class UserLeaves:
         index: np.ndarray,  # leaf of each node of the trees, -1 for inner nodes
         of_trees: np.ndarray,  # leaves of each tree
     ) -> None:
+        """Count each group's compatible leaves, whose pairs are stored group by group."""
         self.index, self.n_leaves, self._of_trees = index, int(of_trees.sum()), of_trees
         self.views, self._view, self._leaf = views, view, leaf
         self._n_leaves = np.bincount(view, minlength=views.size)

@@ -24,6 +24,7 @@ class Sweep:
     def __init__(
         self, model: Any, task: Task, budgets: Sequence[float], axes: Sequence[tuple[list, np.ndarray]]
     ) -> None:
+        """Check the grid, and collect the distinct trees that its points need at any budget."""
         self.model, self.task, self.budgets = model, task, list(budgets)
         (self.weights, self.weight_index), (settings, place) = axes
         model._check_fixed()

@@ -97,6 +97,7 @@ class Tables:
         deepest: int,  # greatest depth and smallest min_samples_leaf that will be asked for
         smallest: int,
     ) -> None:
+        """Keep what trees are grown from; each is grown when it is first needed, then cached."""
         self.model, self.public, self.streams = model, public, streams
         self.rows: ScoredRows | None = None  # test rows, in a sweep
         self.widest = (deepest, smallest)

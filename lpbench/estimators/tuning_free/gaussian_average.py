@@ -103,6 +103,7 @@ class GaussianAverage:
     report_variance: float  # noise variance of an average report (harmonic, in the weights of the fit)
 
     def __init__(self, moments: Moments) -> None:
+        """Weigh all models by their evidence: the constant, and each kernel by label variance and signal share."""
         self._moments, spreads = moments, moments.spreads
         width = moments.y_range[1] - moments.y_range[0]
         #: Variance of a report of weight one.

@@ -59,6 +59,7 @@ class HalfForest:
         read: np.ndarray | slice = slice(None),
         units: np.ndarray | None = None,  # person of each row: all rows of one are left out together
     ) -> None:
+        """Grow trees on random halves of the rows; average each row's predictions over trees that left it out."""
         X = X.astype(np.float32)
         n = y.size
         # Impurities of labels far from zero would lose digits.

@@ -43,6 +43,7 @@ class KernelFeatures:
     """
 
     def __init__(self, Z: np.ndarray, rng: np.random.Generator) -> None:
+        """Draw landmarks and scale each kernel's features: centered, with a mean squared norm of one."""
         order = rng.permutation(len(Z))
         self._landmarks = Z[order[:N_LANDMARKS]]
         some = Z[order[:_N_PAIRS]]

@@ -70,6 +70,7 @@ class Enrolled:
 
     @classmethod
     def _read(cls, features: np.ndarray, groups: Any, units: np.ndarray | None, streams: Streams) -> Self:
+        """Read the public features and groups, and draw the order in which users are asked."""
         shown = ShownFeatures(features)
         Z = shown.transform(features)
         order = streams.generator("order").permutation(len(Z))
@@ -191,6 +192,7 @@ class Curator:
         in_rounds: bool = True,  # False: one group, the whole range of the label
         ask_protected: bool = True,  # False: protected features are never asked for
     ) -> None:
+        """Start with no report: arrays for one target a user, in the order of enrollment."""
         self.enrolled, self.y_range, self.epsilon = enrolled, y_range, epsilon
         n = enrolled.order.size
         self.effects: dict[int, Effect] = {}

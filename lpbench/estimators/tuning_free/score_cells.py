@@ -41,6 +41,7 @@ class ScoreCells:
         seed: int,
         spread: float = SPREAD,
     ) -> None:
+        """Cut the public scores into bins, and public rows by a tree fitted to what the scores leave unexplained."""
         n_classes, probabilities = probabilities.shape[1], settled(probabilities)
         self._bins, self._top = n_bins, n_classes > 2
         top, confidence = probabilities.argmax(axis=1), probabilities.max(axis=1)

@@ -1,4 +1,4 @@
-"""What else might stand in HistOfTree's tables: a private constant, half of the budget, wrong implementations."""
+"""Alternatives to the numbers of HistOfTree's tables: a private constant, half of the budget, wrong implementations."""
 
 import json
 

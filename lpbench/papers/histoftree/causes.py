@@ -44,6 +44,7 @@ def _by_importance(method: str, reading: str = "") -> Step:
 
 
 def _interpretations() -> Iterator[Interpretations]:
+    """Yield the interpretations of Tables 1-3, method by method and mask by mask, from the text's onwards."""
     building = "Building (see the bounds)"
     whole = "also: an uncut tree spends the whole ε on the label"
     for mask in MASKS:

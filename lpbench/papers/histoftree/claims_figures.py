@@ -186,7 +186,7 @@ def _no_single(results: Evidence, floor: float, near: float) -> Iterator[Instanc
 
 
 def _adaptive(results: Evidence, floor: float, near: float) -> Iterator[Instance]:
-    """Where every s is within the margin, any choice would be."""
+    """Yield an instance for each γ; none can be judged if every s is within the margin, as any choice would be."""
     lines, adaptive = _fixed(results), results.curve("histoftree/figure2d", "adhistoftree_max_edge")
     for k, gamma in enumerate(adaptive.x):
         here = [line.cells([line.at(gamma)]) for line in lines]

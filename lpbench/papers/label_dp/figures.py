@@ -54,6 +54,7 @@ def write_rates(experiment: Experiment, folder: Path, seed: int) -> None:
 
 
 def _draw_tasks(lines: Sequence[Curve], table: pd.DataFrame, folder: Path) -> None:
+    """Draw Table 1 in four panels: three learning tasks, and heavy tails by the moment p."""
     shown = {*table[["panel", "method", "epsilon"]].itertuples(index=False, name=None)}
     figure, axes = style.pyplot().subplots(2, 2, figsize=(11, 8.4))
     for ax, (panel, text) in zip(axes.flat, PANELS.items(), strict=False):

@@ -1,4 +1,4 @@
-"""What else might stand in LPCT's tables and figures: a private constant, public rows alone, wrong implementations."""
+"""Alternatives to LPCT's printed numbers: a private constant, public rows alone, wrong implementations."""
 
 from lpbench.analysis.alternatives import BUDGET, METHOD
 from lpbench.cast import member

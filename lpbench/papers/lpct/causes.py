@@ -37,6 +37,7 @@ CAUSES = (
 
 
 def _tables() -> Iterator[Interpretations]:
+    """Yield the interpretations of Table 2: the text's, the authors' scripts, the released code."""
     shallow = "the authors' scripts: a query of depth 2, not p0"
     rates = "the authors' code: one rate for public and private steps, four rates"
     ten, next_best = (
@@ -105,6 +106,7 @@ def _tables() -> Iterator[Interpretations]:
 
 
 def _figures() -> Iterator[Interpretations]:
+    """Yield the interpretations of the figures, each from the text's to the authors' code."""
     curve, prune = "lpct_max_edge", "lpct_prune_max_edge"
     yield Interpretations(
         "LPCT against the depth, Figure 7(a)",

@@ -81,6 +81,7 @@ def points(experiment: str) -> pd.DataFrame:
 
 
 def _panel(panel: str, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return a panel's printed curves in the form of all published numbers; methods and data sets by our names."""
     figure = rows["figure"].iloc[0]
     series, datasets = names("series", "L"), names("range", "L")
     method, _, budget = zip(*(s.partition(" eps=") for s in rows["series"]), strict=True)

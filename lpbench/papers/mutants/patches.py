@@ -1,4 +1,4 @@
-"""What patches share: another budget of the label's noise, and a name of a module exchanged while a method runs."""
+"""Parts of patches: another budget of the label's noise, and a name of a module exchanged while a method runs."""
 
 import math
 from collections.abc import Callable

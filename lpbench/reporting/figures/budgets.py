@@ -34,6 +34,7 @@ def draw_budgets(
 
 
 def _draw(found: Sequence[Part], title: str, path: Path, selection: str, cards: Mapping[str, Method]) -> list[Path]:
+    """Draw the curves of the paper's own methods, constants and references against ε, a panel for each data set."""
     known, paper = leading(found), style.printed_width()
     looks: dict[str, dict[str, Any]] = {}
     curves = []

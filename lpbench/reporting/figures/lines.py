@@ -166,6 +166,7 @@ def _look(looks: Mapping, curve: Curve) -> dict[str, Any]:
 def _panel(
     ax: style.Axes, found: Sequence[Curve], under: Sequence[Curve], axis: str, metric: str, look: Callable
 ) -> None:
+    """Draw the curves of one panel with bands of standard errors, and choose its axes."""
     places = np.unique(np.concatenate([c.x for c in found]))
     position = _positions(axis, places)
     for curve in under:
@@ -198,6 +199,7 @@ def _positions(axis: str, places: np.ndarray) -> dict[float, float]:
 
 
 def _x_axis(ax: style.Axes, axis: str, places: np.ndarray, position: Mapping, metric: str) -> None:
+    """Label the axis by the paper's symbol, ticks by the parameter; a dotted line ends the private budgets."""
     name = axis.rpartition(".")[2]
     ax.set_xlabel(_AXIS_NAMES.get(name, SYMBOLS.get(name, name.replace("_", " "))))
     if axis == "epsilon":

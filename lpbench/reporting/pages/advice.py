@@ -104,6 +104,7 @@ def choices(
 
 
 def _answer(found: Advice, cards: Mapping[str, Method]) -> dict[str, str]:
+    """Return a row of answers: the recommended method, the next one, what private users add, how to call it."""
     rows, sample = found.rows, SAMPLE in found.inputs
     task, held = str(rows["task"].iloc[0]), rows[rows["role"].isin(GROUPS["held out"])]
     references = {"public": PUBLIC_ONLY, "constant": CONSTANTS}.get(found.instead, ())

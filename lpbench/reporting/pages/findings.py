@@ -84,6 +84,7 @@ def users_add(table: pd.DataFrame, entries: Sequence[ReportEntry], folder: Path)
 def _of_method(
     entry: ReportEntry, held: pd.DataFrame, beside: pd.DataFrame, both: pd.DataFrame, table: pd.DataFrame, folder: Path
 ) -> PageFinding:
+    """Return a finding: what private users add to public data by one method, on held-out sets, with its caveat."""
     task, inputs, method, mask = (str(held[k].iloc[0]) for k in ("task", "inputs", "method", "mask"))
     title, n = method_title(method, catalogue.methods()), int(held["sets"].max())
     rows = comparable(table[(table["experiment"] == entry.name) & (table["mask"] == mask)])

@@ -96,6 +96,7 @@ class Site:
         results: Results | None = None,  # of the committed scores; None: scores lie next to the artefacts
         study: str = "",
     ):
+        """Read the report's tables once, for all pages."""
         self.results, self.study, self.folder, self.stored = results, study, folder, results is None
         self.entries, self.environment, self.cards = entries, environment, cards
         self.not_run, self.other_seed = not_run(entries, missing), changed_by_seed(folder)
@@ -200,6 +201,7 @@ class Site:
         return write_page(f"{template}.html.j2", self.folder / file, **content, here=here)
 
     def _write_claims(self, shared: Mapping) -> list[Path]:
+        """Write a page for each claim, with a link back to the page where the claim stands; return their paths."""
         by_letter = {p.letter: p for p in papers()}
         seeds = {row[0].partition(",")[0] for row in (self.other_seed or ("", [], []))[2]}
         written = []
@@ -224,6 +226,7 @@ class Site:
         return written
 
     def _paper_page(self, page: str) -> dict:
+        """Return the content of a page: its sections with their experiments, a paper's own section first."""
         sections: dict[str, tuple[Page, list[ReportEntry]]] = {}
         for entry in self.entries:
             if (section := entry.section).file == page:
@@ -245,6 +248,7 @@ class Site:
         }
 
     def _section(self, section: Page, mine: list[ReportEntry], early: bool) -> dict:
+        """Return a section's content: claims, numbers, experiments in groups, causes of differences, errata."""
         paper = mine[0].paper
         # what a paper's main result is laid out as comes first, the rest in the section's order
         grids = {name for name, shown in self.units.items() if shown["grid"]}
@@ -294,6 +298,7 @@ class Site:
         }
 
     def _index(self) -> dict:
+        """Return the content of Home: verdicts by paper, the comparison of all printed numbers, findings."""
         judged, found = judged_numbers(self.numbers), headline([], self.entries, self.numbers)
         rows = [self._row(p) for p in self.papers if self._is_in_menu(p)]
         known = {e.name: e for e in self.entries}

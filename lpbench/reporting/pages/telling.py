@@ -1,4 +1,4 @@
-"""What a paper's printed numbers can tell: alternatives by class, and what wrong implementations would identify."""
+"""Power of a paper's printed numbers to identify its methods: alternatives and wrong implementations, by class."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -63,6 +63,7 @@ def build(
 
 
 def _grid(layout: Layout, rows: pd.DataFrame, published: Mapping, sums: pd.DataFrame, reasons: pd.DataFrame) -> Grid:
+    """Lay a panel's rows out as its paper does, with printed numbers, rank sums and reasons for missing cells."""
     found = {(r["dataset"], r["mask"], r["method"]): r for r in rows.to_dict("records")}
     reference = {r["dataset"]: r["mean"] for r in found.values() if bare_name(r["method"]) == "ct_w"}
     cells = tuple(
@@ -81,6 +82,7 @@ def _grid(layout: Layout, rows: pd.DataFrame, published: Mapping, sums: pd.DataF
 
 
 def _cell(layout: Layout, column: TableColumn, dataset: str, found: Mapping, published: Mapping, reference) -> Cell:
+    """Return a cell: the printed number and ours, with its standard error and stars."""
     key = (bare_name(dataset), column.paper_mask, column.paper_method, layout.epsilon)
     printed = ""
     if column.paper_method and key in published:
