@@ -43,11 +43,10 @@ from lpbench.reporting.tables.text import tables_of
 METRICS = ("mean", "se", "ratio", "rank", "spent", "spent_delta")
 #: What a run's metrics say of a published number.
 _PRINTED = ("published", "reproduced", "distance", "equivalent")
-#: Metrics of an artefact's published numbers, of which those after the third are disjoint and add up to the first.
+#: Metrics of an artefact's published numbers, of which those after the second are disjoint and add up to the first.
 COUNTED_NUMBERS = {
     "compared": "compared",
     "identify_budget": "budget",
-    "equivalent": "equivalent",
     "identify_method": "method",
     "equivalent_not_alone": "alike",
     "different": "different",

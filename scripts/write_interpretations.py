@@ -14,7 +14,7 @@ from lpbench.files import write_text
 from lpbench.paths import COMMITTED, ROOT
 from lpbench.reporting.number_table import read_numbers
 from lpbench.reporting.pages.about import SEED_FILE, changed_by_seed
-from lpbench.reporting.pages.causes import TOTALS, steps_of
+from lpbench.reporting.pages.causes import TOTAL_HEADS, TOTALS, steps_of
 from lpbench.reporting.paper import papers
 
 PAGE = ROOT / "docs" / "reproduction.md"
@@ -28,11 +28,11 @@ COLUMNS = [
 def interpretations(folder: Path) -> str:
     """Return the tables: numbers met under each configuration, then every interpretation that was run."""
     numbers = read_numbers(folder)
-    heads = TOTALS
-    lines = [f"| printed numbers | configuration | {' | '.join(heads)} |", "|---|---|" + "---:|" * len(heads)]
+    heads = " | ".join(TOTAL_HEADS).lower()
+    lines = [f"| printed numbers | configuration | {heads} |", "|---|---|" + "---:|" * len(TOTALS)]
     titles = {paper.name: paper.short for paper in papers()}
     for row in by_configuration(numbers):
-        counted = " | ".join(str(row[head]) for head in heads)
+        counted = " | ".join(str(row[head]) for head in TOTALS)
         judges = " (judges)" if row["judges"] else ""
         lines.append(f"| {titles[row['paper']]}, {row['what']} | {row['configuration']}{judges} | {counted} |")
     lines += [

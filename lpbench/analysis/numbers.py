@@ -16,6 +16,8 @@ from lpbench.analysis.rates import ratio_of_means
 
 #: What a number identifies where something of what counts against it may as well stand in its place.
 NOTHING = "nothing"
+#: Numbers that are equivalent and do not identify their method, on every page.
+NOT_ALONE = "equivalent, but not alone"
 #: Causes of a difference, and why a number is not comparable.
 MET_BY, AFTER_THE_FACT, SUSPECTED, NO_CAUSE = "met by", "after_the_fact", "suspected", "none"
 CONTRADICTION, GUESS = "contradiction in the paper", "our target is a guess"
@@ -128,6 +130,16 @@ def counts(rows: pd.DataFrame) -> dict[str, int]:
         "open": int((differs & (cause == NO_CAUSE)).sum()),
         "chance": round(float(rows["chance"].sum())),
     }
+
+
+def equivalent_in_words(n: dict[str, int], things: str = "numbers") -> str:
+    """Say which of the :func:`counts` identify their method and which are equivalent, without the rest.
+
+    Where no alternative stands beside the numbers, equivalence is all that is known.
+    """
+    if not n["beside"]:
+        return f"{n['equivalent']:,} of {n['compared']:,} {things} equivalent"
+    return f"{n['method']:,} of {n['compared']:,} {things} identify their method, {n['alike']:,} {NOT_ALONE}"
 
 
 def in_words(rows: pd.DataFrame) -> str:

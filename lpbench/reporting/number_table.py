@@ -31,6 +31,7 @@ from lpbench.analysis.numbers import (
     by_configuration,
     cause_of,
     distance_of,
+    equivalent_in_words,
     judged_numbers,
     met_by_chance,
 )
@@ -114,10 +115,9 @@ def lines_by_configuration(rows: pd.DataFrame) -> list[str]:
     lines = []
     for n in by_configuration(rows):
         name = words.get(n["configuration"], n["configuration"])
-        told = f", {n['method']} of them identify their method" if n["judges"] and n["beside"] else ""
         lines.append(
-            f"{paper_of(n['paper']).short}, {n['what']}, {name}{' (judges)' * bool(n['judges'])}: {n['equivalent']} of "
-            f"{n['compared']} equivalent{told}; {n['different']} different, {n['undecided']} cannot tell, "
+            f"{paper_of(n['paper']).short}, {n['what']}, {name}{' (judges)' * bool(n['judges'])}: "
+            f"{equivalent_in_words(n)}; {n['different']} different, {n['undecided']} cannot tell, "
             f"{n['apart']} not comparable"
         )
     return lines

@@ -108,7 +108,10 @@ def test_an_artefact_alone_says_which_of_its_numbers_are_met(results):
 def test_pages_are_filters(results, tmp_path):
     rows = table(results, tmp_path, CANDIDATES)
     said, explained = page.said(rows[rows["artefact"] == NAME])
-    assert said.startswith("0 of 120 numbers equivalent under the text") and "under inferred: 80 of 120" in said
+    assert (
+        said.startswith("0 of 120 numbers equivalent under the text")
+        and "under inferred: 80 of 120 numbers equivalent" in said
+    )
     assert re.fullmatch(r"120 different: 10 met by inferred, \d+ without a cause, \d+ suspected\.", explained)
     [drawn] = draw_numbers(judged_numbers(rows).assign(line="Table 1"), tmp_path)
     text = drawn.read_text(encoding="utf-8")

@@ -67,7 +67,6 @@ PAPER = Paper(
     outputs={
         **{f"extensions/corrupted_data_{task}": _compared(stress.corrupted_table) for task in TASKS},
         **{f"extensions/liars_{task}": _compared(stress.liars_table) for task in TASKS},
-        **{f"extensions/liars_methods_{task}": _compared(stress.every_method_table) for task in TASKS},
         **{f"extensions/groups_{task}": _compared(stress.groups_table) for task in TASKS},
         "extensions/masks_strength": _compared(stress.strength_table),
         "extensions/masks_strength_classification": _compared(stress.strength_table),

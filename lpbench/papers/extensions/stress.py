@@ -2,7 +2,8 @@
 
 import math
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,9 @@ import pandas as pd
 import scipy
 
 from lpbench.analysis.rates import Interval
+from lpbench.analysis.significance import ALPHA, holm
 from lpbench.analysis.standings import FAIR, NONE, geometric_mean, view
-from lpbench.cast import CONSTANTS, member
+from lpbench.cast import CONSTANTS, PUBLIC_ONLY, member
 from lpbench.datasets.masks import posterior_odds
 from lpbench.errors import LpbenchError
 from lpbench.experiments import catalogue
@@ -35,6 +37,12 @@ SCENARIOS: Mapping[str, Mapping[str, Any]] = {
 }
 #: A method is never worse than the constant by more than noise: bounds of the geometric mean, and of any data set.
 MOST_ON_AVERAGE, MOST = 1.02, 1.10
+#: Data sets and replications that a finding needs.
+LEAST_SETS, LEAST_REPLICATIONS = 5, 3
+#: Methods whose score privacy cannot change by what users see of it: constants, and those that ask nobody.
+UNREACHED = (*CONSTANTS, *PUBLIC_ONLY, "lpct_q")
+#: The scenario whose cost at two budgets is compared.
+POISONED = "10 % false reports"
 LEGEND = "Loss over that {}, geometric mean over data sets with its 95 % interval."
 #: What is read of a table of standings: a narrow one is searched faster.
 _READ = ["panel", "mask", "epsilon", "dataset", "method", "metric", "privacy", "loss", "se", "replications"]
@@ -63,15 +71,41 @@ def times(found: Interval) -> str:
     return f"10^{math.log10(found.estimate):.0f}" if found.estimate > 1e3 else print_ratio(found)
 
 
-def exceptions(cases: Mapping[str, float], usual: Callable[[float], bool]) -> str:
-    """Describe the cells that contradict a finding: their number and the five largest."""
-    found = sorted(
-        (abs(math.log(max(ratio, 1e-9))), f"{where} ({ratio:.2f})")
-        for where, ratio in cases.items()
-        if not usual(ratio)
-    )[::-1]
-    named = "; ".join(text for _, text in found[:5])
-    return f"Otherwise in {len(found)} of {len(cases)} cells, such as {named}." if found else "No exception."
+def over(losses: Mapping[str, float], before: Mapping[str, float]) -> dict[str, float]:
+    """Ratios by data set, on those that have both."""
+    return {name: losses[name] / before[name] for name in losses if name in before}
+
+
+@dataclass(frozen=True)
+class Effect:
+    """Ratio of losses, pooled over cells within each data set, with its 95 % interval over data sets."""
+
+    ratio: Interval
+    sets: int
+    replications: float  # the fewest behind any score
+
+    @classmethod
+    def of(cls, cells: Sequence[Mapping[str, float]], rows: pd.DataFrame) -> "Effect":
+        """Pool the ratios of cells: the geometric mean within a data set first, so that none counts twice."""
+        sets = pd.DataFrame(list(cells)).apply(pd.to_numeric).apply(lambda one: geometric_mean(one.dropna()).estimate)
+        return cls(geometric_mean(sets), len(sets), float(rows["replications"].min()))
+
+    @property
+    def decided(self) -> bool:
+        """True if the interval excludes 1, over enough data sets and replications."""
+        enough = self.sets >= LEAST_SETS and self.replications >= LEAST_REPLICATIONS
+        return enough and (self.ratio.low > 1 or self.ratio.high < 1)
+
+    def finding(self, words: str) -> str:
+        """Fill the sentence with the ratio, where it is decided; no sentence otherwise."""
+        return self._fill(words) if self.decided else ""
+
+    def remark(self, words: str) -> str:
+        """Fill the sentence where nothing is decided, and say so; what is decided is the finding."""
+        return "" if self.decided or not self.sets else f"{self._fill(words)}: nothing is decided."
+
+    def _fill(self, words: str) -> str:
+        return f"{words}: times {times(self.ratio)} on average over {self.sets} data sets"
 
 
 def corrupted_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
@@ -112,44 +146,29 @@ def strength_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
     rows = rows.assign(strength=[float(member(mask).params["strength"]) for mask in rows["mask"]])
     none, *strengths = sorted(rows["strength"].unique())
     odds = {s: posterior_odds(1.0 / (1.0 + np.exp([[s], [-s]])), np.array([[True]]))[0] for s in strengths}
-    lines, most = [], []
-    cases: dict[str, float] = {}
+    lines, strongest = [], []
     for (epsilon, method), part in rows.groupby(["epsilon", "method"]):
-        title = method_title(str(method), cards)
-        found = [ratio_to(part[part["strength"] == s], part[part["strength"] == none]) for s in strengths]
-        most.append(found[-1][0].estimate)
-        cases |= {f"{dataset_title(d)}, {title}, ε = {epsilon:g}": ratio for d, ratio in found[-1][1].items()}
-        cells = [times(interval) for interval, _ in found]
-        lines.append((f"{epsilon:g}", f"{math.exp(epsilon):.3g}", title, *cells))
-    least, last = min(rows["epsilon"]), strengths[-1]
-    finding = (
-        f"Who protects what can tell more than the report: strength {last:g} multiplies the odds of a secret bit by "
-        f"{odds[last]:.3g}, where ε = {least:g} allows {math.exp(least):.2g}; the error changes by a factor of "
-        f"{min(most):.2f} to {max(most):.2f}"
-    )
+        ratios = [ratio_to(part[part["strength"] == s], part[part["strength"] == none]) for s in strengths]
+        strongest.append(ratios[-1][1])
+        cells = [times(interval) for interval, _ in ratios]
+        lines.append((f"{epsilon:g}", f"{math.exp(epsilon):.3g}", method_title(str(method), cards), *cells))
     heads = ("ε", "odds by ε", "method", *(f"strength {s:g}: odds {odds[s]:.3g}" for s in strengths))
-    remark = f"Sought: at most 10 % more. {exceptions(cases, lambda ratio: ratio < 1.1)}"
-    return PlainTable(LEGEND.format(f"at strength {none:g}"), heads, tuple(lines), remark, finding)
+    change = Effect.of(strongest, rows)
+    legend, words = LEGEND.format(f"at strength {none:g}"), "A mask that depends on what it protects changes the error"
+    return PlainTable(legend, heads, tuple(lines), change.remark(words), change.finding(words))
 
 
 def rules_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
     """Tabulate the cost of a tree that needs no mask beside both rules, under each mask."""
-    lines, means = [], {}
-    cases: dict[str, float] = {}
-    for (mask, epsilon), part in fixed(rows).groupby(["mask", "epsilon"]):
+    rows, lines, each = fixed(rows), [], []
+    for (mask, epsilon), part in rows.groupby(["mask", "epsilon"]):
         for rule in ("histoftree_max_edge", "histoftree_cart"):
-            found, each = ratio_to(part[part["method"].str.contains("random")], part[part["method"] == rule])
-            cell = mask_name(str(mask)), f"{epsilon:g}", method_title(rule, cards)
-            means["{}, ε = {}, beside {}".format(*cell)] = found.estimate
-            lines.append((*cell, times(found)))
-            cases |= {", ".join([dataset_title(d), *cell]): ratio for d, ratio in each.items()}
-    dearest, mean = max(means, key=means.__getitem__), geometric_mean(means.values()).estimate
-    finding = (
-        f"Cutting at random, which needs no mask, multiplies the error by {mean:.2f} on average and by "
-        f"{means[dearest]:.2f} at most ({dearest})"
-    )
-    heads, remark = ("mask", "ε", "beside", "random cuts"), exceptions(cases, lambda ratio: (ratio > 1) == (mean > 1))
-    return PlainTable(LEGEND.format("of the rule"), heads, tuple(lines), remark, finding)
+            mean, ratios = ratio_to(part[part["method"].str.contains("random")], part[part["method"] == rule])
+            lines.append((mask_name(str(mask)), f"{epsilon:g}", method_title(rule, cards), times(mean)))
+            each.append(ratios)
+    cost = Effect.of(each, rows)
+    words, heads = "Cutting at random, which needs no mask, changes the error", ("mask", "ε", "beside", "random cuts")
+    return PlainTable(LEGEND.format("of the rule"), heads, tuple(lines), cost.remark(words), cost.finding(words))
 
 
 def influence(method: str, epsilon: float, cards: Cards) -> float | str:
@@ -174,88 +193,33 @@ def influence(method: str, epsilon: float, cards: Cards) -> float | str:
 
 def liars_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
     """Each method's loss with liars over that without, a column a scenario, and the influence of one report."""
-    lines, found, reach, worst = [], {}, {}, "10 % false reports"
-    for key, part in fixed(rows).groupby(["method", "epsilon"], sort=False):
-        shown = {}
-        for name, scenario in SCENARIOS.items():
+    rows, lines = fixed(rows), []
+    reach: dict[tuple[str, float], float | str] = {}
+    poisoned: dict[tuple[str, float], dict[str, float]] = {}
+    for (method, epsilon), part in rows.groupby(["method", "epsilon"], sort=False):
+        cells = []
+        for scenario in SCENARIOS.values():
             before = {"metric": "at_point"} if "metric" in scenario else {}
-            one, other = drawn_with(part, scenario), drawn_with(part, before)
-            found[key, name] = ratio_to(one, other)
-            shown[name] = times(found[key, name][0])
-            if before and one["metric"].str.endswith("accuracy").any():
-                shown[name] = f"{other['loss'].mean():.0%} → {one['loss'].mean():.0%} wrong"
-        reach[key] = influence(str(key[0]), float(key[1]), cards)
-        lines.append((method_title(str(key[0]), cards), f"{key[1]:g}", _reach(reach[key]), *shown.values()))
-    said = []
-    for defence in ("clip", "median"):
-        price, saved = ([found[key, f"{defence}: {what}"][0].estimate for key in reach] for what in ("price", worst))
-        said.append(
-            f"{defence}: a loss times {np.nanmin(price):.2f} to {np.nanmax(price):.2f} without liars, times "
-            f"{np.nanmin(saved):.2f} to {np.nanmax(saved):.2f} with a tenth of them."
-        )
-    loose = list(dict.fromkeys(method for (method, _), value in reach.items() if value == math.inf))
-    names = ", ".join(method_title(str(method), cards) for method in loose) or "no method"
-    bounded = [key for key in reach if key[0] not in loose]
-    heads, finding = ("method", "ε", "influence of one report", *SCENARIOS), f"One liar is enough: {names}"
-    if bounded:
-        ends = min(e for _, e in bounded), max(e for _, e in bounded)
-        small, large = (
-            geometric_mean(found[k, worst][0].estimate for k in bounded if k[1] == e).estimate for e in ends
-        )
-        cases = {
-            (d, method): ratio / found[(method, ends[1]), worst][1][d]
-            for method, e in bounded
-            if e == ends[0]
-            for d, ratio in found[(method, e), worst][1].items()
-        }
-        effect = geometric_mean(pd.Series(cases).apply(np.log).groupby(level=0).mean().apply(np.exp))
-        word = "easier" if effect.low > 1 else "harder" if effect.high < 1 else "neither easier nor harder"
-        finding = (
-            f"A smaller ε is {word} to poison: a tenth of false reports multiplies the loss of methods with bounded "
-            f"reports by {small:.2f} at ε = {ends[0]:g}, by {large:.2f} at ε = {ends[1]:g}; without a bound: {names}"
-        )
-        named = {f"{dataset_title(d)}, {method_title(str(m), cards)}": ratio for (d, m), ratio in cases.items()}
-        said += [
-            f"The first over the second: {times(effect)} over data sets.",
-            exceptions(named, lambda ratio: (ratio > 1) == (effect.estimate > 1)),
-        ]
-    return PlainTable(LEGEND.format("without liars"), heads, tuple(lines), " ".join(said), finding)
-
-
-def every_method_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
-    """Each method's loss with a growing share of false reports, or with false records, over that without."""
-    rows = fixed(rows)
-    lies = sorted({(g["poison"], g["liars"]) for g in rows["given"] if g}, key=lambda lie: (lie[0] == "input", lie[1]))
-    budgets = sorted(rows["epsilon"].unique())
-    found: dict[str, list[Interval]] = {}
-    for method, part in rows.groupby("method", sort=False):
-        honest = drawn_with(part, {})
-        for poison, share in lies:
-            lying = drawn_with(part, {"liars": share, "poison": poison})
-            found.setdefault(str(method), []).extend(
-                ratio_to(lying[lying["epsilon"] == e], honest[honest["epsilon"] == e])[0] for e in budgets
+            lying, honest = drawn_with(part, scenario), drawn_with(part, before)
+            mean, ratios = ratio_to(lying, honest)
+            if scenario == SCENARIOS[POISONED]:
+                poisoned[str(method), float(epsilon)] = ratios
+            of_classes = before and lying["metric"].str.endswith("accuracy").any()
+            cells.append(
+                f"{honest['loss'].mean():.0%} → {lying['loss'].mean():.0%} wrong" if of_classes else times(mean)
             )
-    places = [(poison, share, e) for poison, share in lies for e in budgets]
-    if ("output", 0.1, 1.0) not in places:
-        return None
-    worst = places.index(("output", 0.1, 1.0))
-    most = {
-        method: ratios[worst].estimate for method, ratios in sorted(found.items(), key=lambda m: m[1][worst].estimate)
+        reach[str(method), float(epsilon)] = influence(str(method), float(epsilon), cards)
+        lines.append((method_title(str(method), cards), f"{epsilon:g}", _reach(reach[method, epsilon]), *cells))
+    # where a report has no end one liar is enough, by construction; where nobody is asked nobody lies
+    bounded = {m for m, _ in reach} - {
+        m for (m, _), most in reach.items() if most in (math.inf, "no report", "not run")
     }
-    lines = [
-        (method_title(method, cards), _reach(influence(method, 1.0, cards)), *map(times, found[method]))
-        for method in most
-    ]
-    little, beyond = sum(ratio <= 1.1 for ratio in most.values()), sum(ratio > 1e3 for ratio in most.values())
-    finding = (
-        f"A tenth of false reports at ε = 1 leaves {little} of {len(most)} methods within 10 % of their loss; "
-        f"{beyond or 'none'} lose{'s' * (beyond < 2)} more than 1,000-fold"
-    )
-    kinds = {"output": "reports", "input": "records"}
-    heads = (f"{share:.0%} false {kinds[poison]}, ε = {e:g}".replace("%", " %") for poison, share, e in places)
-    legend = f"Loss over that without liars, mean over {rows['base'].nunique()} data sets, too few for an interval."
-    remark = "The methods that a tenth of false reports at ε = 1 hurts least come first."
-    return PlainTable(legend, ("method", "influence of one report at ε = 1", *heads), tuple(lines), remark, finding)
+    ends = min(e for _, e in reach), max(e for _, e in reach)
+    change = Effect.of([over(poisoned[m, ends[0]], poisoned[m, ends[1]]) for m in sorted(bounded)], rows)
+    words = f"A tenth of false reports, where one alone is bounded, at ε = {ends[0]:g} beside {ends[1]:g}"
+    heads = ("method", "ε", "influence of one report", *SCENARIOS)
+    legend = LEGEND.format("without liars")
+    return PlainTable(legend, heads, tuple(lines), change.remark(words), change.finding(words))
 
 
 def _reach(influence: float | str) -> str:
@@ -265,7 +229,7 @@ def _reach(influence: float | str) -> str:
 
 
 def groups_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
-    """Gap between two groups of people by data set, and score of the worse; what privacy and protection change."""
+    """Gap between two groups of people by data set, its ratio to that without privacy, and score of the worse."""
     rows = fixed(rows)
     gaps, worst = (rows[rows["metric"].str.startswith(part)] for part in ("group_gap", "worst_group"))
     free, sets = gaps[gaps["privacy"] == NONE], list(dict.fromkeys(gaps["base"]))
@@ -274,50 +238,67 @@ def groups_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
     classes = bool(rows["metric"].str.endswith("accuracy").any())
     # gaps of accuracies in percentage points, of errors in per cent of the worse group's error without privacy
     unit = {d: 100.0 if classes else 100.0 / _at(worst[worst["privacy"] == NONE], d)[0] for d in sets}
-    at_free = {d: _at(free, d) for d in sets}
     worse = dict(list(worst.groupby(["panel", "method", "epsilon"], sort=False)))
+    keys = ["panel", "method", "epsilon", "mask"]
+    changes = _changes(gaps, free)
     lines: list[tuple[str, ...]] = []
-    wider: dict[str, float] = {}
-    attribute: dict[tuple[str, bool], dict[tuple[str, float], float]] = {}
-    for (panel, method, epsilon, mask), part in gaps.groupby(["panel", "method", "epsilon", "mask"], sort=False):
-        low = worse.get((panel, method, epsilon), worst.iloc[:0])
-        title, is_shown, cells = method_title(str(method), cards), mask == "label_only", []
+    attribute: dict[tuple[str, float], dict[bool, dict[str, float]]] = {}
+    for (panel, method, epsilon, mask), part in gaps.groupby(keys, sort=False):
+        low, cells = worse.get((panel, method, epsilon), worst.iloc[:0]), []
         for d in sets:
-            (gap, error), (score, _), (without, noise) = _at(part, d), _at(low, d), at_free[d]
+            (gap, error, _), (score, *_) = _at(part, d), _at(low, d)
+            ratio, mark = changes.get((panel, method, epsilon, mask, d), (math.nan, False))
+            beside = "" if math.isnan(ratio) else f" ×{ratio:.2g}{'*' * mark}"
             below = "" if math.isnan(score) else f" ({unit[d] * score:.3g})"
-            cells.append("–" if math.isnan(gap) else f"{unit[d] * gap:.3g} ± {unit[d] * error:.2g}{below}")
-            if panel == "attribute":
-                attribute.setdefault((d, is_shown), {})[str(method), epsilon] = gap
-            elif panel == "" and method not in CONSTANTS and gap == gap:
-                apart = (gap - without) / max(math.hypot(error, noise), 1e-12)
-                wider[f"{dataset_title(d)}, {title}, ε = {epsilon:g}"] = apart
-        title += f", attribute {'shown' if is_shown else 'protected'}" * (panel == "attribute")
+            cells.append("–" if math.isnan(gap) else f"{unit[d] * gap:.3g} ± {unit[d] * error:.2g}{beside}{below}")
+            if panel == "attribute" and gap == gap:
+                attribute.setdefault((method, epsilon), {}).setdefault(mask == "label_only", {})[d] = gap
+        shown = f", attribute {'shown' if mask == 'label_only' else 'protected'}" * (panel == "attribute")
+        title = method_title(str(method), cards) + shown
         lines.append((title, panel if panel == "without privacy" else f"{epsilon:g}", *cells))
-    more, less = sum(z > 1 for z in wider.values()), sum(z < -1 for z in wider.values())
-    said = "here widens and there narrows" if more and less else "widens" if more else "narrows" if less else "keeps"
-    finding = (
-        f"Privacy {said} the gap between groups of people: beyond noise it is wider in {more}, narrower in {less} of "
-        f"{len(wider)} cells"
-    )
-    against = [where for where, z in wider.items() if (z < -1 if more >= less else z > 1)]
-    remark = f"Against it: {'; '.join(against[:5]) or 'no cell'}" + (
-        f"; {len(against) - 5} more." if against[5:] else "."
-    )
-    effect = geometric_mean(
-        geometric_mean(gap / attribute[d, True][place] for place, gap in part.items()).estimate
-        for (d, is_shown), part in attribute.items()
-        if not is_shown
-    )
+    by_cell: dict[tuple[Any, ...], dict[str, float]] = {}
+    for (*cell, d), (ratio, _) in changes.items():
+        by_cell.setdefault(tuple(cell), {})[d] = ratio
+    change, words = Effect.of(list(by_cell.values()), rows), "Privacy changes the gap between groups of people"
+    wider = [ratio > 1 for ratio, mark in changes.values() if mark]
+    said = [
+        change.remark(words),
+        f"After Holm's correction (*) it is wider in {sum(wider)} and narrower in {len(wider) - sum(wider)} of "
+        f"{len(changes)} cells whose gap without privacy is above noise.",
+    ]
     if attribute:
-        remark += f" Protecting the group's attribute multiplies the gap by {times(effect)} over data sets."
-    legend = "Gap between the groups with its 95 % interval over replications (the worse group's score), in "
-    legend += "percentage points." if classes else "per cent of that group's error without privacy."
-    return PlainTable(legend, ("method", "ε", *map(dataset_title, sets)), tuple(lines), remark, finding)
+        effect = Effect.of([over(both.get(False, {}), both.get(True, {})) for both in attribute.values()], rows)
+        protected = "Protecting the group's attribute changes the gap"
+        said += [effect.remark(protected), *([f"{effect.finding(protected)}."] if effect.decided else [])]
+    legend = (
+        "Gap between the groups with its 95 % interval over replications × that without privacy (the worse group's "
+    )
+    legend += "score), in " + ("percentage points." if classes else "per cent of that group's error without privacy.")
+    remark = " ".join(filter(None, said))
+    heads = ("method", "ε", *map(dataset_title, sets))
+    return PlainTable(legend, heads, tuple(lines), remark, change.finding(words))
 
 
-def _at(rows: pd.DataFrame, base: str) -> tuple[float, float]:
-    """Score on a data set and half of its 95 % interval; of the worse group's accuracy the loss is one less it."""
+def _changes(gaps: pd.DataFrame, free: pd.DataFrame) -> dict[tuple[Any, ...], tuple[float, bool]]:
+    """Gaps of private methods over those without privacy, and whether they differ after Holm's correction.
+
+    A ratio needs a gap without privacy that its interval tells from zero. Errors of logarithms are relative errors.
+    """
+    cells, ratios, p = [], [], []
+    for row in gaps[(gaps["panel"] == "") & ~gaps["method"].isin(UNREACHED)].itertuples():
+        without, half, error = _at(free, row.base)
+        if without > half and row.loss > 0:
+            cells.append((row.panel, row.method, row.epsilon, row.mask, row.base))
+            ratios.append(row.loss / without)
+            size = math.hypot(row.se / row.loss, error / without)
+            p.append(2 * scipy.stats.t.sf(abs(math.log(ratios[-1])) / max(size, 1e-12), max(row.replications - 1, 1)))
+    marks = holm(np.array(p)) <= ALPHA if p else ()
+    return {cell: (ratio, bool(mark)) for cell, ratio, mark in zip(cells, ratios, marks, strict=True)}
+
+
+def _at(rows: pd.DataFrame, base: str) -> tuple[float, float, float]:
+    """Score on a data set, half of its 95 % interval, and its error; an accuracy is one less its loss."""
     for row in rows[rows["base"] == base].itertuples():
         score = 1.0 - row.loss if row.metric == "worst_group_accuracy" else row.loss
-        return float(score), float(row.se * scipy.stats.t.ppf(0.975, max(row.replications - 1, 1)))
-    return math.nan, math.nan
+        return float(score), float(row.se * scipy.stats.t.ppf(0.975, max(row.replications - 1, 1))), float(row.se)
+    return math.nan, math.nan, math.nan

@@ -8,12 +8,13 @@ import numpy as np
 import pandas as pd
 
 from lpbench.analysis.alternatives import BUDGET, CANNOT_TELL, EQUIVALENT, METHOD, NOT_COMPARABLE
+from lpbench.analysis.numbers import NOT_ALONE
 from lpbench.reporting.figures import style
 
 #: What a dot says: its colour and words.
 KINDS = {
     "identifies": ("#0a50b0", "identify their method"),
-    "alike": ("#6f9bd8", "equivalent"),
+    "alike": ("#6f9bd8", NOT_ALONE),
     "open": ("#8a6d00", "cannot tell"),
     "different": ("#a3241c", "different"),
     "apart": (style.GREY, "not comparable"),

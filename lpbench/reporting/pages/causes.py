@@ -18,6 +18,7 @@ from lpbench.analysis.numbers import (
     by_configuration,
     causes_in_words,
     counts,
+    equivalent_in_words,
     in_words,
     judged_numbers,
 )
@@ -33,8 +34,13 @@ from lpbench.reporting.printed_names import dataset_title, method_title
 
 #: Counts of a configuration on a page.
 TOTALS = (
-    *("compared", "equivalent", "undecided", "different", "apart"),
+    *("compared", "method", "alike", "undecided", "different", "apart"),
     *("explained", "after", "chance", "suspected", "open"),
+)
+#: The same as heads of columns; no alternative was put beside a configuration that does not judge.
+TOTAL_HEADS = (
+    *("Compared", "Identify their method", "Equivalent, but not alone (or none beside it)", "Cannot tell", "Different"),
+    *("Not comparable", "Met by another interpretation", "After the fact", "By chance", "Suspected cause", "No cause"),
 )
 #: Ratio beyond which the largest miss is called a factor.
 FACTOR = 2.0
@@ -47,18 +53,16 @@ def said(rows: pd.DataFrame) -> tuple[str, str]:
         return "", ""
     n, unit = counts(judged), "%" if judged["unit"].iloc[0] == "ratio" else "percentage points"
     configuration = judged["configuration"].mode()[0].replace("code", "authors' code")
-    told = f", {n['method']} of them identify their method" if n["beside"] else ""
     text = (
-        f"{n['equivalent']} of {n['compared']} numbers equivalent under the {configuration} (margin "
-        f"{100 * judged['tolerance'].iloc[0]:g} {unit}){told}; {n['undecided']} cannot tell, {n['different']} "
-        f"different, {n['apart']} not comparable"
+        f"{equivalent_in_words(n)} under the {configuration} (margin {100 * judged['tolerance'].iloc[0]:g} {unit}); "
+        f"{n['undecided']} cannot tell, {n['different']} different, {n['apart']} not comparable"
     )
     missed = judged[judged["class"] == DIFFERENT]
     if len(missed):
         text += f"; largest difference {_largest(missed, unit)}"
     for other, part in rows[~rows["judges"].astype(bool) & (rows["configuration"] != TRIED)].groupby("configuration"):
         if (m := counts(part[part["class"] != ""]))["compared"]:
-            text += f"; under {other.replace('_', ' ')}: {m['equivalent']} of {m['compared']} equivalent"
+            text += f"; under {other.replace('_', ' ')}: {equivalent_in_words(m)}"
     shares = ", ".join(f"{len(part)} {in_plain(cause)}" for cause, part in missed.groupby("cause", sort=True))
     return f"{text}.", f"{len(missed)} different: {shares}." if shares else ""
 
@@ -111,13 +115,15 @@ def causes_of(paper: Paper, numbers: pd.DataFrame, results: Results) -> dict[str
         [
             n["what"].capitalize(),
             n["configuration"].replace("_", " ") + " (judges)" * bool(n["judges"]),
-            *(n[k] for k in TOTALS),
+            *("–" if k == "method" and not n["beside"] else n[k] for k in TOTALS),
         ]
         for n in by_configuration(rows)
     ]
     judged = judged_numbers(rows)
     said = f"{in_words(judged)}. {causes_in_words(judged)}"
-    return {"said": said, "tried": len(tried), "totals": totals, "bounds": evidence, "interpretations": shown}
+    heads = ("Printed numbers", "Configuration", *TOTAL_HEADS)
+    tables = {"heads": heads, "totals": totals, "bounds": evidence, "interpretations": shown}
+    return {"said": said, "tried": len(tried), **tables}
 
 
 def steps_of(candidates: Interpretations, rows: pd.DataFrame) -> dict[str, Any] | None:

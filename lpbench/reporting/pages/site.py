@@ -12,7 +12,7 @@ import pandas as pd
 
 from lpbench.analysis.claims import FAILS, HOLDS, NO_VERDICT, UNDECIDED
 from lpbench.analysis.numbers import counts as count_numbers
-from lpbench.analysis.numbers import judged_numbers
+from lpbench.analysis.numbers import equivalent_in_words, judged_numbers
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
 from lpbench.experiments.results import Results
@@ -265,7 +265,7 @@ class Site:
         groups, won = _grouped(shown), [r for r in self.wins if r["artefact"] in names]
         lines = [_overview(g) for g in groups]
         for k, (group, line) in enumerate(zip(groups, lines, strict=True)):
-            said = "{equivalent} of {compared} numbers equivalent".format(**line["numbers"]) if line["numbers"] else ""
+            said = equivalent_in_words(line["numbers"]) if line["numbers"] else ""
             group |= {"said": said, "open": early and not (k or trials)}
         lines = [o for o, g in zip(lines, groups, strict=True) if not g["folded"] and (o["claims"] or o["numbers"])]
         return {

@@ -36,6 +36,7 @@ def telling(paper: Paper, numbers: pd.DataFrame, alternatives: pd.DataFrame, lab
         "rows": alternative_rows(beside, sorted(set(kinds), reverse=True)),
         "artefacts": artefact_rows(beside, judged, labels),
         "wrong": wrong_in_place(beside, list(dict.fromkeys(one.name for one in paper.alternatives if one.wrong))),
+        "identified": counts(judged)["method"],
         "factors": [[f"{factor:g}", *factor_row(beside, factor)] for factor in FACTORS],
     }
 
@@ -54,19 +55,19 @@ def alternative_rows(beside: pd.DataFrame, kinds: Sequence[str]) -> list[list[An
 
 
 def artefact_rows(beside: pd.DataFrame, judged: pd.DataFrame, labels: Mapping[str, str]) -> list[list[Any]]:
-    """A row an artefact: numbers, what they identify, and the share of counted alternatives that are different."""
+    """A row an artefact: its numbers by what they identify, and the share of counted alternatives that differ."""
     rivals = beside[(beside["counted"] != "") & beside["value"].notna()]
     share = (rivals["class"] == DIFFERENT).groupby(rivals["artefact"]).mean()
     found = []
     for artefact, mine in judged.groupby("artefact", sort=False):
         n = counts(mine)
         told = per_cent(share[artefact]) if artefact in share else "–"
-        found.append([labels.get(artefact, artefact), n["compared"], n["equivalent"], n["method"], n["budget"], told])
+        found.append([labels.get(artefact, artefact), n["compared"], n["method"], n["budget"], n["alike"], told])
     return found
 
 
 def factor_row(beside: pd.DataFrame, factor: float) -> list[int]:
-    """Numbers that are equivalent, identify their method, and its budget, by a multiple of the print's error."""
+    """Numbers that identify their method, its budget, and that are equivalent, but not alone, by a print's error."""
     found = identified(beside, factor=factor)
     told = found["identifies"]
-    return [int((found["class"] == EQUIVALENT).sum()), int((told != "").sum()), int((told == BUDGET).sum())]
+    return [int((told != "").sum()), int((told == BUDGET).sum()), int((found["class"] == EQUIVALENT)[told == ""].sum())]
