@@ -8,10 +8,11 @@ was spent by :func:`check_spent`.
 import atexit
 import hashlib
 import importlib.util
+import secrets
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from inspect import Parameter, Signature
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -61,6 +62,10 @@ def apart(method: str | LocalEstimator) -> LocalEstimator:
     return at_one_setting(catalogue.method(method, apart=True)).build()
 
 
+#: Share of predictions that stay when half of the rows are predicted alone: of a few, rounding decides.
+ALONE = 0.9
+
+
 class _Apart:
     """A method at its places; see :func:`apart`."""
 
@@ -91,9 +96,10 @@ class _Apart:
         """Learn in the author's process, check that the users spent no more than stated, and keep the fitted place."""
         public = {"y_range": users.y_range, "classes": users.classes}
         params = {name: public.get(name, getattr(self, name)) for name in self._model.params}
-        streams = self._streams()  # type: ignore[attr-defined]
-        self.fitted_ = self._places.learn(self._model.estimator, users, params | {"random_state": streams})
-        check_spent(self._model, users, float(params.get("epsilon", 0.0)), self._privacy)
+        model, streams = self._model, self._streams()  # type: ignore[attr-defined]
+        uses = {"uses_mask": model.uses_mask or model.protects == "label", "uses_public": model.uses_public}
+        self.fitted_ = self._places.learn(model.estimator, users, params | {"random_state": streams}, **uses)
+        check_spent(model, users, float(params.get("epsilon", 0.0)), self._privacy)
         self.spent_ = users.spent
         return self
 
@@ -109,6 +115,11 @@ class _Apart:
             raise PrivacyError(f"guarantee_ says {stated}, and its users have spent {self.spent_}")
         if len(predictions) != len(X) or (predictions.dtype.kind == "f" and not np.isfinite(predictions).all()):
             raise PrivacyError(f"{by} returns shape {predictions.shape} for {len(X)} rows, or not a finite number")
+        some = np.random.default_rng(secrets.randbits(128)).permutation(len(X))[len(X) // 2 :]
+        again, those = self._places.predict(self.fitted_, X[some], by)[0], predictions[some]
+        near = partial(np.isclose, rtol=0.0, atol=1e-6 * np.ptp(predictions)) if predictions.dtype.kind == "f" else np.equal
+        if again.shape != those.shape or np.mean(near(again, those)) < ALONE:
+            raise PrivacyError(f"{by} of a row changes with the rows that are predicted beside it")
         return predictions
 
 

@@ -105,6 +105,8 @@ class Serving:
 
     users: Users
     places: Places
+    uses_mask: bool = True  # else the method and its devices have a mask by which everything is protected
+    uses_public: bool = True  # else the method has no public sample
     _taken: list[Users] = field(default_factory=list)
     #: By device, question and records: their inputs, which an equal request has, too.
     _given: dict[bytes, np.ndarray] = field(default_factory=dict)
@@ -121,16 +123,16 @@ class Serving:
             "handle": 0,
             "n": users.n,
             "n_features": users.n_features,
-            "mask": users.mask,
+            "mask": users.mask | (not self.uses_mask),
             "y_range": users.y_range,
             "classes": users.classes,
-            "public": None if users.public is None else tuple(users.public),
+            "public": tuple(users.public) if self.uses_public and users.public is not None else None,
         }
 
     def answer(self, asked: dict[str, Any]) -> bytes:
         """Answer a verb; errors that depend on questions alone reach the method, others end the run."""
         verbs: dict[str, Callable[..., Any]] = {
-            "public_features": lambda users: users.public_features,
+            "public_features": self._public_features,
             "spent": lambda users: vars(users.spent),
             "ask": self._ask,
             "sums": self._sums,
@@ -187,14 +189,18 @@ class Serving:
     def _rows(self, device: OwnDevice, records: Records, question: OwnQuestion) -> np.ndarray:
         """The inputs of records, from a process that nothing outlives."""
         asked = {"device": device.content, "question": question.content, "users": question.users}
+        mask = records.mask if self.uses_mask else None
         try:
-            found = self.places.call("inputs", **asked, X=records.X, y=records.y, mask=records.mask)["inputs"]
+            found = self.places.call("inputs", **asked, X=records.X, y=records.y, mask=mask)["inputs"]
         except LpbenchError as error:  # whether it fails may depend on a record: the method does not hear of it
             raise Refused(f"{type(device).__name__}.inputs: {error}") from error
         if np.ndim(found) < 1 or len(found) != len(records) or found.dtype.kind not in "biuf":
             shape = np.shape(found)
             raise Refused(f"{type(device).__name__}.inputs returns shape {shape} for {len(records)} records")
         return found  # type: ignore[no-any-return]
+
+    def _public_features(self, users: Users) -> np.ndarray:
+        return users.public_features if self.uses_mask else np.full((users.n, users.n_features), np.nan)
 
     def _take(self, users: Users, who: np.ndarray) -> int:
         self._taken.append(users.take(who))
@@ -424,9 +430,12 @@ class Places:
         """Return the facts about a method that the harness needs, from the author's process."""
         return Foreign(estimator, **self.call("describe", estimator=estimator, params=dict(params)))
 
-    def learn(self, estimator: str, users: Users, params: Mapping[str, Any]) -> bytes:
-        """Let a method learn from users here; returns the fitted model, which only its place can read."""
-        serving = Serving(users, self)
+    def learn(self, estimator: str, users: Users, params: Mapping[str, Any], **uses: bool) -> bytes:
+        """Let a method learn from users here; returns the fitted model, which only its place can read.
+
+        ``uses_mask`` and ``uses_public`` say whether the method has the mask and the public sample.
+        """
+        serving = Serving(users, self, **uses)
         learned = self.call("learn", serving, estimator=estimator, params=dict(params), view=serving.view())
         self.seconds_of_fits.append(float(learned["seconds"]))
         return learned["model"]  # type: ignore[no-any-return]

@@ -142,6 +142,13 @@ def test_an_honest_method_apart_is_the_method_here(fitted, monkeypatch, places):
     np.testing.assert_array_equal(apart.predict(X), Fresh(random_state=1).learn_from(here).predict(X))
 
 
+def test_a_prediction_is_its_rows_own(fitted):
+    model, users = fitted(changed(("self._finish(", "self._finish(0 * len(X) + X[:, 0].mean() + 0 * ")))
+    with pytest.raises(PrivacyError, match="changes with the rows that are predicted beside it"):
+        model.predict(users.reveal().X)
+    assert model.predict(np.full((9, 3), 0.5)).shape == (9,), "rows that are alike have one mean, however many there are"
+
+
 def test_anybodys_method_runs_apart_as_an_estimator(tmp_path, monkeypatch):
     (tmp_path / "lpbench_plugins" / "methods").mkdir(parents=True)
     (tmp_path / "lpbench_plugins" / "own_apart.py").write_text(HONEST)
