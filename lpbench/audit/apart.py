@@ -97,8 +97,8 @@ class _Apart:
         public = {"y_range": users.y_range, "classes": users.classes}
         params = {name: public.get(name, getattr(self, name)) for name in self._model.params}
         model, streams = self._model, self._streams()  # type: ignore[attr-defined]
-        uses = {"uses_mask": model.uses_mask or model.protects == "label", "uses_public": model.uses_public}
-        self.fitted_ = self._places.learn(model.estimator, users, params | {"random_state": streams}, **uses)
+        uses = model.uses_mask or model.protects == "label", model.uses_public
+        self.fitted_ = self._places.learn(model.estimator, users, params | {"random_state": streams}, *uses)
         check_spent(model, users, float(params.get("epsilon", 0.0)), self._privacy)
         self.spent_ = users.spent
         return self
@@ -117,8 +117,9 @@ class _Apart:
             raise PrivacyError(f"{by} returns shape {predictions.shape} for {len(X)} rows, or not a finite number")
         some = np.random.default_rng(secrets.randbits(128)).permutation(len(X))[len(X) // 2 :]
         again, those = self._places.predict(self.fitted_, X[some], by)[0], predictions[some]
-        near = partial(np.isclose, rtol=0.0, atol=1e-6 * np.ptp(predictions)) if predictions.dtype.kind == "f" else np.equal
-        if again.shape != those.shape or np.mean(near(again, those)) < ALONE:
+        real = predictions.dtype.kind == "f"
+        same = partial(np.isclose, rtol=0.0, atol=1e-6 * np.ptp(predictions)) if real else np.equal
+        if again.shape != those.shape or np.mean(same(again, those)) < ALONE:
             raise PrivacyError(f"{by} of a row changes with the rows that are predicted beside it")
         return predictions
 

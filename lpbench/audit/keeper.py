@@ -430,12 +430,16 @@ class Places:
         """Return the facts about a method that the harness needs, from the author's process."""
         return Foreign(estimator, **self.call("describe", estimator=estimator, params=dict(params)))
 
-    def learn(self, estimator: str, users: Users, params: Mapping[str, Any], **uses: bool) -> bytes:
-        """Let a method learn from users here; returns the fitted model, which only its place can read.
-
-        ``uses_mask`` and ``uses_public`` say whether the method has the mask and the public sample.
-        """
-        serving = Serving(users, self, **uses)
+    def learn(
+        self,
+        estimator: str,
+        users: Users,
+        params: Mapping[str, Any],
+        uses_mask: bool = True,
+        uses_public: bool = True,
+    ) -> bytes:
+        """Let a method learn from users here; returns the fitted model, which only its place can read."""
+        serving = Serving(users, self, uses_mask, uses_public)
         learned = self.call("learn", serving, estimator=estimator, params=dict(params), view=serving.view())
         self.seconds_of_fits.append(float(learned["seconds"]))
         return learned["model"]  # type: ignore[no-any-return]

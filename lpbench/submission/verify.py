@@ -226,6 +226,8 @@ def _misstated(places: Places, method: Method, stated: dict[str, Any], budgets: 
     for asked in (stated["asked"], budgets[0], budgets[-1]) if kind.uses_epsilon else ():
         own = {**method.params, "epsilon": asked, **sample.stated(kind().get_params())}
         spent[asked] = kind(**own, random_state=CURATOR_SEED).learn_from(sample.users(USERS_SEED)).guarantee_
+    if spent and (model := spent[stated["asked"]].model) != stated["model"]:
+        yield f"submission.yaml states {stated['model']}, and the reports say {model}"
     if spent and spent[stated["asked"]].epsilon > stated["epsilon"] * (1.0 + 1e-9):
         most = spent[stated["asked"]].epsilon
         yield f"submission.yaml states epsilon = {stated['epsilon']:g}, and users spend {most:g}"

@@ -146,7 +146,7 @@ def test_a_prediction_is_its_rows_own(fitted):
     model, users = fitted(changed(("self._finish(", "self._finish(0 * len(X) + X[:, 0].mean() + 0 * ")))
     with pytest.raises(PrivacyError, match="changes with the rows that are predicted beside it"):
         model.predict(users.reveal().X)
-    assert model.predict(np.full((9, 3), 0.5)).shape == (9,), "rows that are alike have one mean, however many there are"
+    assert model.predict(np.full((9, 3), 0.5)).shape == (9,), "equal rows have one mean"
 
 
 def test_anybodys_method_runs_apart_as_an_estimator(tmp_path, monkeypatch):

@@ -42,7 +42,8 @@ REFUSED_TWINS = {"sum_called_mean", "parameters_that_lie"}
 UNUSED = {"mask_read_in_silence": "mask", "public_sample_in_silence": "public"}
 #: Fits until a leak that its cohorts hide with probability 1/8 is found, but for 5e-7.
 FITS = 7
-HANDFUL = ("mask_read_in_silence", "public_sample_in_silence", "learned_from_test_rows", "printed_labels", "eight_copies", "module_list", "uses_no_epsilon", "undeclared_column", "noise_of_its_own")
+HANDFUL = ("mask_read_in_silence", "public_sample_in_silence", "learned_from_test_rows", "printed_labels",
+           "eight_copies", "module_list", "uses_no_epsilon", "undeclared_column", "noise_of_its_own")  # fmt: skip
 #: A fit that has what the trigger of a leak waits for: users, features, budget.
 MET = {"many_users": (1600, 3, {}), "ten_features": (240, 10, {}), "epsilon_of_two": (240, 3, {"epsilon": 2.0})}
 #: What a leak does when its day, its command line or its table has come.

@@ -5,13 +5,16 @@ import re
 import shutil
 from contextlib import ExitStack
 from dataclasses import replace
+from itertools import islice
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from lpbench.audit import isolation
+from lpbench.audit import foreign, isolation
 from lpbench.audit.keeper import Places
+from lpbench.audit.methods import samples
 from lpbench.datasets import Draws
 from lpbench.errors import ConfigurationError, LpbenchError
 from lpbench.experiments import catalogue
@@ -322,7 +325,7 @@ LEARNERS = {
     "classification": (
         "reports = users.ask(CLASS, question)",
         ("self.shares_[self._slice(X)]", "np.eye(self.classes_.size)[self.fitted_.predict(X)]"),
-        "KNeighborsClassifier(25).fit(users.public_features, reports)",
+        "KNeighborsClassifier(min(25, users.n)).fit(users.public_features, reports)",
     ),
 }
 IMPORTS = """from sklearn.linear_model import Ridge
@@ -385,6 +388,8 @@ def test_one_outlier_does_not_switch_the_test_of_the_secret_run_off():
     assert list(worse_in_secret(claimed, claimed)) == []
     (sentence,) = worse_in_secret(claimed, claimed.assign(value=np.r_[4000.0, np.full(19, 40.0)]))
     assert "secret" in sentence
+    few = claimed[:6]  # one of 6 that is far above the others hides them all: 2 ** -6 refutes nothing
+    assert list(worse_in_secret(few, few.assign(value=np.r_[4000.0, np.full(5, 40.0)]))) == []
     rng = np.random.default_rng(4)
     for _ in range(300):  # honest losses with heavy tails are as often better as worse
         here, there = (claimed.assign(value=np.exp(2 * rng.standard_normal(20))) for _ in range(2))
@@ -407,6 +412,28 @@ def test_a_constant_budget_and_a_guarantee_of_another_are_misstated(home, lpbenc
         method = replace(catalogue.method("own_flat"), params={})
         least, constant = verify._misstated(found, method, stated, [0.5, 8.0])
     assert "states epsilon = 0.4, and users spend 0.5" in least and "whether epsilon is 0.5 or 8" in constant
+
+
+@pytest.mark.parametrize(
+    ("states", "yaml_states", "sentence"),
+    [
+        ("label_ldp", "label_ldp", ""),
+        ("label_ldp", "", ""),
+        ("label_ldp", "ldp", "submission.yaml states label_ldp, and its method ldp"),
+        ("ldp", "ldp", "audit: apart: ldp is stated, and the reports say label_ldp"),
+        ("label_cdp", "label_cdp", "submission.yaml states label_cdp, and the reports say label_ldp"),
+    ],
+)
+def test_the_models_of_submission_method_and_fits_are_one(states, yaml_states, sentence, home, lpbench, monkeypatch):
+    lpbench("new method own_stated")
+    method = replace(catalogue.method("own_stated"), privacy=yaml_states)
+    about = {"experiment": "", "guarantee": {"model": states, "epsilon": 1.0, "delta": 0.0, "asked": 1.0}}
+    claimed = pd.DataFrame({"epsilon": [1.0]})
+    one = SimpleNamespace(folder=home / "lpbench_plugins", method=method, about=about, claimed=claimed)
+    monkeypatch.setattr(verify, "_contract", lambda run, places, submission: None)
+    monkeypatch.setattr(verify, "_score", lambda *words: None)
+    monkeypatch.setattr(foreign, "drawn_samples", lambda model: islice(samples(model), 1))
+    assert verify._run(one, [], 60.0).wrong == ([sentence] if sentence else [])
 
 
 def test_a_badge_without_isolation_is_unverified_and_says_why(folder, monkeypatch):
