@@ -395,6 +395,8 @@ def _root_of_users(model: LocalEstimator, streams: Streams, data: tuple[Any, ...
 
 def _as_floats(value: Any) -> Any:
     """Equal numbers of any type as one."""
+    if type(value) in (float, str, type(None)):  # what a number is among others takes long to ask
+        return value
     if isinstance(value, (list, tuple)):
         return [_as_floats(v) for v in value]
     return float(value) if isinstance(value, Real) else value
