@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from lpbench.cli import options
+from lpbench.cli.surroundings import say
 from lpbench.errors import CellTimeout, ConfigurationError, DataError
+from lpbench.experiments.time_limit import time_limit
 
 if TYPE_CHECKING:
     from lpbench.audit.black_box import Source
 
 #: Reports of each of two values.
 SAMPLES = 1_000_000
+_PROTECTS = "What --learner protects: label, record  [default: record if it takes bounds of features]"
 #: Ends of the names of tables; every other SUBJECT is a function.
 TABLES = (".csv", ".parquet")
 
@@ -41,8 +46,11 @@ class _ManyValues(click.Command):
 @click.argument("subjects", nargs=-1, metavar="[SUBJECT]...")
 @click.option("--command", "program", metavar="LINE", help="Reads a value, writes a report a line.")
 @click.option("--learner", metavar="CLASS", help="Code with fit(X, y), module:Class: docs/audit_code.md.")
-@options.choice("--protects", ("label", "record"), "label", "What --learner protects: ")
+@click.option("--protects", type=click.Choice(("label", "record")), metavar="NAME", help=_PROTECTS)
 @click.option("--reports", multiple=True, metavar="CODE", help="Function of --learner that makes reports; repeatable.")
+@click.option(
+    "--workers", type=click.IntRange(1), default=2, metavar="N", help="Processes that fit --learner.  [default: 2]"
+)
 @click.option("--epsilon", type=float, metavar="X", help="The claim.  [default: 1 of --learner]")
 @click.option("--delta", type=float, default=0.0, metavar="X", help="Of the claim.  [default: 0]")
 @click.option("--renyi", type=float, default=math.inf, metavar="A", help="The claim is a Renyi divergence of order A.")
@@ -51,13 +59,14 @@ class _ManyValues(click.Command):
 @options.count("--samples", "Of each of two values.", SAMPLES)
 @click.option("--confidence", type=click.FloatRange(0, 1, True, True), default=0.999, metavar="X", show_default=True)
 @options.seed("Seed of the samples.")
-@options.above_0("--timeout", "S", "Seconds of the code.  [default: 300]", 300.0)
+@options.above_0("--timeout", "S", "Seconds of the code; a --learner is audited in 120.  [default: 300]", 300.0)
 def code(
     subjects: Sequence[str],
     program: str | None,
     learner: str | None,
-    protects: Literal["label", "record"],
+    protects: Literal["label", "record"] | None,
     reports: Sequence[str],
+    workers: int,
     epsilon: float | None,
     seed: int,
     timeout: float,
@@ -67,7 +76,8 @@ def code(
     if len(given := [*subjects[:1], *filter(None, (program, learner))]) > 1:
         raise ConfigurationError(f"{' and '.join(map(repr, given))}: give one of them")
     if learner:
-        return _audit_learner(learner, 1.0 if epsilon is None else epsilon, protects, reports, seed, timeout)
+        claimed = 1.0 if epsilon is None else epsilon
+        return _audit_learner(learner, claimed, protects, reports, seed, timeout, workers, **asked)
     if not given:
         raise ConfigurationError("nothing to audit is named: file.py:function, a table, --command or --learner")
     return _audit_reports(subjects, program, epsilon, seed, timeout, **asked)
@@ -134,32 +144,66 @@ def _values(values: Sequence[str], seed: int) -> list[Any]:
 
 
 def _audit_learner(
-    name: str, epsilon: float, protects: Literal["label", "record"], reports: Sequence[str], seed: int, timeout: float
+    name: str,
+    epsilon: float,
+    protects: Literal["label", "record"] | None,
+    reports: Sequence[str],
+    seed: int,
+    timeout: float,
+    workers: int,
+    *,
+    delta: float,
+    samples: int,
+    confidence: float,
+    **_: Any,
 ) -> int:
     """Audit training code ``module:Class`` that claims epsilon, print what is proven, and return 1 on a violation."""
     if not 0 < epsilon < math.inf:
         raise ConfigurationError(f"--epsilon {epsilon:g} must be a finite number > 0")
-    from lpbench.audit.learner import PROVES, canary_audit, inference_audit, leak_test, load_learner
-    from lpbench.experiments.time_limit import time_limit
+    from lpbench.audit import learner as audits
+    from lpbench.audit.black_box import PrivacyClaim
 
-    make = load_learner(name)
-    violated, audit = False, "leak test"
+    learner = audits.load_learner(name)
+    claim = PrivacyClaim(epsilon, delta)
+    start, violated, audit = time.monotonic(), False, "leak test"
     try:
         with time_limit(timeout):
+            protects = protects or audits.protects_by_default(learner, epsilon)
+            make = partial(learner, **audits.stated_ranges(learner, epsilon)[0].public)
             if reports:
-                leak = leak_test(make, epsilon, reports, protects, seed=seed)
-                print(f"leak: {leak or 'no difference found'}; {PROVES['leak']}")
+                leak = audits.leak_test(make, epsilon, reports, protects, seed=seed)
+                print(f"leak: {leak or 'no difference found'}; {audits.PROVES['leak']}")
                 violated = leak is not None
             else:
                 print("leak: not tested; name the functions that make the reports with --reports")
-            audit = "canary audit"
-            canaries = canary_audit(make, epsilon, protects, seed=seed)
-            print(canaries)
-            violated |= canaries.epsilon > epsilon
-            audit = "label inference"
-            guesses = inference_audit(make, epsilon, protects, seed=seed)
-            print(guesses)
-            violated |= guesses.epsilon > epsilon
+            if not delta and hasattr(learner.kind, "predict"):  # both bound a pure epsilon, by predictions
+                audit = "canary audit"
+                canaries = audits.canary_audit(make, epsilon, protects, seed=seed)
+                print(canaries)
+                violated |= canaries.epsilon > epsilon
+                audit = "label inference"
+                guesses = audits.inference_audit(make, epsilon, protects, seed=seed)
+                print(guesses)
+                violated |= guesses.epsilon > epsilon
+            if reports and learner.seed_name is None:
+                print("tables: not searched; --reports needs equal fits, and without a random_state all fits are")
+            elif not violated:
+                audit = "search of tables"
+                seconds = min(audits.SECONDS, 0.9 * timeout) - (time.monotonic() - start)
+                fits, failure = min(samples, audits.MOST_FITS), 1 - confidence
+                worst = audits.worst_tables_audit(
+                    learner,
+                    claim,
+                    protects,
+                    seconds=max(seconds, 1.0),
+                    fits=fits,
+                    failure=failure,
+                    seed=seed,
+                    workers=workers,
+                    tell=lambda text: say(f"{name}: {text}"),
+                )
+                print(worst)
+                violated = worst.violated
     except CellTimeout:
         late = (
             f"{name} did not finish within {timeout:g} s (in the {audit}): make its fit quicker, or allow more by "
@@ -168,7 +212,5 @@ def _audit_learner(
         if not violated:
             raise DataError(late) from None
         print(late)
-    print(
-        f"{name}: {'VIOLATED' if violated else 'no violation found'}; claims {protects} privacy at epsilon {epsilon:g}"
-    )
+    print(f"{name}: {'VIOLATED' if violated else 'no violation found'}; claims {protects} privacy at {claim}")
     return int(violated)

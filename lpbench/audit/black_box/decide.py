@@ -51,6 +51,7 @@ class Verdict:
     hits: tuple[int, int]  # how often the event occurred under each of them, among ``tested`` reports
     tested: int  # reports of each value that tested the event
     samples: int  # reports of each value that were drawn
+    unit: str = Source.unit
     remarks: tuple[str, ...] = ()  # about reports that are not independent, or of which a part cannot be learned
 
     @property
@@ -69,7 +70,7 @@ class Verdict:
         ]
         if self.bound > 0:
             lines.append(f"  {self.rule}: {first} against {second} (value {shown[0]} against {shown[1]})")
-        lines.append(f"  {self.samples} reports of each value drawn, {self.tested} of them to test the event")
+        lines.append(f"  {self.samples} {self.unit} drawn, {self.tested} of them to test the event")
         lines += [f"  {remark}" for remark in self.remarks]
         return "\n".join(lines)
 
@@ -117,6 +118,7 @@ def audit(
         hits_,
         tested,
         n,
+        source.unit,
         tuple(_remarks(values, shown, bound > claim.epsilon + _TOLERANCE)),
     )
 
@@ -188,13 +190,15 @@ def worst_pair(source: Source, claim: PrivacyClaim, failure: float, quick: bool 
         if len(pairs) <= survivors or n < 40:
             continue
         pilots = {v: source.draw(v, start, start + n) for v in sorted(set(sum(pairs, ())))}
-        scores = [_pilot_score(pilots[v], pilots[w], n, claim, failure, quick) for v, w in pairs]
+        scores = [pilot_score(pilots[v], pilots[w], n, claim, failure, quick) for v, w in pairs]
         pairs = [pairs[i] for i in np.argsort(scores, kind="stable")[::-1][:survivors]]
         start += n
     return pairs[0], start
 
 
-def _pilot_score(first: Columns, second: Columns, n: int, claim: PrivacyClaim, failure: float, quick: bool) -> float:
+def pilot_score(
+    first: Columns, second: Columns, n: int, claim: PrivacyClaim, failure: float, quick: bool = True
+) -> float:
     """Bound from a pilot sample; comparing needs no guarantee, and a generous failure probability makes it sharper."""
     if first.keys() != second.keys():
         return math.inf

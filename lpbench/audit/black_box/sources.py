@@ -37,6 +37,7 @@ class Source(ABC):
 
     name: str
     values: list[Any]  # what is compared
+    unit: str = "reports of each value"
     size: float = math.inf  # reports of each value that there are; inf if as many as one asks for
 
     @property

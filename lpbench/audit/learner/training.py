@@ -12,6 +12,8 @@ from lpbench.errors import ConfigurationError, DataError, LpbenchError, foreign
 Protects = Literal["label", "record"]
 #: (epsilon, seed) -> unfitted learner.
 Maker = Callable[[float, int], Any]
+#: Names under which a constructor takes a seed, and those of them that take a generator.
+SEEDS, GENERATORS = ("random_state", "seed", "random_seed", "rng"), ("rng",)
 #: Features of the samples.
 N_FEATURES = 5
 
@@ -20,22 +22,44 @@ class OtherReports(LpbenchError):
     """A replayed fit asked for other reports than the first."""
 
 
-def load_learner(name: str) -> Maker:
-    """Import ``module:Class`` or ``file.py:Class``; a function (epsilon, seed) -> learner that passes what it takes."""
+class Learner:
+    """Class or function of training code; called, it makes an unfitted learner.
+
+    Parameters
+    ----------
+    kind : callable
+        It gets ``epsilon``, a seed and public values under the names that it takes.
+    name : str
+        Path by which another process imports it; empty if it is pickled as it is.
+    """
+
+    def __init__(self, kind: Callable[..., Any], name: str = ""):
+        self.kind, self.name = kind, name
+        self.taken = list(inspect.signature(kind).parameters)
+        self.seed_name = next((key for key in SEEDS if key in self.taken), None)
+
+    def __call__(self, epsilon: float, seed: int, **public: Any) -> Any:
+        """Make an unfitted learner of a budget and a seed."""
+        given = {"epsilon": epsilon, "eps": epsilon, **public}
+        if self.seed_name is not None:
+            given[self.seed_name] = np.random.default_rng(seed) if self.seed_name in GENERATORS else seed
+        with foreign(f"{self.name or self.kind} cannot be made"):
+            return self.kind(**{key: value for key, value in given.items() if key in self.taken})
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (load_learner, (self.name,)) if self.name else (Learner, (self.kind,))
+
+
+def load_learner(name: str) -> Learner:
+    """Import ``module:Class`` or ``file.py:Class``, or a function of what a learner takes."""
     try:
         kind = load_function(name)
     except ConfigurationError as error:
         raise ConfigurationError(f"learner={name!r} must be module:Class or file.py:Class: {error}") from None
-    if not (hasattr(kind, "fit") and hasattr(kind, "predict")) and inspect.isclass(kind):
+    answers = hasattr(kind, "predict") or hasattr(kind, "transform")
+    if not (hasattr(kind, "fit") and answers) and inspect.isclass(kind):
         raise ConfigurationError(f"learner={name!r} has no fit(X, y) and predict(X)")
-    taken = inspect.signature(kind).parameters
-
-    def make(epsilon: float, seed: int) -> Any:
-        given = {"epsilon": epsilon, "random_state": seed}
-        with foreign(f"{name} cannot be made"):
-            return kind(**{key: value for key, value in given.items() if key in taken})
-
-    return make
+    return Learner(kind, name)
 
 
 def pairs(rng: np.random.Generator, m: int, protects: Protects) -> tuple[np.ndarray, np.ndarray]:
@@ -51,7 +75,8 @@ def pairs(rng: np.random.Generator, m: int, protects: Protects) -> tuple[np.ndar
 def fitted(model: Any, X: np.ndarray, y: np.ndarray) -> Any:
     """Fit a learner and return the model, which is the learner itself where ``fit`` returns nothing."""
     with foreign(f"fit failed on {len(X)} records"):
-        result = model.fit(X, y)
+        takes_labels = len(inspect.signature(model.fit).parameters) != 1
+        result = model.fit(X, y) if takes_labels else model.fit(X)
     return model if result is None else result
 
 

@@ -1,0 +1,152 @@
+"""Pairs of neighboring tables on which a model may lose more than it claims, within public ranges of its columns."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+
+from lpbench.audit.learner.training import Learner, Protects
+from lpbench.seeds import Streams
+
+Table = tuple[np.ndarray, np.ndarray]
+#: Ranges of columns that are tried: most have an end at 0, where a wrong bound makes a sensitivity vanish.
+RANGES = ((0.0, 1.0), (0.0, 100.0), (-1.0, 1.0), (-1.0, 10.0))
+#: Names of constructor parameters that state a public range or norm, and of those that state it for the label.
+_PUBLIC, _LABEL = re.compile("bound|range|norm|clip|domain"), re.compile("(^|_)(y|labels?|targets?)(_|$)")
+#: Records of a table, its features, how many ranges away a record is that ignores the range.
+_ROWS, _FEATURES, _BEYOND = (1, 2, 10, 60), (1, 3), 1000.0
+#: Other records, from (feature, label) in units of the range.
+_OTHERS = ("lowest", "highest", "zero", "anywhere", "collinear", "close together")
+#: The record that differs: (feature, label) of one table and of its neighbor, in units of the range.
+_MOVES = {
+    "opposite ends": ((0, 0), (1, 1)),
+    "crossed ends": ((0, 1), (1, 0)),
+    "another feature": ((0, 1), (1, 1)),
+    "another label": ((1, 0), (1, 1)),
+    "label beyond its range": ((1, 0), (1, _BEYOND)),
+    "beyond the range": ((0, 0), (_BEYOND, _BEYOND)),
+}
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """Public constructor parameters of a model, and the ranges of features and labels that they state."""
+
+    public: Mapping[str, Any]
+    features: tuple[Any, Any]  # numbers, or one for each feature
+    labels: tuple[Any, Any]
+
+    def rows(self, n: int, d: int, unit: np.ndarray | float) -> np.ndarray:
+        """Return ``n`` rows of ``d`` features, from positions in units of the range."""
+        low, high = (np.broadcast_to(end, d) for end in self.features)
+        return np.broadcast_to(low + np.asarray(unit) * (high - low), (n, d))
+
+
+@dataclass(frozen=True)
+class Neighbors:
+    """Two tables that differ in one record, and what a model is told of them in public."""
+
+    title: str
+    ranges: Ranges
+    tables: tuple[Table, Table]  # each (X of shape (n, d), y of shape (n,))
+    refits: bool  # True: the model was fitted to the first table before, by another seed
+
+    @property
+    def queries(self) -> np.ndarray:
+        """Points from the lower to the upper ends of all features, shape (33, d)."""
+        return self.ranges.rows(33, self.tables[0][0].shape[1], np.linspace(0, 1, 33)[:, None])
+
+
+def stated_ranges(learner: Learner, epsilon: float) -> list[Ranges]:
+    """Return the ranges that a model states by default, then others that its constructor takes."""
+    model = learner(epsilon, 0)
+    names = [name for name in dict.fromkeys([*learner.taken, *vars(model)]) if _PUBLIC.search(name)]
+    labels, features = [[n for n in names if bool(_LABEL.search(n)) == of] for of in (True, False)]
+    given = [next(filter(None, (_pair(getattr(model, n, None)) for n in of)), None) for of in (features, labels)]
+    classes = {"classes": [0, 1]} if "classes" in learner.taken else {}
+    takes = [n for n in (*labels, *features) if n in learner.taken and _is_open(getattr(model, n, None))]
+    lacks = any(getattr(model, n, None) is None for n in takes)
+    found = [] if lacks else [Ranges(classes, given[0] or RANGES[0], given[1] or RANGES[0])]
+    for low, high in RANGES:
+        public = {n: high if np.isscalar(getattr(model, n, None)) else (low, high) for n in takes}
+        ends = [
+            (low, high) if not stated or set(of) & public.keys() else stated
+            for stated, of in zip(given, (features, labels), strict=True)
+        ]
+        found.append(Ranges(public | classes, *ends))
+    return found if takes or not any(given) else found[:1]
+
+
+def protects_by_default(learner: Learner, epsilon: float) -> Protects:
+    """Return "record" of a model that is told bounds or norms of features, else "label"."""
+    names = [name for name in {*learner.taken, *vars(learner(epsilon, 0))} if re.search("bound|norm", name)]
+    return "record" if any(not _LABEL.search(name) and not name.endswith("_") for name in names) else "label"
+
+
+def neighbors(learner: Learner, epsilon: float, protects: Protects, seed: int) -> Iterator[Neighbors]:
+    """Yield pairs of neighboring tables, in an order that the seed decides."""
+    model = learner(epsilon, 0)
+    classifies = isinstance(model, ClassifierMixin) or hasattr(model, "predict_proba") or "classes" in learner.taken
+    moves = [name for name in _MOVES if protects == "record" or "label" in name]
+    sets = list(product(stated_ranges(learner, epsilon), _ROWS, _FEATURES, _OTHERS, _OTHERS, moves, range(4)))
+    rng = Streams(seed).generator("neighbors")
+    for k in rng.permutation(len(sets)):
+        ranges, n, d, features, labels, move, refits = sets[k]
+        d = max(d, *(np.size(end) for end in ranges.features))
+        first, second = _MOVES[move]
+        if classifies:
+            if (n < 4 and "classes" not in learner.taken) or move == "label beyond its range":
+                continue  # one class may be refused, and classes are public
+            ranges = Ranges(ranges.public, ranges.features, (0, 1))
+        X, y = _positions(features, n, d, ranges.features, rng), _positions(labels, n, 1, ranges.labels, rng)[:, 0]
+        tables = []
+        for feature, label in (first, second):
+            X[-1], y[-1] = feature, label
+            low, high = ranges.labels
+            values = low + (np.clip(np.round(y), 0, 1) if classifies else y) * (np.asarray(high) - low)
+            if classifies and "classes" not in learner.taken:
+                values[:2] = 0, 1
+            tables.append((ranges.rows(n, d, X).copy(), values))
+        title = f"{n} records of {d} features, the others {features} with labels {labels}; one: {move}"
+        told = "".join(f", {name}={value}" for name, value in ranges.public.items())
+        again = not refits and learner.seed_name in (None, *vars(model))
+        yield Neighbors(title + told + (", fitted again" if again else ""), ranges, (tables[0], tables[1]), again)
+
+
+def _positions(kind: str, n: int, d: int, ends: tuple[Any, Any], rng: np.random.Generator) -> np.ndarray:
+    """Positions of n records in units of the range, shape (n, d)."""
+    low, high = (float(np.min(end)) for end in ends)
+    anywhere = rng.random((n, d))
+    return {
+        "lowest": np.zeros((n, d)),
+        "highest": np.ones((n, d)),
+        "zero": np.full((n, d), np.clip(-low / (high - low), 0, 1)),
+        "anywhere": anywhere,
+        "collinear": np.repeat(anywhere[:, :1], d, axis=1),
+        "close together": 0.01 * anywhere,
+    }[kind]
+
+
+def _is_open(value: Any) -> bool:
+    """True if a parameter's default may be replaced by a range of numbers, or by a norm."""
+    return value is None or (_pair(value) is not None and np.ndim(value) < 2)
+
+
+def _pair(value: Any) -> tuple[Any, Any] | None:
+    """Ends of a range, from a pair or from a norm; None if it is neither."""
+    if isinstance(value, (bool, str, type(None))):
+        return None
+    try:
+        ends = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
+    if ends.ndim == 0:
+        return (-float(ends), float(ends)) if ends > 0 else None
+    if len(ends) != 2 or not np.isfinite(ends).all():
+        return None
+    low, high = ends if (ends[0] < ends[1]).all() else ends.T
+    return (low, high) if np.all(low < high) else None

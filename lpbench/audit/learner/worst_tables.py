@@ -1,0 +1,236 @@
+"""Audit of a model on the worst pair of neighboring tables that a search within a time limit reaches."""
+
+import random
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from lpbench.audit.black_box.claims import PrivacyClaim
+from lpbench.audit.black_box.decide import FEWEST, Verdict, audit, pilot_score
+from lpbench.audit.black_box.reports import Columns
+from lpbench.audit.black_box.sources import Source
+from lpbench.audit.learner.neighbors import Neighbors, neighbors
+from lpbench.audit.learner.training import GENERATORS, Learner, Protects, fitted
+from lpbench.errors import DataError
+from lpbench.seeds import Streams
+
+#: Seconds of the search and the test, and fits to each of the two tables at most.
+SECONDS, MOST_FITS = 110.0, 250_000
+#: Pairs of tables tried, fits to each table in a trial, pairs that go on, and how many times as many fits they get.
+_PAIRS, _PILOT, _SURVIVORS, _MORE = 64, 100, 6, 6
+#: Share of the time in which pairs are tried; pairs tested at once, and fits to each table of such a test.
+_TRIALS, _AT_ONCE, _QUICK = 0.45, 8, 600
+#: Entries of one attribute that are compared, how deep it is looked into, and the number that stands for none.
+_MOST_ENTRIES, _DEEPEST, _NONE = 8, 4, -1e30
+#: Fits that a worker makes in one go.
+_CHUNK = 200
+
+
+class ModelSource(Source):
+    """Outputs of a model fitted again and again to one of two neighboring tables, each time by another seed."""
+
+    unit = "fits to each table"
+
+    def __init__(self, learner: Learner, epsilon: float, pair: Neighbors, seed: int = 0, workers: int = 1):
+        self.name, self.values = learner.name or getattr(learner.kind, "__name__", "model"), ["one table", "neighbor"]
+        self.learner, self.epsilon, self.pair = learner, epsilon, pair
+        self.streams, self.workers, self.stage = Streams(seed), workers, "pilot"
+        outputs = [one_fit(learner, epsilon, pair, value, seed) for value in (0, 1)]
+        self.sizes = {k: max(np.size(o.get(k, [])) for o in outputs) for o in outputs for k in o}
+
+    def draw(self, value: int, start: int, stop: int) -> Columns:
+        """Fit the model to a table, and return a column for each number that it publishes."""
+        begins = range(start, stop, _CHUNK)
+        tasks = [delayed(self._fits)(value, b, min(b + _CHUNK, stop) - b) for b in begins]
+        workers = self.workers if len(tasks) > _CHUNK // 20 else 1
+        table = np.concatenate(Parallel(n_jobs=workers)(tasks))
+        names = [f"{k}[{i}]" if n > 1 else k for k, n in self.sizes.items() for i in range(n)]
+        return dict(zip(names, table.T, strict=True))
+
+    def _fits(self, value: int, start: int, n: int) -> np.ndarray:
+        """Outputs of ``n`` fits, one a row; a fit that fails is an output of its own."""
+        rng = self.streams.generator("fits", stage=self.stage, title=self.pair.title, value=value, start=start)
+        table = np.full((n, sum(self.sizes.values())), _NONE)
+        for row, seed in zip(table, rng.integers(2**31, size=n), strict=True):
+            try:
+                outputs = one_fit(self.learner, self.epsilon, self.pair, value, int(seed))
+            except DataError:
+                continue
+            end = 0
+            for name, size in self.sizes.items():
+                numbers = np.nan_to_num(outputs.get(name, np.empty(0))[:size], nan=_NONE, posinf=-_NONE, neginf=_NONE)
+                row[end : end + numbers.size] = numbers
+                end += size
+        return table
+
+
+def one_fit(learner: Learner, epsilon: float, pair: Neighbors, value: int, seed: int) -> dict[str, np.ndarray]:
+    """Fit a model to one of two tables and return the numbers that it publishes, by name.
+
+    Raises
+    ------
+    DataError
+        The model cannot be made or fitted.
+    """
+    states = random.getstate(), np.random.get_state()  # noqa: NPY002
+    random.seed(seed)
+    np.random.seed(seed)  # noqa: NPY002
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = learner(epsilon, seed, **pair.ranges.public)
+            if not pair.refits:
+                return published(fitted(model, *_copy(pair.tables[value])), pair.queries)
+            before = published(fitted(model, *_copy(pair.tables[0])), pair.queries)
+            if learner.seed_name is not None:
+                again = seed + 1
+                new = np.random.default_rng(again) if learner.seed_name in GENERATORS else again
+                setattr(model, learner.seed_name, new)
+            after = published(fitted(model, *_copy(pair.tables[value])), pair.queries)
+    finally:
+        random.setstate(states[0])
+        np.random.set_state(states[1])  # noqa: NPY002
+    same = {k: v - before[k] for k, v in after.items() if k in before and v.shape == before[k].shape}
+    return after | {f"change of {k}": change for k, change in same.items()}
+
+
+def _copy(table: tuple[np.ndarray, np.ndarray]) -> Iterator[np.ndarray]:
+    return (array.copy() for array in table)
+
+
+def published(model: Any, queries: np.ndarray) -> dict[str, np.ndarray]:
+    """Numbers that a fitted model publishes: attributes that end in ``_``, predictions, and where these jump."""
+    found = {
+        name: np.fromiter(_numbers(value, _DEEPEST), dtype=np.float64)[:_MOST_ENTRIES]
+        for name, value in vars(model).items()
+        if name.endswith("_") and not name.startswith("_")
+    }
+    answer = next((getattr(model, n) for n in ("predict_proba", "predict", "transform") if hasattr(model, n)), None)
+    if answer is not None:
+        try:
+            table = np.asarray(answer(queries), dtype=np.float64).reshape(len(queries), -1)
+        except (TypeError, ValueError, ArithmeticError) as error:
+            raise DataError(f"the model does not answer: {error}") from error
+        found["prediction"] = table[::16, -1]
+        steps = np.abs(np.diff(table[:, -1]))
+        found["cut"] = np.array([np.argmax(steps), np.argmax(np.append(steps > 0, True))], dtype=np.float64)
+    return {name: numbers for name, numbers in found.items() if numbers.size}
+
+
+def _numbers(value: Any, depth: int) -> Iterator[float]:
+    """Yield the numbers in a value, and in what it holds."""
+    if isinstance(value, (bool, int, float, np.number, np.bool_)):
+        yield float(value)
+    elif isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+        yield from map(float, value.ravel()[:_MOST_ENTRIES])
+    elif depth and not isinstance(value, (str, bytes)):
+        if all(hasattr(value, name) for name in ("threshold", "feature", "value")):  # a tree of scikit-learn
+            inside: Iterable[Any] = (value.threshold, value.feature, value.value)
+        elif isinstance(value, (list, tuple, np.ndarray)):
+            inside = value
+        else:
+            inside = (value if isinstance(value, Mapping) else getattr(value, "__dict__", {})).values()
+        for element in inside:
+            yield from _numbers(element, depth - 1)
+
+
+def worst_tables_audit(
+    learner: Learner,
+    claim: PrivacyClaim,
+    protects: Protects = "record",
+    *,
+    seconds: float = SECONDS,
+    fits: int = MOST_FITS,
+    failure: float = 1e-3,
+    seed: int = 0,
+    workers: int = 1,
+    tell: Callable[[str], Any] = lambda text: None,
+) -> Verdict:
+    """Bound a model's loss from below on the worst neighboring tables that a search reaches.
+
+    Pairs of tables are tried on a few fits each; one that looks worse than the claim is tested at once, on new fits.
+    The best go on, and the last is tested on as many fits as the time allows. The failure probability is divided among
+    the tests.
+
+    Parameters
+    ----------
+    learner : Learner
+    claim : PrivacyClaim
+        For replacement of one record, or of its label.
+    protects : {"record", "label"}
+    seconds : float
+        Time of the search and the test.
+    fits : int
+        Fits to each of two tables, at most.
+    failure : float
+        Probability that the bound exceeds the loss.
+    workers : int
+        Processes that fit.
+    tell : callable
+        Gets a sentence where the work goes on to its next step.
+
+    Returns
+    -------
+    Verdict
+        The largest bound, its event and its tables.
+
+    Raises
+    ------
+    DataError
+        The model refuses all tables.
+    """
+    start = time.monotonic()
+    tried: list[tuple[float, int, ModelSource]] = []
+    refused, tests, pilot, cost = "", 0, _PILOT, 0.0
+    best: Verdict | None = None
+
+    def tested(source: ModelSource, n: int, share: float) -> bool:
+        nonlocal best
+        source.stage = f"test {tests}"
+        verdict = audit(source, claim, n, failure * share)
+        remarks = (*verdict.remarks, f"tables: {source.pair.title}")
+        if best is None or verdict.bound > best.bound:
+            best = replace(verdict, confidence=1 - failure, remarks=remarks)
+        return verdict.violated
+
+    for k, pair in enumerate(neighbors(learner, claim.epsilon, protects, seed)):
+        elapsed = time.monotonic() - start
+        if k >= 4 * _PAIRS or len(tried) >= _PAIRS or elapsed > _TRIALS * seconds:
+            break
+        try:
+            source = ModelSource(learner, claim.epsilon, pair, seed, workers)
+        except DataError as error:
+            refused = refused or str(error)
+            continue
+        begun = time.monotonic()
+        score = pilot_score(source.draw(0, 0, pilot), source.draw(1, 0, pilot), pilot, claim, failure)
+        cost = (time.monotonic() - begun) / (2 * pilot)
+        pilot = int(np.clip(_TRIALS * seconds / (2 * _PAIRS * cost), 40, _PILOT))
+        tried.append((score, k, source))
+        if score > claim.epsilon and tests < _AT_ONCE:
+            tests += 1
+            if tested(source, min(_QUICK, fits), 0.5 / _AT_ONCE) and best is not None:
+                return best
+    if not tried:
+        raise DataError(f"{learner.name}: no pair of tables could be audited: {refused or 'no time was left'}")
+    tell(f"{len(tried)} pairs of tables tried, the worst {_SURVIVORS} go on")
+    n = _MORE * pilot
+    again: list[tuple[float, int, ModelSource]] = []
+    for _, k, source in sorted(tried, key=lambda one: -one[0])[:_SURVIVORS]:
+        if not again or time.monotonic() - start < 0.6 * seconds:
+            source.stage = "second pilot"
+            again.append((pilot_score(source.draw(0, 0, n), source.draw(1, 0, n), n, claim, failure), k, source))
+    for place, (_, _, source) in enumerate(sorted(again, key=lambda one: -one[0])[:2]):
+        left = (seconds - time.monotonic() + start) * (0.4, 0.7)[place]
+        n = int(np.clip(left * workers / (2 * cost), FEWEST, fits))
+        tests += 1
+        tell(f"{n} fits to each table of the {('worst', 'second worst')[place]} pair")
+        if tested(source, n, 0.25):
+            break
+    assert best is not None
+    return best

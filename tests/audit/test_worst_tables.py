@@ -1,0 +1,111 @@
+"""Audit of models on neighboring tables: planted faults are found, their twins and our own models are not accused."""
+
+import numpy as np
+import pytest
+
+from lpbench.audit.black_box import PrivacyClaim
+from lpbench.audit.learner import Learner, protects_by_default, stated_ranges, worst_tables_audit
+from lpbench.audit.learner.neighbors import neighbors
+from lpbench.audit.learner.worst_tables import ModelSource, one_fit, published
+from lpbench.cli.main import main
+from lpbench.errors import DataError
+from tests.audit import zoo
+
+#: Faults that 200 fits to each of two tables show: all but those of a factor of two or of delta.
+GROSS = [zoo.SeedInside, zoo.RangeFromData, zoo.RawIntercept, zoo.NoiseOfTheObject, zoo.ClipsAfterNoise]
+
+
+def audited(kind, seed=0, fits=400, seconds=100.0, **told):
+    return worst_tables_audit(Learner(kind), PrivacyClaim(1.0, **told), fits=fits, seed=seed, seconds=seconds)
+
+
+@pytest.mark.parametrize("kind", GROSS)
+def test_a_gross_fault_is_found_within_a_few_fits(kind):
+    verdict = audited(kind, fits=600)
+    assert verdict.violated and verdict.confidence == 0.999
+    assert "fits to each table" in str(verdict) and "tables: " in verdict.remarks[-1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "told"), zoo.FAULTS.items())
+def test_every_planted_fault_is_found(kind, told):
+    assert audited(kind, fits=250_000, seconds=300.0, **told).violated
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "told"), zoo.TWINS.items())
+def test_twins_are_not_accused(kind, told):
+    assert not audited(kind, fits=20_000, seconds=60.0, **told).violated
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [{}, {"fit_intercept": False}, {"bounds_X": (5, 6)}])
+def test_a_lower_bound_taken_twice_is_found_and_the_corrected_copy_is_not_accused_in_50_runs(options):
+    def wrong(epsilon, random_state, **public):
+        return zoo.LowerBoundTwice(epsilon, random_state=random_state, **options, **public)
+
+    def right(epsilon, random_state, **public):
+        return zoo.FunctionalRegression(epsilon, random_state=random_state, **options, **public)
+
+    assert audited(wrong, fits=20_000, seconds=60.0).violated
+    assert not any(audited(right, seed, fits=600, seconds=5.0).violated for seed in range(17))
+
+
+def test_equal_seeds_give_equal_fits_for_any_number_of_workers():
+    pair = next(neighbors(Learner(zoo.Moments), 1.0, "record", 0))
+    one, two, other = (ModelSource(Learner(zoo.Moments), 1.0, pair, seed, w) for seed, w in ((3, 1), (3, 2), (4, 1)))
+    first, second, third = (source.draw(1, 0, 12)["intercept_"] for source in (one, two, other))
+    assert (first == second).all() and (first != third).any() and np.unique(first).size == 12
+
+
+def test_neighbors_differ_in_one_record_and_for_labels_in_its_label_alone():
+    for protects in ("record", "label"):
+        for k, pair in enumerate(neighbors(Learner(zoo.Moments), 1.0, protects, 0)):
+            (X, y), (other, labels) = pair.tables
+            assert X.shape == other.shape and (X[:-1] == other[:-1]).all() and (y[:-1] == labels[:-1]).all()
+            assert protects == "record" or (X[-1] == other[-1]).all()
+            assert (X[-1] != other[-1]).any() or y[-1] != labels[-1]
+            if k == 50:
+                break
+
+
+def test_ranges_are_those_that_a_model_states_and_others_that_it_takes():
+    ranges = stated_ranges(Learner(zoo.FunctionalRegression), 1.0)
+    assert not ranges[0].public and ranges[0].features == (0, 100) and ranges[0].labels == (0, 100)
+    assert {"bounds_X": (-1.0, 1.0), "bounds_y": (-1.0, 1.0)} in [dict(one.public) for one in ranges]
+    fixed = stated_ranges(Learner(lambda epsilon: zoo.Moments(epsilon, bounds_X=(3.0, 4.0))), 1.0)
+    assert len(fixed) == 1 and fixed[0].features == (3, 4)
+
+
+def test_records_are_protected_where_bounds_of_features_are_taken():
+    assert protects_by_default(Learner(zoo.Moments), 1.0) == "record"
+    assert protects_by_default(Learner(zoo.GaussianMean), 1.0) == "label"
+
+
+def test_attributes_predictions_and_cuts_are_published():
+    model = zoo.CellMeans(random_state=0).fit(np.array([[0.2], [0.9]]), np.array([0, 1]))
+    found = published(model, np.linspace(0, 1, 33)[:, None])
+    assert found.keys() == {"cut_", "classes_", "table_", "prediction", "cut"}
+    assert found["cut"].tolist() == [16, 16] and found["prediction"].size == 3
+    pair = next(neighbors(Learner(zoo.Moments), 1.0, "record", 0))
+    assert one_fit(Learner(zoo.Moments), 1.0, pair, 0, 1).keys() >= {"means_", "intercept_", "prediction"}
+
+
+class RefusesEverything(zoo.Moments):
+    def fit(self, X, y):
+        raise ValueError("no table is good enough")
+
+
+def test_a_model_that_refuses_all_tables_is_told_in_a_sentence():
+    with pytest.raises(DataError, match="no table is good enough"):
+        audited(RefusesEverything, seconds=2.0)
+
+
+@pytest.mark.parametrize(("kind", "code"), [("SeedInside", 1), ("Moments", 0)])
+def test_the_command_says_how_a_model_ends(kind, code, capsys):
+    name = f"tests.audit.zoo:{kind}"
+    asked = ["audit", "code", "--learner", name, "--epsilon", "1", "--samples", "200", "--workers", "1"]
+    assert main([*asked, "--timeout", "5"]) == code
+    said = capsys.readouterr().out
+    assert ("VIOLATED" if code else "no violation found") in said.splitlines()[-1]
+    assert "record privacy at epsilon 1" in said.splitlines()[-1]
