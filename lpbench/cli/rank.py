@@ -293,7 +293,7 @@ def _write(
     import pandas as pd
 
     from lpbench.analysis import selected_of, summary_of
-    from lpbench.analysis.gains import UNKNOWN
+    from lpbench.analysis.gains import GROUPS, UNKNOWN
     from lpbench.analysis.standings import NONE, over_sets, view
     from lpbench.analysis.summary import PLACE
     from lpbench.audit.inputs import inputs_of_model
@@ -341,22 +341,28 @@ def _write(
     if UNKNOWN in set(inputs["inputs"]):
         return _print_unknown(method, experiment, rows[rows["method"] == method.name])
     rows = rows.merge(inputs, on=["mask", "inputs"])  # like with like
+    rows = rows[rows["dataset"].isin(rows.loc[rows["method"] == method.name, "dataset"])]
+    held = rows["role"].isin(GROUPS["held out"])
+    judged = held if held.any() else rows["role"] == rows["role"]
     ranks = []
     for (mask, epsilon), part in rows.groupby(["mask", "epsilon"]):
         sets = set(part["dataset"][part["method"] == method.name])
         part = part[part["dataset"].isin(sets)]
-        if sets:
-            found = over_sets(part, method.name, ("constant", "free"))
+        counted, aside = part[judged[part.index]], part[~judged[part.index]]
+        if len(counted):
+            found = over_sets(counted, method.name, ("constant", "free"))
             cost = part.drop_duplicates("method").set_index("method")[["bits", "seconds"]]
             adds = [_adds(part[part["method"] == m]) for m in found["method"]]
             found = found.join(cost, on="method").assign(mask=mask, epsilon=epsilon, of=len(found))
             found = found.join(pd.DataFrame(adds, index=found.index))
-            ranks.append(found.assign(own=found["method"] == method.name))
+            beside = over_sets(aside).set_index("method")["rank"] if len(aside) else {}
+            found = found.assign(own=found["method"] == method.name, aside=found["method"].map(beside))
+            ranks.append(found.assign(sets=_names(counted["dataset"], bool(held.any()))))
     board = pd.concat(ranks, ignore_index=True)
     board.insert(0, "title", [method_title(m, cards) for m in board["method"]])
     name = _folder(method, experiment)
     groups = (*compared.groups, replace(compared.groups[0], method=(method.name,)))
-    settings = {**compared.settings, "compared": method.name}
+    settings = {**compared.settings, "compared": method.name, "data_sets": {}}
     shown = replace(
         compared,
         name=name,
@@ -368,7 +374,7 @@ def _write(
     folder = results / name
     folder.mkdir(parents=True, exist_ok=True)
     keys = ["dataset", "mask", "method", "epsilon", "params"]
-    joined = chosen[chosen["panel"] == ""].merge(rows.rename(columns={"setting": "params"})[keys], on=keys)
+    joined = chosen[chosen["panel"] == ""].merge(rows[judged].rename(columns={"setting": "params"})[keys], on=keys)
     joined = joined.drop_duplicates([*keys, "replication"]).assign(experiment=name, selections=selection, reason="")
     summary = summary_of(selected_of(joined), costs=run.costs)
     keep_summary(summary, folder)
@@ -387,6 +393,17 @@ def _write(
     for cost in dict.fromkeys(costs) if method.estimator else ["may have spent anything, not audited"]:
         print(f"a user {cost}")
     print(f"page: {page}\nexport: lpbench export {name} --selection {selection}")
+
+
+def _names(datasets: pd.Series, held_out: bool) -> str:
+    """Return the number and kind of the data sets of a rank, with their names where they are few."""
+    from lpbench.cast import bare_name
+    from lpbench.reporting.pages.leaderboard import NAMED
+    from lpbench.reporting.printed_names import dataset_title
+
+    names = sorted(dataset_title(bare_name(name)) for name in set(datasets))
+    listed = f" ({', '.join(names)})" * (len(names) < NAMED)
+    return f"{len(names)} {'held-out ' * held_out}data sets{listed}"
 
 
 def _adds(rows: pd.DataFrame) -> dict[str, Any]:
@@ -419,19 +436,21 @@ def _print(method: Method, experiment: Experiment, ranks: pd.DataFrame, selectio
         if selection == "fair"
         else "oracle selection: best grid points on the test rows"
     )
-    print(f"{method.title} in {experiment.name}, {int(own['datasets'].min())} data sets, {what}")
+    print(f"{method.title} in {experiment.name}, {own['sets'].iloc[0]}, {what}")
     one = own.iloc[0]
     adds = "users add to public data" if one["beside"] == "public" else "gain over the constant"
     print(f"inputs: {one['inputs']}; {adds}, 1 - loss / loss of the reference, is in per cent [95 % over data sets]")
-    heads = "epsilon  rank [95 %] of n         won:lost  loss over constant, best non-private  bits  s a fit  first"
+    heads = (
+        "epsilon  rank [95 %] of n, development won:lost  loss over constant, non-private       bits  s a fit  first"
+    )
     print(f"{heads}; {adds}")
     for row in own.itertuples():
         here = ranks[(ranks["mask"] == row.mask) & (ranks["epsilon"] == row.epsilon)]
         others = here[~here["own"]]
-        place = f"{row.rank:.1f} [{row.rank_low:.1f}, {row.rank_high:.1f}] of {row.of}"
+        place = f"{row.rank:.1f} [{row.rank_low:.1f}, {row.rank_high:.1f}] of {row.of}, {row.aside:.1f}"
         against = f"{row.constant:.3g}, {row.free:.3g}"
         print(
-            f"{row.epsilon:<8g} {place:<25}{others['wins'].sum()}:{others['losses'].sum():<8}"
+            f"{row.epsilon:<8g} {place:<30}{others['wins'].sum()}:{others['losses'].sum():<8}"
             f"{against:<37}{row.bits:<5g} {row.seconds:<8.2g} {here['title'].iloc[0]}; "
             f"held out {_per_cent(row, 'held_out')}, development {_per_cent(row, 'development')}"
         )
