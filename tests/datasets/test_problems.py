@@ -333,5 +333,7 @@ def test_bounds_of_the_file_hold_its_rows_and_known_ones_nearly_all(name):
     outside = (table.X < low) | (table.X > high)
     listed = set(manifest.bounds.get("file", {}))
     assert not outside[:, [c in listed for c in table.columns]].any()
+    if manifest.y_range:
+        assert manifest.y_range[0] <= table.y.min() <= table.y.max() <= manifest.y_range[1]
     assert outside.mean(axis=0).max() < 0.01
     assert {*listed, *manifest.bounds.get("known", {})} <= set(table.columns)
