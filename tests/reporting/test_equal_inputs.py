@@ -1,0 +1,65 @@
+"""Losses that stand beside each other have equal inputs: what users add, use.html, README, Home."""
+
+import html
+import re
+
+import pandas as pd
+import pytest
+
+from lpbench.analysis.gains import NOBODY, SAMPLE, UNKNOWN, beside
+from lpbench.cast import CONSTANTS, PUBLIC_ONLY, bare_name
+from lpbench.experiments import catalogue
+from lpbench.paths import COMMITTED, ROOT
+from lpbench.reporting.pages.advice import ASKED, SHOWN
+from lpbench.reporting.printed_names import method_title
+from lpbench.reporting.standings import GAINS, read_standings
+
+PLACE = ["experiment", "mask", "method", "epsilon"]
+
+
+@pytest.fixture(scope="module")
+def inputs():
+    """(experiment, mask, method, budget) -> the inputs of its rows of the committed standings."""
+    table = read_standings(COMMITTED)
+    return table[table["inputs"] != ""].groupby(PLACE)["inputs"].agg(set).to_dict()
+
+
+@pytest.fixture(scope="module")
+def added():
+    """Committed table of what users add, or of the gain over the constant."""
+    return pd.read_csv(COMMITTED / GAINS)
+
+
+def test_a_gain_is_beside_the_reference_of_its_inputs_which_its_scores_have(inputs, added):
+    for row in added.itertuples():
+        assert row.inputs in inputs[row.experiment, row.mask, row.method, row.epsilon], row
+        assert row.beside == beside(row.inputs) and not row.inputs.startswith((UNKNOWN, NOBODY)), row
+
+
+def test_both_methods_of_an_answer_have_the_inputs_that_were_asked_for(inputs):
+    text = (COMMITTED / "use.html").read_text(encoding="utf-8")
+    references, titles = {*PUBLIC_ONLY, *CONSTANTS}, catalogue.methods()
+    answers = [row for row in text.split("<tr>") if row.count("<td>") > len(ASKED)]
+    assert len(answers) >= 40
+    for row in answers:
+        said = [html.unescape(re.sub("<[^>]*>", "", cell)) for cell in re.findall("<td>(.*?)</td>", row)]
+        task, asked, features, sample, epsilon, first, second = said[:7]
+        wanted = asked + f", {SHOWN}" * (features == "some") + f", {SAMPLE}" * (sample == "yes")
+        alike = {m for (_, _, m, e), of in inputs.items() if e == float(epsilon) and wanted in of}
+        named = {method_title(m, titles) for m in alike} | {catalogue.method(m).title for m in references}
+        assert first.removeprefix("ask nobody: ") in named, (wanted, first)
+        assert second.removesuffix(" (not significantly different)") in {*named, "–"}, (wanted, second)
+        (method,) = re.findall(r"method=(\S+)", said[-1])
+        assert method.strip("'") in alike or bare_name(method) in references, (task, wanted, method)
+
+
+def test_a_number_of_the_readme_is_of_one_method_at_one_kind_of_inputs(added):
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    found = re.findall(r"public data alone by (−?\d+) to (−?\d+) % \((\w+), (\d+) held-out data sets", text)
+    assert len(found) == 2
+    held = added[(added["role"] == "held out") & (added["beside"] == "public")]
+    held = held.assign(title=[method_title(m, catalogue.methods()) for m in held["method"]])
+    for least, most, title, sets in found:
+        places = [part for _, part in held[held["title"] == title].groupby(["experiment", "mask", "inputs"])]
+        ends = [(round(100 * p["gain"].min()), round(100 * p["gain"].max()), p["sets"].max()) for p in places]
+        assert (int(least.replace("−", "-")), int(most.replace("−", "-")), int(sets)) in ends, (title, ends)
