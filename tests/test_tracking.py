@@ -11,19 +11,19 @@ import sys
 import time
 import urllib.request
 from contextlib import closing
+from pathlib import Path
 from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
-from lpbench import tracking
 from lpbench.analysis.alternatives import DIFFERENT, EQUIVALENT
 from lpbench.cli.main import main
 from lpbench.errors import TrackingError
 from lpbench.experiments.config import Tracking
-from lpbench.experiments.results import RECORD, Artefact
+from lpbench.experiments.results import RECORD
+from lpbench.paths import COMMITTED
 from lpbench.pipeline import track
-from lpbench.reporting.number_table import read_numbers
 from lpbench.tracking import experiment_pages, rebuild, tracking_uri
 
 COLUMNS = (
@@ -59,7 +59,7 @@ def artefact(root, methods=("krr", "hist"), mean=1.0, epsilons=(1.0, 2.0)):
 def logged(tmp_path_factory):
     root = tmp_path_factory.mktemp("results")
     uri = tracking_uri(None, root)
-    assert rebuild(uri, root, [artefact(root)]) == 5
+    assert rebuild(uri, root, [artefact(root)]) == 6
     return client_of(uri), uri, root
 
 
@@ -74,15 +74,15 @@ def children(client):
 
 
 def by_rank(runs):
-    """Parents, and the runs below them."""
-    return tuple([r for r in runs if ("mlflow.parentRunId" in r.data.tags) == below] for below in (False, True))
+    """Runs of artefacts, and of cells."""
+    return tuple([r for r in runs if r.data.tags["lpbench.kind"] == kind] for kind in ("artefact", "cell"))
 
 
 def test_parent_holds_files_and_children_numbers(logged):
     client, _, _ = logged
     (parent,), runs = children(client)
     assert parent.info.status == "FINISHED" and parent.info.end_time - parent.info.start_time == 2500
-    assert {f.path for f in client.list_artifacts(parent.info.run_id)} == {"data", "table9.svg"}
+    assert {f.path for f in client.list_artifacts(parent.info.run_id)} == {"data", "table9.svg", "summary.json"}
     assert {f.path for f in client.list_artifacts(parent.info.run_id, "data")} == {"data/summary.csv"}
     assert parent.data.tags["lpbench.commit"] == "deadbeef" and parent.data.tags["version.numpy"] == "2"
     assert [entry.dataset.name for entry in parent.inputs.dataset_inputs] == ["abalone"]
@@ -106,15 +106,24 @@ def test_experiment_opens_as_model_training(logged):
     experiment = client.get_experiment_by_name("paper")
     assert experiment.tags["mlflow.experimentKind"] == "custom_model_development"
     assert experiment_pages(uri) == {
-        "paper": f"#/experiments/{experiment.experiment_id}/runs?workflowType=machine_learning"
+        "paper": f"#/experiments/{experiment.experiment_id}/runs?workflowType=machine_learning&viewStateShareKey=runs"
     }
+    view = json.loads(experiment.tags["mlflow.sharedViewState.runs"])
+    assert {"metrics.`met`", "metrics.`compared`", "tags.`lpbench.verdict`"} <= {*view["selectedColumns"]}
 
 
-def test_a_long_table_is_cut_at_a_row(tmp_path):
-    folder, record = artefact(tmp_path, methods=["krr"], epsilons=[float(k) for k in range(1, 100)])
-    note = tracking._note(Artefact(folder, record["name"]), record, read_numbers(folder))
-    assert len(note) <= 8000 and note.endswith("The rest is in `data/summary.csv` under Artifacts.\n")
-    assert note.count("| krr | 1 ±0.01 |") == note.count("| krr |") > 10
+def test_a_long_description_is_whole_in_a_file_that_it_links(tmp_path):
+    found = artefact(tmp_path, methods=["krr"], epsilons=[float(k) for k in range(1, 100)])
+    uri = tracking_uri(None, tmp_path)
+    rebuild(uri, tmp_path, [found])
+    client = client_of(uri)
+    (parent,), _ = children(client)
+    note, place = parent.data.tags["mlflow.note.content"], f"runs/{parent.info.run_id}/artifacts/description.md"
+    assert len(note) <= 8000 and f"[All of it](#/experiments/{parent.info.experiment_id}/{place})" in note
+    whole = Path(client.download_artifacts(parent.info.run_id, "description.md")).read_text()
+    assert whole.count("| krr | 1 ±0.01 |") == 99
+    shown = note.split("\n\n")[:-1]
+    assert shown == whole.split("\n\n")[: len(shown)], "whole paragraphs"
 
 
 def test_logging_again_writes_nothing_and_changed_results_replace_the_old_runs(logged):
@@ -128,7 +137,8 @@ def test_logging_again_writes_nothing_and_changed_results_replace_the_old_runs(l
 def test_interrupted_logging_is_repaired(logged):
     client, uri, root = logged
     experiment = client.get_experiment_by_name("paper")
-    client.create_run(experiment.experiment_id, tags={"lpbench.artefact": "paper/table9"})
+    tags = {"lpbench.artefact": "paper/table9", "lpbench.kind": "artefact", "lpbench.content": "of a killed process"}
+    client.create_run(experiment.experiment_id, tags=tags)
     assert rebuild(uri, root, [artefact(root, mean=7.0)]) == 5
     assert [len(r) for r in children(client)] == [1, 4]
 
@@ -171,7 +181,7 @@ def test_remote_server(tmp_path):
             except OSError:
                 time.sleep(0.5)
         found = artefact(tmp_path, methods=tuple(f"m{i}" for i in range(10)))
-        assert [rebuild(address, tmp_path, [found]) for _ in range(2)] == [21, 0]
+        assert [rebuild(address, tmp_path, [found]) for _ in range(2)] == [22, 0]
         client = client_of(address)
         (parent,), cells = children(client)
         assert len(cells) == 20
@@ -190,8 +200,11 @@ def test_a_deviating_run_stands_beside_the_registered_one(tmp_path):
     folder, record = artefact(tmp_path, methods=("krr",), epsilons=(1.0,))
     other, _ = artefact(tmp_path / "runs" / "seed=7", methods=("krr",), epsilons=(1.0,), mean=2.0)
     both = [(folder, record), (other, {**record, "folder": "runs/seed=7/paper/table9"})]
-    assert rebuild(uri, tmp_path, both) == 4 and rebuild(uri, tmp_path, both) == 0
-    assert [len(runs) for runs in children(client_of(uri))] == [2, 2]
+    assert rebuild(uri, tmp_path, both) == 6 and rebuild(uri, tmp_path, both) == 0
+    client = client_of(uri)
+    for name in ("paper", "quick/paper"):
+        runs = by_rank(client.search_runs([client.get_experiment_by_name(name).experiment_id]))
+        assert [len(found) for found in runs] == [1, 1]
 
 
 def sqlite(path, *statements):
@@ -238,7 +251,7 @@ def test_a_store_that_could_not_be_made_is_not_there(tmp_path, monkeypatch):
         rebuild(tracking_uri(None, tmp_path), tmp_path, [found])
     assert not [path.name for path in tmp_path.iterdir() if path.suffix in (".db", ".tmp") or "journal" in path.name]
     monkeypatch.setattr(os, "replace", replace)
-    assert rebuild(tracking_uri(None, tmp_path), tmp_path, [found]) == 5
+    assert rebuild(tracking_uri(None, tmp_path), tmp_path, [found]) == 6
 
 
 @pytest.mark.parametrize("name", ["what?", "%41%20x"])
@@ -277,7 +290,7 @@ def kinds(tmp_path_factory):
         ]
     ).assign(x="", difference=0, se=0.0, note="").to_csv(table / "comparison.csv", index=False)
     whole = pd.read_csv(table / "summary.csv", keep_default_na=False).drop(columns="mean")
-    chosen = [whole.assign(replication=k, value=float(k)) for k in range(3)]
+    chosen = [whole.assign(replication=k, value=float(k), x=float("nan")) for k in range(3)]
     pd.concat(chosen).to_parquet(table / "chosen.parquet")
     add("lpct/figure1", kind="drawing")
     rebuild(uri, root, records.values())
@@ -302,7 +315,7 @@ def test_what_a_run_is_of_is_a_column_each(kinds):
     (run,) = kinds[3]("curves/whole")[1]
     assert run.data.params == {
         "dataset": "abalone", "mask": "aligned", "method": "krr", "method.depth": "3", "epsilon": "1", "seed": "1",
-        "replications": "50", "selection": "oracle", "n": "10", "privacy": "semi_feature_ldp",
+        "replications": "50", "selection": "oracle", "n": "10", "privacy": "semi_feature_ldp", "n_protected": "1",
     }  # fmt: skip
     assert {r.data.params["selected.depth"] for r in kinds[3]("histoftree/table1")[1]} == {"2"}
     tags = run.data.tags
@@ -319,8 +332,8 @@ def test_scores_by_replication_are_steps(kinds):
 def test_mlflow_answers_whether_a_number_is_reproduced(kinds):
     client, _, _, runs, _ = kinds
     (parent,), children = runs("histoftree/table1")
-    assert (parent.data.metrics["equivalent_not_alone"], parent.data.metrics["compared"]) == (1, 2)
-    assert parent.data.tags["lpbench.verdict"] == "1 of 2 equivalent"
+    assert (parent.data.metrics["met"], parent.data.metrics["compared"]) == (1, 2)
+    assert parent.data.tags["lpbench.verdict"] == "1 of 2 met"
     assert "1 of 2 printed numbers are equivalent to ours" in parent.data.tags["mlflow.note.content"]
     found = {r.data.params["method"]: (r.data.tags["lpbench.verdict"], r.data.metrics["distance"]) for r in children}
     assert found == {"krr": (EQUIVALENT, pytest.approx(0.05)), "hist": (DIFFERENT, 3.0)}
@@ -339,8 +352,9 @@ def test_parents_come_first_whenever_they_are_logged(kinds):
     add("curves/later", [{"method": f"m{k}"} for k in range(5)])
     assert log() == 6
     found = client.search_runs([client.get_experiment_by_name("curves").experiment_id])  # in MLflow's default order
-    assert ["mlflow.parentRunId" in r.data.tags for r in found] == [False] * 3 + [True] * 7
-    assert found[0].info.run_name == "curves/later"
+    kinds = [r.data.tags["lpbench.kind"] for r in found]
+    assert sorted(kinds[:4]) == ["artefact"] * 3 + ["paper"] and kinds[4:] == ["cell"] * 7
+    assert found[0].info.run_name == "later"
 
 
 def test_what_a_run_wrote_is_logged_in_the_order_of_its_jobs(tmp_path):
@@ -350,10 +364,12 @@ def test_what_a_run_wrote_is_logged_in_the_order_of_its_jobs(tmp_path):
         (tmp_path / name).mkdir(parents=True)
         config = {"seed": 1, "experiment": {"name": name, "replications": 50, "kind": "drawing"}}
         (tmp_path / name / RECORD).write_text(json.dumps({**record, "name": name, "config": config}))
-    assert track(jobs, tmp_path, Tracking("mlflow")) == 2
+    assert track(jobs, tmp_path, Tracking("mlflow")) == 3
     client = client_of(tracking_uri(None, tmp_path))
     found = client.search_runs([client.get_experiment_by_name("lpct").experiment_id])  # in MLflow's default order
-    assert [(r.info.run_name, r.info.status) for r in found] == [(names[k], "FINISHED") for k in (0, 2)]
+    assert [(r.info.run_name, r.info.status) for r in found] == [
+        (n, "FINISHED") for n in ("lpct", "figure0", "figure2")
+    ]
 
 
 def test_runs_of_another_configuration_stay(kinds):
@@ -371,12 +387,12 @@ def test_a_folder_that_was_moved_keeps_its_files_where_it_is(tmp_path):
     rebuild(tracking_uri(None, old), old, [(folder, record)])
     old.rename(new)
     moved = [(new / folder.relative_to(old), record)]
-    assert rebuild(tracking_uri(None, new), new, moved) == 2
+    assert rebuild(tracking_uri(None, new), new, moved) == 3
     assert rebuild(tracking_uri(None, new), new, moved) == 0 and not old.exists()
     client = client_of(tracking_uri(None, new))
     (parent,), _ = children(client)
     assert f"{new}/" in parent.info.artifact_uri
-    assert {f.path for f in client.list_artifacts(parent.info.run_id)} == {"data", "table9.svg"}
+    assert {f.path for f in client.list_artifacts(parent.info.run_id)} == {"data", "table9.svg", "summary.json"}
 
 
 @pytest.mark.parametrize(
@@ -397,3 +413,64 @@ def test_numbers_are_printed_before_they_are_logged(tmp_path, monkeypatch, capsy
     out, err = capsys.readouterr()
     assert last in out.partition("logging")[0] and out.endswith("logging\n")
     assert err.count("warning: not logged to MLflow: the server is down") == 1
+
+
+@pytest.fixture(scope="module")
+def of_lpct(tmp_path_factory):
+    """The committed tables of claims and numbers, beside one small artefact of the paper."""
+    root = tmp_path_factory.mktemp("lpct")
+    for name in ("verdicts.csv", "claims_instances.csv", "numbers.csv"):
+        (root / name).write_bytes((COMMITTED / name).read_bytes())
+    folder, record = artefact(root / "other", epsilons=(1.0,))
+    (root / "lpct").mkdir()
+    folder.rename(root / "lpct" / "table2")
+    text = (root / "lpct" / "table2" / "summary.csv").read_text().replace("paper/table9", "lpct/table2")
+    (root / "lpct" / "table2" / "summary.csv").write_text(text)
+    return root, [(root / "lpct" / "table2", {**record, "name": "lpct/table2"})]
+
+
+def everything(client):
+    """All that runs say, but for times and ids."""
+    found = {}
+    for run in client.search_runs([client.get_experiment_by_name("lpct").experiment_id]):
+        tags = {k: v for k, v in run.data.tags.items() if k not in ("mlflow.parentRunId", "mlflow.note.content")}
+        above = client.get_run(run.data.tags.get("mlflow.parentRunId", run.info.run_id)).info.run_name
+        files = [f.path for f in client.list_artifacts(run.info.run_id)]
+        data = [(d.dataset.name, d.dataset.digest) for d in run.inputs.dataset_inputs]
+        found[run.info.run_name] = tags, run.data.params, run.data.metrics, above, files, data, run.info.status
+    return found
+
+
+def test_a_paper_has_its_claims_and_totals_and_is_the_same_when_it_is_made_again(of_lpct):
+    root, records = of_lpct
+    stores = [f"sqlite:///{root}/{name}.db" for name in ("one", "two")]
+    assert [rebuild(uri, root, records) for uri in stores] == [1 + 21 + 1 + 2] * 2
+    one, two = (everything(client_of(uri)) for uri in stores)
+    assert one == two
+    (paper,) = [run for run in one.values() if run[0]["lpbench.kind"] == "paper"]
+    assert paper[2]["compared"] == 1035 and paper[2]["claims_hold"] == 14 and "pages" not in paper[4]
+    assert paper[0]["lpbench.verdict"] == f"{paper[2]['met']:.0f} of 1035 met, 14 of 21 claims hold"
+    claims = {name: run for name, run in one.items() if run[0]["lpbench.kind"] == "claim"}
+    tags, params, metrics, above, *_ = claims["fails · L20"]
+    assert params == {"claim": "L20", "in_print": "not printed", "here": "fails"} and "1035" in above
+    assert metrics["power"] == 1 and metrics["ours_low"] <= metrics["ours"] <= metrics["ours_high"]
+    assert tags["mlflow.runColor"] == "#D55E00"
+
+
+def test_p_values_of_every_pair_are_a_table(kinds):
+    client, _, _, runs, _ = kinds
+    ((parent,), cells) = runs("histoftree/table1")
+    table = pd.read_json(client.download_artifacts(parent.info.run_id, "tests.json"), orient="split")
+    assert sorted(zip(table["method"], table["than"], table["p"], strict=True)) == [
+        ("hist", "krr[depth=3]", 1.0),
+        ("krr[depth=3]", "hist", 1.0),
+    ], "all replications are equal"
+    assert all({"rank", "marked", "best", "p_best_is_better"} <= {*run.data.metrics} for run in cells)
+
+
+def test_every_run_of_one_version_of_a_data_set_is_found_by_its_fingerprint(logged):
+    client, _, _ = logged
+    ids = [client.get_experiment_by_name("paper").experiment_id]
+    found = client.search_runs(ids, f"dataset.name = 'abalone' and dataset.digest = '{'f' * 36}'")
+    artefacts, cells = by_rank(found)
+    assert artefacts and len(cells) == 4 and not client.search_runs(ids, "dataset.digest = 'another'")

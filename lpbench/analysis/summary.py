@@ -9,7 +9,7 @@ import pandas as pd
 from lpbench.analysis.ranks import ranks
 from lpbench.analysis.scores import CELL, LARGER_IS_BETTER, check_scores
 from lpbench.analysis.selection import Selected, Settings, select
-from lpbench.analysis.significance import DIGITS, RULES
+from lpbench.analysis.significance import DIGITS, RULES, signed_ranks
 from lpbench.analysis.variants import competitors
 from lpbench.cast import BASELINE, is_ranked
 
@@ -99,6 +99,18 @@ def summary_of(selected: Selected, rule: str = "star", costs: pd.DataFrame | Non
     marked_holm = pd.Series(False, index=table.index)
     _compare(table, marked_holm, selected, rule)
     return Summary(table[SUMMARY_COLUMNS], selected.chosen, selected.reasons, marked_holm)
+
+
+def beats(chosen: pd.DataFrame) -> pd.DataFrame:
+    """One-sided p-values over shared replications that ``method`` is better than ``than``, in each comparison."""
+    parts = []
+    for key, part in chosen.groupby(COMPARISON, dropna=False):
+        wide = part.pivot(index="replication", columns="method", values="value").dropna()
+        scores = wide.to_numpy() * (1 if LARGER_IS_BETTER[key[-1]] else -1)
+        for k, method in enumerate(wide if len(wide) else ()):
+            table = pd.DataFrame({"method": method, "than": wide.columns, "p": signed_ranks(scores[:, [k]] - scores)})
+            parts.append(table[table["than"] != method].assign(**dict(zip(COMPARISON, key, strict=True))))
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 
 
 def distinct_selections(table: pd.DataFrame) -> list[str]:

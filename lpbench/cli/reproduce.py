@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
 from collections.abc import Sequence
@@ -93,9 +94,22 @@ def command(
     _print_result(result, time.perf_counter() - start, chosen, results / within, quick)
     print_reports(reports)
     if within:
-        print(f"runs: {results / within}; `lpbench ui` shows what is logged of them")
+        print(f"runs: {results / within}")
     track(jobs, results, logged)
+    if logged.backend == "mlflow":
+        _print_opening(tracking_uri, results)
     return result.exit_code
+
+
+def _print_opening(uri: str | None, results: Path) -> None:
+    """Print the command that opens the tracking store, if it is a file that is there."""
+    from lpbench import tracking
+    from lpbench.cli.new_method import shown
+
+    store = tracking.tracking_uri(uri, results)
+    if store.startswith("sqlite") and tracking.has_file(store):
+        program = shown(Path(sys.executable).with_name("mlflow"))
+        print(f"runs: {program} ui --backend-store-uri {shlex.quote(store)}")
 
 
 def print_reports(reports: Sequence[Report]) -> None:

@@ -216,6 +216,13 @@ def make_mask(
     return MASKS[name](n, d, generator, **params, **given)
 
 
+def protected_number(name: str, params: Mapping, n_features: int) -> int | None:
+    """Return the number of features that every user protects; None where users differ in it."""
+    if name in ("aligned", "equal_number"):
+        return _n_protected(params.get("n_protected"), n_features)
+    return {"label_only": 0, "all_private": n_features}.get(name)
+
+
 def _n_protected(n_protected: int | None, d: int) -> int:
     checked = check_whole("n_protected", n_protected, most=d, none="ceil(ln sqrt d)")
     return default_n_protected(d) if checked is None else checked

@@ -182,7 +182,7 @@ class Workshop:
         keys["summary"] = json.loads((kept / ".derived/summary.json").read_text())["key"]
         keys["block"] = " ".join(sorted(Store(self.results / "store").keys()))
         keys["table"] = " ".join(sorted(path.name for path in (self.home / "cache/tables").iterdir()))
-        keys["mlflow"] = tracking._digest(run, json.loads((run / "run.json").read_text()))
+        keys["mlflow"] = tracking.content_of(run, json.loads((run / "run.json").read_text()))
         return keys
 
     def apply(self, what: str) -> None:

@@ -31,8 +31,8 @@ def with_mlflow(results: Path) -> list[str]:
     return ["reproduce", NAME, "--results", str(results), "--workers", "1", "--tracking", "mlflow"]
 
 
-#: The artefact and its six cells.
-RUNS = 7
+#: The paper, the artefact and its six cells.
+RUNS = 8
 
 
 @pytest.mark.slow

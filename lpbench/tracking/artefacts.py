@@ -1,0 +1,262 @@
+"""Runs of an artefact: one with its totals, ranks and pictures, and one for each data set x mask x method x ε."""
+
+import getpass
+import json
+from collections.abc import Mapping
+from functools import cache, cached_property
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from lpbench.analysis.numbers import counts, in_words, judged_numbers
+from lpbench.analysis.summary import COMPARISON, beats, stated_privacy
+from lpbench.cast import member
+from lpbench.datasets.manifest import load_manifest
+from lpbench.datasets.masks import protected_number
+from lpbench.errors import DataError, LpbenchError
+from lpbench.experiments import catalogue
+from lpbench.experiments.results import Artefact
+from lpbench.reporting.number_table import printed_numbers
+from lpbench.reporting.plain_table import PlainTable
+from lpbench.reporting.tables.text import tables_of
+from lpbench.tracking.run import ARTEFACT, CELL, Run, in_one, rows_by
+
+#: Numbers of a summary row that become metrics; the mean goes by the name of the experiment's metric (``mse``).
+METRICS = ("mean", "se", "ratio", "rank", "best", "marked", "p_best_is_better", "spent", "spent_delta")
+#: Comparisons of several methods, of which a cell that was run alone is none.
+_COMPARED = ("rank", "best", "marked", "p_best_is_better")
+#: What a run's metrics say of a published number.
+_PRINTED = ("published", "reproduced", "distance", "equivalent")
+#: Metrics of an artefact's published numbers, of which those after the second are disjoint and add up to the first.
+COUNTED_NUMBERS = {
+    "compared": "compared",
+    "identify_budget": "budget",
+    "identify_method": "method",
+    "equivalent_not_alone": "alike",
+    "different": "different",
+    "cannot_tell": "undecided",
+    "not_comparable": "apart",
+}
+_PLACE = ["panel", "dataset", "mask", "method", "epsilon"]
+
+
+def artefact_name(record: Mapping) -> str:
+    """Return the name that a run stands for; deviating runs get their group or folder."""
+    return str(record.get("group") or record.get("folder") or record["name"])
+
+
+def counted(numbers: pd.DataFrame) -> dict[str, int]:
+    """Return how many numbers are met and :data:`COUNTED_NUMBERS`; none where nothing is compared."""
+    found = counts(judged_numbers(numbers))
+    return (
+        {"met": found["equivalent"], **{key: found[of] for key, of in COUNTED_NUMBERS.items()}}
+        if found["compared"]
+        else {}
+    )
+
+
+class ArtefactRuns:
+    """The runs of one artefact, described; ``alone``: a single cell, which is one run with everything."""
+
+    def __init__(self, folder: Path, record: Mapping):
+        self.folder, self.record = folder, record
+        self.artefact = found = Artefact(folder, record["name"])
+        if found.summary is None and found.experiment.kind != "drawing":
+            raise DataError(f"{folder} holds no summary: run the experiment again")
+        empty = pd.DataFrame(columns=[*dict.fromkeys([*COMPARISON, *_PLACE, *METRICS])])
+        self.summary = empty if found.summary is None else _but_lonely(found.summary)
+        self.cells = sorted(rows_by(self.summary, _PLACE).items())
+        self.alone = "group" in record and len(self.cells) == 1
+        self.numbers = printed_numbers(found)
+        self._printed = rows_by(self.numbers, _PLACE[:4])
+        self.data = {name: _with_manifest(name, facts) for name, facts in record.get("datasets", {}).items()}
+
+    @property
+    def parent(self) -> Run:
+        """The run of the artefact, or of its only cell."""
+        environment = dict(self.record.get("environment", {}))
+        versions = environment.pop("versions", {})
+        tags = {f"lpbench.{k}": str(v) for k, v in environment.items()}
+        tags |= {f"version.{k}": v for k, v in versions.items()} | {"lpbench.config_hash": self.record["config_hash"]}
+        files = [(f, None if f.suffix in (".svg", ".png") else "data") for f in sorted(self.folder.iterdir())]
+        files = [(path, place) for path, place in files if path.is_file()]
+        if self.alone:
+            run = self.cell(*self.cells[0])
+            run.tags, run.files = {**run.tags, **tags}, files
+            run.params = {**run.params, "config": self.record["config"]}
+            return run
+        ranks = self.summary[self.summary["selection"] == "oracle"].groupby("method", sort=True)["rank"].mean().dropna()
+        seconds = sum(self.record.get("seconds", {}).values())
+        values = {f"rank/{method}": float(rank) for method, rank in ranks.items()} | counted(self.numbers)
+        return Run(
+            self.artefact.leaf,
+            ARTEFACT,
+            outcome=in_one(judged_numbers(self.numbers)["class"]),
+            tags=self._tags | tags,
+            params=self.record["config"],
+            metrics=[(key, value, 0) for key, value in (values | {"seconds": seconds}).items()],
+            paragraphs=self._paragraphs(),
+            data=self.data,
+            files=files,
+            tables={"summary": self.summary, "numbers": self.numbers, "tests": self._tests()},
+            seconds=seconds,
+        )
+
+    @property
+    def _tags(self) -> dict[str, str]:
+        """Tags of every run of the artefact: artefact, source, user, commit, and what deviates."""
+        record = self.record
+        commit = str(record.get("environment", {}).get("commit", "unknown"))
+        registered = "group" not in record and "folder" not in record
+        deviations = record.get("deviations")
+        return {
+            "mlflow.source.name": f"lpbench reproduce {record['name']}" if registered else "lpbench",
+            "mlflow.source.type": "LOCAL",
+            "mlflow.source.git.commit": commit.partition("+")[0],
+            "mlflow.user": user(),
+            "lpbench.artefact": artefact_name(record),
+            "lpbench.commit": commit,
+            **({"lpbench.deviations": "; ".join(deviations)} if deviations else {}),
+        }
+
+    def _paragraphs(self) -> list[str]:
+        """Description of the artefact in Markdown: deviations, verdicts, notes, tables."""
+        experiment = self.record["config"].get("experiment", {})
+        judged = judged_numbers(self.numbers)
+        return [
+            f"**{experiment.get('title') or self.record['name']}**",
+            *(f"**Not as registered:** {text}" for text in self.record.get("deviations", ())),
+            *([f"**{in_words(judged)}.**"] if len(judged) else []),
+            *(f"- {note}" for note in experiment.get("notes", ())),
+            *map(in_markdown, tables_of(self.artefact)),
+        ]
+
+    def _tests(self) -> pd.DataFrame:
+        """p-values of every method of a table against every other one; curves have none."""
+        chosen = self.artefact.chosen
+        return pd.DataFrame() if chosen is None else beats(chosen[chosen["x"].isna()])
+
+    def cell(self, place: tuple, rows: list[dict]) -> Run:
+        """The run of one data set x mask x method x ε; a step is a whole ``x``, its place, or a replication."""
+        record, cell = self.record, dict(zip(_PLACE, place, strict=True))
+        seconds = float(record.get("seconds", {}).get("|".join(place[:4]), 0.0))  # of one pass, for all budgets
+        # a number that the paper prints for all budgets belongs to each
+        printed = [r for r in self._printed.get(place[:4], ()) if r["epsilon"] in (cell["epsilon"], None)]
+        tags = {f"lpbench.{key}": str(cell[key]) for key in _PLACE[:4] if cell[key]}
+        tags |= {f"lpbench.{k}": text for k in ("cause", "reason") if (text := _texts(printed, k))}
+        tags |= {"lpbench.audit": rows[0]["audit"]} if rows[0]["audit"] else {}
+        # what cells differ in comes first, for lists cut long names
+        places = " ".join(str(cell[key]) for key in ("dataset", "mask", "panel") if cell[key])
+        main = min((row["selection"] for row in rows), key=lambda selection: (selection != "oracle", selection))
+        xs = sorted({row["x"] for row in rows} - {None})
+        whole = all(float(x).is_integer() for x in xs)
+        step = {x: int(x) if whole else k for k, x in enumerate(xs)}
+        metrics: list[tuple[str, object, int]] = []  # in the order of the interface, which compares runs by the first
+        for row in rows:
+            prefix = "" if row["selection"] == main else f"{row['selection']}/"
+            values = {prefix + (row["metric"] if key == "mean" else key): row[key] for key in METRICS}
+            values |= {} if whole or prefix else {"x": row["x"]}
+            metrics += [(key, value, step.get(row["x"], 0)) for key, value in values.items()]
+        for row in printed:
+            metrics += [(key, row[key], step.get(row["x"], 0)) for key in _PRINTED]
+        for row in self._chosen.get((*place, main), ()) if len(xs) < 2 else ():
+            metrics.append((f"replication/{row['metric']}", row["value"], int(row["replication"])))
+        why = self._failed.get(place, "")
+        facts = self.data.get(cell["dataset"])
+        return Run(
+            f"{cell['method']} ε={cell['epsilon']:g} {places}",
+            CELL,
+            outcome=in_one(row["class"] for row in printed),
+            tags=self._tags | tags,
+            params=self._params(cell, [row for row in rows if row["selection"] == main]),
+            metrics=[*metrics, ("seconds", seconds, 0)],
+            paragraphs=[why] if why else [*filter(None, (_texts(printed, "cause"), _texts(printed, "reason")))],
+            data={cell["dataset"]: facts} if facts else {},
+            seconds=seconds,
+            reason=why,
+        )
+
+    def _params(self, cell: Mapping, rows: list[dict]) -> dict[str, object]:
+        """Parameters of a cell's run, each a column of its own: names apart from parameters, the setting, the rest."""
+        record, found = self.record, {"panel": cell["panel"] or None}
+        members = {key: member(cell[key]) for key in ("dataset", "mask", "method")}
+        for key, chosen in members.items():
+            found |= {key: chosen.name, **{f"{key}.{name}": value for name, value in chosen.params.items()}}
+        if len(rows) == 1:
+            found |= {f"selected.{key}": value for key, value in json.loads(rows[0]["params"] or "{}").items()}
+        model = _cards().get(members["method"].name, {}).get("privacy")
+        facts = record.get("datasets", {}).get(cell["dataset"], {})
+        return found | {
+            "epsilon": f"{cell['epsilon']:g}",
+            "n_protected": protected_number(members["mask"].name, members["mask"].params, facts.get("n_features")),
+            "seed": record["config"].get("seed"),
+            "replications": record["config"].get("experiment", {}).get("replications"),
+            "selection": rows[0]["selection"],
+            "n": facts.get("n_train"),
+            "privacy": stated_privacy(model or "", rows[0]["audit"]) or None,
+        }
+
+    @cached_property
+    def _failed(self) -> dict[tuple, str]:
+        """Return the reasons of cells that should have a number and have none.
+
+        Missing data and planned gaps are no failure.
+        """
+        if self.artefact.full is None:
+            return {}
+        reasons = rows_by(self.artefact.full.reasons, _PLACE[:4])
+        empty = [
+            place for place, rows in self.cells if all(row["mean"] is None for row in rows) and place[:4] in reasons
+        ]
+        found = {place: reasons[place[:4]][0]["reason"] for place in empty}
+        return {place: why for place, why in found.items() if not why.startswith(("skipped", "left_out"))}
+
+    @cached_property
+    def _chosen(self) -> dict[tuple, list[dict]]:
+        """Scores by replication of each cell and selection, where they were kept."""
+        found = self.artefact.chosen
+        if found is None:
+            return {}
+        rounded = found["epsilon"].map({e: float(f"{e:.7g}") for e in found["epsilon"].unique()})
+        return rows_by(found.assign(epsilon=rounded), [*_PLACE, "selection"])
+
+
+def _but_lonely(summary: pd.DataFrame) -> pd.DataFrame:
+    """A summary without the places of methods that were compared with no other one."""
+    keys = [key for key in COMPARISON if key in summary]
+    lonely = summary.groupby(keys, dropna=False)["rank"].transform("count") < 2
+    return summary.assign(**{c: summary[c].astype(object).mask(lonely, np.nan) for c in _COMPARED if c in summary})
+
+
+def _texts(rows: list[dict], key: str) -> str:
+    return "; ".join(dict.fromkeys(str(row[key]) for row in rows if row[key]))
+
+
+def _with_manifest(name: str, facts: Mapping) -> dict:
+    """Facts about a data set as it was run, and the fingerprint that its manifest promises, where there is one."""
+    try:
+        return {**facts, "manifest": load_manifest(member(name).name).fingerprint}
+    except LpbenchError:  # of an author's set that is gone
+        return {**facts}
+
+
+@cache
+def _cards() -> dict[str, dict]:
+    return catalogue.heads("method", ("privacy",))
+
+
+@cache
+def user() -> str:
+    """Name of the user of this process."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container's user without a name
+        return "unknown"
+
+
+def in_markdown(table: PlainTable) -> str:
+    """Return a table of texts in Markdown."""
+    rows = [table.heads, ["---"] * len(table.heads), *table.rows]
+    lines = ["| " + " | ".join(row) + " |" for row in rows]
+    return "\n".join([f"**{table.legend}**", "", *lines, "", table.remark]).rstrip()

@@ -1,0 +1,181 @@
+"""MLflow's store: its address, its file, which one process at a time opens, and its experiments.
+
+No other module imports MLflow but those of this package. Whatever fails is a :class:`~lpbench.errors.TrackingError`.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from tempfile import mkdtemp
+
+from lpbench.errors import TrackingError
+from lpbench.files import locked, refusal
+from lpbench.reporting.paper import paper_of
+
+#: First bytes of a file that SQLite can open.
+_SQLITE = b"SQLite format 3\0"
+#: Tag of an experiment by which the interface opens it as model training.
+_KIND = ("mlflow.experimentKind", "custom_model_development")
+#: Nothing is sent to MLflow's makers; a server that does not answer costs seconds, with MLflow's own patience minutes.
+_SETTINGS = {
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "MLFLOW_LOGGING_LEVEL": "WARNING",
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "10",
+}
+#: How to go on after a failure of a local file, and of a server.
+_WAYS_OUT = (
+    "move the file away (`lpbench report --tracking mlflow` makes it again), upgrade MLflow, or use tracking=none",
+    "start the server, or use another tracking.uri or tracking=none",
+)
+#: Experiment of the cells that the command line composed.
+SINGLE = "single"
+#: Start of the names of experiments with runs that are not as registered.
+QUICK = "quick"
+#: View of an experiment's runs -> filter and columns; a link with its name opens it in a fresh browser.
+VIEWS = {
+    "runs": ("", ["tags.`lpbench.verdict`", "metrics.`met`", "metrics.`compared`", "tags.`lpbench.kind`"]),
+    "missed": (
+        "tags.`lpbench.verdict` = 'different'",
+        [*("metrics.`published`", "metrics.`reproduced`", "tags.`lpbench.cause`", "tags.`lpbench.reason`")],
+    ),
+    "claims": (
+        "tags.`lpbench.kind` = 'claim'",
+        [*("tags.`lpbench.verdict`", "tags.`lpbench.in_print`", "metrics.`power`", "metrics.`stability`")],
+    ),
+}
+
+
+def tracking_uri(uri: str | None, results_dir: Path) -> str:
+    """Address of the tracking store: the given one, or an absolute sqlite file in the results folder."""
+    return uri or _address(results_dir.resolve() / "mlflow.db")
+
+
+def _address(file: Path) -> str:
+    """Address of a local store, in which SQLAlchemy quotes the signs that an address reads as others."""
+    if not {"%", "?"} & {*str(file)}:
+        return f"sqlite:///{file}"
+    from sqlalchemy.engine import URL
+
+    # of sqlite:/// MLflow makes the folder, as the address spells it
+    return URL.create("sqlite+pysqlite", database=str(file)).render_as_string()
+
+
+def has_file(uri: str) -> bool:
+    """Return True if a tracking store is a server, or a nonempty file."""
+    file = _file_of(uri)
+    return file is None or (file.is_file() and file.stat().st_size > 0)
+
+
+def experiment_pages(uri: str) -> dict[str, str]:
+    """Return the address of each logged experiment's page within MLflow's interface, by the experiment's name."""
+    with opened(uri) as client:
+        found = [e for e in client.search_experiments(order_by=["name"]) if _KIND in e.tags.items()]
+    view = "workflowType=machine_learning&viewStateShareKey=runs"
+    return {e.name: f"#/experiments/{e.experiment_id}/runs?{view}" for e in found}
+
+
+def _file_of(uri: str) -> Path | None:
+    """The file of a local store; None for a server."""
+    if not uri.startswith(("sqlite:///", "sqlite+pysqlite:///")):
+        return None
+    from sqlalchemy.engine import make_url
+
+    if file := make_url(uri).database:
+        return Path(file)
+    raise TrackingError(f"tracking.uri={uri!r} names no file; write sqlite:///FILE, or use tracking=none")
+
+
+@contextmanager
+def opened(uri: str) -> Iterator:
+    """A client of a store, alone with it where it is a file; what MLflow, its database or the disk raises is ours."""
+    os.environ.pop("MLFLOW_RUN_ID", None)
+    for name, value in _SETTINGS.items():
+        os.environ.setdefault(name, value)
+    from mlflow import MlflowClient
+    from mlflow.exceptions import MlflowException
+    from sqlalchemy.exc import SQLAlchemyError
+
+    file = _file_of(uri)
+    try:
+        with locked(file.with_name(f".{file.name}.lock")) if file else nullcontext():
+            if file and not has_file(uri):
+                _make(file)
+            if file and not _is_database(file):  # which MLflow tries for minutes to open
+                raise TrackingError(f"tracking.uri={uri!r}: the file is not a database; {_WAYS_OUT[0]}")
+            client = MlflowClient(tracking_uri=uri)
+            client.search_experiments(max_results=1)
+            yield client
+    except OSError as error:
+        said = refusal(error, error.filename or uri) or f"{type(error).__name__}: {error}"
+        raise TrackingError(f"tracking.uri={uri!r}: {said}") from error
+    except ImportError as error:
+        raise TrackingError(
+            f"tracking.uri={uri!r} needs a driver that is not installed ({error}); install it, or use another "
+            "tracking.uri or tracking=none"
+        ) from error
+    except (MlflowException, SQLAlchemyError) as error:
+        said, way_out = " ".join(str(error).split())[:300], _WAYS_OUT[file is None]
+        raise TrackingError(f"tracking.uri={uri!r} does not answer or cannot be used ({said}); {way_out}") from error
+
+
+def _is_database(file: Path) -> bool:
+    with file.open("rb") as opened:
+        return opened.read(len(_SQLITE)) == _SQLITE
+
+
+def _make(file: Path) -> None:
+    """Let MLflow make an empty store beside it, and rename it: half a one is refused for ever."""
+    from mlflow import MlflowClient
+
+    folder = Path(mkdtemp(".tmp", f".{file.name}.", file.parent))
+    try:
+        MlflowClient(tracking_uri=_address(folder / file.name)).search_experiments(max_results=1)
+        os.replace(folder / file.name, file)
+    finally:
+        for found in file.parent.glob(f".{file.name}.*.tmp"):  # of a process that was killed, too: this one is alone
+            shutil.rmtree(found, ignore_errors=True)
+
+
+def _location(results_dir: Path, name: str) -> str:
+    return (results_dir.resolve() / "mlartifacts" / name).as_uri()
+
+
+def experiment_of(client, uri: str, name: str, results_dir: Path):
+    """The experiment of a name, which is made where it is not there, or belongs to where the results folder was."""
+    location = _location(results_dir, name) if _file_of(uri) else None
+    if found := client.get_experiment_by_name(name):
+        if found.lifecycle_stage == "deleted":
+            client.restore_experiment(found.experiment_id)
+        if uri != tracking_uri(None, results_dir) or found.artifact_location == location:
+            return found
+        client.rename_experiment(found.experiment_id, f"{name} (moved from {found.experiment_id})")
+        client.delete_experiment(found.experiment_id)
+    title = "Single cells and sweeps" if name == SINGLE else paper_of(name.removeprefix(f"{QUICK}/")).title
+    tags = {_KIND[0]: _KIND[1], "mlflow.note.content": title, **_views()}
+    return client.get_experiment(client.create_experiment(name, artifact_location=location, tags=tags))
+
+
+def _views() -> dict[str, str]:
+    """Return the tags of an experiment by which links open :data:`VIEWS`, sorted flat where they have a filter."""
+    return {
+        f"mlflow.sharedViewState.{name}": json.dumps(
+            {"searchFilter": query, "selectedColumns": columns, "viewMaximized": True}
+            | ({"orderByKey": columns[0], "orderByAsc": True} if query else {})
+        )
+        for name, (query, columns) in VIEWS.items()
+    }
+
+
+def search(client, experiment_id: str, query: str) -> Iterator:
+    """Yield the runs of an experiment that match a query, whatever their number."""
+    token = None
+    while True:
+        page = client.search_runs([experiment_id], query, max_results=5000, page_token=token)
+        yield from page
+        token = page.token
+        if not token:
+            return
