@@ -1,18 +1,14 @@
 """Exponents that theorems state and the inequalities under which they do: HistOfTree, LPCT, label DP.
 
 Exponents are positive: a risk falls like (effective sample)^(-e). Orders are known up to a constant, so they serve as
-reference slopes beside measured curves, never as values; inequalities are taken with the constant 1. Lower bounds have
-a value, on the hard family of their proofs: :func:`two_point` is the least mean risk that any method can have there.
+reference slopes beside measured curves, never as values; inequalities are taken with the constant 1.
 """
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-
-from lpbench.datasets.label_dp import three_point
 
 TASKS = ("classification", "regression")
 MODELS = ("label_ldp", "ldp", "label_cdp", "cdp", "none")
@@ -108,98 +104,3 @@ def reference_line(x: ArrayLike, y: ArrayLike, exponent: float) -> tuple[np.ndar
     ends = np.array([x.min(), x.max()])
     centre = math.exp(np.mean(np.log(x))), math.exp(np.mean(np.log(y)))
     return ends, centre[1] * (ends / centre[0]) ** -exponent
-
-
-def two_point(
-    model: str,
-    *,
-    classes: bool,
-    n: int,
-    cubes: int,
-    height: float,
-    epsilon: float,
-    moment: float | None = None,
-    share: float = 1.0,
-    public: tuple[int, float] = (0, 0.0),
-) -> float:
-    """Return the least excess risk of any method, averaged over independent fair signs of the cubes.
-
-    The signs are those of :func:`lpbench.datasets.label_dp.sign_cubes` (Assouad: the cubes are independent problems of
-    two points).
-
-    A cube of k rows is a test of two simple hypotheses. ``label_ldp`` (and all that implies it: ``ldp``,
-    ``semi_feature_ldp``; and ``none`` with epsilon = inf): every eps-LDP channel of a bit is a garbling of randomised
-    response (Kairouz, Oh and Viswanath 2014), so that the Bayes risk of its k answers is exact. ``label_cdp`` (and
-    ``cdp``): the exact error of the optimal eps-DP test of a binomial count (Awan and Slavkovic 2018); in regression a
-    wrong sign costs height^2 at least.
-
-    Protected features: ``cubes`` counts what the public features tell apart, and a row lies in one of its private cells
-    with chance ``share``. Three-point labels, likewise: a row tells of the sign with chance P(Y != 0). A channel then
-    sees the sign through a likelihood ratio of at most ((1 + h) e^eps + 1 - h) / ((1 - h) e^eps + 1 + h), diluted by
-    the share, and two points whose likelihood ratio is bounded are a garbling of randomised response; the central model
-    by group privacy of the labels that are not 0. ``public`` counts further rows, without privacy, whose labels agree
-    with the sign of their cell by a signal of their own.
-    """
-    from scipy.stats import binom
-
-    def rows(most: int, share: float) -> tuple[np.ndarray, np.ndarray]:
-        mean = most * share
-        reach = 9.0 * math.sqrt(mean) + 9.0
-        k = np.arange(max(0, math.floor(mean - reach)), min(most, math.ceil(mean + reach)) + 1)
-        return k, binom.pmf(k, most, share)
-
-    scale, signal = (height, height) if classes else (height**2, height)
-    epsilon = min(epsilon, 500.0)
-    central, blind = model in ("label_cdp", "cdp"), 0.0
-    if moment is not None:
-        share = three_point(height, moment)[1]
-        blind = scale * (1.0 - share / cubes) ** n
-        if central:
-            k, weight = rows(n, share / cubes)
-            return max(blind / 2.0, scale * float(weight @ (1.0 / (1.0 + np.exp(np.minimum(epsilon * k, 500.0))))))
-        signal = 1.0
-    k, weight = rows(n, 1.0 / cubes)
-    # chances that the optimal channel of a row agrees with the sign, times a common factor
-    agrees, differs = ((1.0 + v * math.tanh(epsilon / 2.0)) * share for v in (signal, -signal))
-    agrees, differs = (v + (1.0 - share) * (1.0 - math.tanh(epsilon / 2.0)) for v in (agrees, differs))
-    keep = 0.5 * (1.0 + signal) if central else agrees / (agrees + differs)
-    count = np.arange(k[-1] + 1)[:, None]
-    chance = binom.pmf(count, k, keep)
-    if central:
-        return scale * float(weight @ (chance * _private_test(count - k / 2.0, epsilon)).sum(axis=0))
-    lead = (2 * count - k) * (math.log(agrees / differs) if differs > 0 else 1e3)
-    risk = 0.0
-    for seen, likely in zip(*rows(public[0], share / cubes), strict=True):
-        for right, often in zip(range(seen + 1), binom.pmf(range(seen + 1), seen, 0.5 * (1 + public[1])), strict=True):
-            total = lead + (2 * right - seen) * 2.0 * math.atanh(public[1])
-            wrong = 0.5 * (1.0 - np.sign(total)) if classes else 1.0 - np.tanh(total / 2.0) ** 2
-            risk += likely * often * float(weight @ (chance * wrong).sum(axis=0))
-    return max(blind, scale * risk)
-
-
-def _private_test(lead: np.ndarray, epsilon: float) -> np.ndarray:
-    """Chance that the optimal eps-DP test errs if the right side leads by this many votes over a draw."""
-    distance = np.abs(lead)
-    whole = np.floor(distance)
-    first = np.where(distance == whole, 0.5, 1.0 / (1.0 + math.exp(epsilon)))
-    behind = first * np.exp(-epsilon * whole)
-    return np.where(lead >= 0, behind, 1.0 - behind)
-
-
-def least_leak(hypotheses: int, epsilon: float, *, height: float, classes: bool, **family: Any) -> float:
-    """Smallest budget at which the best method is seen (80 %, tests at 5 %) below the bound of ``epsilon``."""
-    scale = height if classes else height**2
-
-    def seen(spent: float) -> bool:
-        value = two_point(epsilon=spent, height=height, classes=classes, **family)
-        error = scale * math.sqrt(value / scale * (1.0 - value / scale) / hypotheses)
-        return value + (1.645 + 0.842) * error <= floor
-
-    floor = two_point(epsilon=epsilon, height=height, classes=classes, **family)
-    low, high = epsilon, 64.0
-    if not seen(high):
-        return math.inf
-    while high > 1.005 * low:
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if seen(middle) else (middle, high)
-    return high

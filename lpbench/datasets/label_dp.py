@@ -153,15 +153,19 @@ def three_point(height: float, moment: float) -> tuple[float, float]:
 def sign_classes(streams: Streams, params: Mapping, replication: int) -> Problem:
     """Two classes, P(Y = 1 | x) = (1 ± height) / 2; the sign of each cube is the hypothesis, drawn in each replication.
 
-    The labels of the public sample are coins: they tell nothing of the signs.
+    The labels of the public sample have the signal height^gamma (LPCT Theorem 3); without a ``gamma`` they are coins.
     """
-    signs, test, u, known = _signs(streams, params, replication)
-    eta = 0.5 * (1.0 + test)
+    signs, test, public, u, known = _signs(streams, params, replication)
+    eta, labels = 0.5 * (1.0 + test), streams.generator("y", part="public")
+    y_public = labels.integers(0, 2, params["n_public"])
+    if params["gamma"] is not None:
+        signal = np.sign(public) * np.abs(public) ** params["gamma"]
+        y_public = (labels.random(params["n_public"]) < 0.5 * (1.0 + signal)).astype(int)
     return Problem(
         **known,
         y_train=(u < 0.5 * (1.0 + signs)).astype(int),
         y_test=(test > 0).astype(int),
-        y_public=streams.generator("y", part="public").integers(0, 2, params["n_public"]),
+        y_public=y_public,
         eta_test=np.column_stack([1.0 - eta, eta]),
         classes=np.array([0, 1]),
     )
@@ -169,7 +173,7 @@ def sign_classes(streams: Streams, params: Mapping, replication: int) -> Problem
 
 def sign_regression(streams: Streams, params: Mapping, replication: int) -> Problem:
     """Labels ±1 of mean ±height, or with ``moment`` p those of :func:`three_point`, so that E |Y|^p = 1."""
-    signs, test, u, known = _signs(streams, params, replication)
+    signs, test, _, u, known = _signs(streams, params, replication)
     if params["moment"] is None:
         bound, y = 1.0, np.where(u < 0.5 * (1.0 + signs), 1.0, -1.0)
     else:
@@ -181,11 +185,12 @@ def sign_regression(streams: Streams, params: Mapping, replication: int) -> Prob
 
 def _signs(
     streams: Streams, params: Mapping, replication: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-    """Signed heights at the training and the test rows, uniforms of the labels, and what both families share."""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+    """Signed heights at training, test and public rows, uniforms of the labels, and what both families share."""
     bins, height = sign_cubes(params)
     hypothesis = height * streams.generator("signs").choice([-1.0, 1.0], (bins,) * params["d"])
     X, u, known = _uniform(streams, params, replication)
     known["X_public"] = streams.generator("X", part="public").random((params["n_public"], params["d"]))
-    signs, test = (hypothesis[tuple((x * bins).astype(int).T)] for x in (X, known["X_test"]))
-    return signs, test, u, known
+    places = (X, known["X_test"], known["X_public"])
+    signs, test, public = (hypothesis[tuple((x * bins).astype(int).T)] for x in places)
+    return signs, test, public, u, known

@@ -6,7 +6,7 @@ import pytest
 from lpbench.analysis.standings import Run, standings
 from lpbench.errors import ConfigurationError
 from lpbench.papers.extensions import stress
-from lpbench.papers.theory.theorems import mask_rows
+from lpbench.papers.theory.computed import mask_rows
 from lpbench.selectors import Selector
 from tests.analysis.test_standings import rows, run
 from tests.reporting.fake import card

@@ -1,15 +1,18 @@
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from lpbench.analysis.exponents import least_leak, two_point
 from lpbench.datasets import make_problem
 from lpbench.datasets.label_dp import sign_cubes, three_point
 from lpbench.experiments import catalogue
 from lpbench.papers.theory import FRESH, NAMES, read
+from lpbench.papers.theory.cases import judged
+from lpbench.papers.theory.computed import labels_read
+from lpbench.papers.theory.floors import least_leak, two_point
 from lpbench.papers.theory.theorems import (
     CANNOT,
     FAILS,
@@ -20,8 +23,6 @@ from lpbench.papers.theory.theorems import (
     POWER,
     SEEN,
     Row,
-    judged,
-    labels_read,
     longest,
     points_of,
     tabulate,
@@ -55,11 +56,20 @@ def test_a_rule_decides_each_row(case, word):
 
 
 def test_power_falls_with_the_error_and_is_exact_for_a_known_scale():
-    found = [row(error=e).power for e in (0.02, 0.05, 0.1, 0.2)]
+    found = [row(error=e).rejects(0.0) for e in (0.02, 0.05, 0.1, 0.2)]
     assert found == sorted(found, reverse=True) and found[0] == 1.0
     # normal: P(|Z + 0.2 / 0.1| > 1.96) = 0.516
     normal = replace(row(error=0.1), freedom=math.inf)
     assert normal.rejects(0.0) == pytest.approx(0.516, abs=0.03)
+
+
+def test_power_falls_where_a_repetition_could_end_otherwise():
+    """Two fresh trials agree as often as a value that varies with twice the variance stays on its side."""
+    assert row().power == 1.0
+    near = replace(row(0.05, 0.02), freedom=math.inf)
+    # normal: P(0.05 + √2 0.02 Z > 1.96 · 0.02) = 0.648
+    assert near.rejects(0.0) > 0.99 and near.power == pytest.approx(0.648, abs=0.03)
+    assert near.word == CANNOT
 
 
 def test_the_longest_run_is_the_last_of_equals():
@@ -152,8 +162,8 @@ def test_fresh_seeds_agree_where_the_power_is_high():
 
 
 def test_a_row_is_printed_for_each_case():
-    found = _trials([{"plain": table} for name in NAMES for table in read(COMMITTED / name)])
-    assert found["heads"][:2] == ["theorem", "states"]
+    found = _trials([{"plain": table} for name in NAMES for table in read(COMMITTED / name)[:1]])
+    assert re.match(r"^\d+ cases of theorems: \d+ ", found)
     assert len(tabulate([row(), row(unjudged="few")])) == 2
 
 

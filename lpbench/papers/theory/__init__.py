@@ -1,6 +1,7 @@
 """The papers' theorems on trial: a row a case, a picture a paper; letter T."""
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -8,39 +9,56 @@ import pandas as pd
 
 from lpbench.analysis import write_csv
 from lpbench.experiments.experiment import Experiment
-from lpbench.papers.theory.theorems import CASES, COMPUTED, NOT_JUDGED, judged, tabulate
+from lpbench.papers.theory.cases import CASES, COMPUTED, judged, worth
+from lpbench.papers.theory.theorems import NOT_JUDGED, tabulate
 from lpbench.paths import COMMITTED
 from lpbench.reporting.evidence import Evidence
 from lpbench.reporting.figures import style
 from lpbench.reporting.paper import Output, Page, Paper
 from lpbench.reporting.plain_table import PlainTable
 
-FILE = "theorems.csv"
+FILE, WORTH = "theorems.csv", "worth.csv"
+KEYS = ["theorem", "judged"]
 #: Seeds that chose nothing: verdicts are those of the first, the second stands beside.
 FRESH = (2027, 2026)
 
 
 def write(experiment: Experiment, folder: Path, seed: int = 0) -> None:
-    """Write ``theorems.csv`` and the picture."""
-    leaf = experiment.name.rpartition("/")[2]
-    table = tabulate([*judged(Evidence(folder.parents[1]), experiment), *COMPUTED[leaf]()])
-    write_csv(table, folder / FILE)
-    draw(table[(table["kind"] == "dependence") & (table["outcome"] != NOT_JUDGED)], folder, leaf)
+    """Write ``theorems.csv``, the picture, and of LPCT ``worth.csv``."""
+    leaf, results = experiment.name.rpartition("/")[2], Evidence(folder.parents[1])
+    write_csv(tabulate([*judged(results, experiment), *COMPUTED[leaf]()]), folder / FILE)
+    if leaf == "lpct":
+        write_csv(worth(results), folder / WORTH)
+    first, second = _tables(folder)
+    draw(first, second, folder, leaf)
 
 
-def draw(table: pd.DataFrame, folder: Path, leaf: str) -> None:
+def _tables(folder: Path) -> list[pd.DataFrame]:
+    """Tables of the seed that decides and of the one beside it where they are committed, else this run's.
+
+    Pages and pictures show the committed verdicts first: a run under the seed that chose sizes decides nothing.
+    """
+    fresh = [COMMITTED / f"theory_seed{seed}" / f"{folder.name}.csv" for seed in FRESH]
+    runs = [path if path.is_file() else folder / FILE for path in fresh]
+    return [pd.read_csv(path, keep_default_na=False, na_values=[""]) for path in runs]
+
+
+def draw(table: pd.DataFrame, beside: pd.DataFrame, folder: Path, leaf: str) -> None:
     """Differences of exponents with their intervals, the theorem's values and the nearest other statements'."""
     with style.look(mathematics=True):
+        table = table[(table["kind"] == "dependence") & (table["outcome"] != NOT_JUDGED)]
         figure, ax = style.pyplot().subplots(figsize=(8.0, 1.2 + 0.36 * len(table)))
         places = np.arange(len(table))[::-1]
         reach = [table["ours"] - table["low"], table["high"] - table["ours"]]
         ax.errorbar(table["ours"], places, xerr=reach, fmt="o", color=style.COLOURS[0], label="ours, 95 %")
+        second = table[KEYS].merge(beside, on=KEYS, how="left")["ours"]
+        ax.plot(second, places, "o", color=style.COLOURS[0], fillstyle="none", label=f"seed {FRESH[1]}")
         ax.plot(table["expected"], places, "|", markersize=16, color=style.COLOURS[1], label="theorem")
         for k, side in enumerate(("below", "above")):
             ax.plot(table[side], places, "x", color="gray", label="" if k else "nearest other statements")
         ax.set_yticks(places, [f"{t} {j}" for t, j in zip(table["theorem"], table["judged"], strict=True)])
         ax.set_xlabel("difference of exponents")
-        ax.legend(loc="upper center", bbox_to_anchor=(0.3, -0.25 if len(table) < 8 else -0.12), ncols=3, frameon=False)
+        ax.legend(loc="upper center", bbox_to_anchor=(0.3, -0.25 if len(table) < 8 else -0.12), ncols=4, frameon=False)
         style.save(figure, folder, leaf)
 
 
@@ -49,54 +67,52 @@ def number(value: float) -> str:
     return "–" if math.isnan(value) else f"{value:.3g}"
 
 
+def _lines(texts: Sequence[str]) -> str:
+    """Texts of a theorem's cases in one cell, each with its letter; one text where all are the same."""
+    if len(set(texts)) == 1:
+        return texts[0]
+    return "; ".join(f"({chr(97 + k)}) {text}" for k, text in enumerate(texts))
+
+
 def read(folder: Path, *_: object) -> list[PlainTable]:
-    """Lay out ``theorems.csv``: outcomes of the fresh seeds where they are committed, of this run elsewhere."""
+    """Lay out ``theorems.csv``, a row a theorem, and ``worth.csv``."""
     if not (folder / FILE).is_file():
         return []
-    keys = ["theorem", "judged"]
-    runs = [folder / FILE, *(COMMITTED / f"theory_seed{seed}" / f"{folder.name}.csv" for seed in FRESH)]
-    tables = [pd.read_csv(path, keep_default_na=False, na_values=[""]) for path in runs if path.is_file()]
-    first, second = (tables[1], tables[2]) if len(tables) == len(runs) else (tables[0], tables[0])
-    beside = {tuple(row[k] for k in keys): row["outcome"] for row in second.to_dict("records")}
+    first, second = _tables(folder)
+    table = first.merge(second[[*KEYS, "outcome"]], on=KEYS, how="left", suffixes=("", "_beside")).fillna({"power": -1})
+    text = ["regime", "over", "slopes", "remark", "outcome_beside"]
+    table[text] = table[text].astype(object).where(table[text].notna(), "–")
     rows = []
-    for row in first.to_dict("records"):
-        ours = f"{number(row['ours'])} [{number(row['low'])}, {number(row['high'])}]"
-        about = [str(row[k]) for k in ("slopes", "remark") if isinstance(row[k], str)]
-        rows.append(
-            (
-                f"{row['theorem']} {row['source']}",
-                row["outcome"],
-                beside.get(tuple(row[k] for k in keys), "–"),
-                row["judged"],
-                number(row["expected"]),
-                "–" if row["outcome"] == NOT_JUDGED else ours,
-                number(row["power"]),
-                row["states"],
-                "; ".join(row[k] for k in ("regime", "over") if isinstance(row[k], str)) or "–",
-                "; ".join(about) or "–",
-            )
-        )
+    for (name, source), cases in table.groupby(["theorem", "source"], sort=False):
+        found = cases.to_dict("records")
+        ours = [
+            "–" if row["outcome"] == NOT_JUDGED
+            else f"{number(row['ours'])} [{number(row['low'])}, {number(row['high'])}] for {number(row['expected'])}"
+            for row in found
+        ]  # fmt: skip
+        beside = ["; ".join(row[k] for k in ("slopes", "remark") if row[k] != "–") or "–" for row in found]
+        where = [", ".join(row[k] for k in ("regime", "over") if row[k] != "–") or "–" for row in found]
+        power = [number(row["power"]) if row["power"] >= 0 else "–" for row in found]
+        judged_, outcomes, others = ([row[k] for row in found] for k in ("judged", "outcome", "outcome_beside"))
+        columns = (judged_, outcomes, others, power, ours, where, beside)
+        rows.append((f"{name} {source}", cases["states"].iloc[0], *map(_lines, columns)))
     counts = ", ".join(f"{n} {word}" for word, n in first["outcome"].value_counts().items())
-    heads = (
-        "theorem",
-        "outcome",
-        "seed 2026",
-        "judged",
-        "theorem's",
-        "ours [95 %]",
-        "power",
-        "states",
-        "range",
-        "beside",
-    )
-    return [PlainTable(f"{len(rows)} rows: {counts}.", heads, tuple(rows))]
+    heads = ("theorem", "states", "judged", "outcome", f"seed {FRESH[1]}", "power", "ours [95 %] for theirs")
+    tables = [PlainTable(f"{len(first)} cases: {counts}.", (*heads, "range", "beside"), tuple(rows))]
+    if (folder / WORTH).is_file():
+        equal = pd.read_csv(folder / WORTH)
+        texts = tuple(tuple(f"{value:.3g}" for value in row) for row in equal.to_numpy())
+        legend = "Private rows with which LPCT-P is as accurate as LPCT-Q with n_Q public rows; 95 % by bootstrap."
+        tables.append(PlainTable(legend, ("γ", "n_Q", "ε", "private rows", "low", "high"), texts))
+    return tables
 
 
 LEAD = (
     "Theorems state orders: an excess risk falls like a power of an effective sample. Judged is dependence: a "
     "difference of exponents, paired over replications, on places inside the theorem's own inequality where the "
     "method resolves the function. “Seen”: the 95 % interval excludes both nearest other statements (no dependence, "
-    "or twice), and would in 80 % of trials if the theorem held (power, which leaves out the misfit at finite n). "
+    "or twice), with power 80 %: so many trials would exclude them if the theorem held, and so many repetitions of "
+    "this run, misfit at finite n included, would end alike. "
     "“Opposite here”: it lies below them. “Not seen”: neither, with that power. “Cannot decide”: less power. Only "
     "exact statements “fail”.",
     "Sizes, budgets and thresholds were chosen under seed 2025; outcomes are those of seed 2027, with 2026 beside. "

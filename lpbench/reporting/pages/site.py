@@ -3,6 +3,8 @@
 The pages are static and ask nothing of any server: style, script, pictures and data lie beside them.
 """
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
 from pathlib import Path
@@ -378,16 +380,14 @@ def _deviating(entries: Sequence[ReportEntry]) -> list[str]:
     return [f"{e.name} ({'; '.join(e.deviations)})" for e in entries if e.deviations]
 
 
-def _trials(units: Sequence[dict]) -> dict:
-    """Outcomes on cases of theorems: a count, and a row a theorem; empty without any."""
-    tables = [u["plain"] for u in units if u["plain"] and "outcome" in u["plain"].heads]
-    cases = [(row[0], row[t.heads.index("outcome")]) for t in tables for row in t.rows]
-    states = {row[0]: row[t.heads.index("states")] for t in tables for row in t.rows}
-    words = list(dict.fromkeys(word for _, word in cases))
-    rows = [[name, states[name], *(cases.count((name, w)) for w in words)] for name in sorted(states)]
-    counted = ", ".join(f"{sum(word == w for _, word in cases)} {w}" for w in words)
-    said = f"{len(cases)} cases of theorems: {counted}."
-    return {"said": said, "heads": ["theorem", "states", *words], "rows": rows} if rows else {}
+def _trials(units: Sequence[dict]) -> str:
+    """Count of the outcomes of theorems' cases, by the legends of their tables; empty without any."""
+    legends = " ".join(u["plain"].legend for u in units if u["plain"] and "outcome" in u["plain"].heads)
+    counts: Counter[str] = Counter()
+    for n, word in re.findall(r"(\d+) ([a-z ]+)", legends):
+        counts[word] += int(n)
+    cases = counts.pop("cases", 0)
+    return f"{cases} cases of theorems: {', '.join(f'{n} {word}' for word, n in counts.items())}." if cases else ""
 
 
 def _overview(group: dict) -> dict:

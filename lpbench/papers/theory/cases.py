@@ -1,0 +1,122 @@
+"""Theorems on trial: differences of exponents, rows that need no curve, and lower bounds of each experiment."""
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lpbench.analysis.rates import LEVEL, bootstrap_means
+from lpbench.experiments import catalogue
+from lpbench.experiments.experiment import Experiment
+from lpbench.papers.theory.computed import cost_rows, coverage_rows, grr_rows, mask_rows
+from lpbench.papers.theory.floors import floor_row, order_rows
+from lpbench.papers.theory.theorems import LPCT_ORDER, Case, Row, trial
+from lpbench.reporting.evidence import Evidence
+
+UPPER = "(n ε² / log n)^(−2α / (2α + d + s*))"
+PRUNED = "LPCT-prune: (i) δ^(α(β + 1) / d) where Q dominates; (ii) to the power (α + d) / (1 + d) where P does"
+CLASSES = "(N (ε² ∧ 1) / ln K)^(−β(γ + 1) / (2β + d))"
+CENTRAL = "N^(−β(γ + 1) / (2β + d)) + (ε N)^(−β(γ + 1) / (β + d))"
+NUMBERS = "(N (ε² ∧ 1))^(−2β / (2β + d))"
+CENTRAL_NUMBERS = "N^(−2β / (2β + d)) + (ε N)^(−2β / (β + d))"
+TAILS = "(N ε²)^(−2β(p − 1) / (2pβ + d(p − 1))) + N^(−2β / (2β + d))"
+CENTRAL_TAILS = "N^(−2β / (2β + d)) + (ε N)^(−2β(p − 1) / (pβ + d(p − 1)))"
+
+
+def against(theorem: str, source: str, states: str, judged: str, first: str, second: str, **known: Any) -> Case:
+    """Exponent of the first panel less that of the second."""
+    return Case(theorem, source, states, judged, ((first, 1.0), (second, -1.0)), **known)
+
+
+#: Leaf of an experiment -> its cases. Panels are those of conf/experiment/theory.
+CASES: dict[str, tuple[Case, ...]] = {
+    "histoftree": (
+        against("H-T1", "Th. 4.2, Cor. 4.4", UPPER, "s*: 0 against 1, d = 1, α = 1", "s0", "s1"),
+        against("H-T1", "Th. 4.2, Cor. 4.4", UPPER, "α: 1 against ½, s* = d = 1", "s1", "rough"),
+        against("H-T1", "Th. 4.2, Cor. 4.4", UPPER, "d: 1 against 2, s* = 0, α = 1", "s0", "s0_d2"),
+        against("H-T1", "Th. 4.2, Cor. 4.4", UPPER, "ε² beside n, s* = d = 1, α = 1", "s1_budget", "s1"),
+    ),
+    "lpct": (
+        against("L-T1", "Th. 3, 4", LPCT_ORDER, "γ: ½ against 2, over n_Q", "public_05", "public_2"),
+        against("L-T1", "Th. 3, 4", LPCT_ORDER, "γ: ½ against 5, over n_Q", "public_05", "public_5"),
+        against("L-T1", "Th. 3, 4", LPCT_ORDER, "n_Q (γ = ½) against n_P", "public_05", "private"),
+        against("L-T1", "Th. 3, 4", LPCT_ORDER, "ε² beside n_P", "private_budget", "private"),
+        Case("L-T5", "Th. 7", PRUNED, "it falls with n_Q, where Q dominates", (("prune_public", 1.0),), resolves=False),
+        Case("L-T5", "Th. 7", PRUNED, "it falls with n_P, where P dominates", (("prune_p", 1.0),)),
+    ),
+    "label_dp": (
+        against("Z-T1", "Th. 2, Table I", CLASSES, "label LDP against full LDP", "votes", "votes_full"),
+        against("Z-T1", "Th. 2", CLASSES, "d: 1 against 2", "votes", "votes_d2"),
+        against("Z-T1", "Th. 2", CLASSES, "β: 1 against ½", "votes_smooth", "votes"),
+        against("Z-T1", "Th. 2", CLASSES, "γ: 2 against 1", "votes_margin", "votes"),
+        against("Z-T2", "Th. 4", CENTRAL, "label CDP against label LDP", "votes_central", "votes"),
+        against("Z-T3", "Th. 6, Table I", NUMBERS, "label LDP against full LDP", "means", "means_full"),
+        against("Z-T3", "Th. 6", NUMBERS, "d: 1 against 2", "means", "means_d2"),
+        against("Z-T3", "Th. 6", NUMBERS, "β: 1 against ½", "means_smooth", "means"),
+        against("Z-T3", "Th. 6", NUMBERS, "ε² beside N", "means_budget", "means"),
+        against("Z-T4", "Th. 8", CENTRAL_NUMBERS, "label CDP against label LDP", "means_central", "means"),
+        against(
+            *("Z-T4", "Th. 8", CENTRAL_NUMBERS, "ε as N", "central_budget", "means_central"),
+            neighbors=(-2 / 3, 2 / 3),
+        ),
+        against("Z-T5", "Th. 10", TAILS, "p: 16 against 2", "tails_16", "tails_2"),
+        against("Z-T5", "Th. 10", TAILS, "p: 4 against 2", "tails_4", "tails_2"),
+        against(
+            *("Z-T6", "Th. 12", CENTRAL_TAILS, "p = 2: as without privacy, a constant factor apart"),
+            *("tails_central", "tails_plain"),
+            neighbors=(-0.1, 0.1),
+        ),
+        against(
+            "Z-T7", "Th. 13", CENTRAL, "full CDP as label CDP", "votes_cdp", "votes_central", neighbors=(-1 / 6, 1 / 6)
+        ),
+        against(
+            "Z-T8",
+            "Th. 14",
+            CENTRAL_NUMBERS,
+            "full CDP as label CDP",
+            "means_cdp",
+            "means_central",
+            neighbors=(-1 / 6, 1 / 6),
+        ),
+    ),
+}
+
+
+#: Leaf of an experiment -> rows that need no curve.
+COMPUTED: dict[str, Callable[[], Iterator[Row]]] = {
+    "histoftree": lambda: itertools.chain(order_rows("H"), mask_rows(), grr_rows(), cost_rows("H")),
+    "lpct": lambda: itertools.chain(order_rows("L"), coverage_rows(0), cost_rows("L")),
+    "label_dp": lambda: iter(()),
+}
+
+
+def judged(results: Evidence, experiment: Experiment) -> Iterator[Row]:
+    """Rows of an experiment's cases, and of its lower bounds."""
+    lines, table = results.curves(experiment.name), results.summary(experiment.name)
+    for case in CASES[experiment.name.rpartition("/")[2]]:
+        yield trial(case, lines, table, experiment)
+    panels = [(c.panel, c.dataset, c.epsilon) for c in lines if c.panel.startswith("floor")]
+    for place in dict.fromkeys(panels):
+        tried = [c for c in lines if (c.panel, c.dataset, c.epsilon) == place]
+        for model in ("label_ldp", "label_cdp"):
+            central = {c.method: catalogue.method(c.base).privacy in ("label_cdp", "cdp") for c in tried}
+            mine = [c for c in tried if central[c.method] == (model == "label_cdp")]
+            if mine:
+                yield floor_row(model, mine)
+
+
+def worth(results: Evidence) -> pd.DataFrame:
+    """Private rows with the excess risk of each number of public ones, where LPCT's curves meet; 95 % by bootstrap."""
+    (private,) = results.curves("theory/lpct", "lpct_p", panel="private")
+    rows = []
+    for public in results.curves("theory/lpct", "lpct_q"):
+        drawn = [np.vstack([c.mean, bootstrap_means(c.samples)]) for c in (private, public)]
+        pairs = ((np.log(np.minimum.accumulate(p))[::-1], np.log(q)) for p, q in zip(*drawn, strict=True))
+        equal = np.exp([np.interp(q, p, np.log(private.x)[::-1], left=np.nan, right=np.nan) for p, q in pairs])
+        for n_public, values in zip(public.x, equal.T, strict=True):
+            if np.isfinite(values).mean() > LEVEL:
+                ends = np.nanquantile(values[1:], [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+                rows.append((public.parameter("gamma", 0.5), n_public, private.epsilon, values[0], *ends))
+    return pd.DataFrame(rows, columns=["gamma", "n_public", "epsilon", "private_rows", "low", "high"])
