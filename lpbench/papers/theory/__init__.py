@@ -86,10 +86,10 @@ def read(folder: Path, *_: object) -> list[PlainTable]:
     for (name, source), cases in table.groupby(["theorem", "source"], sort=False):
         found = cases.to_dict("records")
         ours = [
-            "–" if row["outcome"] == NOT_JUDGED
-            else f"{number(row['ours'])} [{number(row['low'])}, {number(row['high'])}] for {number(row['expected'])}"
+            f"{number(row['ours'])} [{number(row['low'])}, {number(row['high'])}] for {number(row['expected'])}"
             for row in found
-        ]  # fmt: skip
+        ]
+        ours = ["–" if row["outcome"] == NOT_JUDGED else text for row, text in zip(found, ours, strict=True)]
         beside = ["; ".join(row[k] for k in ("slopes", "remark") if row[k] != "–") or "–" for row in found]
         where = [", ".join(row[k] for k in ("regime", "over") if row[k] != "–") or "–" for row in found]
         power = [number(row["power"]) if row["power"] >= 0 else "–" for row in found]
