@@ -107,7 +107,7 @@ lint: $(STAMP) ## Style, types, layers of the architecture, words, size, and no 
 	$(BIN)/python scripts/check_size.py .
 	$(BIN)/python scripts/check_skips.py .
 
-wheel: $(STAMP) ## Build sdist and wheel, and use the wheel outside the checkout
+wheel: $(STAMP) ## Build sdist and both wheels (lpbench, lpbench-light), and use them outside the checkout
 	$(BIN)/python scripts/wheel_smoke.py
 
 audit: $(STAMP) ## Privacy audit of every method

@@ -1,6 +1,7 @@
-"""Build sdist and wheel, install the wheel outside the checkout, and use it as a new user would.
+"""Build sdist and wheels, install each wheel outside the checkout, and use it as a new user would.
 
-Dependencies are those of the interpreter that runs this script; the package itself comes from the wheel alone.
+Dependencies are those of the interpreter that runs this script; the package itself comes from the wheel alone. The
+light wheel sees no other distributions than it needs.
 """
 
 import os
@@ -14,7 +15,11 @@ import time
 import venv
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import distribution, requires
 from pathlib import Path
+
+import light_wheel
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[1]
 #: What must be in the wheel, and what must not.
@@ -44,6 +49,40 @@ COMMANDS = {
 }
 
 
+#: Code that a user of the light wheel audits, and the commands, with what their output says.
+LIGHT_CODE = """
+def honest(value, rng):
+    return value + rng.laplace(scale=1.0)
+
+
+class Leaks:
+    def __init__(self, epsilon=1.0, random_state=None):
+        self.epsilon = epsilon
+
+    def fit(self, X, y):
+        self.mean_ = float(y.mean())
+
+    def predict(self, X):
+        return X[:, 0] * 0 + self.mean_
+"""
+LIGHT_COMMANDS = {
+    "audit code mine.py:honest --epsilon 1 --values 0 1 --samples 2000": (0, "no violation found"),
+    "audit code --learner mine.py:Leaks --epsilon 1 --workers 1": (1, "VIOLATED"),
+    "list methods": (2, "pip install lpbench"),
+    "audit code reports.csv --epsilon 1": (2, "pip install lpbench"),
+}
+#: What must not be imported by then, and how many megabytes its environment may have.
+LIGHT_LIBRARY = """
+from lpbench import PrivacyLedger, PrivateMean
+with PrivacyLedger(limit=2.0) as ledger:
+    PrivateMean(1.0, y_range=(0, 2), random_state=0).fit(X, y)
+assert ledger.epsilon == 1.0, ledger.epsilon
+heavy = {"mlflow", "hydra", "pandas", "matplotlib", "pyarrow"} & set(sys.modules)
+assert not heavy, heavy
+"""
+LIGHT_MEGABYTES = 450.0
+
+
 def main() -> None:
     """Raise where something does not work; print how long each step took."""
     with tempfile.TemporaryDirectory(prefix="lpbench-wheel-") as name:
@@ -59,8 +98,31 @@ def main() -> None:
         with ThreadPoolExecutor(2) as pool:
             for done in [pool.submit(use, title, folder / f"home{k}", *tried[title]) for k, title in enumerate(tried)]:
                 done.result()
+        try_light(folder)
         if not list(folder.glob("home*/results/runs/replications=2/index.html")):
             sys.exit("results are not in the working folder")
+
+
+def try_light(folder: Path) -> None:
+    """Build the light wheel, install it where nothing is but what it needs, and use it."""
+    wheel = _step("build the light wheel", lambda: light_wheel.build(folder / "light"))
+    python = _step("install it", lambda: install(wheel, folder / "light-env", brought_by(light_wheel.NEEDS)))
+    walked = os.walk(python.parents[1] / "lib", followlinks=True)
+    megabytes = sum((Path(place) / name).stat().st_size for place, _, names in walked for name in names) / 1e6
+    print(f"{wheel.name}: {megabytes:.0f} MB with all that it needs")
+    if megabytes > LIGHT_MEGABYTES:
+        sys.exit(f"{megabytes:.0f} MB are more than {LIGHT_MEGABYTES:g}")
+    home = folder / "light-home"
+    home.mkdir()
+    (home / "mine.py").write_text(LIGHT_CODE, encoding="utf-8")
+    for words, (code, said) in LIGHT_COMMANDS.items():
+        command = [python.parent / "lpbench", *words.split()]
+        output = _step(f"light: {words}", lambda command=command, code=code: run(command, home, code))
+        if said not in output:
+            sys.exit(f"{words} does not say {said!r}:\n{output}")
+    _step(
+        "light: the README's example and a ledger", lambda: run([python, "-c", readme_example() + LIGHT_LIBRARY], home)
+    )
 
 
 def use(title: str, home: Path, command: list, said: str) -> None:
@@ -107,13 +169,33 @@ def check_contents(wheel: Path) -> None:
     print(f"{wheel.name}: {len(names)} files, {megabytes:.2f} MB")
 
 
-def install(wheel: Path, folder: Path) -> Path:
-    """Install the wheel into a new environment, which sees the dependencies of this one; returns its interpreter."""
+def brought_by(names: tuple[str, ...]) -> set[str]:
+    """Names of distributions and of all that they need."""
+    needed: set[str] = set()
+    remaining = list(names)
+    while remaining:
+        if (name := remaining.pop().lower()) not in needed:
+            needed.add(name)
+            parsed = map(Requirement, requires(name) or [])
+            remaining += [r.name for r in parsed if r.marker is None or r.marker.evaluate({"extra": ""})]
+    return needed
+
+
+def install(wheel: Path, folder: Path, needed: set[str] | None = None) -> Path:
+    """Install the wheel into a new environment and return its interpreter.
+
+    The environment sees the dependencies of this one, or has those alone that are ``needed``, by links.
+    """
     venv.create(folder, with_pip=False)
     python = folder / "bin" / "python"
     run([sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps", "--no-index", wheel], ROOT)
     (packages,) = folder.glob("lib/python*/site-packages")
-    (packages / "dependencies.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
+    if needed is None:
+        (packages / "dependencies.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
+    for name in needed or ():
+        source = Path(str(distribution(name).locate_file("")))
+        for top in {file.parts[0] for file in distribution(name).files or ()} - {"..", "__pycache__", "bin"}:
+            (packages / top).symlink_to(source / top)
     return python
 
 
@@ -123,13 +205,13 @@ def readme_example() -> str:
     return block + "\nimport sys, lpbench\nassert lpbench.__file__.startswith(sys.prefix), lpbench.__file__\n"
 
 
-def run(command: list, folder: Path) -> str:
-    """Run a command without anything of the caller's set-up; returns what it printed."""
+def run(command: list, folder: Path, code: int = 0) -> str:
+    """Run a command without anything of the caller's set-up; returns what it printed, errors if it shall fail."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("LPBENCH_", "PYTHON", "VIRTUAL_ENV"))}
     done = subprocess.run([str(word) for word in command], cwd=folder, env=kept, capture_output=True, text=True)
-    if done.returncode:
+    if done.returncode != code:
         sys.exit(f"{' '.join(map(str, command))[:200]} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
-    return done.stdout
+    return done.stdout + (done.stderr if code else "")
 
 
 def _step(title: str, work):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from lpbench.cli import options
+from lpbench.cli import numbers as options
 from lpbench.cli.surroundings import say
 from lpbench.errors import CellTimeout, ConfigurationError, DataError
 from lpbench.experiments.time_limit import time_limit
@@ -124,10 +124,14 @@ def _audit_reports(
 
 
 def _sources(subjects: Sequence[str], values: Sequence[str], seed: int, timeout: float) -> list[Source]:
-    from lpbench.audit.black_box import CallableSource, FileSource
+    from lpbench.audit.black_box import CallableSource
     from lpbench.audit.black_box.sources import load_function
 
-    tables = [FileSource(Path(subject)) for subject in subjects if subject.endswith(TABLES)]
+    tables: list[Source] = []
+    if any(subject.endswith(TABLES) for subject in subjects):
+        from lpbench.audit.black_box.files import FileSource
+
+        tables = [FileSource(Path(subject)) for subject in subjects if subject.endswith(TABLES)]
     functions = [subject for subject in subjects if not subject.endswith(TABLES)]
     if values and not functions:
         raise ConfigurationError("--values: a table has a column of its own for them")

@@ -1,21 +1,23 @@
 """Argument types and options that several commands share."""
 
 import fnmatch
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
 from lpbench.cli.names import known_names
+from lpbench.cli.numbers import Decorator, above_0, choice, count, seed
 from lpbench.errors import ConfigurationError, unknown_key, unknown_name
 from lpbench.experiments import catalogue
-from lpbench.experiments.config import ROOT_SEED
 from lpbench.paths import OWN_FOLDER, RESULTS_VARIABLE, results_folder
 
+__all__ = [
+    "FOLDER", "Decorator", "Kinds", "NameOf", "above_0", "audit", "choice", "count", "counted", "experiments",
+    "matching", "own_folder", "results", "seed", "tracking", "tracking_uri",
+]  # fmt: skip
 FOLDER = click.Path(file_okay=False, resolve_path=True, path_type=Path)
-Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 class NameOf(click.ParamType):
@@ -58,30 +60,6 @@ def audit() -> Decorator:
     """Option ``--no-audit``: skip the audit of the user's own methods, and say so in their rows."""
     text = "Rows of your own methods say: not audited."
     return click.option("--no-audit", "audit", flag_value=False, default=True, help=text)
-
-
-def seed(text: str = "Root seed.", default: int | None = ROOT_SEED) -> Decorator:
-    """Option ``--seed N``: a root seed of at least 0; ``default`` None: no seed."""
-    return click.option(
-        "--seed", type=click.IntRange(0), default=default, metavar="N", show_default=default is not None, help=text
-    )
-
-
-def choice(name: str, words: Sequence[str], default: str, what: str = "") -> Decorator:
-    """Option whose value is one of some words; the help lists them after ``what``."""
-    text = f"{what}{', '.join(words)}  [default: {default}]"
-    return click.option(name, type=click.Choice(words), default=default, metavar="NAME", help=text)
-
-
-def count(name: str, text: str, default: int | None = None) -> Decorator:
-    """Option with a whole number that is at least 1."""
-    shown = default is not None
-    return click.option(name, type=click.IntRange(1), default=default, metavar="N", show_default=shown, help=text)
-
-
-def above_0(name: str, letter: str, text: str, default: float | None = None) -> Decorator:
-    """Option whose value is a number above 0, shown as ``letter`` in the help."""
-    return click.option(name, type=click.FloatRange(0, min_open=True), default=default, metavar=letter, help=text)
 
 
 def tracking(default: str = "none") -> Decorator:

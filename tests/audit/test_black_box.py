@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from lpbench.audit.black_box import CallableSource, CommandSource, FileSource, PrivacyClaim, audit, parse_values
+from lpbench.audit.black_box import CallableSource, CommandSource, PrivacyClaim, audit, parse_values
 from lpbench.audit.black_box.claims import epsilon_from_counts
 from lpbench.audit.black_box.decide import joint_bound
+from lpbench.audit.black_box.files import FileSource
 from lpbench.audit.black_box.reports import to_columns
 from lpbench.audit.black_box.sources import FixedSource
 from lpbench.cli.main import main

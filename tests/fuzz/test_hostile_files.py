@@ -21,7 +21,7 @@ import yaml
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from lpbench.audit.black_box.sources import FileSource
+from lpbench.audit.black_box.files import FileSource
 from lpbench.datasets import describe, load_table, make_problem
 from lpbench.datasets.archives import unpack
 from lpbench.datasets.download import Settings, download

@@ -2,10 +2,10 @@
 
 from lpbench.audit.black_box.claims import PrivacyClaim
 from lpbench.audit.black_box.decide import Verdict, audit, detectable, lower_bound
-from lpbench.audit.black_box.sources import CallableSource, CommandSource, FileSource, Source, WithFeatures
+from lpbench.audit.black_box.sources import CallableSource, CommandSource, Source, WithFeatures
 from lpbench.audit.black_box.values import parse_values
 
 __all__ = [
-    "CallableSource", "CommandSource", "FileSource", "PrivacyClaim", "Source", "Verdict", "WithFeatures", "audit",
+    "CallableSource", "CommandSource", "PrivacyClaim", "Source", "Verdict", "WithFeatures", "audit",
     "detectable", "lower_bound", "parse_values",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Sources of reports: a Python function, a table in a file, or a command of any language."""
+"""Sources of reports: a Python function, or a command of any language; tables are in ``files.py``."""
 
 import inspect
 import json
@@ -20,10 +20,7 @@ from typing import Any
 import numpy as np
 
 from lpbench.audit.black_box.reports import WHOLE, Columns, to_columns
-from lpbench.audit.black_box.values import MOST_VALUES
 from lpbench.audit.randomizers import Randomizer, repeat
-from lpbench.datasets.archives import MOST, check_size
-from lpbench.datasets.readers import read_table
 from lpbench.errors import CellTimeout, ConfigurationError, DataError, foreign
 from lpbench.experiments.time_limit import time_limit
 from lpbench.seeds import Streams, stable_hash
@@ -229,42 +226,6 @@ class FixedSource(Source):
     def draw(self, value: int, start: int, stop: int) -> Columns:
         """Return reports ``start`` to ``stop`` of a value."""
         return {name: column[start:stop] for name, column in self.reports[value].items()}
-
-
-class FileSource(FixedSource):
-    """A CSV or parquet file: a column ``value``, columns of reports, one row an independent run of the program."""
-
-    def __init__(self, path: Path):
-        """Read the table and check it before anything is decided: a column `value`, complete rows, a size that fits."""
-        import pandas as pd
-        from pyarrow.parquet import read_metadata
-
-        try:
-            check_size(path)
-            if path.suffix == ".parquet":
-                told = read_metadata(path)
-                if 8 * told.num_rows * told.num_columns > MOST:
-                    raise DataError(f"it has {told.num_rows} rows, more than {MOST >> 20} MiB")
-            table = pd.read_parquet(path) if path.suffix == ".parquet" else read_table(path)
-        except Exception as error:
-            text = " ".join(str(error).split())
-            raise DataError(f"{str(path)!r} cannot be read as a table: {text}") from None
-        if "value" not in table.columns or len(table.columns) < 2:
-            found = ", ".join(map(str, table.columns))
-            raise DataError(f"{str(path)!r} must have a column `value` and columns of reports; it has {found}")
-        if table.isna().any(axis=None):
-            row = int(np.flatnonzero(table.isna().any(axis=1))[0])
-            raise DataError(f"{str(path)!r}: row {row + 1} has an empty entry or NaN; every report must be complete")
-        values = sorted(table["value"].unique().tolist(), key=lambda v: (str(type(v)), v))
-        if not 2 <= len(values) <= MOST_VALUES:
-            raise DataError(f"{str(path)!r} has {len(values)} distinct values; an audit compares 2 to {MOST_VALUES}")
-        names = [name for name in table.columns if name != "value"]
-        groups = {value: part[names] for value, part in table.groupby("value")}
-        # a report in several columns of numbers is read column by column
-        reports = [
-            {str(n): next(iter(to_columns(groups[v][n].to_numpy(), str(n)).values())) for n in names} for v in values
-        ]
-        super().__init__(path.name, values, reports)
 
 
 class CommandSource(FixedSource):
