@@ -13,12 +13,21 @@ def ranks(values: np.ndarray, *, larger_is_better: bool, ties: str = "average") 
     Parameters
     ----------
     values : ndarray of shape (..., m)
+        Scores of m methods along the last axis; NaN is missing.
     larger_is_better : bool
+        True for accuracy, False for errors.
     ties : {"min", "average", "max"}
+        Rank of equal values: their first, mean or last place.
 
     Returns
     -------
     ndarray of shape (..., m)
+        Ranks from 1; halves occur with average ties alone.
+
+    Raises
+    ------
+    ValueError
+        If ``ties`` is none of the three words.
     """
     if ties not in TIES:
         raise ValueError(f"ties={ties!r} must be one of {', '.join(TIES)}")
@@ -39,10 +48,15 @@ def rank_sums(values: np.ndarray, *, larger_is_better: bool, ties: str = "averag
     ----------
     values : ndarray of shape (datasets, methods)
         A data set without any value is left out; a single missing value is ranked last, as in LPCT's tables with ``-``.
+    larger_is_better : bool
+        True for accuracy, False for errors.
+    ties : {"min", "average", "max"}
+        Rank of equal values, see :func:`ranks`.
 
     Returns
     -------
     ndarray of shape (methods,)
+        Rank sum of each method; smaller is better.
     """
     values = np.asarray(values, dtype=float)
     values = values[~np.isnan(values).all(axis=1)]
@@ -59,5 +73,18 @@ def rank_intervals(values: np.ndarray, *, larger_is_better: bool) -> tuple[np.nd
 
 
 def wins(values: np.ndarray, *, larger_is_better: bool) -> np.ndarray:
-    """Count for each method the data sets where it is best (every one of several equals counts), shape (methods,)."""
+    """Count for each method the data sets where it is best; every one of several equals counts.
+
+    Parameters
+    ----------
+    values : ndarray of shape (datasets, methods)
+        Scores; NaN is missing.
+    larger_is_better : bool
+        True for accuracy, False for errors.
+
+    Returns
+    -------
+    int ndarray of shape (methods,)
+        Number of data sets.
+    """
     return (ranks(values, larger_is_better=larger_is_better, ties="min") == 1).sum(axis=0)

@@ -14,7 +14,15 @@ LEVEL = 0.95
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate with its percentile bootstrap interval."""
+    """An estimate with its percentile bootstrap interval.
+
+    Parameters
+    ----------
+    estimate : float
+        Value of the statistic on all replications.
+    low, high : float
+        Ends of the interval, in the estimate's unit.
+    """
 
     estimate: float
     low: float
@@ -25,7 +33,25 @@ class Interval:
 
 
 def slope(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Least-squares slope of y against x along the last axis; y of shape (..., k), x of shape (k,)."""
+    """Least-squares slope of y against x along the last axis; y of shape (..., k), x of shape (k,).
+
+    Parameters
+    ----------
+    x : array_like of shape (k,)
+        Places on the axis, at least two different ones.
+    y : array_like of shape (..., k)
+        Values at these places, a curve along the last axis.
+
+    Returns
+    -------
+    ndarray of shape (...)
+        Slope of each curve, in units of y for one of x.
+
+    Raises
+    ------
+    ValueError
+        If x has fewer than two different places.
+    """
     x = np.asarray(x, dtype=float)
     if x.size < 2 or np.ptp(x) == 0:
         raise ValueError(f"a slope needs two different places on the axis, got x={x.tolist()}")
@@ -35,12 +61,38 @@ def slope(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def loglog_slope(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Slope of log y against log x: ``-e`` for a risk that falls like ``x**-e``. Shapes as :func:`slope`."""
+    """Slope of log y against log x: ``-e`` for a risk that falls like ``x**-e``. Shapes as :func:`slope`.
+
+    Parameters
+    ----------
+    x : array_like of shape (k,)
+        Places on the axis, > 0.
+    y : array_like of shape (..., k)
+        Values at these places, > 0.
+
+    Returns
+    -------
+    ndarray of shape (...)
+        Exponent of each curve, without unit.
+    """
     return slope(np.log(x), np.log(y))
 
 
 def local_slopes(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Slopes of log y against log x between neighbours, shape (..., k - 1): they show where a rate sets in."""
+    """Slopes of log y against log x between neighbours, shape (..., k - 1): they show where a rate sets in.
+
+    Parameters
+    ----------
+    x : array_like of shape (k,)
+        Places on the axis, > 0 and increasing.
+    y : array_like of shape (..., k)
+        Values at these places, > 0.
+
+    Returns
+    -------
+    ndarray of shape (..., k - 1)
+        One exponent for each pair of neighbors.
+    """
     return np.diff(np.log(y), axis=-1) / np.diff(np.log(x))
 
 
@@ -52,10 +104,14 @@ def bootstrap_means(samples: np.ndarray, *, draws: int = BOOTSTRAP) -> np.ndarra
     Parameters
     ----------
     samples : ndarray of shape (R, ...)
+        One curve a replication.
+    draws : int
+        Number of resamples.
 
     Returns
     -------
     ndarray of shape (draws, ...)
+        The mean curve of each resample.
     """
     samples = np.asarray(samples, dtype=float)
     return np.tensordot(_weights(len(samples), draws), samples, axes=1)
@@ -80,6 +136,11 @@ def bootstrap(
         Maps mean curves of shape (..., k) to shape (...).
     draws : int
         Number of resamples.
+
+    Returns
+    -------
+    Interval
+        The statistic of the mean curve, with quantiles of its resampled values.
     """
     values = statistic(bootstrap_means(samples, draws=draws))
     low, high = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
@@ -87,7 +148,20 @@ def bootstrap(
 
 
 def ratio_of_means(a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
-    """Ratio of two paired means and its standard error by the delta method; shapes (R,) each."""
+    """Ratio of two paired means and its standard error by the delta method; shapes (R,) each.
+
+    Parameters
+    ----------
+    a, b : array_like of shape (R,)
+        Scores of two methods, paired by replication.
+
+    Returns
+    -------
+    ratio : float
+        Mean of a over the mean of b.
+    se : float
+        Its standard error; NaN of a single replication.
+    """
     a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
     ratio = a.mean() / b.mean()
     if a.size < 2:

@@ -178,6 +178,7 @@ def write_csv(frame: pd.DataFrame, path: Path) -> None:
     Parameters
     ----------
     frame : DataFrame
+        The table, in the order in which its rows are written.
     path : Path
         Floats are written with :data:`WRITTEN_DIGITS` significant digits. A name that ends in ``.gz`` is packed.
     """
@@ -187,19 +188,52 @@ def write_csv(frame: pd.DataFrame, path: Path) -> None:
 
 
 def as_text(frame: pd.DataFrame) -> pd.DataFrame:
-    """The texts that :func:`write_csv` writes."""
+    """The texts that :func:`write_csv` writes.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A table of scores, a summary or standings.
+
+    Returns
+    -------
+    DataFrame of str
+        Its entries as they are written, under the same column names.
+    """
     floats = frame.select_dtypes("floating").columns
     frame = frame.assign(**{c: [float(f"{v:.{WRITTEN_DIGITS}g}") for v in frame[c].tolist()] for c in floats})
     return pd.DataFrame({c: [format_value(v) for v in frame[c].tolist()] for c in frame.columns}, columns=frame.columns)
 
 
 def read_csv(path: Path) -> pd.DataFrame:
-    """Read a table written by :func:`write_csv`; empty texts stay empty, empty numbers are NaN."""
+    """Read a table written by :func:`write_csv`; empty texts stay empty, empty numbers are NaN.
+
+    Parameters
+    ----------
+    path : Path
+        A CSV file, packed if its name ends in ``.gz``.
+
+    Returns
+    -------
+    DataFrame
+        The table as it was before :func:`write_csv`, up to :data:`WRITTEN_DIGITS`.
+    """
     return from_text(pd.read_csv(path, keep_default_na=False, dtype=str))
 
 
 def from_text(frame: pd.DataFrame) -> pd.DataFrame:
-    """The table of which :func:`as_text` gave the texts."""
+    """The table of which :func:`as_text` gave the texts.
+
+    Parameters
+    ----------
+    frame : DataFrame of str
+        Texts of :func:`as_text`; its columns are replaced in place.
+
+    Returns
+    -------
+    DataFrame
+        The same table with numbers and truth values; an empty number is NaN.
+    """
     for column in frame.columns:
         if column in _NUMBERS:
             frame[column] = [float(text or "nan") for text in frame[column].tolist()]

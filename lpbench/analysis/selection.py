@@ -57,6 +57,11 @@ def select(scores: pd.DataFrame, settings: Settings | None = None) -> Selected:
         As returned by :func:`lpbench.analysis.scores.check_scores`.
     settings : mapping, optional
         See :data:`Settings`.
+
+    Returns
+    -------
+    Selected
+        Chosen points by cell and selection, their scores, and reasons for cells without one.
     """
     numbers = point_numbers(scores)
     points = _points(scores, numbers)
@@ -85,6 +90,11 @@ def selected_of(rows: pd.DataFrame) -> Selected:
     ----------
     rows : DataFrame
         As :mod:`lpbench.experiments.committed` keeps them.
+
+    Returns
+    -------
+    Selected
+        As :func:`select` returns it.
     """
     rows = rows.assign(selection=rows["selections"].str.split()).explode("selection", ignore_index=True)
     ran, empty = (rows[rows["replication"] >= 0], rows[rows["replication"] < 0])

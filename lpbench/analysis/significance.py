@@ -43,12 +43,36 @@ def _upper_tail(ranks: bytes) -> np.ndarray:
 
 
 def signed_rank(difference: np.ndarray) -> float:
-    """The test of :func:`signed_ranks` for one column of shape (R,)."""
+    """The test of :func:`signed_ranks` for one column of shape (R,).
+
+    Parameters
+    ----------
+    difference : array_like of shape (R,)
+        Paired differences, one a replication.
+
+    Returns
+    -------
+    float
+        One-sided p-value of the hypothesis that differences are positive.
+    """
     return float(signed_ranks(np.asarray(difference, dtype=float)[:, None])[0])
 
 
 def better(a: np.ndarray, b: np.ndarray, *, larger_is_better: bool) -> float:
-    """One-sided p-value that scores ``a`` are better than ``b``, paired by replication (shape (R,) each)."""
+    """One-sided p-value that scores ``a`` are better than ``b``, paired by replication.
+
+    Parameters
+    ----------
+    a, b : array_like of shape (R,)
+        Scores of two methods, one a replication.
+    larger_is_better : bool
+        True for accuracy, False for errors.
+
+    Returns
+    -------
+    float
+        p-value of Wilcoxon's signed-rank test.
+    """
     difference = np.asarray(a, dtype=float) - np.asarray(b, dtype=float)
     return signed_rank(difference if larger_is_better else -difference)
 
@@ -60,7 +84,18 @@ def two_sided(differences: np.ndarray) -> np.ndarray:
 
 
 def holm(p_values: np.ndarray) -> np.ndarray:
-    """Adjust p-values of one family by Holm's step-down method, shape kept (1-d); NaN is not tested and stays NaN."""
+    """Adjust p-values of one family by Holm's step-down method.
+
+    Parameters
+    ----------
+    p_values : array_like of shape (m,)
+        p-values of the family; NaN is not tested.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+        Adjusted p-values, at most 1; NaN stays NaN.
+    """
     p = np.asarray(p_values, dtype=float)
     order = np.argsort(p, kind="stable")
     steps = np.maximum.accumulate(p[order] * (np.count_nonzero(~np.isnan(p)) - np.arange(p.size)))
@@ -104,10 +139,12 @@ def stars(scores: np.ndarray, *, larger_is_better: bool) -> Marks:
     scores : ndarray of shape (R, m)
         One row a replication, one column a method.
     larger_is_better : bool
+        True for accuracy, False for errors.
 
     Returns
     -------
     Marks
+        Best column, p-values against it, and marks without and with Holm's correction.
     """
     best = _best_column(scores, larger_is_better)
     raw = {best: _against(scores, best, larger_is_better)}
@@ -123,7 +160,20 @@ def stars(scores: np.ndarray, *, larger_is_better: bool) -> Marks:
 
 
 def bolds(scores: np.ndarray, *, larger_is_better: bool) -> Marks:
-    """Mark LPCT's bold columns: those not significantly worse than the best. Shapes as :func:`stars`."""
+    """Mark LPCT's bold columns: those not significantly worse than the best.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (R, m)
+        One row a replication, one column a method.
+    larger_is_better : bool
+        True for accuracy, False for errors.
+
+    Returns
+    -------
+    Marks
+        Best column, p-values against it, and marks without and with Holm's correction.
+    """
     best = _best_column(scores, larger_is_better)
     p = _against(scores, best, larger_is_better)
     return Marks(best, p, ~(p < ALPHA), ~(holm(p) < ALPHA))

@@ -78,6 +78,11 @@ def summarise(
     costs : DataFrame, optional
         Columns :data:`PLACE` and :data:`COSTS`, a row a cell. Methods that :func:`barred` names compete with none.
 
+    Returns
+    -------
+    Summary
+        Means, standard errors, ranks and marks of each cell, with the chosen grid points.
+
     Raises
     ------
     DataError
@@ -87,7 +92,22 @@ def summarise(
 
 
 def summary_of(selected: Selected, rule: str = "star", costs: pd.DataFrame | None = None) -> Summary:
-    """Summarise chosen grid points, see :func:`summarise`."""
+    """Summarise chosen grid points, see :func:`summarise`.
+
+    Parameters
+    ----------
+    selected : Selected
+        Chosen grid points of :func:`lpbench.analysis.selection.select`.
+    rule : {"star", "bold"}
+        The rule that decides ``marked``.
+    costs : DataFrame, optional
+        Spent budgets, bits and seconds of each cell.
+
+    Returns
+    -------
+    Summary
+        As :func:`summarise` returns it.
+    """
     table = selected.cells.reset_index(drop=True)
     if costs is None:
         table = table.assign(**NO_COSTS)
@@ -114,7 +134,18 @@ def beats(chosen: pd.DataFrame) -> pd.DataFrame:
 
 
 def distinct_selections(table: pd.DataFrame) -> list[str]:
-    """Selections in alphabetical order; one that picks the same points as the oracle everywhere is not shown twice."""
+    """Selections in alphabetical order; one that picks the same points as the oracle everywhere is not shown twice.
+
+    Parameters
+    ----------
+    table : DataFrame
+        A summary, with a row for each cell and selection.
+
+    Returns
+    -------
+    list of str
+        Names of the selections to show.
+    """
     points = {s: part.drop(columns="selection").reset_index(drop=True) for s, part in table.groupby("selection")}
     return [s for s in sorted(points) if s == "oracle" or not points[s].equals(points.get("oracle"))]
 

@@ -34,7 +34,20 @@ def _preference(selector: str, variants: Collection[str] = ()) -> tuple[bool, bo
 
 
 def representatives(selectors: Iterable[str], variants: Collection[str] = ()) -> dict[str, str]:
-    """Choose one selector a method: one of ``variants``, else the bare name, the variant ``text``, the shortest."""
+    """Choose one selector a method: one of ``variants``, else the bare name, the variant ``text``, the shortest.
+
+    Parameters
+    ----------
+    selectors : iterable of str
+        Selectors of methods, such as ``krr[variant=text]``.
+    variants : collection of str
+        Values of ``variant`` that are preferred to the bare name.
+
+    Returns
+    -------
+    dict of str to str
+        Bare name -> the selector that stands for it.
+    """
     return {name: min(group, key=lambda s: _preference(s, variants)) for name, group in by_method(selectors).items()}
 
 
@@ -51,6 +64,16 @@ def competitors(selectors: Iterable[str]) -> set[str]:
 
     A method run under its bare name, or under several variants, competes once: the others are shown beside it.
     Selectors that fix parameters compete with each other where the method itself was not run.
+
+    Parameters
+    ----------
+    selectors : iterable of str
+        Selectors of the methods that were run.
+
+    Returns
+    -------
+    set of str
+        Those that are ranked and tested against each other.
     """
     groups = by_method(selectors)
     chosen = representatives(s for group in groups.values() for s in group)
