@@ -31,7 +31,7 @@ def hashed_uniforms(seed: int, keys: np.ndarray, n_draws: int = 1) -> np.ndarray
     ----------
     seed : int
         Non-negative, of any size.
-    keys : integer ndarray of shape (n,) or (n, k)
+    keys : int ndarray of shape (n,) or (n, k)
         One row per key; (n,) is the same as (n, 1). Keys of different width k are different keys.
     n_draws : int
         Independent uniforms per key.
@@ -39,6 +39,7 @@ def hashed_uniforms(seed: int, keys: np.ndarray, n_draws: int = 1) -> np.ndarray
     Returns
     -------
     ndarray of shape (n_draws, n)
+        Uniforms, none of them 0 or 1.
     """
     # 52 bits and a half: 53 bits and a half would round up to 1.0.
     return ((_hashed(seed, keys, n_draws) >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52

@@ -80,23 +80,79 @@ class Device(ABC, Generic[Q]):
     """
 
     def mechanism(self, question: Q) -> Mechanism:
-        """Return the mechanism that randomises what :meth:`inputs` returns; by default the question's ``mechanism``."""
+        """Return the mechanism that randomises what :meth:`inputs` returns; by default the question's ``mechanism``.
+
+        Parameters
+        ----------
+        question : object
+            What the curator broadcast.
+
+        Returns
+        -------
+        Mechanism
+            The same for all users.
+        """
         own: Mechanism = question.mechanism  # type: ignore[attr-defined]
         return own
 
     @abstractmethod
     def inputs(self, records: Records, question: Q) -> np.ndarray:
-        """Return what each record puts into the mechanism, one row a record."""
+        """Return what each record puts into the mechanism, one row a record.
+
+        Parameters
+        ----------
+        records : Records
+            Records of the users asked, protected values included.
+        question : object
+            What the curator broadcast.
+
+        Returns
+        -------
+        ndarray of shape (n, ...)
+            Inputs in the mechanism's domain.
+        """
 
     def draws(self, streams: Streams, n: int, question: Q) -> Any:
-        """Return the randomness of ``n`` users: a Generator, or arrays whose last axis is the users.
+        """Return the randomness of the users' reports.
 
-        ``streams`` are the answer's own, so that names need to tell the parts of one report apart and nothing else.
+        Parameters
+        ----------
+        streams : Streams
+            Randomness of this answer; names need to tell the parts of one report apart and nothing else.
+        n : int
+            Number of users.
+        question : object
+            What the curator broadcast.
+
+        Returns
+        -------
+        Generator, or arrays whose last axis is the users
+            What :meth:`report` draws from.
         """
         return streams.generator("report")
 
     def report(self, records: Records, question: Q, draws: Any) -> np.ndarray:
-        """Return the reports of all users: ndarray of shape (n,) or (n, k). This is what leaves the devices."""
+        """Return the reports of all users. This is what leaves the devices.
+
+        Parameters
+        ----------
+        records : Records
+            Records of the users asked, protected values included.
+        question : object
+            What the curator broadcast.
+        draws : Generator or arrays
+            Randomness of the users, see :meth:`draws`.
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, k)
+            One report a user.
+
+        Raises
+        ------
+        DataError
+            If an input lies outside the mechanism's domain.
+        """
         mechanism, inputs = self.mechanism(question), self.inputs(records, question)
         mechanism.check_inputs(inputs)
         return mechanism.randomize(inputs, draws)
@@ -105,35 +161,126 @@ class Device(ABC, Generic[Q]):
         """Return a mechanism and inputs, one row a record, such that :meth:`report` has the mechanism's law at them.
 
         The records share their public part.
+
+        Parameters
+        ----------
+        question : object
+            What the curator broadcast.
+        records : Records
+            Records of the users asked, protected values included.
+
+        Returns
+        -------
+        mechanism : Mechanism
+            Mechanism whose exact loss is that of the report.
+        inputs : ndarray of shape (n, ...)
+            One row a record.
         """
         return self.mechanism(question), self.inputs(records, question)
 
     def to_law(self, reports: np.ndarray, question: Q, records: Records) -> np.ndarray:
-        """Return reports in the numbering of :meth:`law`'s mechanism; by default they are."""
+        """Return reports in the numbering of :meth:`law`'s mechanism; by default they are.
+
+        Parameters
+        ----------
+        reports : ndarray of shape (n,) or (n, k)
+            Reports of :meth:`report`.
+        question : object
+            What the curator broadcast.
+        records : Records
+            Records of the users asked, protected values included.
+
+        Returns
+        -------
+        ndarray of shape (n, ...)
+            Reports of :meth:`law`'s mechanism.
+        """
         return reports
 
     def columns(self, question: Q) -> int:
-        """Entries of one report."""
+        """Entries of one report.
+
+        Parameters
+        ----------
+        question : object
+            What the curator broadcast.
+
+        Returns
+        -------
+        int
+            Entries, 1 unless a class states more.
+        """
         return 1
 
     def fields(self, question: Q) -> tuple[Field, ...]:
-        """Return the payload of one report; its length depends on the question alone."""
+        """Return the payload of one report; its length depends on the question alone.
+
+        Parameters
+        ----------
+        question : object
+            What the curator broadcast.
+
+        Returns
+        -------
+        tuple of Field
+            Payload, part by part.
+        """
         return self.mechanism(question).fields(self.columns(question))
 
     def budget(self, question: Q) -> float:
-        """Return the most epsilon that answering spends, whatever the record."""
+        """Return the most epsilon that answering spends, whatever the record.
+
+        Parameters
+        ----------
+        question : object
+            What the curator broadcast.
+
+        Returns
+        -------
+        float
+            Epsilon.
+        """
         return self.mechanism(question).epsilon
 
     def delta(self, question: Q) -> float:
-        """Return the delta that answering spends."""
+        """Return the delta that answering spends.
+
+        Parameters
+        ----------
+        question : object
+            What the curator broadcast.
+
+        Returns
+        -------
+        float
+            0 for pure mechanisms.
+        """
         return self.mechanism(question).delta
 
     def budgets(self, records: Records, question: Q) -> float | np.ndarray:
-        """Return the epsilon that each user spends, a function of the records' public part; by default the largest."""
+        """Return the epsilon that each user spends, a function of the records' public part; by default the largest.
+
+        Parameters
+        ----------
+        records : Records
+            Records of the users asked, protected values included.
+        question : object
+            What the curator broadcast.
+
+        Returns
+        -------
+        float or ndarray of shape (n,)
+            Epsilon of each user.
+        """
         return self.budget(question)
 
     def check(self, question: Q) -> None:
         """Refuse a question that no record could answer; protected values are never looked at.
+
+        Parameters
+        ----------
+        question : object
+            What the curator broadcast.
 
         Raises
         ------
@@ -143,11 +290,39 @@ class Device(ABC, Generic[Q]):
         check_number("budget", self.budget(question), least=0, infinite=True)
 
     def addends(self, reports: np.ndarray, question: Q) -> np.ndarray:
-        """Return what the curator adds up of each report, shape (n, k); by default the reports."""
+        """Return what the curator adds up of each report; by default the reports.
+
+        Parameters
+        ----------
+        reports : ndarray of shape (n,) or (n, k)
+            Reports, one row a user.
+        question : object
+            What the curator broadcast.
+
+        Returns
+        -------
+        ndarray of shape (n, k)
+            One row a user.
+        """
         return reports.reshape(len(reports), -1)
 
     def estimate(self, sums: np.ndarray, question: Q, n: Any) -> np.ndarray:
-        """Return the curator's unbiased estimate from the sums of ``n`` users' reports; by default the sums."""
+        """Return the curator's unbiased estimate from the sums of ``n`` users' reports; by default the sums.
+
+        Parameters
+        ----------
+        sums : ndarray of shape (k,) or (groups, k)
+            Sums of the addends.
+        question : object
+            What the curator broadcast.
+        n : int or ndarray of shape (groups, 1)
+            Users behind each sum.
+
+        Returns
+        -------
+        ndarray
+            The estimate, one row a group.
+        """
         return sums
 
     # Exact shortcuts of the simulation. Each is tested in law against the reports user by user.
@@ -157,9 +332,19 @@ class Device(ABC, Generic[Q]):
 
         Parameters
         ----------
-        records, question
+        records : Records
+            Records of all users.
+        question : object
+            What the curator broadcast.
+        streams : Streams
+            Randomness of this answer.
         by : int ndarray of shape (n,), optional
             Public groups 0, ..., G - 1 of the users: one row of sums a group, shape (G, k).
+
+        Returns
+        -------
+        ndarray of shape (k,) or (groups, k)
+            The curator's estimate.
         """
         draws = self.draws(streams, len(records), question)
         if by is None:
@@ -167,7 +352,22 @@ class Device(ABC, Generic[Q]):
         return summed(self, self.report(records, question, draws), question, by)
 
     def draw_chain(self, records: Records, question: Any, streams: Streams) -> Any:
-        """Draw the question after the reports of all users in ``question.order``, see :meth:`.users.Users.chain`."""
+        """Draw the question after the reports of all users in its order, see :meth:`.users.Users.chain`.
+
+        Parameters
+        ----------
+        records : Records
+            Records of the users asked, protected values included.
+        question : object
+            The first question, with ``order`` and ``after(report)``.
+        streams : Streams
+            Randomness of this answer.
+
+        Returns
+        -------
+        object
+            The question after the last report.
+        """
         for place, user in enumerate(question.order):
             draws = self.draws(streams.child("step", place=place), 1, question)
             (report,) = self.report(records.take([user]), question, draws)
@@ -175,15 +375,65 @@ class Device(ABC, Generic[Q]):
         return question
 
     def draw_many(self, records: Records, family: Any, answers: Answers) -> Any:
-        """Answer a family of questions, for a sweep, as users would answer each of them; none of it is ever sent."""
+        """Answer a family of questions, for a sweep, as users would answer each of them; none of it is ever sent.
+
+        Parameters
+        ----------
+        records : Records
+            Records of the users asked, protected values included.
+        family : object
+            Questions that the points of a sweep ask.
+        answers : callable
+            Randomness of each answer, ``answers(verb, who=None, after=0)``.
+
+        Returns
+        -------
+        object
+            Answers, in the form that the family's owner reads.
+
+        Raises
+        ------
+        ConfigurationError
+            If the device has no such shortcut.
+        """
         raise ConfigurationError(f"{type(self).__name__} has no shortcut for many questions; ask them one by one")
 
     def draw_together(self, several: Sequence[Records], family: Any, answers: Sequence[Answers]) -> Any:
-        """Answer a family of questions in several replications at once; by default one after the other."""
+        """Answer a family of questions in several replications at once; by default one after the other.
+
+        Parameters
+        ----------
+        several : sequence of Records
+            Records of each replication.
+        family : object
+            Questions that the points of a sweep ask.
+        answers : sequence of callable
+            Randomness of each replication's answers.
+
+        Returns
+        -------
+        sequence of object
+            The result of :meth:`draw_many` in each replication.
+        """
         return [self.draw_many(records, family, own) for records, own in zip(several, answers, strict=True)]
 
     def added_up(self, records: Records, question: Q, draws: Any) -> np.ndarray:
-        """Return the sums of all users' reports, shape (k,), a chunk of users at a time; ``draws`` is a Generator."""
+        """Return the sums of all users' addends, computed for a chunk of users at a time.
+
+        Parameters
+        ----------
+        records : Records
+            Records of the users asked, protected values included.
+        question : object
+            What the curator broadcast.
+        draws : Generator or arrays
+            Randomness of the users; chunks need a Generator.
+
+        Returns
+        -------
+        ndarray of shape (k,)
+            Sums.
+        """
         if not isinstance(draws, np.random.Generator):
             return self.addends(self.report(records, question, draws), question).sum(axis=0)
         width = sum(field.count for field in self.fields(question))
@@ -215,28 +465,123 @@ class Release(ABC, Generic[Q]):
 
     @abstractmethod
     def mechanism(self, question: Q) -> Mechanism:
-        """Return the mechanism, whose epsilon is that of the largest change by one neighbour."""
+        """Return the mechanism, whose epsilon is that of the largest change by one neighbour.
+
+        Parameters
+        ----------
+        question : object
+            What the curator broadcast.
+
+        Returns
+        -------
+        Mechanism
+            What the curator adds, or draws with.
+        """
 
     @abstractmethod
     def statistic(self, records: Records, question: Q) -> np.ndarray:
-        """Return what is randomised."""
+        """Return what is randomised.
+
+        Parameters
+        ----------
+        records : Records
+            Records of all users.
+        question : object
+            What the curator broadcast.
+
+        Returns
+        -------
+        ndarray
+            Statistic in the mechanism's domain.
+        """
 
     def law(self, question: Q, records: Records) -> tuple[Mechanism, np.ndarray]:
-        """Return a mechanism and inputs at which :meth:`to_law` of what is released has its law."""
+        """Return a mechanism and inputs at which :meth:`to_law` of what is released has its law.
+
+        Parameters
+        ----------
+        question : object
+            What the curator broadcast.
+        records : Records
+            Records of all users.
+
+        Returns
+        -------
+        mechanism : Mechanism
+            Mechanism whose exact loss is that of the release.
+        inputs : ndarray
+            The statistic.
+        """
         return self.mechanism(question), self.statistic(records, question)
 
     def to_law(self, released: np.ndarray, question: Q, records: Records) -> np.ndarray:
-        """Return what is released in the units of :meth:`law`, which may use what is public of the records."""
+        """Return what is released in the units of :meth:`law`, which may use what is public of the records.
+
+        Parameters
+        ----------
+        released : ndarray
+            What :meth:`release` returned.
+        question : object
+            What the curator broadcast.
+        records : Records
+            Records, of which only public parts may be used.
+
+        Returns
+        -------
+        ndarray
+            A report of :meth:`law`'s mechanism.
+        """
         return released
 
     def budget(self, question: Q) -> float:
-        """Return the exact epsilon of a record, or of a label where features are public."""
+        """Return the exact epsilon of a record, or of a label where features are public.
+
+        Parameters
+        ----------
+        question : object
+            What the curator broadcast.
+
+        Returns
+        -------
+        float
+            Epsilon.
+        """
         return self.mechanism(question).epsilon
 
     def draws(self, streams: Streams, n: int, question: Q) -> Any:
-        """Return the curator's randomness."""
+        """Return the curator's randomness.
+
+        Parameters
+        ----------
+        streams : Streams
+            Randomness of this answer.
+        n : int
+            Number of users.
+        question : object
+            What the curator broadcast.
+
+        Returns
+        -------
+        Generator
+            What :meth:`release` draws from.
+        """
         return streams.generator("release")
 
     def release(self, records: Records, question: Q, draws: Any) -> np.ndarray:
-        """Return what is released."""
+        """Return what is released.
+
+        Parameters
+        ----------
+        records : Records
+            Records of all users.
+        question : object
+            What the curator broadcast.
+        draws : Generator
+            Randomness of the curator.
+
+        Returns
+        -------
+        ndarray
+            The randomized statistic.
+        """
         return self.mechanism(question).randomize(self.statistic(records, question), draws)

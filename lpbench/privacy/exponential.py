@@ -89,14 +89,42 @@ class Exponential(Mechanism):
 
     @classmethod
     def for_budget(cls, epsilon: float, range_sensitivity: float = 2.0) -> Exponential:
-        """Return the mechanism that spends exactly ``epsilon``; by default label-DP eq. (19), exp(epsilon n_j / 2)."""
+        """Return the mechanism that spends exactly ``epsilon``; by default label-DP eq. (19), exp(epsilon n_j / 2).
+
+        Parameters
+        ----------
+        epsilon : float
+            Budget, > 0; inf: no privacy.
+        range_sensitivity : float
+            Largest range of the scores' change between neighbors.
+
+        Returns
+        -------
+        Exponential
+            Coefficient epsilon / range_sensitivity, rounded down.
+
+        References
+        ----------
+        .. [1] Label-DP paper, eq. (19).
+        """
         coefficient = check_epsilon(epsilon) / check_sensitivity(range_sensitivity)
         if coefficient < math.inf and Fraction(coefficient) * Fraction(range_sensitivity) > Fraction(epsilon):
             coefficient = math.nextafter(coefficient, 0.0)
         return cls(coefficient, range_sensitivity)
 
     def privacy_map(self, score_range: float) -> float:
-        """Exact epsilon for a change of the scores with this range: coefficient * range (a supremum), rounded up."""
+        """Exact epsilon for a change of the scores with this range: coefficient * range (a supremum), rounded up.
+
+        Parameters
+        ----------
+        score_range : float
+            Maximum minus minimum over the candidates of the change.
+
+        Returns
+        -------
+        float
+            Epsilon.
+        """
         if not 0 < self.coefficient * score_range < math.inf:
             return self.coefficient * score_range if score_range > 0 else 0.0
         return rounded_up(*(Fraction(self.coefficient) * Fraction(score_range)).as_integer_ratio())
@@ -125,13 +153,45 @@ class Exponential(Mechanism):
         return choices
 
     def log_channel(self, scores: np.ndarray) -> np.ndarray:
-        """Log-probabilities of the candidates, shape (n, K), for score vectors of shape (n, K) (finite coefficient)."""
+        """Log-probabilities of the candidates, shape (n, K), for score vectors of shape (n, K) (finite coefficient).
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n, K)
+            Scores of K candidates, a vector a row.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            Log-probability of each candidate.
+
+        Raises
+        ------
+        ConfigurationError
+            If the coefficient is inf.
+        """
         if math.isinf(self.coefficient):
             raise ConfigurationError("coefficient=inf has no finite log-probabilities")
         return log_softmax(self.coefficient * np.asarray(scores, dtype=np.float64), axis=-1)
 
     def channel(self, scores: np.ndarray) -> np.ndarray:
-        """Probabilities of the candidates, shape (n, K), for score vectors of shape (n, K)."""
+        """Probabilities of the candidates, shape (n, K), for score vectors of shape (n, K).
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n, K)
+            Scores of K candidates, a vector a row.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            Probability of each candidate; rows sum to 1.
+
+        Raises
+        ------
+        ConfigurationError
+            If the coefficient is inf.
+        """
         return np.exp(self.log_channel(scores))
 
     def _losses(self, values: np.ndarray) -> np.ndarray:

@@ -41,6 +41,15 @@ def gaussian_delta(epsilon: float, sigma: float, sensitivity: float = 1.0) -> fl
         Standard deviation of the noise per coordinate, > 0.
     sensitivity : float
         Largest L2 distance of two users' vectors.
+
+    Returns
+    -------
+    float
+        delta(epsilon), in [0, 1].
+
+    References
+    ----------
+    .. [1] B. Balle and Y.-X. Wang. Improving the Gaussian mechanism for differential privacy. ICML, 2018, Theorem 8.
     """
     mu = sensitivity / sigma
     near, far = epsilon / mu - mu / 2.0, epsilon / mu + mu / 2.0
@@ -52,7 +61,26 @@ def gaussian_delta(epsilon: float, sigma: float, sensitivity: float = 1.0) -> fl
 
 
 def gaussian_epsilon(delta: float, sigma: float, sensitivity: float = 1.0) -> float:
-    """Exact epsilon of Gaussian noise at ``delta``: the smallest epsilon with delta(epsilon) <= delta, rounded up."""
+    """Exact epsilon of Gaussian noise at ``delta``: the smallest epsilon with delta(epsilon) <= delta, rounded up.
+
+    Parameters
+    ----------
+    delta : float
+        Failure probability, strictly between 0 and 1.
+    sigma : float
+        Standard deviation of the noise per coordinate, in the units of the values.
+    sensitivity : float
+        Largest L2 distance of two users' vectors; public.
+
+    Returns
+    -------
+    float
+        Epsilon; inf without noise.
+
+    References
+    ----------
+    .. [1] B. Balle and Y.-X. Wang. Improving the Gaussian mechanism for differential privacy. ICML, 2018, Theorem 8.
+    """
     check_delta(delta)
     if sigma == 0:
         return math.inf
@@ -68,7 +96,26 @@ def gaussian_epsilon(delta: float, sigma: float, sensitivity: float = 1.0) -> fl
 
 
 def gaussian_sigma(epsilon: float, delta: float, sensitivity: float = 1.0) -> float:
-    """Smallest standard deviation that is (epsilon, delta)-private, to a relative 1e-6, rounded up."""
+    """Smallest standard deviation that is (epsilon, delta)-private, to a relative 1e-6, rounded up.
+
+    Parameters
+    ----------
+    epsilon : float
+        Budget, > 0; inf: no privacy.
+    delta : float
+        Failure probability, strictly between 0 and 1.
+    sensitivity : float
+        Largest L2 distance of two users' vectors; public.
+
+    Returns
+    -------
+    float
+        Standard deviation, in the units of the values; 0 for an infinite budget.
+
+    References
+    ----------
+    .. [1] B. Balle and Y.-X. Wang. Improving the Gaussian mechanism for differential privacy. ICML, 2018, Theorem 8.
+    """
     check_delta(delta)
     if math.isinf(check_epsilon(epsilon)):
         return 0.0
@@ -133,7 +180,22 @@ class Gaussian(AdditiveMechanism):
 
     @classmethod
     def for_budget(cls, epsilon: float, delta: float, sensitivity: float = 1.0) -> Gaussian:
-        """Return the mechanism with the least noise that is (epsilon, delta)-private."""
+        """Return the mechanism with the least noise that is (epsilon, delta)-private.
+
+        Parameters
+        ----------
+        epsilon : float
+            Budget, > 0; inf: no privacy.
+        delta : float
+            Failure probability, strictly between 0 and 1.
+        sensitivity : float
+            Largest L2 distance of two users' vectors; public.
+
+        Returns
+        -------
+        Gaussian
+            With the least standard deviation.
+        """
         return cls(gaussian_sigma(epsilon, delta, sensitivity), delta, sensitivity)
 
     def privacy_map(self, distance: float) -> float:
@@ -141,7 +203,18 @@ class Gaussian(AdditiveMechanism):
         return gaussian_epsilon(self.delta, self.sigma, distance) if distance > 0 else 0.0
 
     def profile(self, epsilon: float) -> float:
-        """Exact delta at another ``epsilon`` >= 0, between any two users."""
+        """Exact delta at another ``epsilon`` >= 0, between any two users.
+
+        Parameters
+        ----------
+        epsilon : float
+            >= 0.
+
+        Returns
+        -------
+        float
+            delta(epsilon); 1 without noise.
+        """
         return gaussian_delta(epsilon, self.sigma, self.sensitivity) if self.sigma > 0 else 1.0
 
     @property

@@ -68,7 +68,13 @@ class Guarantee:
         return " ".join(filter(None, [spends, f"{told[:1].upper()}{told[1:]}.", self.beside]))
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the fields as a plain dictionary."""
+        """Return the fields as a plain dictionary.
+
+        Returns
+        -------
+        dict of str to object
+            Field name -> value, nothing left out.
+        """
         return asdict(self)
 
 

@@ -79,7 +79,20 @@ class HadamardResponse(CategoryMechanism):
         return self._by_blocks(self.told, self._show, values, rng)
 
     def reports(self, values: np.ndarray, keep: np.ndarray, other: np.ndarray) -> np.ndarray:
-        """Client: reports of users whose randomness is two even whole numbers below 2^62 each; budgets may share it."""
+        """Client: reports of users whose randomness is two even whole numbers below 2^62 each; budgets may share it.
+
+        Parameters
+        ----------
+        values : int ndarray of shape (n,)
+            True categories.
+        keep, other : int ndarray of shape (n,)
+            Words that decide whether the category is shown, and which report is sent.
+
+        Returns
+        -------
+        int64 ndarray of shape (n,)
+            Reports 0, ..., n_reports - 1.
+        """
         bits = np.asarray(check_words(other) << (64 - BITS)).view(np.uint64)
         self._show(bits, check_words(keep) < self.told, values, found := np.zeros(bits.shape, dtype=np.int64))
         return found
@@ -96,7 +109,20 @@ class HadamardResponse(CategoryMechanism):
         place += other
 
     def estimate(self, counts: np.ndarray, n: Any = 1) -> np.ndarray:
-        """Unbiased counts of the categories from how many users sent each report, (..., n_reports): fast transform."""
+        """Unbiased counts of the categories from how many users sent each report, by the fast Hadamard transform.
+
+        Parameters
+        ----------
+        counts : array_like of shape (..., n_reports)
+            Users who sent each report.
+        n : int or array_like
+            Number of users, which the estimate does not need.
+
+        Returns
+        -------
+        ndarray of shape (..., n_categories)
+            Unbiased counts; they may be negative.
+        """
         shape = np.shape(counts)[:-1]
         sums = np.asarray(counts, dtype=np.float64).reshape(-1, self.blocks, self.length)
         half = 1
@@ -108,7 +134,20 @@ class HadamardResponse(CategoryMechanism):
         return rows.reshape(*shape, -1)[..., : self.n_categories] * (UNITS / self.told)
 
     def sum_of_reports(self, counts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw how many users send each report, (..., n_reports), given their true counts (..., n_categories)."""
+        """Draw how many users send each report, (..., n_reports), given their true counts (..., n_categories).
+
+        Parameters
+        ----------
+        counts : int ndarray of shape (..., n_categories)
+            Users of each category.
+        rng : numpy.random.Generator
+            Randomness of the users.
+
+        Returns
+        -------
+        int ndarray of shape (..., n_reports)
+            Users who send each report.
+        """
         counts = np.asarray(counts)
         flat = counts.reshape(-1, self.n_categories)
         row, category = np.divmod(np.repeat(np.arange(flat.size), flat.ravel()), self.n_categories)

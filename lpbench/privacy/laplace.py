@@ -50,7 +50,20 @@ class Laplace(AdditiveMechanism):
 
     @classmethod
     def for_budget(cls, epsilon: float, sensitivity: float = 1.0) -> Laplace:
-        """Return the mechanism that spends exactly ``epsilon``: scale = sensitivity / epsilon, rounded up."""
+        """Return the mechanism that spends exactly ``epsilon``: scale = sensitivity / epsilon, rounded up.
+
+        Parameters
+        ----------
+        epsilon : float
+            Budget, > 0; inf: no privacy.
+        sensitivity : float
+            Largest L1 distance of two users' vectors; public.
+
+        Returns
+        -------
+        Laplace
+            With the least noise that spends no more.
+        """
         return cls(quotient_up(check_sensitivity(sensitivity), check_epsilon(epsilon)), sensitivity)
 
     def privacy_map(self, distance: float) -> float:
@@ -80,7 +93,7 @@ def cell_noise(seed: int, keys: np.ndarray, n: Any, scale: Any) -> np.ndarray:
     ----------
     seed : int
         Seed of this histogram; two statistics of one cell need two seeds (or an extra key column).
-    keys : integer ndarray of shape (m,) or (m, k)
+    keys : int ndarray of shape (m,) or (m, k)
         Cell coordinates.
     n : int or ndarray of shape (m,)
         Number of users whose noise adds up, >= 0.
@@ -90,6 +103,7 @@ def cell_noise(seed: int, keys: np.ndarray, n: Any, scale: Any) -> np.ndarray:
     Returns
     -------
     ndarray of shape (m,)
+        Noise of each cell, in the units of ``scale``.
     """
     u = hashed_uniforms(seed, keys, n_draws=2)
     n = np.asarray(n, dtype=np.float64)
@@ -113,7 +127,8 @@ def discrete_cell_noise(seed: int, keys: np.ndarray, n: int, mechanism: Discrete
 
     Returns
     -------
-    ndarray of shape (m,), multiples of ``mechanism.step``
+    ndarray of shape (m,)
+        Noise of each cell, multiples of ``mechanism.step``.
     """
     u = hashed_uniforms(seed, keys, n_draws=2)
     if mechanism.scale == 0:
@@ -167,7 +182,27 @@ class DiscreteLaplace(AdditiveMechanism):
 
     @classmethod
     def for_budget(cls, epsilon: float, step: float, sensitivity: float = 1.0) -> DiscreteLaplace:
-        """Return the mechanism that spends exactly ``epsilon``, the rounding included."""
+        """Return the mechanism that spends exactly ``epsilon``, the rounding included.
+
+        Parameters
+        ----------
+        epsilon : float
+            Budget, > 0; inf: no privacy.
+        step : float
+            Distance of neighboring grid points, a power of two.
+        sensitivity : float
+            Largest distance of two users' values; public.
+
+        Returns
+        -------
+        DiscreteLaplace
+            With the least noise that spends no more.
+
+        Raises
+        ------
+        ConfigurationError
+            If the noise is so much wider than a step that grid points blur.
+        """
         steps = cls(0.0, step, sensitivity).grid_distance(sensitivity)
         found = cls(quotient_up(steps * step, check_epsilon(epsilon)), step, sensitivity)
         found._check_rate()
@@ -183,7 +218,18 @@ class DiscreteLaplace(AdditiveMechanism):
         return rate
 
     def grid_distance(self, distance: float) -> int:
-        """Largest number of steps between the roundings of two values at most ``distance`` apart."""
+        """Largest number of steps between the roundings of two values at most ``distance`` apart.
+
+        Parameters
+        ----------
+        distance : float
+            Distance of two values, in their units.
+
+        Returns
+        -------
+        int
+            Steps of the grid.
+        """
         return math.ceil(distance / self.step)
 
     def privacy_map(self, distance: float) -> float:
@@ -206,7 +252,18 @@ class DiscreteLaplace(AdditiveMechanism):
         return 2.0 * math.exp(-rate) * (self.step / math.expm1(-rate)) ** 2
 
     def round(self, values: ArrayLike) -> np.ndarray:
-        """Index of the nearest grid point, halves upwards, without rounding error."""
+        """Index of the nearest grid point, halves upwards, without rounding error.
+
+        Parameters
+        ----------
+        values : array_like
+            Values, in their units.
+
+        Returns
+        -------
+        ndarray
+            Whole numbers of steps, as floats, of the same shape.
+        """
         # Halves to even would not commute with shifts by whole steps, and floor(x + 1/2) rounds x + 1/2 first: either
         # can put two values one step further apart than grid_distance says.
         steps = np.asarray(values, dtype=np.float64) / self.step
@@ -234,6 +291,20 @@ class DiscreteLaplace(AdditiveMechanism):
         """Draw the sums of ``n`` users' reports whose rounded values add up to ``totals`` (multiples of ``step``).
 
         The sum of n geometric variables is negative binomial; ``totals`` and ``n`` broadcast.
+
+        Parameters
+        ----------
+        totals : array_like
+            Sums of the users' rounded values.
+        n : int or array_like
+            Users behind each sum.
+        rng : numpy.random.Generator
+            Randomness of the users.
+
+        Returns
+        -------
+        ndarray
+            Sums of their reports, of the broadcast shape.
         """
         totals, n = np.broadcast_arrays(np.asarray(totals, dtype=np.float64), n)
         if self.scale == 0:

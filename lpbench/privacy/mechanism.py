@@ -27,7 +27,27 @@ LEAST_EPSILON, MOST_EPSILON = 1e-15, 1e15
 
 
 def check_epsilon(epsilon: Any, name: str = "epsilon", most: float = MOST_EPSILON) -> float:
-    """Return epsilon as a float; it must be a number > 0 that doubles can tell from 0 and from inf (inf allowed)."""
+    """Return epsilon as a float; it must be a number > 0 that doubles can tell from 0 and from inf (inf allowed).
+
+    Parameters
+    ----------
+    epsilon : float
+        The budget, as the caller gave it.
+    name : str
+        Name of the argument, for the message.
+    most : float
+        Largest finite budget.
+
+    Returns
+    -------
+    float
+        The budget.
+
+    Raises
+    ------
+    ConfigurationError
+        If it is no number, not positive, or beyond what doubles can tell apart.
+    """
     number = check_number(name, epsilon, above=0, infinite=True, hint="use float('inf') for no privacy")
     if number < LEAST_EPSILON:
         raise ConfigurationError(f"{name}={epsilon!r} must be at least {LEAST_EPSILON:g}: is the budget too small?")
@@ -136,6 +156,18 @@ class Mechanism(ABC):
     def randomize(self, values: ArrayLike, rng: np.random.Generator) -> np.ndarray:
         """Return the users' reports; one row (or entry) per user, users independent of one another.
 
+        Parameters
+        ----------
+        values : array_like of shape (n, ...)
+            Inputs, one row (or entry) a user.
+        rng : numpy.random.Generator
+            Randomness of the users.
+
+        Returns
+        -------
+        ndarray
+            Reports in the order of the users; their shape is the mechanism's.
+
         Raises
         ------
         DataError
@@ -148,22 +180,65 @@ class Mechanism(ABC):
         """Draw the reports of users whose inputs lie in the domain."""
 
     def fields(self, columns: int = 1) -> tuple[Field, ...]:
-        """Return the payload of a report with a number of entries; by default one real number for each."""
+        """Return the payload of a report with a number of entries; by default one real number for each.
+
+        Parameters
+        ----------
+        columns : int
+            Entries of a report.
+
+        Returns
+        -------
+        tuple of Field
+            Payload, part by part; its bits do not depend on the value.
+        """
         return (Reals(columns),)
 
     def check_inputs(self, inputs: np.ndarray) -> None:
-        """Raise a DataError if the inputs of all users lie outside the domain, or two differ by more than is hidden."""
+        """Raise a DataError if the inputs of all users lie outside the domain, or two differ by more than is hidden.
+
+        Parameters
+        ----------
+        inputs : ndarray of shape (n, ...)
+            Inputs of all users.
+
+        Raises
+        ------
+        DataError
+            If an input lies outside the domain, or two are no neighbors.
+        """
         self.domain.check_users(inputs)
 
     def exact_loss(self, value: ArrayLike, other: ArrayLike) -> float:
         """Return the exact loss between two inputs: the largest log of P(report | value) over P(report | other).
 
         With a delta it is the least epsilon at that delta. Inputs farther apart than neighbours lose more than epsilon.
+
+        Parameters
+        ----------
+        value, other : array_like
+            Inputs of one user each.
+
+        Returns
+        -------
+        float
+            Epsilon between the two, >= 0; inf if a report of ``value`` is impossible under ``other``.
         """
         return float(self.losses(np.array([value, other]))[0, 1])
 
     def losses(self, inputs: ArrayLike) -> np.ndarray:
-        """Return the exact losses of all pairs of inputs: ndarray of shape (n, n), see :meth:`exact_loss`."""
+        """Return the exact losses of all pairs of inputs, see :meth:`exact_loss`.
+
+        Parameters
+        ----------
+        inputs : array_like of shape (n, ...)
+            Inputs, one row a user.
+
+        Returns
+        -------
+        ndarray of shape (n, n)
+            Entry (v, w) is the loss of input v against w.
+        """
         values = self.domain.check_rows(inputs)
         if not len(values):
             return np.zeros((0, 0))
@@ -195,6 +270,23 @@ class Mechanism(ABC):
         """Distance of each report from each user's input, shape (n,): the nearer of two is the likelier one.
 
         By default the squared distance in L2.
+
+        Parameters
+        ----------
+        reports : ndarray of shape (n, ...)
+            Reports, one row a user.
+        inputs : ndarray of shape (n, ...)
+            Inputs, one row a user.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Distances, smaller where the report is more probable.
+
+        Raises
+        ------
+        ConfigurationError
+            If reports are shaped differently, and the class states no distance of its own.
         """
         if np.shape(reports) != np.shape(inputs):
             raise ConfigurationError(
@@ -205,7 +297,18 @@ class Mechanism(ABC):
         return np.square(difference).reshape(len(difference), -1).sum(axis=1)
 
     def tail(self, probability: float) -> float:
-        """Noise that an entry of a report exceeds with a probability; inf where a report is no noisy number."""
+        """Noise that an entry of a report exceeds with a probability; inf where a report is no noisy number.
+
+        Parameters
+        ----------
+        probability : float
+            Probability of larger noise, in (0, 1/2).
+
+        Returns
+        -------
+        float
+            Size of the noise, in the units of the values.
+        """
         return math.inf
 
 
@@ -219,7 +322,13 @@ class FiniteMechanism(Mechanism):
         """Log-probabilities of shape (n_inputs, n_reports), -inf where impossible."""
 
     def channel(self) -> np.ndarray:
-        """Probabilities of shape (n_inputs, n_reports); rows sum to 1."""
+        """Probabilities of all reports given each input.
+
+        Returns
+        -------
+        ndarray of shape (n_inputs, n_reports)
+            Rows sum to 1.
+        """
         return np.exp(self.log_channel())
 
     def _losses(self, values: np.ndarray) -> np.ndarray:
@@ -287,7 +396,15 @@ class Channel(FiniteMechanism):
 
 @dataclass(frozen=True)
 class CategoryMechanism(FiniteMechanism):
-    """A mechanism on categories 0, ..., n_categories - 1, any two of which are neighbours."""
+    """A mechanism on categories 0, ..., n_categories - 1, any two of which are neighbours.
+
+    Parameters
+    ----------
+    budget : float
+        Epsilon of the report.
+    n_categories : int
+        Number of categories, at least 1.
+    """
 
     budget: float
     n_categories: int

@@ -69,7 +69,24 @@ class NumberChannel(FiniteMechanism):
     def of(
         cls, inputs: ArrayLike, outputs: ArrayLike, log_table: np.ndarray, rounding: str = "random"
     ) -> NumberChannel:
-        """Return the channel of arrays."""
+        """Return the channel of arrays.
+
+        Parameters
+        ----------
+        inputs : array_like of shape (a,)
+            Increasing numbers in [-1, 1].
+        outputs : array_like of shape (b,)
+            The curator's reading of each report.
+        log_table : ndarray of shape (a, b)
+            Log-probability of each report given each input.
+        rounding : {"random", "nearest"}
+            Rounding of a number to an input.
+
+        Returns
+        -------
+        NumberChannel
+            The same channel, hashable.
+        """
         numbers, read_as = (tuple(np.asarray(points, dtype=float).tolist()) for points in (inputs, outputs))
         rows = tuple(tuple(row) for row in np.asarray(log_table, dtype=float).tolist())
         return cls(numbers, read_as, rows, rounding)
@@ -106,7 +123,18 @@ class NumberChannel(FiniteMechanism):
         return below, np.round(part) if self.rounding == "nearest" else part
 
     def at(self, values: ArrayLike) -> NumberChannel:
-        """Return the channel whose inputs are the given numbers, rounding included."""
+        """Return the channel whose inputs are the given numbers, rounding included.
+
+        Parameters
+        ----------
+        values : array_like of shape (n,)
+            Numbers in [-1, 1], one a user.
+
+        Returns
+        -------
+        NumberChannel
+            One row a number, in their order.
+        """
         below, part = self._place(values)
         above = np.minimum(below + 1, len(self.inputs) - 1)
         table = self.log_channel()
@@ -130,15 +158,48 @@ class NumberChannel(FiniteMechanism):
         return draw_whole(self._units, below + (rng.random(below.shape) < part), rng)
 
     def estimate(self, reports: np.ndarray) -> np.ndarray:
-        """Return the curator's reading of reports."""
+        """Return the curator's reading of reports.
+
+        Parameters
+        ----------
+        reports : int ndarray
+            Numbers of outputs.
+
+        Returns
+        -------
+        ndarray
+            Readings, of the same shape.
+        """
         return np.array(self.outputs)[reports]
 
     def mean(self, values: ArrayLike) -> np.ndarray:
-        """Expectation of the reading for each number."""
+        """Expectation of the reading for each number.
+
+        Parameters
+        ----------
+        values : array_like of shape (n,)
+            Numbers in [-1, 1], one a user.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Expected readings: the numbers themselves if the channel is unbiased.
+        """
         return self.at(values).channel() @ np.array(self.outputs)
 
     def noise_variance(self, values: ArrayLike) -> np.ndarray:
-        """Variance of the reading for each number, that of the rounding included."""
+        """Variance of the reading for each number, that of the rounding included.
+
+        Parameters
+        ----------
+        values : array_like of shape (n,)
+            Numbers in [-1, 1], one a user.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Variances.
+        """
         channel, outputs = self.at(values).channel(), np.array(self.outputs)
         return channel @ outputs**2 - (channel @ outputs) ** 2
 
@@ -152,6 +213,8 @@ def rr_on_bins(epsilon: float, prior: ArrayLike) -> NumberChannel:
 
     Parameters
     ----------
+    epsilon : float
+        Budget of the report, > 0.
     prior : ndarray of shape (k,)
         Probabilities of the points, k >= 2; >= 0 with a positive sum.
 

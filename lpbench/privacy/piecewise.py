@@ -115,7 +115,18 @@ class Piecewise(_UnitMechanism):
         return whole_epsilon(np.array([self.weights, self.weights[::-1]]))
 
     def noise_variance(self, values: ArrayLike) -> np.ndarray:
-        """Variance of the reports of users who hold the given numbers, that of the rounding included."""
+        """Variance of the reports of users who hold the given numbers, that of the rounding included.
+
+        Parameters
+        ----------
+        values : array_like
+            Numbers in [-1, 1].
+
+        Returns
+        -------
+        ndarray
+            Variance of a report of each number, of the same shape.
+        """
         values = np.asarray(values, dtype=np.float64)
         if math.isinf(self.budget):
             return np.zeros(values.shape)
@@ -145,7 +156,18 @@ class Piecewise(_UnitMechanism):
         return self.points[np.where(beyond < 0, first + deciding // near, outside)]
 
     def chances(self, values: ArrayLike) -> np.ndarray:
-        """Probabilities of all points given numbers, shape (n, CELLS) (needs a finite budget)."""
+        """Probabilities of all points given numbers, shape (n, CELLS) (needs a finite budget).
+
+        Parameters
+        ----------
+        values : array_like of shape (n,)
+            Numbers in [-1, 1], one a user.
+
+        Returns
+        -------
+        ndarray of shape (n, CELLS)
+            Probability of each point; rows sum to 1.
+        """
         first, part = self._place(np.ravel(values))
         return self._mixed(np.arange(CELLS) - first[:, None], part[:, None])
 
@@ -208,7 +230,18 @@ class Hybrid(_UnitMechanism):
         return max(two, self.piecewise.epsilon) if self.share > 0 else two
 
     def noise_variance(self, values: ArrayLike) -> np.ndarray:
-        """Variance of the reports of users who hold the given numbers."""
+        """Variance of the reports of users who hold the given numbers.
+
+        Parameters
+        ----------
+        values : array_like
+            Numbers in [-1, 1].
+
+        Returns
+        -------
+        ndarray
+            Variance of a report of each number, of the same shape.
+        """
         two = self.point**2 - np.square(values)
         return self.share * self.piecewise.noise_variance(values) + (1.0 - self.share) * two
 

@@ -33,7 +33,21 @@ TRIED, _MOST_NUMBERS, _HUGE = 64, 10_000_000, 1e9
 
 @dataclass(frozen=True)
 class Liars:
-    """Share, aim and means of users who report falsely, and the curator's robust aggregation."""
+    """Share, aim and means of users who report falsely, and the curator's robust aggregation.
+
+    Parameters
+    ----------
+    share : float
+        Share of the users, in [0, 1].
+    poison : {"input", "output"}
+        False records through honest devices, or the report that argues most for the lie.
+    goal : {"error", "point", "flip"}
+        Farthest label, a wrong prediction at one place, or one class for everybody.
+    defence : {"none", "clip", "median"}
+        Robust aggregation by the curator.
+    point : (ndarray of shape (d,), object), optional
+        Features and label (or class code) that ``goal="point"`` claims.
+    """
 
     share: float  # of the users
     poison: str = "input"
@@ -69,7 +83,17 @@ def farthest(y: np.ndarray, y_range: tuple[float, float] | None, classes: np.nda
 
 
 class PoisonedUsers(SimulatedUsers):
-    """Simulated users of whom a share lies; with share 0 every answer is that of the users as they are."""
+    """Simulated users of whom a share lies; with share 0 every answer is that of the users as they are.
+
+    Parameters
+    ----------
+    records : Records
+        Records in the users' devices.
+    root : Streams
+        The users' randomness.
+    y_range, classes, public, notes
+        As of :class:`SimulatedUsers`; :meth:`of` makes users of whom some lie.
+    """
 
     _liars: Liars
     _lying: np.ndarray  # (n,), who of these users lies
@@ -77,7 +101,22 @@ class PoisonedUsers(SimulatedUsers):
 
     @classmethod
     def of(cls, users: SimulatedUsers, liars: Liars, streams: Streams) -> PoisonedUsers:
-        """Let a share of users lie, drawn by ``streams`` whatever the share: more liars contain fewer."""
+        """Let a share of users lie, drawn by ``streams`` whatever the share: more liars contain fewer.
+
+        Parameters
+        ----------
+        users : SimulatedUsers
+            Honest users, which stay as they are.
+        liars : Liars
+            Share, aim and means of those who lie.
+        streams : Streams
+            Randomness that chooses who lies.
+
+        Returns
+        -------
+        PoisonedUsers
+            The same users, some of them with false records.
+        """
         twin = object.__new__(cls)
         vars(twin).update(vars(users))
         records, n = users._records, users.n

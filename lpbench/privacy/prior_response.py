@@ -23,6 +23,8 @@ def ranked_classes(prior: ArrayLike, epsilon: float) -> tuple[np.ndarray, np.nda
     ----------
     prior : ndarray of shape (n, K)
         Public; one row a user.
+    epsilon : float
+        Budget of the report, > 0.
 
     Returns
     -------
@@ -46,13 +48,18 @@ def prior_reports(
     Parameters
     ----------
     truth : int ndarray of shape (n,)
+        Class of each user.
     order, size
         See :func:`ranked_classes`.
+    epsilon : float
+        Budget of the report, > 0.
     rng : numpy.random.Generator
+        Randomness of the users.
 
     Returns
     -------
     int64 ndarray of shape (n,)
+        Reported class of each user.
     """
     truth = np.asarray(truth, dtype=np.int64)
     rank = np.argmax(order == truth[:, None], axis=1)
@@ -71,6 +78,7 @@ class PriorResponse(CategoryMechanism):
     budget : float
         Epsilon of the report.
     n_categories : int
+        Number of categories K.
     shown : tuple of int
         The categories that are reported, different ones; with one alone nothing is told and epsilon is 0.
     """
@@ -87,7 +95,20 @@ class PriorResponse(CategoryMechanism):
 
     @classmethod
     def for_prior(cls, epsilon: float, prior: ArrayLike) -> PriorResponse:
-        """Return the mechanism that most often tells the truth to those who believe the prior, shape (K,)."""
+        """Return the mechanism that most often tells the truth to those who believe the prior, shape (K,).
+
+        Parameters
+        ----------
+        epsilon : float
+            Budget of the report, > 0.
+        prior : array_like of shape (K,)
+            Public probabilities of the classes.
+
+        Returns
+        -------
+        PriorResponse
+            It lists the most probable classes, as many as :func:`ranked_classes` says.
+        """
         order, size = ranked_classes(np.asarray(prior)[None], epsilon)
         return cls(epsilon, order.shape[1], tuple(int(c) for c in order[0, : size[0]]))
 

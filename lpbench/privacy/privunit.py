@@ -65,7 +65,8 @@ def unit_vectors(vectors: np.ndarray, u_sign: np.ndarray, fallback: np.ndarray) 
 
     Returns
     -------
-    ndarray of shape (..., d), rows of length 1
+    ndarray of shape (..., d)
+        Vectors of length 1.
     """
     length = np.sqrt(np.einsum("...i,...i->...", vectors, vectors))
     if not np.isfinite(length).all():
@@ -99,6 +100,7 @@ def privunit_reports(
     Returns
     -------
     ndarray of shape (..., d)
+        Reports, unbiased for the unit vectors.
     """
     inner = np.einsum("...i,...i->...", vectors, normals)
     return (along - spread * inner)[..., None] * vectors + np.asarray(spread)[..., None] * normals
@@ -131,7 +133,8 @@ def report_coefficients(
 
     Returns
     -------
-    ndarray, the broadcast shape
+    ndarray
+        Coefficients of v, of the broadcast shape.
     """
     positive = u_sign < (1.0 + np.minimum(np.abs(slope) * norm, 1.0)) / 2.0
     sign = np.where(positive, 1.0, -1.0) * np.copysign(1.0, slope)
@@ -205,7 +208,8 @@ class PrivUnitG(Mechanism):
 
         Returns
         -------
-        ndarray, shape of ``u_side``
+        ndarray
+            Components, of the shape of ``u_side``.
         """
         if math.isinf(self.budget):
             return np.ones(np.shape(u_side))
@@ -226,7 +230,20 @@ class PrivUnitG(Mechanism):
         return privunit_reports(values, along, self.spread, rng.standard_normal(values.shape))
 
     def log_density(self, reports: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """Log-density, relative to N(0, spread^2 I), of reports (..., d) given unit vectors (finite budget)."""
+        """Log-density, relative to N(0, spread^2 I), of reports (..., d) given unit vectors (finite budget).
+
+        Parameters
+        ----------
+        reports : ndarray of shape (..., d)
+            Reports.
+        values : ndarray of shape (..., d)
+            Unit vectors of the users.
+
+        Returns
+        -------
+        ndarray of shape (...)
+            Log-densities.
+        """
         beyond = np.einsum("...i,...i->...", reports, values) >= self.threshold * self.spread
         tail_logit = self.budget - self.keep_logit
         above = log_expit(self.keep_logit) - log_expit(-tail_logit)

@@ -29,17 +29,24 @@ def rr_reports(bits: np.ndarray, epsilon: Any, keep: np.ndarray) -> np.ndarray:
 
     Parameters
     ----------
-    bits : 0/1 or boolean ndarray
+    bits : bool ndarray
+        True bits of the users; 0 and 1 do as well.
     epsilon : float or ndarray
         Budget per bit; broadcasts against ``bits``.
-    keep : integer ndarray
+    keep : int ndarray
         Even whole numbers below 2^62, one per bit: a bit is kept iff its number is below 2^62 e^eps / (1 + e^eps),
         rounded towards more privacy. Sharing them across budgets keeps at a larger budget every bit that a smaller one
         kept.
 
     Returns
     -------
-    boolean ndarray, the broadcast shape
+    bool ndarray
+        Reported bits, of the broadcast shape.
+
+    References
+    ----------
+    .. [1] S. L. Warner. Randomized response: a survey technique for eliminating evasive answer bias. JASA, 1965.
+    .. [2] HistOfTree (AISTATS 2025), eqs. (5) and (8).
     """
     return np.asarray(bits, dtype=bool) ^ (check_words(keep) >= kept_units(epsilon))
 
@@ -48,6 +55,24 @@ def grr_probabilities(m: ArrayLike, epsilon: ArrayLike) -> tuple[np.ndarray, np.
     """Return p, the probability of reporting the truth, and q, that of each of the other m - 1 categories.
 
     ``m`` and ``epsilon`` broadcast; HistOfTree eq. (16), e^eps / (e^eps + m - 1), written so that it cannot overflow.
+
+    Parameters
+    ----------
+    m : array_like of int
+        Number of categories; broadcasts against ``epsilon``.
+    epsilon : array_like of float
+        Budget of the report.
+
+    Returns
+    -------
+    keep : ndarray
+        p, of the broadcast shape.
+    other : ndarray
+        q, of the same shape; p + (m - 1) q = 1.
+
+    References
+    ----------
+    .. [1] HistOfTree (AISTATS 2025), eq. (16).
     """
     decay = np.exp(-np.asarray(epsilon, dtype=np.float64))
     keep = 1.0 / (1.0 + (np.asarray(m) - 1) * decay)
@@ -59,6 +84,24 @@ def grr_weights(m: ArrayLike, epsilon: ArrayLike) -> tuple[np.ndarray, np.ndarra
 
     slope = (e^eps + m - 1) / (e^eps - 1) and offset = 1 / (e^eps - 1) (below HistOfTree eq. (17)); ``m`` and
     ``epsilon`` broadcast. With m = 1 nothing is randomised and slope - offset = 1.
+
+    Parameters
+    ----------
+    m : array_like of int
+        Number of categories; broadcasts against ``epsilon``.
+    epsilon : array_like of float
+        Budget of the report.
+
+    Returns
+    -------
+    slope : ndarray
+        Weight of a report of category j.
+    offset : ndarray
+        Subtracted for every user, whatever the report.
+
+    References
+    ----------
+    .. [1] HistOfTree (AISTATS 2025), below eq. (17).
     """
     epsilon = np.asarray(epsilon, dtype=np.float64)
     offset = np.exp(-epsilon) / -np.expm1(-epsilon)
@@ -70,13 +113,13 @@ def grr_reports(truth: np.ndarray, m: ArrayLike, epsilon: ArrayLike, keep: np.nd
 
     Parameters
     ----------
-    truth : integer ndarray of shape (n,)
+    truth : int ndarray of shape (n,)
         True category, 0, ..., m_i - 1.
-    m : int or integer ndarray of shape (n,)
+    m : int or int ndarray of shape (n,)
         Number of categories of each user (public), at most 2^62.
     epsilon : float or ndarray
         Budget of the report; broadcasts.
-    keep, other : integer ndarray of shape (n,)
+    keep, other : int ndarray of shape (n,)
         Even whole numbers below 2^62. A share p - q of the former tells the truth, rounded towards more privacy; else
         the latter chooses among *all* categories (HistOfTree eq. (17)). Sharing them across budgets keeps at a larger
         budget every truth that a smaller one kept.
@@ -84,6 +127,16 @@ def grr_reports(truth: np.ndarray, m: ArrayLike, epsilon: ArrayLike, keep: np.nd
     Returns
     -------
     int64 ndarray of shape (n,)
+        Reported category of each user.
+
+    Raises
+    ------
+    DataError
+        If a true category is not one of 0, ..., m - 1.
+
+    References
+    ----------
+    .. [1] HistOfTree (AISTATS 2025), eqs. (16) and (17).
     """
     truth, m = np.asarray(truth, dtype=np.int64), np.asarray(m, dtype=np.int64)
     if ((truth < 0) | (truth >= m)).any():
@@ -123,11 +176,35 @@ class RandomizedResponse(FiniteMechanism):
 
     @classmethod
     def for_budget(cls, epsilon: float, changed_bits: int = 1) -> RandomizedResponse:
-        """Return the mechanism that spends exactly ``epsilon`` on a user's whole vector (one-hot: changed_bits=2)."""
+        """Return the mechanism that spends exactly ``epsilon`` on a user's whole vector (one-hot: changed_bits=2).
+
+        Parameters
+        ----------
+        epsilon : float
+            Budget, > 0; inf: no privacy.
+        changed_bits : int
+            Bits in which two users may differ.
+
+        Returns
+        -------
+        RandomizedResponse
+            Each bit has the budget epsilon / changed_bits.
+        """
         return cls(check_epsilon(epsilon) / changed_bits, changed_bits)
 
     def privacy_map(self, changed_bits: int) -> float:
-        """Exact epsilon between two vectors that differ in ``changed_bits`` bits."""
+        """Exact epsilon between two vectors that differ in ``changed_bits`` bits.
+
+        Parameters
+        ----------
+        changed_bits : int
+            Bits in which the vectors differ.
+
+        Returns
+        -------
+        float
+            Epsilon; bits are independent, so that their budgets add up.
+        """
         return changed_bits * self.bit_epsilon if changed_bits else 0.0
 
     @property
@@ -177,7 +254,20 @@ class RandomizedResponse(FiniteMechanism):
         return int(kept_units(self.bit_epsilon))
 
     def estimate(self, reports: np.ndarray, n: Any = 1) -> np.ndarray:
-        """Unbiased estimate of the bits, or of the number of ones among ``n`` users from the number reported."""
+        """Unbiased estimate of the bits, or of the number of ones among ``n`` users from the number reported.
+
+        Parameters
+        ----------
+        reports : array_like
+            Reported bits, or for each position how many of ``n`` users reported a one.
+        n : int or array_like
+            Users behind each count; 1: a single report.
+
+        Returns
+        -------
+        ndarray
+            Unbiased estimate, of the shape of ``reports``.
+        """
         return (np.asarray(reports) - np.asarray(n) * self.flip) / math.tanh(self.bit_epsilon / 2.0)
 
     def sum_of_reports(self, ones: ArrayLike, n: Any, rng: np.random.Generator) -> np.ndarray:
@@ -185,6 +275,20 @@ class RandomizedResponse(FiniteMechanism):
 
         ``ones`` and ``n`` broadcast, one entry per bit position; bits of one user are randomised independently, so the
         positions of a bit vector are independent given the true counts.
+
+        Parameters
+        ----------
+        ones : array_like of int
+            Users whose true bit is set, one entry a position.
+        n : int or array_like
+            All users; broadcasts against ``ones``.
+        rng : numpy.random.Generator
+            Randomness of the users.
+
+        Returns
+        -------
+        int ndarray
+            Reported ones, of the broadcast shape.
         """
         ones = np.asarray(ones)
         return rng.binomial(ones, self.keep) + rng.binomial(n - ones, self.flip)
@@ -237,11 +341,41 @@ class BitVector(CategoryMechanism):
         return -reports[np.arange(len(inputs)), inputs].astype(float)
 
     def estimate(self, reports: np.ndarray, n: Any = 1) -> np.ndarray:
-        """Unbiased indicators from reports, or unbiased counts of ``n`` users from sums of their reports."""
+        """Unbiased indicators from reports, or unbiased counts of ``n`` users from sums of their reports.
+
+        Parameters
+        ----------
+        reports : array_like of shape (..., n_categories)
+            Bits, or sums of the bits of ``n`` users.
+        n : int or array_like
+            Users behind each count; 1: a single report.
+
+        Returns
+        -------
+        ndarray of shape (..., n_categories)
+            Indicators or counts of the categories.
+
+        References
+        ----------
+        .. [1] Label-DP paper, eq. (13).
+        """
         return self.response.estimate(reports, n)
 
     def sum_of_reports(self, counts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw sums of the users' reports given their true counts, both of shape (..., n_categories)."""
+        """Draw sums of the users' reports given their true counts, both of shape (..., n_categories).
+
+        Parameters
+        ----------
+        counts : int ndarray of shape (..., n_categories)
+            Users of each category.
+        rng : numpy.random.Generator
+            Randomness of the users.
+
+        Returns
+        -------
+        int ndarray of shape (..., n_categories)
+            Ones that are reported for each category.
+        """
         counts = np.asarray(counts)
         return self.response.sum_of_reports(counts, counts.sum(axis=-1, keepdims=True), rng)
 
@@ -298,7 +432,24 @@ class GRR(CategoryMechanism):
         return float(grr_weights(self.n_categories, self.budget)[0])
 
     def estimate(self, counts: np.ndarray, n: Any = 1) -> np.ndarray:
-        """Unbiased counts of ``n`` users from how many reported each category (n = 1: indicators from a one-hot)."""
+        """Unbiased counts of ``n`` users from how many reported each category (n = 1: indicators from a one-hot).
+
+        Parameters
+        ----------
+        counts : array_like of shape (..., n_categories)
+            Users who reported each category.
+        n : int or array_like
+            Users behind each count; 1: a single report.
+
+        Returns
+        -------
+        ndarray of shape (..., n_categories)
+            Unbiased counts; they may be negative.
+
+        References
+        ----------
+        .. [1] HistOfTree (AISTATS 2025), below eq. (17).
+        """
         slope, offset = grr_weights(self.n_categories, self.budget)
         return slope * np.asarray(counts) - np.asarray(n) * offset
 
@@ -307,6 +458,18 @@ class GRR(CategoryMechanism):
 
         A report is the truth with probability p - q and otherwise uniform on *all* categories, so that the counts are
         binomials plus one multinomial.
+
+        Parameters
+        ----------
+        counts : int ndarray of shape (..., n_categories)
+            Users of each category.
+        rng : numpy.random.Generator
+            Randomness of the users.
+
+        Returns
+        -------
+        int ndarray of shape (..., n_categories)
+            Users who report each category.
         """
         counts = np.asarray(counts)
         keep, other = grr_probabilities(self.n_categories, self.budget)

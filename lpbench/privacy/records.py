@@ -36,12 +36,36 @@ class Records:
         return len(self.y)
 
     def take(self, users: Any) -> Records:
-        """Return the records of some users, by an index, slice or mask."""
+        """Return the records of some users, by an index, slice or mask.
+
+        Parameters
+        ----------
+        users : int ndarray, slice or bool ndarray
+            Index of the users in these records.
+
+        Returns
+        -------
+        Records
+            Their records, in the order of the index.
+        """
         mask = None if self.mask is None else self.mask[users]
         return Records(self.X[users], self.y[users], mask, _taken_from=(self, users))
 
     def repeated(self, user: int, n: int) -> Records:
-        """Return ``n`` users who all hold the record of one."""
+        """Return ``n`` users who all hold the record of one.
+
+        Parameters
+        ----------
+        user : int
+            Place of the record.
+        n : int
+            Number of users.
+
+        Returns
+        -------
+        Records
+            n equal records.
+        """
         return self.take(np.full(n, user))
 
     @property
@@ -58,13 +82,39 @@ class Records:
         return self.public_features
 
     def remembered(self, key: Hashable, compute: Callable[[], T]) -> T:
-        """Return ``compute()``, which is called once for every ``key``: what the questions of a sweep share."""
+        """Return ``compute()``, which is called once for every ``key``: what the questions of a sweep share.
+
+        Parameters
+        ----------
+        key : hashable
+            Name of the result among those of these records.
+        compute : callable
+            Called without arguments, at most once a key.
+
+        Returns
+        -------
+        object
+            The result of the only call.
+        """
         if key not in self._known:
             self._known[key] = compute()
         return self._known[key]
 
     def by_row(self, key: Hashable, compute: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-        """Return ``compute(X)``, one row a record by itself; called once for the sample that the records are from."""
+        """Return ``compute(X)``, one row a record by itself; called once for the sample that the records are from.
+
+        Parameters
+        ----------
+        key : hashable
+            Name of the result among those of the whole sample.
+        compute : callable
+            Maps features of shape (n, d) to an array with n rows, each from its own row alone.
+
+        Returns
+        -------
+        ndarray of shape (n, ...)
+            Rows of these records.
+        """
         if self._taken_from is None:
             return self.remembered(key, lambda: compute(self.X))
         whole, users = self._taken_from

@@ -45,7 +45,20 @@ class Staircase(AdditiveMechanism):
 
     @classmethod
     def for_budget(cls, epsilon: float, sensitivity: float = 1.0) -> Staircase:
-        """Return the mechanism that spends exactly ``epsilon``."""
+        """Return the mechanism that spends exactly ``epsilon``.
+
+        Parameters
+        ----------
+        epsilon : float
+            Budget of the report, at most :data:`MOST_BUDGET`; inf: no privacy.
+        sensitivity : float
+            Largest distance of two users' numbers; public.
+
+        Returns
+        -------
+        Staircase
+            With the steps of least variance.
+        """
         return cls(epsilon, sensitivity)
 
     @cached_property

@@ -53,6 +53,11 @@ def subset_reports(
     Parameters
     ----------
     truth : int ndarray of shape (n,)
+        Category of each user, 0, ..., m - 1.
+    m, size : int
+        Number of categories, and of members of a subset.
+    epsilon : float
+        Budget of the report, > 0.
     keep : int ndarray of shape (n,)
         Even whole numbers below 2^62: a share of them puts the truth into the subset, rounded towards more privacy, the
         others draw one from all subsets. Budgets may share them.
@@ -117,7 +122,20 @@ class SubsetSelection(CategoryMechanism):
 
     @classmethod
     def least_variance(cls, epsilon: float, n_categories: int) -> SubsetSelection:
-        """Return the mechanism with the size that suits the budget and the number of categories."""
+        """Return the mechanism with the size that suits the budget and the number of categories.
+
+        Parameters
+        ----------
+        epsilon : float
+            Budget, > 0; inf: no privacy.
+        n_categories : int
+            Number of categories m.
+
+        Returns
+        -------
+        SubsetSelection
+            With subsets of :func:`best_size`.
+        """
         return cls(epsilon, n_categories, best_size(n_categories, check_epsilon(epsilon)))
 
     def fields(self, columns: int = 1) -> tuple[Field, ...]:
@@ -151,7 +169,20 @@ class SubsetSelection(CategoryMechanism):
         return subset_reports(values, self.n_categories, self.size, self.budget, words(rng, values.shape), rng)
 
     def estimate(self, counts: np.ndarray, n: int = 1) -> np.ndarray:
-        """Unbiased counts of ``n`` users from how many subsets contain each category."""
+        """Unbiased counts of ``n`` users from how many subsets contain each category.
+
+        Parameters
+        ----------
+        counts : array_like of shape (..., n_categories)
+            Subsets that contain each category.
+        n : int or array_like
+            Users behind each count; 1: a single report.
+
+        Returns
+        -------
+        ndarray of shape (..., n_categories)
+            Unbiased counts; they may be negative.
+        """
         keep, other = self.probabilities
         return (np.asarray(counts) - np.asarray(n) * other) / (keep - other)
 

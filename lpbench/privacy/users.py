@@ -35,7 +35,15 @@ REAL_BITS = 64.0
 
 
 class PublicSample(NamedTuple):
-    """Public labelled rows: features of shape (q, d), labels or class codes of shape (q,)."""
+    """Public labelled rows: features of shape (q, d), labels or class codes of shape (q,).
+
+    Parameters
+    ----------
+    X : ndarray of shape (q, d)
+        Features.
+    y : ndarray of shape (q,)
+        Labels, or class codes.
+    """
 
     X: np.ndarray
     y: np.ndarray
@@ -92,6 +100,8 @@ class Users(ABC):
 
         Parameters
         ----------
+        device : Device
+            The users' side of the question.
         question : object
             What the curator broadcasts.
         who : int ndarray of shape (m,), optional
@@ -99,7 +109,8 @@ class Users(ABC):
 
         Returns
         -------
-        ndarray of shape (m,) or (m, k), one report a user
+        ndarray of shape (m,) or (m, k)
+            One report a user, in the order of ``who``.
 
         Notes
         -----
@@ -111,14 +122,36 @@ class Users(ABC):
     def sums(self, device: Device[Any], question: Any, by: np.ndarray | None = None) -> np.ndarray:
         """Ask all users and return the curator's estimate from the sums of their reports, drawn by its exact law.
 
-        ``by`` are public groups of the users, int ndarray of shape (n,): one row of sums a group.
+        Parameters
+        ----------
+        device : Device
+            The users' side of the question.
+        question : object
+            What the curator broadcasts.
+        by : int ndarray of shape (n,), optional
+            Public groups of the users; None: all are one group.
+
+        Returns
+        -------
+        ndarray of shape (k,) or (groups, k)
+            Unbiased estimate, one row a group.
         """
 
     def chain(self, device: Device[Any], question: Any) -> Any:
         """Ask users one after the other; every report moves the question by the curator's public step.
 
-        ``question.order`` names the users, each at most once; ``question.after(report)`` is the next question, on
-        randomness of its own. Returns the question after the last report.
+        Parameters
+        ----------
+        device : Device
+            The users' side of the question.
+        question : object
+            The first question. ``order`` names the users, each at most once; ``after(report)`` is the next question, on
+            randomness of its own.
+
+        Returns
+        -------
+        object
+            The question after the last report.
         """
         for user in question.order:
             (report,) = self.ask(device, question, np.array([user]))
@@ -126,7 +159,20 @@ class Users(ABC):
         return question
 
     def take(self, who: np.ndarray, *former: Any, **former_axes: Any) -> Self:
-        """Return some users, who spend from the same budgets."""
+        """Return some users, who spend from the same budgets.
+
+        Parameters
+        ----------
+        who : int ndarray of shape (m,)
+            Numbers of the users, each at most once.
+        *former, **former_axes
+            Purpose and axes of an earlier version; they have no effect.
+
+        Returns
+        -------
+        Users
+            The users named, in that order.
+        """
         if former or former_axes:
             warnings.warn("take(who) needs no purpose: every answer is drawn anew", DeprecationWarning, stacklevel=2)
         return self._part(numbered(who, self.n))
@@ -142,14 +188,49 @@ class Users(ABC):
 
     @abstractmethod
     def note(self, text: str) -> None:
-        """Add a caveat to the guarantee; public facts only are at hand to write it."""
+        """Add a caveat to the guarantee; public facts only are at hand to write it.
+
+        Parameters
+        ----------
+        text : str
+            The caveat, a sentence.
+        """
 
     def release(self, release: Release[Any], question: Any) -> np.ndarray:
-        """Let a trusted curator release a statistic of all records."""
+        """Let a trusted curator release a statistic of all records.
+
+        Parameters
+        ----------
+        release : Release
+            The statistic and its mechanism.
+        question : object
+            What the curator broadcasts.
+
+        Returns
+        -------
+        ndarray
+            The released statistic.
+
+        Raises
+        ------
+        PrivacyError
+            If there is no trusted curator: outside simulations of the central model.
+        """
         raise PrivacyError("there is no trusted curator here; use a method of the local model")
 
     def reveal(self) -> Records:
-        """Return the records themselves, for references without privacy; the guarantee becomes "none"."""
+        """Return the records themselves, for references without privacy; the guarantee becomes "none".
+
+        Returns
+        -------
+        Records
+            All records, protected values included.
+
+        Raises
+        ------
+        PrivacyError
+            Outside simulations of references without privacy.
+        """
         raise PrivacyError("users do not hand out their records; only simulations of references without privacy do")
 
 
@@ -228,6 +309,8 @@ class SimulatedUsers(Users):
 
     Parameters
     ----------
+    records : Records
+        What the users know about themselves; no method can reach it.
     root : Streams
         The users' randomness. A draw's key is this root, the verb, the set of users asked, how many different questions
         they have answered before, and its name within the answer.
@@ -260,7 +343,20 @@ class SimulatedUsers(Users):
         return _Accounts(Spending(n, notes=list(self._notes)), mask, self.n_features, np.zeros(1, dtype=np.intp))
 
     def tell(self, groups: np.ndarray | None, units: Any) -> None:
-        """State which columns are levels of one feature, and which rows are one person's; both are public."""
+        """State which columns are levels of one feature, and which rows are one person's; both are public.
+
+        Parameters
+        ----------
+        groups : int ndarray of shape (d,), optional
+            Categorical feature that each column is a level of; -1: none.
+        units : array_like of shape (n,), optional
+            Name of the person whose each row is.
+
+        Raises
+        ------
+        DataError
+            If ``units`` has another shape or an empty name.
+        """
         self.groups = groups
         if units is not None:
             labels = np.asarray(units)
@@ -275,7 +371,13 @@ class SimulatedUsers(Users):
             self.units = self._accounts.spending.units = np.unique(labels, return_inverse=True)[1]
 
     def fresh(self) -> SimulatedUsers:
-        """Return the same users before anything was asked, with the same randomness: another run of the simulation."""
+        """Return the same users before anything was asked, with the same randomness: another run of the simulation.
+
+        Returns
+        -------
+        SimulatedUsers
+            Users who have spent nothing.
+        """
         twin = self._twin()
         twin._accounts = self._opened(self._accounts.mask, self._accounts.spending.n)
         twin._accounts.spending.units = self._accounts.spending.units
@@ -399,7 +501,18 @@ class SimulatedUsers(Users):
 
     @contextmanager
     def charged(self, check: Callable[[np.ndarray], None]) -> Iterator[None]:
-        """Tell a check what every user of the whole sample would have spent, (n,), before each answer of a block."""
+        """Tell a check what every user of the whole sample would have spent before each answer of a ``with`` block.
+
+        Parameters
+        ----------
+        check : callable
+            Called with the epsilon of each user, an ndarray of shape (n,); an error keeps the answer from being drawn.
+
+        Yields
+        ------
+        None
+            The block is run.
+        """
         checks = self._accounts.spending.checks
         checks.append(check)
         try:

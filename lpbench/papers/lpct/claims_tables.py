@@ -147,7 +147,7 @@ def non_interactive_is_faster(results: Evidence) -> Iterator[Instance]:
 
 @checks("L18", "memory", above(), effect=0)
 def dense_histogram_exceeds_memory(results: Evidence) -> Iterator[Instance]:
-    """Where the paper prints no PHIST, a dense one with two bins an axis exceeds 100 GB (log10 of the ratio)."""
+    """Memory of a dense histogram with two bins an axis over 100 GB (log10), on sets without a printed PHIST."""
     if results.source == "published":
         raise NotRunError("the paper's dashes are what this check explains")
     printed = printed_cells("lpct/table3")
