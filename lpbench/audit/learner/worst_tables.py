@@ -27,6 +27,8 @@ _PAIRS, _PILOT, _SURVIVORS, _MORE = 64, 100, 6, 6
 _TRIALS, _AT_ONCE, _QUICK = 0.45, 8, 600
 #: Entries of one attribute that are compared, how deep it is looked into, and the number that stands for none.
 _MOST_ENTRIES, _DEEPEST, _NONE = 8, 4, -1e30
+#: Fits to each table in a trial at least, and how many times its share of the time a trial may take.
+_FEWEST, _DEAREST = 40, 4.0
 #: Fits that a worker makes in one go.
 _CHUNK = 200
 
@@ -40,7 +42,9 @@ class ModelSource(Source):
         self.name, self.values = learner.name or getattr(learner.kind, "__name__", "model"), ["one table", "neighbor"]
         self.learner, self.epsilon, self.pair = learner, epsilon, pair
         self.streams, self.workers, self.stage = Streams(seed), workers, "pilot"
+        begun = time.monotonic()
         outputs = [one_fit(learner, epsilon, pair, value, seed) for value in (0, 1)]
+        self.cost = time.monotonic() - begun  # seconds of a fit to each table
         self.sizes = {k: max(np.size(o.get(k, [])) for o in outputs) for o in outputs for k in o}
 
     def draw(self, value: int, start: int, stop: int) -> Columns:
@@ -186,7 +190,7 @@ def worst_tables_audit(
     """
     start = time.monotonic()
     tried: list[tuple[float, int, ModelSource]] = []
-    refused, tests, pilot, cost = "", 0, _PILOT, 0.0
+    refused, tests, share = "", 0, _TRIALS * seconds / _PAIRS
     best: Verdict | None = None
 
     def tested(source: ModelSource, n: int, share: float) -> bool:
@@ -207,10 +211,10 @@ def worst_tables_audit(
         except DataError as error:
             refused = refused or str(error)
             continue
-        begun = time.monotonic()
+        pilot = int(np.clip(share / source.cost, _FEWEST, _PILOT))
+        if tried and source.cost * pilot > _DEAREST * share:
+            continue
         score = pilot_score(source.draw(0, 0, pilot), source.draw(1, 0, pilot), pilot, claim, failure)
-        cost = (time.monotonic() - begun) / (2 * pilot)
-        pilot = int(np.clip(_TRIALS * seconds / (2 * _PAIRS * cost), 40, _PILOT))
         tried.append((score, k, source))
         if score > claim.epsilon and tests < _AT_ONCE:
             tests += 1
@@ -219,15 +223,15 @@ def worst_tables_audit(
     if not tried:
         raise DataError(f"{learner.name}: no pair of tables could be audited: {refused or 'no time was left'}")
     tell(f"{len(tried)} pairs of tables tried, the worst {_SURVIVORS} go on")
-    n = _MORE * pilot
     again: list[tuple[float, int, ModelSource]] = []
     for _, k, source in sorted(tried, key=lambda one: -one[0])[:_SURVIVORS]:
         if not again or time.monotonic() - start < 0.6 * seconds:
             source.stage = "second pilot"
+            n = int(np.clip(_MORE * share / source.cost, _FEWEST, _MORE * _PILOT))
             again.append((pilot_score(source.draw(0, 0, n), source.draw(1, 0, n), n, claim, failure), k, source))
     for place, (_, _, source) in enumerate(sorted(again, key=lambda one: -one[0])[:2]):
         left = (seconds - time.monotonic() + start) * (0.4, 0.7)[place]
-        n = int(np.clip(left * workers / (2 * cost), FEWEST, fits))
+        n = int(np.clip(left * workers / source.cost, FEWEST, fits))
         tests += 1
         tell(f"{n} fits to each table of the {('worst', 'second worst')[place]} pair")
         if tested(source, n, 0.25):
