@@ -47,7 +47,7 @@ class _Content:
     def experiment(self) -> str:
         """Name of the MLflow experiment."""
         name = str(self.record["name"]).partition("/")[0]
-        return f"{QUICK}/{name}" if "folder" in self.record else name
+        return name if name == SINGLE or "folder" not in self.record else f"{QUICK}/{name}"
 
     @property
     def paper(self) -> _PaperKey:
