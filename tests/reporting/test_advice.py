@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from lpbench.analysis.gains import gains
 from lpbench.analysis.summary import NON_PRIVATE_PANEL
 from lpbench.experiments import catalogue
 from lpbench.paths import COMMITTED, ROOT
@@ -85,7 +86,7 @@ def test_the_best_fair_method_of_equal_inputs_is_advised(tmp_path):
         (BOTH, 1.0): "residual_score",
         (BOTH, 4.0): "residual_score",
     }
-    assert {(found.held_out, len(found.sets)) for found in every.values()} == {(5, 5)}
+    assert {len(found.sets) for found in every.values()} == {5}
 
 
 def test_asking_nobody_is_advised_unless_users_add_something_for_certain(tmp_path):
@@ -93,6 +94,16 @@ def test_asking_nobody_is_advised_unless_users_add_something_for_certain(tmp_pat
     assert not every[BOTH, 1.0].instead and not every[RECORD, 1.0].instead, "0.8 and 0.7 beside 0.5 of public data"
     assert every[RECORD, 4.0].instead == "public", "0.5 beside 0.72 of public data"
     assert not every[SHOWN, 4.0].instead and every["label and features", 1.0].instead == "constant"
+
+
+def test_a_public_forest_under_another_name_is_never_advised_over_asking_nobody(tmp_path):
+    """It ignores its users: its losses are those of public data alone, whatever it asks, and however it ranks."""
+    body, table, _ = made("comparison/classification", CLASSES, tmp_path)
+    same = table.assign(over_public=1.0)
+    found = [one for one in advise(body, same) if "public sample" in one.inputs]
+    assert found and {one.instead for one in found} == {"public"}
+    both = gains(same)
+    assert not (both.loc[both["beside"] == "public", "low"] > 0).any()
 
 
 def test_a_planted_change_of_the_scores_changes_the_advice(tmp_path):
@@ -104,18 +115,18 @@ def test_a_planted_change_of_the_scores_changes_the_advice(tmp_path):
     assert after[SHOWN, 1.0].method != before[SHOWN, 1.0].method
 
 
-def test_advice_rests_on_five_data_sets_at_least_and_says_how_many_are_held_out(tmp_path):
+def test_advice_rests_on_held_out_sets_alone_two_at_least(tmp_path):
     body, table, _ = made("comparison/classification", CLASSES, tmp_path)
     sets = sorted(set(table["dataset"]))
 
     def rests_on(held_out, development):
         roles = dict.fromkeys(held_out, "sealed") | dict.fromkeys(development, "development")
         rows = table.assign(role=table["dataset"].map(roles)).dropna(subset=["role"])
-        return {(tuple(found.sets), found.held_out) for found in advise(body, rows)}
+        return {tuple(found.sets) for found in advise(body, rows)}
 
-    assert rests_on(sets[:5], sets[5:]) == {(tuple(sets[:5]), 5)}
-    assert rests_on(sets[:3], sets[3:]) == {(tuple(sets), 3)}
-    assert rests_on(sets[:4], []) == set()
+    assert rests_on(sets[:5], sets[5:]) == {tuple(sets[:5])}
+    assert rests_on(sets[:3], sets[3:]) == {tuple(sets[:3])}
+    assert rests_on(sets[:1], sets[1:]) == set()
 
 
 def test_few_sets_tell_nobody_apart_and_the_page_says_so(tmp_path):
@@ -128,7 +139,7 @@ def test_few_sets_tell_nobody_apart_and_the_page_says_so(tmp_path):
 def test_small_errors_win_and_masks_are_choices_of_their_own(tmp_path):
     best = {("public_forest_regressor", 1.0): 0.3, ("residual_gp", 4.0): 0.3, ("public_residual_gp", 4.0): 0.35}
     found = advised("comparison/public_sample", best, tmp_path, larger=False)
-    assert {(one.held_out, len(one.sets)) for one in found.values()} == {(2, 5)}
+    assert {len(one.sets) for one in found.values()} == {2}
     methods = {place: one.method for place, one in found.items()}
     assert methods["label and features, public features", 4.0] == "residual_gp"
     assert methods["label and features", 4.0] == "residual_gp", "under the other mask nothing is shown"

@@ -9,8 +9,9 @@ REGRESSION = (
     "sets. A published method with a parameter is shown at its best grid point on the test rows (oracle), at one "
     "setting fixed without them (tuning-free), and at one chosen by privatised reports of some users (private), which "
     "is what a user can have.",
-    "Data sets are of three kinds: development sets, on which choices were made; held-out sets; and sealed sets, on "
-    "which nothing is run before the end. standings.csv.gz has the loss of each method on each data set, over that of "
+    "Data sets are of three kinds: held-out sets, which come first; development sets, on which choices were made, in "
+    "grey; and sealed sets, on which nothing is run before the end. Methods in a table may have other inputs: they are "
+    "ranked above, at equal inputs. standings.csv.gz has the loss of each method on each data set, over that of "
     "the best private constant and of the best method without privacy, and the bits of a user's reports.",
 )
 CLASSIFICATION = (
@@ -31,13 +32,25 @@ CLASSES = tuple(
 
 PAPER = Paper(
     name="comparison",
-    title="Comparison on held-out data",
+    title="Comparison",
     order=210,
     methods=("private_constant", "private_mean", "private_majority", "dt", "ct_w"),
     leaderboard=("comparison/regression", "comparison/classification", "comparison/public_sample"),
     outputs={"comparison/intervals": Output(write_intervals, read_intervals)},
     pages=(
-        Page("held-out-regression", "Held-out data: regression", NUMBERS, REGRESSION, file="leaderboard"),
-        Page("held-out-classification", "Held-out data: classification", CLASSES, CLASSIFICATION, file="leaderboard"),
+        Page(
+            "held-out-regression",
+            "Held-out sets first: regression",
+            NUMBERS,
+            REGRESSION,
+            file="leaderboard",
+        ),
+        Page(
+            "held-out-classification",
+            "Held-out sets first: classification",
+            CLASSES,
+            CLASSIFICATION,
+            file="leaderboard",
+        ),
     ),
 )

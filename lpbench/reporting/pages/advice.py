@@ -1,10 +1,10 @@
 """Advice on which method to use, by inputs and budget; its tables on the page "What should I use?".
 
 An experiment's ``settings.advice`` names the masks whose runs answer. Methods are compared at equal inputs and at a
-setting that no test row chose. The best has the smallest rank sum on held-out data sets; where these are fewer than
-five, on all data sets, and there is no advice on fewer than five. With a public sample it is advised only if what
-private users add is above 0 on held-out sets, by its interval: else the advice is to ask nobody. Without one, a private
-constant is advised where the method has no gain over it there.
+setting that no test row chose. The best has the smallest rank sum on held-out data sets, two at least; development sets
+are never counted with them. With a public sample it is advised only if what private users add is above 0 there, by its
+interval: else the advice is to ask nobody. Without one, a private constant is advised where the method has no gain over
+it there.
 """
 
 import inspect
@@ -19,7 +19,7 @@ import pandas as pd
 from lpbench import estimators
 from lpbench.analysis import ALPHA, Interval
 from lpbench.analysis.gains import GROUPS, SAMPLE, beside, comparable, gain, ratios_on
-from lpbench.analysis.standings import FEWEST, over_sets
+from lpbench.analysis.standings import over_sets
 from lpbench.cast import CONSTANTS, PUBLIC_ONLY, bare_name
 from lpbench.experiments import catalogue
 from lpbench.experiments.experiment import Experiment
@@ -29,15 +29,16 @@ from lpbench.reporting.printed_names import dataset_title, method_title
 
 #: Words of inputs for features that users show.
 SHOWN = "public features"
+#: Held-out data sets below which there is no interval, and no advice.
+_LEAST = 2
 #: Keys of an answer that the page asks for.
 ASKED = ("task", "asked", "features", "sample", "epsilon")
 
 #: The one rule by which a method is advised, as pages state it.
 RULE = (
-    "A method is compared with methods of the same inputs: it has the least rank sum on held-out data sets, or on all "
-    "where fewer than five are held out; with a public sample, it is advised only if the interval of what private "
-    "users add lies above 0 on held-out sets, and else nobody need be asked; without one, only if its gain is above "
-    "0, and else a private constant."
+    "A method is compared with methods of the same inputs: it has the least rank sum on held-out data sets; with a "
+    "public sample, it is advised only if the interval of what private users add lies above 0 there, and else nobody "
+    "need be asked; without one, only if its gain is above 0, and else a private constant."
 )
 
 
@@ -49,8 +50,7 @@ class Advice:
     mask: str
     epsilon: float
     rows: pd.DataFrame  # standings of the method on all data sets
-    sets: list[str]  # on which the advice rests
-    held_out: int  # of them
+    sets: list[str]  # held out, on which the advice rests
     method: str
     second: str
     tied: list[str]  # methods that are not significantly different from it
@@ -62,11 +62,10 @@ def advise(experiment: Experiment, standings: pd.DataFrame) -> Iterator[Advice]:
     rows = comparable(standings)
     rows = rows[rows["mask"].map(bare_name).isin(experiment.settings.get("advice", {}))]
     for (mask, inputs, epsilon), here in rows.groupby(["mask", "inputs", "epsilon"]):
-        held_out = sorted(here["dataset"][here["role"].isin(GROUPS["held out"])].unique())
-        sets = held_out if len(held_out) >= FEWEST else sorted(here["dataset"].unique())
-        if len(sets) < FEWEST:
+        judged = here[here["role"].isin(GROUPS["held out"])]
+        sets = sorted(judged["dataset"].unique())
+        if len(sets) < _LEAST:
             continue
-        judged = here[here["dataset"].isin(sets)]
         bits = judged.groupby("method")["bits"].first()
         ranked = over_sets(judged)
         ranked = ranked.assign(bits=ranked["method"].map(bits)).sort_values(["rank_sum", "bits"], kind="stable")
@@ -76,7 +75,7 @@ def advise(experiment: Experiment, standings: pd.DataFrame) -> Iterator[Advice]:
         gained, reference = gain(ratios_on(mine, "held out")), beside(inputs)
         instead = "" if (gained.low if reference == "public" else gained.estimate) > 0 else reference
         second = others[0] if others else ""
-        yield Advice(inputs, mask, float(epsilon), mine, sets, len(held_out), first, second, tied, instead)
+        yield Advice(inputs, mask, float(epsilon), mine, sets, first, second, tied, instead)
 
 
 def in_per_cent(found: Interval) -> str:

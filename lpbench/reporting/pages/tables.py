@@ -45,6 +45,7 @@ class Head:
     """Head of a row or column: its label, and the selectors of the cells below or beside it."""
 
     label: str
+    aside: bool = False  # a development set beside held-out ones
     dataset: str = ""
     method: str = ""
     mask: str = ""
@@ -69,10 +70,22 @@ def shown_tables(
     ours = {tuple(r[k] for k in PLACE): cell_name(r) for r in oracle.to_dict("records")}
     rows = [] if standings is None else view(standings, "oracle").to_dict("records")
     below = {tuple(r[k] for k in PLACE) for r in rows if round(r["over_constant"], DIGITS) >= 1}
-    return [
+    tables = [
         _shown(grid, mark_words(entry.name, entry.paper), ours, apart, below, constants)
         for grid in build(entry.name, entry.paper, summary, cards, "oracle")
     ]
+    kinds = entry.experiment.settings.get("data_sets", {})
+    return [_held_out_first(table, kinds.get("development", ())) for table in tables] if kinds else tables
+
+
+def _held_out_first(table: dict[str, Any], development: Collection[str]) -> dict[str, Any]:
+    """Return a comparison's table with development sets last, and without marks that cross inputs or pool both."""
+    rows = [(replace(head, aside=bare_name(head.dataset) in development), cells) for head, cells in table["rows"]]
+    rows = [(head, [replace(c, bold=False, mark="") for c in cells]) for head, cells in rows]
+    legend = "best grid points on the test rows; development sets in grey; ⊥: no better than the constant"
+    caption = f"{table['caption']}; {legend}"
+    rows = sorted(rows, key=lambda row: row[0].aside)
+    return {**table, "caption": caption, "rows": rows, "footer": (), "marked": ""}
 
 
 def distance(of: str, apart: float, unit: str) -> tuple[str, str]:
