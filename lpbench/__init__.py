@@ -18,6 +18,7 @@ _MODULES = {
     "estimators.public_table": "PublicTable",
     "ledger": "PrivacyLedger",
     "masks": "as_mask through",
+    "sweep": "run",
     "privacy": "BitVector Device DiscreteLaplace Exponential GRR Gaussian Guarantee HadamardResponse Hybrid Laplace "
     "Mechanism NumberChannel Piecewise PriorResponse PrivUnitG RandomizedResponse Staircase SubsetSelection Users",
 }

@@ -66,5 +66,6 @@ from lpbench.privacy import RandomizedResponse as RandomizedResponse
 from lpbench.privacy import Staircase as Staircase
 from lpbench.privacy import SubsetSelection as SubsetSelection
 from lpbench.privacy import Users as Users
+from lpbench.sweep import run as run
 
 __version__: str
