@@ -33,6 +33,13 @@ def as_mask(mask: Any, X: Any) -> np.ndarray:
     ------
     DataError
         A label is unknown or missing, or the shape is neither (d,) nor (n, d).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lpbench.masks import as_mask
+    >>> as_mask([0], np.zeros((2, 3))).tolist()
+    [[True, False, False], [True, False, False]]
     """
     n, d = np.shape(X)
     if type(mask) is np.ndarray and mask.dtype == bool and mask.shape == (n, d):
@@ -83,6 +90,15 @@ def through(transformer: Any, mask: Any, X: Any = None) -> np.ndarray:
     ------
     DataError
         If the mask is a function and the table is not given, or does not fit the transformer's input.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from lpbench.masks import through
+    >>> from sklearn.preprocessing import OneHotEncoder
+    >>> X = pd.DataFrame({"sex": ["f", "m"], "smokes": ["no", "yes"]})
+    >>> through(OneHotEncoder().fit(X), ["sex"], X).tolist()
+    [True, True, False, False]
     """
     names = _names(X) if X is not None else getattr(transformer, "feature_names_in_", None)
     if callable(mask):

@@ -78,6 +78,16 @@ class Exponential(Mechanism):
     range_sensitivity : float
         Largest range (maximum minus minimum over the candidates) of the change of the scores between neighbours:
         2 if one label may change (counts as scores), 1 if one sample may be removed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lpbench.privacy import Exponential
+    >>> mechanism = Exponential.for_budget(1.0)
+    >>> mechanism.epsilon
+    1.0
+    >>> mechanism.channel(np.array([[3.0, 1.0, 0.0]])).round(3).tolist()
+    [[0.629, 0.231, 0.14]]
     """
 
     coefficient: float

@@ -167,6 +167,15 @@ class Gaussian(AdditiveMechanism):
         Failure probability at which ``epsilon`` is stated.
     sensitivity : float
         Largest L2 distance between the vectors of two users; public.
+
+    Examples
+    --------
+    >>> from lpbench.privacy import Gaussian
+    >>> mechanism = Gaussian.for_budget(1.0, delta=1e-6)
+    >>> round(mechanism.sigma, 3)
+    4.225
+    >>> mechanism.epsilon <= 1.0
+    True
     """
 
     sigma: float

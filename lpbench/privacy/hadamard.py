@@ -34,6 +34,13 @@ class HadamardResponse(CategoryMechanism):
         Epsilon of the report; inf tells the category.
     n_categories : int
         Number of categories m, at most 2^60.
+
+    Examples
+    --------
+    >>> from lpbench.privacy import HadamardResponse
+    >>> mechanism = HadamardResponse(1.0, 100)
+    >>> mechanism.n_reports, mechanism.bits
+    (128, 7.0)
     """
 
     @cached_property

@@ -39,6 +39,15 @@ class Laplace(AdditiveMechanism):
         Scale b of the noise, in the units of the values (standard deviation b sqrt(2)); 0 means no noise.
     sensitivity : float
         Largest L1 distance between the vectors of two users; public.
+
+    Examples
+    --------
+    >>> from lpbench.privacy import Laplace
+    >>> mechanism = Laplace.for_budget(0.5, sensitivity=2.0)
+    >>> mechanism.scale, mechanism.variance
+    (4.0, 32.0)
+    >>> mechanism.epsilon
+    0.5
     """
 
     scale: float
@@ -164,6 +173,17 @@ class DiscreteLaplace(AdditiveMechanism):
         Distance of neighbouring grid points, a power of two so that grid arithmetic is exact; public.
     sensitivity : float
         Largest distance of two users' values; public.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lpbench.privacy import DiscreteLaplace
+    >>> mechanism = DiscreteLaplace.for_budget(1.0, step=0.25, sensitivity=2.0)
+    >>> mechanism.scale, mechanism.epsilon
+    (2.0, 1.0)
+    >>> report = mechanism.randomize([0.3], np.random.default_rng(0))
+    >>> bool(report[0] % 0.25 == 0)
+    True
     """
 
     never_repeats = False

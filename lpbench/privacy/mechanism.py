@@ -353,6 +353,16 @@ class Channel(FiniteMechanism):
     ----------
     probabilities : ndarray of shape (n_values, n_reports)
         Of reports 0, ..., n_reports - 1 given every protected value; rows sum to 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lpbench.privacy import Channel
+    >>> mechanism = Channel(np.array([[0.75, 0.25], [0.25, 0.75]]))
+    >>> round(mechanism.epsilon, 4)
+    1.0986
+    >>> mechanism.randomize([0, 1], np.random.default_rng(0)).shape
+    (2,)
     """
 
     probabilities: np.ndarray = field(repr=False)

@@ -51,6 +51,17 @@ class NumberChannel(FiniteMechanism):
         their rows, whose loss is never larger, whatever the weights.
     rounding : {"random", "nearest"}
         To the two neighbouring inputs with the number as expectation, or to the nearest.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lpbench.privacy import NumberChannel
+    >>> table = np.log([[0.75, 0.25], [0.25, 0.75]])
+    >>> channel = NumberChannel.of([-1, 1], [-2, 2], table)
+    >>> round(channel.epsilon, 4)
+    1.0986
+    >>> channel.mean([0.5]).round(6).tolist()
+    [0.5]
     """
 
     inputs: tuple[float, ...]

@@ -72,6 +72,15 @@ class Piecewise(_UnitMechanism):
     ----------
     budget : float
         Epsilon of the report; inf reports the number itself.
+
+    Examples
+    --------
+    >>> from lpbench.privacy import Piecewise
+    >>> mechanism = Piecewise(1.0)
+    >>> round(mechanism.bound, 3)
+    4.079
+    >>> mechanism.noise_variance([0.0, 1.0]).round(3).tolist()
+    [3.682, 5.221]
     """
 
     @cached_property
@@ -196,6 +205,13 @@ class Hybrid(_UnitMechanism):
     ----------
     budget : float
         Epsilon of the report; inf reports the number itself.
+
+    Examples
+    --------
+    >>> from lpbench.privacy import Hybrid
+    >>> mechanism = Hybrid(1.0)
+    >>> mechanism.noise_variance([0.0, 1.0]).round(3).tolist()
+    [4.289, 4.288]
     """
 
     @cached_property

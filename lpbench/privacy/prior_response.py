@@ -81,6 +81,13 @@ class PriorResponse(CategoryMechanism):
         Number of categories K.
     shown : tuple of int
         The categories that are reported, different ones; with one alone nothing is told and epsilon is 0.
+
+    Examples
+    --------
+    >>> from lpbench.privacy import PriorResponse
+    >>> mechanism = PriorResponse.for_prior(1.0, [0.6, 0.3, 0.05, 0.05])
+    >>> mechanism.shown, mechanism.epsilon
+    ((0, 1), 1.0)
     """
 
     shown: tuple[int, ...] = (0,)

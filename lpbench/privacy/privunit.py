@@ -153,6 +153,16 @@ class PrivUnitG(Mechanism):
         length falls to 1 only as d / (2 epsilon).
     dimension : int
         Number of coordinates d >= 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lpbench.privacy import PrivUnitG
+    >>> mechanism = PrivUnitG(1.0, 3)
+    >>> mechanism.epsilon
+    1.0
+    >>> mechanism.randomize(np.eye(3), np.random.default_rng(0)).shape
+    (3, 3)
     """
 
     never_repeats = True
@@ -263,6 +273,16 @@ class SignedPrivUnitG(PrivUnitG):
     """PrivUnitG of a clipped gradient g: of ``+-g/|g|`` with probability ``(1 +- |g|)/2``.
 
     Inputs are gradients, not zero, of any length.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lpbench.privacy import SignedPrivUnitG
+    >>> mechanism = SignedPrivUnitG(1.0, 3)
+    >>> mechanism.epsilon
+    1.0
+    >>> mechanism.randomize(0.5 * np.eye(3), np.random.default_rng(0)).shape
+    (3, 3)
     """
 
     @property

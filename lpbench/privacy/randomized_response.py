@@ -165,6 +165,15 @@ class RandomizedResponse(FiniteMechanism):
         Budget of one bit: a bit is kept with probability e^bit_epsilon / (1 + e^bit_epsilon).
     changed_bits : int
         Largest number of bits in which two users differ: 1 for a bit, 2 for a one-hot vector.
+
+    Examples
+    --------
+    >>> from lpbench.privacy import RandomizedResponse
+    >>> mechanism = RandomizedResponse.for_budget(1.0, changed_bits=2)
+    >>> mechanism.epsilon, mechanism.bit_epsilon
+    (1.0, 0.5)
+    >>> round(mechanism.keep, 3)
+    0.622
     """
 
     bit_epsilon: float
@@ -311,6 +320,16 @@ class BitVector(CategoryMechanism):
         Epsilon of the report.
     n_categories : int
         Number of categories K.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lpbench.privacy import BitVector
+    >>> mechanism = BitVector(1.0, 3)
+    >>> mechanism.randomize([0, 2], np.random.default_rng(0)).shape
+    (2, 3)
+    >>> mechanism.bits
+    3.0
     """
 
     def fields(self, columns: int = 1) -> tuple[Field, ...]:
@@ -404,6 +423,19 @@ class GRR(CategoryMechanism):
         Epsilon of the report.
     n_categories : int
         Number of categories m.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lpbench.privacy import GRR
+    >>> mechanism = GRR(1.0, 4)
+    >>> mechanism.epsilon
+    1.0
+    >>> reports = mechanism.randomize([0, 1, 2, 3], np.random.default_rng(0))
+    >>> reports.shape
+    (4,)
+    >>> mechanism.estimate([10, 0, 0, 0], n=10).round(2).tolist()
+    [27.46, -5.82, -5.82, -5.82]
     """
 
     @property

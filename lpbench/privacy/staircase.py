@@ -34,6 +34,15 @@ class Staircase(AdditiveMechanism):
         Epsilon of the report.
     sensitivity : float
         Largest distance of two users' numbers; public.
+
+    Examples
+    --------
+    >>> from lpbench.privacy import Staircase
+    >>> mechanism = Staircase(1.0)
+    >>> round(mechanism.variance, 3)
+    1.918
+    >>> mechanism.epsilon
+    1.0
     """
 
     budget: float

@@ -109,6 +109,15 @@ class SubsetSelection(CategoryMechanism):
         Number of categories m.
     size : int
         Members w of a subset, 1 <= w < m (or m = w = 1, where there is nothing to hide).
+
+    Examples
+    --------
+    >>> from lpbench.privacy import SubsetSelection
+    >>> mechanism = SubsetSelection.least_variance(1.0, 20)
+    >>> mechanism.size
+    5
+    >>> [round(p, 3) for p in mechanism.probabilities]
+    [0.475, 0.238]
     """
 
     size: int = 1

@@ -32,6 +32,20 @@ class PrivateMean(LocalRegressor):
         of the sample mean.
     guarantee_ : Guarantee
         ``ldp``: features never leave the device.
+
+    Examples
+    --------
+    Users protect feature 0 and the label.
+
+    >>> import numpy as np
+    >>> from lpbench.estimators import PrivateMean
+    >>> X = np.random.default_rng(0).random((300, 2))
+    >>> model = PrivateMean(epsilon=2.0, y_range=(0, 1), random_state=0)
+    >>> model = model.fit(X, X[:, 0], mask=[0])
+    >>> model.guarantee_.epsilon
+    2.0
+    >>> model.predict(X).shape
+    (300,)
     """
 
     epsilon: float = 1.0
@@ -68,6 +82,20 @@ class PrivateConstant(PrivateMean):
         Estimate of the mean label, before clipping.
     guarantee_ : Guarantee
         ``ldp``: features never leave the device.
+
+    Examples
+    --------
+    Users protect feature 0 and the label.
+
+    >>> import numpy as np
+    >>> from lpbench.estimators import PrivateConstant
+    >>> X = np.random.default_rng(0).random((300, 2))
+    >>> model = PrivateConstant(epsilon=2.0, y_range=(0, 1), random_state=0)
+    >>> model = model.fit(X, X[:, 0], mask=[0])
+    >>> model.guarantee_.epsilon
+    1.9999999500000212
+    >>> model.predict(X).shape
+    (300,)
     """
 
     def learn(self, users: Users) -> Self:
@@ -99,6 +127,20 @@ class PrivateMajority(LocalClassifier):
         Unbiased estimates of the class shares; they sum to 1 and may be negative.
     guarantee_ : Guarantee
         ``ldp``: features never leave the device. Of a single class nothing is spent.
+
+    Examples
+    --------
+    Users protect feature 0 and the label.
+
+    >>> import numpy as np
+    >>> from lpbench.estimators import PrivateMajority
+    >>> X = np.random.default_rng(0).random((300, 2))
+    >>> model = PrivateMajority(epsilon=2.0, classes=(0, 1), random_state=0)
+    >>> model = model.fit(X, (X[:, 0] > 0.5).astype(int), mask=[0])
+    >>> model.guarantee_.epsilon
+    2.0
+    >>> model.predict(X).shape
+    (300,)
     """
 
     epsilon: float = 1.0

@@ -35,6 +35,20 @@ class CT(LocalClassifier):
         scikit-learn's tree on class numbers, indices into ``classes_``.
     guarantee_ : Guarantee
         ``none``, or ``ldp`` with epsilon = 0 for the public tree.
+
+    Examples
+    --------
+    Users protect feature 0 and the label.
+
+    >>> import numpy as np
+    >>> from lpbench.estimators import CT
+    >>> X = np.random.default_rng(0).random((300, 2))
+    >>> model = CT(classes=(0, 1), random_state=0)
+    >>> model = model.fit(X, (X[:, 0] > 0.5).astype(int), mask=[0])
+    >>> model.guarantee_.epsilon
+    inf
+    >>> model.predict(X).shape
+    (300,)
     """
 
     uses_epsilon = False

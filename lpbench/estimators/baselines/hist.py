@@ -156,6 +156,20 @@ class Hist(LocalRegressor):
     ----------
     histogram_ : NoisyGrid
         The curator's noisy histogram: counts and label sums of the cells.
+
+    Examples
+    --------
+    Users protect feature 0 and the label.
+
+    >>> import numpy as np
+    >>> from lpbench.estimators import Hist
+    >>> X = np.random.default_rng(0).random((300, 2))
+    >>> model = Hist(epsilon=2.0, y_range=(0, 1), random_state=0)
+    >>> model = model.fit(X, X[:, 0], mask=[0])
+    >>> model.guarantee_.epsilon
+    2.0
+    >>> model.predict(X).shape
+    (300,)
     """
 
     epsilon: float = 1.0

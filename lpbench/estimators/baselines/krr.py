@@ -165,6 +165,20 @@ class KRR(TreeRegressor):
     Attributes
     ----------
     tree_ : CutTree
+
+    Examples
+    --------
+    Users protect feature 0 and the label.
+
+    >>> import numpy as np
+    >>> from lpbench.estimators import KRR
+    >>> X = np.random.default_rng(0).random((300, 2))
+    >>> model = KRR(epsilon=2.0, y_range=(0, 1), random_state=0)
+    >>> model = model.fit(X, X[:, 0], mask=[0])
+    >>> model.guarantee_.epsilon
+    2.0
+    >>> model.predict(X).shape
+    (300,)
     """
 
     epsilon: float = 1.0

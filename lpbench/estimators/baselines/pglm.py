@@ -221,6 +221,20 @@ class PGLM(BinaryClassifier):
         c; 2, the value at vanishing scores, without public features.
     scale_found_ : bool
         Whether ``scale_`` solves the moment equation.
+
+    Examples
+    --------
+    Users protect feature 0 and the label.
+
+    >>> import numpy as np
+    >>> from lpbench.estimators import PGLM
+    >>> X = np.random.default_rng(0).random((300, 2))
+    >>> model = PGLM(epsilon=2.0, classes=(0, 1), random_state=0)
+    >>> model = model.fit(X, (X[:, 0] > 0.5).astype(int), mask=[0])
+    >>> model.guarantee_.epsilon
+    1.9999999999999998
+    >>> model.predict(X).shape
+    (300,)
     """
 
     uses_public = True

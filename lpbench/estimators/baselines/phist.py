@@ -73,6 +73,20 @@ class PHIST(LocalClassifier):
     ----------
     histogram_ : NoisyGrid or ReleasedHistogram
         The curator's noisy histogram.
+
+    Examples
+    --------
+    Users protect feature 0 and the label.
+
+    >>> import numpy as np
+    >>> from lpbench.estimators import PHIST
+    >>> X = np.random.default_rng(0).random((300, 2))
+    >>> model = PHIST(epsilon=2.0, classes=(0, 1), random_state=0)
+    >>> model = model.fit(X, (X[:, 0] > 0.5).astype(int), mask=[0])
+    >>> model.guarantee_.epsilon
+    2.0
+    >>> model.predict(X).shape
+    (300,)
     """
 
     epsilon: float = 1.0

@@ -105,6 +105,20 @@ class LabelDT(TreeRegressor):
     Attributes
     ----------
     tree_ : CutTree
+
+    Examples
+    --------
+    Users protect feature 0 and the label.
+
+    >>> import numpy as np
+    >>> from lpbench.estimators import LabelDT
+    >>> X = np.random.default_rng(0).random((300, 2))
+    >>> model = LabelDT(epsilon=2.0, y_range=(0, 1), random_state=0)
+    >>> model = model.fit(X, X[:, 0], mask=[0])
+    >>> model.guarantee_.epsilon
+    2.0
+    >>> model.predict(X).shape
+    (300,)
     """
 
     epsilon: float = 1.0
@@ -130,6 +144,20 @@ class ParDT(LabelDT):
     features_ : int ndarray
         Columns that at least one user shows.
     tree_ : CutTree
+
+    Examples
+    --------
+    Users protect feature 0 and the label.
+
+    >>> import numpy as np
+    >>> from lpbench.estimators import ParDT
+    >>> X = np.random.default_rng(0).random((300, 2))
+    >>> model = ParDT(epsilon=2.0, y_range=(0, 1), random_state=0)
+    >>> model = model.fit(X, X[:, 0], mask=[0])
+    >>> model.guarantee_.epsilon
+    2.0
+    >>> model.predict(X).shape
+    (300,)
     """
 
     uses_mask = True
@@ -155,6 +183,20 @@ class DT(TreeRegressor):
     Attributes
     ----------
     tree_ : CutTree
+
+    Examples
+    --------
+    Users protect feature 0 and the label.
+
+    >>> import numpy as np
+    >>> from lpbench.estimators import DT
+    >>> X = np.random.default_rng(0).random((300, 2))
+    >>> model = DT(y_range=(0, 1), random_state=0)
+    >>> model = model.fit(X, X[:, 0], mask=[0])
+    >>> model.guarantee_.epsilon
+    inf
+    >>> model.predict(X).shape
+    (300,)
     """
 
     max_depth: int | None = None

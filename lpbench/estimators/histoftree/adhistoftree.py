@@ -67,6 +67,20 @@ class AdHistOfTree(CellRegressor):
         Smallest depth that the rule may choose. HistOfTree (15) does not say where p begins; 0 allows an uncut tree.
     rule, mechanism, split_score, noise, constants, y_range, clip, domain, random_state
         See :class:`~lpbench.estimators.HistOfTree`, and there for the attributes.
+
+    Examples
+    --------
+    Users protect feature 0 and the label.
+
+    >>> import numpy as np
+    >>> from lpbench.estimators import AdHistOfTree
+    >>> X = np.random.default_rng(0).random((300, 2))
+    >>> model = AdHistOfTree(epsilon=2.0, y_range=(0, 1), random_state=0)
+    >>> model = model.fit(X, X[:, 0], mask=[0])
+    >>> model.guarantee_.epsilon
+    1.0
+    >>> model.predict(X).shape
+    (300,)
     """
 
     rounding = "sums as wide as the processor's vectors"

@@ -180,6 +180,20 @@ class HistOfTree(CellRegressor):
     guarantee_ : Guarantee
         ``label_share * epsilon`` if every cell is known from public features (``bins=1`` and a tree of public features;
         with tight constants ``epsilon``), else ``epsilon``.
+
+    Examples
+    --------
+    Users protect feature 0 and the label.
+
+    >>> import numpy as np
+    >>> from lpbench.estimators import HistOfTree
+    >>> X = np.random.default_rng(0).random((300, 2))
+    >>> model = HistOfTree(epsilon=2.0, y_range=(0, 1), random_state=0)
+    >>> model = model.fit(X, X[:, 0], mask=[0])
+    >>> model.guarantee_.epsilon
+    2.0
+    >>> model.predict(X).shape
+    (300,)
     """
 
     rounding = "sums as wide as the processor's vectors"

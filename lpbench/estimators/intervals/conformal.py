@@ -139,6 +139,20 @@ class PrivateIntervals(Calibrated, LocalRegressor):
     The coverage is marginal: on average over new users from the same law as those who calibrate, whose complete
     features are at hand for the prediction, and over the randomness of the reports. It does not hold for each value of
     the features, nor for rows in which features are missing.
+
+    Examples
+    --------
+    Users protect feature 0 and the label.
+
+    >>> import numpy as np
+    >>> from lpbench.estimators import PrivateIntervals
+    >>> X = np.random.default_rng(0).random((300, 2))
+    >>> model = PrivateIntervals(epsilon=2.0, y_range=(0, 1), random_state=0)
+    >>> model = model.fit(X, X[:, 0], mask=[0])
+    >>> model.guarantee_.epsilon
+    2.0
+    >>> model.predict(X).shape
+    (300,)
     """
 
     _default = ResidualGP
@@ -193,6 +207,20 @@ class PrivateSets(Calibrated, LocalClassifier):
     Notes
     -----
     The coverage is marginal, as that of :class:`PrivateIntervals`. Sets may be empty where no class is probable enough.
+
+    Examples
+    --------
+    Users protect feature 0 and the label.
+
+    >>> import numpy as np
+    >>> from lpbench.estimators import PrivateSets
+    >>> X = np.random.default_rng(0).random((300, 2))
+    >>> model = PrivateSets(epsilon=2.0, classes=(0, 1), random_state=0)
+    >>> model = model.fit(X, (X[:, 0] > 0.5).astype(int), mask=[0])
+    >>> model.guarantee_.epsilon
+    2.0
+    >>> model.predict(X).shape
+    (300,)
     """
 
     _default = ResidualScore

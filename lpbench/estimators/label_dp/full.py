@@ -37,6 +37,20 @@ class LDPVote(CubeClassifier):
     ----------
     histogram_ : PHIST
         The fitted classifier.
+
+    Examples
+    --------
+    Users protect feature 0 and the label.
+
+    >>> import numpy as np
+    >>> from lpbench.estimators import LDPVote
+    >>> X = np.random.default_rng(0).random((300, 2))
+    >>> model = LDPVote(epsilon=2.0, classes=(0, 1), random_state=0)
+    >>> model = model.fit(X, (X[:, 0] > 0.5).astype(int), mask=[0])
+    >>> model.guarantee_.epsilon
+    0.5
+    >>> model.predict(X).shape
+    (300,)
     """
 
     epsilon: float = 1.0
@@ -84,6 +98,20 @@ class LDPMean(BoundedRegressor):
     truncation_ : float
         T: labels are clipped to [-T, T] about the centre on the device; inf where a bounded moment is all that is
         known and nothing is protected.
+
+    Examples
+    --------
+    Users protect feature 0 and the label.
+
+    >>> import numpy as np
+    >>> from lpbench.estimators import LDPMean
+    >>> X = np.random.default_rng(0).random((300, 2))
+    >>> model = LDPMean(epsilon=2.0, y_range=(0, 1), random_state=0)
+    >>> model = model.fit(X, X[:, 0], mask=[0])
+    >>> model.guarantee_.epsilon
+    2.0
+    >>> model.predict(X).shape
+    (300,)
     """
 
     epsilon: float = 1.0

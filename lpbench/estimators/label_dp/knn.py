@@ -37,6 +37,20 @@ class KNNMean(BoundedRegressor):
         T: labels are clipped to [-T, T] about the centre of the range.
     reports_ : ndarray of shape (n,)
         Labels as the curator sees them, in the order of the training rows (of the sorted feature if d = 1).
+
+    Examples
+    --------
+    Users protect feature 0 and the label.
+
+    >>> import numpy as np
+    >>> from lpbench.estimators import KNNMean
+    >>> X = np.random.default_rng(0).random((300, 2))
+    >>> model = KNNMean(y_range=(0, 1), random_state=0)
+    >>> model = model.fit(X, X[:, 0], mask=[0])
+    >>> model.guarantee_.epsilon
+    inf
+    >>> model.predict(X).shape
+    (300,)
     """
 
     k: int | None = field(default=None, kw_only=True)
@@ -96,6 +110,20 @@ class LabelLDPKNN(KNNMean):
     k : int, optional
         Number of neighbours; None: the theorem's, see :func:`lpbench.estimators.label_dp.rules.knn_size`. (The printed
         k of Theorem 10 lacks a factor eps^-2; k for eps = 1 is the same.)
+
+    Examples
+    --------
+    Users protect feature 0 and the label.
+
+    >>> import numpy as np
+    >>> from lpbench.estimators import LabelLDPKNN
+    >>> X = np.random.default_rng(0).random((300, 2))
+    >>> model = LabelLDPKNN(epsilon=2.0, y_range=(0, 1), random_state=0)
+    >>> model = model.fit(X, X[:, 0], mask=[0])
+    >>> model.guarantee_.epsilon
+    2.0
+    >>> model.predict(X).shape
+    (300,)
     """
 
     epsilon: float = 1.0

@@ -30,6 +30,20 @@ class CubeMean(BoundedRegressor):
         T, about the centre of the range.
     values_ : ndarray of shape (cubes,)
         Mean label of each cube, the centre of the range where it is empty.
+
+    Examples
+    --------
+    Users protect feature 0 and the label.
+
+    >>> import numpy as np
+    >>> from lpbench.estimators import CubeMean
+    >>> X = np.random.default_rng(0).random((300, 2))
+    >>> model = CubeMean(y_range=(0, 1), random_state=0)
+    >>> model = model.fit(X, X[:, 0], mask=[0])
+    >>> model.guarantee_.epsilon
+    inf
+    >>> model.predict(X).shape
+    (300,)
     """
 
     bins: int | None = field(default=None, kw_only=True)
@@ -76,6 +90,20 @@ class LabelCDPMean(CubeMean):
         Bins per axis. None: h = (B^2 / (L^2 N))^(1 / (2 beta + d)) or the width at which the noise equals L h^beta,
         whichever is larger (Theorem 8; for ``moment`` p Theorem 12, whose printed exponent of eps N in h lacks a
         factor p - 1).
+
+    Examples
+    --------
+    Users protect feature 0 and the label.
+
+    >>> import numpy as np
+    >>> from lpbench.estimators import LabelCDPMean
+    >>> X = np.random.default_rng(0).random((300, 2))
+    >>> model = LabelCDPMean(epsilon=2.0, y_range=(0, 1), random_state=0)
+    >>> model = model.fit(X, X[:, 0], mask=[0])
+    >>> model.guarantee_.epsilon
+    2.0
+    >>> model.predict(X).shape
+    (300,)
     """
 
     epsilon: float = 1.0
@@ -105,6 +133,20 @@ class CDPMean(LabelCDPMean):
         :func:`~lpbench.estimators.label_dp.rules.mean_sensitivity`) over eps. The paper's spends less than 2 eps / 3.
     density : float
         Public lower bound c of the density of the features on [0, 1]^d.
+
+    Examples
+    --------
+    Users protect feature 0 and the label.
+
+    >>> import numpy as np
+    >>> from lpbench.estimators import CDPMean
+    >>> X = np.random.default_rng(0).random((300, 2))
+    >>> model = CDPMean(epsilon=2.0, y_range=(0, 1), random_state=0)
+    >>> model = model.fit(X, X[:, 0], mask=[0])
+    >>> model.guarantee_.epsilon
+    1.1363636363636365
+    >>> model.predict(X).shape
+    (300,)
     """
 
     constants: str = "paper"

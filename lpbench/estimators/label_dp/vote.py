@@ -35,6 +35,20 @@ class CubeVote(CubeClassifier):
         Samples of each class.
     scores_ : ndarray of shape (cubes, K)
         Class frequencies.
+
+    Examples
+    --------
+    Users protect feature 0 and the label.
+
+    >>> import numpy as np
+    >>> from lpbench.estimators import CubeVote
+    >>> X = np.random.default_rng(0).random((300, 2))
+    >>> model = CubeVote(classes=(0, 1), random_state=0)
+    >>> model = model.fit(X, (X[:, 0] > 0.5).astype(int), mask=[0])
+    >>> model.guarantee_.epsilon
+    inf
+    >>> model.predict(X).shape
+    (300,)
     """
 
     uses_epsilon = False
@@ -82,6 +96,20 @@ class LabelLDPVote(CubeVote):
         Unbiased estimates from the sums S_lj of the reports (14).
     scores_ : ndarray of shape (cubes, K)
         Estimated class frequencies projected on the simplex; their largest entry is that of S_lj.
+
+    Examples
+    --------
+    Users protect feature 0 and the label.
+
+    >>> import numpy as np
+    >>> from lpbench.estimators import LabelLDPVote
+    >>> X = np.random.default_rng(0).random((300, 2))
+    >>> model = LabelLDPVote(epsilon=2.0, classes=(0, 1), random_state=0)
+    >>> model = model.fit(X, (X[:, 0] > 0.5).astype(int), mask=[0])
+    >>> model.guarantee_.epsilon
+    2.0
+    >>> model.predict(X).shape
+    (300,)
     """
 
     epsilon: float = 1.0
@@ -127,6 +155,20 @@ class LabelCDPVote(CubeClassifier):
         The released class of each cube, an index into ``classes_``.
     scores_ : ndarray of shape (cubes, K)
         One-hot: nothing but the choice is released.
+
+    Examples
+    --------
+    Users protect feature 0 and the label.
+
+    >>> import numpy as np
+    >>> from lpbench.estimators import LabelCDPVote
+    >>> X = np.random.default_rng(0).random((300, 2))
+    >>> model = LabelCDPVote(epsilon=2.0, classes=(0, 1), random_state=0)
+    >>> model = model.fit(X, (X[:, 0] > 0.5).astype(int), mask=[0])
+    >>> model.guarantee_.epsilon
+    2.0
+    >>> model.predict(X).shape
+    (300,)
     """
 
     epsilon: float = 1.0
@@ -165,6 +207,20 @@ class CDPVote(LabelCDPVote):
     constants : {"paper", "tight"}
         c = eps / 4 as printed, or c = eps / 2, which spends epsilon exactly (full CDP then costs no more than label
         CDP).
+
+    Examples
+    --------
+    Users protect feature 0 and the label.
+
+    >>> import numpy as np
+    >>> from lpbench.estimators import CDPVote
+    >>> X = np.random.default_rng(0).random((300, 2))
+    >>> model = CDPVote(epsilon=2.0, classes=(0, 1), random_state=0)
+    >>> model = model.fit(X, (X[:, 0] > 0.5).astype(int), mask=[0])
+    >>> model.guarantee_.epsilon
+    1.0
+    >>> model.predict(X).shape
+    (300,)
     """
 
     constants: str = "paper"

@@ -77,6 +77,20 @@ class LPCT(LPCTBase):
     Notes
     -----
     Public are: the public sample, its labels, the set of classes, n, the partition.
+
+    Examples
+    --------
+    Users protect feature 0 and the label.
+
+    >>> import numpy as np
+    >>> from lpbench.estimators import LPCT
+    >>> X = np.random.default_rng(0).random((300, 2))
+    >>> model = LPCT(epsilon=2.0, classes=(0, 1), random_state=0)
+    >>> model = model.fit(X, (X[:, 0] > 0.5).astype(int), mask=[0])
+    >>> model.guarantee_.epsilon
+    2.0
+    >>> model.predict(X).shape
+    (300,)
     """
 
     epsilon: float = 1.0

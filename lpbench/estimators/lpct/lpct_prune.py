@@ -61,6 +61,20 @@ class LPCTPrune(LPCTBase):
         Nodes of ``tree_`` that are its cells, and the levels between each and the ancestor that answers for it.
     classes_, tree_, leaf_probability_, leaf_class_
         As in :class:`~lpbench.estimators.LPCT`.
+
+    Examples
+    --------
+    Users protect feature 0 and the label.
+
+    >>> import numpy as np
+    >>> from lpbench.estimators import LPCTPrune
+    >>> X = np.random.default_rng(0).random((300, 2))
+    >>> model = LPCTPrune(epsilon=2.0, classes=(0, 1), random_state=0)
+    >>> model = model.fit(X, (X[:, 0] > 0.5).astype(int), mask=[0])
+    >>> model.guarantee_.epsilon
+    2.0
+    >>> model.predict(X).shape
+    (300,)
     """
 
     epsilon: float = 1.0

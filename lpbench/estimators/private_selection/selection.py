@@ -222,6 +222,20 @@ class PrivateSelectionRegressor(PrivateSelection, LocalRegressor):
 
     Where no validating user protects a feature that the models read, the report is the label, and every report compares
     all candidates; else it is the clipped difference of the squared errors of one candidate and the first.
+
+    Examples
+    --------
+    Users protect feature 0 and the label.
+
+    >>> import numpy as np
+    >>> from lpbench.estimators import PrivateSelectionRegressor
+    >>> X = np.random.default_rng(0).random((300, 2))
+    >>> model = PrivateSelectionRegressor(epsilon=2.0, y_range=(0, 1), random_state=0)
+    >>> model = model.fit(X, X[:, 0], mask=[0])
+    >>> model.guarantee_.epsilon
+    2.0
+    >>> model.predict(X).shape
+    (300,)
     """
 
     rounding = "sums as wide as the processor's vectors"
@@ -250,6 +264,20 @@ class PrivateSelectionClassifier(PrivateSelection, LocalClassifier):
     """A classifier whose setting is chosen by privatised reports alone.
 
     A report says whether one candidate is wrong on the own record minus whether the first is.
+
+    Examples
+    --------
+    Users protect feature 0 and the label.
+
+    >>> import numpy as np
+    >>> from lpbench.estimators import PrivateSelectionClassifier
+    >>> X = np.random.default_rng(0).random((300, 2))
+    >>> model = PrivateSelectionClassifier(epsilon=2.0, classes=(0, 1), random_state=0)
+    >>> model = model.fit(X, (X[:, 0] > 0.5).astype(int), mask=[0])
+    >>> model.guarantee_.epsilon
+    2.0
+    >>> model.predict(X).shape
+    (300,)
     """
 
     estimator: Any = "lpct_max_edge"

@@ -135,6 +135,20 @@ class PrivateLabelsClassifier(LocalClassifier):
     model_ : Model
     features_ : int ndarray
         Columns that at least one user shows; entries that the others protect are replaced by the column's mean.
+
+    Examples
+    --------
+    Users protect feature 0 and the label.
+
+    >>> import numpy as np
+    >>> from lpbench.estimators import PrivateLabelsClassifier
+    >>> X = np.random.default_rng(0).random((300, 2))
+    >>> model = PrivateLabelsClassifier(epsilon=2.0, classes=(0, 1), random_state=0)
+    >>> model = model.fit(X, (X[:, 0] > 0.5).astype(int), mask=[0])
+    >>> model.guarantee_.epsilon
+    2.0
+    >>> model.predict(X).shape
+    (300,)
     """
 
     uses_mask = True

@@ -56,6 +56,20 @@ class PrivateLabelsRegressor(LocalRegressor):
         Columns that at least one user shows; entries that the others protect are replaced by the column's mean.
     mean_ : float
         Mean reading.
+
+    Examples
+    --------
+    Users protect feature 0 and the label.
+
+    >>> import numpy as np
+    >>> from lpbench.estimators import PrivateLabelsRegressor
+    >>> X = np.random.default_rng(0).random((300, 2))
+    >>> model = PrivateLabelsRegressor(epsilon=2.0, y_range=(0, 1), random_state=0)
+    >>> model = model.fit(X, X[:, 0], mask=[0])
+    >>> model.guarantee_.epsilon
+    2.0
+    >>> model.predict(X).shape
+    (300,)
     """
 
     rounding = "linear algebra of the BLAS"

@@ -60,6 +60,20 @@ class PSGD(BinaryClassifier):
     ----------
     model_ : Linear or Layers
         Final weights; the last input is the constant.
+
+    Examples
+    --------
+    Users protect feature 0 and the label.
+
+    >>> import numpy as np
+    >>> from lpbench.estimators import PSGD
+    >>> X = np.random.default_rng(0).random((300, 2))
+    >>> model = PSGD(epsilon=2.0, classes=(0, 1), random_state=0)
+    >>> model = model.fit(X, (X[:, 0] > 0.5).astype(int), mask=[0])
+    >>> model.guarantee_.epsilon
+    2.0
+    >>> model.predict(X).shape
+    (300,)
     """
 
     uses_public = True

@@ -70,6 +70,20 @@ class LPDTRegressor(CellRegressor):
     -----
     Without a public sample nothing tells cuts apart: max-edge halves the longest edges, and an empty cell predicts the
     middle of ``y_range``.
+
+    Examples
+    --------
+    Users protect feature 0 and the label.
+
+    >>> import numpy as np
+    >>> from lpbench.estimators import LPDTRegressor
+    >>> X = np.random.default_rng(0).random((300, 2))
+    >>> model = LPDTRegressor(epsilon=2.0, y_range=(0, 1), random_state=0)
+    >>> model = model.fit(X, X[:, 0], mask=[0])
+    >>> model.guarantee_.epsilon
+    2.0
+    >>> model.predict(X).shape
+    (300,)
     """
 
     rounding = "sums as wide as the processor's vectors"
@@ -191,6 +205,20 @@ class PublicTreeClassifier(IndicatorClassifier):
     Attributes
     ----------
     models_ : list of LPDTRegressor
+
+    Examples
+    --------
+    Users protect feature 0 and the label.
+
+    >>> import numpy as np
+    >>> from lpbench.estimators import PublicTreeClassifier
+    >>> X = np.random.default_rng(0).random((300, 2))
+    >>> model = PublicTreeClassifier(epsilon=2.0, classes=(0, 1), random_state=0)
+    >>> model = model.fit(X, (X[:, 0] > 0.5).astype(int), mask=[0])
+    >>> model.guarantee_.epsilon
+    2.0
+    >>> model.predict(X).shape
+    (300,)
     """
 
     rounding = "sums as wide as the processor's vectors"

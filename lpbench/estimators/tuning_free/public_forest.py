@@ -31,6 +31,20 @@ class PublicForest(LocalClassifier):
     Notes
     -----
     Without a public sample nothing is known, and all classes are equally probable.
+
+    Examples
+    --------
+    Users protect feature 0 and the label.
+
+    >>> import numpy as np
+    >>> from lpbench.estimators import PublicForest
+    >>> X = np.random.default_rng(0).random((300, 2))
+    >>> model = PublicForest(classes=(0, 1), random_state=0)
+    >>> model = model.fit(X, (X[:, 0] > 0.5).astype(int), mask=[0])
+    >>> model.guarantee_.epsilon
+    0.0
+    >>> model.predict(X).shape
+    (300,)
     """
 
     uses_epsilon = False
@@ -82,6 +96,20 @@ class PublicForestRegressor(LocalRegressor):
     Notes
     -----
     Without a public sample the middle of the range is predicted.
+
+    Examples
+    --------
+    Users protect feature 0 and the label.
+
+    >>> import numpy as np
+    >>> from lpbench.estimators import PublicForestRegressor
+    >>> X = np.random.default_rng(0).random((300, 2))
+    >>> model = PublicForestRegressor(y_range=(0, 1), random_state=0)
+    >>> model = model.fit(X, X[:, 0], mask=[0])
+    >>> model.guarantee_.epsilon
+    0.0
+    >>> model.predict(X).shape
+    (300,)
     """
 
     rounding = "linear algebra of the BLAS"

@@ -66,6 +66,20 @@ class ResidualGP(LocalRegressor):
     Notes
     -----
     Public are: the features that are shown, the mask, n, ``y_range``, ``domain``, and the public sample.
+
+    Examples
+    --------
+    Users protect feature 0 and the label.
+
+    >>> import numpy as np
+    >>> from lpbench.estimators import ResidualGP
+    >>> X = np.random.default_rng(0).random((300, 2))
+    >>> model = ResidualGP(epsilon=2.0, y_range=(0, 1), random_state=0)
+    >>> model = model.fit(X, X[:, 0], mask=[0])
+    >>> model.guarantee_.epsilon
+    2.0
+    >>> model.predict(X).shape
+    (300,)
     """
 
     rounding = "linear algebra of the BLAS"

@@ -55,6 +55,20 @@ class ResidualScore(IndicatorClassifier):
     guarantee_ : Guarantee
         ``semi_feature_ldp``, or ``ldp`` where nothing is shown: epsilon of the one report that a user sends. Public
         rows are not protected.
+
+    Examples
+    --------
+    Users protect feature 0 and the label.
+
+    >>> import numpy as np
+    >>> from lpbench.estimators import ResidualScore
+    >>> X = np.random.default_rng(0).random((300, 2))
+    >>> model = ResidualScore(epsilon=2.0, classes=(0, 1), random_state=0)
+    >>> model = model.fit(X, (X[:, 0] > 0.5).astype(int), mask=[0])
+    >>> model.guarantee_.epsilon
+    2.0
+    >>> model.predict(X).shape
+    (300,)
     """
 
     rounding = "linear algebra of the BLAS"
