@@ -253,7 +253,7 @@ def deciding(committed):
     rows = []
     for name in NAMES:
         table = pd.read_csv(COMMITTED / f"theory_seed{FRESH[0]}" / f"{name[7:]}.csv").set_index(["theorem", "judged"])
-        for found in (r for r in committed[name] if r.legs):
+        for found in (r for r in committed[name] if r.legs and (r.theorem, r.judged) in table.index):
             values = table.loc[(found.theorem, found.judged)]
             if values["outcome"] != NOT_JUDGED:
                 half = (values["high"] - values["low"]) / 2

@@ -25,62 +25,64 @@ TAILS = "(N ε²)^(−2β(p − 1) / (2pβ + d(p − 1))) + N^(−2β / (2β + d
 CENTRAL_TAILS = "N^(−2β / (2β + d)) + (ε N)^(−2β(p − 1) / (pβ + d(p − 1)))"
 
 
-def against(theorem: str, source: str, states: str, judged: str, first: str, second: str, **known: Any) -> Case:
-    """Exponent of the first panel less that of the second."""
-    return Case(theorem, source, states, judged, ((first, 1.0), (second, -1.0)), **known)
+def cases(theorem: str, source: str, states: str, *rows: tuple[Any, ...], **known: Any) -> list[Case]:
+    """Build the cases of one statement: what is judged, the panel or panels compared, and the width if there is one."""
+    return [Case(theorem, source, states, *row, **known) for row in rows]
 
 
 #: Leaf of an experiment -> its cases. Panels are those of conf/experiment/theory.
-CASES: dict[str, tuple[Case, ...]] = {
-    "histoftree": (
-        against("H-T1", "Th. 4.2, Cor. 4.4", UPPER, "s*: 0 against 1, d = 1, α = 1", "s0", "s1"),
-        against("H-T1", "Th. 4.2, Cor. 4.4", UPPER, "α: 1 against ½, s* = d = 1", "s1", "rough"),
-        against("H-T1", "Th. 4.2, Cor. 4.4", UPPER, "d: 1 against 2, s* = 0, α = 1", "s0", "s0_d2"),
-        against("H-T1", "Th. 4.2, Cor. 4.4", UPPER, "ε² beside n, s* = d = 1, α = 1", "s1_budget", "s1"),
+CASES: dict[str, list[Case]] = {
+    "histoftree": cases(
+        *("H-T1", "Th. 4.2, Cor. 4.4", UPPER),
+        ("s*: 0 against 1, d = 1, α = 1", "s0", "s1"),
+        ("α: 1 against ½, s* = d = 1", "s1", "rough"),
+        ("α: 1 against ½, s* = 0, d = 1", "s0", "rough_s0"),
+        ("d: 1 against 2, s* = 0, α = 1", "s0", "s0_d2"),
+        ("ε² beside n, s* = d = 1, α = 1", "s1_budget", "s1"),
     ),
-    "lpct": (
-        against("L-T1", "Th. 3, 4", LPCT_ORDER, "γ: ½ against 2, over n_Q", "public_05", "public_2"),
-        against("L-T1", "Th. 3, 4", LPCT_ORDER, "γ: ½ against 5, over n_Q", "public_05", "public_5"),
-        against("L-T1", "Th. 3, 4", LPCT_ORDER, "n_Q (γ = ½) against n_P", "public_05", "private"),
-        against("L-T1", "Th. 3, 4", LPCT_ORDER, "ε² beside n_P", "private_budget", "private"),
-        Case("L-T5", "Th. 7", PRUNED, "it falls with n_Q, where Q dominates", (("prune_public", 1.0),), resolves=False),
-        Case("L-T5", "Th. 7", PRUNED, "it falls with n_P, where P dominates", (("prune_p", 1.0),)),
-    ),
-    "label_dp": (
-        against("Z-T1", "Th. 2, Table I", CLASSES, "label LDP against full LDP", "votes", "votes_full"),
-        against("Z-T1", "Th. 2", CLASSES, "d: 1 against 2", "votes", "votes_d2"),
-        against("Z-T1", "Th. 2", CLASSES, "β: 1 against ½", "votes_smooth", "votes"),
-        against("Z-T1", "Th. 2", CLASSES, "γ: 2 against 1", "votes_margin", "votes"),
-        against("Z-T2", "Th. 4", CENTRAL, "label CDP against label LDP", "votes_central", "votes"),
-        against("Z-T3", "Th. 6, Table I", NUMBERS, "label LDP against full LDP", "means", "means_full"),
-        against("Z-T3", "Th. 6", NUMBERS, "d: 1 against 2", "means", "means_d2"),
-        against("Z-T3", "Th. 6", NUMBERS, "β: 1 against ½", "means_smooth", "means"),
-        against("Z-T3", "Th. 6", NUMBERS, "ε² beside N", "means_budget", "means"),
-        against("Z-T4", "Th. 8", CENTRAL_NUMBERS, "label CDP against label LDP", "means_central", "means"),
-        against(
-            *("Z-T4", "Th. 8", CENTRAL_NUMBERS, "ε as N", "central_budget", "means_central"),
-            neighbors=(-2 / 3, 2 / 3),
+    "lpct": [
+        *cases(
+            *("L-T1", "Th. 3, 4", LPCT_ORDER),
+            ("γ: ½ against 2, over n_Q", "public_05", "public_2"),
+            ("γ: ½ against 5, over n_Q", "public_05", "public_5"),
+            ("n_Q (γ = ½) against n_P", "public_05", "private"),
+            ("ε² beside n_P", "private_budget", "private"),
         ),
-        against("Z-T5", "Th. 10", TAILS, "p: 16 against 2", "tails_16", "tails_2"),
-        against("Z-T5", "Th. 10", TAILS, "p: 4 against 2", "tails_4", "tails_2"),
-        against(
-            *("Z-T6", "Th. 12", CENTRAL_TAILS, "p = 2: as without privacy, a constant factor apart"),
-            *("tails_central", "tails_plain"),
-            neighbors=(-0.1, 0.1),
+        Case("L-T5", "Th. 7", PRUNED, "it falls with n_Q, where Q dominates", "prune_public", resolves=False),
+        Case("L-T5", "Th. 7", PRUNED, "it falls with n_P, where P dominates", "prune_p"),
+    ],
+    "label_dp": [
+        *cases(
+            *("Z-T1", "Th. 2, Table I, Remark 1", CLASSES),
+            ("label LDP against full LDP", "votes", "votes_full"),
+            ("d: 1 against 2", "votes", "votes_d2"),
+            ("β: 1 against ½", "votes_smooth", "votes"),
+            ("γ: 2 against 1", "votes_margin", "votes"),
+            ("K: bits against plain RR", "classes_bits", "classes_rr"),
+            ("K: RR with prior against plain RR", "classes_prior", "classes_rr"),
+            ("K: ALIBI against plain RR", "classes_alibi", "classes_rr"),
         ),
-        against(
-            "Z-T7", "Th. 13", CENTRAL, "full CDP as label CDP", "votes_cdp", "votes_central", neighbors=(-1 / 6, 1 / 6)
+        Case("Z-T2", "Th. 4", CENTRAL, "label CDP against label LDP", "votes_central", "votes"),
+        *cases(
+            *("Z-T3", "Th. 6, Table I", NUMBERS),
+            ("label LDP against full LDP", "means", "means_full"),
+            ("β: 1 against ½", "means_smooth", "means"),
+            ("ε² beside N", "means_budget", "means"),
         ),
-        against(
-            "Z-T8",
-            "Th. 14",
-            CENTRAL_NUMBERS,
-            "full CDP as label CDP",
-            "means_cdp",
-            "means_central",
-            neighbors=(-1 / 6, 1 / 6),
+        *cases(
+            *("Z-T4", "Th. 8", CENTRAL_NUMBERS),
+            ("label CDP against label LDP", "means_central", "means"),
+            ("ε as N", "central_budget", "means_central", 2 / 3),
         ),
-    ),
+        *cases(
+            *("Z-T5", "Th. 10", TAILS),
+            ("p: 16 against 2", "tails_16", "tails_2"),
+            ("p: 4 against 2", "tails_4", "tails_2"),
+        ),
+        Case("Z-T6", "Th. 12", CENTRAL_TAILS, "p = 2: as without privacy", "tails_central", "tails_plain", 0.1),
+        Case("Z-T7", "Th. 13", CENTRAL, "full CDP as label CDP", "votes_cdp", "votes_central", 1 / 6),
+        Case("Z-T8", "Th. 14", CENTRAL_NUMBERS, "full CDP as label CDP", "means_cdp", "means_central", 1 / 6),
+    ],
 }
 
 

@@ -249,25 +249,26 @@ def exact(
 
 @dataclass(frozen=True)
 class Case:
-    """A difference of exponents: panels with their signs, and what the nearest other statements make of it.
+    """The exponent of a panel, less that of a second one, and the nearest other statements.
 
-    ``neighbors`` None: no dependence (0), and twice the dependence. ``reach`` off: the curves need not resolve the
-    function, since what is judged is that they fall at all.
+    Those are no dependence (0) and twice the dependence; with a ``width``, that much more or less than none.
+    ``resolves`` off: the curve need not resolve the function, since what is judged is that it falls at all.
     """
 
     theorem: str
     source: str
     states: str
     judged: str
-    legs: tuple[tuple[str, float], ...]
-    neighbors: tuple[float, float] | None = None
+    first: str
+    second: str = ""
+    width: float = 0.0
     resolves: bool = True
 
 
 def trial(case: Case, lines: Sequence[Curve], table: pd.DataFrame, experiment: Experiment) -> Row:
     """Judge one difference of exponents on the places that are resolved and inside the theorem's range."""
     legs, why, slopes, over, regimes = [], [], [], [], set()
-    for panel, sign in case.legs:
+    for panel, sign in ((case.first, 1.0), (case.second, -1.0))[: 1 + bool(case.second)]:
         line = next((c for c in lines if c.panel == panel), None)
         if line is None:
             why.append(f"{panel}: not run")
@@ -306,7 +307,7 @@ def trial(case: Case, lines: Sequence[Curve], table: pd.DataFrame, experiment: E
         case.states,
         case.judged,
         expected,
-        case.neighbors or (0.0, 2.0 * expected),
+        (-case.width, case.width or 2.0 * expected),
         found,
         float(np.std(drawn)) * math.sqrt(count / (count - 1)),
         count - 1,
