@@ -5,7 +5,6 @@ Which room may import which is held by import-linter in ``make lint``.
 
 import ast
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Mapping
 from functools import cache
@@ -15,6 +14,7 @@ import pytest
 
 import lpbench
 from lpbench.paths import ROOT
+from scripts import write_architecture
 
 PACKAGE = Path(lpbench.__file__).parent
 parsed = cache(ast.parse)  # several tests read the whole package
@@ -191,16 +191,11 @@ def test_no_selector_is_taken_apart_below_the_edge():
     assert not {path for path in found if path.as_posix() not in edge and path.parts[0] not in edge}
 
 
-def test_the_picture_shows_the_floors_that_are_held():
-    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
-        "contracts"
-    ]
-    (layers,) = [contract["layers"] for contract in contracts if contract["type"] == "layers"]
-    held = [sorted(re.split(r" [|:] ", floor)) for floor in layers]
-    picture = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").split("```")[1]
-    lines = [line for line in picture.splitlines()[1:] if "──" not in line]
-    # the rooms of a floor are the first words, before two spaces, of the line and of its halves
-    shown = [
-        sorted(", ".join(re.split(r"\s\s", part.strip())[0] for part in line.split("│")).split(", ")) for line in lines
-    ]
-    assert shown == held
+def test_the_picture_is_drawn_from_the_contracts():
+    assert write_architecture.PICTURE.read_text(encoding="utf-8") == write_architecture.picture()
+
+
+def test_the_page_says_what_each_room_of_the_picture_holds():
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \| ", page.partition("| room |")[2].partition("\n\n")[0], re.MULTILINE)
+    assert re.findall(r"\w+", " ".join(rows)) == [room for layer in write_architecture.layers() for room in layer]
