@@ -97,13 +97,14 @@ test-all: $(ENGINES) ## The whole test suite, on all engines
 	$(MAKE) test
 	$(BIN)/python -m pytest -m slow
 
-lint: $(STAMP) ## Style, types, layers of the architecture, words, size, and no test that asserts a wall time
+lint: $(STAMP) ## Style, types, layers of the architecture, words, docstrings, size, and no test that asserts a wall time
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/python scripts/check_clocks.py tests
 	$(BIN)/python scripts/check_words.py .
+	$(BIN)/python scripts/check_docstrings.py .
 	$(BIN)/python scripts/check_size.py .
 	$(BIN)/python scripts/check_skips.py .
 

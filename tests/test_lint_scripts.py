@@ -2,9 +2,9 @@
 
 import pytest
 
-from scripts import check_clocks, check_skips
+from scripts import check_clocks, check_docstrings, check_skips
 from scripts.check_size import rooms, tokens_of, too_large
-from scripts.check_words import find, strings
+from scripts.check_words import find, share_of_names, strings
 
 
 @pytest.mark.parametrize(
@@ -119,3 +119,25 @@ def test_a_mark_beside_code_and_too_many_marks_are_named(tmp_path, monkeypatch):
     assert check_skips.main(tmp_path) == "lpbench/some.py:3: # fmt: skip stands on tables of a module alone"
     monkeypatch.setattr(check_skips, "MOST", 1)
     assert check_skips.main(tmp_path).endswith("2 times # fmt: skip in lpbench/: at most 1")
+
+
+def test_a_docstring_that_begins_with_a_question_word_is_found():
+    source = '"""Words of a page."""\n\ndef f():\n    """Whether it holds."""\n\n\ndef g():\n    """Return 1."""\n'
+    assert list(check_docstrings.riddles("a.py", source)) == [
+        "a.py:3: begin with a verb or a noun of the field: 'Whether it holds.'"
+    ]
+
+
+def test_a_rendered_function_without_sections_is_found(monkeypatch):
+    from lpbench import masks
+
+    page = ".. automodule:: lpbench.masks\n   :members: as_mask\n"
+    assert list(check_docstrings.incomplete(page)) == []
+    monkeypatch.setattr(masks.as_mask, "__doc__", "Return the mask.")
+    codes = [line.split()[1] for line in check_docstrings.incomplete(page)]
+    assert codes == ["PR01", "RT01"]
+
+
+def test_names_that_say_nothing_are_counted_where_they_are_assigned():
+    modules = ["found = rows\nfor other, k in pairs:\n    total = found\n", "y = [mine for mine in x]"]
+    assert share_of_names(modules) == 0.5
