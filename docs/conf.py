@@ -8,7 +8,7 @@ version = release = lpbench.__version__
 
 extensions = ["sphinx.ext.autodoc", "sphinx.ext.viewcode", "numpydoc", "myst_parser", "sphinx_gallery.gen_gallery"]
 root_doc = "index"
-exclude_patterns = ["examples"]  # the gallery is made of them
+exclude_patterns = ["examples", "questions"]  # made into the gallery; texts to be sent
 sphinx_gallery_conf = {
     "examples_dirs": "examples",
     "gallery_dirs": "gallery",

@@ -8,7 +8,7 @@ import random
 from importlib import import_module
 from typing import Any
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"
 
 #: Modules of the public names; all names of ``lpbench.estimators`` are public, too.
 _MODULES = {

@@ -14,7 +14,7 @@ from lpbench.files import write_text
 from lpbench.paths import COMMITTED, ROOT
 from lpbench.reporting.number_table import read_numbers
 from lpbench.reporting.pages.about import SEED_FILE, changed_by_seed
-from lpbench.reporting.pages.causes import TOTAL_HEADS, TOTALS, steps_of
+from lpbench.reporting.pages.causes import TOTAL_HEADS, TOTALS
 from lpbench.reporting.paper import papers
 
 PAGE = ROOT / "docs" / "reproduction.md"
@@ -26,7 +26,7 @@ COLUMNS = [
 
 
 def interpretations(folder: Path) -> str:
-    """Return the tables: numbers met under each configuration, then every interpretation that was run."""
+    """Return the table of numbers met under each configuration; papers' pages have every interpretation."""
     numbers = read_numbers(folder)
     heads = " | ".join(TOTAL_HEADS).lower()
     lines = [f"| printed numbers | configuration | {heads} |", "|---|---|" + "---:|" * len(TOTALS)]
@@ -35,17 +35,6 @@ def interpretations(folder: Path) -> str:
         counted = " | ".join(str(row[head]) for head in TOTALS)
         judges = " (judges)" if row["judges"] else ""
         lines.append(f"| {titles[row['paper']]}, {row['what']} | {row['configuration']}{judges} | {counted} |")
-    lines += [
-        "",
-        "| printed numbers | interpretation | rests on | equivalent | median distance |",
-        "|---|---|---|---|---:|",
-    ]
-    for paper in papers():
-        for candidates in paper.differences.interpretations:
-            shown = steps_of(candidates, numbers[numbers["paper"] == paper.name])
-            for step in shown["steps"] if shown else ():
-                met = f"{step['met']} of {step['cells']}"
-                lines.append(f"| {shown['what']} | {step['reading']} | {step['support']} | {met} | {step['size']} |")
     return "\n".join(lines)
 
 

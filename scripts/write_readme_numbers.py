@@ -1,18 +1,20 @@
-"""Write the numbers of the committed results into the README, between its marks."""
+"""Write the numbers of the committed results into README.md and ARTIFACT.md, between their marks."""
 
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from lpbench.analysis.claims import FAILS, HOLDS
-from lpbench.analysis.numbers import counts, judged_numbers
+from lpbench.analysis.numbers import counts, equivalent_in_words, judged_numbers
 from lpbench.analysis.verdicts import claims_of
 from lpbench.experiments import catalogue
 from lpbench.files import write_text
 from lpbench.paths import COMMITTED, ROOT
 from lpbench.reporting.number_table import read_numbers
+from lpbench.reporting.paper import papers
 from lpbench.reporting.printed_names import method_title
 from lpbench.reporting.standings import GAINS
 
@@ -26,14 +28,13 @@ def proof(folder: Path) -> str:
     n = counts(judged_numbers(read_numbers(folder)))
     claims = claims_of(pd.read_csv(folder / "verdicts.csv", keep_default_na=False))
     outcomes = claims.loc[~claims["counted_apart"].astype(bool), "ours"].value_counts()
-    mutants = pd.read_csv(folder / "audit_mutants.csv", keep_default_na=False)
-    applied = mutants["caught_by"][~mutants["caught_by"].str.startswith("does not apply")]
+    caught, applied = faults(folder)
     errors = (ROOT / "docs" / "released_code.md").read_text(encoding="utf-8").count("\n## ")
     rows = [
         (
             "Do printed numbers hold?",
             f"Of {n['compared']:,} printed numbers, {n['method']:,} identify their method and {n['different']:,} are "
-            "different; the others are equivalent to a constant or another method, too, or undecided. "
+            "different; the others are equivalent, but not alone, or undecided. "
             f"[Why]({HOME}#papers)",
         ),
         (
@@ -44,7 +45,7 @@ def proof(folder: Path) -> str:
         *_added(folder),
         (
             "Does the audit see faults?",
-            f"{(applied != '').sum()} of {len(applied)} planted faults are caught; {errors} errors found in "
+            f"{caught} of {applied} planted faults are caught; {errors} errors found in "
             "[released code](docs/released_code.md).",
         ),
     ]
@@ -53,19 +54,38 @@ def proof(folder: Path) -> str:
 
 def _added(folder: Path) -> list[tuple[str, str]]:
     """Say what users add by task, of the compared method that reads a public sample, on held-out data sets."""
-    table, rows = pd.read_csv(folder / ADDED), []
+    return [
+        (
+            f"What do private users add ({row['task']})?",
+            f"They lower the error of public data alone by {low} to {high} % ({row['title']}, {row['sets']} held-out "
+            f"data sets). [Intervals]({HOME}#finding-users-add-{row['task']})",
+        )
+        for low, high, row in spans(folder).values()
+    ]
+
+
+def spans(folder: Path) -> dict[str, tuple[str, str, dict[str, Any]]]:
+    """Return the least and the largest gain over budgets, in per cent, and a row, of each compared method."""
+    table, found = pd.read_csv(folder / ADDED), {}
     table = table[(table["role"] == "held out") & (table["mask"] == "aligned")]
     for experiment in EXPERIMENTS:
         method = catalogue.experiment(experiment).settings["compared"]
         mine = table[(table["experiment"] == experiment) & (table["method"] == method)]
         low, high = (f"{100 * v:.0f}".replace("-", "−") for v in (mine["gain"].min(), mine["gain"].max()))
-        answer = (
-            f"They lower the error of public data alone by {low} to {high} % "
-            f"({method_title(method, catalogue.methods())}, {mine['sets'].max()} held-out data sets). "
-            f"[Intervals]({HOME}#finding-users-add-{mine['task'].iloc[0]})"
-        )
-        rows.append((f"What do private users add ({mine['task'].iloc[0]})?", answer))
-    return rows
+        row = {
+            "task": mine["task"].iloc[0],
+            "sets": mine["sets"].max(),
+            "title": method_title(method, catalogue.methods()),
+        }
+        found[experiment] = low, high, row
+    return found
+
+
+def faults(folder: Path) -> tuple[int, int]:
+    """Count the planted faults that the audit catches, and those that apply."""
+    caught = pd.read_csv(folder / "audit_mutants.csv", keep_default_na=False)["caught_by"]
+    applied = caught[~caught.str.startswith("does not apply")]
+    return int((applied != "").sum()), len(applied)
 
 
 def hours_of_everything(folder: Path) -> tuple[str, int]:
@@ -93,38 +113,62 @@ def library_example(folder: Path) -> str:
     )
 
 
-#: Name of a mark -> what stands between it and its end.
-BLOCKS: dict[str, Callable[[Path], str]] = {
-    "proof": proof,
-    "time": time,
-    "the library example": library_example,
+def minutes_of(folder: Path, start: str) -> str:
+    """Return the minutes of the last full run's experiments whose names have a start."""
+    timing = pd.read_csv(folder / "timing.csv")
+    mine = timing[timing["artefact"].str.startswith(start)]
+    return f"{(mine['seconds'] / mine['workers']).sum() / 60:.1f}"
+
+
+def artifact(folder: Path) -> str:
+    """Return ARTIFACT.md's table: claim, experiment, command, expected number, tolerance, minutes, size of scores."""
+    numbers = judged_numbers(read_numbers(folder))
+    verdicts = pd.read_csv(folder / "verdicts.csv", keep_default_na=False)
+    claims = claims_of(verdicts[~verdicts["counted_apart"].astype(bool)])
+    _, cores = hours_of_everything(folder)
+    heads = "claim", "experiment", "command", "expected", "tolerance", f"minutes on {cores} cores", "scores, MB"
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    for paper in (paper for paper in papers() if paper.citation):
+        n, mine = counts(numbers[numbers["paper"] == paper.name]), claims[claims["paper"] == paper.letter]
+        size = (folder / "scores" / f"{paper.name}.parquet").stat().st_size / 1e6
+        command = f"`make reproduce EXPERIMENTS='{paper.name}/*'`"
+        cost = minutes_of(folder, f"{paper.name}/"), f"{size:.1f}"
+        if n["compared"]:
+            expected = f"{equivalent_in_words(n)}, {n['different']} different"
+            cells = f"{paper.short}: printed numbers", f"`{paper.name}/*`", command, expected, "every digit"
+            lines.append(f"| {' | '.join([*cells, *cost])} |")
+        expected = f"{(mine['ours'] == HOLDS).sum()} of {len(mine)} hold, {(mine['ours'] == FAILS).sum()} fail"
+        cells = f"{paper.short}: sentences", f"`{paper.name}/*`", command, expected, "every verdict"
+        lines.append(f"| {' | '.join([*cells, *(('same run', '') if n['compared'] else cost)])} |")
+    for experiment, (low, high, row) in spans(folder).items():
+        cells = f"users add ({row['task']})", f"`{experiment}`", f"`lpbench reproduce {experiment}`"
+        cells = *cells, f"{low} to {high} %", "every digit", minutes_of(folder, experiment), ""
+        lines.append(f"| {' | '.join(cells)} |")
+    caught, applied = faults(folder)
+    lines.append(
+        f"| stated ε hold, faults are caught | audit | `make audit` | {caught} of {applied} caught | none missed | | |"
+    )
+    return "\n".join(lines)
+
+
+#: Page -> name of a mark -> what stands between it and its end.
+BLOCKS: dict[str, dict[str, Callable[[Path], str]]] = {
+    "README.md": {"proof": proof, "time": time, "the library example": library_example},
+    "ARTIFACT.md": {"the claims": artifact, "time": time},
 }
 
 
-def with_numbers(text: str, folder: Path) -> str:
-    """The README with the numbers of a folder between its marks."""
-    for name, write in BLOCKS.items():
-        mark = f"<!-- numbers of {name} -->\n"
+def with_numbers(name: str, text: str, folder: Path) -> str:
+    """Return a page with the numbers of a folder between its marks."""
+    for block, write in BLOCKS[name].items():
+        mark = f"<!-- numbers of {block} -->\n"
         parts = re.split(rf"(?s)(?<={mark}).*?(?=\n *<!-- end of the numbers -->)", text)
         if len(parts) != 2:
-            raise ValueError(f"README.md has the mark {mark.strip()} {len(parts) - 1} times, not once")
+            raise ValueError(f"{name} has the mark {mark.strip()} {len(parts) - 1} times, not once")
         text = write(folder).join(parts)
     return text
 
 
-def with_hours(text: str, folder: Path) -> str:
-    """ARTIFACT.md with the time of the last full run in its row and head."""
-    hours, cores = hours_of_everything(folder)
-    text, rows = re.subn(r"(\| `make everything` \| )[\d.]+ hours", rf"\g<1>{hours} hours", text)
-    text, heads = re.subn(r"(\| time on )\d+ cores", rf"\g<1>{cores} cores", text)
-    if (rows, heads) != (1, 1):
-        raise ValueError("ARTIFACT.md must have one row of `make everything` and one head of times")
-    return text
-
-
-#: What each page takes from a folder of results.
-WRITERS = {"README.md": with_numbers, "ARTIFACT.md": with_hours}
-
 if __name__ == "__main__":
-    for name, write in WRITERS.items():
-        write_text(write((ROOT / name).read_text(encoding="utf-8"), COMMITTED), ROOT / name)
+    for page in BLOCKS:
+        write_text(with_numbers(page, (ROOT / page).read_text(encoding="utf-8"), COMMITTED), ROOT / page)

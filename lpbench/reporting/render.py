@@ -24,9 +24,9 @@ def render(template: str, **content: Any) -> str:
 
 
 def write_page(template: str, path: Path, **content: Any) -> Path:
-    """Write a page, and beside it (``root``: the way from the page there) the style and the script of every page."""
+    """Write a page, and beside it (``root``: the way from the page there) the style, script and icon of every page."""
     write_text(render(template, **content), path)
-    for name in ("style.css", "page.js"):
+    for name in ("style.css", "page.js", "favicon.svg"):
         write_text((TEMPLATES / name).read_text(encoding="utf-8"), path.parent / content.get("root", "") / name)
     return path
 
@@ -69,7 +69,7 @@ def _environment() -> jinja2.Environment:
         keep_trailing_newline=True,
         undefined=jinja2.StrictUndefined,
     )
-    made.globals |= {"root": "", "made": {}, "stored": True, "with_contents": False}
+    made.globals |= {"root": "", "made": {}, "stored": True, "with_contents": False, "description": "", "preview": ""}
     made.filters |= {"coded": coded, "contents": contents, "in_symbols": in_symbols, "printed": in_print}
     made.filters["entry"] = lambda text: str(text).replace("|", r"\|")
     return made

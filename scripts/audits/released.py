@@ -44,7 +44,7 @@ class Release:
     leak : str
         Its re-implementation: a name in :data:`lpbench.audit.known_bad.KNOWN_BAD`, :data:`RANDOMIZERS` or
         :data:`LEARNERS`.
-    status : {"unreported", "reported", "mended"}
+    status : {"not reported by us", "reported", "mended"}
     date : str
         When it was checked, or, for ``mended``, when it was.
     """
@@ -57,7 +57,7 @@ class Release:
     checked: Literal["read", "run"]
     fact: str
     leak: str
-    status: Literal["unreported", "reported", "mended"]
+    status: Literal["not reported by us", "reported", "mended"]
     date: str
 
 
@@ -68,34 +68,34 @@ RELEASES = (
     Release(
         "lpct-partition", _LPCT, _LPCT_CODE, "cab5bc8", "LDPCP/tree.py:333-335", "read",
         "the partition is grown on the private sample; the first upload (7f81694) grows it on public rows",
-        "tree_on_raw_labels", "unreported", _CHECKED,
+        "tree_on_raw_labels", "not reported by us", _CHECKED,
     ),
     Release(
         "lpct-psgd-tensors", _LPCT, _LPCT_CODE, "7f81694, cab5bc8", "comparison/PSGD/optimizer.py:42-49", "read",
         "private SGD, a compared method, spends epsilon once for each parameter tensor",
-        "sgd_per_tensor_network", "unreported", _CHECKED,
+        "sgd_per_tensor_network", "not reported by us", _CHECKED,
     ),
     Release(
         "lpct-psgd-length", _LPCT, _LPCT_CODE, "7f81694, cab5bc8", "comparison/PSGD/privatizer.py:20", "read",
         "gradients shorter than 1 enter PrivUnitG, whose proof needs unit vectors",
-        "short_gradients", "unreported", _CHECKED,
+        "short_gradients", "not reported by us", _CHECKED,
     ),
     Release(
         "lpct-pglm-noise", _LPCT, _LPCT_CODE, "7f81694, cab5bc8", "comparison/PGLM/_PGLM.py:66", "read",
         "the variance of the summed noise of PGLM, a compared method, grows with the square root of the sample size",
-        "pglm_root_n", "unreported", _CHECKED,
+        "pglm_root_n", "not reported by us", _CHECKED,
     ),
     Release(
         "lpct-phist-seed", _LPCT, _LPCT_CODE, "7f81694, cab5bc8", "comparison/PHIST/histogram.py:82, 91-92", "read",
         "fit of PHIST, a compared method, sets seed 1: whoever knows the seed knows the noise",
-        "shared_noise", "unreported", _CHECKED,
+        "shared_noise", "not reported by us", _CHECKED,
     ),
     Release(
         "rpwithprior-prior", "RPWithPrior (TMLR 2026)", "github.com/liuhaixias1/Response_privacy", "bd54f2e",
         "Crime_projection.ipynb, Housing_projection.ipynb, criteo_search_projection.ipynb: target_sets", "read",
         "the prior's sample joins the true labels of all batches with the noisy labels of the last: "
         "`torch.cat((y_sets, target), 0)`, where the noisy `target_sets` would be joined",
-        "PriorOfTrueLabels", "unreported", _CHECKED,
+        "PriorOfTrueLabels", "not reported by us", _CHECKED,
     ),
     Release(
         "pure-ldp-unary", "unary encoding (USENIX Security 2017)", _PURE, "before 1.2.0 (fc622e3)",
@@ -106,14 +106,14 @@ RELEASES = (
     Release(
         "pure-ldp-rappor", "RAPPOR (CCS 2014)", _PURE, "1.2.0", "RAPPORClient._perturb", "run",
         "bits are set and never cleared, so that the bits of the value are 1 in every report",
-        "rappor_never_clears", "unreported", _CHECKED,
+        "rappor_never_clears", "not reported by us", _CHECKED,
     ),
     Release(
         "multi-freq-ldpy-ss", "subset selection (2016, 2018)", "github.com/hharcolezi/multi-freq-ldpy", "0.2.5",
         "SS_Client", "run",
         "the subset is an array whose first entry is the value whenever the subset holds it, so that a later entry is "
         "not the value; the guarantee is that of the set, and holds if the array is sorted before it is sent",
-        "subset_in_order", "unreported", _CHECKED,
+        "subset_in_order", "not reported by us", _CHECKED,
     ),
 )  # fmt: skip
 
@@ -236,7 +236,7 @@ def page() -> str:
         "",
         "Places where the released code of a published private method, or a library's implementation of one, departs",
         "from the guarantee. *read*: the source was read at the commit; *run*: the code itself was audited as well.",
-        "*unreported*: no public report is known to us; *mended*: a later version is right. Each",
+        "*not reported by us*: a text for the authors is ready, not sent; *mended*: a later version is right. Each",
         "row has a minimal re-implementation of the one error, of our own; the command audits it",
         "and ends with exit code 1, because the guarantee does not hold.",
         "",

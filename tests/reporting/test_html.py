@@ -134,7 +134,7 @@ def test_the_menu_has_eight_entries_and_every_page_is_two_clicks_away(pages):
 def test_the_front_page_says_what_there_is(pages):
     text = pages["index.html"][0].read_text(encoding="utf-8")
     first = (
-        "<h1>What locally private learners are worth</h1>",
+        "<h1>lpbench: do published results on local differential privacy hold?</h1>",
         '<a href="histoftree.html">HistOfTree</a></th>',
         "Three ways in",
         "Data not at hand: taxi. Incomplete, stopped by the clock (run again): KRR, text on building.",

@@ -8,15 +8,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from lpbench.analysis.numbers import counts, judged_numbers
 from lpbench.analysis.standings import FEWEST, compare_losses, least_p
+from lpbench.analysis.verdicts import claims_of
 from lpbench.estimators import ResidualScore
 from lpbench.papers.extensions import WITHOUT_TUNING
 from lpbench.paths import COMMITTED, ROOT
 from lpbench.privacy.users import SimulatedUsers
 from lpbench.reporting.figures.ranks import LEAST_METHODS
+from lpbench.reporting.number_table import read_numbers
 from lpbench.reporting.pages.site import write_pages
 from lpbench.reporting.report import write_report
-from scripts.write_readme_numbers import ADDED, BLOCKS, WRITERS
+from scripts.write_readme_numbers import ADDED, BLOCKS, with_numbers
 from tests.reporting.fake import CARDS, card, experiment, scores_of, typed
 from tests.reporting.store import put, write_tables
 from tests.reporting.test_html import Page
@@ -25,10 +28,10 @@ MODELS = dict.fromkeys(("histoftree_cart", "histoftree_max_edge", "residual_gp",
 TITLES = {"residual_gp": "ResidualGP", "private_mean": "PrivateMean", "dt": "DT"}
 
 
-@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("name", BLOCKS)
 def test_a_page_has_the_numbers_of_the_committed_results(name):
     text = (ROOT / name).read_text(encoding="utf-8")
-    assert WRITERS[name](text, COMMITTED) == text, "run scripts/write_readme_numbers.py"
+    assert with_numbers(name, text, COMMITTED) == text, "run scripts/write_readme_numbers.py"
 
 
 def test_the_first_screen_of_the_readme_has_the_proof_and_a_command():
@@ -74,7 +77,30 @@ def test_a_planted_change_changes_the_readme(file, tmp_path):
         shutil.copy(COMMITTED / name, tmp_path / name)
     table, (place, column, planted) = pd.read_csv(tmp_path / file), PLANTED[file]
     table.assign(**{column: planted(table[column])}).to_csv(tmp_path / file, index=False)
-    assert BLOCKS[place](tmp_path) != BLOCKS[place](COMMITTED)
+    assert BLOCKS["README.md"][place](tmp_path) != BLOCKS["README.md"][place](COMMITTED)
+
+
+#: Quantity -> the sentences that state it, on any page, and its column among the counts of numbers or of sentences.
+QUANTITIES = {
+    "compared": r"Of ([\d,]+) printed numbers|compares ([\d,]+) printed numbers",
+    "method": r"([\d,]+) identify their method and|([\d,]+)</strong> numbers identify their method",
+    "different": r"and ([\d,]+) are different|([\d,]+) of [\d,]+</strong> numbers are|; ([\d,]+) are different, of",
+    "sentences": r"Of (\d+) sentences, \d+ hold|\d+ of (\d+)</strong> sentences fail|Of (\d+) claims in words",
+    "hold": r"Of \d+ sentences, (\d+) hold|Of \d+ claims in words (\d+) hold",
+    "fail": r"hold in our runs and (\d+) fail|(\d+) of \d+</strong> sentences fail|, (\d+) fails?[,;]",
+}
+
+
+def test_a_quantity_has_one_number_on_all_pages():
+    numbers = counts(judged_numbers(read_numbers(COMMITTED)))
+    claims = claims_of(pd.read_csv(COMMITTED / "verdicts.csv", keep_default_na=False))
+    ours = claims.loc[~claims["counted_apart"].astype(bool), "ours"]
+    numbers |= {"sentences": len(ours), "hold": (ours == "holds").sum(), "fail": (ours == "fails").sum()}
+    pages = [ROOT / "README.md", COMMITTED / "index.html", COMMITTED / "report.md"]
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
+    for quantity, pattern in QUANTITIES.items():
+        stated = [int(max(match).replace(",", "")) for match in re.findall(pattern, text)]
+        assert len(stated) > 1 and set(stated) == {numbers[quantity]}, quantity
 
 
 def site(folder: Path, change: float) -> dict[str, Page]:

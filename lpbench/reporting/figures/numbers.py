@@ -1,8 +1,10 @@
 """The picture of all published numbers: one dot each, ours over print."""
 
+from __future__ import annotations
+
 import math
-from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -11,18 +13,25 @@ from lpbench.analysis.alternatives import BUDGET, CANNOT_TELL, EQUIVALENT, METHO
 from lpbench.analysis.numbers import NOT_ALONE
 from lpbench.reporting.figures import style
 
-#: What a dot says: its colour and words.
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Kind of a dot: its color (safe for color-blind readers), marker and words.
 KINDS = {
-    "identifies": ("#0a50b0", "identify their method"),
-    "alike": ("#6f9bd8", NOT_ALONE),
-    "open": ("#8a6d00", "cannot tell"),
-    "different": ("#a3241c", "different"),
-    "apart": (style.GREY, "not comparable"),
+    "identifies": ("#00513b", "D", "identify their method"),
+    "alike": (style.COLOURS[2], "o", NOT_ALONE),
+    "open": (style.COLOURS[4], "s", "cannot tell"),
+    "different": (style.COLOURS[1], "X", "different"),
+    "apart": (style.GREY, "|", "not comparable"),
 }
+#: Titles of the axes of ratios of errors and of accuracies.
+TITLES = {"ratio": "our error / printed error", "": "our accuracy / printed accuracy"}
 #: Places on the axis, ours over print, of ratios of errors and of accuracies; beyond the last a dot stands at the end.
 PLACES = {"ratio": (0.5, 0.7, 0.85, 1, 1.2, 1.4, 2), "": (1 / 1.1, 0.95, 1, 1.05, 1.1)}
 #: Dots between the middle of an axis and its end, and points from one dot to the next.
-HALF, STEP = 92, 2.4
+HALF, STEP = 92, 2.8
+#: Dots of a stack at an end, beyond which their number is written above it.
+COUNTED = 5
 
 
 def draw_numbers(judged: pd.DataFrame, folder: Path) -> list[Path]:
@@ -39,25 +48,44 @@ def draw_numbers(judged: pd.DataFrame, folder: Path) -> list[Path]:
         up = part.groupby(["line", across]).cumcount()
         base = (up.groupby(part["line"], sort=False).max() + 4).cumsum()
         units[unit] = part.assign(across=across, down=part["line"].map(base) - up)
-    heights = [part["down"].max() + 2 for part in units.values()]
+    heights = [part["down"].max() + 4 for part in units.values()]
     with style.look(), style.pyplot().rc_context({"path.simplify": False}):
-        size = 7.9, STEP / 72 * sum(heights) + 0.4 + 0.3 * len(units)
+        size = 7.9, STEP / 72 * sum(heights) + 0.6 + 0.3 * len(units)
         figure, axes = style.pyplot().subplots(len(units), figsize=size, squeeze=False, height_ratios=heights)
         for ax, (unit, part), height in zip(axes.flat, units.items(), heights, strict=True):
             places = PLACES.get(unit, PLACES[""])
             for kind, mine in part.groupby("kind"):
-                # a line without length and with round ends is a dot, in fewer bytes than a marker
-                x, y = (np.ravel([[v, v, np.nan] for v in mine[k]]) for k in ("across", "down"))
-                ax.plot(x, y, color=KINDS[kind][0], linewidth=STEP, solid_capstyle="round")
+                color, marker, _ = KINDS[kind]
+                ax.plot(mine["across"], mine["down"], color=color, marker=marker, markersize=STEP, linestyle="")
+            _draw_bands(ax, part, places[-1])
+            _count_ends(ax, part)
             lines = part.groupby("line", sort=False)["down"].max()
             ax.set_yticks(lines, lines.index, va="bottom")
             ax.set_xticks([HALF * math.log(v) / math.log(places[-1]) for v in places], [f"× {v:.3g}" for v in places])
-            ax.set(xlim=(-HALF - 1, HALF + 1), ylim=(height, 0))
+            ax.set(xlim=(-HALF - 4, HALF + 4), ylim=(height, 0), xlabel=TITLES.get(unit, TITLES[""]))
             ax.tick_params(length=0)
             ax.grid(axis="y", visible=False)
             ax.spines[:].set_visible(False)
-        line = partial(style.pyplot().Line2D, [], [], marker="o", linestyle="")
         count = rows["kind"].value_counts()
-        handles = [line(color=c, label=f"{count.get(kind, 0):,} {words}") for kind, (c, words) in KINDS.items()]
-        figure.legend(handles=handles, loc="outside upper left", ncols=len(KINDS), frameon=False)
+        handles = [
+            style.pyplot().Line2D([], [], color=c, marker=m, linestyle="", label=f"{count.get(kind, 0):,} {words}")
+            for kind, (c, m, words) in KINDS.items()
+        ]
+        figure.legend(handles=handles, loc="outside upper left", ncols=3, frameon=False)
         return style.save(figure, folder, "numbers")
+
+
+def _draw_bands(ax: Axes, part: pd.DataFrame, end: float) -> None:
+    """Shade the margin of equivalence behind each line, the widest where its numbers have several."""
+    for _, mine in part.groupby("line"):
+        relative = mine["tolerance"] / (1 if mine["unit"].iloc[0] == "ratio" else mine["published"].abs())
+        half = HALF * math.log1p(float(relative.max())) / math.log(end)
+        rows = mine["down"].min() - 1, mine["down"].max() + 1
+        ax.fill_betweenx(rows, -half, half, color=style.GREY, alpha=0.15, linewidth=0)
+
+
+def _count_ends(ax: Axes, part: pd.DataFrame) -> None:
+    """Write above a stack at an end of the axis how many numbers lie there or beyond."""
+    for (_, across), mine in part[part["across"].abs() == HALF].groupby(["line", "across"]):
+        if len(mine) > COUNTED:
+            ax.text(across, mine["down"].min() - 1, str(len(mine)), ha="center", va="bottom", fontsize=7)

@@ -36,9 +36,9 @@ ASKED = ("task", "asked", "features", "sample", "epsilon")
 
 #: The one rule by which a method is advised, as pages state it.
 RULE = (
-    "A method is compared with methods of the same inputs: it has the least rank sum on held-out data sets; with a "
-    "public sample, it is advised only if the interval of what private users add lies above 0 there, and else nobody "
-    "need be asked; without one, only if its gain is above 0, and else a private constant."
+    "We recommend the method with the best average rank among methods of the same inputs, on held-out data sets. With "
+    "a public sample, we recommend it only if the interval of what private users add lies above 0 there; otherwise "
+    "ask nobody. Without one, its gain must be above 0; otherwise use a private constant."
 )
 
 

@@ -46,25 +46,31 @@ def below_the_constant(wins: Sequence[Mapping[str, Any]]) -> PageFinding | None:
     below, total = sum(w["wins_below"] for w in rows), sum(w["wins"] for w in rows)
     least, most = (sum(w[f"wins_{end}"] for w in rows) for end in ("least", "most"))
     cells, cells_below = sum(w["cells"] for w in rows), sum(w["cells_below"] for w in rows)
-    scores = pd.DataFrame([(d, *counted) for w in rows for d, counted in w["by_set"].items()]).groupby(0).sum()
-    share, error = ratio_of_means(scores[2].to_numpy(), scores[1].to_numpy())
-    half = stdtrit(len(scores) - 1, 0.975) * error
+    low, high, sets = _share(rows)
     chart = [
         (
             ", ".join(filter(None, [printed_name(w["artefact"]), w["mask"], f"ε = {w['epsilon']:g}"])),
-            [Value(100 * w["cells_below"] / w["cells"])],
+            [Value(round(100 * w["cells_below"] / w["cells"], 1), *_share([w])[:2])],
         )
         for w in rows
     ]
     caveat = (
         f"Share of published scores that one private number, predicted for everyone, matches; 95 % interval over "
-        f"{len(scores)} data sets: [{100 * (share - half):.0f}, {100 * (share + half):.0f}] %. Of {total} best scores "
+        f"{sets} data sets: [{low:.0f}, {high:.0f}] %. Of {total} best scores "
         f"it matches {below}; if the constant's error were 5 % off, {least} to {most}."
     )
     sentence = f"At ε ≤ {STRONG:g}, one private number matches {cells_below} of {cells} published scores."
     source = f"{page_of(rows[0]['artefact'])}.html#constant"
     command = "lpbench reproduce extensions/constants_regression"
     return PageFinding("constant", sentence, Intervals(chart, " %"), caveat, source, command)
+
+
+def _share(rows: Sequence[Mapping[str, Any]]) -> tuple[float, float, int]:
+    """Return the 95 % interval, in per cent, of the share of scores that a constant matches, and its data sets."""
+    scores = pd.DataFrame([(d, *counted) for w in rows for d, counted in w["by_set"].items()]).groupby(0).sum()
+    share, error = ratio_of_means(scores[2].to_numpy(), scores[1].to_numpy())
+    half = stdtrit(len(scores) - 1, 0.975) * error
+    return round(100 * max(share - half, 0), 1), round(100 * min(share + half, 1), 1), len(scores)
 
 
 def users_add(table: pd.DataFrame, entries: Sequence[ReportEntry], folder: Path) -> list[PageFinding]:

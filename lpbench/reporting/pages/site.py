@@ -268,7 +268,7 @@ class Site:
         lines = [_overview(g) for g in groups]
         for k, (group, line) in enumerate(zip(groups, lines, strict=True)):
             said = equivalent_in_words(line["numbers"]) if line["numbers"] else ""
-            group |= {"said": said, "open": early and not (k or trials)}
+            group |= {"said": said, "open": _is_printed_table(group) or (early and not (k or trials))}
         lines = [o for o, g in zip(lines, groups, strict=True) if not g["folded"] and (o["claims"] or o["numbers"])]
         return {
             "anchor": section.name,
@@ -282,6 +282,7 @@ class Site:
             "deviating": _deviating(mine),
             "trials": trials,
             "groups": groups,
+            "why": count_numbers(judged) if own and len(judged := judged_numbers(numbers)) else None,
             "causes": self.results and own and causes_of(paper, self.numbers, self.results),
             "telling": own and telling(paper, self.numbers, self.alternatives, {n: label_of(n) for n in names}),
             "chosen": self.results and own and paper.chosen and paper.chosen(self.results),
@@ -307,11 +308,17 @@ class Site:
         judged = judged.assign(line=[f"{known[n].paper.short}, {group_of(n)[1]}" for n in judged["artefact"]])
         pairs = judged[["line", "artefact"]].values
         lines = {line: f"{known[n].section.file}.html#{group_of(n)[0]}" for line, n in pairs}
+        counted = [c for c in self.claims if not c["counted_apart"]]
         dots = [picture(path, path.name, found["numbers"]) for path in draw_numbers(judged, self.folder)]
         return {
             "title": self.study or "Home",
             "study": self.study,
+            "description": "Do published results on local differential privacy hold? Each number re-run and compared.",
+            "preview": dots[0]["href"] if dots else "",
             "compared": f"{len(judged):,}",
+            "numbers": count_numbers(judged),
+            "failing": sum(c["ours"] == FAILS for c in counted),
+            "sentences": len(counted),
             "known_papers": sum(bool(p.claims) for p in papers()),
             "papers": rows,
             "total": [sum(v for v in column if v != "–") for column in zip(*(r["cells"] for r in rows), strict=True)],
@@ -401,7 +408,7 @@ def _overview(group: dict) -> dict:
 
 
 def _grouped(units: Sequence[dict]) -> list[dict]:
-    """Units by figure, whose panels stand together; drawings and tried interpretations come last and folded."""
+    """Units by figure, whose panels stand together: printed tables first, drawings and tried interpretations last."""
     readings = trial_experiments()
     found: dict[str, dict] = {}
     for shown in units:
@@ -411,4 +418,10 @@ def _grouped(units: Sequence[dict]) -> list[dict]:
         folded = read or anchor == "drawings"
         group = found.setdefault(anchor, {"anchor": anchor, "label": label, "units": [], "folded": folded})
         group["units"].append(shown)
-    return sorted(found.values(), key=lambda group: (group["folded"], group["anchor"] == "drawings"))
+    last = itemgetter("folded")
+    return sorted(found.values(), key=lambda g: (last(g), g["anchor"] == "drawings", not _is_printed_table(g)))
+
+
+def _is_printed_table(group: dict) -> bool:
+    """Return True if a group shows a table as printed beside ours, which its page shows first and unfolded."""
+    return not group["folded"] and any(t[0][1]["published"] for u in group["units"] for t in u.get("tables", ()))

@@ -83,9 +83,9 @@ def _optimism(entry: ReportEntry) -> str:
     size = 100 * (apart if accuracy else apart / rows["oracle"])[apart > 2 * rows["se"]]
     unit = "percentage points" if accuracy else "%"
     return (
-        f"Chosen on one half of the replications and scored on the other, {len(size)} of {len(rows)} best grid points "
-        "are worse by more than two standard errors"
-        + (f": by {size.median():.2g} {unit} in the median, {size.max():.2g} at most." if len(size) else ".")
+        f"Selection bias: in {len(size)} of {len(rows)} cells the best grid point loses more than 2 standard errors on "
+        "replications that did not choose it"
+        + (f" (median {size.median():.2g} {unit}, largest {size.max():.2g} {unit})." if len(size) else ".")
     )
 
 
