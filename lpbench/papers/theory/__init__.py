@@ -79,7 +79,7 @@ def read(folder: Path, *_: object) -> list[PlainTable]:
     if not (folder / FILE).is_file():
         return []
     first, second = _tables(folder)
-    table = first.merge(second[[*KEYS, "outcome"]], on=KEYS, how="left", suffixes=("", "_beside")).fillna({"power": -1})
+    table = first.merge(second[[*KEYS, "outcome"]], on=KEYS, how="left", suffixes=("", "_beside"))
     text = ["regime", "over", "slopes", "remark", "outcome_beside"]
     table[text] = table[text].astype(object).where(table[text].notna(), "–")
     rows = []
@@ -92,7 +92,7 @@ def read(folder: Path, *_: object) -> list[PlainTable]:
         ours = ["–" if row["outcome"] == NOT_JUDGED else text for row, text in zip(found, ours, strict=True)]
         beside = ["; ".join(row[k] for k in ("slopes", "remark") if row[k] != "–") or "–" for row in found]
         where = [", ".join(row[k] for k in ("regime", "over") if row[k] != "–") or "–" for row in found]
-        power = [number(row["power"]) if row["power"] >= 0 else "–" for row in found]
+        power = [number(row["power"]) for row in found]
         judged_, outcomes, others = ([row[k] for row in found] for k in ("judged", "outcome", "outcome_beside"))
         columns = (judged_, outcomes, others, power, ours, where, beside)
         rows.append((f"{name} {source}", cases["states"].iloc[0], *map(_lines, columns)))

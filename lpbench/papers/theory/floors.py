@@ -141,24 +141,20 @@ def order_rows(letter: str) -> Iterator[Row]:
     cases = [("n", sizes, over_n, 1.0), ("e^ε − 1", np.expm1(budgets), over_budget, 2.0)]
     if letter == "L":
         publics = np.array([64, 256])
-        cases.append(("n_Q", publics, [greatest_floor(1, 0.5, letter="L", n_public=int(n)) for n in publics], 1.5))
+        cases.append(("n_Q", publics, [greatest_floor(1, 0.5, letter="L", n_public=int(n)) for n in publics], 4 / 3))
     source, e = {"H": ("Th. 4.2", 2 / 5), "L": ("Th. 3", 1 / 2)}[letter]
     states = "(n(e^ε − 1)²)^(−2α / (2α + d + s*))" if letter == "H" else LPCT_ORDER
     for axis, x, values, power in cases:
-        # d = 1, alpha = beta = gamma = 1: over n_Q 2 / 3
-        stated = 2 / 3 if axis == "n_Q" else power * e
-        found = -float(loglog_slope(x, np.array(values)))
-        over, known = f"{axis} = {x[0]:g} to {x[-1]:g}", "two-point values, without simulation"
         yield Row(
             f"{letter}-L1",
             source,
             states,
             f"order of the least risk in {axis}",
-            stated,
-            found=found,
+            power * e,  # d = 1, alpha = beta = gamma = 1
+            found=-float(loglog_slope(x, np.array(values))),
             kind="order",
-            over=over,
-            remark=known,
+            over=f"{axis} = {x[0]:g} to {x[-1]:g}",
+            remark="two-point values, without simulation",
         )
 
 

@@ -65,8 +65,9 @@ class Facts:
     @property
     def rate(self) -> exponents.Rate:
         """Exponents of sampling and of privacy that the third paper states for these constants."""
-        known: dict[str, Any] = {"beta": self.alpha, "d": self.d, "margin": self.margin, "moment": self.moment}
-        return exponents.table_i(self.task, self.model, **known)
+        return exponents.table_i(
+            self.task, self.model, beta=self.alpha, d=self.d, margin=self.margin, moment=self.moment
+        )
 
     def exponent(self) -> float:
         """Exponent that the theorem states along the axis: of the term that privacy adds, where there is one."""
@@ -87,16 +88,11 @@ class Facts:
     def regime(self, n: float, epsilon: float, n_public: float = 0.0) -> str:
         """Regime of the theorem's own inequality at one point."""
         if self.paper == "H":
-            known: dict[str, Any] = {"alpha": self.alpha, "d": self.d, "n_protected": self.hidden}
-            return exponents.semi_feature_regime(n, epsilon, **known)
+            return exponents.semi_feature_regime(n, epsilon, alpha=self.alpha, d=self.d, n_protected=self.hidden)
         if self.paper == "L":
-            shape: dict[str, Any] = {
-                "alpha": self.alpha,
-                "d": self.d,
-                "gamma": self.gamma,
-                "alpha_range": self.alpha_range,
-            }
-            return exponents.public_data_regime(n, n_public, epsilon, **shape)
+            return exponents.public_data_regime(
+                *(n, n_public, epsilon), alpha=self.alpha, d=self.d, gamma=self.gamma, alpha_range=self.alpha_range
+            )
         return exponents.label_dp_regime(self.model, n, epsilon, self.rate)
 
 
@@ -146,8 +142,8 @@ def resolved(line: Curve, constant: Curve, table: pd.DataFrame, experiment: Expe
     """
     grids = [g.grid for g in experiment.groups if g.panel == line.panel and line.method in g.method]
     rows = table[table["selection"] == "oracle"]
-    for key in ("panel", "dataset", "mask", "method", "epsilon"):
-        rows = rows[rows[key] == getattr(line, key)] if getattr(line, key) == getattr(line, key) else rows
+    for key in ("panel", "dataset", "mask", "method"):  # a panel has one budget, or its axis is the budget
+        rows = rows[rows[key] == getattr(line, key)]
     chosen = [json.loads(p) for p in rows.sort_values("x")["params"]]
     ends = {k: (min(v), max(v)) for grid in grids for k, v in grid.items() if k in ("depth", "bins") and len(v) > 1}
     inside = [all(ends[k][0] < point[k] < ends[k][1] for k in ends if k in point) for point in chosen]
@@ -268,6 +264,7 @@ class Case:
 def trial(case: Case, lines: Sequence[Curve], table: pd.DataFrame, experiment: Experiment) -> Row:
     """Judge one difference of exponents on the places that are resolved and inside the theorem's range."""
     legs, why, slopes, over, regimes = [], [], [], [], set()
+    statement = case.theorem, case.source, case.states, case.judged
     for panel, sign in ((case.first, 1.0), (case.second, -1.0))[: 1 + bool(case.second)]:
         line = next((c for c in lines if c.panel == panel), None)
         if line is None:
@@ -294,18 +291,14 @@ def trial(case: Case, lines: Sequence[Curve], table: pd.DataFrame, experiment: E
         slopes.append(f"{slope:.2f} ({e:.2f}, {level(slope, e)})")
         over.append(f"{axis} = {judged.x[0]:g} to {judged.x[-1]:g}")
     if why:
-        expected = math.nan
-        return Row(case.theorem, case.source, case.states, case.judged, expected, unjudged="; ".join(why))
+        return Row(*statement, math.nan, unjudged="; ".join(why))
     expected = sum(sign * stated.exponent() for sign, stated, _ in legs)
     means = [bootstrap_means(line.samples) for *_, line in legs]
     drawn = sum(-sign * loglog_slope(line.x, mean) for (sign, _, line), mean in zip(legs, means, strict=True))
     found = sum(-sign * float(loglog_slope(line.x, line.mean)) for sign, _, line in legs)
     count = min(len(line.samples) for *_, line in legs)
     return Row(
-        case.theorem,
-        case.source,
-        case.states,
-        case.judged,
+        *statement,
         expected,
         (-case.width, case.width or 2.0 * expected),
         found,
