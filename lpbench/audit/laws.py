@@ -6,7 +6,7 @@ by exact laws: means and sums of squares in groups of users and calls, pairs of 
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from itertools import groupby
 from typing import Any
@@ -164,11 +164,9 @@ def _normal_scores(
     """Normal scores of the ranks of statistics of reports, (calls, n) each, and whether noise repeats unduly."""
     calls, n = reports.shape[:2]
     scores, repeated = list[np.ndarray](), False
-    for users, mechanism, inputs in _laws(device, question, records):
-        again = np.tile(users, calls)
-        told = reports[:, users].reshape(-1, *reports.shape[2:])
-        part = np.asarray(device.to_law(told, question_of(question, again), records.take(again)))
-        part = part.reshape(calls, users.size, *part.shape[1:])
+    for alike, mechanism, inputs in _laws(device, question, records):
+        part = np.concatenate([_in_law(device, question, records, reports, users) for users in alike], axis=1)
+        users = np.concatenate(alike)
         part, inputs = _fewer(mechanism, part, inputs, rng)
         width = max(1, int(np.prod(part.shape[2:], dtype=int)))
         step = max(1, _MOST // (REFERENCES * users.size * width))
@@ -185,6 +183,15 @@ def _normal_scores(
     return scores, repeated
 
 
+def _in_law(device: Any, question: Any, records: Records, reports: np.ndarray, users: np.ndarray) -> np.ndarray:
+    """Reports of shape (calls, n, ...) as those of the mechanism: of users who show the same, (calls, users, ...)."""
+    again, sent = np.tile(users, len(reports)), reports[:, users]
+    part = np.asarray(
+        device.to_law(sent.reshape(-1, *sent.shape[2:]), question_of(question, again), records.take(again))
+    )
+    return part.reshape(*sent.shape[:2], *part.shape[1:])
+
+
 def _fewer(
     mechanism: Mechanism, reports: np.ndarray, inputs: np.ndarray, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -198,8 +205,12 @@ def _fewer(
     return np.take_along_axis(reports, chosen[None], axis=2), np.take_along_axis(inputs, chosen, axis=1)
 
 
-def _laws(device: Any, question: Any, records: Records) -> Iterator[tuple[np.ndarray, Mechanism, np.ndarray]]:
-    """Users, mechanism and inputs: of all together, or one by one where their public parts differ."""
+def _laws(device: Any, question: Any, records: Records) -> Iterator[tuple[Sequence[np.ndarray], Mechanism, np.ndarray]]:
+    """Users who show the same, each such group apart, and the mechanism and inputs that all of these groups have.
+
+    Two users may have one mechanism and show different things (each of two cells, but not the same two), so that the
+    numbers of their reports within it mean different cells.
+    """
     everybody = np.arange(len(records))
     try:
         mechanism, inputs = device.law(question, records)
@@ -207,13 +218,14 @@ def _laws(device: Any, question: Any, records: Records) -> Iterator[tuple[np.nda
         pass  # users show different things: one by one
     else:
         if getattr(question, "take", None) is None:
-            yield everybody, mechanism, np.asarray(inputs)
+            yield [everybody], mechanism, np.asarray(inputs)
             return
     # a question with a part for each user may have a mechanism for each
-    each = ((k, *device.law(question_of(question, everybody[[k]]), records.take([k]))) for k in everybody)
-    for _, alike in groupby(each, lambda user: user[1]):
-        users, mechanisms, inputs = zip(*alike, strict=True)
-        yield np.array(users), mechanisms[0], np.concatenate(inputs)
+    one_by_one = np.split(everybody, everybody.size)
+    each = ((user, *device.law(question_of(question, user), records.take(user))) for user in one_by_one)
+    for (mechanism, _), several in groupby(each, lambda one: (one[1], np.shape(one[2])[1:])):
+        users, _, inputs = zip(*several, strict=True)
+        yield users, mechanism, np.concatenate(inputs)
 
 
 def _tiled(inputs: np.ndarray, times: int) -> np.ndarray:

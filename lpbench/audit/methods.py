@@ -236,7 +236,7 @@ def broken_rows(entry: Asked, y_range: tuple[float, float] | None, n_classes: in
     records, question, rng = entry.records, entry.question, np.random.default_rng(5)
     whole = _inputs(device, question, records)
     orders = [rng.permutation(len(records)) for _ in range(_ORDERS)]
-    for cohort in (part for order in orders for part in (order, *np.array_split(order, 2))):
+    for cohort in (part for order in orders for part in (order, *np.array_split(order, min(2, len(order))))):
         inputs = _inputs(device, question_of(question, cohort), records.take(cohort))
         if not all(np.array_equal(again, given[cohort]) for again, given in zip(inputs, whole, strict=True)):
             yield f"inputs of {name} change with who else is asked, or their order"

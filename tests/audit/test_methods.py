@@ -25,8 +25,9 @@ ONE_A_DEVICE = (
     "private_mean", "private_majority", "krr", "histoftree_max_edge[noise=discrete]", "lpct_max_edge[noise=per_user]",
     "pglm", "psgd_linear", "residual_gp", "calibrated_score", "hist", "private_labels_classifier[randomizer=alibi]",
 )  # fmt: skip
-#: Reports of features, levels and labels, sums of classes by a shortcut, a release; the slow suite audits every method.
-KINDS = ("krr", "residual_gp", "label_ldp_knn", "label_ldp_vote", "cdp_vote")
+#: Reports of features, levels and labels, sums of classes by a shortcut, a release, users who show different things;
+#: the slow suite audits every method.
+KINDS = ("krr", "residual_gp", "label_ldp_knn", "label_ldp_vote", "cdp_vote", "lpdt_regressor")
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n not in KINDS)) for n in METHODS])
@@ -133,8 +134,21 @@ LEAKS = {
 }
 
 
-def test_an_honest_method_passes():
-    assert list(complaints(Honest())) == []
+class NeedsRecords(LabelDevice):
+    def inputs(self, records, question):
+        assert len(records), "a model predicts for at least one record"
+        return super().inputs(records, question)
+
+
+class AsksOneUser(Honest):
+    def learn(self, users):
+        self.mean_ = float(users.ask(NeedsRecords(), LabelQuestion(self.y_range_, self.epsilon), np.arange(1))[0])
+        return self
+
+
+@pytest.mark.parametrize("model", [Honest(), AsksOneUser()])
+def test_an_honest_method_passes(model):
+    assert list(complaints(model)) == []
 
 
 @pytest.mark.parametrize("name", LEAKS)
