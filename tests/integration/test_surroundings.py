@@ -107,7 +107,7 @@ def test_every_command_is_called():
     assert [*CALLS] == ["", *COMMANDS]
 
 
-@pytest.mark.parametrize("name", slow_but(SURROUNDINGS, "ascii_in_a_notebook", "full_disk"))
+@pytest.mark.parametrize("name", slow_but(SURROUNDINGS, "ascii_in_a_notebook"))
 def test_no_command_ends_in_a_traceback(folder, name):
     settings, encoding, limit = SURROUNDINGS[name]
     (folder / "results").mkdir(mode=0o555 if name == "read_only" else 0o755)

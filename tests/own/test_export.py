@@ -24,6 +24,7 @@ def run(lpbench, line: str) -> str:
     return out
 
 
+@pytest.mark.slow
 def test_tables_figures_and_tests_of_a_study(lpbench):
     write_study("table")
     run(lpbench, "experiment=own/t tracking=none runner=serial")

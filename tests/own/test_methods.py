@@ -53,6 +53,7 @@ def test_checks_of_somebodys_own_method_import_nothing_here(lpbench, home):
     assert np.random.default_rng(0).random() < 1
 
 
+@pytest.mark.slow
 def test_its_test_runs_from_a_folder_below(lpbench, home):
     lpbench("new method own_mean")
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-k", "grid or answer", "."]

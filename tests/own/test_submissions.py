@@ -269,6 +269,7 @@ NOISE_TAKEN_OFF = """        question = Question(self.y_range_, self.epsilon)
 """
 
 
+@pytest.mark.slow
 def test_who_takes_off_the_noise_of_the_published_seed_is_refuted_by_a_secret_one(home, lpbench):
     """Whoever knows the published seed finds the replication by the curator's root, and draws again what users drew."""
     lpbench("new method own_cheat")

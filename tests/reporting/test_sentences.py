@@ -137,6 +137,7 @@ def site(folder: Path, change: float) -> dict[str, Page]:
     return {name: Page((report / name).read_text(encoding="utf-8")) for name in names}
 
 
+@pytest.mark.slow
 def test_a_planted_change_of_a_summary_changes_every_sentence(tmp_path):
     before, after = (site(tmp_path / str(k), change) for k, change in enumerate((1.0, 0.5)))
     for page, place in (
