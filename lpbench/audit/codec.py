@@ -35,8 +35,9 @@ def _tree(value: Any) -> Any:
         array = np.asarray(value)
         if array.dtype.kind not in _KINDS:
             raise PrivacyError(f"an array of {array.dtype} is no data: numbers and texts alone pass between processes")
-        body = base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()
-        return {"array": [array.dtype.str, list(array.shape), body, isinstance(value, np.generic)]}
+        array = array.copy("K")  # a sum over rows rounds by how they lie in memory
+        body, order = base64.b64encode(array.tobytes("A")).decode(), "F" if array.flags.fnc else "C"
+        return {"array": [array.dtype.str, list(array.shape), body, order, isinstance(value, np.generic)]}
     if type(value) is bytes:
         return {"bytes": base64.b64encode(value).decode()}
     if type(value) in (tuple, list):
@@ -62,10 +63,10 @@ def _value(tree: Any, build: Callable[[str, dict[str, Any]], Any]) -> Any:
         return tree
     ((kind, body),) = tree.items()
     if kind == "array":
-        dtype, shape, text, scalar = body
+        dtype, shape, text, order, scalar = body
         if np.dtype(dtype).kind not in _KINDS:
             raise PrivacyError(f"an array of {dtype} is no data")
-        array = np.frombuffer(base64.b64decode(text), dtype=np.dtype(dtype)).reshape(shape).copy()
+        array = np.frombuffer(base64.b64decode(text), dtype=np.dtype(dtype)).reshape(shape, order=order).copy("K")
         return array[()] if scalar else array
     if kind == "bytes":
         return base64.b64decode(body)

@@ -221,6 +221,15 @@ def test_plain_values_pass_between_processes_unchanged(value):
     assert codec.decode(codec.encode(value), codec.no_object) == value
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_an_array_passes_as_it_lies_in_memory_so_that_sums_over_it_round_alike(order):
+    array = np.asarray(np.random.default_rng(1).random((60, 4)), order=order)
+    for X in (array, array[:40], array[:, 1:3], array[:, :1], array[0], array[:0]):
+        passed = codec.decode(codec.encode(X), codec.no_object)
+        np.testing.assert_array_equal(passed, X, strict=True)
+        assert passed.strides == X.copy("K").strides and passed.flags.writeable
+
+
 def test_arrays_and_mechanisms_pass_and_code_does_not():
     array = np.array([[1.5, np.nan], [np.inf, -0.0]])
     np.testing.assert_array_equal(codec.decode(codec.encode(array), codec.no_object), array)
