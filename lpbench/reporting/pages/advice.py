@@ -95,7 +95,7 @@ def choices(
         for found in advise(experiment, standings[standings["experiment"] == experiment.name]):
             answer = _answer(found, cards)
             # of several runs that in which users show nothing because they must, then that on most data sets
-            order = SHOWN in found.inputs or found.mask == "all_private", len(found.sets)
+            order = SHOWN in found.inputs or found.mask == "all_private", found.rows["dataset"].nunique()
             place = tuple(answer[key] for key in ASKED)
             if place not in answers or order > answers[place][0]:
                 answers[place] = order, answer
