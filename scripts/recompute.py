@@ -13,7 +13,7 @@ ROOT, ROWS = Path(__file__).resolve().parent.parent, 60
 KEY = ["experiment", "panel", "dataset", "mask", "method", "epsilon", "x"]
 CONSTANTS, TREES = ("private_constant", "private_majority", "private_mean"), ("dt", "ct_w")
 PUBLIC, COMPARED = ("public_forest", "ct_q"), "comparison/(regression|classification|public_sample)"
-WORDS = ("fails", "undecided", "holds", "no verdict")
+WORDS = ("fails", "cannot decide", "undecided", "holds", "no verdict")
 
 
 #: Alternatives that were run -> selector in the method's place, or what changes of it.
@@ -69,7 +69,7 @@ def alternative(best: pd.Series, row: dict) -> dict:
     place = row["artefact"].rpartition("/")[2] + panel if figure else panel
     at = float(epsilon) / (2 if half else 1)
     for runs, of in ((own, place), ("histoftree/table", "")):
-        names = [e for e in best.index.unique(0) if e.startswith(runs)]
+        names = [e for e in best.index.levels[0] if e.startswith(runs)]
         for key in ((e, of, dataset, mask, wanted, at, by) for e in names for by in (float(x or -1), -1.0)):
             if key in best.index:
                 value, se = mean_of(best, best.loc[key], row)
@@ -77,6 +77,67 @@ def alternative(best: pd.Series, row: dict) -> dict:
                 error = mean_of(best, ours, row)[1]
                 return {"value": value, "class": class_of(value, se, error, row)}
     return {"value": "no such scores"}
+
+
+def neighbors(best: pd.Series, judged: pd.DataFrame) -> pd.DataFrame:
+    """Our run and what is printed and run near each number: other columns, the next budgets and places, a median."""
+    cells = judged["cell"].str.split("|", expand=True)
+    sums = []
+    for row in judged.to_dict("records"):
+        dataset, method, mask, epsilon, panel, x = row["cell"].split("|")
+        ours = best.loc[(row["artefact"], panel, dataset, mask, method, float(epsilon), float(x or -1))]
+        sums.append(mean_of(best, ours, row))
+    value, error = np.array(sums).T
+    of = judged.assign(data=cells[0], value=value, error=error, at=judged["x"].fillna(-1.0))
+    of["family"] = of["artefact"].where(of["x"].notna(), of["unit"])
+    found: list[tuple] = []
+    texts = ["panel", "mask", "data", "method", "artefact", "family"]
+    of[texts] = of[texts].fillna("")
+    rows = of.to_dict("records")
+    for row in rows:
+        here = of[(of["data"] == row["data"]) & (of["panel"] == row["panel"])]
+        add = lambda name, r, row=row: found.append((row["number"], name, r["value"], r["error"]))  # noqa: E731
+        add("our run", row)
+        same = here[(here[["mask", "artefact"]] == [row["mask"], row["artefact"]]).all(axis=1)]
+        same = same[(same["epsilon"].eq(row["epsilon"]) | (same["epsilon"].isna() & pd.isna(row["epsilon"])))]
+        others = same[(same["at"] == row["at"]) & (same["method"] != row["method"])]
+        for other in others.to_dict("records"):
+            add(f"column {other['method']}", other)
+        if len(others):
+            found.append((row["number"], "median of other prints", others["published"].median(), 0.0))
+        line = here[(here[["mask", "method", "family"]] == [row["mask"], row["method"], row["family"]]).all(axis=1)]
+        budgets = line if row["at"] == row["epsilon"] else line[line["at"] == row["at"]]
+        places = line[line["epsilon"].eq(row["epsilon"])] if row["at"] >= 0 else line[:0]
+        for name, axis, near in (("budget", "epsilon", budgets), ("place", "at", places)):
+            below, above = near[near[axis] < row[axis]], near[near[axis] > row[axis]]
+            for side, part in (("below", below.nlargest(1, axis)), ("above", above.nsmallest(1, axis))):
+                for other in part.to_dict("records"):
+                    add(f"next {name} {side}", other)
+    table = pd.DataFrame(found, columns=["number", "alternative", "computed", "error"])
+    return table.merge(of.assign(ours=of["error"])[["number", "ours"]], on="number")
+
+
+def differing(best: pd.Series, beside: pd.DataFrame, judged: pd.DataFrame) -> list[str]:
+    """Rows of the whole table of alternatives that are not what is computed, and rows that are missing."""
+    keys, known = ["number", "alternative"], judged.set_index("number")
+    near = neighbors(best, judged)
+    runs = beside[~beside["alternative"].isin(set(near["alternative"])) & beside["value"].notna()]
+    table = beside[beside["alternative"].isin(set(near["alternative"]))].merge(near, "outer", on=keys, indicator=True)
+    lines = [f"{row.number}, {row.alternative}: {row._merge}" for row in table.query("_merge != 'both'").itertuples()]
+    for row in table.query("_merge == 'both'").to_dict("records"):
+        computed = class_of(row["computed"], row["error"], row["ours"], known.loc[row["number"]].to_dict())
+        close = np.isclose(row["value"], row["computed"], 2e-4, 2e-5, True)
+        if not close or (row["class"] != computed and computed != "not comparable"):
+            lines.append(
+                f"{row['number']}, {row['alternative']}: {row['value']} {row['class']}, {row['computed']} {computed}"
+            )
+    for row in runs.merge(judged.drop(columns="class"), on="number", suffixes=("", "_ours")).to_dict("records"):
+        computed = alternative(best, row)
+        if isinstance(computed["value"], str) or not np.isclose(row["value"], computed["value"], 2e-4, 2e-5):
+            lines.append(f"{row['number']}, {row['alternative']}: {row['value']}, computed {computed}")
+        elif row["class"] != computed["class"] and computed["class"] != "not comparable":
+            lines.append(f"{row['number']}, {row['alternative']}: {row['class']}, computed {computed['class']}")
+    return lines
 
 
 def crossed(losses: pd.DataFrame, keys: list[str]) -> pd.Series:
@@ -177,8 +238,11 @@ def scores_in(folder: Path) -> list[Path]:
     return [path for path in sorted(folder.glob("*.parquet")) if not path.stem.endswith("_spent")]
 
 
-def main(folder: str = str(ROOT / "results" / "reproduced"), seed: str = "0") -> int:
-    """Print what differs: counts, answers of use.html, random rows of the four tables; returns 1 if anything does."""
+def main(folder: str = str(ROOT / "results" / "reproduced"), seed: str = "0", whole: bool = False) -> int:
+    """Print what differs: counts, answers of use.html, random rows of the four tables; returns 1 if anything does.
+
+    ``whole``: every row of the table of alternatives, its class included, takes a minute or two.
+    """
     home, rng = Path(folder), np.random.default_rng(int(seed))
     ran = pd.concat(map(pd.read_parquet, scores_in(home / "scores"))).query("status == 'ok'")
     loss = ran["value"].where(ran["metric"].str.contains("mse|excess_risk|gap"), 1 - ran["value"])
@@ -219,9 +283,9 @@ def main(folder: str = str(ROOT / "results" / "reproduced"), seed: str = "0") ->
     rivals = beside[beside["alternative"].isin([*PATCH, *RIVALS, "half of the budget", "noise doubled"])]
     rivals = rivals.merge(judged.drop(columns="class"), on="number", suffixes=("", "_ours"))
     ours = judging.loc[~judging["counted_apart"], "ours_outcome"].replace("mostly", "holds")
-    ours = ours.where(judging["counts"], WORDS[3]).groupby(judging["claim"]).agg(lambda of: min(of, key=WORDS.index))
+    ours = ours.where(judging["counts"], WORDS[4]).groupby(judging["claim"]).agg(lambda of: min(of, key=WORDS.index))
     claims = f"Of {len(ours)} claims in words {(ours == 'holds').sum()} hold"
-    table = ['number">' + '</td><td class="number">'.join(f"{(of == WORDS[k]).sum()}" for k in (2, 1, 0, 3))
+    table = ['number">' + '</td><td class="number">'.join(f"{(of == WORDS[k]).sum()}" for k in (3, 2, 1, 0, 4))
              for _, of in [*ours.groupby(ours.index.str[0]), ("", ours)]]  # fmt: skip
     readme, front = (path.read_text("utf-8") for path in (ROOT / "README.md", home / "index.html"))
     wanted = [(readme, met, 1), (readme, why, 1), (front, met, 3), (front, why, 3), (readme, claims, 2)]
@@ -242,9 +306,11 @@ def main(folder: str = str(ROOT / "results" / "reproduced"), seed: str = "0") ->
                 if row[key] != value and not close:
                     lines.append(f"{[*row.values()][:8]}: {key} is {row[key]}, computed {value}")
     done = f"{4 * ROWS} rows of the tables, what users add, use.html and the counts of README and Home are the same"
+    lines += differing(scores.loc[scores["best"], "value"], beside, judged) if whole else []
+    done += f"; so are all {len(beside):,} rows of the table of alternatives" * whole
     print("\n".join(lines) or done)
     return int(bool(lines))
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    sys.exit(main(*sys.argv[1:], whole=True))

@@ -4,7 +4,7 @@ The same check runs on the published numbers and on ours.
 """
 
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, Literal
@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import scipy
 
-from lpbench.analysis.instances import Instance, draws, pooled, resampled
+from lpbench.analysis.instances import DRAWS, Instance, draws, pooled, resampled
 from lpbench.analysis.rates import LEVEL, Interval
 
 AGREES, CONTRADICTS, UNDECIDED = "agrees", "contradicts", "undecided"
@@ -25,8 +25,12 @@ POWER = 0.8
 STABLE = 0.8
 
 NOT_PRINTED, NO_VERDICT = "not printed", "no verdict"
+#: Outcome of an undecided check that would not see its effect, or the contrary, in half of such runs.
+CANNOT_DECIDE = "cannot decide"
+#: Power below which a check that is undecided could not have been decided.
+LEAST_POWER = 0.5
 #: Outcomes of a check, the weakest last.
-OUTCOMES = (HOLDS, MOSTLY, UNDECIDED, FAILS, NO_VERDICT)
+OUTCOMES = (HOLDS, MOSTLY, UNDECIDED, CANNOT_DECIDE, FAILS, NO_VERDICT)
 
 
 #: Maps a source of numbers to the instances of a check.
@@ -65,7 +69,8 @@ class Check:
     find: Finder  # raises NotRunError
     region: Region
     words: str = ""  # its rule; by default the first paragraph of the finder's docstring
-    #: ``every``: the sentence says "always" or "all", and no instance may contradict; ``each``: it names its instances,
+    #: Empty: on average over the instances. ``every``: the sentence says "always" or "all", and no instance may lie
+    #: beyond its margin; ``each``: it names its instances,
     #: and all must agree; ``some``: it says that there are such instances, so that one suffices and not all may agree.
     quantifier: Literal["", "every", "each", "some"] = ""
     not_counted_because: str = ""  # why the claim does not rest on it, although it is shown
@@ -89,10 +94,14 @@ class Check:
         """Number of replications that keep :attr:`effect` with a chance of :data:`POWER`; a verdict needs as many."""
         return replications_for(self.effect) if self.effect else 1
 
-    def outcomes(self, parts: np.ndarray, whole: np.ndarray, freedom: int) -> np.ndarray:
+    def outcomes(
+        self, parts: np.ndarray, whole: np.ndarray, freedom: int, confirmed: np.ndarray | None = None
+    ) -> np.ndarray:
         """Outcomes by the intervals of the instances that can tell, and by the pooled one.
 
-        Contradictions count after Holm's correction within the check; below five instances none may contradict.
+        Contradictions count after Holm's correction within the check; below five instances none may contradict. Where
+        "every" instance must agree, one wholly beyond its margin is enough not to hold, and to fail if the run of
+        another seed contradicts it, too (``confirmed``, shape (m,)).
         ``parts`` has shape (B, m, 3) and ``whole`` (B, 3): estimate, low and high, a row a sample of the replications.
         ``freedom`` are the degrees of freedom behind them.
         """
@@ -106,23 +115,27 @@ class Check:
         inside, outside = self.region.reach(whole)
         fails = (outside > 1) | (against > (0 if self.quantifier in ("every", "each") else int(EXCEPTIONS * size)))
         inside = np.asarray(agrees.all(axis=-1) if self.quantifier == "each" else inside)
+        if self.quantifier == "every":
+            inside = inside & ~(reach > 1).any(axis=-1)
+            fails = fails if confirmed is None else fails | ((reach > 1) & confirmed).any(axis=-1)
         return np.where(fails, FAILS, np.where(~inside, UNDECIDED, np.where(against > 0, MOSTLY, HOLDS)))
 
-    def truth(self, instance: Instance, spread: float) -> tuple[Instance, float]:
-        """An instance if the sentence were true, with the noise that was measured, and what is added to its value.
+    def simulated(self, instance: Instance, spread: float, mirrored: bool = False) -> tuple[Instance, float]:
+        """An instance if the sentence, or its mirror, were true, with the noise measured, and what is added to it.
 
-        A curve's means are put in the claimed order; elsewhere the value lies :attr:`effect` standard deviations of a
-        replication inside the region (in its middle, where it has one).
+        A curve's means are put in the claimed order, or in its reverse; elsewhere the value lies :attr:`effect`
+        standard deviations of a replication inside the region (in its middle, where it has one), or as far outside.
         """
-        cells = instance.cells
+        cells, side = instance.cells, -1 if mirrored else 1
         if instance.statistic == "trend":
-            order = np.argsort(np.argsort(instance.arguments["x"]))
+            order = np.argsort(np.argsort(side * np.asarray(instance.arguments["x"])))
             shift = np.sort(cells.means)[order] - cells.means
             return replace(instance, cells=replace(cells, samples=cells.samples + shift)), 0.0
-        low, high = self.region.low, self.region.high
-        aim = low + self.effect * spread if low > -np.inf else high - self.effect * spread
-        aim = (low + high) / 2 if np.isfinite(high - low) else aim
-        return instance, aim - pooled([instance]).estimate
+        low, high, here = self.region.low, self.region.high, pooled([instance]).estimate
+        # what is computed and not drawn has no spread, and is mirrored at the border
+        away = self.effect * spread if self.effect else abs(here - (high if high < np.inf else low))
+        aim = high - side * away if high < np.inf else low + side * away
+        return instance, ((low + high) / 2 if np.isfinite(high - low) and not mirrored else aim) - here
 
 
 @cache
@@ -157,10 +170,12 @@ class Judged:
     instances: tuple[Instance, ...]
     intervals: tuple[Interval, ...]  # one an instance
     whole: Interval  # of the mean of the instances that can tell
-    outcome: str  # undecided where too few resamples keep it
+    outcome: str  # undecided, or cannot decide, where too few resamples keep it
     stability: float = np.nan  # share of resamples of the replications that keep the verdict
     power: float = np.nan  # chance that the check holds if its sentence is true, simulated with the noise measured
+    mirror: float = np.nan  # chance that it fails where the contrary is true, as far from the border
     reason: str = ""  # why it is undecided without looking at intervals
+    counts: tuple[int, int, int] = (0, 0, 0)  # instances that agree, are undecided, contradict
 
     @property
     def replications(self) -> int:
@@ -168,47 +183,77 @@ class Judged:
         return min((len(i.cells.samples) for i in self.instances), default=0)
 
 
-def judge(check: Check, instances: Sequence[Instance], judges_power: bool = False) -> Judged:
-    """Judge what a check found on a source: its region, quantifier and effect decide."""
+def judge(check: Check, instances: Sequence[Instance], confirmed: Collection[str] = ()) -> Judged:
+    """Judge what a check found on a source: its region, quantifier and effect decide.
+
+    ``confirmed`` names the instances that a run of another seed contradicts.
+    """
     samples = [draws(instance) for instance in instances]
     intervals = tuple(pooled([instance], [values]) for instance, values in zip(instances, samples, strict=True))
     telling = [k for k, instance in enumerate(instances) if not instance.silent]
     if not telling:
         whole = Interval(float(np.mean([i.estimate for i in intervals])), np.nan, np.nan)
-        return Judged(tuple(instances), intervals, whole, UNDECIDED, reason=instances[0].silent)
-    told, found = [instances[k] for k in telling], [samples[k] for k in telling]
-    parts = [intervals[k] for k in telling]
-    whole, reason = pooled(told, found), ""
+        silent = (0, len(instances), 0)
+        return Judged(tuple(instances), intervals, whole, UNDECIDED, reason=instances[0].silent, counts=silent)
+    told, values = [instances[k] for k in telling], [samples[k] for k in telling]
+    parts, twice = [intervals[k] for k in telling], np.array([i.name in confirmed for i in told])
+    whole = pooled(told, values)
     freedom = max(min(len(i.cells.samples) for i in told) - 1, 1)
     table = np.array([[i.estimate, i.low, i.high] for i in (*parts, whole)])
     again = resampled(told)
-    first = str(check.outcomes(table[None, :-1], table[None, -1], freedom)[0])
-    others = check.outcomes(again[:, :-1], again[:, -1], freedom)
-    stability = float(np.mean([as_verdict(o) == as_verdict(first) for o in others]))
+    first = str(check.outcomes(table[None, :-1], table[None, -1], freedom, twice)[0])
+    others = [as_verdict(o) for o in check.outcomes(again[:, :-1], again[:, -1], freedom, twice)]
+    stability = float(np.mean([o == as_verdict(first) for o in others]))
     outcome = first if stability >= STABLE else UNDECIDED
-    if outcome != first:
+    power, mirror = (_power(check, told, parts, again, freedom, side) for side in (False, True))
+    reason = ""
+    if nameless := [i.name for i, part in zip(told, parts, strict=True) if np.isnan(part.estimate)]:
+        power = mirror = 0.0
+        outcome, reason = CANNOT_DECIDE, f"no number for {len(nameless)} instances, such as {nameless[0]}"
+    elif outcome == UNDECIDED and min(power, mirror) < LEAST_POWER:
         reason = (
-            f"{stability:.0%} of the resamples of the replications keep “{first}”, and a verdict needs {STABLE:.0%}"
+            f"power {power:.0%} at its effect, {mirror:.0%} at the mirror: a check that decides needs {LEAST_POWER:.0%}"
         )
+        outcome = CANNOT_DECIDE
+    elif stability < STABLE:
+        shares = {o: others.count(o) / len(others) for o in (HOLDS, FAILS)}
+        side = max(shares, key=shares.__getitem__)
+        reason = f"leans to {side} ({shares[side]:.0%}): a verdict needs {STABLE:.0%} of {DRAWS:,} resamples"
     elif check.quantifier == "some" and all(check.region.judge(part) == AGREES for part in parts):
         reason = "every instance meets the tolerance"
-    power = _power(check, told, parts, again, freedom) if judges_power else np.nan
-    return Judged(tuple(instances), intervals, whole, outcome, stability, power, reason)
+    words = [check.region.judge(part) for part in parts] + [UNDECIDED] * (len(instances) - len(telling))
+    counts = words.count(AGREES), words.count(UNDECIDED), words.count(CONTRADICTS)
+    if check.quantifier == "every" and outcome == UNDECIDED and not reason and counts[2]:
+        reason = "instances beyond the margin that another seed does not confirm"
+    return Judged(tuple(instances), intervals, whole, outcome, stability, power, mirror, reason, counts)
 
 
-def _power(check: Check, told: Sequence[Instance], parts: Sequence[Interval], again: np.ndarray, freedom: int) -> float:
-    """Share of resamples on which the check holds, and is kept, if its sentence is true; NaN where nothing varies."""
+def _power(
+    check: Check,
+    told: Sequence[Instance],
+    parts: Sequence[Interval],
+    again: np.ndarray,
+    freedom: int,
+    mirrored: bool,
+) -> float:
+    """Share of resamples on which the check holds, and is kept, if its sentence is true (``mirrored``: fails, if the
+    contrary is); NaN where nothing varies.
+    """  # noqa: D205 (one statement)
     edge = scipy.stats.t.ppf((1 + LEVEL) / 2, freedom)
-    if check.effect and check.quantifier != "some":
-        scale = np.sqrt(freedom + 1) / edge / 2
-        spreads = [float(scale * (part.high - part.low)) for part in parts]
-        if not max(spreads) < np.inf or (max(spreads) == 0 and told[0].statistic != "trend"):
-            return np.nan
-        instances, shifts = zip(*(check.truth(i, s) for i, s in zip(told, spreads, strict=True)), strict=True)
+    scale = np.sqrt(freedom + 1) / edge / 2
+    spreads = [float(scale * (part.high - part.low)) for part in parts]
+    if check.effect and (not max(spreads) < np.inf or (max(spreads) == 0 and told[0].statistic != "trend")):
+        return np.nan
+    if check.quantifier == "some":  # which some are meant it does not say: as they are, or all beyond the margin
+        spreads = [max(spreads)] * len(spreads)
+    if check.quantifier != "some" or mirrored:
+        pairs = [check.simulated(i, s, mirrored) for i, s in zip(told, spreads, strict=True)]
+        instances, shifts = zip(*pairs, strict=True)
         again = resampled(instances) if any(i is not j for i, j in zip(instances, told, strict=True)) else again
         again = again + np.array([*shifts, np.mean(shifts)])[:, None]
     again = again[..., :1] + (again - again[..., :1]) * (1 + stable_margin(freedom + 1) / edge)
-    return float(np.mean([as_verdict(o) == HOLDS for o in check.outcomes(again[:, :-1], again[:, -1], freedom)]))
+    wanted = FAILS if mirrored else HOLDS
+    return float(np.mean([as_verdict(o) == wanted for o in check.outcomes(again[:, :-1], again[:, -1], freedom)]))
 
 
 def as_verdict(outcome: str) -> str:
@@ -231,6 +276,12 @@ class Claim:
     statement: str
     checks: tuple[Check, ...] = ()
     counted_apart: bool = False  # stated after the first full run, whose claims stay comparable
+    section: str = ""  # of the paper, where the statement is a quotation of it; empty: a paraphrase
+
+    @property
+    def title(self) -> str:
+        """The sentence quoted, with its section; a paraphrase without quotation marks."""
+        return titled(self.statement, self.section)
 
     def concerns(self, leaf: str) -> bool:
         """True if the sentence is about an artefact, the last part of an experiment's name (``4b`` is in ``4a-b``)."""
@@ -238,6 +289,12 @@ class Claim:
             return leaf == self.artefact
         first, _, last = self.artefact.partition("-")
         return leaf[:-1] == first[:-1] and first[-1] <= leaf[-1] <= last
+
+
+def titled(statement: str, section: str) -> str:
+    """Quote a sentence with its section; a paraphrase has none, and no quotation marks."""
+    place = f"section {section}" if section[1:2] == "." else section.lower()
+    return f"“{statement}” ({place})" if section else statement
 
 
 @dataclass

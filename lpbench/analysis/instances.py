@@ -18,11 +18,8 @@ import scipy
 from lpbench.analysis.rates import LEVEL, Interval
 from lpbench.analysis.statistics import WITHIN, dip_places, significant, statistic
 
-DRAWS = 2000
-#: How many of the draws are judged anew as samples of their own.
-RESAMPLES = 200
-#: Draws of the bootstrap of such a sample.
-INNER = 100
+#: Draws of the bootstrap, each of which is judged anew as a sample of its own, and draws of such a sample's bootstrap.
+DRAWS, INNER = 2000, 40
 
 #: What tells a cell from others, and the type of its values.
 KEY = ("experiment", "panel", "dataset", "mask", "method", "epsilon", "x")
@@ -112,18 +109,18 @@ def pooled(instances: Sequence[Instance], found: Sequence[np.ndarray] | None = N
 
 
 def resampled(instances: Sequence[Instance]) -> np.ndarray:
-    """Estimates and intervals of instances, and last of their mean, on resamples: (RESAMPLES, m + 1, 3)."""
+    """Estimates and intervals of instances, and last of their mean, on resamples: (DRAWS, m + 1, 3)."""
     if instances[0].statistic in WITHIN:
-        found = [draws(i) for i in instances]
-        count = min(map(len, found))
-        each = [_students_again(values, _rounding([i])) for i, values in zip(instances, found, strict=True)]
-        whole = _students_again(np.mean([v[:count] for v in found], axis=0), _rounding(instances))
+        values = [draws(i) for i in instances]
+        count = min(map(len, values))
+        each = [_students_again(v, _rounding([i])) for i, v in zip(instances, values, strict=True)]
+        whole = _students_again(np.mean([v[:count] for v in values], axis=0), _rounding(instances))
         return np.stack([*each, whole], axis=1)
     pairs = [_drawn_again(i) for i in instances]
     estimate, inner = (np.stack([p[k] for p in pairs], axis=1) for k in (0, 1))
     estimate = np.concatenate([estimate, estimate.mean(axis=1, keepdims=True)], axis=1)
     inner = np.concatenate([inner, inner.mean(axis=1, keepdims=True)], axis=1)
-    low, high = np.quantile(inner, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=-1)
+    low, high = np.quantile(inner, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=-1, method="weibull")
     return np.stack([estimate, np.minimum(low, estimate), np.maximum(high, estimate)], axis=-1)
 
 
@@ -131,8 +128,8 @@ def _students_again(values: np.ndarray, rounding: float) -> np.ndarray:
     """:func:`_students` on each resample."""
     count = len(values)
     if count < 2:
-        return np.tile([values.mean(), -np.inf, np.inf], (RESAMPLES, 1))
-    shares, centred = _shares(count)[:RESAMPLES], values - values.mean()
+        return np.tile([values.mean(), -np.inf, np.inf], (DRAWS, 1))
+    shares, centred = _shares(count), values - values.mean()
     mean = shares @ centred
     variance = (shares @ centred**2 - mean**2).clip(0) / (count - 1)
     half = scipy.stats.t.ppf((1 + LEVEL) / 2, count - 1) * np.sqrt(variance + rounding)
@@ -141,15 +138,15 @@ def _students_again(values: np.ndarray, rounding: float) -> np.ndarray:
 
 @cache
 def _shares_again(replications: int) -> np.ndarray:
-    """Share of each replication in each draw of the bootstrap of each resample, shape (RESAMPLES, INNER, R)."""
-    rng, first = np.random.default_rng([replications, 1]), _shares(replications)[:RESAMPLES, None]
+    """Share of each replication in each draw of the bootstrap of each resample, shape (DRAWS, INNER, R)."""
+    rng, first = np.random.default_rng([replications, 1]), _shares(replications)[:, None]
     return rng.multinomial(replications, np.repeat(first, INNER, axis=1)) / replications
 
 
 def _drawn_again(instance: Instance) -> tuple[np.ndarray, np.ndarray]:
-    """Estimate on each resample, and in each draw of its own bootstrap: shapes (RESAMPLES,), (RESAMPLES, INNER)."""
+    """Estimate on each resample, and in each draw of its own bootstrap: shapes (DRAWS,), (DRAWS, INNER)."""
     samples, step = instance.cells.samples, instance.cells.step
-    first, means = _shares(len(samples))[:RESAMPLES] @ samples, _shares_again(len(samples)) @ samples
+    first, means = _shares(len(samples)) @ samples, _shares_again(len(samples)) @ samples
     if step.any():
         rng = np.random.default_rng(crc32(instance.name.encode()))
         means = means + rng.uniform(-0.5, 0.5, means.shape) * step

@@ -177,6 +177,27 @@ def meaning(name: str) -> str:
     return (getattr(STATISTICS.get(name), "__doc__", "") or "").partition("\n")[0].replace("``", "")
 
 
+#: Units of statistics; those of the others are the scores'.
+UNITS = {
+    "log_linear": "natural logarithms",
+    "gained_or_vanished": "natural logarithms",
+    "log_gap": "decimal logarithms",
+    "trend": "correlation, without a unit",
+    "trend_of_best": "places a curve",
+    "ratio_of_spreads": "ratio, without a unit",
+    "median_ratio": "ratio, without a unit",
+    "excess_over_best": "share of the best error",
+    "loss_of_any_single": "share of the best error",
+    "rank_sum_gap": "ranks, summed over data sets",
+    "wins_gap": "data sets",
+}
+
+
+def unit(name: str) -> str:
+    """Return the unit of a statistic in words."""
+    return UNITS.get(name, "that of the artefact's scores")
+
+
 def statistic(name: str, y: np.ndarray, arguments: dict[str, Any]) -> np.ndarray:
     """Compute a named statistic of the scores of some cells, one value a replication."""
     return np.asarray(STATISTICS[name](np.asarray(y, dtype=float), **arguments), dtype=float)

@@ -4,17 +4,30 @@ from pathlib import Path
 
 import pandas as pd
 
-from lpbench.analysis.claims import FAILS, HOLDS, NO_VERDICT, NOT_PRINTED, UNDECIDED, as_verdict, weakest
+from lpbench.analysis.claims import (
+    CANNOT_DECIDE,
+    FAILS,
+    HOLDS,
+    NO_VERDICT,
+    NOT_PRINTED,
+    UNDECIDED,
+    as_verdict,
+    weakest,
+)
 
-#: ``judges``: whether the claim rests on this configuration; ``counts``: and on this check.
+#: ``section``: of the paper, where the sentence is quoted; ``agree``, ``undecided``, ``contradict``: instances;
+#: ``mirror``: power where the contrary is true; ``judges``: whether the claim rests on this configuration; ``counts``:
+#: and on this check.
 COLUMNS = [
-    *("paper", "claim", "check", "configuration", "judges", "counts", "counted_apart", "artefact", "sentence", "rule"),
-    *("quantifier", "region_low", "region_high", "instances", "published", "published_low", "published_high"),
-    *("published_outcome", "ours", "ours_low", "ours_high", "ours_outcome", "replications", "needed", "power"),
-    *("stability", "published_stability", "reason", "cause", "changed"),
+    *("paper", "claim", "check", "configuration", "judges", "counts", "counted_apart", "artefact", "section"),
+    *("sentence", "rule", "quantifier", "region_low", "region_high", "instances"),
+    *("published", "published_low", "published_high", "published_outcome", "published_agree", "published_undecided"),
+    *("published_contradict", "published_power", "published_mirror", "published_stability"),
+    *("ours", "ours_low", "ours_high", "ours_outcome", "agree", "undecided", "contradict", "power", "mirror"),
+    *("stability", "replications", "needed", "reason", "cause", "changed"),
 ]
 #: What a claim is, in print and here, the best news first.
-OUTCOMES = (HOLDS, UNDECIDED, FAILS)
+OUTCOMES = (HOLDS, UNDECIDED, CANNOT_DECIDE, FAILS)
 
 
 def claims_of(verdicts: pd.DataFrame) -> pd.DataFrame:
@@ -32,7 +45,7 @@ def claims_of(verdicts: pd.DataFrame) -> pd.DataFrame:
         causes = "; ".join(dict.fromkeys(c for c in judging["cause"] if c)) or "no cause was found"
         rows.append(
             {
-                **part.iloc[0][["paper", "claim", "artefact", "sentence", "counted_apart"]].to_dict(),
+                **part.iloc[0][["paper", "claim", "artefact", "section", "sentence", "counted_apart"]].to_dict(),
                 "print": printed,
                 "ours": found,
                 "depends": "yes" if differ else "unknown" if any(NO_VERDICT in pair for pair in pairs) else "no",
@@ -40,8 +53,8 @@ def claims_of(verdicts: pd.DataFrame) -> pd.DataFrame:
                 "cause": causes if (printed, found) == (HOLDS, FAILS) else "",
             }
         )
-    columns = ["paper", "claim", "artefact", "sentence", "counted_apart", "print", "ours", "depends", "reason", "cause"]
-    return pd.DataFrame(rows, columns=columns)
+    columns = ["paper", "claim", "artefact", "section", "sentence", "counted_apart", "print", "ours", "depends"]
+    return pd.DataFrame(rows, columns=[*columns, "reason", "cause"])
 
 
 def changes(first: Path, second: Path) -> tuple[pd.DataFrame, str]:
@@ -77,6 +90,7 @@ def in_words(claims: pd.DataFrame) -> str:
         f"{here[HOLDS]} hold{'s' if here[HOLDS] == 1 else ''} here ({holds[HOLDS]} of them in the printed numbers too, "
         f"{holds[NOT_PRINTED]} have no printed number)",
         f"{here[UNDECIDED]} {'is' if here[UNDECIDED] == 1 else 'are'} undecided",
+        *([f"{here[CANNOT_DECIDE]} cannot be decided"] if here[CANNOT_DECIDE] else []),
         f"{here[FAILS]} fail{'s' if here[FAILS] == 1 else ''}",
         *([f"{here[NO_VERDICT]} without a verdict"] if here[NO_VERDICT] else []),
     ]

@@ -64,7 +64,7 @@ def print_verdicts(names: Sequence[str], results_dir: Path) -> None:
         rows = []
         for d in found:
             checks = [f"{v.check.name}: {v.published_outcome} / {v.ours_outcome}" for v in d.verdicts]
-            rows.append((d.claim.name, *d.outcomes, d.claim.statement, "; ".join(filter(None, [*checks, d.reason]))))
+            rows.append((d.claim.name, *d.outcomes, d.claim.title, "; ".join(filter(None, [*checks, d.reason]))))
         print_tables([PlainTable("The paper's claims", heads, tuple(rows))])
 
 

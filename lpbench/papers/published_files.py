@@ -46,7 +46,7 @@ def stated_claims(letter: str, *parts: Checks) -> tuple[Claim, ...]:
     if odd := found.keys() ^ set(rows["claim"]):
         raise ValueError(f"claim {min(odd)} must have a row in claims.csv and at least one check")
     return tuple(
-        Claim(r["claim"], r["artefact"], r["statement"], tuple(found[r["claim"]]), r["stated"] != "")
+        Claim(r["claim"], r["artefact"], r["statement"], tuple(found[r["claim"]]), r["stated"] != "", r["section"])
         for r in rows.to_dict("records")
     )
 

@@ -26,6 +26,8 @@ INSTANCE_COLUMNS = [
 ]
 #: Name of the table of verdicts, without its ending.
 VERDICTS = "verdicts"
+#: What the instances of a check say, in the order of their counts.
+COUNTED = ("agree", "undecided", "contradict")
 #: Decimals of the numbers of checks.
 _DECIMALS = 12
 _NOTHING = Judged((), (), Interval(np.nan, np.nan, np.nan), "")
@@ -88,6 +90,7 @@ def _row(decision: Decision, verdict: CheckVerdict, judges: bool) -> dict[str, A
         "counts": check.counts,
         "counted_apart": claim.counted_apart,
         "artefact": claim.artefact,
+        "section": claim.section,
         "sentence": claim.statement,
         "rule": check.rule,
         "quantifier": check.quantifier,
@@ -96,9 +99,6 @@ def _row(decision: Decision, verdict: CheckVerdict, judges: bool) -> dict[str, A
         "instances": len(ours.instances),
         "replications": ours.replications,
         "needed": check.replications,
-        "power": ours.power,
-        "stability": ours.stability,
-        "published_stability": printed.stability,
         "reason": verdict.reason if check.counts else check.not_counted_because,
         "cause": verdict.cause,
         "changed": check.rule_changes,
@@ -106,6 +106,9 @@ def _row(decision: Decision, verdict: CheckVerdict, judges: bool) -> dict[str, A
     for source, judged in (("published", printed), ("ours", ours)):
         whole = judged.whole
         row |= {source: whole.estimate, f"{source}_low": whole.low, f"{source}_high": whole.high}
+        of = "published_" * (source == "published")
+        row |= {f"{of}power": judged.power, f"{of}mirror": judged.mirror, f"{of}stability": judged.stability}
+        row |= {f"{of}{word}": n for word, n in zip(COUNTED, judged.counts, strict=True)}
     return row | {"published_outcome": verdict.published_outcome, "ours_outcome": verdict.ours_outcome}
 
 
@@ -189,5 +192,7 @@ def _read(path: Path) -> list[dict[str, Any]]:
 _FLOATS = {
     *("published", "ours", "low", "high", "published_low", "published_high", "ours_low", "ours_high"),
     *("region_low", "region_high", "value", "instances", "replications", "needed"),
-    *("stability", "published_stability", "power"),
+    *("stability", "published_stability", "power", "mirror", "published_power", "published_mirror"),
+    *COUNTED,
+    *(f"published_{word}" for word in COUNTED),
 }

@@ -5,15 +5,31 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
-from lpbench.analysis.claims import FAILS, NO_VERDICT, NOT_PRINTED, POWER, Check, Claim, Judged, judge, weakest
+import pandas as pd
+
+from lpbench.analysis.claims import (
+    CONTRADICTS,
+    FAILS,
+    NO_VERDICT,
+    NOT_PRINTED,
+    POWER,
+    Check,
+    Claim,
+    Judged,
+    judge,
+    weakest,
+)
 from lpbench.analysis.instances import KEY, Instance
 from lpbench.analysis.rates import Interval
 from lpbench.derivation import remembered
 from lpbench.errors import NotRunError
+from lpbench.paths import COMMITTED
 from lpbench.privacy.users import content_hash
 from lpbench.reporting.evidence import Evidence, Published
 from lpbench.reporting.paper import Paper, paper_of, papers
 
+#: Instances of claims under the other seed, where it was run: columns of ``claims_instances.csv``.
+OTHER_SEED = "claims_instances_seed2026.csv"
 #: How the reason begins where a run has too few replications for a verdict.
 TOO_FEW = "too few replications"
 
@@ -72,25 +88,27 @@ def decide(paper: Paper, claims: Sequence[Claim], results: Evidence) -> list[Dec
         judging = paper.judge_of(claim.artefact)
         verdicts = []
         for check in claim.checks:
-            first = _verdict(paper, check, judging, evidence)
-            others = (_elsewhere(paper, first, name, evidence) for name in evidence if name != judging and first.ours)
-            verdicts.append(replace(first, others=tuple(other for other in others if other is not None)))
+            first = _verdict(paper, claim.name, check, judging, evidence)
+            names = [name for name in evidence if name != judging and first.ours]
+            beside = (_elsewhere(paper, claim.name, first, name, evidence) for name in names)
+            verdicts.append(replace(first, others=tuple(other for other in beside if other is not None)))
         found.append(Decision(paper.letter, claim, tuple(verdicts)))
     return found
 
 
 def _verdict(
-    paper: Paper, check: Check, name: str, evidence: Mapping[str, tuple[Evidence, Published]], judges: bool = True
+    paper: Paper, claim: str, check: Check, name: str, evidence: Mapping[str, tuple[Evidence, Published]]
 ) -> CheckVerdict:
     """Judge a check on our scores and on the printed numbers; without our scores, return the reason."""
     results, published = evidence[name]
     results.consulted.clear()
     try:
-        ours = _judged(check, tuple(check.find(results)), judges)
+        instances = tuple(check.find(results))
+        ours = _judged(check, instances, confirmed(claim, check) if _is_own_seed(results) else ())
     except NotRunError as missing:
         return CheckVerdict(check, name, reason=str(missing))
     try:
-        printed = _judged(check, tuple(check.find(published)), False)
+        printed = _judged(check, tuple(check.find(published)), ())
     except NotRunError:
         printed = None
     why = _no_verdict(check, ours, results)
@@ -101,17 +119,34 @@ def _verdict(
     return CheckVerdict(check, name, printed, ours, in_print, here, why or ours.reason, causes)
 
 
-def _judged(check: Check, instances: tuple[Instance, ...], judges: bool) -> Judged:
+def _judged(check: Check, instances: tuple[Instance, ...], twice: Sequence[str]) -> Judged:
     """Return what :func:`judge` says, which takes a tenth of a second; of numbers judged before it is remembered."""
-    about = content_hash((instances, check.region, check.quantifier, check.effect, judges)).hex()
-    judged = lambda: asdict(replace(judge(check, instances, judges), instances=()))  # noqa: E731
+    about = content_hash((instances, check.region, check.quantifier, check.effect, tuple(twice))).hex()
+    judged = lambda: asdict(replace(judge(check, instances, twice), instances=()))  # noqa: E731
     known = remembered(f"judged {about}", judged, {}, [Judged.__module__])
     each, whole = tuple(Interval(**one) for one in known["intervals"]), Interval(**known["whole"])
-    return Judged(**known | {"instances": instances, "intervals": each, "whole": whole})
+    counts = tuple(known["counts"])
+    return Judged(**known | {"instances": instances, "intervals": each, "whole": whole, "counts": counts})
+
+
+def confirmed(claim: str, check: Check) -> tuple[str, ...]:
+    """Names of a check's instances that the committed run of the other seed contradicts."""
+    path = COMMITTED / OTHER_SEED
+    if check.quantifier != "every" or not path.is_file():
+        return ()
+    rows = pd.read_csv(path)
+    rows = rows[(rows["claim"] == claim) & (rows["check"] == check.name) & (rows["outcome"] == CONTRADICTS)]
+    return tuple(rows["instance"])
+
+
+def _is_own_seed(results: Evidence) -> bool:
+    """True unless a consulted experiment was run with another seed than registered, which confirms nothing."""
+    artefacts = (results.results.artefact(name) for name in results.consulted)
+    return not any(change.startswith("seed:") for artefact in artefacts for change in artefact.deviations)
 
 
 def _elsewhere(
-    paper: Paper, first: CheckVerdict, name: str, evidence: Mapping[str, tuple[Evidence, Published]]
+    paper: Paper, claim: str, first: CheckVerdict, name: str, evidence: Mapping[str, tuple[Evidence, Published]]
 ) -> CheckVerdict | None:
     """The check under another configuration; None where it compares the same cells."""
     try:
@@ -120,7 +155,7 @@ def _elsewhere(
         return CheckVerdict(first.check, name, reason=str(missing))
     if first.ours and [i.cells.keys for i in instances] == [i.cells.keys for i in first.ours.instances]:
         return None
-    return _verdict(paper, first.check, name, evidence, judges=False)
+    return _verdict(paper, claim, first.check, name, evidence)
 
 
 def _no_verdict(check: Check, ours: Judged, results: Evidence) -> str:

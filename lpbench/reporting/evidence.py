@@ -1,9 +1,11 @@
 """Curves and tables that checks of claims read, of finished results and of the same cells in print."""
 
+import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -121,6 +123,22 @@ class Evidence:
         keys = tuple((name, "", *place, float(epsilon), np.nan) for place in places)
         cells = CellScores(keys, significant(samples), np.zeros(len(keys)))
         return CellTable(datasets, methods, cells)
+
+    def settings(self, table: CellTable, method: str) -> dict[str, dict[str, Any]]:
+        """Grid point that is reported, by data set, of a method of a table; NotRunError if one is not at hand."""
+        found = {}
+        for dataset in table.datasets:
+            experiment, _, _, mask, selector, epsilon, _ = table.cell(dataset, method).keys[0]
+            chosen = self._chosen(experiment)
+            here = (chosen[["selection", "dataset", "mask", "method"]] == ["oracle", dataset, mask, selector]).all(
+                axis=1
+            )
+            rows = chosen[here & np.isclose(chosen["epsilon"], epsilon)]
+            params = json.loads(rows["params"].iloc[0]) if len(rows) else {}
+            if not params:
+                raise NotRunError(f"{experiment}: the setting of {method} on {dataset} is not at hand")
+            found[dataset] = params
+        return found
 
     def deviations(self) -> dict[str, list[str]]:
         """Consulted experiments run otherwise than registered, replications and seed aside, and how."""

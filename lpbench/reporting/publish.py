@@ -153,6 +153,13 @@ class Report:
         return _cards(self.artefacts)
 
     @property
+    def _alternatives(self) -> list[Artefact]:
+        """Experiments that no page shows and that a full run computes all the same; a user's folder has none."""
+        kinds = {} if self.paper else catalogue.heads("experiment", ("kind",))
+        names = (n for n, head in kinds.items() if head["kind"] == ALTERNATIVES and n not in self.names)
+        return [*map(Results(self.folder).artefact, names)]
+
+    @property
     def shown(self) -> list[str]:
         """Experiments with results."""
         return [a.name for a in self.artefacts if a.is_finished or a.was_run]
@@ -160,7 +167,7 @@ class Report:
     def write(self) -> Report:
         """Make all derivations of the report that are not current."""
         self.target.mkdir(parents=True, exist_ok=True)
-        _write_times(self.artefacts, self.target / "timing.csv")
+        _write_times([*self.artefacts, *self._alternatives], self.target / "timing.csv")
         workers = 1 if self.study else None  # to start some takes longer than the tables of a small run
         _make(self.tables(), workers)
         _make([self.laid_out()])

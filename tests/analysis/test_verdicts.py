@@ -9,7 +9,7 @@ from lpbench.analysis.verdicts import claims_of, cross_table, in_words
 @pytest.fixture
 def verdicts():
     shared = {"paper": "L", "configuration": "text", "judges": True, "counts": True, "artefact": "table2"}
-    shared |= {"sentence": "s", "reason": "", "cause": "", "counted_apart": False}
+    shared |= {"section": "", "sentence": "s", "reason": "", "cause": "", "counted_apart": False}
     outcomes = [
         *(("L1", "a", "holds", "mostly"), ("L1", "b", "not printed", "holds"), ("L1", "c", "fails", "fails")),
         *(("L2", k, "not printed", ours) for k, ours in zip("abc", ("holds", "undecided", "holds"), strict=True)),

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from lpbench.analysis.claims import Checks, above, below
-from lpbench.analysis.instances import Instance, join
+from lpbench.analysis.instances import CellScores, Instance, join, linear
 from lpbench.errors import NotRunError
 from lpbench.papers.histoftree.published import COLUMNS, TABLES
 from lpbench.reporting.evidence import CellTable, Evidence
@@ -97,6 +97,24 @@ checks.add(
     "Under personalised masks max-edge has the smaller rank sum of the two rules.",
     partial(_rules, mask="personalized", better="max_edge", worse="cart"),
 )
+
+
+@checks("H15", "bins", above(1.5), effect=0)
+def grid_on_private_features_is_used(results: Evidence) -> Iterator[Instance]:
+    """HistOfTree's best grid point cuts private features, into more than one bin: 2 bins or more."""
+    if results.source == "published":
+        raise NotRunError("the paper prints no setting")
+    for mask in PROPOSED:
+        for where, table in _tables(results, mask):
+            for method in ("histoftree_max_edge", "histoftree_cart"):
+                chosen = results.settings(table, method)
+                if not all("bins" in params for params in chosen.values()):
+                    raise NotRunError("a setting has no number of bins")
+                for dataset, params in chosen.items():
+                    bins, key = float(params["bins"]), table.cell(dataset, method).keys[0]
+                    # a key of its own: that of the cell is its error's; a setting is the same in every replication
+                    cells = CellScores(((*key[:-1], bins),), np.full((2, 1), bins), np.zeros(1))
+                    yield linear(f"{dataset}, {method}, {where}", (cells, [1.0]))
 
 
 @checks("H13", "gain", above())

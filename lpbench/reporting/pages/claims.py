@@ -6,9 +6,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lpbench.analysis.claims import FAILS, HOLDS, NO_VERDICT, NOT_PRINTED, UNDECIDED
-from lpbench.analysis.statistics import meaning
-from lpbench.reporting.claim_files import read_claims
+from lpbench.analysis.claims import (
+    AGREES,
+    CANNOT_DECIDE,
+    CONTRADICTS,
+    FAILS,
+    HOLDS,
+    NO_VERDICT,
+    NOT_PRINTED,
+    UNDECIDED,
+    titled,
+)
+from lpbench.analysis.statistics import meaning, unit
+from lpbench.reporting.claim_files import COUNTED, read_claims
 from lpbench.reporting.numbers import per_cent
 from lpbench.reporting.pages.names import label_of
 from lpbench.reporting.paper import papers
@@ -19,7 +29,17 @@ DRAWN = 4
 
 
 #: Outcome of a claim -> class of its colour, and a sign for those who do not see it.
-LOOKS = {HOLDS: ("good", "✓"), UNDECIDED: ("open", "≈"), FAILS: ("bad", "✗"), NO_VERDICT: ("none", "○")}
+LOOKS = {
+    HOLDS: ("good", "✓"),
+    UNDECIDED: ("open", "≈"),
+    CANNOT_DECIDE: ("open", "?"),
+    FAILS: ("bad", "✗"),
+    NO_VERDICT: ("none", "○"),
+}
+#: Which instances a check asks, by its quantifier.
+ASKED = {"every": "at every instance", "each": "at each instance", "some": "at some instances, not at all"}
+#: The instances that speak against a sentence are drawn first.
+_ORDER = (CONTRADICTS, UNDECIDED, AGREES)
 
 
 class Value(NamedTuple):
@@ -47,6 +67,15 @@ class Intervals:
 
     rows: Sequence[tuple[str, Sequence[Value]]]
     unit: str = ""
+    region: tuple[float, float] = (math.nan, math.nan)  # values that agree, drawn as a band
+
+    @property
+    def band(self) -> tuple[float, float] | None:
+        """Left and right end of the region on the axis, in per cent; None without one."""
+        if any(map(math.isnan, self.region)):
+            return None
+        low, high = (self.at(v) if math.isfinite(v) else 100.0 * (v > 0) for v in self.region)
+        return low, high
 
     @property
     def kinds(self) -> list[str]:
@@ -57,6 +86,7 @@ class Intervals:
     def ends(self) -> tuple[float, float]:
         """Smallest and largest number on the axis, zero included."""
         known = [0.0, *(w for _, values in self.rows for v in values for w in v[:3] if math.isfinite(w))]
+        known += [v for v in self.region if math.isfinite(v)]
         return min(known), max(known)
 
     def at(self, value: float) -> float:
@@ -82,7 +112,7 @@ def shown_claims(folder: Path) -> list[dict[str, Any]]:
             {
                 **{key: row[key] for key in ("paper", "claim", "reason", "cause", "depends", "counted_apart", "print")},
                 "artefact": label_of(row["artefact"]),
-                "statement": in_symbols(row["sentence"]),
+                "statement": titled(in_symbols(row["sentence"]), row["section"]),
                 "ours": row["ours"],
                 "status": {"label": row["ours"], "tone": tone, "sign": sign},
                 "words": here_and_in_print(row["ours"], row["print"]),
@@ -93,6 +123,11 @@ def shown_claims(folder: Path) -> list[dict[str, Any]]:
     return found
 
 
+def counted(row: Mapping[str, Any], source: str = "") -> str:
+    """Instances that agree, are undecided and contradict: in words."""
+    return ", ".join(f"{row[f'{source}{word}']:.0f} {word}" for word in COUNTED)
+
+
 def _check(row: Mapping[str, Any]) -> dict[str, Any]:
     """One check: its rule, the outcomes by configuration, the distance from the rule's border, and a chart."""
     outcomes = [
@@ -100,7 +135,9 @@ def _check(row: Mapping[str, Any]) -> dict[str, Any]:
             r["configuration"] + (" (judges)" if r is row else ""),
             r["published_outcome"],
             r["ours_outcome"],
-            *(per_cent(r[k]) if r[k] == r[k] else "–" for k in ("stability", "power")),
+            *(per_cent(r[k]) if r[k] == r[k] else "–" for k in ("stability", "power", "mirror")),
+            counted(r) if r["ours"] == r["ours"] or r["undecided"] else "",
+            counted(r, "published_") if r["published_outcome"] != NOT_PRINTED else "",
         )
         for r in (row, *row["others"])
     ]
@@ -108,16 +145,24 @@ def _check(row: Mapping[str, Any]) -> dict[str, Any]:
     asked = " and ".join(f"{word} {v:.3g}" for word, v in (("above", low), ("below", high)) if abs(v) < math.inf)
     found = Value(row["ours"], row["ours_low"], row["ours_high"])
     dots: dict[str, list[Value]] = {}
-    for point in row["points"]:
+    order = {
+        p["instance"]: _ORDER.index(p["outcome"].partition(":")[0]) for p in row["points"] if p["source"] == "ours"
+    }
+    for point in sorted(row["points"], key=lambda p: order.get(p["instance"], len(_ORDER))):
         kind = "ours" if point["source"] == "ours" else "theirs"
         dots.setdefault(point["instance"], []).append(Value(point["value"], point["low"], point["high"], kind))
     more = len(dots) - DRAWN
     return {
         **{key: row[key] for key in ("rule", "reason", "changed")},
         "name": row["check"],
-        "chart": Intervals(list(dots.items())[:DRAWN]) if dots else None,
+        "chart": Intervals(list(dots.items())[:DRAWN], region=(low, high)) if dots else None,
+        "asked": ASKED.get(row["quantifier"], "on average over the instances"),
+        "unit": unit(row["points"][0]["statistic"]) if row["points"] else "",
         "drawn": meaning(row["points"][0]["statistic"]) if row["points"] else "",
         "outcomes": outcomes,
         "margin": f"the rule asks for values {asked}, ours is {found.text}" if found.value == found.value else "",
-        "rest": f"{more} more instances are in claims_instances.csv." if more > 0 else "",
+        "rest": f"Of {len(dots)} instances the {DRAWN} are drawn that speak against the sentence first; all are in "
+        "claims_instances.csv."
+        if more > 0
+        else f"All {len(dots)} instances are drawn.",
     }

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 import pandas as pd
 
-from lpbench.analysis.claims import FAILS, HOLDS, NO_VERDICT, UNDECIDED
+from lpbench.analysis.claims import CANNOT_DECIDE, FAILS, HOLDS, NO_VERDICT, UNDECIDED
 from lpbench.analysis.numbers import counts as count_numbers
 from lpbench.analysis.numbers import equivalent_in_words, judged_numbers
 from lpbench.experiments.experiment import Experiment
@@ -346,7 +346,7 @@ class Site:
         numbers = [
             *(judged[key] for key in ("compared", "method", "budget", "alike", "different", "undecided", "apart")),
         ]
-        sentences = [said.count(outcome) for outcome in (HOLDS, UNDECIDED, FAILS, NO_VERDICT)]
+        sentences = [said.count(outcome) for outcome in (HOLDS, UNDECIDED, CANNOT_DECIDE, FAILS, NO_VERDICT)]
         values = [*(numbers if some else "–" * len(numbers)), *(sentences if said else "–" * len(sentences))]
         return {"page": f"{page}.html", "name": self._short(page), "cells": values}
 
