@@ -52,7 +52,7 @@ class Kinds(click.Group):
 def results(exists: bool = False) -> Decorator:
     """Option ``--results``; the folder may have to be there."""
     kind = click.Path(exists=exists, file_okay=False, resolve_path=True, path_type=Path)
-    text = f"Results folder.  [default: ${RESULTS_VARIABLE}, else results/]"
+    text = f"Folder.  [default: ${RESULTS_VARIABLE}, else results/]"
     return click.option("--results", type=kind, default=results_folder, metavar="DIR", help=text)
 
 

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lpbench.derivation import Derivation
 from lpbench.digest import file_hash, hash_of
@@ -21,10 +22,12 @@ from lpbench.files import write_text
 from lpbench.reporting.number_table import printed_numbers
 from lpbench.tracking.artefacts import COUNTED_NUMBERS as COUNTED_NUMBERS
 from lpbench.tracking.artefacts import ArtefactRuns, artefact_name
-from lpbench.tracking.papers import PaperRuns
 from lpbench.tracking.run import CELL, CLAIM, ENDED, Run
 from lpbench.tracking.store import QUICK, SINGLE, experiment_of, has_file, opened, search, tracking_uri
 from lpbench.tracking.store import experiment_pages as experiment_pages
+
+if TYPE_CHECKING:
+    from lpbench.tracking.papers import PaperRuns
 
 #: Seconds that a run is expected to take.
 _SECONDS = 0.04
@@ -72,6 +75,16 @@ def content_of(folder: Path, record: Mapping) -> str:
     return Derivation("MLflow runs", inputs, (__name__,), ("mlflow",)).key
 
 
+def _papers(keys: Iterable[tuple[str, Path, str]]) -> dict[_PaperKey, "PaperRuns"]:
+    """Describe the runs of papers; single cells have none, and load nothing of what claims are computed by."""
+    described = {}
+    for key in keys:
+        from lpbench.tracking.papers import PaperRuns
+
+        described[key] = PaperRuns(*key)
+    return described
+
+
 def rebuild(uri: str, results_dir: Path, records: Iterable[tuple[Path, Mapping]]) -> int:
     """Log finished artefacts, folder and content of ``run.json`` each; returns the number of runs written.
 
@@ -79,7 +92,7 @@ def rebuild(uri: str, results_dir: Path, records: Iterable[tuple[Path, Mapping]]
     store is a local file.
     """
     contents = {_Content(*pair, k): content_of(*pair) for k, pair in enumerate(records)}
-    papers = {key: PaperRuns(*key) for content in contents if (key := content.paper)}
+    papers = _papers(dict.fromkeys(key for content in contents if (key := content.paper)))
     digests = {key: Derivation("", {"": paper.digest}, (__name__,), ("mlflow",)).key for key, paper in papers.items()}
     own, note = uri == tracking_uri(None, results_dir), results_dir.resolve() / _LOGGED
     wanted = {f"{c.folder.resolve()}|{artefact_name(c.record)}": digest for c, digest in contents.items()}
@@ -127,7 +140,7 @@ class _Experiment:
         #: Current runs of artefacts, by the paper that they are below.
         self.orphans: dict[_PaperKey, list[str]] = {}
 
-    def plan(self, contents: Mapping[_Content, str], papers: Mapping[_PaperKey, PaperRuns], digests: Mapping) -> None:
+    def plan(self, contents: Mapping[_Content, str], papers: Mapping[_PaperKey, "PaperRuns"], digests: Mapping) -> None:
         """Decide what is to be logged, and delete what is outdated."""
         names = [artefact_name(c.record) for c in contents] + [paper.name for paper in papers.values()]
         known = self._known(names)

@@ -44,7 +44,7 @@ OTHERS = set(
     "method.reference method.privacy method.audited results_dir selection audit dry_run experiment experiment.name "
     "experiment.paper experiment.kind experiment.title experiment.notes experiment.on_request experiment.groups "
     "experiment.settings experiment.work_limit experiment.left_out runner runner.backend runner.workers "
-    "runner.address runner.order tracking tracking.backend tracking.uri apart".split()
+    "runner.address runner.order tracking tracking.backend tracking.uri apart sealed experiment.sealed".split()
 )
 
 

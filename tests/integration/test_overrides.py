@@ -293,6 +293,7 @@ def test_an_override_without_effect_is_refused_by_name(line, override, said, tmp
 def test_every_key_of_the_configuration_has_its_case():
     overrides = [*(override for _, checks in EFFECTS for override in checks), *(override for _, override, _ in REFUSED)]
     tried = {override.lstrip("+~").partition("=")[0] for override in overrides} | {"results_dir", "dry_run", "audit"}
+    tried |= {"sealed", "experiment.sealed"}  # by tests/datasets/test_sealed.py
     keys = known_keys()[0]
     assert all(any(t == key or t.startswith(f"{key}.") for t in tried) for key in keys), keys
 

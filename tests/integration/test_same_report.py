@@ -32,7 +32,7 @@ def reports(tmp_path_factory):
             assert main(["reproduce", "own/*", "--quick", "--results", str(results), *words.split()]) == 0
         with closing(sqlite3.connect(home / "2/mlflow.db")) as logged:
             names = {name for (name,) in logged.execute("select name from runs")}
-        assert {"own/scored", "own/timed"} <= names
+        assert {"scored", "timed"} <= names
         yield files(home / "serial"), files(home / "2")
 
 

@@ -204,7 +204,7 @@ def worst_tables_audit(
 
     for k, pair in enumerate(neighbors(learner, claim.epsilon, protects, seed)):
         elapsed = time.monotonic() - start
-        if k >= 4 * _PAIRS or len(tried) >= _PAIRS or elapsed > _TRIALS * seconds:
+        if k >= 4 * _PAIRS or len(tried) >= _PAIRS or (k and elapsed > _TRIALS * seconds):
             break
         try:
             source = ModelSource(learner, claim.epsilon, pair, seed, workers)

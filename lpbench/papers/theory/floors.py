@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import scipy
-from scipy.stats import binom
 
 from lpbench.analysis.curves import Curve
 from lpbench.analysis.rates import loglog_slope
@@ -77,14 +76,14 @@ def _rows(most: int, share: float) -> tuple[np.ndarray, np.ndarray]:
     mean = most * share
     reach = 9.0 * math.sqrt(mean) + 9.0
     k = np.arange(max(0, math.floor(mean - reach)), min(most, math.ceil(mean + reach)) + 1)
-    return k, binom.pmf(k, most, share)
+    return k, scipy.stats.binom.pmf(k, most, share)
 
 
 def _votes(most: int, share: float, keep: float) -> tuple[np.ndarray, np.ndarray]:
     """Votes for the sign of a cube less those against it, and their chances."""
     k, weight = _rows(most, share)
     count = np.arange(k[-1] + 1)[:, None]
-    chance = np.bincount((2 * count - k + k[-1]).ravel(), (binom.pmf(count, k, keep) * weight).ravel())
+    chance = np.bincount((2 * count - k + k[-1]).ravel(), (scipy.stats.binom.pmf(count, k, keep) * weight).ravel())
     return np.arange(len(chance)) - k[-1], chance
 
 
