@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lpbench.derivation import Derivation
 from lpbench.digest import file_hash, hash_of
@@ -75,7 +75,7 @@ def content_of(folder: Path, record: Mapping) -> str:
     return Derivation("MLflow runs", inputs, (__name__,), ("mlflow",)).key
 
 
-def _papers(keys: Iterable[tuple[str, Path, str]]) -> dict[_PaperKey, "PaperRuns"]:
+def _papers(keys: Iterable[tuple[str, Path, str]]) -> dict[tuple[str, Path, str], "PaperRuns"]:
     """Describe the runs of papers; single cells have none, and load nothing of what claims are computed by."""
     described = {}
     for key in keys:
@@ -140,7 +140,7 @@ class _Experiment:
         #: Current runs of artefacts, by the paper that they are below.
         self.orphans: dict[_PaperKey, list[str]] = {}
 
-    def plan(self, contents: Mapping[_Content, str], papers: Mapping[_PaperKey, "PaperRuns"], digests: Mapping) -> None:
+    def plan(self, contents: Mapping[_Content, str], papers: Mapping[Any, "PaperRuns"], digests: Mapping) -> None:
         """Decide what is to be logged, and delete what is outdated."""
         names = [artefact_name(c.record) for c in contents] + [paper.name for paper in papers.values()]
         known = self._known(names)
