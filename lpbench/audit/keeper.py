@@ -189,7 +189,7 @@ class Serving:
     def _rows(self, device: OwnDevice, records: Records, question: OwnQuestion) -> np.ndarray:
         """The inputs of records, from a process that nothing outlives."""
         asked = {"device": device.content, "question": question.content, "users": question.users}
-        mask = records.mask if self.uses_mask else None
+        mask = None if records.mask is None else records.mask | (not self.uses_mask)
         try:
             found = self.places.call("inputs", **asked, X=records.X, y=records.y, mask=mask)["inputs"]
         except LpbenchError as error:  # whether it fails may depend on a record: the method does not hear of it
