@@ -142,7 +142,7 @@ def test_the_front_page_says_what_there_is(pages):
     assert sorted(first, key=text.index) == list(first)
     paper = pages["histoftree.html"][0].read_text(encoding="utf-8")
     assert "Yuheng Ma, Ke Jia, Hanfang Yang. AISTATS 2025" in paper
-    assert '<a href="claims/H5.html">H5</a> The best performance is at t = 2' in paper
+    assert '<a href="claims/H5.html">H5</a> “the best performance is achieved with t=2” (section 5.1)' in paper
     about = pages["about.html"][0].read_text(encoding="utf-8")
     assert "numpy 2.4" in about and "seed" not in about and "Ask the owner." in about
 
