@@ -75,6 +75,8 @@ class _Beside:
     def __init__(self, judged: pd.DataFrame) -> None:
         # the budgets of tables are several artefacts, those of a curve are not
         family = judged["artefact"].where(judged["x"].notna(), judged["unit"])
+        #: Curves over the budget, whose x it is; on another axis a place may have the number of a budget by chance.
+        self._over_budget = {a for a, curve in judged.groupby("artefact") if (curve["x"] == curve["epsilon"]).all()}
         self._rows = judged.assign(data=judged["cell"].str.split("|").str[0], family=family)
         self._by: dict[tuple[str, ...], dict[tuple, pd.DataFrame]] = {}
 
@@ -86,7 +88,7 @@ class _Beside:
             yield _reported(f"{COLUMN} {other['method']}", other)
         for axis, name, counted in (("epsilon", NEXT, BUDGET), ("x", PLACE, "")):
             same = [key for key in ("panel", "mask", "method", "epsilon", "x") if key != axis]
-            if axis == "epsilon" and row["x"] == row["epsilon"]:  # which are one axis
+            if axis == "epsilon" and row["artefact"] in self._over_budget:
                 same.remove("x")
             alike = self._alike(row, data, "family", *same)
             for side, other in _next(alike, axis, row[axis]):
