@@ -186,7 +186,9 @@ def read_claims(folder: Path) -> list[dict[str, Any]]:
 
 def _read(path: Path) -> list[dict[str, Any]]:
     """Rows of a file, empty texts as such."""
-    return pd.read_csv(path, keep_default_na=False, na_values=dict.fromkeys(_FLOATS, "")).to_dict("records")
+    # a section is a name, such as 5.1, also where no other row has letters
+    table = pd.read_csv(path, keep_default_na=False, na_values=dict.fromkeys(_FLOATS, ""), dtype={"section": str})
+    return table.to_dict("records")
 
 
 _FLOATS = {

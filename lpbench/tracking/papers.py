@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from lpbench.analysis.claims import FAILS, HOLDS, NO_VERDICT, UNDECIDED
+from lpbench.analysis.claims import CANNOT_DECIDE, FAILS, HOLDS, NO_VERDICT, UNDECIDED
 from lpbench.analysis.numbers import in_words, judged_numbers
 from lpbench.analysis.verdicts import in_words as claims_in_words
 from lpbench.digest import folder_hash, hash_of
@@ -17,7 +17,13 @@ from lpbench.reporting.paper import paper_of
 from lpbench.tracking.artefacts import counted, user
 from lpbench.tracking.run import CLAIM, PAPER, Run
 
-_OUTCOMES = {HOLDS: "claims_hold", UNDECIDED: "claims_undecided", FAILS: "claims_fail", NO_VERDICT: "claims_no_verdict"}
+_OUTCOMES = {
+    HOLDS: "claims_hold",
+    UNDECIDED: "claims_undecided",
+    CANNOT_DECIDE: "claims_cannot_decide",
+    FAILS: "claims_fail",
+    NO_VERDICT: "claims_no_verdict",
+}
 #: Numbers of a check that become metrics.
 _CHECKED = ("ours", "ours_low", "ours_high", "published", "power", "stability", "replications")
 _PAGES = ("{0}.html", "index.html", "report.md", "style.css", "page.js", "numbers.svg")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from lpbench.analysis.alternatives import CANNOT_TELL, DIFFERENT, EQUIVALENT, NOT_COMPARABLE
-from lpbench.analysis.claims import FAILS, HOLDS, NO_VERDICT, UNDECIDED
+from lpbench.analysis.claims import CANNOT_DECIDE, FAILS, HOLDS, NO_VERDICT, UNDECIDED
 
 #: Kinds of runs, the values of the tag ``lpbench.kind``.
 PAPER, ARTEFACT, CELL, CLAIM, SWEEP = "paper", "artefact", "cell", "claim", "sweep"
@@ -18,7 +18,7 @@ PAPER, ARTEFACT, CELL, CLAIM, SWEEP = "paper", "artefact", "cell", "claim", "swe
 COLORS = {
     **dict.fromkeys((EQUIVALENT, HOLDS), "#009E73"),
     **dict.fromkeys((DIFFERENT, FAILS), "#D55E00"),
-    **dict.fromkeys((CANNOT_TELL, UNDECIDED), "#E69F00"),
+    **dict.fromkeys((CANNOT_TELL, UNDECIDED, CANNOT_DECIDE), "#E69F00"),
     **dict.fromkeys((NOT_COMPARABLE, NO_VERDICT), "#7F7F7F"),
 }
 #: Status of complete runs: with a number, and of a cell that has none.
