@@ -33,7 +33,7 @@ CARRIED = (
     "lpbench/_project/results/reproduced/extensions/embedded_regression/summary.csv",
     "lpbench/_project/results/reproduced/scores/lpct.parquet",
 )
-LEFT_OUT = re.compile(r"tests/|\.png$|\.svg$|__pycache__")
+LEFT_OUT = re.compile(r"tests/|\.png$|(?<!templates/favicon)\.svg$|__pycache__")
 #: Nothing in the wheel is large but the committed scores and tables, from which it writes the report.
 LARGEST = 6.0
 #: Commands that a new user types, without data and without a checkout, and what their output says.
