@@ -182,7 +182,7 @@ def interval(ratios: pd.Series) -> tuple[float, float, float]:
 
 
 def added(known: tuple[pd.DataFrame, pd.DataFrame], row: dict) -> dict:
-    """What users add or the gain over the constant, from the scores of each data set."""
+    """Compute what users add, or the gain over the constant, from the scores of each data set."""
     scores, fair = known
     place = ["experiment", "mask", "method", "epsilon"]
     here = fair[(fair[place] == [row[key] for key in place]).all(axis=1)]

@@ -70,8 +70,8 @@ class Check:
     region: Region
     words: str = ""  # its rule; by default the first paragraph of the finder's docstring
     #: Empty: on average over the instances. ``every``: the sentence says "always" or "all", and no instance may lie
-    #: beyond its margin; ``each``: it names its instances,
-    #: and all must agree; ``some``: it says that there are such instances, so that one suffices and not all may agree.
+    #: beyond its margin. ``each``: it names its instances, and all must agree. ``some``: it says that there are such
+    #: instances, so that one suffices and not all may agree.
     quantifier: Literal["", "every", "each", "some"] = ""
     not_counted_because: str = ""  # why the claim does not rest on it, although it is shown
     rule_changes: str = ""  # what was changed after results were known, and why

@@ -123,7 +123,7 @@ class Serving:
             "handle": 0,
             "n": users.n,
             "n_features": users.n_features,
-            "mask": users.mask | (not self.uses_mask),
+            "mask": self._mask(users.mask),
             "y_range": users.y_range,
             "classes": users.classes,
             "public": tuple(users.public) if self.uses_public and users.public is not None else None,
@@ -189,7 +189,7 @@ class Serving:
     def _rows(self, device: OwnDevice, records: Records, question: OwnQuestion) -> np.ndarray:
         """The inputs of records, from a process that nothing outlives."""
         asked = {"device": device.content, "question": question.content, "users": question.users}
-        mask = None if records.mask is None else records.mask | (not self.uses_mask)
+        mask = None if records.mask is None else self._mask(records.mask)
         try:
             found = self.places.call("inputs", **asked, X=records.X, y=records.y, mask=mask)["inputs"]
         except LpbenchError as error:  # whether it fails may depend on a record: the method does not hear of it
@@ -198,6 +198,10 @@ class Serving:
             shape = np.shape(found)
             raise Refused(f"{type(device).__name__}.inputs returns shape {shape} for {len(records)} records")
         return found  # type: ignore[no-any-return]
+
+    def _mask(self, mask: np.ndarray) -> np.ndarray:
+        """Return the mask as the method may see it: everything protected where it says that it uses none."""
+        return mask | (not self.uses_mask)
 
     def _public_features(self, users: Users) -> np.ndarray:
         return users.public_features if self.uses_mask else np.full((users.n, users.n_features), np.nan)

@@ -9,7 +9,7 @@ at a time logs into a file what is complete; whatever fails is a :class:`~lpbenc
 
 import json
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -75,14 +75,13 @@ def content_of(folder: Path, record: Mapping) -> str:
     return Derivation("MLflow runs", inputs, (__name__,), ("mlflow",)).key
 
 
-def _papers(keys: Iterable[tuple[str, Path, str]]) -> dict[tuple[str, Path, str], "PaperRuns"]:
+def _papers(keys: Collection[tuple[str, Path, str]]) -> dict[tuple[str, Path, str], "PaperRuns"]:
     """Describe the runs of papers; single cells have none, and load nothing of what claims are computed by."""
-    described = {}
-    for key in keys:
-        from lpbench.tracking.papers import PaperRuns
+    if not keys:
+        return {}
+    from lpbench.tracking.papers import PaperRuns
 
-        described[key] = PaperRuns(*key)
-    return described
+    return {key: PaperRuns(*key) for key in keys}
 
 
 def rebuild(uri: str, results_dir: Path, records: Iterable[tuple[Path, Mapping]]) -> int:

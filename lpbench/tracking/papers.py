@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from lpbench.analysis.claims import CANNOT_DECIDE, FAILS, HOLDS, NO_VERDICT, UNDECIDED
+from lpbench.analysis.claims import CANNOT_DECIDE, FAILS, HOLDS, NO_VERDICT, OUTCOMES, UNDECIDED
 from lpbench.analysis.numbers import in_words, judged_numbers
 from lpbench.analysis.verdicts import in_words as claims_in_words
 from lpbench.digest import folder_hash, hash_of
@@ -17,7 +17,8 @@ from lpbench.reporting.paper import paper_of
 from lpbench.tracking.artefacts import counted, user
 from lpbench.tracking.run import CLAIM, PAPER, Run
 
-_OUTCOMES = {
+#: Outcome of a claim -> metric that counts such claims.
+_COUNTED = {
     HOLDS: "claims_hold",
     UNDECIDED: "claims_undecided",
     CANNOT_DECIDE: "claims_cannot_decide",
@@ -74,7 +75,7 @@ class PaperRuns:
         claims = pd.DataFrame(self.decided)
         outcomes = claims["ours"].value_counts() if len(claims) else pd.Series(dtype=int)
         values: dict[str, Any] = counted(self.numbers)
-        values |= {key: int(outcomes.get(word, 0)) for word, key in _OUTCOMES.items()} if len(claims) else {}
+        values |= {key: int(outcomes.get(word, 0)) for word, key in _COUNTED.items()} if len(claims) else {}
         found = [f"{values['met']} of {values['compared']} met"] if "met" in values else []
         found += [f"{values['claims_hold']} of {len(claims)} claims hold"] if len(claims) else []
         page = self.report / f"{self.paper.name}.html"
@@ -102,7 +103,7 @@ class PaperRuns:
             checks = claim["checks"]
             values = [(f"{c['check']}/{key}", c[key], 0) for c in checks for key in _CHECKED]
             counts = [c for c in checks if c["counts"]] or checks
-            weakest = min(counts, key=lambda c: (list(_OUTCOMES)[::-1].index(c["ours_outcome"]), c["power"]))
+            weakest = max(counts, key=lambda c: (OUTCOMES.index(c["ours_outcome"]), -c["power"]))
             rules = [
                 f"- {c['check']}: {c['rule']} In print {c['published_outcome']}, here {c['ours_outcome']}."
                 for c in checks

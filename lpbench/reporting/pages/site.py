@@ -12,9 +12,10 @@ from tempfile import TemporaryDirectory
 
 import pandas as pd
 
-from lpbench.analysis.claims import CANNOT_DECIDE, FAILS, HOLDS, NO_VERDICT, UNDECIDED
+from lpbench.analysis.claims import FAILS, NO_VERDICT
 from lpbench.analysis.numbers import counts as count_numbers
 from lpbench.analysis.numbers import equivalent_in_words, judged_numbers
+from lpbench.analysis.verdicts import OUTCOMES
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
 from lpbench.experiments.results import Results
@@ -346,7 +347,7 @@ class Site:
         numbers = [
             *(judged[key] for key in ("compared", "method", "budget", "alike", "different", "undecided", "apart")),
         ]
-        sentences = [said.count(outcome) for outcome in (HOLDS, UNDECIDED, CANNOT_DECIDE, FAILS, NO_VERDICT)]
+        sentences = [said.count(outcome) for outcome in (*OUTCOMES, NO_VERDICT)]
         values = [*(numbers if some else "–" * len(numbers)), *(sentences if said else "–" * len(sentences))]
         return {"page": f"{page}.html", "name": self._short(page), "cells": values}
 
