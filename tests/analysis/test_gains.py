@@ -1,4 +1,4 @@
-"""Gains of users over public data and over a constant, by hand; no comparison of the committed results crosses inputs."""
+"""Gains of users over public data and a constant, by hand; no comparison of the committed results crosses inputs."""
 
 import numpy as np
 import pandas as pd
