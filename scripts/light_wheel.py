@@ -16,10 +16,12 @@ ROOT = Path(__file__).resolve().parents[1]
 NEEDS = ("numpy", "scipy", "scikit-learn", "mpmath", "click", "rich")
 #: Modules and rooms of the package, by pattern.
 PARTS = (
-    "__init__.py", "__init__.pyi", "py.typed", "checks.py", "errors.py", "ledger.py", "marks.py", "masks.py",
-    "problem.py", "seeds.py", "selectors.py", "privacy/**/*.py", "partitions/**/*.py", "estimators/**/*.py",
-    "audit/__init__.py", "audit/randomizers.py", "audit/black_box/*.py", "audit/learner/*.py",
-    "experiments/__init__.py", "experiments/time_limit.py", "cli/__init__.py", "cli/audit_code.py", "cli/light.py",
+    "__init__.py", "__init__.pyi", "py.typed", "cast.py", "checks.py", "errors.py", "ledger.py", "marks.py", "masks.py",
+    "paths.py", "problem.py", "seeds.py", "selectors.py", "privacy/**/*.py", "partitions/**/*.py",
+    "estimators/**/*.py", "audit/__init__.py", "audit/accounting.py", "audit/contract.py", "audit/laws.py",
+    "audit/methods.py", "audit/randomizers.py", "audit/recording.py", "audit/samples.py", "audit/black_box/*.py",
+    "audit/learner/*.py", "experiments/__init__.py", "experiments/frozen.py", "experiments/method.py",
+    "experiments/time_limit.py", "cli/__init__.py", "cli/audit_code.py", "cli/checking.py", "cli/light.py",
     "cli/numbers.py", "cli/surroundings.py",
 )  # fmt: skip
 #: Modules of those rooms that need more.

@@ -64,10 +64,26 @@ class Leaks:
 
     def predict(self, X):
         return X[:, 0] * 0 + self.mean_
+
+
+from lpbench import PrivateMean
+
+
+class Mine(PrivateMean):
+    pass
+
+
+class Reveals(PrivateMean):
+    def learn(self, users):
+        super().learn(users)
+        self.mean_ = float(users.reveal().y.mean())
+        return self
 """
 LIGHT_COMMANDS = {
     "audit code mine.py:honest --epsilon 1 --values 0 1 --samples 2000": (0, "no violation found"),
     "audit code --learner mine.py:Leaks --epsilon 1 --workers 1": (1, "VIOLATED"),
+    "check method mine.py:Mine": (0, "1 method(s), 8 checks, 0 broken"),
+    "check method mine.py:Reveals --only audit": (1, "the method takes a budget and reads the records"),
     "list methods": (2, "pip install lpbench"),
     "audit code reports.csv --epsilon 1": (2, "pip install lpbench"),
 }

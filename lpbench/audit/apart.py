@@ -21,11 +21,10 @@ import numpy as np
 
 from lpbench.audit.author_process import FACTS
 from lpbench.audit.keeper import Foreign, Places, modules_of
-from lpbench.audit.methods import MOST_DELTA
 from lpbench.errors import PrivacyError, check_known
 from lpbench.estimators.base import LocalClassifier, LocalEstimator, LocalRegressor, Task
 from lpbench.experiments import catalogue
-from lpbench.experiments.method import Method
+from lpbench.experiments.method import MOST_DELTA, Method
 from lpbench.experiments.single_method import at_one_setting
 from lpbench.paths import own_folders
 from lpbench.privacy import Guarantee, Users

@@ -18,7 +18,7 @@ from lpbench.audit.recording import Asked, RecordedUsers, Recording
 from lpbench.audit.samples import CHANGES, AuditSample, audit_sample, planted_densely
 from lpbench.errors import ConfigurationError, DataError, LpbenchError, PrivacyError
 from lpbench.estimators.base import LocalEstimator
-from lpbench.experiments.spent import MOST_DELTA
+from lpbench.experiments.method import MOST_DELTA
 from lpbench.privacy import Guarantee, Records, Release, Users
 from lpbench.privacy.device import own_statements, question_of
 from lpbench.seeds import Streams, stable_hash

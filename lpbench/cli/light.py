@@ -8,10 +8,14 @@ import click
 import lpbench
 from lpbench.cli import surroundings
 from lpbench.cli.audit_code import code
+from lpbench.cli.checking import method
 from lpbench.errors import LpbenchError
 
 #: Other commands, which only the whole distribution has.
-_WHOLE = "the distribution lpbench-light has `lpbench audit code` alone; all commands: pip install lpbench"
+_WHOLE = (
+    "the distribution lpbench-light has `lpbench audit code` and `lpbench check method FILE:Class` alone; "
+    "all commands: pip install lpbench"
+)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})
@@ -25,7 +29,13 @@ def audit() -> None:
     """Audit a function, a command, or a model with fit(X, y)."""
 
 
+@cli.group()
+def check() -> None:
+    """Hold a method's class to the contract."""
+
+
 audit.add_command(code)
+check.add_command(method)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -33,7 +43,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv) or ["--help"]
     with surroundings.fixed():
         try:
-            if words[0][0] != "-" and words[:2] not in (["audit", "code"], ["audit", "--help"], ["audit", "-h"]):
+            group, *rest = words
+            known = {"audit": "code", "check": "method"}.get(group)
+            if group[:1] != "-" and not (known and rest[:1] in ([], [known], ["--help"], ["-h"])):
                 surroundings.say(f"error: `lpbench {words[0]}`: {_WHOLE}")
                 return 2
             with cli.make_context("lpbench", words) as context:

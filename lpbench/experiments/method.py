@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 MUTANTS = "lpbench.papers.mutants"
 #: Before the dotted path of a class, with the privacy model that is stated: its code runs apart (``lpbench.apart``).
 APART = "apart:"
+#: Largest delta that a method may spend: beyond, a share of the users may be published and the guarantee still hold.
+MOST_DELTA = 1e-3
 
 
 @dataclass(frozen=True)
@@ -180,9 +182,11 @@ def _without(mapping: Mapping[str, Any], keys: Mapping[str, Any]) -> dict[str, A
 
 
 def import_object(path: str) -> Any:
-    """Import ``package.module.Name``; modules in a user's own folders are found too, after the installed ones."""
+    """Import ``package.module.Name`` or ``FILE:Name``; modules in a user's own folders are found too, after others."""
     if path.startswith(APART):
         return import_object("lpbench.audit.apart.wrapped")(path.removeprefix(APART))
+    if ":" in path:
+        return import_object("lpbench.audit.black_box.sources.load_function")(path)
     module, _, name = path.rpartition(".")
     if module not in sys.modules:
         sys.path.extend(str(folder) for folder in own_folders() if str(folder) not in sys.path)

@@ -20,12 +20,10 @@ from lpbench.analysis.summary import (
     STATED_OTHERWISE,
 )
 from lpbench.experiments.job import Job
-from lpbench.experiments.method import Method, facts_of, is_own
+from lpbench.experiments.method import MOST_DELTA, Method, facts_of, is_own
 from lpbench.experiments.plan import by_name
 from lpbench.experiments.store import Store
 
-#: Largest delta that a method may spend: beyond, a share of the users may be published and the guarantee still hold.
-MOST_DELTA = 1e-3
 #: Relative rounding error of a budget that is spent in parts.
 ROUNDING = 1e-9
 #: Stronger privacy models for each one, which trust the same people.
