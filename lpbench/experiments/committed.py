@@ -114,10 +114,11 @@ def summary(folder: Path, name: str) -> Summary | None:
 @lru_cache(maxsize=256)
 def _summary(folder: Path, name: str, scores: str, rule: Any) -> Summary:
     """The summary of scores with a hash, from the folder of records or computed and kept there."""
-    with suppress(OSError):
+    known = None
+    with suppress(OSError):  # where nothing can be written or locked, what is kept may be of other scores
         derived_summary(folder, name).make()
-    known = read_summary(folder / name / RECORDS)
-    return _computed(folder, name, rule) if known is None else known  # where nothing can be written
+        known = read_summary(folder / name / RECORDS)
+    return _computed(folder, name, rule) if known is None else known
 
 
 def derived_summary(folder: Path, name: str) -> Derivation:

@@ -5,7 +5,9 @@ import json
 
 import pandas as pd
 import pytest
+from filelock import Timeout
 
+from lpbench import derivation
 from lpbench.analysis.summary import PLACE
 from lpbench.experiments import committed
 from lpbench.experiments.results import RECORD, Results
@@ -117,6 +119,22 @@ def test_another_number_is_written_and_the_rounding_of_another_processor_is_not(
     frame.to_parquet(path, index=False)
     assert committed.commit(list(map(Results(tmp_path).artefact, NAMES)), folder, "histoftree", "star") == written
     assert Results(folder).artefact(NAMES[0]).chosen["value"][0] == (frame["value"][0] if written else before)
+
+
+@pytest.mark.parametrize("refusal", [PermissionError(13, "Permission denied"), Timeout("summary.lock")])
+def test_a_summary_of_other_scores_is_not_read_where_it_cannot_be_written_anew(run, tmp_path, monkeypatch, refusal):
+    """Nobody may write there, or another process holds the lock."""
+    committed.commit([Results(run).artefact(NAMES[0])], tmp_path, "histoftree", "star")
+    before = Results(tmp_path).artefact(NAMES[0]).full.table["mean"]
+    path = tmp_path / committed.SCORES / "histoftree.parquet"
+    table = pd.read_parquet(path)
+    table.assign(value=2 * table["value"]).to_parquet(path, index=False, schema=committed._SCHEMA)
+
+    def refused(path):
+        raise refusal
+
+    monkeypatch.setattr(derivation, "locked", refused)
+    assert Results(tmp_path).artefact(NAMES[0]).full.table["mean"].tolist() == pytest.approx((2 * before).tolist())
 
 
 def test_the_same_scores_keep_their_record_beside_others_that_changed(run, tmp_path):
