@@ -26,9 +26,9 @@ from lpbench.estimators.base import LocalClassifier, LocalEstimator, LocalRegres
 from lpbench.experiments import catalogue
 from lpbench.experiments.method import MOST_DELTA, Method
 from lpbench.experiments.single_method import at_one_setting
+from lpbench.experiments.spent import keeps_model
 from lpbench.paths import own_folders
 from lpbench.privacy import Guarantee, Users
-from lpbench.privacy.guarantee import MODELS
 from lpbench.problem import Problem
 from lpbench.seeds import Streams, stable_hash
 
@@ -154,9 +154,7 @@ def check_spent(model: Foreign, users: Users, epsilon: float, privacy: str = "")
         raise PrivacyError(f"a user spent {spent.epsilon:.9g} of a budget of {budget:.9g}")
     if spent.delta > MOST_DELTA:
         raise PrivacyError(f"delta = {spent.delta:.3g}: a guarantee that fails so often is none")
-    names = list(MODELS)
-    bare = model.protects == "mask" and spent.model == "label_ldp" and not users.mask.any()
-    if privacy and names.index(spent.model) > names.index(privacy) and not (bare and privacy == "semi_feature_ldp"):
+    if not keeps_model(privacy, spent.model, model.protects):
         raise PrivacyError(f"{privacy} is stated, and the reports say {spent.model}")
 
 

@@ -21,6 +21,7 @@ from lpbench.derivation import remembered
 from lpbench.estimators.base import LocalEstimator
 from lpbench.experiments import catalogue
 from lpbench.experiments.method import Method
+from lpbench.experiments.spent import keeps_model
 from lpbench.files import write_text
 from lpbench.seeds import Streams
 
@@ -106,7 +107,7 @@ def complaints_about(method: Method) -> list[str]:
     model = method.build().set_params(**(method.tuning_free or {}))
     found = [str(complaint) for complaint in complaints(model)]
     says = method.privacy if found or not model.uses_epsilon else recorded_run(model, EPSILON).spent.model
-    if method.privacy not in ("", says):
+    if not keeps_model(method.privacy, says, model.protects):
         found = [f"the YAML says privacy: {method.privacy}, the reports say {says}: write it there"]
     return [f"{method.name}: {complaint}" for complaint in dict.fromkeys(found)]  # one said at every budget is one
 

@@ -22,12 +22,18 @@ from lpbench.analysis.summary import (
 from lpbench.experiments.job import Job
 from lpbench.experiments.method import MOST_DELTA, Method, facts_of, is_own
 from lpbench.experiments.plan import by_name
+from lpbench.experiments.schema import PRIVACY
 from lpbench.experiments.store import Store
 
 #: Relative rounding error of a budget that is spent in parts.
 ROUNDING = 1e-9
-#: Stronger privacy models for each one, which trust the same people.
-_STRONGER = {"label_ldp": ("semi_feature_ldp", "ldp"), "semi_feature_ldp": ("ldp",), "label_cdp": ("cdp",)}
+#: Stronger privacy models for each one, which trust the same people; whoever states none promises nothing.
+_STRONGER = {
+    "label_ldp": ("semi_feature_ldp", "ldp"),
+    "semi_feature_ldp": ("ldp",),
+    "label_cdp": ("cdp",),
+    "none": PRIVACY,
+}
 
 
 def costs_of(job: Job, store: Store) -> pd.DataFrame:
@@ -69,16 +75,31 @@ def said_of(method: Method, budget: float, spent: Sequence[Any], audit: str) -> 
         return f"{OVER}: {method.name} spent delta = {delta:.3g}, and a guarantee that fails so often is none"
     if not own:
         return AUDITED if facts_of(method.estimator).uses_epsilon else ""
-    if audit == AUDITED and model and method.privacy and not _promised(method, model):
+    if audit == AUDITED and model and not keeps_model(method.privacy, model, method.estimator_class.protects):
         return f"{STATED_OTHERWISE}: {method.name} states privacy: {method.privacy}, and its users have {model}"
     if audit == AUDITED and not model:
         return f"{NO_AUDIT}: {method.name} has no fit that says what was spent"
     return audit
 
 
-def _promised(method: Method, model: str) -> bool:
-    """Return True if users have the stated privacy model, or a stronger one that trusts the same people."""
-    stated = method.privacy
-    if stated == "semi_feature_ldp" and model == "label_ldp":  # which is the same under a mask that hides no feature
-        return method.estimator_class.protects == "mask"
-    return model == stated or model in _STRONGER.get(stated, ())
+def keeps_model(stated: str, found: str, protects: str) -> bool:
+    """Return True if users have the stated privacy model, or a stronger one that trusts the same people.
+
+    A model bounds the ratio of what is sent for two records: ``ldp`` for any two, ``semi_feature_ldp`` for those that
+    show the same features, ``label_ldp`` for those with the same features, and ``cdp`` and ``label_cdp`` alike for what
+    a curator releases. The pairs of a weaker model are pairs of a stronger one, so that the same bound holds for them.
+    Audit, runs apart, verification and scores ask here.
+
+    Parameters
+    ----------
+    stated : str
+        Model that a method states for all its settings; empty where it states none.
+    found : str
+        Model of what was asked, from ``users.spent``.
+    protects : str
+        What the method's users protect, as its class says. Under a mask that hides no feature, ``label_ldp`` is what
+        ``semi_feature_ldp`` says of a method whose users protect what the mask names.
+    """
+    if stated == "semi_feature_ldp" and found == "label_ldp":  # which no mask that hides a feature leads to
+        return protects == "mask"
+    return stated in ("", found) or found in _STRONGER.get(stated, ())

@@ -11,8 +11,8 @@ MODELS = {
     "ldp": "features and label are randomised on the device",
     "semi_feature_ldp": "the label and the features protected by the mask are randomised on the device",
     "label_ldp": "the label is randomised on the device, features are public",
-    "label_cdp": "a trusted curator; the output hides one label",
     "cdp": "a trusted curator; the output hides one whole record",
+    "label_cdp": "a trusted curator; the output hides one label",
     "none": "no protection",
 }
 

@@ -168,8 +168,8 @@ class Spending:
     def _model(self, hidden: int, size: int) -> str:
         """The privacy model of what was asked, where users hide some of so many features."""
         shows, everything = self.shown_read and hidden < size, self.shown_read and hidden == 0 < size
-        if self.central:
-            return "label_cdp" if everything else "cdp"
+        if self.central:  # of the models of a curator, that of the label alone holds of records that show a feature
+            return "label_cdp" if shows else "cdp"
         return "label_ldp" if everything else "semi_feature_ldp" if shows else "ldp"
 
     def guarantee(self, mask: np.ndarray | None, shown_bits: float) -> Guarantee:

@@ -36,6 +36,7 @@ from lpbench.experiments.config import ROOT_SEED
 from lpbench.experiments.method import Method
 from lpbench.experiments.records import git_commit
 from lpbench.experiments.single_method import at_one_setting
+from lpbench.experiments.spent import keeps_model
 from lpbench.experiments.submissions import COLUMNS, REQUIREMENTS, SCORE, Submission
 from lpbench.submission.apart import scores_apart, worse_in_secret
 from lpbench.submission.contract import CONTRACT
@@ -226,7 +227,7 @@ def _misstated(places: Places, method: Method, stated: dict[str, Any], budgets: 
     for asked in (stated["asked"], budgets[0], budgets[-1]) if kind.uses_epsilon else ():
         own = {**method.params, "epsilon": asked, **sample.stated(kind().get_params())}
         spent[asked] = kind(**own, random_state=CURATOR_SEED).learn_from(sample.users(USERS_SEED)).guarantee_
-    if spent and (model := spent[stated["asked"]].model) != stated["model"]:
+    if spent and not keeps_model(stated["model"], model := spent[stated["asked"]].model, kind.protects):
         yield f"submission.yaml states {stated['model']}, and the reports say {model}"
     if spent and spent[stated["asked"]].epsilon > stated["epsilon"] * (1.0 + 1e-9):
         most = spent[stated["asked"]].epsilon

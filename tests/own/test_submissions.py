@@ -422,7 +422,7 @@ def test_a_constant_budget_and_a_guarantee_of_another_are_misstated(home, lpbenc
         ("label_ldp", "", ""),
         ("label_ldp", "ldp", "submission.yaml states label_ldp, and its method ldp"),
         ("ldp", "ldp", "audit: apart: ldp is stated, and the reports say label_ldp"),
-        ("label_cdp", "label_cdp", "submission.yaml states label_cdp, and the reports say label_ldp"),
+        ("label_cdp", "label_cdp", "audit: apart: label_cdp is stated, and the reports say label_ldp"),
     ],
 )
 def test_the_models_of_submission_method_and_fits_are_one(states, yaml_states, sentence, home, lpbench, monkeypatch):

@@ -166,6 +166,12 @@ def test_a_trusted_curator_and_no_privacy_are_named():
     assert users.public_features.shape == (20, 2)
     users.release(MEAN, 0.5)
     assert users.spent.model == "label_cdp"
+    some = np.zeros((20, 2), dtype=bool)
+    some[:, 0] = True
+    showing = sealed(mask=some)  # a release beside a feature that was read hides no whole record
+    showing.release(MEAN, 0.5)
+    assert showing.spent.model == "cdp" and showing.public_features.shape == (20, 2)
+    assert showing.spent.model == "label_cdp"
     users.reveal()
     assert (users.spent.model, users.spent.epsilon) == ("none", math.inf)
     users = sealed()
