@@ -12,12 +12,13 @@ from lpbench.cast import CONSTANTS, member
 from lpbench.datasets import describe
 from lpbench.datasets.sources import MIRROR_VARIABLE, mirror_folder
 from lpbench.derivation import PICTURES, Derivation, record_in
+from lpbench.digest import hash_of
 from lpbench.errors import ConfigurationError, TrackingError
 from lpbench.experiments import catalogue
 from lpbench.experiments.assemble import assemble
 from lpbench.experiments.config import Runner, Tracking
 from lpbench.experiments.derive import make_all
-from lpbench.experiments.experiment import Experiment, labelled
+from lpbench.experiments.experiment import labelled
 from lpbench.experiments.job import Job
 from lpbench.experiments.method import is_own
 from lpbench.experiments.plan import Plan, by_name
@@ -188,6 +189,26 @@ def artefact_of(job: Job, paper: Paper | None, results_dir: Path, runner: Runner
     return Derivation(job.folder, inputs | {"audits": job.audits}, sources(job.name), PICTURES, record, write)
 
 
+def write_sweeps(cells: Sequence[Artefact], results_dir: Path) -> None:
+    """Write the cells of a multirun as a table for each seed, and each setting that it has no column for.
+
+    Cells whose method is not as registered stay alone, for only they know it.
+    """
+    sweeps: dict[str, list[Artefact]] = {}
+    for cell in cells:
+        if not cell.deviations:
+            sweeps.setdefault(repr([cell.seed, replace(cell.experiment, groups=())]), []).append(cell)
+    jobs = []
+    for cell, *others in sweeps.values():
+        groups = tuple(group for one in (cell, *others) for group in one.experiment.groups)
+        experiment = replace(cell.experiment, kind="table", title="Sweep", groups=groups)
+        folder = f"single/sweep-{hash_of(repr([cell.seed, experiment]))[:12]}"
+        jobs += [Job(experiment, cell.seed, folder=folder)] if others else []
+    for job, _, problem in _write_all(jobs, {}, results_dir, Runner(backend="serial"), Progress(False)):
+        if problem:
+            print(f"warning: {job.folder} is not written: {problem}", file=sys.stderr)
+
+
 def write_unfinished(results_dir: Path, names: Sequence[str] = ()) -> list[str]:
     """Write the artefacts of interrupted runs (default: all) from the stored blocks; returns a line for each."""
     if not (results_dir / "store").is_dir():
@@ -229,7 +250,10 @@ def track_results(results_dir: Path, uri: str | None) -> int:
     """Log to MLflow what a results folder holds and MLflow does not; returns the number of runs written."""
     results = Results(results_dir)
     deviating = [artefact for run in results.runs() for artefact in run.finished()]
-    return _track([*results.finished(), *deviating, *results.cells()], results_dir, uri)
+    cells = list(results.cells())
+    swept = {key for cell in cells if "group" not in cell.record for key in cell.record["block_times"]}
+    alone = [c for c in cells if "group" not in c.record or not swept & c.record["block_times"].keys()]
+    return _track([*results.finished(), *deviating, *alone], results_dir, uri)
 
 
 def _track(artefacts: Sequence[Artefact], results_dir: Path, uri: str | None) -> int:
@@ -243,14 +267,12 @@ def baseline_scores(cells: Sequence[Artefact], results_dir: Path) -> dict[Path, 
     """Mean and standard error of each cell's constant, by its folder; what is not stored is computed here."""
     store, jobs = Store(results_dir / "store"), {}
     for cell in cells:
-        config = cell.record["config"]
-        experiment = Experiment.from_record(config["experiment"])
-        group = experiment.groups[0]
+        experiment, group = cell.experiment, cell.experiment.groups[0]
         dataset = member(group.dataset[0])
         task = describe(dataset.name, dataset.params).task
         constant = next(name for name in CONSTANTS if catalogue.method(name).task == task)
         groups = (replace(group, method=(constant,), grid={}),)
-        jobs[cell.folder] = Job(replace(experiment, groups=groups), config["seed"])
+        jobs[cell.folder] = Job(replace(experiment, groups=groups), cell.seed)
     plan = sum((job.plan for job in jobs.values()), Plan(()))
     run_blocks(plan.blocks, store, Runner(backend="serial"), progress=False)
     found = {}

@@ -25,6 +25,7 @@ from lpbench.experiments.results import RECORD
 from lpbench.paths import COMMITTED
 from lpbench.pipeline import track
 from lpbench.tracking import experiment_pages, rebuild, tracking_uri
+from scripts import mlflow_questions
 
 COLUMNS = (
     "experiment,panel,dataset,mask,method,epsilon,x,selection,params,metric,mean,std,se,n,ratio,rank,best,"
@@ -155,7 +156,7 @@ def test_many_cells_are_a_run_each_and_looked_up_in_one_search(tmp_path, monkeyp
     assert rebuild(uri, tmp_path, records) == 1
     assert len(searches) == 2
     assert rebuild(uri, tmp_path, records) == 0
-    assert len(searches) == 2, "nothing is asked of MLflow where everything is there"
+    assert len(searches) == 3, "one search says that everything is there"
     found = client_of(uri).search_runs(["1"], "tags.`lpbench.artefact` = 'cell 7'")
     assert len(found) == 1 and found[0].data.metrics["mse"] == 1.0
     assert found[0].data.tags["lpbench.dataset"] == "abalone" and "mlflow.parentRunId" not in found[0].data.tags
@@ -474,3 +475,54 @@ def test_every_run_of_one_version_of_a_data_set_is_found_by_its_fingerprint(logg
     found = client.search_runs(ids, f"dataset.name = 'abalone' and dataset.digest = '{'f' * 36}'")
     artefacts, cells = by_rank(found)
     assert artefacts and len(cells) == 4 and not client.search_runs(ids, "dataset.digest = 'another'")
+
+
+def test_the_five_questions_are_answered_by_the_client_alone(logged, kinds, of_lpct):
+    client, _, _ = logged
+    assert mlflow_questions.best_setting(client) == ("krr ε=1 abalone aligned", 1.0, {"depth": "2"})
+    assert mlflow_questions.of_version(client) == {"f" * 36: 5}
+    table = ("krr[depth=3]", "hist", 1.0, "histoftree/table1")
+    assert mlflow_questions.p_values(kinds[0], *table) == [{"dataset": "abalone", "mask": "aligned", "p": 1.0}]
+    found = mlflow_questions.missed(kinds[0], "histoftree/table1")
+    assert [(row["published"], row["reproduced"]) for row in found] == [(2.0, 8.0)] and "hist" in found[0]["run"]
+    root, records = of_lpct
+    rebuild(f"sqlite:///{root}/questions.db", root, records)
+    failing = mlflow_questions.failing(client_of(f"sqlite:///{root}/questions.db"))
+    assert "L20" in [name for name, *_ in failing] and all(in_print and text for _, in_print, text in failing)
+
+
+def test_cells_of_a_sweep_are_below_one_run(tmp_path):
+    folder, record = artefact(tmp_path)
+    place = tmp_path / "single" / "sweep-abc"
+    place.parent.mkdir()
+    folder.rename(place)
+    assert rebuild(tracking_uri(None, tmp_path), tmp_path, [(place, record | {"name": "single", "folder": "a"})]) == 5
+    found = client_of(tracking_uri(None, tmp_path)).search_runs(["1"])
+    kinds = [run.data.tags["lpbench.kind"] for run in found]
+    assert sorted(kinds) == ["cell"] * 4 + ["sweep"]
+    (parent,) = [run for run in found if run.data.tags["lpbench.kind"] == "sweep"]
+    assert parent.info.run_name == "sweep-abc" and {"rank/krr", "rank/hist"} <= {*parent.data.metrics}
+
+
+@pytest.mark.slow
+def test_a_sweep_logs_a_table_with_tests_ranks_and_a_picture_and_each_cell_once(tmp_path, monkeypatch):
+    words = ["dataset=diabetes_progression", "method=private_mean,hist", "epsilon=1,2", "replications=5"]
+    assert main(["-m", *words, f"results_dir={tmp_path}"]) == 0
+    client = client_of(tracking_uri(None, tmp_path))
+    found = client.search_runs([client.get_experiment_by_name("single").experiment_id])
+    (parent,) = [run for run in found if run.data.tags["lpbench.kind"] == "sweep"]
+    cells = [run for run in found if run.data.tags.get("mlflow.parentRunId") == parent.info.run_id]
+    assert len(cells) == 4 == len(found) - 1
+    assert all("p_best_is_better" in run.data.metrics or run.data.metrics["best"] for run in cells)
+    tests = pd.read_json(client.download_artifacts(parent.info.run_id, "tests.json"), orient="split")
+    assert {*tests["method"]} == {"private_mean", "hist"} and tests["p"].between(0, 1).all()
+    files = {Path(file.path).suffix for file in client.list_artifacts(parent.info.run_id)}
+    assert {".svg", ".png", ".json"} <= files
+    one = everything_of(client, found)
+    assert main(["-m", *words, f"results_dir={tmp_path}"]) == 0
+    again = client.search_runs([parent.info.experiment_id])
+    assert everything_of(client, again) == one, "the same sweep is logged once"
+
+
+def everything_of(client, runs):
+    return {run.info.run_id: (run.info.run_name, run.data.params, run.data.metrics) for run in runs}

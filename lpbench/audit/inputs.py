@@ -21,7 +21,6 @@ from lpbench.audit.table import estimator_of
 from lpbench.cast import bare_name
 from lpbench.derivation import remembered
 from lpbench.estimators.base import LocalEstimator
-from lpbench.experiments.method import Method
 from lpbench.experiments.submissions import Submission
 
 #: Budgets and numbers of users of the fits: a method may ask about features only where that is worthwhile.
@@ -39,11 +38,6 @@ def inputs_of(selector: str, mask: str) -> str:
     about = {"params": repr(model.get_params()), "mask": kind}
     name = f"inputs of {selector} {kind}"
     return str(remembered(name, lambda: inputs_of_model(model, mask), about, [__name__, type(model).__module__]))
-
-
-def inputs_of_own(method: Method, mask: str) -> str:
-    """Return the inputs of somebody's own method at its one setting, whose code runs apart."""
-    return inputs_of_model(method.apart().build().set_params(**(method.tuning_free or {})), mask)
 
 
 def inputs_of_submission(one: Submission, mask: str) -> str:

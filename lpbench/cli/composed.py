@@ -14,7 +14,7 @@ from lpbench.experiments.job import Job, job_from, placed
 from lpbench.experiments.results import Artefact
 from lpbench.experiments.store import Store
 from lpbench.files import write_text
-from lpbench.pipeline import NOTHING, Result, describe_missing, nothing_to_run, run_jobs, track
+from lpbench.pipeline import NOTHING, Result, describe_missing, nothing_to_run, run_jobs, track, write_sweeps
 
 #: File in a job's folder of a multirun: the folder of the cell's results, and what was given.
 _CELL = "cell.json"
@@ -106,4 +106,5 @@ def conclude_multirun(results_dir: Path, folder: Path, tracking: Tracking) -> No
             print(f"warning: {path} cannot be read ({error}); run this cell again", file=sys.stderr)
     answers.print_sweep(cells, results_dir, folder / "sweep.csv")
     if tracking.backend == "mlflow":
+        write_sweeps([Artefact(results_dir / cell, "single") for cell in cells], results_dir)
         print(f"{track(None, results_dir, tracking)} runs written to MLflow")

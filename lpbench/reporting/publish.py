@@ -314,7 +314,7 @@ def _copy(artefact: Artefact, destination: Path, *, measured: bool = True) -> No
         if old.is_file() and old.name not in files:
             old.unlink()
     for name in files:
-        if not name.endswith((".parquet", RECORD)):
+        if not name.endswith((".parquet", ".png", RECORD)):
             # Results may be somebody else's: their record names files of their own folder alone.
             source, copied = inside(artefact.folder, name, RECORD), inside(destination, name, RECORD)
             if not source.is_file():

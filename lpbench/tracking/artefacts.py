@@ -20,7 +20,8 @@ from lpbench.experiments.results import Artefact
 from lpbench.reporting.number_table import printed_numbers
 from lpbench.reporting.plain_table import PlainTable
 from lpbench.reporting.tables.text import tables_of
-from lpbench.tracking.run import ARTEFACT, CELL, Run, in_one, rows_by
+from lpbench.tracking.run import ARTEFACT, CELL, SWEEP, Run, in_one, rows_by
+from lpbench.tracking.store import SINGLE
 
 #: Numbers of a summary row that become metrics; the mean goes by the name of the experiment's metric (``mse``).
 METRICS = ("mean", "se", "ratio", "rank", "best", "marked", "p_best_is_better", "spent", "spent_delta")
@@ -90,8 +91,8 @@ class ArtefactRuns:
         seconds = sum(self.record.get("seconds", {}).values())
         values = {f"rank/{method}": float(rank) for method, rank in ranks.items()} | counted(self.numbers)
         return Run(
-            self.artefact.leaf,
-            ARTEFACT,
+            self.folder.name,
+            ARTEFACT if self.artefact.name != SINGLE else SWEEP,
             outcome=in_one(judged_numbers(self.numbers)["class"]),
             tags=self._tags | tags,
             params=self.record["config"],

@@ -35,18 +35,10 @@ _WAYS_OUT = (
 SINGLE = "single"
 #: Start of the names of experiments with runs that are not as registered.
 QUICK = "quick"
-#: View of an experiment's runs -> filter and columns; a link with its name opens it in a fresh browser.
-VIEWS = {
-    "runs": ("", ["tags.`lpbench.verdict`", "metrics.`met`", "metrics.`compared`", "tags.`lpbench.kind`"]),
-    "missed": (
-        "tags.`lpbench.verdict` = 'different'",
-        [*("metrics.`published`", "metrics.`reproduced`", "tags.`lpbench.cause`", "tags.`lpbench.reason`")],
-    ),
-    "claims": (
-        "tags.`lpbench.kind` = 'claim'",
-        [*("tags.`lpbench.verdict`", "tags.`lpbench.in_print`", "metrics.`power`", "metrics.`stability`")],
-    ),
-}
+#: View of an experiment's runs, which a link with its name opens in a fresh browser.
+_VIEW = "runs"
+#: Columns of the view.
+_COLUMNS = ["tags.`lpbench.verdict`", "metrics.`met`", "metrics.`compared`", "tags.`lpbench.kind`"]
 
 
 def tracking_uri(uri: str | None, results_dir: Path) -> str:
@@ -74,7 +66,7 @@ def experiment_pages(uri: str) -> dict[str, str]:
     """Return the address of each logged experiment's page within MLflow's interface, by the experiment's name."""
     with opened(uri) as client:
         found = [e for e in client.search_experiments(order_by=["name"]) if _KIND in e.tags.items()]
-    view = "workflowType=machine_learning&viewStateShareKey=runs"
+    view = f"workflowType=machine_learning&viewStateShareKey={_VIEW}"
     return {e.name: f"#/experiments/{e.experiment_id}/runs?{view}" for e in found}
 
 
@@ -155,19 +147,9 @@ def experiment_of(client, uri: str, name: str, results_dir: Path):
         client.rename_experiment(found.experiment_id, f"{name} (moved from {found.experiment_id})")
         client.delete_experiment(found.experiment_id)
     title = "Single cells and sweeps" if name == SINGLE else paper_of(name.removeprefix(f"{QUICK}/")).title
-    tags = {_KIND[0]: _KIND[1], "mlflow.note.content": title, **_views()}
+    view = {"searchFilter": "", "selectedColumns": _COLUMNS, "viewMaximized": True}
+    tags = {_KIND[0]: _KIND[1], "mlflow.note.content": title, f"mlflow.sharedViewState.{_VIEW}": json.dumps(view)}
     return client.get_experiment(client.create_experiment(name, artifact_location=location, tags=tags))
-
-
-def _views() -> dict[str, str]:
-    """Return the tags of an experiment by which links open :data:`VIEWS`, sorted flat where they have a filter."""
-    return {
-        f"mlflow.sharedViewState.{name}": json.dumps(
-            {"searchFilter": query, "selectedColumns": columns, "viewMaximized": True}
-            | ({"orderByKey": columns[0], "orderByAsc": True} if query else {})
-        )
-        for name, (query, columns) in VIEWS.items()
-    }
 
 
 def search(client, experiment_id: str, query: str) -> Iterator:

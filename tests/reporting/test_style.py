@@ -37,9 +37,15 @@ def test_last_bits_of_a_layout_change_no_byte(tmp_path):
         with style.look():
             figure = plt.figure(layout="none")
             figure.add_axes(tuple(np.nextafter([0.123456, 0.1, 0.7, 0.8], towards))).plot([0, 1])
-            files += style.save(figure, tmp_path, name)
-    first, second = (path.read_bytes() for path in files)
+            files.append(style.save(figure, tmp_path, name))
+    first, second = ([path.read_bytes() for path in formats] for formats in files)
     assert first == second
+
+
+def test_a_png_is_beside_each_svg_but_in_a_report(files, tmp_path):
+    assert [path.suffix for path in files] == [".svg", ".png"] and files[1].read_bytes()[1:4] == b"PNG"
+    (tmp_path / "reproduced").mkdir()
+    assert [path.suffix for path in _draw(tmp_path / "reproduced")] == [".svg"]
 
 
 def test_svg_is_well_formed_and_keeps_its_text(files):

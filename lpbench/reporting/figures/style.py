@@ -20,6 +20,7 @@ import numpy as np
 
 from lpbench.analysis.exponents import reference_line
 from lpbench.files import atomic_write
+from lpbench.paths import REPRODUCED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -188,8 +189,8 @@ def heading(figure: Figure, text: str) -> None:
 
 
 def save(figure: Figure, folder: Path, name: str) -> list[Path]:
-    """Write ``name.svg`` (for a paper PDF and PNG) without dates, atomically; closes the figure."""
-    formats = ("svg",) if printed_width() is None else ("pdf", "png")
+    """Write ``name.svg`` (for a paper PDF) and, but in a report, PNG without dates, atomically; closes the figure."""
+    formats = ["svg" if printed_width() is None else "pdf", *["png"] * (REPRODUCED not in folder.parts)]
     _settle(figure)
     written = []
     for suffix in formats:
