@@ -109,6 +109,9 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> ConfigurationErr
     ConfigurationError
         For the caller to raise.
     """
+    if kind == "dataset" and name.startswith("openml_"):
+        how = f"`lpbench new dataset openml:{name[7:]}` fetches it where there is a network"
+        return ConfigurationError(f"data set openml/{name[7:]} is not in the cache: {how}")
     more = f" (`lpbench list {kind}s` prints them all.)" if kind in LISTED else ""
     today = name
     for former, new in _RENAMED.items():

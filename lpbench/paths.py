@@ -87,9 +87,9 @@ def _refuse_others(folder: Path, owners: frozenset[int]) -> None:
 
 
 def manifest_folders() -> list[Path]:
-    """Folders that hold manifests: the project's, those of :data:`MANIFEST_VARIABLE`, and a user's own."""
+    """Folders of manifests: the project's, :data:`MANIFEST_VARIABLE`'s, a user's own, and OpenML's in the cache."""
     extra = [Path(p) for p in os.environ.get(MANIFEST_VARIABLE, "").split(os.pathsep) if p]
-    return [MANIFESTS, *extra, *(folder / "datasets" for folder in own_folders())]
+    return [MANIFESTS, *extra, *(folder / "datasets" for folder in own_folders()), cache_folder() / "datasets"]
 
 
 @cache

@@ -25,7 +25,7 @@ class Selector:
     @cache  # of a few thousand texts, which are asked for a million times
     def parse(text: str) -> Selector:
         """Read ``name[a=1,b=cart]``."""
-        match = _SELECTOR.match(text.strip())
+        match = _SELECTOR.match(plain_name(text.strip()))
         if not match:
             raise ConfigurationError(f"selector {text!r} is not of the form name or name[param=value,...]")
         params = {}
@@ -50,6 +50,11 @@ class Selector:
         }
         body = ",".join(f"{k}={v}" for k, v in sorted(written.items()))
         return f"{self.name}[{body}]"
+
+
+def plain_name(text: str) -> str:
+    """Return a text in which data sets of OpenML, ``openml/ID``, have the names of their manifests, ``openml_ID``."""
+    return re.sub(r"((?:^|[=,])openml)/(?=\d+(?:$|[,\[]))", r"\1_", text)
 
 
 def parse_value(raw: str) -> Any:

@@ -51,6 +51,7 @@ def croissant(manifest: Manifest) -> dict:
         description=_description(manifest),
         license=["MIT (the code that draws it)" if manifest.synthetic else manifest.licence],
         url=_url(manifest),
+        same_as=_same(manifest),
         cite_as=manifest.origin or None,
         keywords=[manifest.task, "local differential privacy", "synthetic" if manifest.synthetic else "tabular"],
         distribution=_files(manifest, context),
@@ -94,6 +95,12 @@ def _url(manifest: Manifest) -> str:
         if found := re.search(r"https?://[^\s,;)]+", source.get("instructions", "")):
             return found[0].rstrip(".")
     return SYNTHETIC
+
+
+def _same(manifest: Manifest) -> list[str]:
+    """Page of the same data at OpenML, unless its copy is known to differ."""
+    there = manifest.openml
+    return [OPENML.format(there["id"])] if there and "differs" not in there else []
 
 
 def _files(manifest: Manifest, context: mlc.Context) -> list[mlc.FileObject]:

@@ -61,6 +61,7 @@ def page() -> str:
         *_mapping("features", keys.FEATURE, features),
         *_mapping("sensitivity", keys.SENSITIVITY),
         *_mapping("bounds", keys.BOUNDS),
+        *_mapping("openml", keys.OPENML),
         *_mapping("fingerprint", keys.FINGERPRINT, "written by `lpbench new dataset`"),
         "### Parameters: `dataset.params.<key>=...`, or `name[key=value]` in an experiment\n",
         "Synthetic families have those that their manifest lists under `params`.\n",

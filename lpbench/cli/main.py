@@ -18,6 +18,7 @@ from lpbench.cli import completion, names, surroundings
 from lpbench.errors import ConfigurationError, LpbenchError
 from lpbench.experiments import catalogue
 from lpbench.files import refusal
+from lpbench.selectors import plain_name
 
 USAGE = """lpbench - reproducible experiments in locally private learning
 
@@ -62,7 +63,7 @@ _MORE = "(`lpbench` alone lists the commands.)"
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point of the ``lpbench`` command; returns the exit code."""
-    words = list(sys.argv[1:] if argv is None else argv) or ["--help"]
+    words = [*map(plain_name, sys.argv[1:] if argv is None else argv)] or ["--help"]
     if words[0] == "help":
         words = [*words[1:], "--help"]
     catalogue.passed_over.clear()  # by an earlier command of this process

@@ -1,5 +1,6 @@
 """``lpbench new``: a method from templates, or a data set from a CSV."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -64,17 +65,22 @@ computed from the reports in `learn`, the grid in the YAML.""")
 def dataset(file: Path, name: str | None, folder: Path, **choices: Any) -> int:
     """Profile the columns of a file and write its manifest.
 
-    FILE is a CSV, plain or compressed, with or without header, or an ARFF. Prints each decision.
+    FILE is a CSV, plain or compressed, with or without header, an ARFF, openml:ID, or openml:task:ID, which has splits,
+    too. Prints each decision.
     """
-    from lpbench.cli.new_dataset import new_dataset
+    from lpbench.cli.new_dataset import new_dataset, new_openml
     from lpbench.cli.new_method import export_line, shown
 
-    path, profile = new_dataset(file, folder, name=name, **choices)
+    if found := re.fullmatch(r"openml[:/_](task[:/])?(\d+)", str(file)):
+        path, profile = new_openml(int(found[2]), bool(found[1]), name=name, **choices)
+    else:
+        path, profile = new_dataset(file, folder, name=name, **choices)
+    name = path.stem.replace("openml_", "openml/")
     print(f"wrote {shown(path)}")
     for decision in profile.lines():
         print(f"  {decision}")
     methods = _FIRST_METHODS[profile.content["task"]]
     print(f"""Wrong? Edit the manifest, or remove it and use other options (--help). Next:
-{export_line(folder)}  lpbench check dataset {path.stem}
-  lpbench -m dataset={path.stem} method={methods} epsilon=1,4 replications=5""")
+{export_line(folder)}  lpbench check dataset {name}
+  lpbench -m dataset={name} method={methods} epsilon=1,4 replications=5""")
     return 0

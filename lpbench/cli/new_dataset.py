@@ -5,16 +5,18 @@ import shutil
 import unicodedata
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import yaml
 
 from lpbench.cli.new_method import check_name, refuse_overwriting, shown
 from lpbench.cli.profile import Choices, Profile, manifest_of, profile_file
+from lpbench.datasets.download import Settings, describe_openml, fetch_file, fetch_task
 from lpbench.datasets.manifest import list_datasets, read_manifest
 from lpbench.errors import ConfigurationError, DataError
 from lpbench.files import write_text
-from lpbench.paths import MANIFESTS
+from lpbench.paths import MANIFESTS, cache_folder
 
 #: Letters of a name that is made from the file's, and endings that are no part of it.
 _LONGEST = 60
@@ -55,6 +57,32 @@ def new_dataset(file: Path, folder: Path, *, name: str | None = None, **choices:
             made.unlink(missing_ok=True)
         raise
     return path, profile
+
+
+def new_openml(number: int, is_task: bool, **choices: Any) -> tuple[Path, Profile]:
+    """Fetch a data set of OpenML, or that of a task, and write its manifest, into the cache and by what OpenML says."""
+    settings = Settings()
+    task = fetch_task(number, settings) if is_task else None
+    data_id = task.dataset_id if task else number
+    about, status = describe_openml(data_id, settings)
+    target = task.target_name if task else about.default_target_attribute
+    choices["target"] = choices["target"] or target
+    if status != "active" or not choices["target"]:
+        why = "names no target: choose one, --target COLUMN" if status == "active" else f"is {status} there"
+        raise DataError(f"OpenML {data_id} ({about.name}) {why}")
+    listed = [about.row_id_attribute, about.ignore_attribute, target]
+    names = [name for one in listed for name in ([one] if isinstance(one, str) else one or [])]
+    no_features = {part.strip() for name in names for part in (name, *name.split(","))}  # one name, or several
+    content = {
+        "title": f"{about.name} (OpenML {data_id}, version {about.version})",
+        "origin": ". ".join(filter(None, [f"https://www.openml.org/d/{data_id}", about.citation])),
+        "licence": about.licence or "not stated at OpenML",
+        "openml": {"id": data_id, "version": about.version, "md5": about.md5_checksum or "", "task": number * is_task},
+    }
+    with TemporaryDirectory() as scratch:
+        file = Path(scratch) / f"openml_{data_id}.arff"
+        fetch_file(about.url, file, settings, about.md5_checksum)
+        return new_dataset(file, cache_folder(), no_features=no_features, content=content, **choices)
 
 
 def _name_of(file: Path) -> str:

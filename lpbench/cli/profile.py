@@ -6,8 +6,9 @@ import math
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unicodedata import normalize
@@ -39,6 +40,8 @@ LARGE = 2 * 2**20
 MOST_WORDS = 6
 #: So few whole numbers are classes, unless they are said to be measured.
 FEW_CLASSES = 3
+#: Classes of a data set of OpenML, at most.
+MOST_CLASSES = 100
 #: The middle 99 % of the labels in less than this share of their range: outliers decide how much noise is added.
 BULK, BULK_SHARE = 0.99, 1 / 3
 #: A feature that is correlated with the target so much, either way, is the target in other words.
@@ -62,6 +65,8 @@ class Choices:
     missing_words: str | None = None  # words that mean missing, separated by commas (None: the usual, among numbers)
     unit: str | None = None  # the column that names persons, or "none" (None: an identifier that repeats)
     public: float | None = None  # share of public rows (None: none)
+    no_features: Collection[str] = ()  # columns that are none by what OpenML says
+    content: Mapping[str, Any] = field(default_factory=dict)  # of the manifest, by what OpenML says
 
 
 @dataclass
@@ -102,7 +107,7 @@ class Profile:
 
 def profile_file(file: Path, listed: str, name: str, chosen: Choices) -> tuple[Profile, Table]:
     """Decide what a CSV or ARFF file holds; return the decisions and the table that follows from them."""
-    profile, raw, columns = _read(file, listed, name, chosen.missing_words)
+    profile, raw, columns = _read(file, listed, name, chosen)
     chosen = replace(chosen, target=_spelled(chosen.target, raw), unit=_spelled(chosen.unit, raw))
     check_known("unknown column --target", [chosen.target], raw.columns)
     # a separator at the end of every line makes a nameless, empty column
@@ -110,14 +115,19 @@ def profile_file(file: Path, listed: str, name: str, chosen: Choices) -> tuple[P
     target = chosen.target or (named or list(raw.columns))[-1]
     profile.say("target", target + ("" if chosen.target else " (the last column; --target names another)"))
     _profile_target(profile, raw[target], columns[target], chosen)
+    profile.left_out = {str(_spelled(name, raw)): "no feature at OpenML" for name in chosen.no_features}
+    profile.content |= chosen.content
     _profile_features(profile, raw, target, columns, chosen.unit)
     return profile, _profile_rows(profile, raw, name, chosen)
 
 
 def _spelled(name: str | None, raw: pd.DataFrame) -> str | None:
-    """The name of a column in the Unicode form of the file."""
-    alike = (c for c in raw.columns if name and normalize("NFC", c) == normalize("NFC", name))
-    return next(alike, name)
+    """The name of a column in the Unicode form of the file, or the only one like it in ASCII, as a server sends it."""
+    for form in (partial(normalize, "NFC"), partial(re.sub, "[^ -~]+", "?")):
+        alike = [c for c in raw.columns if name and form(c) == form(name)]
+        if len(alike) == 1:
+            return str(alike[0])
+    return name
 
 
 def manifest_of(name: str, content: dict[str, Any]) -> Manifest:
@@ -126,7 +136,7 @@ def manifest_of(name: str, content: dict[str, Any]) -> Manifest:
     return Manifest(name=name, **fields)
 
 
-def _read(file: Path, listed: str, name: str, words: str | None) -> tuple[Profile, pd.DataFrame, dict[str, Column]]:
+def _read(file: Path, listed: str, name: str, chosen: Choices) -> tuple[Profile, pd.DataFrame, dict[str, Column]]:
     """Find out how the file is written and what its columns hold, and read it as the manifest will."""
     source: dict[str, Any] = {"kind": "file", "files": {"data": listed}, "format": {"type": "arff"}}
     profile = Profile({"title": name.replace("_", " ").capitalize(), "task": "", "origin": f"the file {file.name}"})
@@ -141,7 +151,8 @@ def _read(file: Path, listed: str, name: str, words: str | None) -> tuple[Profil
             text, source["format"], notes = read_text(file)
             bar.stage(f"deciding what {text.shape[1]} columns of {len(text)} rows hold")
             bar.expect(text.shape[1])
-            columns = decide_columns(text, _listed(words), source["format"].get("sep", ","), lambda: bar.advance(1))
+            words, sep = _listed(chosen.missing_words), source["format"].get("sep", ",")
+            columns = decide_columns(text, words, sep, lambda: bar.advance(1))
         numbers = {c: k.written[0] for c, k in columns.items() if k.kind == "number" and k.written}
         missing = {c: list(k.missing) for c, k in columns.items() if k.missing}
         source["format"] |= ({"missing": missing} if missing else {}) | ({"numbers": numbers} if numbers else {})
@@ -149,7 +160,8 @@ def _read(file: Path, listed: str, name: str, words: str | None) -> tuple[Profil
         raw = read_source(source, {"data": file}, named, name)
     if raw.empty or raw.shape[1] < 2:
         raise DataError(f"{file} has {len(raw)} rows and {raw.shape[1]} columns; at least one feature is needed")
-    profile.content |= {"sources": [source]} | ({"columns": named} if named else {})
+    fetched = [{"kind": "openml", "id": chosen.content["openml"]["id"]}] if chosen.content else []
+    profile.content |= {"sources": [source, *fetched]} | ({"columns": named} if named else {})
     how = "ARFF" if arff else "; ".join([f"separated by {source['format'].get('sep', ',')!r}", *notes])
     profile.say("file", f"{len(raw)} rows, {raw.shape[1]} columns, {how}")
     if not arff:
@@ -244,6 +256,9 @@ def _profile_target(profile: Profile, column: pd.Series, cells: Column, chosen: 
         )
     elif cells.kind == "date":
         raise DataError(f"target {name!r} holds dates, which are no labels; --target chooses another")
+    elif chosen.content and not numeric and len(classes) <= MOST_CLASSES:
+        profile.content |= {"task": "classification", "target": {"column": name, "classes": classes}}
+        profile.say("task", f"classification: {len(classes)} classes, {_some(list(map(repr, classes)), 4)}")
     elif chosen.task == "classification" or few or not numeric:
         of = "has" if numeric else "is text with"
         measured = "--task regression takes them as measured numbers" if numeric else "--target COLUMN chooses another"
@@ -313,7 +328,8 @@ def _profile_features(
         values, column = raw[name].dropna(), columns[name]
         if infinite := [cell for cell in column.odd if cell.lstrip("+-").lower() in ("inf", "infinity")]:
             raise DataError(f"column {name!r} holds {infinite[0]!r} among numbers; {profile.cure(infinite)}")
-        if reason := _useless(raw[name], values, column) or _too_many(profile, values, column):
+        reason = profile.left_out.get(name) or _useless(raw[name], values, column)
+        if reason := reason or _too_many(profile, values, column):
             profile.say("left out", f"{name}: {reason}")
             profile.left_out[name] = reason
             continue

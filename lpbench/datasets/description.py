@@ -100,7 +100,7 @@ def _real_sizes(manifest: Manifest, params: Mapping) -> dict:
     """Return the rows that a replication of a real data set draws; None for each that needs a missing table."""
     sizes = {"n_train": None, "n_test": None, "n_features": _n_features(manifest), "n_public": None}
     counts = _row_counts(manifest, params["deduplicate"])
-    if counts is not None:
+    if counts is not None and params["split"] != "openml":
         private, public = counts
         drawn = splits.n_train_rows(private, params["test_size"], params["private_fraction"])
         train, published = splits.publish_rows(np.arange(drawn), params["public_share"])
@@ -162,6 +162,7 @@ def _identity(manifest: Manifest, params: Mapping, available: bool) -> str:
         }
         facts |= {key: value for key, value in manifest.sensitivity.items() if key == "importance"}
         facts |= {"unit": manifest.unit} if manifest.unit else {}
+        facts |= {"task at OpenML": manifest.openml.get("task")} if params["split"] == "openml" else {}
         if params["scaling"] == "bounds":
             facts["bounds"] = manifest.bounds
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]

@@ -1,20 +1,24 @@
 """Fetch raw files from OpenML, the UCI archive and Rdatasets. Only ``make datasets`` calls this; runs never do."""
 
 import os
+import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from multiprocessing.pool import ThreadPool
 from pathlib import Path, PurePosixPath
 from socket import getaddrinfo
 from tempfile import TemporaryDirectory
+from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
+import numpy as np
+
 from lpbench.datasets.archives import unpack
 from lpbench.datasets.manifest import Manifest
-from lpbench.datasets.sources import Location, build_table, source_paths
-from lpbench.errors import DataError, DownloadError
+from lpbench.datasets.sources import Location, build_table, source_paths, task_file
+from lpbench.errors import DataError, DownloadError, foreign
 from lpbench.files import atomic_write
 from lpbench.paths import cache_folder
 
@@ -48,7 +52,7 @@ def download(manifest: Manifest, settings: Settings) -> tuple[str | None, list[s
         place = f"{source['kind']} {source.get('id', source.get('table'))}"
         # Outside of the block: what leads out of the cache is neither written nor removed.
         paths = source_paths(source, cache_folder())
-        _check_network(getattr(settings, f"{source['kind']}_url"))
+        check_network(getattr(settings, f"{source['kind']}_url"))
         try:
             fetchers[source["kind"]](source, paths, settings)
             build_table(manifest, Location(source, paths, place))
@@ -60,7 +64,7 @@ def download(manifest: Manifest, settings: Settings) -> tuple[str | None, list[s
     return None, reasons
 
 
-def _check_network(url: str) -> None:
+def check_network(url: str) -> None:
     """Raise NoNetworkError if the name of a server is not known here; a proxy, if there is one, resolves it itself."""
     host = urlsplit(url).hostname
     try:
@@ -112,33 +116,53 @@ def fetch_rdatasets(source: Mapping, paths: Mapping[str, Path], settings: Settin
 
 def fetch_openml(source: Mapping, paths: Mapping[str, Path], settings: Settings) -> None:
     """Ask OpenML for a data set by id and download its ARFF file, which has a checksum."""
-    url, md5 = _openml_file(source["id"], settings)
-    fetch_file(url, paths["data"], settings, md5)
+    dataset, _ = describe_openml(source["id"], settings)
+    fetch_file(dataset.url, paths["data"], settings, dataset.md5_checksum)
 
 
-def _openml_file(data_id: int, settings: Settings) -> tuple[str, str | None]:
-    """Return the address and the MD5 checksum of the ARFF file of a data set."""
+def describe_openml(data_id: int, settings: Settings) -> tuple[Any, str]:
+    """Return what OpenML says of a data set, as its package reads it, and the status, which the package does not."""
+    dataset, document = _ask_openml(
+        lambda openml: openml.datasets.get_dataset(data_id, force_refresh_cache=True), settings, "description.xml"
+    )
+    if not dataset.url:
+        raise DownloadError(f"{settings.openml_url}: data set {data_id} has no file")
+    status = re.search(r"<oml:status>\s*(\w+)", document)
+    return dataset, status[1] if status else "active"
+
+
+def fetch_task(task_id: int, settings: Settings) -> Any:
+    """Download an OpenML task, keep the rows of its splits, train and test of each in turn, and return it."""
+
+    def ask(openml: Any) -> tuple[Any, Any]:
+        task = openml.tasks.get_task(task_id)
+        return task, task.download_split().split
+
+    (task, repeats), _ = _ask_openml(ask, settings, "task.xml")
+    folds = [fold for repeat in repeats.values() for fold in repeat.values()]
+    with atomic_write(task_file(task_id)) as file:
+        np.savez(file, *(rows for samples in folds for rows in samples[max(samples)]))
+    return task
+
+
+def _ask_openml(ask: Callable[[Any], Any], settings: Settings, document: str) -> tuple[Any, str]:
+    """Return what a function of the package ``openml`` answers, and the document of that name which it fetched."""
     # Imported here: it takes seconds and sets up folders in the user's home.
     import openml
-    import requests
 
+    check_network(settings.openml_url)
     server, seconds = f"{settings.openml_url.rstrip('/')}/api/v1/xml", settings.timeout * (settings.retries + 1)
     # openml takes whatever lies in its cache as complete, and sets no timeout on its requests; the threads of a pool do
     # not outlive the program
     with TemporaryDirectory() as scratch, ThreadPool(1) as pool:
         there = {"server": server, "cachedir": scratch, "connection_n_retries": settings.retries + 1}
         with openml.config.overwrite_config_context(there):  # put back only where nothing is raised
-            answer = pool.apply_async(openml.datasets.get_dataset, (data_id,), {"force_refresh_cache": True})
+            answer = pool.apply_async(ask, (openml,))
             answer.wait(seconds)
         if not answer.ready():
             raise DownloadError(f"{settings.openml_url} did not answer in {seconds:g} seconds")
-        try:
-            dataset = answer.get()
-        except (openml.exceptions.PyOpenMLError, requests.RequestException, KeyError, ValueError) as error:
-            raise DownloadError(f"{settings.openml_url}: {_first_line(error)}") from error
-    if not dataset.url:
-        raise DownloadError(f"{settings.openml_url}: data set {data_id} has no file")
-    return dataset.url, dataset.md5_checksum
+        with foreign(settings.openml_url, DownloadError):
+            return answer.get(), next(Path(scratch).rglob(document)).read_text(encoding="utf-8")
 
 
 def _first_line(error: Exception) -> str:

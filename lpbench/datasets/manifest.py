@@ -61,6 +61,7 @@ class Manifest:
     published: dict = field(default_factory=dict)  #: Sizes the paper prints.
     origin: str = ""  #: Where the data come from.
     licence: str = ""  #: What they may be used for.
+    openml: dict = field(default_factory=dict)  #: The same data at OpenML.
     notes: str = ""  #: What a user should know.
     sources: tuple[dict, ...] = ()  #: Where the raw files may be found, in the order they are tried.
     columns: tuple[str, ...] = ()  #: Names of the raw columns, by position (empty: the header of the file).
@@ -186,6 +187,7 @@ def load_manifest(name: str) -> Manifest:
         The YAML lacks a key or has one that means nothing.
     """
     files, others = _files()
+    name = name.replace("openml/", "openml_")
     if name not in files:
         raise unknown_name("dataset", name, files)
     if name in others:

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 #: Parameter of every real data set -> its default and its meaning; None stands for a default that depends on the set.
 REAL: Mapping[str, tuple[Any, str]] = {
-    "split": ("random", "random, or published: the split of the released files"),
+    "split": (
+        "random",
+        "random, published (of the released files), or openml (of the manifest's task there)",
+    ),
     "test_size": (None, "share of test rows: 0.3 for regression, 0.2 of the private rows for classification"),
     "deduplicate": (False, "whether repeated rows are left out"),
     "rows_per_unit": (None, "most rows for training of one `unit` of the manifest, drawn at random: all"),
@@ -67,6 +70,8 @@ def resolve_params(manifest: Manifest, params: Mapping | None) -> dict:
         return resolved
     if resolved["rows_per_unit"] is not None:
         check_whole(f"data set {manifest.name}: rows_per_unit", resolved["rows_per_unit"], least=1)
+    if resolved["split"] == "openml" and resolved["test_size"] is not None:
+        raise ConfigurationError(f"data set {manifest.name}: test_size, but split=openml says which rows are for tests")
     if resolved["test_size"] is None:
         resolved["test_size"] = TEST_SIZE[manifest.task]
     check_choice(f"data set {manifest.name}: scaling", resolved["scaling"], SCALINGS)

@@ -26,9 +26,10 @@ _EXACT: dict[str, Any] = {"float_precision": "round_trip"} if int(pd.__version__
 SEPARATORS = ",;\t|"
 #: Lines that tell how a file is written.
 _FIRST = 20
-#: The type of an attribute of an ARFF file, with what its reader does not know: a remark behind it, and dates.
-_ATTRIBUTE = re.compile(r"""^(\s*@attribute\s(?:'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|[^'"%])*)%.*""", re.IGNORECASE)
-_DATE = re.compile(r"""^(\s*@attribute\s+(?:'[^']*'|"[^"]*"|\S+)\s+)date\b.*""", re.IGNORECASE)
+#: An attribute of an ARFF file up to its type; what follows, remarks and the format of dates, the reader does not know.
+_ATTRIBUTE = re.compile(
+    r"""(?i)^(\s*@attribute\s+(?:'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|[^\s'"]\S*)\s+)(\{(?:'[^']*'|"[^"]*"|[^'"}])*\}|\w+).*"""
+)
 
 
 def read_source(source: Mapping, paths: Mapping[str, Path], columns: Sequence[str], name: str) -> pd.DataFrame:
@@ -196,7 +197,7 @@ def _read_arff(path: Path, options: Mapping) -> pd.DataFrame:
     import arff
 
     with _opener(path)(path, "rt", encoding="utf-8-sig") as file:
-        lines = (_DATE.sub(r"\1string", _ATTRIBUTE.sub(r"\1", line)) for line in file)
+        lines = (_ATTRIBUTE.sub(lambda m: m[1] + ("string" if m[2].lower() == "date" else m[2]), line) for line in file)
         try:
             content = arff.load(lines)
         except (arff.ArffException, RecursionError) as error:

@@ -9,6 +9,7 @@ from lpbench.datasets import splits
 from lpbench.datasets.corruption import corrupted_labels, corrupted_public
 from lpbench.datasets.manifest import Manifest
 from lpbench.datasets.parameters import liars_of
+from lpbench.datasets.sources import task_rows
 from lpbench.datasets.table import Table
 from lpbench.errors import ConfigurationError, DataError
 from lpbench.problem import Problem
@@ -24,10 +25,13 @@ def draw_real(table: Table, manifest: Manifest, params: Mapping, streams: Stream
     """
     private, public = kept_rows(table, params["deduplicate"])
     units = None if table.units is None else np.unique(table.units[private], return_inverse=True)[1]
-    train, test = splits.train_test_rows(
-        private.size, params["test_size"], params["split"], streams, replication, units
-    )
-    train = train[: splits.n_train_rows(private.size, params["test_size"], params["private_fraction"])]
+    n, share, split = private.size, params["test_size"], params["split"]
+    if split == "openml":
+        train, test = map(streams.generator("split").permutation, task_rows(manifest, private, replication))
+        n, share = train.size, 0.0
+    else:
+        train, test = splits.train_test_rows(n, share, split, streams, replication, units)
+    train = train[: splits.n_train_rows(n, share, params["private_fraction"])]
     if params["rows_per_unit"] is not None:
         if units is None:
             raise ConfigurationError(f"data set {manifest.name}: rows_per_unit, but its manifest names no `unit`")

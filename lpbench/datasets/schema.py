@@ -283,6 +283,14 @@ BOUNDS: Keys = {
     "reason": (_TEXT, "why they are known"),
     "file": (_mapped(_pair), "feature -> `[low, high]` of the file, rounded outward, where nothing else is known"),
 }
+OPENML: Keys = {
+    "id": (_whole, "number of the data set"),
+    "version": (_whole, "its version there"),
+    "md5": (_TEXT, "checksum of its file there"),
+    "task": (_whole, "a task, whose splits `split=openml` uses"),
+    "known_from": (_TEXT, "source of the number, where nothing was fetched from OpenML"),
+    "differs": (_TEXT, "differences of the copy there that are known"),
+}
 FINGERPRINT: Keys = {
     "rows": (_or_none(_whole), "rows of the table"),
     "features": (_or_none(_whole), "columns of the table"),
@@ -312,6 +320,7 @@ _KEYS: Mapping[str, Check] = {
     "y_range": _or_none(_pair),
     "scale": _or_none(_pair),
     "bounds": _entry(BOUNDS, "known reason", "file", "known reason file"),
+    "openml": _entry(OPENML, needed=("id",)),
     "fingerprint": _entry(FINGERPRINT),
     "params": _mapped(_or_none(_SCALAR)),
     "shape": _entry(dict.fromkeys(("n_train", "n_test", "n_features", "n_public"), (_SIZE, ""))),

@@ -22,7 +22,7 @@ from lpbench.datasets.manifest import Manifest, load_manifest
 from lpbench.datasets.table import Table, check_fingerprint
 from lpbench.derivation import LIBRARIES, Derivation
 from lpbench.digest import file_hash
-from lpbench.errors import DataError, MissingDataError
+from lpbench.errors import ConfigurationError, DataError, MissingDataError
 from lpbench.files import atomic_write, inside
 from lpbench.paths import CACHE_VARIABLE, DOWNLOAD, IN_CHECKOUT, MANIFESTS, cache_folder
 
@@ -193,6 +193,31 @@ def raw_rows(manifest: Manifest) -> tuple[np.ndarray, int]:
     assert location is not None
     raw = read_source(location.source, location.paths, manifest.columns, manifest.name)
     return chosen_rows(raw, manifest), len(raw)
+
+
+def task_file(task: int) -> Path:
+    """File of the cache with the rows of an OpenML task's splits: training rows, then test rows, of each in turn."""
+    return cache_folder() / "openml" / f"task_{task}.npz"
+
+
+def task_rows(manifest: Manifest, private: np.ndarray, replication: int) -> tuple[np.ndarray, ...]:
+    """Return training and test rows of a split of the manifest's OpenML task, as places among the private rows.
+
+    Replications are the folds of the first repeat, then those of the next one.
+    """
+    file = task_file(manifest.openml.get("task", 0))
+    if manifest.unit or not file.is_file():
+        raise ConfigurationError(
+            f"data set {manifest.name}: split=openml needs the splits of its OpenML task in the cache, and no `unit`; "
+            "`lpbench new dataset openml:task:ID` fetches both"
+        )
+    rows = raw_rows(manifest)[0][private]
+    with np.load(file, allow_pickle=False) as stored:
+        if (number := len(stored.files) // 2) <= replication:
+            raise ConfigurationError(
+                f"data set {manifest.name}: its OpenML task has {number} splits; use replications={number} at most"
+            )
+        return tuple(np.flatnonzero(np.isin(rows, stored[f"arr_{2 * replication + part}"])) for part in (0, 1))
 
 
 def _read_table(path: Path) -> Table:

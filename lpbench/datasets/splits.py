@@ -8,7 +8,7 @@ from lpbench.checks import check_number, check_whole
 from lpbench.errors import ConfigurationError
 from lpbench.seeds import Streams
 
-SPLITS = ("random", "published")
+SPLITS = ("random", "published", "openml")
 
 
 def train_test_rows(

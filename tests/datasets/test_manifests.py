@@ -11,6 +11,7 @@ from lpbench.errors import ConfigurationError, DataError
 from lpbench.experiments import catalogue as registry
 from lpbench.paths import MANIFESTS
 from lpbench.reporting.printed_names import dataset_title
+from scripts import openml_suite
 from tests.datasets.conftest import MANIFEST
 
 H_NAMES = (
@@ -60,6 +61,19 @@ def test_deviations_from_the_papers_sizes_are_explained(name):
     manifest = load_manifest(name)
     found = {"n": manifest.fingerprint["rows"], "d": manifest.fingerprint["features"]}
     assert found == manifest.published or manifest.notes
+
+
+def test_numbers_at_openml_say_where_they_are_known_from():
+    there = {name: load_manifest(name).openml for name in REAL if load_manifest(name).openml}
+    assert len(there) >= 15 and all(found["known_from"] for found in there.values())
+    for name, found in there.items():
+        asked = [source["id"] for source in load_manifest(name).sources if source["kind"] == "openml"]
+        assert asked in ([], [found["id"]]) or name == "abalone", "rings are classes in the other copy"
+
+
+def test_the_suite_for_openml_has_a_task_for_each_of_them():
+    found = openml_suite.suite()
+    assert len(found["tasks"]) >= 15 and {task["data_set"] for task in found["tasks"]} <= {*REAL}
 
 
 def test_the_readme_lists_every_real_data_set():
