@@ -17,6 +17,7 @@ from lpbench.reporting.number_table import read_numbers
 from lpbench.reporting.paper import papers
 from lpbench.reporting.printed_names import method_title
 from lpbench.reporting.standings import GAINS
+from scripts.audits.released import RELEASES
 
 #: Table of what users add, and the comparisons whose compared method reads a public sample.
 ADDED, EXPERIMENTS = Path(GAINS), ("comparison/classification", "comparison/public_sample")
@@ -29,7 +30,6 @@ def proof(folder: Path) -> str:
     claims = claims_of(pd.read_csv(folder / "verdicts.csv", keep_default_na=False))
     outcomes = claims.loc[~claims["counted_apart"].astype(bool), "ours"].value_counts()
     caught, applied = faults(folder)
-    errors = (ROOT / "docs" / "released_code.md").read_text(encoding="utf-8").count("\n## ")
     rows = [
         (
             "Do printed numbers hold?",
@@ -45,8 +45,8 @@ def proof(folder: Path) -> str:
         *_added(folder),
         (
             "Does the audit see faults?",
-            f"{caught} of {applied} planted faults are caught; {errors} errors found in "
-            "[released code](docs/released_code.md).",
+            f"{caught} of {applied} planted faults are caught; {len(RELEASES)} errors found in "
+            "[released code](docs/questions/released_code.md).",
         ),
     ]
     return "\n".join(["| | |", "|---|---|", *(f"| {question} | {answer} |" for question, answer in rows)])

@@ -1,4 +1,4 @@
-"""``lpbench audit code``: a function, a table of reports, a command, or training code (docs/audit_your_own.md)."""
+"""``lpbench audit code``: a function, a table of reports, a command, or training code (docs/audit_code.md)."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 The testers are written after Kong, Munoz Medina and Ribero (DP-Auditorium, 2023) and Gretton et al. (2012), with
 sharper limits than theirs where we know some. All three get the same reports of the same pair of values and the same
 failure probability. ``python -m scripts.audits.power FILE.csv`` writes the table, which the audit page and
-docs/audit_your_own.md show.
+docs/audit_code.md show.
 """
 
 import csv

@@ -1,7 +1,7 @@
 """Released code of published private methods that departs from its guarantee: registry, re-implementations, page.
 
 Facts about public files at the commits named. Every entry has a re-implementation of its own that the audit catches:
-``python -m scripts.audits.released NAME``; without a name ``docs/released_code.md`` is written.
+``python -m scripts.audits.released NAME``; without a name ``docs/questions/released_code.md`` is written.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from lpbench.audit.randomizers import message
 from lpbench.errors import ConfigurationError
 from lpbench.seeds import Streams
 
-PAGE = Path(__file__).parents[2] / "docs" / "released_code.md"
+PAGE = Path(__file__).parents[2] / "docs" / "questions" / "released_code.md"
 #: Reports of each of two values, and the probability that a bound exceeds the loss. Short gradients need the most.
 SAMPLES, FAILURE = 100_000, 1e-6
 
@@ -232,27 +232,27 @@ def show_leak(name: str, epsilon: float = 1.0, seed: int = 0, samples: int = SAM
 def page() -> str:
     """Return the page of the registry in Markdown."""
     lines = [
-        "# Released code",
+        "# Errors in released code",
         "",
-        "Places where the released code of a published private method, or a library's implementation of one, departs",
-        "from the guarantee. *read*: the source was read at the commit; *run*: the code itself was audited as well.",
-        "*not reported by us*: a text for the authors is ready, not sent; *mended*: a later version is right. Each",
-        "row has a minimal re-implementation of the one error, of our own; the command audits it",
-        "and ends with exit code 1, because the guarantee does not hold.",
+        "After reading this page you can check each place that we know where released code of a private method departs",
+        "from its guarantee. *read*: the source was read at the commit; *run*: the code itself was audited as well.",
+        "*not reported by us*: a [text for the authors](issues.md) is ready, not sent; *mended*: a later version is right.",
+        "`python -m scripts.audits.released NAME` audits a minimal re-implementation of the one error, of our own, and ends",
+        "with exit code 1, because the guarantee does not hold.",
         "",
+        "| name, method | code | finding | re-implementation | status |",
+        "|---|---|---|---|---|",
     ]
     for entry in RELEASES:
-        lines += [
-            f"## {entry.name}",
-            "",
-            f"- **Method**: {entry.paper}",
-            f"- **Code**: <https://{entry.repository}>, {entry.commit}: {entry.place}",
-            f"- **Finding** ({entry.checked}): {entry.fact}.",
-            f"- **Re-implementation**: `{entry.leak}`; `python -m scripts.audits.released {entry.name}`",
-            f"- **Status**: {entry.status}, {entry.date}",
-            "",
-        ]
-    return "\n".join(lines)
+        cells = (
+            f"`{entry.name}`: {entry.paper}",
+            f"<https://{entry.repository}>, {entry.commit}: {entry.place}",
+            f"{entry.checked}: {entry.fact}",
+            f"`{entry.leak}`",
+            f"{entry.status}, {entry.date}",
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join([*lines, ""])
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -1,4 +1,4 @@
-"""Black-box audit of anybody's randomizer: a callable, a file of reports, or a command; see docs/audit_your_own.md."""
+"""Black-box audit of anybody's randomizer: a callable, a file of reports, or a command; see docs/audit_code.md."""
 
 from lpbench.audit.black_box.claims import PrivacyClaim
 from lpbench.audit.black_box.decide import Verdict, audit, detectable, lower_bound

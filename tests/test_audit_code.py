@@ -1,4 +1,4 @@
-"""docs/audit_your_own.md works as it stands: every command, with the exit codes and the output that it shows."""
+"""docs/audit_code.md works as it stands: every command, with the exit codes and the output that it shows."""
 
 import csv
 import re
@@ -13,7 +13,7 @@ from lpbench.seeds import Streams
 from scripts.audits import power
 from tests.shell import blocks, in_bash
 
-PAGE = ROOT / "docs" / "audit_your_own.md"
+PAGE = ROOT / "docs" / "audit_code.md"
 
 
 @pytest.mark.slow
