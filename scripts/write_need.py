@@ -15,22 +15,32 @@ from lpbench.reporting.pages.advice import choices
 from lpbench.reporting.standings import read_standings
 from scripts.need_calibration import FILE, HELD_OUT, summary
 
-COLUMNS = ("asked", "features", "sample", "epsilon", "method", "second", "adds")
-HEADS = (
-    *("asked", "protected features", "public sample", "ε", "use", "second choice"),
-    *("users add (public sample) or gain over the constant, held out", "command"),
-)
+#: Heads of the first cells of a row of advice; a cell for each budget follows.
+HEADS = "asked", "protected features", "public sample"
 PAGE = ROOT / "docs" / "need.md"
 
 
 def advice() -> str:
-    """Return the tables: what is public and the budget; method, second choice, loss, command."""
-    tables: dict[str, list[str]] = {}
-    for row in choices(catalogue.experiments().values(), read_standings(COMMITTED), catalogue.methods()):
-        cells = [*(row[key] for key in COLUMNS), f"`{row['command']}`"]
-        tables.setdefault(row["task"].capitalize(), []).append(f"| {' | '.join(cells)} |")
-    heads = f"| {' | '.join(HEADS)} |\n|---|---|---|---:|---|---|---|---|"
-    return "\n\n".join("\n".join([f"### {title}\n", heads, *rows]) for title, rows in tables.items())
+    """Return a table a task: by what is public and the budget the method and what it adds, then the methods' names."""
+    rows = pd.DataFrame(choices(catalogue.experiments().values(), read_standings(COMMITTED), catalogue.methods()))
+    return "\n\n".join(_advice_of(str(task).capitalize(), part) for task, part in rows.groupby("task", sort=False))
+
+
+def _advice_of(title: str, rows: pd.DataFrame) -> str:
+    budgets = sorted(rows["epsilon"].unique(), key=float)
+    adds = rows["adds"].str.split(" on ", n=1, expand=True)
+    rows = rows.assign(cell=rows["method"].str.replace("ask nobody: .*", "ask nobody", regex=True) + ", " + adds[0])
+    place = ["asked", "features", "sample", "sets"]
+    table = rows.assign(sets=adds[1]).pivot(index=place, columns="epsilon", values="cell")[budgets].fillna("–")
+    lines = [f"### {title}\n", f"| {' | '.join([*HEADS, 'held out', *(f'ε = {b}' for b in budgets)])} |"]
+    lines += ["|---" * (len(HEADS) + 1 + len(budgets)) + "|"]
+    lines += [
+        f"| {' | '.join([*inputs, *cells])} |" for inputs, cells in zip(table.index, table.to_numpy(), strict=True)
+    ]
+    names = rows.assign(title=rows["method"].str.removeprefix("ask nobody: "))
+    names = names.drop_duplicates("title").sort_values("title")
+    commands = (f"{row.title}, `{row.command.rpartition(' ')[0]} epsilon=1`" for row in names.itertuples())
+    return "\n".join([*lines, "\nCommands: " + ";\n".join(commands) + "."])
 
 
 def calibration() -> str:
