@@ -462,7 +462,7 @@ def test_p_values_of_every_pair_are_a_table(kinds):
     client, _, _, runs, _ = kinds
     ((parent,), cells) = runs("histoftree/table1")
     table = pd.read_json(client.download_artifacts(parent.info.run_id, "tests.json"), orient="split")
-    assert sorted(zip(table["method"], table["than"], table["p"], strict=True)) == [
+    assert sorted(zip(table["method"], table["than"], table["abalone aligned"], strict=True)) == [
         ("hist", "krr[depth=3]", 1.0),
         ("krr[depth=3]", "hist", 1.0),
     ], "all replications are equal"
@@ -477,12 +477,13 @@ def test_every_run_of_one_version_of_a_data_set_is_found_by_its_fingerprint(logg
     assert artefacts and len(cells) == 4 and not client.search_runs(ids, "dataset.digest = 'another'")
 
 
-def test_the_five_questions_are_answered_by_the_client_alone(logged, kinds, of_lpct):
-    client, _, _ = logged
+def test_the_five_questions_are_answered_by_the_client_alone(kinds, of_lpct, tmp_path):
+    rebuild(f"sqlite:///{tmp_path}/mlflow.db", tmp_path, [artefact(tmp_path, epsilons=(1.0,))])
+    client = client_of(f"sqlite:///{tmp_path}/mlflow.db")
     assert mlflow_questions.best_setting(client) == ("krr ε=1 abalone aligned", 1.0, {"depth": "2"})
-    assert mlflow_questions.of_version(client) == {"f" * 36: 5}
+    assert mlflow_questions.of_version(client) == {"f" * 36: 3}
     table = ("krr[depth=3]", "hist", 1.0, "histoftree/table1")
-    assert mlflow_questions.p_values(kinds[0], *table) == [{"dataset": "abalone", "mask": "aligned", "p": 1.0}]
+    assert mlflow_questions.p_values(kinds[0], *table) == {"abalone aligned": 1.0}
     found = mlflow_questions.missed(kinds[0], "histoftree/table1")
     assert [(row["published"], row["reproduced"]) for row in found] == [(2.0, 8.0)] and "hist" in found[0]["run"]
     root, records = of_lpct
@@ -515,7 +516,7 @@ def test_a_sweep_logs_a_table_with_tests_ranks_and_a_picture_and_each_cell_once(
     assert len(cells) == 4 == len(found) - 1
     assert all("p_best_is_better" in run.data.metrics or run.data.metrics["best"] for run in cells)
     tests = pd.read_json(client.download_artifacts(parent.info.run_id, "tests.json"), orient="split")
-    assert {*tests["method"]} == {"private_mean", "hist"} and tests["p"].between(0, 1).all()
+    assert {*tests["method"]} == {"private_mean", "hist"} and tests["diabetes_progression aligned"].between(0, 1).all()
     files = {Path(file.path).suffix for file in client.list_artifacts(parent.info.run_id)}
     assert {".svg", ".png", ".json"} <= files
     one = everything_of(client, found)

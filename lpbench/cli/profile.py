@@ -40,8 +40,6 @@ LARGE = 2 * 2**20
 MOST_WORDS = 6
 #: So few whole numbers are classes, unless they are said to be measured.
 FEW_CLASSES = 3
-#: Classes of a data set of OpenML, at most.
-MOST_CLASSES = 100
 #: The middle 99 % of the labels in less than this share of their range: outliers decide how much noise is added.
 BULK, BULK_SHARE = 0.99, 1 / 3
 #: A feature that is correlated with the target so much, either way, is the target in other words.
@@ -256,7 +254,7 @@ def _profile_target(profile: Profile, column: pd.Series, cells: Column, chosen: 
         )
     elif cells.kind == "date":
         raise DataError(f"target {name!r} holds dates, which are no labels; --target chooses another")
-    elif chosen.content and not numeric and len(classes) <= MOST_CLASSES:
+    elif chosen.content and not numeric and len(classes) <= 100:
         profile.content |= {"task": "classification", "target": {"column": name, "classes": classes}}
         profile.say("task", f"classification: {len(classes)} classes, {_some(list(map(repr, classes)), 4)}")
     elif chosen.task == "classification" or few or not numeric:

@@ -162,7 +162,8 @@ def _identity(manifest: Manifest, params: Mapping, available: bool) -> str:
         }
         facts |= {key: value for key, value in manifest.sensitivity.items() if key == "importance"}
         facts |= {"unit": manifest.unit} if manifest.unit else {}
-        facts |= {"task at OpenML": manifest.openml.get("task")} if params["split"] == "openml" else {}
+        if params["split"] == "openml":
+            facts["openml"] = manifest.openml
         if params["scaling"] == "bounds":
             facts["bounds"] = manifest.bounds
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]

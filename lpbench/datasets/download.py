@@ -125,21 +125,16 @@ def describe_openml(data_id: int, settings: Settings) -> tuple[Any, str]:
     dataset, document = _ask_openml(
         lambda openml: openml.datasets.get_dataset(data_id, force_refresh_cache=True), settings, "description.xml"
     )
-    if not dataset.url:
-        raise DownloadError(f"{settings.openml_url}: data set {data_id} has no file")
     status = re.search(r"<oml:status>\s*(\w+)", document)
     return dataset, status[1] if status else "active"
 
 
 def fetch_task(task_id: int, settings: Settings) -> Any:
     """Download an OpenML task, keep the rows of its splits, train and test of each in turn, and return it."""
-
-    def ask(openml: Any) -> tuple[Any, Any]:
-        task = openml.tasks.get_task(task_id)
-        return task, task.download_split().split
-
-    (task, repeats), _ = _ask_openml(ask, settings, "task.xml")
-    folds = [fold for repeat in repeats.values() for fold in repeat.values()]
+    (task, splits), _ = _ask_openml(
+        lambda openml: (task := openml.tasks.get_task(task_id), task.download_split()), settings, "task.xml"
+    )
+    folds = [fold for repeat in splits.split.values() for fold in repeat.values()]
     with atomic_write(task_file(task_id)) as file:
         np.savez(file, *(rows for samples in folds for rows in samples[max(samples)]))
     return task

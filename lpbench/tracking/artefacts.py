@@ -134,9 +134,15 @@ class ArtefactRuns:
         ]
 
     def _tests(self) -> pd.DataFrame:
-        """p-values of every method of a table against every other one; curves have none."""
+        """p-values that a method of a table is better than another one, a column a data set; curves have none."""
         chosen = self.artefact.chosen
-        return pd.DataFrame() if chosen is None else beats(chosen[chosen["x"].isna()])
+        found = pd.DataFrame() if chosen is None else beats(chosen[chosen["x"].isna()])
+        if found.empty:
+            return found
+        # as texts, for MLflow writes ten digits behind the point
+        found["p"] = found["p"].map("{:.3g}".format)
+        wide = found.pivot(index=["selection", "epsilon", "method", "than"], columns=["dataset", "mask", "panel"])["p"]
+        return wide.set_axis([" ".join(filter(None, key)) for key in wide], axis=1).reset_index()
 
     def cell(self, place: tuple, rows: list[dict]) -> Run:
         """The run of one data set x mask x method x ε; a step is a whole ``x``, its place, or a replication."""

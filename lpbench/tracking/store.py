@@ -35,9 +35,7 @@ _WAYS_OUT = (
 SINGLE = "single"
 #: Start of the names of experiments with runs that are not as registered.
 QUICK = "quick"
-#: View of an experiment's runs, which a link with its name opens in a fresh browser.
-_VIEW = "runs"
-#: Columns of the view.
+#: Columns of the view of an experiment's runs that a link opens in a fresh browser.
 _COLUMNS = ["tags.`lpbench.verdict`", "metrics.`met`", "metrics.`compared`", "tags.`lpbench.kind`"]
 
 
@@ -66,7 +64,7 @@ def experiment_pages(uri: str) -> dict[str, str]:
     """Return the address of each logged experiment's page within MLflow's interface, by the experiment's name."""
     with opened(uri) as client:
         found = [e for e in client.search_experiments(order_by=["name"]) if _KIND in e.tags.items()]
-    view = f"workflowType=machine_learning&viewStateShareKey={_VIEW}"
+    view = "workflowType=machine_learning&viewStateShareKey=runs"
     return {e.name: f"#/experiments/{e.experiment_id}/runs?{view}" for e in found}
 
 
@@ -148,7 +146,7 @@ def experiment_of(client, uri: str, name: str, results_dir: Path):
         client.delete_experiment(found.experiment_id)
     title = "Single cells and sweeps" if name == SINGLE else paper_of(name.removeprefix(f"{QUICK}/")).title
     view = {"searchFilter": "", "selectedColumns": _COLUMNS, "viewMaximized": True}
-    tags = {_KIND[0]: _KIND[1], "mlflow.note.content": title, f"mlflow.sharedViewState.{_VIEW}": json.dumps(view)}
+    tags = {_KIND[0]: _KIND[1], "mlflow.note.content": title, "mlflow.sharedViewState.runs": json.dumps(view)}
     return client.get_experiment(client.create_experiment(name, artifact_location=location, tags=tags))
 
 
