@@ -120,7 +120,7 @@ def _of_method(
         caveat,
         f"leaderboard.html#{view}",
         f"lpbench reproduce {entry.name}",
-        [picture(path, path.name, sentence) for path in drawn],
+        [picture(path, path.name, sentence) for path in drawn if path.suffix == ".svg"],
     )
 
 
