@@ -14,15 +14,7 @@ import numpy as np
 
 from lpbench.audit.apart import found_in_place
 from lpbench.audit.black_box.decide import lower_bound
-from lpbench.audit.contract import (
-    CHECKS,
-    check_with_scikit_learn,
-    classification_problem,
-    few_points,
-    method_of,
-    problem_for,
-    regression_problem,
-)
+from lpbench.audit.contract import CHECKS, method_of
 from lpbench.audit.randomizers import Randomizer, message, repeat
 from lpbench.datasets import load_manifest, load_table, make_problem
 from lpbench.datasets.real import sensitivity_order
@@ -33,12 +25,6 @@ from lpbench.paths import OWN_VARIABLE
 from lpbench.privacy import Mechanism
 from lpbench.privacy.mechanism import REGISTERED
 from lpbench.seeds import Streams
-
-__all__ = [
-    "DATASET_CHECKS", "HOSTILE", "MECHANISM_CHECKS", "METHOD_CHECKS", "broken", "check_dataset", "check_mechanism",
-    "check_method", "check_promise", "check_with_scikit_learn", "classification_problem", "few_points", "mechanism_of",
-    "problem_for", "regression_problem",
-]  # fmt: skip
 
 
 def check_method(selector: str) -> None:

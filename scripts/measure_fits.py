@@ -13,12 +13,12 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from lpbench.analysis import write_csv
+from lpbench.audit.contract import problem_for
 from lpbench.experiments import catalogue
 from lpbench.experiments.single_method import at_one_setting, fit, seconds_of_a_fit
 from lpbench.experiments.timing import FIT_SECONDS
 from lpbench.paths import COMMITTED
 from lpbench.reporting.paper import papers
-from lpbench.testing import problem_for
 
 
 def measured(task: tuple[str, str]) -> float:

@@ -17,7 +17,7 @@ from lpbench.errors import CellTimeout, ConfigurationError, DataError
 from lpbench.experiments.time_limit import time_limit
 
 if TYPE_CHECKING:
-    from lpbench.audit.black_box import Source
+    from lpbench.audit.black_box import Subject
 
 #: Reports of each of two values.
 SAMPLES = 1_000_000
@@ -107,7 +107,7 @@ def _audit_reports(
     from lpbench.audit.black_box.sources import load_function
 
     claim = PrivacyClaim(epsilon, delta, renyi)
-    sources: list[Source]
+    sources: list[Subject]
     if program:
         sources = [CommandSource(program, _values(values, seed), samples, seed, timeout)]
     else:
@@ -123,11 +123,11 @@ def _audit_reports(
     return int(violated)
 
 
-def _sources(subjects: Sequence[str], values: Sequence[str], seed: int, timeout: float) -> list[Source]:
+def _sources(subjects: Sequence[str], values: Sequence[str], seed: int, timeout: float) -> list[Subject]:
     from lpbench.audit.black_box import CallableSource
     from lpbench.audit.black_box.sources import load_function
 
-    tables: list[Source] = []
+    tables: list[Subject] = []
     if any(subject.endswith(TABLES) for subject in subjects):
         from lpbench.audit.black_box.files import FileSource
 

@@ -11,11 +11,8 @@ from lpbench.cli.audit_code import code
 from lpbench.cli.checking import method
 from lpbench.errors import LpbenchError
 
-#: Other commands, which only the whole distribution has.
-_WHOLE = (
-    "the distribution lpbench-light has `lpbench audit code` and `lpbench check method FILE:Class` alone; "
-    "all commands: pip install lpbench"
-)
+#: End of the message about a command or module that only the whole distribution has.
+_WHOLE = ": lpbench-light has `audit code` and `check method FILE:Class` alone; all commands: pip install lpbench"
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})
@@ -24,39 +21,22 @@ def cli() -> None:
     """Hold code to its privacy claim; `pip install lpbench` brings all commands."""
 
 
-@cli.group()
-def audit() -> None:
-    """Audit a function, a command, or a model with fit(X, y)."""
-
-
-@cli.group()
-def check() -> None:
-    """Hold a method's class to the contract."""
-
-
-audit.add_command(code)
-check.add_command(method)
+cli.add_command(click.Group("audit", {"code": code}, help="Audit a function, a command, or a model with fit(X, y)."))
+cli.add_command(click.Group("check", {"method": method}, help="Hold a method's class to the contract."))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point of the light ``lpbench`` command; returns the exit code."""
-    words = list(sys.argv[1:] if argv is None else argv) or ["--help"]
     with surroundings.fixed():
         try:
-            group, *rest = words
-            known = {"audit": "code", "check": "method"}.get(group)
-            if group[:1] != "-" and not (known and rest[:1] in ([], [known], ["--help"], ["-h"])):
-                surroundings.say(f"error: `lpbench {words[0]}`: {_WHOLE}")
-                return 2
-            with cli.make_context("lpbench", words) as context:
+            with cli.make_context("lpbench", list(sys.argv[1:] if argv is None else argv) or ["--help"]) as context:
                 return int(cli.invoke(context) or 0)
         except click.exceptions.Exit as end:
             return end.exit_code
-        except ModuleNotFoundError as error:
-            surroundings.say(f"error: {error.name} is missing: {_WHOLE}")
-        except (click.ClickException, LpbenchError) as error:
-            said = str(error) if isinstance(error, LpbenchError) else error.format_message()
-            surroundings.say(f"error: {said}")
+        except (click.ClickException, LpbenchError, ModuleNotFoundError) as error:
+            said = error.format_message() if isinstance(error, click.ClickException) else str(error)
+            lacks = said.startswith(("No such command", "No module named"))
+            surroundings.say(f"error: {said}{_WHOLE if lacks else ''}")
         except KeyboardInterrupt:
             surroundings.say("\ninterrupted")
             return 130

@@ -13,11 +13,52 @@ def linear_regression(epsilon: float, random_state: int) -> Any:
     return models.LinearRegression(epsilon=epsilon, bounds_X=(0, 100), bounds_y=(0, 100), random_state=random_state)
 
 
-def standard_scaler(epsilon: float, random_state: int) -> Any:
-    """Means and variances of features between 0 and 1."""
-    return models.StandardScaler(epsilon=epsilon, bounds=(0, 1), random_state=random_state)
+def linear_regression_through_0(epsilon: float, random_state: int) -> Any:
+    """Bounds that begin at 0, and no intercept: the sum of squares is released without noise."""
+    return models.LinearRegression(
+        epsilon=epsilon, bounds_X=(0, 100), bounds_y=(0, 100), fit_intercept=False, random_state=random_state
+    )
+
+
+def logistic_regression(epsilon: float, random_state: int) -> Any:
+    """Classes 0 and 1, rows of norm 1 at most."""
+    return models.LogisticRegression(epsilon=epsilon, data_norm=1.0, random_state=random_state)
 
 
 def gaussian_nb(epsilon: float, random_state: int) -> Any:
     """Classes 0 and 1, features between 0 and 1."""
     return models.GaussianNB(epsilon=epsilon, bounds=(0, 1), random_state=random_state)
+
+
+def k_means(epsilon: float, random_state: int) -> Any:
+    """Two clusters of features between 0 and 1."""
+    return models.KMeans(n_clusters=2, epsilon=epsilon, bounds=(0, 1), random_state=random_state)
+
+
+def decision_tree(epsilon: float, random_state: int) -> Any:
+    """Classes 0 and 1, features between 0 and 1, one cut."""
+    return models.DecisionTreeClassifier(
+        max_depth=1, epsilon=epsilon, bounds=(0, 1), classes=[0, 1], random_state=random_state
+    )
+
+
+def random_forest(epsilon: float, random_state: int) -> Any:
+    """Two trees of one cut, classes 0 and 1, features between 0 and 1."""
+    return models.RandomForestClassifier(
+        n_estimators=2, max_depth=1, epsilon=epsilon, bounds=(0, 1), classes=[0, 1], random_state=random_state
+    )
+
+
+def pca(epsilon: float, random_state: int) -> Any:
+    """One component of features between 0 and 1, rows of norm 1 at most."""
+    return models.PCA(n_components=1, epsilon=epsilon, bounds=(0, 1), data_norm=1.0, random_state=random_state)
+
+
+def pca_centered(epsilon: float, random_state: int) -> Any:
+    """One component of rows of norm 1 at most, whose mean is 0 by assumption."""
+    return models.PCA(n_components=1, epsilon=epsilon, centered=True, data_norm=1.0, random_state=random_state)
+
+
+def standard_scaler(epsilon: float, random_state: int) -> Any:
+    """Means and variances of features between 0 and 1."""
+    return models.StandardScaler(epsilon=epsilon, bounds=(0, 1), random_state=random_state)

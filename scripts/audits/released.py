@@ -206,7 +206,7 @@ RANDOMIZERS: dict[str, Callable[[float], Randomizer]] = {
 }
 #: Name -> (class, where it makes its reports).
 LEARNERS: dict[str, tuple[Callable[..., Any], str]] = {
-    "PriorOfTrueLabels": (PriorOfTrueLabels, "scripts.audits.released.noisy_labels"),
+    "PriorOfTrueLabels": (PriorOfTrueLabels, "scripts.audits.released:noisy_labels"),
 }
 
 

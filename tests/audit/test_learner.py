@@ -72,7 +72,7 @@ class Unseeded(Nearest):
         return self
 
 
-REPORTS = [f"{__name__}.reported"]
+REPORTS = [f"{__name__}:reported"]
 
 
 def test_one_run_bound_is_the_inverse_of_the_binomial_tail():
@@ -202,7 +202,7 @@ def test_bad_input_is_told():
     with pytest.raises(ConfigurationError, match="needs a function"):
         leak_test(Nearest, 1.0, [])
     with pytest.raises(DataError, match="called none"):
-        leak_test(Nearest, 1.0, ["scripts.audits.released.noisy_labels"])
+        leak_test(Nearest, 1.0, ["scripts.audits.released:noisy_labels"])
     with pytest.raises(ConfigurationError, match="must be 'label' or 'record'"):
         canary_audit(Nearest, 1.0, "features")
     with pytest.raises(ConfigurationError, match="module:Class"):

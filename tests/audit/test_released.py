@@ -37,4 +37,4 @@ def test_exact_losses_of_the_rebuilt_errors():
 
 
 def test_the_valid_counterpart_passes_the_leak_test():
-    assert leak_test(PriorOfReports, 1.0, ["scripts.audits.released.noisy_labels"]) is None
+    assert leak_test(PriorOfReports, 1.0, ["scripts.audits.released:noisy_labels"]) is None

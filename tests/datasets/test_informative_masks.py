@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from lpbench.audit.contract import regression_problem
 from lpbench.datasets import load_manifest, make_problem
 from lpbench.datasets.masks import make_mask, posterior_odds, secret_bits
 from lpbench.errors import ConfigurationError
-from lpbench.testing import regression_problem
 
 
 def test_odds_that_a_mask_gives_away_by_hand():

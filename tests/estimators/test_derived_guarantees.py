@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from lpbench.audit.contract import classification_problem, regression_problem
 from lpbench.errors import ClippingWarning, DataError, PrivacyError
 from lpbench.estimators import (
     KRR,
@@ -12,7 +13,6 @@ from lpbench.estimators import (
     PrivateSelectionRegressor,
     ResidualScore,
 )
-from lpbench.testing import classification_problem, regression_problem
 
 
 def test_delta_of_the_candidates_reaches_the_selection():

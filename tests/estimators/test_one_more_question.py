@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from lpbench.audit.contract import few_points, problem_for
 from lpbench.estimators.private_labels import LABEL, LabelQuestion
 from lpbench.experiments import catalogue
 from lpbench.privacy import GRR, Device, Records, SimulatedUsers
 from lpbench.privacy.users import Simulation
 from lpbench.seeds import Streams
-from lpbench.testing import few_points, problem_for
 
 #: Methods that ask somebody and have a shortcut for grids.
 METHODS = [

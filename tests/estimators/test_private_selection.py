@@ -3,6 +3,7 @@ import re
 import numpy as np
 import pytest
 
+from lpbench.audit.contract import classification_problem, regression_problem
 from lpbench.audit.methods import recorded_users
 from lpbench.audit.recording import Recording
 from lpbench.audit.samples import Y_RANGE, audit_sample
@@ -13,7 +14,6 @@ from lpbench.estimators.private_selection.selection import compare_by_difference
 from lpbench.experiments import catalogue
 from lpbench.privacy import Records, SimulatedUsers
 from lpbench.seeds import Streams
-from lpbench.testing import classification_problem, regression_problem
 from tests.estimators.loops import learned
 
 TEXT = ("lpct_max_edge",)

@@ -8,13 +8,13 @@ from sklearn.base import clone
 
 import lpbench.estimators
 from lpbench import estimators as models
+from lpbench.audit.contract import problem_for
 from lpbench.audit.methods import recorded_users
 from lpbench.audit.recording import Recording
 from lpbench.audit.samples import CHANGES, Y_RANGE, audit_sample
 from lpbench.errors import ClippingWarning, ConfigurationError, DataError, PrivacyLeakWarning
 from lpbench.estimators.public_scaler import PublicScaler
 from lpbench.seeds import Streams
-from lpbench.testing import problem_for
 from tests.estimators.contents import arrays
 from tests.estimators.loops import learned
 

@@ -12,11 +12,12 @@ from sklearn.base import clone, is_classifier
 from sklearn.model_selection import ParameterGrid
 
 import lpbench.estimators
+from lpbench.audit.contract import check_with_scikit_learn, problem_for
 from lpbench.errors import ConfigurationError
 from lpbench.estimators.base import LocalEstimator, expand_grid
 from lpbench.experiments import catalogue as registry
 from lpbench.seeds import Streams
-from lpbench.testing import METHOD_CHECKS, check_with_scikit_learn, problem_for
+from lpbench.testing import METHOD_CHECKS
 
 #: Estimators beside their defaults whose other half is another method.
 PRESETS = {"PSGD": [{"hidden_ratio": 1.0}], "LPCT": [{"mechanism": "rr"}], "HistOfTree": [{"rule": "cart"}]}

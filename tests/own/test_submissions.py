@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 from lpbench.audit import foreign, isolation
+from lpbench.audit.contract import regression_problem
 from lpbench.audit.keeper import Places
 from lpbench.audit.methods import samples
 from lpbench.datasets import Draws
@@ -25,7 +26,6 @@ from lpbench.submission import verify
 from lpbench.submission.apart import moved, scores_apart, worse_in_secret
 from lpbench.submission.contract import CONTRACT
 from lpbench.submission.pack import own_sweep
-from lpbench.testing import regression_problem
 from tests.experiments.helpers import study, write_experiment
 
 OURS = submissions()

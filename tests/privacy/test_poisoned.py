@@ -7,13 +7,13 @@ import pytest
 from sklearn.base import clone
 
 from lpbench import privacy
+from lpbench.audit.contract import problem_for, regression_problem
 from lpbench.errors import ConfigurationError
 from lpbench.estimators.private_classes import CLASS, ClassQuestion
 from lpbench.estimators.private_labels import LABEL, LabelQuestion
 from lpbench.experiments import catalogue
 from lpbench.privacy.guarantee import Guarantee, believed
 from lpbench.seeds import Streams
-from lpbench.testing import problem_for, regression_problem
 
 SLOW = {"private_sets", "calibrated_score", "residual_score", "public_forest", "private_intervals"}
 

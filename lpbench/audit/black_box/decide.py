@@ -7,16 +7,17 @@ largest bound of all stages holds, and the audit may stop after any of them.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import betaln, xlog1py, xlogy
 
 from lpbench.audit.black_box.claims import PrivacyClaim
+from lpbench.audit.black_box.interfaces import Counts, Decision, Subject
 from lpbench.audit.black_box.reports import Columns, part_of
-from lpbench.audit.black_box.sources import DeviceSource, Source
+from lpbench.audit.black_box.sources import DeviceSource
 from lpbench.audit.black_box.values import show_value
 from lpbench.audit.black_box.witness import Event, find_events
 from lpbench.audit.randomizers import Randomizer
@@ -51,7 +52,7 @@ class Verdict:
     hits: tuple[int, int]  # how often the event occurred under each of them, among ``tested`` reports
     tested: int  # reports of each value that tested the event
     samples: int  # reports of each value that were drawn
-    unit: str = Source.unit
+    unit: str = Subject.unit
     remarks: tuple[str, ...] = ()  # about reports that are not independent, or of which a part cannot be learned
 
     @property
@@ -76,7 +77,7 @@ class Verdict:
 
 
 def audit(
-    source: Source, claim: PrivacyClaim, samples: int = 1_000_000, failure: float = 1e-3, quick: bool = False
+    source: Subject, claim: PrivacyClaim, samples: int = 1_000_000, failure: float = 1e-3, quick: bool = False
 ) -> Verdict:
     """Hold a randomizer to its claim, by fewer samples if it is refuted; ``quick``: by all at once, without rules."""
     pair, start = worst_pair(source, claim, failure, quick)
@@ -85,7 +86,7 @@ def audit(
         raise DataError(f"{source.name}: {room:g} reports of a value are too few; an audit needs {FEWEST} or more")
     stages = [int(room)] if quick else _stages(int(room))
     reports: list[Columns] = [{}, {}]
-    best: tuple[float, Event, tuple[int, int], int] | None = None
+    best: tuple[float, Event, Counts] | None = None
     for n in stages:
         drawn = len(next(iter(reports[0].values()))) if reports[0] else 0
         reports = [_join(old, source.draw(v, start + drawn, start + n)) for old, v in zip(reports, pair, strict=True)]
@@ -96,16 +97,16 @@ def audit(
         share = failure / len(stages) / 2
         halves = [part_of(part, 0, n // 2) for part in reports]
         for event in find_events(halves[0], halves[1], claim, share, not quick):
-            pilot, hits = (_hits(event, reports, *half) for half in ((0, n // 2), (n // 2, n)))
-            bound = _bound(claim, hits, n - n // 2, pilot, n // 2, share)
+            pilot, tested = (_counts(event, reports, *half) for half in ((0, n // 2), (n // 2, n)))
+            bound = _bound(claim, tested, pilot, share)
             if best is None or bound > best[0]:
-                best = bound, event, hits, n - n // 2
+                best = bound, event, tested
         if best is not None and best[0] > claim.epsilon + _TOLERANCE:
             break
         if n * len(reports[0]) * _GROWTH > _MOST_NUMBERS:
             break
     assert best is not None
-    bound, event, hits_, tested = best
+    bound, event, tested = best
     shown = reports[event.direction[0]], reports[event.direction[1]]
     values = source.values[pair[event.direction[0]]], source.values[pair[event.direction[1]]]
     return Verdict(
@@ -115,8 +116,8 @@ def audit(
         1 - failure,
         values,
         event.rule,
-        hits_,
-        tested,
+        tested[:2],
+        tested[2],
         n,
         source.unit,
         tuple(_remarks(values, shown, bound > claim.epsilon + _TOLERANCE)),
@@ -132,7 +133,7 @@ def lower_bound(randomizer: Randomizer, samples: int, streams: Streams, failure:
 def detectable(samples: int, failure: float) -> float:
     """Largest :func:`lower_bound`: half of the samples test an event that always occurs against one that never does."""
     half = samples // 2
-    return _bound(PrivacyClaim(0.0), (half, 0), half, (half, 0), half, failure / 2.0)
+    return _bound(PrivacyClaim(0.0), (half, 0, half), (half, 0, half), failure / 2.0)
 
 
 def _remarks(values: tuple[Any, Any], reports: tuple[Columns, Columns], violated: bool) -> Iterator[str]:
@@ -158,19 +159,38 @@ def _is_a_name(column: np.ndarray) -> bool:
     return bool(whole) and np.unique(column.astype(str) if column.dtype == object else column).size == column.size
 
 
-def _hits(event: Event, reports: list[Columns], start: int, stop: int) -> tuple[int, int]:
-    first, second = (int(event.happens(part_of(reports[i], start, stop)).sum()) for i in event.direction)
-    return first, second
+def _counts(event: Event, reports: Sequence[Columns], start: int, stop: int) -> Counts:
+    likelier, other = (int(event.happens(part_of(reports[i], start, stop)).sum()) for i in event.direction)
+    return likelier, other, stop - start
 
 
-def _bound(
-    claim: PrivacyClaim, hits: tuple[int, int], n: int, pilot: tuple[int, int], n_pilot: int, failure: float
-) -> float:
-    """Bound from the tested half by the one of two methods that would have proven more on the pilot half."""
-    apart = float(claim.proven(*pilot, n_pilot, failure))
-    if math.isinf(claim.order) and joint_bound(pilot, n_pilot, pilot, n_pilot, claim.delta, failure) > apart:
-        return joint_bound(hits, n, pilot, n_pilot, claim.delta, failure)
-    return float(claim.proven(*hits, n, failure))
+class Limits:
+    """Exact limits of either probability apart."""
+
+    paper: ClassVar[str] = "C. Clopper, E. Pearson, The use of confidence or fiducial limits, Biometrika 26, 1934"
+
+    def bound(self, claim: PrivacyClaim, tested: Counts, pilot: Counts, failure: float) -> float:
+        """Bound the loss from the tested counts alone."""
+        return float(claim.proven(*tested, failure))
+
+
+class Bet:
+    """Bet on both probabilities together (:func:`joint_bound`); none on a Renyi divergence."""
+
+    paper: ClassVar[str] = "L. Wasserman, A. Ramdas, S. Balakrishnan, Universal inference, PNAS 117, 2020"
+
+    def bound(self, claim: PrivacyClaim, tested: Counts, pilot: Counts, failure: float) -> float:
+        """Bound the loss by the likelihood that the pilot's beliefs give to the tested counts."""
+        return joint_bound(tested, pilot, claim.delta, failure) if math.isinf(claim.order) else 0.0
+
+
+#: Of these the one that would have proven more on the pilot half is taken.
+DECISIONS: Sequence[Decision] = (Limits(), Bet())
+
+
+def _bound(claim: PrivacyClaim, tested: Counts, pilot: Counts, failure: float) -> float:
+    best = max(DECISIONS, key=lambda rule: rule.bound(claim, pilot, pilot, failure))
+    return best.bound(claim, tested, pilot, failure)
 
 
 def _stages(samples: int) -> list[int]:
@@ -181,7 +201,9 @@ def _stages(samples: int) -> list[int]:
     return [n for n in sizes if 2 * n <= samples] + [samples]
 
 
-def worst_pair(source: Source, claim: PrivacyClaim, failure: float, quick: bool = False) -> tuple[tuple[int, int], int]:
+def worst_pair(
+    source: Subject, claim: PrivacyClaim, failure: float, quick: bool = False
+) -> tuple[tuple[int, int], int]:
     """Return the pair of values that pilot reports tell apart best, and how many reports were used up."""
     pairs = source.pairs
     start = 0
@@ -204,17 +226,14 @@ def pilot_score(
         return math.inf
     halves = [part_of(part, 0, n // 2) for part in (first, second)]
     events = find_events(halves[0], halves[1], claim, failure, not quick)
-    counts = [_hits(event, [first, second], n // 2, n) for event in events]
-    return max(float(claim.proven(*hits, n - n // 2, 0.3)) for hits in counts)
+    return max(float(claim.proven(*_counts(event, (first, second), n // 2, n), 0.3)) for event in events)
 
 
 def _join(old: Columns, new: Columns) -> Columns:
     return {name: np.concatenate([old[name], column]) for name, column in new.items()} if old else new
 
 
-def joint_bound(
-    hits: tuple[int, int], n: int, pilot: tuple[int, int], n_pilot: int, delta: float, failure: float
-) -> float:
+def joint_bound(tested: Counts, pilot: Counts, delta: float, failure: float) -> float:
     """Lower bound on epsilon from the counts of an event under two values, which needs fewer reports than two limits.
 
     Split likelihood ratio (Wasserman, Ramdas and Balakrishnan, "Universal inference", 2020): the pilot half of the
@@ -223,9 +242,10 @@ def joint_bound(
     exceeds 1 / failure with that probability at most. A larger epsilon allows more, so that the ratio falls with it,
     and the largest epsilon at which it is still above is a lower bound on the loss.
     """
+    (*hits, n), (*guesses, n_pilot) = tested, pilot
     bet = sum(
         betaln(a + h + 1, n_pilot - a + n - h + 1) - betaln(a + 1, n_pilot - a + 1)
-        for h, a in zip(hits, pilot, strict=True)
+        for h, a in zip(hits, guesses, strict=True)
     ) + math.log(failure)
 
     def is_refuted(epsilon: float) -> bool:
@@ -243,7 +263,7 @@ def joint_bound(
     return low
 
 
-def _likelihood(hits: tuple[int, int], n: int, weight: float, delta: float) -> float:
+def _likelihood(hits: Sequence[int], n: int, weight: float, delta: float) -> float:
     """Largest log-likelihood with p = weight q + delta: counts that break the claim come nearest to it on its edge."""
     low, high = 0.0, (1.0 - delta) / weight
 

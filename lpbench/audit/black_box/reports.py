@@ -9,7 +9,7 @@ import numpy as np
 
 from lpbench.errors import DataError
 
-#: Named columns of n reports: numbers as floats, categories as texts.
+#: Named columns of n reports, each of shape (n,): numbers as floats, categories as texts.
 Columns = dict[str, np.ndarray]
 
 #: Name of the column that says whether a number is of a type of whole numbers.

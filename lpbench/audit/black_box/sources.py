@@ -2,7 +2,6 @@
 
 import inspect
 import json
-import math
 import numbers
 import os
 import shlex
@@ -10,15 +9,14 @@ import signal
 import subprocess
 import sys
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from importlib import import_module, util
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from lpbench.audit.black_box.interfaces import Subject
 from lpbench.audit.black_box.reports import WHOLE, Columns, to_columns
 from lpbench.audit.randomizers import Randomizer, repeat
 from lpbench.errors import CellTimeout, ConfigurationError, DataError, foreign
@@ -29,25 +27,7 @@ from lpbench.seeds import Streams, stable_hash
 _CHUNK = 100_000
 
 
-class Source(ABC):
-    """Base of the sources of reports: for each value to compare, as many reports as an audit asks for."""
-
-    name: str
-    values: list[Any]  # what is compared
-    unit: str = "reports of each value"
-    size: float = math.inf  # reports of each value that there are; inf if as many as one asks for
-
-    @property
-    def pairs(self) -> list[tuple[int, int]]:
-        """Indices of the values that the claim compares."""
-        return list(combinations(range(len(self.values)), 2))
-
-    @abstractmethod
-    def draw(self, value: int, start: int, stop: int) -> Columns:
-        """Return the reports number ``start`` to ``stop`` of the value of that index."""
-
-
-class CallableSource(Source):
+class CallableSource(Subject):
     """A Python function ``report(value, rng)``, vectorised ``report(values, rng)``, or ``report(value)``.
 
     It is vectorised if its first parameter is called ``values``: it then gets an array with one value per user, and
@@ -124,7 +104,7 @@ class CallableSource(Source):
         return columns
 
 
-class DeviceSource(Source):
+class DeviceSource(Subject):
     """All that a device sends for each of the listed protected values."""
 
     def __init__(self, randomizer: Randomizer, streams: Streams, name: str = "devices"):
@@ -142,10 +122,10 @@ class DeviceSource(Source):
         return to_columns(self.randomizer.sample(value, stop - start, streams))
 
 
-class WithFeatures(Source):
+class WithFeatures(Subject):
     """Reports with what a user's function makes of them: columns by name -> numbers, one row a report."""
 
-    def __init__(self, source: Source, function: Callable[[Columns], Any], name: str):
+    def __init__(self, source: Subject, function: Callable[[Columns], Any], name: str):
         self.name, self.values, self.size, self.source = source.name, source.values, source.size, source
         self.function, self.called = function, name
 
@@ -216,7 +196,7 @@ def _parameters(function: Callable[..., Any]) -> list[str]:
     return [p.name for p in parameters if p.kind is not p.VAR_KEYWORD and (p.default is p.empty or p.name == "rng")]
 
 
-class FixedSource(Source):
+class FixedSource(Subject):
     """Reports that are all there from the start."""
 
     def __init__(self, name: str, values: list[Any], reports: list[Columns]):

@@ -1,8 +1,9 @@
 """Events that distinguish two values: cut by trees or by a classifier's score, and described as a rule."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -10,6 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
 from lpbench.audit.black_box.claims import PrivacyClaim
+from lpbench.audit.black_box.interfaces import Cells, Describe, Partition, Witness
 from lpbench.audit.black_box.reports import Columns, Encoder, part_of
 
 #: Reports of each value that cells are cut from, and the fewest of both that make up a cell.
@@ -25,7 +27,6 @@ _MOST_SINGLE, _QUANTILES = 16, np.linspace(0.05, 0.95, 19)
 #: Boxes of the features that a rule lists.
 _MOST_BOXES = 3
 
-Cells = Callable[[np.ndarray], np.ndarray]
 Box = dict[int, tuple[float, float]]
 
 
@@ -54,7 +55,10 @@ def find_events(
     encoded = encoder(first), encoder(second)
     cut = encoded[0][:m], encoded[1][:m]
     found: dict[tuple[int, int], Event] = {}
-    for cells, describe in _partitions(*cut, encoder) if readable else [_sums(*encoded, m)]:
+    for witness in READABLE if readable else QUICK:
+        if (partition := witness.cut(*(cut if readable else encoded), encoder)) is None:
+            continue
+        cells, describe = partition
         where = [cells(part[m:]) for part in encoded]
         n_cells = 1 + max(int(w.max(initial=0)) for w in where)
         counts = [np.bincount(w, minlength=n_cells) for w in where]
@@ -75,42 +79,76 @@ def _membership(encoder: Encoder, cells: Cells, chosen: np.ndarray) -> Callable[
     return lambda columns: np.isin(cells(encoder(columns)), chosen) & encoder.known(columns)
 
 
-def _partitions(first: np.ndarray, second: np.ndarray, encoder: Encoder):
-    """Yield partitions of the reports with a function that describes a union of cells, the most readable first."""
-    labels, k = np.repeat([1, 0], len(first)), len(encoder.names)
-    with_digits = np.concatenate([first, second])
-    first, second, both = first[:, :k], second[:, :k], with_digits[:, :k]
-    for n_leaves in (_FEW_CELLS, _MOST_CELLS):
-        tree = _grow(single_precision(both), labels, n_leaves)
-        yield _leaves(tree, lambda rows: single_precision(rows[:, :k])), _rule_of(tree, encoder)
-    if with_digits.shape[1] > k:
-        tree = _grow(single_precision(with_digits), labels, _FEW_CELLS)
-        yield _leaves(tree, single_precision), _rule_of(tree, encoder)
-    if k == 1:
-        return
-    cells, describe = _sums(first, second, len(first))
-    yield lambda rows: cells(rows[:, :k]), describe
-    if k > _MOST_ENTRIES:
-        return
-    model = HistGradientBoostingClassifier(max_iter=40, max_leaf_nodes=15, early_stopping=False, random_state=0)
-    with threadpool_limits(1, "openmp"):  # the same sums in the same order on every machine
-        model.fit(both, labels)
-    scores = model.decision_function(both)
-    edges = np.unique(np.quantile(scores, np.linspace(0.01, 0.99, _MOST_CELLS)))
-    yield (
-        lambda rows: np.searchsorted(edges, model.decision_function(rows[:, :k])),
-        lambda chosen: f"the log-likelihood ratio of boosted trees on {k} entries is extreme",
+@dataclass(frozen=True)
+class Tree:
+    """Classification tree on the entries of reports, and on their digits if it is to look at those."""
+
+    paper: ClassVar[str] = "L. Breiman, J. Friedman, R. Olshen, C. Stone, Classification and regression trees, 1984"
+    leaves: int
+    digits: bool = False
+
+    def cut(self, first: np.ndarray, second: np.ndarray, encoder: Encoder) -> Partition | None:
+        """Cut at the leaves."""
+        k = len(encoder.names)
+        width = first.shape[1] if self.digits else k
+        if self.digits and width == k:
+            return None
+        tree = _grow(single_precision(np.concatenate([first, second])[:, :width]), self.leaves)
+        return _leaves(tree, lambda rows: single_precision(rows[:, :width])), _rule_of(tree, encoder)
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Tree on entries and three sums of them (:func:`features_of`), which sees what several entries tell together."""
+
+    paper: ClassVar[str] = (
+        "R. A. Fisher, The use of multiple measurements in taxonomic problems, 1936"
+    )
+    alone: bool = False  # True: it gets the reports that the event is chosen on, too, and grows no tree on them
+
+    def cut(self, first: np.ndarray, second: np.ndarray, encoder: Encoder) -> Partition | None:
+        """Cut at the leaves."""
+        k = first.shape[1] if self.alone else len(encoder.names)
+        if k == 1 and not self.alone:
+            return None
+        m = min(len(first) // 2, _CUT) if self.alone else len(first)
+        features = features_of(first[:, :k], second[:, :k])
+        tree = _grow(features(np.concatenate([first[:m], second[:m]])[:, :k]), _MOST_CELLS)
+        said = f"a tree on {k} entries and their sums says so"
+        return _leaves(tree, lambda rows: features(rows[:, :k])), lambda chosen: said
+
+
+class BoostedTrees:
+    """Likelihood ratio of boosted trees, cut at quantiles."""
+
+    paper: ClassVar[str] = (
+        "B. Bichsel et al., DP-Sniper: black-box discovery of differential privacy violations, 2021"
     )
 
+    def cut(self, first: np.ndarray, second: np.ndarray, encoder: Encoder) -> Partition | None:
+        """Cut at quantiles of the score."""
+        k = len(encoder.names)
+        if not 1 < k <= _MOST_ENTRIES:
+            return None
+        both = np.concatenate([first, second])[:, :k]
+        model = HistGradientBoostingClassifier(max_iter=40, max_leaf_nodes=15, early_stopping=False, random_state=0)
+        with threadpool_limits(1, "openmp"):  # the same sums in the same order on every machine
+            model.fit(both, np.repeat([1, 0], len(first)))
+        edges = np.unique(np.quantile(model.decision_function(both), np.linspace(0.01, 0.99, _MOST_CELLS)))
+        return (
+            lambda rows: np.searchsorted(edges, model.decision_function(rows[:, :k])),
+            lambda chosen: f"the log-likelihood ratio of boosted trees on {k} entries is extreme",
+        )
 
-def _sums(first: np.ndarray, second: np.ndarray, m: int) -> tuple[Cells, Callable[[np.ndarray], str]]:
-    features = features_of(first, second)
-    tree = _grow(features(np.concatenate([first[:m], second[:m]])), np.repeat([1, 0], m), _MOST_CELLS)
-    said = f"a tree on {first.shape[1]} entries and their sums says so"
-    return _leaves(tree, features), lambda chosen: said
+
+#: The most readable first, and the one that is quick where no rule is to be read.
+READABLE: Sequence[Witness] = (Tree(_FEW_CELLS), Tree(_MOST_CELLS), Tree(_FEW_CELLS, True), Sums(), BoostedTrees())
+QUICK: Sequence[Witness] = (Sums(alone=True),)
 
 
-def _grow(features: np.ndarray, labels: np.ndarray, n_leaves: int) -> DecisionTreeClassifier:
+def _grow(features: np.ndarray, n_leaves: int) -> DecisionTreeClassifier:
+    """Grow a tree on as many reports of the first value as of the second."""
+    labels = np.repeat([1, 0], len(features) // 2)
     tree = DecisionTreeClassifier(
         criterion="entropy", max_leaf_nodes=n_leaves, min_samples_leaf=min(_FEWEST, len(labels) // 4), random_state=0
     )
@@ -121,7 +159,7 @@ def _leaves(tree: DecisionTreeClassifier, features: Cells) -> Cells:
     return lambda rows: tree.apply(features(rows))
 
 
-def _rule_of(tree: DecisionTreeClassifier, encoder: Encoder) -> Callable[[np.ndarray], str]:
+def _rule_of(tree: DecisionTreeClassifier, encoder: Encoder) -> Describe:
     """Return a function that describes a union of leaves by conditions on the columns."""
 
     def describe(chosen: np.ndarray) -> str:

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import wraps
-from pkgutil import resolve_name
 from typing import Any
 from unittest.mock import patch
 
@@ -111,20 +110,15 @@ def _recorded(function: Callable, tape: list[Any]) -> Callable:
 
 @contextmanager
 def _patched(paths: Sequence[str], wrap: Callable[[Callable], Callable]) -> Iterator[None]:
-    """Wrap the functions of some dotted paths for the length of a block."""
+    """Wrap functions, by their paths, for the length of a block."""
     with ExitStack() as stack:
         for path in paths:
             try:
-                if ":" in path:
-                    holder, name = load_holder(path)
-                else:
-                    owner, _, name = path.rpartition(".")
-                    holder = resolve_name(owner)
+                holder, name = load_holder(path)
                 function = vars(holder)[name]
-            except (ImportError, AttributeError, ValueError, KeyError, TypeError, ConfigurationError) as error:
+            except (ConfigurationError, KeyError) as error:
                 raise ConfigurationError(
-                    f"reports={path!r} must be file.py:function, module:function or module:Class.method"
-                    + (f": {error}" if isinstance(error, ConfigurationError) else "")
+                    f"reports={path!r} must be file.py:function, module:function or module:Class.method: {error}"
                 ) from error
             stack.enter_context(patch.object(holder, name, wrap(function)))
         yield

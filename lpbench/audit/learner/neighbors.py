@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -55,7 +56,7 @@ class Neighbors:
     tables: tuple[Table, Table]  # each (X of shape (n, d), y of shape (n,))
     refits: bool  # True: the model was fitted to the first table before, by another seed
 
-    @property
+    @cached_property
     def queries(self) -> np.ndarray:
         """Points from the lower to the upper ends of all features, shape (33, d)."""
         return self.ranges.rows(33, self.tables[0][0].shape[1], np.linspace(0, 1, 33)[:, None])
@@ -64,33 +65,40 @@ class Neighbors:
 def stated_ranges(learner: Learner, epsilon: float) -> list[Ranges]:
     """Return the ranges that a model states by default, then others that its constructor takes."""
     model = learner(epsilon, 0)
-    names = [name for name in dict.fromkeys([*learner.taken, *vars(model)]) if _PUBLIC.search(name)]
-    labels, features = [[n for n in names if bool(_LABEL.search(n)) == of] for of in (True, False)]
-    given = [next(filter(None, (_pair(getattr(model, n, None)) for n in of)), None) for of in (features, labels)]
+    names = _names(learner, model)
+    given = [next(filter(None, (_pair(getattr(model, n, None)) for n in of)), None) for of in names]
     classes = {"classes": [0, 1]} if "classes" in learner.taken else {}
-    takes = [n for n in (*labels, *features) if n in learner.taken and _is_open(getattr(model, n, None))]
-    lacks = any(getattr(model, n, None) is None for n in takes)
-    found = [] if lacks else [Ranges(classes, given[0] or RANGES[0], given[1] or RANGES[0])]
-    for low, high in RANGES:
-        public = {n: high if np.isscalar(getattr(model, n, None)) else (low, high) for n in takes}
+    defaults = {n: getattr(model, n, None) for of in names for n in of if n in learner.taken}
+    takes = {n: value for n, value in defaults.items() if _is_open(value)}
+    found = [Ranges(classes, *(stated or RANGES[0] for stated in given))] if None not in takes.values() else []
+    for low, high in RANGES if takes or not any(given) else ():
+        public = {n: high if np.isscalar(value) else (low, high) for n, value in takes.items()}
         ends = [
             (low, high) if not stated or set(of) & public.keys() else stated
-            for stated, of in zip(given, (features, labels), strict=True)
+            for stated, of in zip(given, names, strict=True)
         ]
         found.append(Ranges(public | classes, *ends))
-    return found if takes or not any(given) else found[:1]
+    return found
+
+
+def _names(learner: Learner, model: Any) -> tuple[list[str], list[str]]:
+    """Names of parameters and attributes that state ranges or norms: of features, and of the label."""
+    names = [n for n in dict.fromkeys([*learner.taken, *vars(model)]) if _PUBLIC.search(n) and n[-1] != "_"]
+    return [n for n in names if not _LABEL.search(n)], [n for n in names if _LABEL.search(n)]
 
 
 def protects_by_default(learner: Learner, epsilon: float) -> Protects:
     """Return "record" of a model that is told bounds or norms of features, else "label"."""
-    names = [name for name in {*learner.taken, *vars(learner(epsilon, 0))} if re.search("bound|norm", name)]
-    return "record" if any(not _LABEL.search(name) and not name.endswith("_") for name in names) else "label"
+    features, _ = _names(learner, learner(epsilon, 0))
+    return "record" if any(re.search("bound|norm", name) for name in features) else "label"
 
 
 def neighbors(learner: Learner, epsilon: float, protects: Protects, seed: int) -> Iterator[Neighbors]:
     """Yield pairs of neighboring tables, in an order that the seed decides."""
     model = learner(epsilon, 0)
     classifies = isinstance(model, ClassifierMixin) or hasattr(model, "predict_proba") or "classes" in learner.taken
+    both = classifies and "classes" not in learner.taken  # one class may be refused, and these are not public
+    binary = classifies or not _names(learner, model)[1]  # labels that no range is stated of are 0 and 1
     moves = [name for name in _MOVES if protects == "record" or "label" in name]
     sets = list(product(stated_ranges(learner, epsilon), _ROWS, _FEATURES, _OTHERS, _OTHERS, moves, range(4)))
     rng = Streams(seed).generator("neighbors")
@@ -98,17 +106,17 @@ def neighbors(learner: Learner, epsilon: float, protects: Protects, seed: int) -
         ranges, n, d, features, labels, move, refits = sets[k]
         d = max(d, *(np.size(end) for end in ranges.features))
         first, second = _MOVES[move]
-        if classifies:
-            if (n < 4 and "classes" not in learner.taken) or move == "label beyond its range":
-                continue  # one class may be refused, and classes are public
+        if (both and n < 4) or (binary and move == "label beyond its range"):
+            continue
+        if binary:
             ranges = Ranges(ranges.public, ranges.features, (0, 1))
         X, y = _positions(features, n, d, ranges.features, rng), _positions(labels, n, 1, ranges.labels, rng)[:, 0]
         tables = []
         for feature, label in (first, second):
             X[-1], y[-1] = feature, label
             low, high = ranges.labels
-            values = low + (np.clip(np.round(y), 0, 1) if classifies else y) * (np.asarray(high) - low)
-            if classifies and "classes" not in learner.taken:
+            values = low + (np.clip(np.round(y), 0, 1) if binary else y) * (np.asarray(high) - low)
+            if both:
                 values[:2] = 0, 1
             tables.append((ranges.rows(n, d, X).copy(), values))
         title = f"{n} records of {d} features, the others {features} with labels {labels}; one: {move}"

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -75,22 +76,34 @@ def pairs(rng: np.random.Generator, m: int, protects: Protects) -> tuple[np.ndar
 def fitted(model: Any, X: np.ndarray, y: np.ndarray) -> Any:
     """Fit a learner and return the model, which is the learner itself where ``fit`` returns nothing."""
     with foreign(f"fit failed on {len(X)} records"):
-        takes_labels = len(inspect.signature(model.fit).parameters) != 1
-        result = model.fit(X, y) if takes_labels else model.fit(X)
+        fit = model.fit
+        function = getattr(fit, "__func__", fit)
+        result = fit(X) if _parameters(function) == 1 + (function is not fit) else fit(X, y)
     return model if result is None else result
+
+
+@lru_cache
+def _parameters(function: Callable[..., Any]) -> int:
+    return len(inspect.signature(function).parameters)
+
+
+def answers(model: Any, X: np.ndarray) -> np.ndarray | None:
+    """Return what a model says of rows, shape (n, k): probabilities, predictions, or features; None if it is mute."""
+    with foreign(f"predict failed on {len(X)} records"):
+        for name in ("predict_proba", "predict", "transform"):
+            if hasattr(model, name):
+                return np.asarray(getattr(model, name)(X), dtype=np.float64).reshape(len(X), -1)
+    return None
 
 
 def outputs(model: Any, X: np.ndarray) -> np.ndarray:
     """Return what the model says about class 1, or its predictions: finite numbers, one for each row."""
-    with foreign(f"predict failed on {len(X)} records"):
-        if hasattr(model, "predict_proba"):
-            table, classes = np.asarray(model.predict_proba(X)), list(model.classes_)
-            result = table[:, classes.index(1)] if 1 in classes else np.zeros(len(X))
-        else:
-            result = np.asarray(model.predict(X), dtype=np.float64)
-    if result.shape != (len(X),) or not np.isfinite(result).all():
-        raise DataError(f"predict returned shape {result.shape} for {len(X)} records, or numbers that are not finite")
-    return result
+    table = answers(model, X)
+    if table is not None and hasattr(model, "predict_proba"):
+        table = table[:, np.asarray(model.classes_) == 1] if 1 in model.classes_ else np.zeros((len(X), 1))
+    if table is None or table.shape[1] != 1 or not np.isfinite(table).all():
+        raise DataError(f"predict must return one finite number for each of {len(X)} records")
+    return table[:, 0]
 
 
 def scores(model: Any, X: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -4,7 +4,9 @@ import random
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -12,10 +14,10 @@ from joblib import Parallel, delayed
 
 from lpbench.audit.black_box.claims import PrivacyClaim
 from lpbench.audit.black_box.decide import FEWEST, Verdict, audit, pilot_score
+from lpbench.audit.black_box.interfaces import Subject
 from lpbench.audit.black_box.reports import Columns
-from lpbench.audit.black_box.sources import Source
 from lpbench.audit.learner.neighbors import Neighbors, neighbors
-from lpbench.audit.learner.training import GENERATORS, Learner, Protects, fitted
+from lpbench.audit.learner.training import GENERATORS, Learner, Protects, answers, fitted
 from lpbench.errors import DataError
 from lpbench.seeds import Streams
 
@@ -29,15 +31,31 @@ _TRIALS, _AT_ONCE, _QUICK = 0.45, 8, 600
 _MOST_ENTRIES, _DEEPEST, _NONE = 8, 4, -1e30
 #: Fits to each table in a trial at least, and how many times its share of the time a trial may take.
 _FEWEST, _DEAREST = 40, 4.0
+#: Shares of the time that remains in which the worst pair and the second worst are tested.
+_PARTS = (0.6, 0.9)
 #: Fits that a worker makes in one go.
 _CHUNK = 200
 
 
-class ModelSource(Source):
+@contextmanager
+def _apart() -> Iterator[None]:
+    """Keep the global generators and the warnings of this process for the length of a block."""
+    states = random.getstate(), np.random.get_state()  # noqa: NPY002
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        random.setstate(states[0])
+        np.random.set_state(states[1])  # noqa: NPY002
+
+
+class ModelSource(Subject):
     """Outputs of a model fitted again and again to one of two neighboring tables, each time by another seed."""
 
     unit = "fits to each table"
 
+    @_apart()
     def __init__(self, learner: Learner, epsilon: float, pair: Neighbors, seed: int = 0, workers: int = 1):
         self.name, self.values = learner.name or getattr(learner.kind, "__name__", "model"), ["one table", "neighbor"]
         self.learner, self.epsilon, self.pair = learner, epsilon, pair
@@ -56,6 +74,7 @@ class ModelSource(Source):
         names = [f"{k}[{i}]" if n > 1 else k for k, n in self.sizes.items() for i in range(n)]
         return dict(zip(names, table.T, strict=True))
 
+    @_apart()
     def _fits(self, value: int, start: int, n: int) -> np.ndarray:
         """Outputs of ``n`` fits, one a row; a fit that fails is an output of its own."""
         rng = self.streams.generator("fits", stage=self.stage, title=self.pair.title, value=value, start=start)
@@ -67,38 +86,38 @@ class ModelSource(Source):
                 continue
             end = 0
             for name, size in self.sizes.items():
-                numbers = np.nan_to_num(outputs.get(name, np.empty(0))[:size], nan=_NONE, posinf=-_NONE, neginf=_NONE)
+                numbers = outputs.get(name, row[:0])[:size]
                 row[end : end + numbers.size] = numbers
                 end += size
-        return table
+        return np.nan_to_num(table, nan=_NONE, posinf=-_NONE, neginf=_NONE)
+
+    def score(self, fits: int, claim: PrivacyClaim, failure: float) -> float:
+        """Bound from pilot fits to each table, which need no guarantee; their time is that of later ones."""
+        begun = time.monotonic()
+        first, second = (self.draw(value, 0, fits) for value in (0, 1))
+        self.cost = (time.monotonic() - begun) / fits
+        return pilot_score(first, second, fits, claim, failure)
 
 
 def one_fit(learner: Learner, epsilon: float, pair: Neighbors, value: int, seed: int) -> dict[str, np.ndarray]:
-    """Fit a model to one of two tables and return the numbers that it publishes, by name.
+    """Fit a model to one of two tables and return the numbers that it publishes, by name; seeds global generators.
 
     Raises
     ------
     DataError
         The model cannot be made or fitted.
     """
-    states = random.getstate(), np.random.get_state()  # noqa: NPY002
     random.seed(seed)
     np.random.seed(seed)  # noqa: NPY002
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            model = learner(epsilon, seed, **pair.ranges.public)
-            if not pair.refits:
-                return published(fitted(model, *_copy(pair.tables[value])), pair.queries)
-            before = published(fitted(model, *_copy(pair.tables[0])), pair.queries)
-            if learner.seed_name is not None:
-                again = seed + 1
-                new = np.random.default_rng(again) if learner.seed_name in GENERATORS else again
-                setattr(model, learner.seed_name, new)
-            after = published(fitted(model, *_copy(pair.tables[value])), pair.queries)
-    finally:
-        random.setstate(states[0])
-        np.random.set_state(states[1])  # noqa: NPY002
+    model = learner(epsilon, seed, **pair.ranges.public)
+    if not pair.refits:
+        return published(fitted(model, *_copy(pair.tables[value])), pair.queries)
+    before = published(fitted(model, *_copy(pair.tables[0])), pair.queries)
+    if learner.seed_name is not None:
+        again = seed + 1
+        new = np.random.default_rng(again) if learner.seed_name in GENERATORS else again
+        setattr(model, learner.seed_name, new)
+    after = published(fitted(model, *_copy(pair.tables[value])), pair.queries)
     same = {k: v - before[k] for k, v in after.items() if k in before and v.shape == before[k].shape}
     return after | {f"change of {k}": change for k, change in same.items()}
 
@@ -114,12 +133,7 @@ def published(model: Any, queries: np.ndarray) -> dict[str, np.ndarray]:
         for name, value in vars(model).items()
         if name.endswith("_") and not name.startswith("_")
     }
-    answer = next((getattr(model, n) for n in ("predict_proba", "predict", "transform") if hasattr(model, n)), None)
-    if answer is not None:
-        try:
-            table = np.asarray(answer(queries), dtype=np.float64).reshape(len(queries), -1)
-        except (TypeError, ValueError, ArithmeticError) as error:
-            raise DataError(f"the model does not answer: {error}") from error
+    if (table := answers(model, queries)) is not None:
         found["prediction"] = table[::16, -1]
         steps = np.abs(np.diff(table[:, -1]))
         found["cut"] = np.array([np.argmax(steps), np.argmax(np.append(steps > 0, True))], dtype=np.float64)
@@ -189,52 +203,46 @@ def worst_tables_audit(
         The model refuses all tables.
     """
     start = time.monotonic()
-    tried: list[tuple[float, int, ModelSource]] = []
-    refused, tests, share = "", 0, _TRIALS * seconds / _PAIRS
-    best: Verdict | None = None
+    share, refused = _TRIALS * seconds / _PAIRS, "no time was left"
+    tried: list[tuple[float, ModelSource]] = []
+    again: list[tuple[float, ModelSource]] = []
+    tests: list[Verdict] = []
+
+    def left() -> float:
+        return seconds - (time.monotonic() - start)
 
     def tested(source: ModelSource, n: int, share: float) -> bool:
-        nonlocal best
-        source.stage = f"test {tests}"
+        source.stage = f"test {len(tests)}"
         verdict = audit(source, claim, n, failure * share)
         remarks = (*verdict.remarks, f"tables: {source.pair.title}")
-        if best is None or verdict.bound > best.bound:
-            best = replace(verdict, confidence=1 - failure, remarks=remarks)
+        tests.append(replace(verdict, confidence=1 - failure, remarks=remarks))
         return verdict.violated
 
-    for k, pair in enumerate(neighbors(learner, claim.epsilon, protects, seed)):
-        elapsed = time.monotonic() - start
-        if k >= 4 * _PAIRS or len(tried) >= _PAIRS or (k and elapsed > _TRIALS * seconds):
+    for pair in islice(neighbors(learner, claim.epsilon, protects, seed), 4 * _PAIRS):
+        if len(tried) >= _PAIRS or (tried and left() < (1 - _TRIALS) * seconds):
             break
         try:
             source = ModelSource(learner, claim.epsilon, pair, seed, workers)
         except DataError as error:
-            refused = refused or str(error)
+            refused = str(error)
             continue
         pilot = int(np.clip(share / source.cost, _FEWEST, _PILOT))
         if tried and source.cost * pilot > _DEAREST * share:
             continue
-        score = pilot_score(source.draw(0, 0, pilot), source.draw(1, 0, pilot), pilot, claim, failure)
-        tried.append((score, k, source))
-        if score > claim.epsilon and tests < _AT_ONCE:
-            tests += 1
-            if tested(source, min(_QUICK, fits), 0.5 / _AT_ONCE) and best is not None:
-                return best
+        tried.append((source.score(pilot, claim, failure), source))
+        if tried[-1][0] > claim.epsilon and len(tests) < _AT_ONCE and tested(source, min(_QUICK, fits), 0.5 / _AT_ONCE):
+            return tests[-1]
     if not tried:
-        raise DataError(f"{learner.name}: no pair of tables could be audited: {refused or 'no time was left'}")
+        raise DataError(f"{learner.name}: no pair of tables could be audited: {refused}")
     tell(f"{len(tried)} pairs of tables tried, the worst {_SURVIVORS} go on")
-    again: list[tuple[float, int, ModelSource]] = []
-    for _, k, source in sorted(tried, key=lambda one: -one[0])[:_SURVIVORS]:
-        if not again or time.monotonic() - start < 0.6 * seconds:
+    for _, source in sorted(tried, key=lambda one: -one[0])[:_SURVIVORS]:
+        if not again or left() > 0.4 * seconds:
             source.stage = "second pilot"
             n = int(np.clip(_MORE * share / source.cost, _FEWEST, _MORE * _PILOT))
-            again.append((pilot_score(source.draw(0, 0, n), source.draw(1, 0, n), n, claim, failure), k, source))
-    for place, (_, _, source) in enumerate(sorted(again, key=lambda one: -one[0])[:2]):
-        left = (seconds - time.monotonic() + start) * (0.4, 0.7)[place]
-        n = int(np.clip(left * workers / source.cost, FEWEST, fits))
-        tests += 1
-        tell(f"{n} fits to each table of the {('worst', 'second worst')[place]} pair")
+            again.append((source.score(n, claim, failure), source))
+    for (_, source), part in zip(sorted(again, key=lambda one: -one[0]), _PARTS, strict=False):
+        n = int(np.clip(part * left() * workers / source.cost, FEWEST, fits))
+        tell(f"{n} fits to each table: {source.pair.title}")
         if tested(source, n, 0.25):
             break
-    assert best is not None
-    return best
+    return max(tests, key=lambda verdict: verdict.bound)
