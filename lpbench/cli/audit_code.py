@@ -180,15 +180,11 @@ def _audit_learner(
                 violated = leak is not None
             else:
                 print("leak: not tested; name the functions that make the reports with --reports")
-            if not delta and hasattr(learner.kind, "predict"):  # both bound a pure epsilon, by predictions
+            if not delta and hasattr(learner.kind, "predict"):  # it bounds a pure epsilon, by predictions
                 audit = "canary audit"
                 canaries = audits.canary_audit(make, epsilon, protects, seed=seed)
                 print(canaries)
                 violated |= canaries.epsilon > epsilon
-                audit = "label inference"
-                guesses = audits.inference_audit(make, epsilon, protects, seed=seed)
-                print(guesses)
-                violated |= guesses.epsilon > epsilon
             if reports and learner.seed_name is None:
                 print("tables: not searched; --reports needs equal fits, and without a random_state all fits are")
             elif not violated:

@@ -104,8 +104,8 @@ def test_a_bound_from_both_probabilities_fails_as_rarely_as_stated(delta):
 def test_a_bound_from_both_probabilities_is_sharper_where_neither_is_certain():
     apart = float(epsilon_from_counts(55, 10, 10_000, 0.0, 5e-4))
     assert apart + 0.2 < joint_bound((55, 10, 10_000), (55, 10, 10_000), 0.0, 5e-4) < math.log(5.5)
-    assert joint_bound((50, 50), 100, (50, 50), 100, 0.0, 0.1) == 0
-    assert 4.0 < joint_bound((1000, 0), 1000, (1000, 0), 1000, 0.0, 1e-3) < math.log(1000)
+    assert joint_bound((50, 50, 100), (50, 50, 100), 0.0, 0.1) == 0
+    assert 4.0 < joint_bound((1000, 0, 1000), (1000, 0, 1000), 0.0, 1e-3) < math.log(1000)
 
 
 @pytest.mark.parametrize("count", [40, pytest.param(200, marks=pytest.mark.slow)])

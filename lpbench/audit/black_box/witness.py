@@ -101,9 +101,7 @@ class Tree:
 class Sums:
     """Tree on entries and three sums of them (:func:`features_of`), which sees what several entries tell together."""
 
-    paper: ClassVar[str] = (
-        "R. A. Fisher, The use of multiple measurements in taxonomic problems, 1936"
-    )
+    paper: ClassVar[str] = "R. A. Fisher, The use of multiple measurements in taxonomic problems, 1936"
     alone: bool = False  # True: it gets the reports that the event is chosen on, too, and grows no tree on them
 
     def cut(self, first: np.ndarray, second: np.ndarray, encoder: Encoder) -> Partition | None:
@@ -121,9 +119,7 @@ class Sums:
 class BoostedTrees:
     """Likelihood ratio of boosted trees, cut at quantiles."""
 
-    paper: ClassVar[str] = (
-        "B. Bichsel et al., DP-Sniper: black-box discovery of differential privacy violations, 2021"
-    )
+    paper: ClassVar[str] = "B. Bichsel et al., DP-Sniper: black-box discovery of differential privacy violations, 2021"
 
     def cut(self, first: np.ndarray, second: np.ndarray, encoder: Encoder) -> Partition | None:
         """Cut at quantiles of the score."""

@@ -1,11 +1,10 @@
-"""Lower bounds on epsilon by guessing coins: one training on many canaries, or many trainings on one target."""
+"""Lower bound on epsilon by guessing coins: one training on many canaries."""
 
 import math
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import betaln, xlog1py, xlogy
 from scipy.stats import binom
 
 from lpbench.audit.learner.training import Maker, Protects, fitted, pairs, scores
@@ -15,19 +14,16 @@ from lpbench.seeds import Streams
 PROVES = {
     "leak": "a difference proves that fit reads private inputs beside the reports; it bounds no epsilon",
     "canary": "a lower bound on epsilon from one training; nothing is proven by a small bound",
-    "inference": "a lower bound on epsilon from many trainings; nothing is proven by a small bound",
 }
 #: Probability that a bound exceeds the true loss.
 FAILURE = 1e-3
-#: Canaries; repeated trainings, and records of their sample that are not the target.
-N_CANARIES, N_TRAININGS, N_OTHERS = 1000, 300, 20
+N_CANARIES = 1000
 
 
 @dataclass(frozen=True)
 class LearnerBound:
     """Lower bound on epsilon of training code, from coins guessed right."""
 
-    audit: str  # {"canary", "inference"}
     epsilon: float  # lower bound, >= 0
     right: int  # coins guessed right
     guesses: int  # coins guessed
@@ -39,8 +35,8 @@ class LearnerBound:
 
     def __str__(self) -> str:
         return (
-            f"{self.audit}: epsilon >= {self.epsilon:.4g} (confidence {100 * (1 - FAILURE):.6g} %), "
-            f"{self.right} of {self.guesses} coins guessed, advantage {self.advantage:.3g}; {PROVES[self.audit]}"
+            f"canary: epsilon >= {self.epsilon:.4g} (confidence {100 * (1 - FAILURE):.6g} %), "
+            f"{self.right} of {self.guesses} coins guessed, advantage {self.advantage:.3g}; {PROVES['canary']}"
         )
 
 
@@ -59,13 +55,13 @@ def canary_audit(make: Maker, epsilon: float, protects: Protects = "label", seed
     order = np.argsort(-np.abs(gaps), kind="stable")
     order = order[gaps[order] != 0]
     sizes = sorted({max(order.size // 2**k, 1) for k in range(6)}) if order.size else []
-    best = LearnerBound("canary", 0.0, 0, 0)
+    best = LearnerBound(0.0, 0, 0)
     for size in sizes:
         guessed = order[:size]
         right = int(((gaps[guessed] > 0) == (coins[guessed] == 1)).sum())
         bound = one_run_epsilon(right, size, FAILURE / len(sizes))
         if bound >= best.epsilon:
-            best = LearnerBound("canary", bound, right, size)
+            best = LearnerBound(bound, right, size)
     return best
 
 
@@ -86,50 +82,3 @@ def one_run_epsilon(right: int, guesses: int, failure: float) -> float:
     if p_value(40.0) <= failure:
         return 40.0
     return float(brentq(lambda epsilon: p_value(epsilon) - failure, 0.0, 40.0, xtol=1e-9))
-
-
-def inference_audit(
-    make: Maker, epsilon: float, protects: Protects = "label", trainings: int = N_TRAININGS, seed: int = 0
-) -> LearnerBound:
-    """Bound a learner's loss from below by guessing one record's coin in many trainings, until epsilon is refuted.
-
-    The sample is one target, far from 20 other records that are the same in every training. An epsilon-private
-    learner lets a fair coin be guessed with probability e^epsilon / (e^epsilon + 1) at most; the share guessed right
-    is bounded by :func:`anytime_lower`.
-    """
-    streams = Streams(seed)
-    others, labels = pairs(streams.generator("others"), N_OTHERS, protects)
-    target, answers = pairs(streams.generator("target"), 1, protects)
-    # A record far from the others, with labels that differ
-    target = target + 10.0
-    coins = streams.generator("coins").integers(2, size=trainings)
-    right, n, bound = 0, 0, 0.0
-    toss = streams.generator("ties")
-    for n, coin in enumerate(coins, 1):
-        X = np.vstack([others[0], target[coin]])
-        y = np.append(labels[0], answers[coin])
-        model = fitted(make(epsilon, int(streams.generator("training", number=n - 1).integers(2**31))), X, y)
-        score = float(scores(model, target, answers)[0]) or toss.random() - 0.5
-        right += bool((score > 0) == (coin == 1))
-        p = anytime_lower(right, n, FAILURE)
-        bound = max(math.log(max(p, 1e-300) / (1.0 - p)), 0.0) if p < 1.0 else math.inf
-        if bound > epsilon:
-            break
-    return LearnerBound("inference", bound, right, n)
-
-
-def anytime_lower(hits: int, n: int, failure: float) -> float:
-    """Lower confidence limit of a probability that holds at all n together, so that one may stop at any of them.
-
-    A gambler who spreads a stake evenly over all probabilities and bets by each of them has B(hits + 1, misses + 1) /
-    (p^hits (1 - p)^misses) after n draws of probability p, which ever exceeds 1 / failure with that probability at most
-    (Robbins 1970, Ville's inequality). The limit is the smallest p whose gambler has not got there.
-    """
-    if hits == 0:
-        return 0.0
-
-    def wealth(p: float) -> float:
-        return float(betaln(hits + 1, n - hits + 1) - xlogy(hits, p) - xlog1py(n - hits, -p)) + math.log(failure)
-
-    share = hits / n
-    return float(brentq(wealth, 1e-300, share, xtol=1e-12)) if wealth(share) < 0 else share
