@@ -312,7 +312,7 @@ def test_fresh_seeds_agree_where_the_power_is_high(committed):
 
 def test_a_row_is_printed_for_each_case():
     found = _trials([{"plain": table} for name in NAMES for table in read(COMMITTED / name)[:1]])
-    assert re.match(r"^\d+ cases of theorems: \d+ ", found)
+    assert re.match(r"^\d+ cases of theorems: [a-z ]+ \d+, ", found)
     assert len(tabulate([row(), row(unjudged="few")])) == 2
 
 

@@ -159,7 +159,7 @@ def strength_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
 
 
 def rules_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
-    """Tabulate the cost of a tree that needs no mask beside both rules, under each mask."""
+    """Tabulate the cost of random cuts, which do not hide the mask either, beside both rules, under each mask."""
     rows, lines, each = fixed(rows), [], []
     for (mask, epsilon), part in rows.groupby(["mask", "epsilon"]):
         for rule in ("histoftree_max_edge", "histoftree_cart"):
@@ -167,7 +167,8 @@ def rules_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
             lines.append((mask_name(str(mask)), f"{epsilon:g}", method_title(rule, cards), times(mean)))
             each.append(ratios)
     cost = Effect.of(each, rows)
-    words, heads = "Cutting at random, which needs no mask, changes the error", ("mask", "ε", "beside", "random cuts")
+    words = "Cutting at random, which does not hide the mask (H-T3), changes the error"
+    heads = ("mask", "ε", "beside", "random cuts")
     return PlainTable(LEGEND.format("of the rule"), heads, tuple(lines), cost.remark(words), cost.finding(words))
 
 

@@ -1,8 +1,8 @@
 """The papers' theorems on trial: a row a case, a picture a paper; letter T."""
 
 import math
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -64,44 +64,43 @@ def draw(table: pd.DataFrame, beside: pd.DataFrame, folder: Path, leaf: str) -> 
 
 def number(value: float) -> str:
     """Return a number with three digits, or a dash for NaN."""
-    return "–" if math.isnan(value) else f"{value:.3g}"
+    return "–" if math.isnan(value) else f"{float(f'{value:.3g}'):,.9g}".replace("-", "−")
 
 
-def _lines(texts: Sequence[str]) -> str:
-    """Texts of a theorem's cases in one cell, each with its letter; one text where all are the same."""
-    if len(set(texts)) == 1:
-        return texts[0]
-    return "; ".join(f"({chr(97 + k)}) {text}" for k, text in enumerate(texts))
+def _found(row: Any) -> str:
+    """Measured value with its interval, if it has one, and the theorem's, or the end of what is allowed."""
+    if row["outcome"] == NOT_JUDGED:
+        return "–"
+    ours, theirs = number(row["ours"]), f"for {number(row['expected'])}"
+    if row["low"] < row["high"]:
+        ours += f" [{number(row['low'])}, {number(row['high'])}]"
+    if row["kind"] == "exact":
+        least = math.isinf(row["above"])
+        theirs = f"(at least {number(row['below'])})" if least else f"(at most {number(row['above'])})"
+    return f"{ours} {theirs}"
 
 
 def read(folder: Path, *_: object) -> list[PlainTable]:
-    """Lay out ``theorems.csv``, a row a theorem, and ``worth.csv``."""
+    """Lay out ``theorems.csv``, a row a case, each theorem with its statement once, and ``worth.csv``."""
     if not (folder / FILE).is_file():
         return []
     first, second = _tables(folder)
     table = first.merge(second[[*KEYS, "outcome"]], on=KEYS, how="left", suffixes=("", "_beside"))
     text = ["regime", "over", "slopes", "remark", "outcome_beside"]
-    table[text] = table[text].astype(object).where(table[text].notna(), "–")
+    table[text] = table[text].astype(object).where(table[text].notna(), "")
+    table.loc[table.duplicated(["theorem", "source", "states"]), "states"] = ""
     rows = []
-    for (name, source), cases in table.groupby(["theorem", "source"], sort=False):
-        found = cases.to_dict("records")
-        ours = [
-            f"{number(row['ours'])} [{number(row['low'])}, {number(row['high'])}] for {number(row['expected'])}"
-            for row in found
-        ]
-        ours = ["–" if row["outcome"] == NOT_JUDGED else text for row, text in zip(found, ours, strict=True)]
-        beside = ["; ".join(row[k] for k in ("slopes", "remark") if row[k] != "–") or "–" for row in found]
-        where = [", ".join(row[k] for k in ("regime", "over") if row[k] != "–") or "–" for row in found]
-        power = [number(row["power"]) for row in found]
-        judged_, outcomes, others = ([row[k] for row in found] for k in ("judged", "outcome", "outcome_beside"))
-        columns = (judged_, outcomes, others, power, ours, where, beside)
-        rows.append((f"{name} {source}", cases["states"].iloc[0], *map(_lines, columns)))
-    counts = ", ".join(f"{n} {word}" for word, n in first["outcome"].value_counts().items())
-    heads = ("theorem", "states", "judged", "outcome", f"seed {FRESH[1]}", "power", "ours [95 %] for theirs")
-    tables = [PlainTable(f"{len(first)} cases: {counts}.", (*heads, "range", "beside"), tuple(rows))]
+    for row in table.to_dict("records"):
+        pairs = (row["regime"], row["over"]), (row["slopes"], row["remark"])
+        where, beside = (", ".join(filter(None, pair)) or "–" for pair in pairs)
+        outcome = (row["outcome"], row["outcome_beside"] or "–", number(row["power"]))
+        rows.append(
+            (f"{row['theorem']} {row['source']}", row["judged"], *outcome, _found(row), where, beside, row["states"])
+        )
+    heads = ("theorem", "judged", "outcome", f"seed {FRESH[1]}", "power", "ours [95 %] and theirs", "range", "beside")
+    tables = [PlainTable(f"{len(first)} cases.", (*heads, "states"), tuple(rows))]
     if (folder / WORTH).is_file():
-        equal = pd.read_csv(folder / WORTH)
-        texts = tuple(tuple(f"{value:.3g}" for value in row) for row in equal.to_numpy())
+        texts = tuple(tuple(map(number, row)) for row in pd.read_csv(folder / WORTH).to_numpy())
         legend = "Private rows with which LPCT-P is as accurate as LPCT-Q with n_Q public rows; 95 % by bootstrap."
         tables.append(PlainTable(legend, ("γ", "n_Q", "ε", "private rows", "low", "high"), texts))
     return tables

@@ -10,7 +10,14 @@ import pandas as pd
 from lpbench.analysis.rates import LEVEL, bootstrap_means
 from lpbench.experiments import catalogue
 from lpbench.experiments.experiment import Experiment
-from lpbench.papers.theory.computed import cost_rows, coverage_rows, grr_rows, mask_rows
+from lpbench.papers.theory.computed import (
+    cost_rows,
+    coverage_rows,
+    grr_rows,
+    mask_rows,
+    reason_rows,
+    response_rows,
+)
 from lpbench.papers.theory.floors import floor_row, order_rows
 from lpbench.papers.theory.theorems import LPCT_ORDER, Case, Row, trial
 from lpbench.reporting.evidence import Evidence
@@ -88,8 +95,10 @@ CASES: dict[str, list[Case]] = {
 
 #: Leaf of an experiment -> rows that need no curve.
 COMPUTED: dict[str, Callable[[], Iterator[Row]]] = {
-    "histoftree": lambda: itertools.chain(order_rows("H"), mask_rows(), grr_rows(), cost_rows("H")),
-    "lpct": lambda: itertools.chain(order_rows("L"), coverage_rows(0), cost_rows("L")),
+    "histoftree": lambda: itertools.chain(order_rows("H"), mask_rows(), grr_rows(), cost_rows("H"), reason_rows("H")),
+    "lpct": lambda: itertools.chain(
+        order_rows("L"), response_rows(), coverage_rows(0), cost_rows("L"), reason_rows("L")
+    ),
     "label_dp": lambda: iter(()),
 }
 

@@ -30,6 +30,8 @@ from lpbench.seeds import Streams
 SEEN, OPPOSITE, NOT_SEEN, CANNOT = "seen", "opposite here", "not seen", "cannot decide"
 NOT_JUDGED, HOLDS, FAILS = "not judged", "holds", "fails"
 SLOWER, STATED, FASTER = "slower here", "as stated", "faster here"
+#: Symbols of the axes along which an excess risk falls.
+AXES = {"n": "n", "n_public": "n_Q", "epsilon": "ε", "classes": "K"}
 #: A level's slope is as stated within NEAR of the theorem's.
 NEAR = 0.05
 #: Power that "seen" and "not seen" need.
@@ -265,10 +267,11 @@ def trial(case: Case, lines: Sequence[Curve], table: pd.DataFrame, experiment: E
     """Judge one difference of exponents on the places that are resolved and inside the theorem's range."""
     legs, why, slopes, over, regimes = [], [], [], [], set()
     statement = case.theorem, case.source, case.states, case.judged
-    for panel, sign in ((case.first, 1.0), (case.second, -1.0))[: 1 + bool(case.second)]:
+    sides = ((case.first, "first: " * bool(case.second), 1.0), (case.second, "second: ", -1.0))
+    for panel, side, sign in sides[: 1 + bool(case.second)]:
         line = next((c for c in lines if c.panel == panel), None)
         if line is None:
-            why.append(f"{panel}: not run")
+            why.append(f"{side}not run")
             continue
         axis = axis_of(line)
         stated = facts_of(line.dataset, line.mask, catalogue.method(line.base).privacy or "none", axis)
@@ -282,14 +285,14 @@ def trial(case: Case, lines: Sequence[Curve], table: pd.DataFrame, experiment: E
         clear = resolved(line, constant, table, experiment) if case.resolves else np.ones(len(line.x), dtype=bool)
         places = longest(clear & (regime != exponents.OUTSIDE))
         if places.sum() < FEWEST:
-            why.append(f"{panel}: {clear.sum()} of {len(clear)} places resolved, {sum(regime != 'outside')} in range")
+            why.append(f"{side}{clear.sum()} of {len(clear)} places resolved, {sum(regime != 'outside')} in range")
             continue
         judged = line.between(line.x[places].min(), line.x[places].max())
         slope, e = -float(loglog_slope(judged.x, judged.mean)), stated.exponent()
         legs.append((sign, stated, judged))
         regimes.update(regime[places])
-        slopes.append(f"{slope:.2f} ({e:.2f}, {level(slope, e)})")
-        over.append(f"{axis} = {judged.x[0]:g} to {judged.x[-1]:g}")
+        slopes.append(f"{round(slope, 2) + 0.0:.2f} ({e + 0.0:.2f}, {level(slope, e)})")
+        over.append(f"{AXES[axis]} = {judged.x[0]:,.7g} to {judged.x[-1]:,.7g}")
     if why:
         return Row(*statement, math.nan, unjudged="; ".join(why))
     expected = sum(sign * stated.exponent() for sign, stated, _ in legs)

@@ -3,7 +3,6 @@
 The pages are static and ask nothing of any server: style, script, pictures and data lie beside them.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
@@ -389,13 +388,11 @@ def _deviating(entries: Sequence[ReportEntry]) -> list[str]:
 
 
 def _trials(units: Sequence[dict]) -> str:
-    """Count of the outcomes of theorems' cases, by the legends of their tables; empty without any."""
-    legends = " ".join(u["plain"].legend for u in units if u["plain"] and "outcome" in u["plain"].heads)
-    counts: Counter[str] = Counter()
-    for n, word in re.findall(r"(\d+) ([a-z ]+)", legends):
-        counts[word] += int(n)
-    cases = counts.pop("cases", 0)
-    return f"{cases} cases of theorems: {', '.join(f'{n} {word}' for word, n in counts.items())}." if cases else ""
+    """Count of the outcomes of theorems' cases; empty without any."""
+    tables = [u["plain"] for u in units if u["plain"] and "outcome" in u["plain"].heads]
+    counts = Counter(row[table.heads.index("outcome")] for table in tables for row in table.rows)
+    said = ", ".join(f"{word} {n}" for word, n in counts.items())
+    return f"{counts.total()} cases of theorems: {said}." if tables else ""
 
 
 def _overview(group: dict) -> dict:
