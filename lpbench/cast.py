@@ -18,7 +18,10 @@ REFERENCES = ("ct_w", BASELINE)
 #: that was run, chosen here and not by its scores.
 CONSTANTS = ("private_constant", "private_majority", "private_mean")
 #: Learners on public rows alone, of which the best is what private users have to add to.
-PUBLIC_ONLY = ("public_forest", "public_forest_regressor", "ct_q")
+PUBLIC_ONLY = (
+    *("public_forest", "public_forest_regressor", "ct_q"),
+    *("public_learner_classifier", "public_learner_regressor"),
+)
 
 
 @dataclass(frozen=True)

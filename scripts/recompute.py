@@ -12,7 +12,7 @@ from scipy import stats
 ROOT, ROWS = Path(__file__).resolve().parent.parent, 60
 KEY = ["experiment", "panel", "dataset", "mask", "method", "epsilon", "x"]
 CONSTANTS, TREES = ("private_constant", "private_majority", "private_mean"), ("dt", "ct_w")
-PUBLIC, COMPARED = ("public_forest", "ct_q"), "comparison/(regression|classification|public_sample)"
+PUBLIC, COMPARED = ("public_forest", "public_learner", "ct_q"), "comparison/(regression|classification|public_sample)"
 WORDS = ("fails", "cannot decide", "undecided", "holds", "no verdict")
 
 
@@ -158,6 +158,11 @@ def standing(scores: pd.DataFrame, row: dict) -> dict:
     longest = here.groupby(KEY)["loss"].transform("size").sort_values(ascending=False, kind="stable")
     here = here.loc[longest.index]  # a method that several experiments ran is that with most replications
     public = here[here["method"].str.startswith(PUBLIC) & (here["selections"] != "oracle")]
+    # a learner that reads what users show stands beside methods that do, under their mask
+    sees = public["method"].str.startswith("public_learner") & ~public["method"].str.contains("shown=false")
+    sees &= ~public["mask"].str.startswith(("all_private", "-"))
+    mine = "public features" in str(row.get("inputs", "")) and sees & (public["mask"] == row["mask"])
+    public = public[~sees | mine]
     here = here[here["best"]]
     free = (here["panel"] == "without privacy") | np.isinf(here["epsilon"]) | here["method"].isin(TREES)
     flat = here["method"].str.startswith(CONSTANTS) & (here["epsilon"] == row["epsilon"]) & ~free

@@ -5,7 +5,8 @@ replications that both have; where there are none, the ratio is missing. The thr
 
 - the *private constant* of a data set and budget is PrivateConstant or PrivateMajority; PrivateMean where neither was
   run with that range of the label;
-- *public only* is the best of :data:`lpbench.cast.PUBLIC_ONLY`, learners that ask no user anything;
+- *public only* is the best of :data:`lpbench.cast.PUBLIC_ONLY`, learners that ask no user anything; those that read
+  what users show are candidates beside methods that read it, under the same mask;
 - the *best without privacy* is chosen among all methods without privacy that ran on a data set (trees, learners on
   exact labels, methods at an infinite budget).
 
@@ -18,7 +19,7 @@ public range of a label (:data:`KNOWN_ABOUT`) changes no data, and matters to pr
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,8 @@ from lpbench.cast import CONSTANTS, PUBLIC_ONLY, bare_name, is_ranked, member
 
 #: Privacy model of a method that protects nothing.
 NONE = "none"
+#: Part of the inputs of a method that reads what users show.
+SHOWN = "public features"
 #: A way of selection that a user without test rows can have: chosen by reports, else fixed beforehand.
 FAIR = "fair"
 #: Parameters of a data set that say what is known about it.
@@ -48,7 +51,8 @@ DRAWS, FEWEST = 100_000, 5
 _POINT = ["panel", "mask", "epsilon", "dataset", "method", "metric", "params"]
 COLUMNS = [
     *("task", "experiment", "panel", "mask", "epsilon", "dataset", "role", "method", "selection", "setting", "privacy"),
-    *("metric", "loss", "se", "replications", "seed", "commit", "over_constant", "over_constant_se", "p_constant"),
+    *("inputs", "metric", "loss", "se", "replications", "seed", "commit"),
+    *("over_constant", "over_constant_se", "p_constant"),
     *("over_free", "over_free_se", "over_public", "over_public_se", "public_over_free", "public_over_free_se"),
     *COSTS,
 ]
@@ -72,9 +76,10 @@ class Run:
     costs: pd.DataFrame | None = None  # columns PLACE and COSTS of :mod:`lpbench.analysis.summary`
 
 
-def standings(runs: Iterable[Run]) -> pd.DataFrame:
+def standings(runs: Iterable[Run], inputs_of: Callable[[Mapping[str, Any]], str] = lambda row: "") -> pd.DataFrame:
     """One row a method at one setting on one data set: columns :data:`COLUMNS`.
 
+    ``inputs_of`` says what the method of a row reads.
     ``selection`` names every selection that chose the setting, separated by spaces; :func:`view` has the rows of one.
     ``over_constant``, ``over_free`` and ``over_public`` are ratios of losses with standard errors over replications,
     ``public_over_free`` that of the two references; ``p_constant`` is the one-sided Wilcoxon test over replications
@@ -109,8 +114,10 @@ def standings(runs: Iterable[Run]) -> pd.DataFrame:
                     **cost.get(tuple(row[name] for name in PLACE), NO_COSTS),
                 }
             )
+            rows[-1]["inputs"] = inputs_of(rows[-1])
     constants, free = _constants(rows, losses), _best_on_halves(rows, losses, lambda row: row["privacy"] == NONE)
-    public = _best_on_halves(rows, losses, _is_public_only)
+    masks = {row["mask"] for row in rows if _is_public_only(row) and SHOWN in row["inputs"]}
+    public = {mask: _best_on_halves(rows, losses, partial(_is_public_only, mask=mask)) for mask in ("", *sorted(masks))}
     gains: dict[int, list[tuple[dict[str, Any], np.ndarray]]] = {}
     for row, own in zip(rows, losses, strict=True):
         place, same = (
@@ -124,10 +131,11 @@ def standings(runs: Iterable[Run]) -> pd.DataFrame:
             "p_constant": np.nan,
             "se": values.std(ddof=1) / values.size**0.5 if values.size > 1 else np.nan,
         }
-        references = {"constant": constants.get((*place, row["epsilon"])), "free": free.get(same)}
-        for name, reference in (references | {"public": public.get(same)}).items():
+        alone = public.get(row["mask"] if SHOWN in row["inputs"] else "", public[""]).get(same)
+        references = {"constant": constants.get((*place, row["epsilon"])), "free": free.get(same), "public": alone}
+        for name, reference in references.items():
             row |= _over(own, reference, f"over_{name}")
-        row |= _over(public.get(same), free.get(same), "public_over_free")
+        row |= _over(alone, free.get(same), "public_over_free")
         mine, theirs = paired(own, references["constant"])
         if mine.size > 1:
             gains.setdefault(mine.size, []).append((row, theirs - mine))
@@ -167,9 +175,10 @@ def _constants(rows: Sequence[Mapping[str, Any]], losses: Sequence[Losses]) -> d
     return {place: own for place, (_, own) in found.items()}
 
 
-def _is_public_only(row: Mapping[str, Any]) -> bool:
-    """Return True for a learner on public rows at a setting that no test row chose."""
-    return bare_name(row["method"]) in PUBLIC_ONLY and row["selection"] != "oracle"
+def _is_public_only(row: Mapping[str, Any], mask: str | None = None) -> bool:
+    """Return True for a learner on public rows, at a setting that no test row chose, that sees no more than a mask."""
+    sees = SHOWN not in row["inputs"] or mask in (None, row["mask"])
+    return bare_name(row["method"]) in PUBLIC_ONLY and row["selection"] != "oracle" and sees
 
 
 def _best_on_halves(

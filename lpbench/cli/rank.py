@@ -305,7 +305,7 @@ def _write(
     from lpbench.experiments.single_method import at_one_setting, seconds_of_a_fit
     from lpbench.experiments.summaries import keep_summary
     from lpbench.reporting.printed_names import method_title
-    from lpbench.reporting.standings import run_of, standings_of_runs, with_inputs
+    from lpbench.reporting.standings import run_of, standings_of_runs
 
     others = Results(COMMITTED).artefact(experiment.name)
     compared = replace(experiment, groups=tuple(group for group in experiment.groups if not group.panel))
@@ -322,16 +322,14 @@ def _write(
     chosen = pd.concat([rest[rest["epsilon"].isin(kept) | (rest["panel"] != "")], own], ignore_index=True)
     # what was run without privacy in other experiments is the reference everywhere
     free = [run_of(a, cards) for name in FREE if (a := Results(COMMITTED).artefact(name)).is_finished]
-    table = standings_of_runs([replace(run, chosen=chosen), *free], method.name if mine is not None else "")
+    model = at_one_setting(replace(method, tuning_free=method.tuning_free or {})).build() if method.estimator else None
+    reads = {} if mine is None else {method.name: partial(inputs_of_model, model) if model else lambda mask: UNKNOWN}
+    table = standings_of_runs([replace(run, chosen=chosen), *free], reads)
     here = (table["method"] == method.name) & (table["panel"] == "")
-    if method.estimator and mine is not None:
-        model = at_one_setting(replace(method, tuning_free=method.tuning_free or {})).build()
+    if model is not None and mine is not None:
         bits = {e: randomizer_of(model, e).bits_up for e in kept}
         table.loc[here, "bits"] = table.loc[here, "epsilon"].map(bits)
         table.loc[here, "seconds"] = seconds_of_a_fit(method, compared)
-        table = with_inputs(table, here, partial(inputs_of_model, model))
-    elif mine is not None:
-        table.loc[here, "inputs"] = UNKNOWN
     rows = view(table[(table["panel"] == "") & (table["privacy"] != NONE)], selection)
     if method.name not in set(rows["method"]):
         known = ", ".join(sorted(set(own["selection"])))

@@ -54,6 +54,7 @@ RANDOMIZERS = {
 #: Parameters and their values in words, where a name and an equals sign would say little.
 PHRASES = {
     "variant": {"features": "no public sample"},
+    "shown": {"False": "no shown features"},
     "mechanism": {"grr": "generalised RR", "rr": "plain RR", "krr": "RR"},
     "budget": {"halves": "half the budget"},
     "constants": {"exact": "exact constants", "paper": "the paper's constants", "tight": "tight constants"},

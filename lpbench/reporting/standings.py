@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ from lpbench.analysis.scores import read_csv
 from lpbench.analysis.standings import COLUMNS, NONE, Run, standings
 from lpbench.analysis.summary import COSTS, PLACE
 from lpbench.audit import inputs
-from lpbench.cast import member
+from lpbench.cast import PUBLIC_ONLY, bare_name, member
 from lpbench.datasets import describe
 from lpbench.experiments.method import Method
 from lpbench.experiments.results import Artefact
@@ -39,12 +40,13 @@ def standings_of(
     tried = trial_experiments()
     shown = [a for a in artefacts if a.experiment.kind == "table" and a.name not in tried and a.shown is not None]
     sent = [one for one in submitted if one.about["experiment"] in {a.name for a in shown}]
-    runs = [run_of(artefact, cards) for artefact in shown]
+    runs, known = [run_of(artefact, cards) for artefact in shown], {}
     for one in sent:
         claimed = one.claimed.assign(panel="", method=one.name, params="{}", selection="private", x=math.nan)
         privacy, seed = {one.name: one.method.privacy}, int(one.about["seed"])
         runs.append(Run(f"{SUBMITTED}/{one.name}", claimed, privacy, {}, seed))
-    table = standings_of_runs(runs)
+        known[one.name] = partial(inputs.inputs_of_submission, one)
+    table = standings_of_runs(runs, known)
     for artefact in shown:  # of which means alone are kept
         if artefact.full is None:
             table = _with_errors(table, artefact)
@@ -52,35 +54,39 @@ def standings_of(
         mine = table["method"] == one.name
         table.loc[mine, "seconds"], bits = one.cost
         table.loc[mine, "bits"] = table.loc[mine, "epsilon"].map(bits)
-        table = with_inputs(table, mine, partial(inputs.inputs_of_submission, one))
     return table
 
 
-def standings_of_runs(runs: Sequence[Run], own: str = "") -> pd.DataFrame:
+def standings_of_runs(runs: Sequence[Run], own: Mapping[str, Callable[[str], str]] | None = None) -> pd.DataFrame:
     """Standings, with inputs and bits of the reports of methods on the leaderboard, and the seconds of a fit.
 
-    The caller has to know inputs and bits of somebody's ``own`` method.
+    ``own`` has the inputs of somebody's own methods, by mask; the caller has to know their bits.
     """
     from lpbench.audit.table import report_bits  # which brings every estimator, and most commands need few
 
-    table, counted = standings(runs), {name for paper in papers() for name in paper.leaderboard}
-    boarded = table["experiment"].isin(counted) & (table["privacy"] != NONE) & (table["method"] != own)
+    counted, known = {name for paper in papers() for name in paper.leaderboard}, dict(own or {})
+
+    def inputs_of(row: Mapping[str, Any]) -> str:
+        method = row["method"]
+        boarded = row["experiment"] in counted or bare_name(method) in PUBLIC_ONLY
+        if row["privacy"] == NONE or not (boarded or method in known):
+            return ""
+        return _inputs_on(row["dataset"], known.get(method, partial(inputs.inputs_of, method))(row["mask"]))
+
+    table = standings(runs, inputs_of)
+    boarded = table["experiment"].isin(counted) & (table["privacy"] != NONE) & ~table["method"].isin(known)
     rows = table[["method", "epsilon"]].itertuples(index=False)
     bits = [report_bits(*row) if counts else math.nan for row, counts in zip(rows, boarded, strict=True)]
-    table = table.assign(bits=bits, seconds=table["method"].map(fit_seconds()), inputs="", public_rows=math.nan)
-    for method in table.loc[boarded, "method"].unique():
-        table = with_inputs(table, boarded & (table["method"] == method), partial(inputs.inputs_of, method))
-    return table
+    public = [
+        math.nan if not words else public_rows(dataset) if gains.SAMPLE in words else 0
+        for words, dataset in table[["inputs", "dataset"]].to_numpy()
+    ]
+    return table.assign(bits=bits, seconds=table["method"].map(fit_seconds()), public_rows=public)
 
 
-def with_inputs(table: pd.DataFrame, which: pd.Series, of_mask: Callable[[str], str]) -> pd.DataFrame:
-    """Fill inputs and public rows of some rows of one method; where a data set has no public rows, none are read."""
-    rows, read = table.loc[which, ["mask", "dataset"]], {}
-    read = {mask: of_mask(mask) for mask in rows["mask"].unique()}
-    public = [public_rows(dataset) if gains.SAMPLE in read[mask] else 0 for mask, dataset in rows.to_numpy()]
-    words = [read[mask] if n else without_sample(read[mask]) for mask, n in zip(rows["mask"], public, strict=True)]
-    table.loc[which, "inputs"], table.loc[which, "public_rows"] = words, public
-    return table
+def _inputs_on(dataset: str, words: str) -> str:
+    """Return inputs on a data set: where there are no public rows, none are read."""
+    return words if gains.SAMPLE not in words or public_rows(dataset) else without_sample(words)
 
 
 @cache
@@ -140,6 +146,6 @@ def write_standings(
 def read_standings(folder: Path) -> pd.DataFrame:
     """The table of a report's folder; without rows where there is none."""
     if not (folder / FILE).is_file():
-        return pd.DataFrame(columns=[*COLUMNS, "bits", "seconds", "inputs", "public_rows"])
+        return pd.DataFrame(columns=[*COLUMNS, "bits", "seconds", "public_rows"])
     table = read_csv(folder / FILE)
     return table.astype({c: object for c in table.columns if table[c].dtype != float})  # rows are taken one by one

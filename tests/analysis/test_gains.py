@@ -73,3 +73,17 @@ def test_a_public_learner_with_few_replications_elsewhere_does_not_shorten_the_r
     runs = [Run(f"test/{k}", one, dict.fromkeys(one["method"], "ldp"), {}) for k, one in enumerate(chosen)]
     found = standings(runs).set_index("method")
     assert found.loc["own", "over_public"] == 1.0
+
+
+def test_public_learners_that_read_shown_features_stand_beside_methods_that_do():
+    parts = [
+        rows("public_forest", "a", [2.0, 2.0], selection="tuning_free"),
+        rows("public_learner_regressor", "a", [1.0, 1.0], selection="tuning_free", mask="aligned"),
+        rows("public_learner_regressor", "a", [0.5, 0.5], selection="tuning_free", mask="label_only"),
+        *(rows(name, "a", [1.0, 1.0], mask="aligned") for name in ("sees", "blind")),
+    ]
+    chosen = pd.DataFrame([row for part in parts for row in part])
+    reads = {"sees": f"{SAMPLE}, public features", "public_learner_regressor": "nothing, public features"}
+    run = Run("test/table", chosen, dict.fromkeys(chosen["method"], "ldp"), {})
+    found = standings([run], lambda row: reads.get(row["method"], SAMPLE)).set_index("method")
+    assert found.loc["sees", "over_public"] == 1.0 and found.loc["blind", "over_public"] == 0.5

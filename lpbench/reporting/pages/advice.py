@@ -19,7 +19,7 @@ import pandas as pd
 from lpbench import estimators
 from lpbench.analysis import ALPHA, Interval
 from lpbench.analysis.gains import GROUPS, SAMPLE, beside, comparable, gain, ratios_on
-from lpbench.analysis.standings import over_sets
+from lpbench.analysis.standings import SHOWN, over_sets
 from lpbench.cast import CONSTANTS, PUBLIC_ONLY, bare_name
 from lpbench.experiments import catalogue
 from lpbench.experiments.experiment import Experiment
@@ -27,8 +27,6 @@ from lpbench.experiments.method import Method
 from lpbench.reporting.pages.leaderboard import HELD_OUT, NAMED
 from lpbench.reporting.printed_names import dataset_title, method_title
 
-#: Words of inputs for features that users show.
-SHOWN = "public features"
 #: Held-out data sets below which there is no interval, and no advice.
 _LEAST = 2
 #: Keys of an answer that the page asks for.
