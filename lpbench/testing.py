@@ -176,7 +176,7 @@ def check_table(name: str) -> None:
     """The file is the one the manifest was written for, and its sensitivity order names features."""
     manifest = load_manifest(name)
     if not manifest.synthetic:
-        table = load_table(name)
+        table = load_table(name, sealed=True)
         missing = [key for key in ("rows", "features", "values") if manifest.fingerprint.get(key) is None]
         assert not missing, f"the manifest's fingerprint lacks {', '.join(missing)}: the file may change unnoticed"
         sensitivity_order(manifest, table, "manifest", Streams(0))
@@ -187,7 +187,7 @@ def check_scale(name: str) -> None:
     manifest, problem = load_manifest(name), make_problem(name, None, "personalized", None, 0, 1)
     y = np.concatenate([problem.y_train, problem.y_test])
     if manifest.bounds:
-        manifest.feature_bounds(load_table(name).columns)
+        manifest.feature_bounds(load_table(name, sealed=True).columns)
     assert np.isfinite(problem.X_train).all() and np.isfinite(problem.X_test).all(), "a feature is not finite"
     assert np.unique(problem.y_train).size > 1, "the training rows of replication 0 have one label only"
     if manifest.task == "classification":

@@ -191,7 +191,7 @@ def added(known: tuple[pd.DataFrame, pd.DataFrame], row: dict) -> dict:
     scores, fair = known
     place = ["experiment", "mask", "method", "epsilon"]
     here = fair[(fair[place] == [row[key] for key in place]).all(axis=1)]
-    here = here[here["role"].isin(["held out", "sealed"] if row["role"] == "held out" else [row["role"]])]
+    here = here[here["role"] == row["role"]]
     ratios = pd.Series([standing(scores, r)[f"over_{row['beside']}"] for r in here.to_dict("records")])
     return dict(zip(("gain", "low", "high"), interval(ratios), strict=True)) | {"sets": ratios.notna().sum()}
 

@@ -2,7 +2,8 @@
 
 With a public sample, *what private users add* is 1 - GM(private / public only); without one, the *gain over the
 constant* is 1 - GM(private / constant). GM is the geometric mean over data sets of ratios that are paired over
-replications; intervals are Student's, on the logarithms. Held-out and development sets are never taken together.
+replications; intervals are Student's, on the logarithms. Held-out, development and sealed sets are never taken
+together.
 """
 
 from collections.abc import Iterable
@@ -19,8 +20,8 @@ from lpbench.cast import bare_name, is_ranked, member
 SAMPLE, NOBODY = "public sample", "nothing"
 #: Inputs of a method whose constructor can bring in data that no account holds: it has no rank.
 UNKNOWN = "unknown inputs"
-#: The two groups of data sets, and their roles.
-GROUPS = {"held out": ("held out", "sealed"), "development": ("development",)}
+#: Roles of data sets, which are never taken together.
+HELD, DEVELOPED, SEALED = ROLES = ("held out", "development", "sealed")
 #: One comparison at equal inputs.
 PLACE = ["task", "experiment", "mask", "inputs", "epsilon"]
 COLUMNS = [
@@ -42,9 +43,9 @@ def gain(ratios: Iterable[float]) -> Interval:
     return Interval(*(float(1 - np.exp(mean + move)) for move in (0.0, half, -half)))
 
 
-def ratios_on(rows: pd.DataFrame, group: str) -> pd.Series:
-    """Return one method's losses over those of the reference at its inputs, on one group of data sets."""
-    return rows.loc[rows["role"].isin(GROUPS[group]), f"over_{beside(rows['inputs'].iloc[0])}"].dropna()
+def ratios_on(rows: pd.DataFrame, role: str) -> pd.Series:
+    """Return one method's losses over those of the reference at its inputs, on the data sets of one role."""
+    return rows.loc[rows["role"] == role, f"over_{beside(rows['inputs'].iloc[0])}"].dropna()
 
 
 def beside(inputs: str) -> str:
@@ -69,20 +70,16 @@ def comparable(standings: pd.DataFrame) -> pd.DataFrame:
 
 
 def gains(standings: pd.DataFrame) -> pd.DataFrame:
-    """Tabulate both numbers: a row a method, inputs, budget and group of data sets; columns :data:`COLUMNS`.
+    """Tabulate both numbers: a row a method, inputs, budget and role of data sets; columns :data:`COLUMNS`.
 
     ``constant``, ``public`` and ``private`` are geometric means of losses over those of the best without privacy.
     """
-    rows = []
-    every = comparable(standings)
-    for (key, group), roles in (
-        (pair, roles) for pair in every.groupby([*PLACE, "method"]) for roles in GROUPS.items()
-    ):
-        part = group[group["role"].isin(roles[1])]
+    rows, every = [], comparable(standings)
+    for key, group in every[every["role"].isin(ROLES)].groupby([*PLACE, "method", "role"]):
         reference = beside(str(key[PLACE.index("inputs")]))
-        part = part.dropna(subset=[f"over_{reference}", "over_free"])
+        part = group.dropna(subset=[f"over_{reference}", "over_free"])
         if len(part):
-            rows.append((*key, roles[0], len(part), _names(part), reference, *_numbers(part, reference)))
+            rows.append((*key, len(part), _names(part), reference, *_numbers(part, reference)))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 

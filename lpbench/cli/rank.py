@@ -293,7 +293,7 @@ def _write(
     import pandas as pd
 
     from lpbench.analysis import selected_of, summary_of
-    from lpbench.analysis.gains import GROUPS, UNKNOWN
+    from lpbench.analysis.gains import HELD, UNKNOWN
     from lpbench.analysis.standings import NONE, over_sets, view
     from lpbench.analysis.summary import PLACE
     from lpbench.audit.inputs import inputs_of_model
@@ -339,13 +339,12 @@ def _write(
     if UNKNOWN in set(inputs["inputs"]):
         return _print_unknown(method, experiment, rows[rows["method"] == method.name])
     rows = rows.merge(inputs, on=["mask", "inputs"])  # like with like
-    rows = rows[rows["dataset"].isin(rows.loc[rows["method"] == method.name, "dataset"])]
-    held = rows["role"].isin(GROUPS["held out"])
+    rows = on_shared_sets(rows, method.name)
+    held = rows["role"] == HELD
     judged = held if held.any() else rows["role"] == rows["role"]
     ranks = []
     for (mask, epsilon), part in rows.groupby(["mask", "epsilon"]):
-        sets = set(part["dataset"][part["method"] == method.name])
-        part = part[part["dataset"].isin(sets)]
+        part = part[part["dataset"].isin(part["dataset"][part["method"] == method.name])]
         counted, aside = part[judged[part.index]], part[~judged[part.index]]
         if len(counted):
             found = over_sets(counted, method.name, ("constant", "free"))
@@ -393,6 +392,13 @@ def _write(
     print(f"page: {page}\nexport: lpbench export {name} --selection {selection}")
 
 
+def on_shared_sets(rows: pd.DataFrame, method: str) -> pd.DataFrame:
+    """Return the rows on data sets that a method and another one ran on; where it is alone everywhere, on its own."""
+    mine = rows["method"] == method
+    own, others = set(rows.loc[mine, "dataset"]), set(rows.loc[~mine, "dataset"])
+    return rows[rows["dataset"].isin(own & others or own)]
+
+
 def _names(datasets: pd.Series, held_out: bool) -> str:
     """Return the number and kind of the data sets of a rank, with their names where they are few."""
     from lpbench.cast import bare_name
@@ -406,12 +412,12 @@ def _names(datasets: pd.Series, held_out: bool) -> str:
 
 def _adds(rows: pd.DataFrame) -> dict[str, Any]:
     """Return inputs and what users add, or the gain over the constant, of one method on each group of data sets."""
-    from lpbench.analysis.gains import GROUPS, beside, gain, ratios_on
+    from lpbench.analysis.gains import DEVELOPED, HELD, beside, gain, ratios_on
 
     inputs = str(rows["inputs"].iloc[0])
     found: dict[str, Any] = {"inputs": inputs, "beside": beside(inputs)}
-    for group in GROUPS:
-        ratios, name = ratios_on(rows, group), group.replace(" ", "_")
+    for role in (HELD, DEVELOPED):
+        ratios, name = ratios_on(rows, role), role.replace(" ", "_")
         found |= {f"{name}_{key}": value for key, value in vars(gain(ratios)).items()} | {f"{name}_sets": len(ratios)}
     return found
 
@@ -472,7 +478,7 @@ def write_rank(
     lines: pd.DataFrame,
 ) -> Path:
     """Write ``index.html``, the figure of ranks of all methods with its inputs, and its four lines."""
-    from lpbench.analysis.gains import GROUPS
+    from lpbench.analysis.gains import HELD
     from lpbench.reporting.figures.budgets import slug
     from lpbench.reporting.figures.comparisons import parts
     from lpbench.reporting.figures.four_lines import draw_four_lines
@@ -485,7 +491,7 @@ def write_rank(
     drawn = draw_ranks(parts(summary, selection), folder, "ranks", selection, experiment, paper, cards)
     four = []
     for (mask, inputs), own in rows[rows["method"] == method.name].groupby(["mask", "inputs"]):
-        held, path = own[own["role"].isin(GROUPS["held out"])], folder / f"lines_{slug(str(mask))}"
+        held, path = own[own["role"] == HELD], folder / f"lines_{slug(str(mask))}"
         four += draw_four_lines(held, lines, f"{method.title}, {mask_name(mask)}: {inputs}", path) if len(held) else []
     boards = [
         {"mask": mask_name(mask), "epsilon": epsilon, "rows": part.to_dict("records")}

@@ -75,7 +75,7 @@ def _obtain(manifest: Manifest, settings: Settings | None, asked: bool) -> Found
 
 
 def _present(manifest: Manifest, place: str) -> Found:
-    found = load_table(manifest.name).fingerprint
+    found = load_table(manifest.name, sealed=True).fingerprint
     size = f"{found['rows']} x {found['features']}" + (f", {found['public']} public" if found["public"] else "")
     note = "" if manifest.fingerprint.get("values") else "no fingerprint yet: not verified"
     return size, place, note, False

@@ -123,7 +123,7 @@ def _n_features(manifest: Manifest) -> int:
             f"data set {manifest.name}: its files are not at hand, and its manifest lacks "
             "`fingerprint: {features: d}`, the number of features; add it"
         )
-    return len(load_table(manifest.name).columns)
+    return len(load_table(manifest.name, sealed=True).columns)
 
 
 def _row_counts(manifest: Manifest, deduplicate: bool) -> tuple[int, int] | None:
@@ -133,7 +133,7 @@ def _row_counts(manifest: Manifest, deduplicate: bool) -> tuple[int, int] | None
         return promised["rows"] - promised["public"], promised["public"]
     if not is_available(manifest):
         return None
-    private, public = kept_rows(load_table(manifest.name), deduplicate)
+    private, public = kept_rows(load_table(manifest.name, sealed=True), deduplicate)
     return private.size, public.size
 
 
@@ -152,7 +152,7 @@ def _identity(manifest: Manifest, params: Mapping, available: bool) -> str:
     else:
         # A file nobody could hash yet has no promised value hash: then the table at hand decides.
         known = manifest.fingerprint.get("values") is not None or not available
-        table = manifest.fingerprint if known else load_table(manifest.name).fingerprint
+        table = manifest.fingerprint if known else load_table(manifest.name, sealed=True).fingerprint
         facts |= {
             "table": table,
             "y_range": manifest.y_range,

@@ -98,7 +98,7 @@ class Draws:
         check_sealed(self._manifest, self._params)
         self._mask, self._mask_params, self._streams = mask, dict(mask_params or {}), Streams(seed)
         synthetic = bool(self._manifest.synthetic)
-        self._draw = _draw_synthetic if synthetic else partial(draw_real, load_table(dataset))
+        self._draw = _draw_synthetic if synthetic else partial(draw_real, load_table(dataset, sealed=True))
         self._kept: dict[int, Problem] = {}  # drawn before, without masks
         self._room = 0  # bytes for them
 

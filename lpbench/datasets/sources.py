@@ -19,6 +19,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from lpbench.datasets.manifest import Manifest, load_manifest
+from lpbench.datasets.parameters import check_sealed
 from lpbench.datasets.table import Table, check_fingerprint
 from lpbench.derivation import LIBRARIES, Derivation
 from lpbench.digest import file_hash
@@ -94,13 +95,15 @@ def how_to_get(manifest: Manifest) -> str:
     return "; ".join(ways)
 
 
-def load_table(name: str) -> Table:
+def load_table(name: str, *, sealed: bool = False) -> Table:
     """Return the canonical table of a real data set (kept in memory while it is current).
 
     Parameters
     ----------
     name : str
         Name of a data set that is not synthetic.
+    sealed : bool
+        Read a sealed set, too.
 
     Returns
     -------
@@ -109,12 +112,15 @@ def load_table(name: str) -> Table:
 
     Raises
     ------
+    ConfigurationError
+        The set is sealed.
     MissingDataError
         The files are not at hand; the message says how to get them.
     DataError
         They are not what the manifest promises.
     """
     manifest = load_manifest(name)
+    check_sealed(manifest, {"sealed": sealed})
     if manifest.synthetic:
         raise DataError(f"data set {name!r} is a synthetic family; it has no table, use make_problem")
     location = locate(manifest)

@@ -68,7 +68,7 @@ def standings_of_runs(runs: Sequence[Run], own: Mapping[str, Callable[[str], str
 
     def inputs_of(row: Mapping[str, Any]) -> str:
         method = row["method"]
-        boarded = row["experiment"] in counted or bare_name(method) in PUBLIC_ONLY
+        boarded = row["experiment"] in counted or row["role"] == gains.SEALED or bare_name(method) in PUBLIC_ONLY
         if row["privacy"] == NONE or not (boarded or method in known):
             return ""
         return _inputs_on(row["dataset"], known.get(method, partial(inputs.inputs_of, method))(row["mask"]))

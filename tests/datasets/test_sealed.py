@@ -5,7 +5,7 @@ import json
 import pytest
 
 from lpbench.cli.main import main
-from lpbench.datasets import make_problem
+from lpbench.datasets import load_manifest, load_table, make_problem
 from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalogue
 from lpbench.experiments.experiment import Experiment, Group, deviations
@@ -13,6 +13,7 @@ from lpbench.experiments.plan import plan_experiment
 from lpbench.experiments.run import run_blocks
 from lpbench.experiments.store import Store
 from scripts import run_sealed
+from scripts.need_calibration import DATASETS, HELD_OUT
 
 SAID = "data set toy is sealed"
 CELL = ["method=private_mean", "replications=2", "tracking=none", "runner.workers=1"]
@@ -53,6 +54,14 @@ def test_python_reads_a_sealed_set_if_its_parameters_say_so(sealed):
         make_problem("toy")
     open_set = make_problem("toy", {"sealed": True})
     assert len(open_set.y_train) + len(open_set.y_test) == 40
+
+
+def test_a_table_is_sealed_too_and_no_script_reads_one(sealed):
+    with pytest.raises(ConfigurationError, match=SAID):
+        load_table("toy")
+    assert load_table("toy", sealed=True).X.shape == (40, 2)
+    for name in (*DATASETS, *HELD_OUT):
+        assert load_manifest(name).role != "sealed"
 
 
 def test_a_run_that_asks_reads_it(sealed, tmp_path):

@@ -25,6 +25,12 @@ def test_nobody_elses_blocks_are_planned():
     assert one.params == {"max_depth": 4, "min_samples_leaf": 10} and one.grid == {}
 
 
+def test_a_method_is_not_first_on_sets_where_nobody_else_ran():
+    rows = pd.DataFrame({"dataset": [*"abbc"], "method": ["own", "own", "other", "other"]})
+    assert rank.on_shared_sets(rows, "own")["dataset"].tolist() == ["b", "b"]
+    assert rank.on_shared_sets(rows[:2], "own")["dataset"].tolist() == ["a", "b"]
+
+
 @pytest.mark.slow
 def test_a_method_that_is_there_is_ranked_without_a_run(tmp_path, monkeypatch, capsys):
     def refuse(*_, **__):

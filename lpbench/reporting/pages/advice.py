@@ -18,7 +18,7 @@ import pandas as pd
 
 from lpbench import estimators
 from lpbench.analysis import ALPHA, Interval
-from lpbench.analysis.gains import GROUPS, SAMPLE, beside, comparable, gain, ratios_on
+from lpbench.analysis.gains import DEVELOPED, HELD, SAMPLE, beside, comparable, gain, ratios_on
 from lpbench.analysis.standings import SHOWN, over_sets
 from lpbench.cast import CONSTANTS, PUBLIC_ONLY, bare_name
 from lpbench.experiments import catalogue
@@ -60,7 +60,7 @@ def advise(experiment: Experiment, standings: pd.DataFrame) -> Iterator[Advice]:
     rows = comparable(standings)
     rows = rows[rows["mask"].map(bare_name).isin(experiment.settings.get("advice", {}))]
     for (mask, inputs, epsilon), here in rows.groupby(["mask", "inputs", "epsilon"]):
-        judged = here[here["role"].isin(GROUPS["held out"])]
+        judged = here[here["role"] == HELD]
         sets = sorted(judged["dataset"].unique())
         if len(sets) < _LEAST:
             continue
@@ -70,7 +70,7 @@ def advise(experiment: Experiment, standings: pd.DataFrame) -> Iterator[Advice]:
         first, *others = ranked["method"]
         found = over_sets(judged, first).set_index("method")["p"]
         tied, mine = [m for m in others if not found[m] < ALPHA], here[here["method"] == first]
-        gained, reference = gain(ratios_on(mine, "held out")), beside(inputs)
+        gained, reference = gain(ratios_on(mine, HELD)), beside(inputs)
         instead = "" if (gained.low if reference == "public" else gained.estimate) > 0 else reference
         second = others[0] if others else ""
         yield Advice(inputs, mask, float(epsilon), mine, sets, first, second, tied, instead)
@@ -103,7 +103,7 @@ def choices(
 def _answer(found: Advice, cards: Mapping[str, Method]) -> dict[str, str]:
     """Return a row of answers: the recommended method, the next one, what private users add, how to call it."""
     rows, sample = found.rows, SAMPLE in found.inputs
-    task, held = str(rows["task"].iloc[0]), rows[rows["role"].isin(GROUPS["held out"])]
+    task, held = str(rows["task"].iloc[0]), rows[rows["role"] == HELD]
     references = {"public": PUBLIC_ONLY, "constant": CONSTANTS}.get(found.instead, ())
     method = next((name for name in references if catalogue.method(name).task == task), found.method)
     second = found.method if found.instead else found.second
@@ -119,8 +119,8 @@ def _answer(found: Advice, cards: Mapping[str, Method]) -> dict[str, str]:
         "epsilon": f"{found.epsilon:g}",
         "method": "ask nobody: " * (found.instead == "public") + method_title(method, cards),
         "second": (method_title(second, cards) if second else "–") + tied,
-        "adds": f"{in_per_cent(gain(ratios_on(rows, 'held out')))} on {len(held)} sets{named}",
-        "development": in_per_cent(gain(ratios_on(rows, "development"))),
+        "adds": f"{in_per_cent(gain(ratios_on(rows, HELD)))} on {len(held)} sets{named}",
+        "development": in_per_cent(gain(ratios_on(rows, DEVELOPED))),
         "lines": " ".join(f"{np.exp(np.log(line).mean()):.3g}" if line.notna().any() else "–" for line in lines),
         "link": f"leaderboard.html#{urlencode(view | {'dataset': HELD_OUT})}",
         "command": f"lpbench dataset=NAME method={shlex.quote(method)} epsilon={found.epsilon:g}",

@@ -10,7 +10,7 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from lpbench.analysis import ratio_of_means
-from lpbench.analysis.gains import COLUMNS, GROUPS, comparable, gains
+from lpbench.analysis.gains import COLUMNS, DEVELOPED, HELD, comparable, gains
 from lpbench.experiments import catalogue
 from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.figures.four_lines import draw_four_lines
@@ -57,7 +57,8 @@ def below_the_constant(wins: Sequence[Mapping[str, Any]]) -> PageFinding | None:
     caveat = (
         f"Share of published scores that one private number, predicted for everyone, matches; 95 % interval over "
         f"{sets} data sets: [{low:.0f}, {high:.0f}] %. Of {total} best scores "
-        f"it matches {below}; if the constant's error were 5 % off, {least} to {most}."
+        f"it matches {below}; if the constant's error were 5 % off, {least} to {most}. The number is PrivateMean, a "
+        "corner of HistOfTree's own grid; lines of what users add have the stronger PrivateConstant."
     )
     sentence = f"At ε ≤ {STRONG:g}, one private number matches {cells_below} of {cells} published scores."
     source = f"{page_of(rows[0]['artefact'])}.html#constant"
@@ -81,7 +82,7 @@ def users_add(table: pd.DataFrame, entries: Sequence[ReportEntry], folder: Path)
         method = str(entry.experiment.settings["compared"])
         mine = both[(both["experiment"] == entry.name) & (both["method"] == method)]
         mine = mine[(mine["beside"] == "public") & (mine["mask"] == mine["mask"].min())]
-        held, development = (mine[mine["role"] == role] for role in GROUPS)
+        held, development = (mine[mine["role"] == role] for role in (HELD, DEVELOPED))
         if len(held) and (task := str(held["task"].iloc[0])) not in found:
             found[task] = _of_method(entry, held, development, both, table, folder)
     return [found[task] for task in sorted(found)]
@@ -94,12 +95,12 @@ def _of_method(
     task, inputs, method, mask = (str(held[k].iloc[0]) for k in ("task", "inputs", "method", "mask"))
     title, n = method_title(method, catalogue.methods()), int(held["sets"].max())
     rows = comparable(table[(table["experiment"] == entry.name) & (table["mask"] == mask)])
-    own = rows[(rows["method"] == method) & rows["role"].isin(GROUPS["held out"])]
+    own = rows[(rows["method"] == method) & (rows["role"] == HELD)]
     beside_it = table[table["experiment"] == entry.name]
     drawn = draw_four_lines(own, beside_it, f"{title}: {inputs}", folder / f"lines_{task}")
     named = f" ({', '.join(map(dataset_title, held['names'].iloc[0].split()))})" if n < NAMED else ""
     rivals = both[(both["experiment"] == entry.name) & (both["inputs"] == inputs) & (both["mask"] == mask)]
-    rivals = rivals[(rivals["role"] == "held out") & (rivals["method"] != method)]
+    rivals = rivals[(rivals["role"] == HELD) & (rivals["method"] != method)]
     above = sorted({method_title(m, catalogue.methods()) for m in rivals.loc[rivals["low"] > 0, "method"]})
     caveat = (
         f"Inputs: {inputs}. 1 − loss / loss of the best learner on the public rows alone, which asks nobody; geometric "
