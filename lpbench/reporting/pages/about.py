@@ -49,6 +49,7 @@ def about(folder: Path, entries: Sequence[ReportEntry], environment: Mapping, ca
         ],
         "run": _of_the_run(entries),
         "report": described(environment),
+        "sealed": (folder / "sealed.json").is_file(),
     }
 
 
