@@ -195,7 +195,7 @@ def _stress(
         if others.is_finished:
             run = run_of(others, cards)
             runs.append(replace(run, chosen=run.chosen[run.chosen["method"] != method.name]))
-        rows = standings_of_runs(runs)
+        rows = standings_of_runs(runs, {})
         tables = lay_out(COMMITTED, rows[(rows["method"] == method.name) | (rows["privacy"] == NONE)], cards)
         print(f"{method.title} in {name}: {tables[0].finding if tables else 'nothing can be compared'}")
         print_tables(tables)
@@ -304,6 +304,7 @@ def _write(
     from lpbench.experiments.results import RECORD, Results
     from lpbench.experiments.single_method import at_one_setting, seconds_of_a_fit
     from lpbench.experiments.summaries import keep_summary
+    from lpbench.reporting.pages.leaderboard import few
     from lpbench.reporting.printed_names import method_title
     from lpbench.reporting.standings import run_of, standings_of_runs
 
@@ -354,7 +355,9 @@ def _write(
             found = found.join(pd.DataFrame(adds, index=found.index))
             beside = over_sets(aside).set_index("method")["rank"] if len(aside) else {}
             found = found.assign(own=found["method"] == method.name, aside=found["method"].map(beside))
-            ranks.append(found.assign(sets=_names(counted["dataset"], bool(held.any()))))
+            sets = counted["dataset"]
+            words = f"{sets.nunique()} {'held-out ' * held.any()}data sets{few(sets, ' (', ')')}"
+            ranks.append(found.assign(sets=words))
     board = pd.concat(ranks, ignore_index=True)
     board.insert(0, "title", [method_title(m, cards) for m in board["method"]])
     name = _folder(method, experiment)
@@ -397,17 +400,6 @@ def on_shared_sets(rows: pd.DataFrame, method: str) -> pd.DataFrame:
     mine = rows["method"] == method
     own, others = set(rows.loc[mine, "dataset"]), set(rows.loc[~mine, "dataset"])
     return rows[rows["dataset"].isin(own & others or own)]
-
-
-def _names(datasets: pd.Series, held_out: bool) -> str:
-    """Return the number and kind of the data sets of a rank, with their names where they are few."""
-    from lpbench.cast import bare_name
-    from lpbench.reporting.pages.leaderboard import NAMED
-    from lpbench.reporting.printed_names import dataset_title
-
-    names = sorted(dataset_title(bare_name(name)) for name in set(datasets))
-    listed = f" ({', '.join(names)})" * (len(names) < NAMED)
-    return f"{len(names)} {'held-out ' * held_out}data sets{listed}"
 
 
 def _adds(rows: pd.DataFrame) -> dict[str, Any]:

@@ -57,24 +57,24 @@ def standings_of(
     return table
 
 
-def standings_of_runs(runs: Sequence[Run], own: Mapping[str, Callable[[str], str]] | None = None) -> pd.DataFrame:
+def standings_of_runs(runs: Sequence[Run], own: Mapping[str, Callable[[str], str]]) -> pd.DataFrame:
     """Standings, with inputs and bits of the reports of methods on the leaderboard, and the seconds of a fit.
 
     ``own`` has the inputs of somebody's own methods, by mask; the caller has to know their bits.
     """
     from lpbench.audit.table import report_bits  # which brings every estimator, and most commands need few
 
-    counted, known = {name for paper in papers() for name in paper.leaderboard}, dict(own or {})
+    counted = {name for paper in papers() for name in paper.leaderboard}
 
     def inputs_of(row: Mapping[str, Any]) -> str:
         method = row["method"]
         boarded = row["experiment"] in counted or row["role"] == gains.SEALED or bare_name(method) in PUBLIC_ONLY
-        if row["privacy"] == NONE or not (boarded or method in known):
+        if row["privacy"] == NONE or not (boarded or method in own):
             return ""
-        return _inputs_on(row["dataset"], known.get(method, partial(inputs.inputs_of, method))(row["mask"]))
+        return _inputs_on(row["dataset"], own.get(method, partial(inputs.inputs_of, method))(row["mask"]))
 
     table = standings(runs, inputs_of)
-    boarded = table["experiment"].isin(counted) & (table["privacy"] != NONE) & ~table["method"].isin(known)
+    boarded = table["experiment"].isin(counted) & (table["privacy"] != NONE) & ~table["method"].isin(own)
     rows = table[["method", "epsilon"]].itertuples(index=False)
     bits = [report_bits(*row) if counts else math.nan for row, counts in zip(rows, boarded, strict=True)]
     public = [

@@ -24,8 +24,8 @@ from lpbench.cast import CONSTANTS, PUBLIC_ONLY, bare_name
 from lpbench.experiments import catalogue
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
-from lpbench.reporting.pages.leaderboard import HELD_OUT, NAMED
-from lpbench.reporting.printed_names import dataset_title, method_title
+from lpbench.reporting.pages.leaderboard import HELD_OUT, few
+from lpbench.reporting.printed_names import method_title
 
 #: Held-out data sets below which there is no interval, and no advice.
 _LEAST = 2
@@ -109,7 +109,6 @@ def _answer(found: Advice, cards: Mapping[str, Method]) -> dict[str, str]:
     second = found.method if found.instead else found.second
     tied = " (not significantly different)" * (found.second in found.tied and not found.instead)
     lines = held["over_free"] / held["over_constant"], held["public_over_free"], held["over_free"]
-    named = ": " + ", ".join(dataset_title(bare_name(d)) for d in sorted(held["dataset"])) if len(held) < NAMED else ""
     view = {"inputs": found.inputs, "task": task, "mask": found.mask, "epsilon": f"{found.epsilon:g}"}
     return {
         "task": task,
@@ -119,7 +118,7 @@ def _answer(found: Advice, cards: Mapping[str, Method]) -> dict[str, str]:
         "epsilon": f"{found.epsilon:g}",
         "method": "ask nobody: " * (found.instead == "public") + method_title(method, cards),
         "second": (method_title(second, cards) if second else "–") + tied,
-        "adds": f"{in_per_cent(gain(ratios_on(rows, HELD)))} on {len(held)} sets{named}",
+        "adds": f"{in_per_cent(gain(ratios_on(rows, HELD)))} on {len(held)} sets{few(held['dataset'], ': ')}",
         "development": in_per_cent(gain(ratios_on(rows, DEVELOPED))),
         "lines": " ".join(f"{np.exp(np.log(line).mean()):.3g}" if line.notna().any() else "–" for line in lines),
         "link": f"leaderboard.html#{urlencode(view | {'dataset': HELD_OUT})}",

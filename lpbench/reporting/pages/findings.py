@@ -15,11 +15,11 @@ from lpbench.experiments import catalogue
 from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.figures.four_lines import draw_four_lines
 from lpbench.reporting.pages.claims import Intervals, Value
-from lpbench.reporting.pages.leaderboard import HELD_OUT, NAMED
+from lpbench.reporting.pages.leaderboard import HELD_OUT, few
 from lpbench.reporting.pages.names import printed_name
 from lpbench.reporting.pages.units import picture
 from lpbench.reporting.paper import page_of
-from lpbench.reporting.printed_names import dataset_title, method_title
+from lpbench.reporting.printed_names import method_title
 
 #: Budgets up to which privacy is called strong.
 STRONG = 1.0
@@ -98,7 +98,7 @@ def _of_method(
     own = rows[(rows["method"] == method) & (rows["role"] == HELD)]
     beside_it = table[table["experiment"] == entry.name]
     drawn = draw_four_lines(own, beside_it, f"{title}: {inputs}", folder / f"lines_{task}")
-    named = f" ({', '.join(map(dataset_title, held['names'].iloc[0].split()))})" if n < NAMED else ""
+    named = few(held["names"].iloc[0].split(), " (", ")")
     rivals = both[(both["experiment"] == entry.name) & (both["inputs"] == inputs) & (both["mask"] == mask)]
     rivals = rivals[(rivals["role"] == HELD) & (rivals["method"] != method)]
     above = sorted({method_title(m, catalogue.methods()) for m in rivals.loc[rivals["low"] > 0, "method"]})

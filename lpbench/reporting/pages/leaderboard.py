@@ -7,7 +7,7 @@ chosen by reports or fixed without test rows. Methods are compared within a task
 import json
 import shlex
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -109,6 +109,12 @@ def board(table: pd.DataFrame, cards: Mapping[str, Method], submitted: Sequence[
     return lines.sort_values(["task", "mask_key", "epsilon", "inputs"], kind="stable", ignore_index=True)[COLUMNS]
 
 
+def few(datasets: Iterable[str], before: str = "", after: str = "") -> str:
+    """Return the titles of data sets, between two texts, where there are fewer than :data:`NAMED`; else nothing."""
+    titles = sorted(dataset_title(bare_name(name)) for name in {*datasets})
+    return before + ", ".join(titles) + after if len(titles) < NAMED else ""
+
+
 def _command(line: Any) -> str:
     """Return the command that runs a row's numbers again, or shows their evidence."""
     if line.badge != PACKAGE:
@@ -159,12 +165,11 @@ def _together(rows: pd.DataFrame, refuted: Collection[str]) -> pd.DataFrame:
     ratios = rows.dropna(subset=[column := f"over_{beside(rows['inputs'].iloc[0])}"]).groupby("method")[column]
     gained = pd.DataFrame({method: vars(gain(own)) for method, own in ratios}, index=["estimate", "low", "high"])
     gained = gained.T.reindex(several)
-    titles = ", ".join(dataset_title(bare_name(name)) for name in sorted(rows["dataset"].unique()))
     return pd.DataFrame(
         {
             **_shared(last),
             "dataset_key": "",
-            "names": titles if rows["dataset"].nunique() < NAMED else "",
+            "names": few(rows["dataset"]),
             "sets": sets[several],
             "gain": gained["estimate"],
             "least": gained["low"],
