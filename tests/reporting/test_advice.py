@@ -120,7 +120,7 @@ def test_advice_rests_on_held_out_sets_alone_two_at_least(tmp_path):
     sets = sorted(set(table["dataset"]))
 
     def rests_on(held_out, development):
-        roles = dict.fromkeys(held_out, "sealed") | dict.fromkeys(development, "development")
+        roles = dict.fromkeys(held_out, "held out") | dict.fromkeys(development, "development")
         rows = table.assign(role=table["dataset"].map(roles)).dropna(subset=["role"])
         return {tuple(found.sets) for found in advise(body, rows)}
 
