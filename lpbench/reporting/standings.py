@@ -6,7 +6,6 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from lpbench.analysis import gains, write_csv
@@ -38,7 +37,7 @@ def standings_of(
 ) -> pd.DataFrame:
     """Standings of tables of scores, but of trials, and of submissions, with bits of a user and seconds of a fit."""
     tried = trial_experiments()
-    shown = [a for a in artefacts if a.experiment.kind == "table" and a.name not in tried and a.shown is not None]
+    shown = [a for a in artefacts if a.experiment.kind == "table" and a.name not in tried and a.full is not None]
     sent = [one for one in submitted if one.about["experiment"] in {a.name for a in shown}]
     runs, known = [run_of(artefact, cards) for artefact in shown], {}
     for one in sent:
@@ -47,9 +46,6 @@ def standings_of(
         runs.append(Run(f"{SUBMITTED}/{one.name}", claimed, privacy, {}, seed))
         known[one.name] = partial(inputs.inputs_of_submission, one)
     table = standings_of_runs(runs, known)
-    for artefact in shown:  # of which means alone are kept
-        if artefact.full is None:
-            table = _with_errors(table, artefact)
     for one in sent:
         mine = table["method"] == one.name
         table.loc[mine, "seconds"], bits = one.cost
@@ -102,28 +98,15 @@ def without_sample(inputs: str) -> str:
 
 
 def run_of(artefact: Artefact, cards: Mapping[str, Method]) -> Run:
-    """Run as the table needs it: an artefact with its scores, or with means alone."""
-    summary = artefact.shown
+    """Run as the table needs it: an artefact with its scores."""
+    summary = artefact.full
     assert summary is not None
     chosen = summary.chosen
-    if artefact.full is None:
-        chosen = summary.table.dropna(subset=["mean"]).assign(value=lambda rows: rows["mean"], replication=-1)
     models = {m: card.privacy for m in chosen["method"].unique() if (card := card_of(m, cards)) is not None}
     named = artefact.experiment.settings.get("data_sets", {})
     roles = {name: kind.replace("_", " ") for kind, names in named.items() for name in names}
     costs = summary.table.reindex(columns=[*PLACE, *COSTS]).drop_duplicates(PLACE)
     return Run(artefact.name, chosen, models, roles, artefact.seed, artefact.commit, costs)
-
-
-def _with_errors(table: pd.DataFrame, artefact: Artefact) -> pd.DataFrame:
-    """Standard errors and numbers of replications of an artefact's rows, from its summary."""
-    keys = ["experiment", "panel", "mask", "epsilon", "dataset", "method"]
-    known = pd.DataFrame(artefact.summary).drop_duplicates(keys)[[*keys, "se", "n"]]
-    found = table[keys].merge(known, on=keys, how="left")
-    mine = (table["experiment"] == artefact.name).to_numpy()
-    return table.assign(
-        se=np.where(mine, found["se"], table["se"]), replications=np.where(mine, found["n"], table["replications"])
-    )
 
 
 def write_standings(
