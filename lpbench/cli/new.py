@@ -81,6 +81,6 @@ def dataset(file: Path, name: str | None, folder: Path, **choices: Any) -> int:
         print(f"  {decision}")
     methods = _FIRST_METHODS[profile.content["task"]]
     print(f"""Wrong? Edit the manifest, or remove it and use other options (--help). Next:
-{export_line(folder)}  lpbench check dataset {name}
+{"" if found else export_line(folder)}  lpbench check dataset {name}
   lpbench -m dataset={name} method={methods} epsilon=1,4 replications=5""")
     return 0

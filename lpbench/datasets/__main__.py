@@ -1,7 +1,6 @@
 """``python -m lpbench.datasets``: fetch missing files, check all, list what is at hand."""
 
 import argparse
-import logging
 import sys
 from collections.abc import Sequence
 
@@ -17,8 +16,6 @@ Found = tuple[str, str, str, bool]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Fetch and check data sets; return 1 if one that a server should deliver, or one asked for by name, is missing."""
     options = _parse(arguments)
-    # openml logs a warning per uncompressed answer to the root logger.
-    logging.getLogger().setLevel(logging.ERROR)
     given = {key: getattr(options, key) for key in ("openml_url", "uci_url", "rdatasets_url", "timeout", "retries")}
     settings = Settings(**{key: value for key, value in given.items() if value is not None})
     names = options.names or list_datasets()

@@ -1,5 +1,6 @@
 """Fetch raw files from OpenML, the UCI archive and Rdatasets. Only ``make datasets`` calls this; runs never do."""
 
+import logging
 import os
 import re
 import sys
@@ -80,6 +81,7 @@ def fetch_file(url: str, path: Path, settings: Settings, md5: str | None = None)
     import pooch
     import requests
 
+    pooch.get_logger().setLevel(logging.ERROR)  # what fails is said, once
     transfer = pooch.HTTPDownloader(progressbar=sys.stderr.isatty(), timeout=settings.timeout)
     checksum = f"md5:{md5}" if md5 else None
     keeper = pooch.create(
@@ -146,6 +148,8 @@ def _ask_openml(ask: Callable[[Any], Any], settings: Settings, document: str) ->
     import openml
 
     check_network(settings.openml_url)
+    # openml logs a warning per uncompressed answer to the root logger.
+    logging.getLogger().setLevel(logging.ERROR)
     server, seconds = f"{settings.openml_url.rstrip('/')}/api/v1/xml", settings.timeout * (settings.retries + 1)
     # openml takes whatever lies in its cache as complete, and sets no timeout on its requests; the threads of a pool do
     # not outlive the program

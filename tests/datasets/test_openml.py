@@ -9,7 +9,7 @@ from lpbench.datasets import load_manifest, load_table, make_problem
 from lpbench.datasets.dates import days
 from lpbench.datasets.description import describe
 from lpbench.errors import LpbenchError
-from tests.datasets.odd_openml import CLASSES, DATES, ROWS, odd_ones, with_task
+from tests.datasets.odd_openml import CLASSES, DATES, ROWS, TWO, arff, described, odd_ones, with_task
 from tests.datasets.server import Answer, serve
 from tests.datasets.test_download import UNKNOWN
 
@@ -29,7 +29,8 @@ def new(*words: str) -> int:
 
 def test_what_openml_says_is_in_the_manifest(server, capsys):
     assert new("openml:100") == 0
-    assert "lpbench check dataset openml/100" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "lpbench check dataset openml/100" in out and "LPBENCH_PLUGINS" not in out, "the cache is looked into anyway"
     manifest = load_manifest("openml/100")
     assert manifest.openml.keys() == {"id", "version", "md5", "task"} and manifest.openml["version"] == 2
     assert manifest.licence == "CC0" and manifest.origin == "https://www.openml.org/d/100. Odd (2026)"
@@ -164,3 +165,23 @@ def test_the_splits_of_a_task_are_those_of_the_replications(server):
         make_problem("openml/100", {"split": "openml", "test_size": 0.5})
     with pytest.raises(LpbenchError, match="openml:task:ID"):
         make_problem("breast_cancer", {"split": "openml"})
+
+
+@pytest.mark.parametrize(
+    ("content", "said", "sentence"),
+    [
+        (arff(TWO | {"y1": "REAL", "y2": "REAL"}, ["1,2,3,4"] * 20), {"default_target_attribute": "y1,y2"}, "y1,y2"),
+        (arff(TWO | {"y": "REAL"}, ["1,2,3"]), {"md5_checksum": "0" * 32}, "does not match the known hash"),
+        (arff(TWO | {"y": "REAL"}, ["1,2,3"]), {"default_target_attribute": "z"}, "unknown column --target 'z'"),
+        (arff(TWO | {"r": "RELATIONAL", "y": "REAL"}, []), {}, "Bad @ATTRIBUTE type"),
+        (arff(TWO | {"y": "REAL"}, []), {}, "has 0 rows"),
+        ("a,b,y\n1,2,3\n", {"format": "CSV"}, "cannot be read as arff"),
+    ],
+    ids="two-targets checksum no-such-target relational empty csv".split(),
+)
+def test_further_answers_that_cannot_be_read_are_one_sentence(server, capsys, content, said, sentence):
+    described(server, 111, content, **said)
+    assert new("openml:111") == 2
+    error = capsys.readouterr().err.strip()
+    assert sentence in error and error.count("\n") == 0
+    assert main(["dataset=openml/111", "method=krr", "tracking=none"]) == 2, "nothing half is in the cache"
