@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -36,31 +37,8 @@ EPSILONS = (0.5, 1.0, 4.0)
 SAMPLES, FAILURE = 10_000, 1e-6
 #: Where table and page lie.
 TABLE, PAGE = COMMITTED / "libraries.csv", ROOT / "docs" / "library_audit.md"
-#: Models, of which one run each is reported.
-MODELS = """
-## Models
-
-Whole models of diffprivlib 0.6.6 at ε = 1, records protected under replacement, as `lpbench audit code --learner
-scripts/audits/models_of_diffprivlib.py:linear_regression --epsilon 1 --protects record` audits them with
-`lpbench-light` installed beside the library; one run each, confidence 99.9 %, on a busy machine.
-
-| model | verdict | bound on ε | fits to each table of the test | CPU seconds |
-| --- | --- | --- | --- | --- |
-| LinearRegression, bounds (0, 100) | violated | **2.82** | 600 | 17 |
-| StandardScaler, bounds (0, 1) | no violation found | 0 | 321 | 11 |
-| GaussianNB, bounds (0, 1) | no violation found | 0 | 370 | 11 |
-
-Few hundred fits find gross faults alone. The other models of diffprivlib (logistic regression, k-means, trees,
-PCA) and those of OpenDP were not audited.
-
-### LinearRegression loses more than epsilon (not sent: known as issues 104 and 105)
-
-`_construct_regression_obj` takes `np.max(np.abs([bounds_X[0][i], bounds_X[0][i]])) ** 2` as the sensitivity of a
-feature's sum of squares: the lower bound twice. For bounds (0, 100) without an intercept it is 0, and the sum is
-released exactly; with an intercept it depends on the offset alone. Expected: `bounds_X[0][i], bounds_X[1][i]`. The
-command above shows it by predictions of two tables that differ in one record: 85 % of the models of one fall into
-an event that 0.3 % of the other's do.
-"""
+#: Section about models, of which one run each is reported.
+MODELS = Path(__file__).with_name("models.md")
 #: Clients of the libraries that the table leaves out, and why.
 NOT_ADAPTED = {
     "diffprivlib, Vector": "returns a perturbed objective function, which still holds the data: what is private is its "
@@ -161,7 +139,7 @@ def page(rows: list[dict[str, str]]) -> str:
         f"- {library}, {name}: {note.rstrip('.')}." for (library, name), note in notes.items()
     ]
     lines += ["", "## Not in the table", ""] + [f"- {name}: {reason}." for name, reason in NOT_ADAPTED.items()]
-    return "\n".join(lines) + "\n" + MODELS
+    return "\n".join(lines) + "\n" + MODELS.read_text(encoding="utf-8")
 
 
 def _cell(row: dict[str, str]) -> str:

@@ -3,8 +3,9 @@
 ``lpbench audit code --learner scripts/audits/models_of_diffprivlib.py:linear_regression --protects record --epsilon 1``
 """
 
-from typing import Any
+from typing import Any, Self
 
+import numpy as np
 from diffprivlib import models
 
 
@@ -30,9 +31,33 @@ def gaussian_nb(epsilon: float, random_state: int) -> Any:
     return models.GaussianNB(epsilon=epsilon, bounds=(0, 1), random_state=random_state)
 
 
+def gaussian_nb_away_from_0(epsilon: float, random_state: int) -> Any:
+    """Classes 0 and 1, features between 10 and 11: a record that leaves a class moves its sum by 10 at least."""
+    return models.GaussianNB(epsilon=epsilon, bounds=(10, 11), random_state=random_state)
+
+
 def k_means(epsilon: float, random_state: int) -> Any:
     """Two clusters of features between 0 and 1."""
     return models.KMeans(n_clusters=2, epsilon=epsilon, bounds=(0, 1), random_state=random_state)
+
+
+class KMeansCenters:
+    """Two clusters of features between 10 and 11, of which the centers alone are published, in order."""
+
+    def __init__(self, epsilon: float = 1.0, random_state: int | None = None):
+        self.epsilon, self.random_state, self.bounds = epsilon, random_state, (10.0, 11.0)
+
+    def fit(self, X: np.ndarray, y: np.ndarray | None = None) -> Self:
+        """Fit, and publish the centers."""
+        model = models.KMeans(
+            n_clusters=2, epsilon=self.epsilon, bounds=self.bounds, random_state=self.random_state
+        ).fit(X)
+        self.centers_ = np.sort(model.cluster_centers_, axis=0)
+        return self
+
+    def transform(self, X: np.ndarray) -> np.ndarray:
+        """Distances to the centers in the first feature."""
+        return np.abs(X[:, :1] - self.centers_[:, 0])
 
 
 def decision_tree(epsilon: float, random_state: int) -> Any:

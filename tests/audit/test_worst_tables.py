@@ -15,6 +15,7 @@ from lpbench.audit.learner.neighbors import neighbors
 from lpbench.audit.learner.worst_tables import ModelSource, one_fit, published
 from lpbench.cli.main import main
 from lpbench.errors import DataError
+from lpbench.experiments import catalogue
 from tests.audit import zoo
 
 #: Faults that 200 fits to each of two tables show: all but those of a factor of two or of delta.
@@ -55,6 +56,19 @@ def test_a_lower_bound_taken_twice_is_found_and_the_corrected_copy_is_not_accuse
 
     assert audited(wrong, fits=20_000, seconds=60.0).violated
     assert not any(audited(right, seed, fits=600, seconds=5.0).violated for seed in range(17))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["private_mean", "histoftree_cart", "krr", "residual_gp", "private_majority"])
+def test_registered_methods_are_not_accused(name):
+    method = catalogue.method(name)
+
+    def make(epsilon, random_state):
+        model = method.build().set_params(**(method.tuning_free or {}))
+        known = {"epsilon": epsilon, "random_state": random_state, "y_range": (0.0, 1.0), "classes": [0, 1]}
+        return model.set_params(**{key: value for key, value in known.items() if key in model.get_params()})
+
+    assert not audited(make, fits=2000, seconds=20.0).violated
 
 
 def test_equal_seeds_give_equal_fits_for_any_number_of_workers():
