@@ -66,6 +66,13 @@ def test_an_honest_method_stays_above(method, tmp_path, capsys):
     assert "exponent: " in out and "times the least possible" in out and "LEAK" not in out
 
 
+def test_a_method_that_needs_a_public_sample_is_held_against_the_bounds(tmp_path, capsys):
+    assert main(["rates", "ct_q", "--results", str(tmp_path), *FAST]) == 0
+    out = capsys.readouterr().out
+    assert "exponent: not fitted: ct_q: " in out
+    assert "Z-L1: " in out and "L-L1: " in out and "LEAK" not in out
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -215,7 +215,7 @@ def rate_grid(table: pd.DataFrame) -> dict[str, Any]:
     tasks, models = ({key[k] for key in cells} for k in (0, 1))
     columns = [model for model in MODEL_NAMES.values() if model in models]
     legend = (
-        "The excess risk should fall like n^-e. Bold: e by the theory. Below: our estimate, 95 % interval, at the "
+        "The excess risk should fall like n^(−e). Bold: e by the theory. Below: our estimate, 95 % interval, at the "
         "smallest ε where it can be measured. ✓: the interval meets the theory; ▼ slower here; ▲ faster here. An "
         "asymptotic theorem is not refuted by a slower fall at our sample sizes."
     )

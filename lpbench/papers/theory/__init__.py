@@ -54,8 +54,7 @@ def draw(table: pd.DataFrame, beside: pd.DataFrame, folder: Path, leaf: str) -> 
         second = table[KEYS].merge(beside, on=KEYS, how="left")["ours"]
         ax.plot(second, places, "o", color=style.COLOURS[0], fillstyle="none", label=f"seed {FRESH[1]}")
         ax.plot(table["expected"], places, "|", markersize=16, color=style.COLOURS[1], label="theorem")
-        for k, side in enumerate(("below", "above")):
-            ax.plot(table[side], places, "x", color="gray", label="" if k else "nearest other statements")
+        ax.plot(table[["below", "above"]], places, "x", color="gray", label=["nearest other statements", ""])
         ax.set_yticks(places, [f"{t} {j}" for t, j in zip(table["theorem"], table["judged"], strict=True)])
         ax.set_xlabel("difference of exponents")
         ax.legend(loc="upper center", bbox_to_anchor=(0.3, -0.25 if len(table) < 8 else -0.12), ncols=4, frameon=False)
@@ -91,13 +90,11 @@ def read(folder: Path, *_: object) -> list[PlainTable]:
     table.loc[table.duplicated(["theorem", "source", "states"]), "states"] = ""
     rows = []
     for row in table.to_dict("records"):
-        pairs = (row["regime"], row["over"]), (row["slopes"], row["remark"])
+        pairs = (row["regime"], row["over"]), (row["slopes"].replace("-", "−"), row["remark"])
         where, beside = (", ".join(filter(None, pair)) or "–" for pair in pairs)
-        outcome = (row["outcome"], row["outcome_beside"] or "–", number(row["power"]))
-        rows.append(
-            (f"{row['theorem']} {row['source']}", row["judged"], *outcome, _found(row), where, beside, row["states"])
-        )
-    heads = ("theorem", "judged", "outcome", f"seed {FRESH[1]}", "power", "ours [95 %] and theirs", "range", "beside")
+        outcome = (row["outcome"], row["judged"], row["outcome_beside"] or "–", number(row["power"]))
+        rows.append((f"{row['theorem']} {row['source']}", *outcome, _found(row), where, beside, row["states"]))
+    heads = ("theorem", "outcome", "judged", f"seed {FRESH[1]}", "power", "ours [95 %] and theirs", "range", "beside")
     tables = [PlainTable(f"{len(first)} cases.", (*heads, "states"), tuple(rows))]
     if (folder / WORTH).is_file():
         texts = tuple(tuple(map(number, row)) for row in pd.read_csv(folder / WORTH).to_numpy())
@@ -110,8 +107,8 @@ LEAD = (
     "Theorems state orders: an excess risk falls like a power of an effective sample. Judged is dependence: a "
     "difference of exponents, paired over replications, on places inside the theorem's own inequality where the "
     "method resolves the function. “Seen”: the 95 % interval excludes both nearest other statements (no dependence, "
-    "or twice), with power 80 %: so many trials would exclude them if the theorem held, and so many repetitions of "
-    "this run, misfit at finite n included, would end alike. "
+    "or twice), with power 80\u00a0%: so many trials would exclude them if the theorem held, and so many repetitions "
+    "of this run, misfit at finite n included, would end alike. "
     "“Opposite here”: it lies below them. “Not seen”: neither, with that power. “Cannot decide”: less power. Only "
     "exact statements “fail”.",
     "Sizes, budgets and thresholds were chosen under seed 2025; outcomes are those of seed 2028, with 2029 beside. "

@@ -165,5 +165,5 @@ def grr_rows() -> Iterator[Row]:
     states = "GRR is better for few compatible cells, and its variance grows with |V|"
     remark = f"variances of a cell without users, exact; GRR's is smaller up to |V| = {sizes[ratio < 1].max()}"
     yield exact("H-T4", "A.1", states, "variance of GRR over bits', |V| = 8, ε = 4", (0.0, 1.0), ratio[2], remark)
-    growth, over = float(loglog_slope(sizes[5:], ratio[5:])), f"|V| = {sizes[5]} to {sizes[-1]}"
+    growth, over = float(loglog_slope(sizes[5:], ratio[5:])), f"|V| = {sizes[5]} to {sizes[-1]:,}"
     yield Row("H-T4", "A.1", states, "order of GRR's variance in |V|", 1.0, found=growth, kind="order", over=over)

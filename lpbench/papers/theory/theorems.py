@@ -330,9 +330,9 @@ def family(line: Curve) -> tuple[Any, ...]:
 
 
 def tabulate(rows: Sequence[Row]) -> pd.DataFrame:
-    """One line a row with its outcome, lower bounds after upper ones."""
+    """One line a row with its outcome: upper bounds, lower ones, and reasons."""
     found = []
-    for row in sorted(rows, key=lambda row: (row.theorem[2] == "L", row.theorem)):
+    for row in sorted(rows, key=lambda row: ("TLE".index(row.theorem[2]), row.theorem)):
         names = ("theorem", "source", "states", "judged", "kind", "regime", "over", "expected")
         found.append(
             {

@@ -391,7 +391,7 @@ def _trials(units: Sequence[dict]) -> str:
     """Count of the outcomes of theorems' cases; empty without any."""
     tables = [u["plain"] for u in units if u["plain"] and "outcome" in u["plain"].heads]
     counts = Counter(row[table.heads.index("outcome")] for table in tables for row in table.rows)
-    said = ", ".join(f"{word} {n}" for word, n in counts.items())
+    said = ", ".join(f"{word} {n}" for word, n in counts.most_common())
     return f"{counts.total()} cases of theorems: {said}." if tables else ""
 
 
