@@ -86,7 +86,7 @@ def tell_barred(barred: Mapping[str, str]) -> None:
 
 
 def run_jobs(jobs: Sequence[Job], results_dir: Path, runner: Runner | None = None, audit: bool = True) -> Result:
-    """Run jobs and write their folders, but of cells without data."""
+    """Run jobs and write their artefacts; cells without data have none."""
     runner, store, jobs = runner or Runner(), Store(results_dir / "store"), audited(jobs, audit)
     plan = sum((job.plan for job in jobs), Plan(()))
     begin(jobs, store)

@@ -24,18 +24,18 @@ _FIELD = re.compile(r"^((?: {4}#: .*\n)*) {4}(\w+): ([^#=\n]*?)(?: = .*?)?(?:  #
 HEAD = """\
 # Every key of a configuration file
 
-Written by `python scripts/write_keys.py` from the schemas; a test holds it current. A file with an unknown key, a
-missing one or an impossible value is refused by name before anything runs. Your own files lie in `lpbench_plugins/`
-([tutorial](tutorial.md)); the files in `conf/` and `datasets/` are examples of everything here.
+After reading this page you can write each file of a study: experiment, method, data set. In parentheses stand type
+and default; a file with an unknown key, a missing one or an impossible value is refused by name before anything runs.
+Your own files lie in `lpbench_plugins/` ([tutorial](tutorial.md)); `conf/` and `datasets/` have examples of everything
+here. `python scripts/write_keys.py` writes the page from the schemas.
 """
 
 
 def page() -> str:
     """The whole page."""
     sources = [
-        (f"`kind: {kind}`", f"`{key}`", text)
+        (f"`kind: {kind}`", "", "; ".join(f"`{key}`: {text}" for key, (_, text) in known.items()))
         for kind, known in keys.SOURCES.items()
-        for key, (_, text) in known.items()
     ]
     features = "`{all_except: [columns]}`, or a list of names and of mappings with `column` and one of"
     parts = [
@@ -52,7 +52,7 @@ def page() -> str:
         "## Data set: `datasets/<name>.yaml`\n",
         _of_schema(Manifest, without=("name", "folder")),
         "### `sources`\n",
-        _table(("source", "key", "meaning"), sources),
+        _list(sources),
         "`format`, `columns` and `options` may be left out.\n",
         *_mapping("format", keys.FORMAT),
         *_mapping("rows", keys.ROWS, "a list of steps, each with one of"),
@@ -65,7 +65,7 @@ def page() -> str:
         *_mapping("fingerprint", keys.FINGERPRINT, "written by `lpbench new dataset`"),
         "### Parameters: `dataset.params.<key>=...`, or `name[key=value]` in an experiment\n",
         "Synthetic families have those that their manifest lists under `params`.\n",
-        _table(("key", "default", "meaning"), ((f"`{k}`", _value(v), text) for k, (v, text) in REAL.items())),
+        _list((f"`{k}`", _value(v), text) for k, (v, text) in REAL.items()),
         "## The command line: `lpbench key=value`\n",
         "`dataset`, `mask`, `method`, `experiment`, `runner` and `tracking` choose a file by its name; a key below\n"
         "them, such as `method.params.depth=3`, changes one value.\n",
@@ -79,8 +79,8 @@ def page() -> str:
 
 
 def _mapping(name: str, known: keys.Keys, words: str = "") -> tuple[str, str]:
-    rows = ((f"`{key}`", text) for key, (_, text) in known.items() if text)
-    return f"### `{name}`{words and ': ' + words}\n", _table(("key", "meaning"), rows)
+    rows = ((f"`{key}`", "", text) for key, (_, text) in known.items() if text)
+    return f"### `{name}`{words and ': ' + words}\n", _list(rows)
 
 
 def _of_schema(schema: Any, without: Iterable[str] = ()) -> str:
@@ -90,8 +90,8 @@ def _of_schema(schema: Any, without: Iterable[str] = ()) -> str:
     for field in dataclasses.fields(schema):
         if field.name not in without:
             kind, text = described[field.name]
-            rows.append((f"`{field.name}`", _markdown(kind), _default(field), text))
-    return _table(("key", "type", "default", "meaning"), rows)
+            rows.append((f"`{field.name}`", ", ".join(filter(None, (_markdown(kind), _default(field)))), text))
+    return _list(rows)
 
 
 def _attributes(schema: Any) -> dict[str, tuple[str, str]]:
@@ -129,6 +129,11 @@ def _masks() -> Iterable[tuple[str, str, str]]:
     for name, mask in sorted(catalogue.masks().items()):
         params = ", ".join(f"`{key}: {json.dumps(value)}`" for key, value in mask.params.items())
         yield f"`{name}`", params, mask.title
+
+
+def _list(rows: Iterable[tuple[str, str, str]]) -> str:
+    """Lines of a list: key, what stands in parentheses, meaning."""
+    return "".join(f"- {key}{facts and f' ({facts})'}{text and f': {text}'}\n" for key, facts, text in rows)
 
 
 def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

@@ -130,9 +130,8 @@ def artifact(folder: Path) -> str:
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for paper in (paper for paper in papers() if paper.citation):
         n, mine = counts(numbers[numbers["paper"] == paper.name]), claims[claims["paper"] == paper.letter]
-        size = (folder / "scores" / f"{paper.name}.parquet").stat().st_size / 1e6
         command = f"`make reproduce EXPERIMENTS='{paper.name}/*'`"
-        cost = minutes_of(folder, f"{paper.name}/"), f"{size:.1f}"
+        cost = minutes_of(folder, f"{paper.name}/"), _megabytes(folder, paper.name)
         if n["compared"]:
             expected = f"{equivalent_in_words(n)}, {n['different']} different"
             cells = f"{paper.short}: printed numbers", f"`{paper.name}/*`", command, expected, "every digit"
@@ -142,13 +141,17 @@ def artifact(folder: Path) -> str:
         lines.append(f"| {' | '.join([*cells, *(('same run', '') if n['compared'] else cost)])} |")
     for experiment, (low, high, row) in spans(folder).items():
         cells = f"users add ({row['task']})", f"`{experiment}`", f"`lpbench reproduce {experiment}`"
-        cells = *cells, f"{low} to {high} %", "every digit", minutes_of(folder, experiment), ""
+        size = _megabytes(folder, experiment.partition("/")[0])
+        cells = *cells, f"{low} to {high} %", "every digit", minutes_of(folder, experiment), f"{size} (all comparisons)"
         lines.append(f"| {' | '.join(cells)} |")
     caught, applied = faults(folder)
-    lines.append(
-        f"| stated ε hold, faults are caught | audit | `make audit` | {caught} of {applied} caught | none missed | | |"
-    )
+    found = f"{caught} of {applied} caught"
+    lines.append(f"| stated ε hold, faults are caught | audit | `make audit` | {found} | none missed | not timed | |")
     return "\n".join(lines)
+
+
+def _megabytes(folder: Path, paper: str) -> str:
+    return f"{(folder / 'scores' / f'{paper}.parquet').stat().st_size / 1e6:.1f}"
 
 
 #: Page -> name of a mark -> what stands between it and its end.

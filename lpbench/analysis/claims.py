@@ -121,7 +121,7 @@ class Check:
         return np.where(fails, FAILS, np.where(~inside, UNDECIDED, np.where(against > 0, MOSTLY, HOLDS)))
 
     def simulated(self, instance: Instance, spread: float, mirrored: bool = False) -> tuple[Instance, float]:
-        """An instance if the sentence, or its mirror, were true, with the noise measured, and what is added to it.
+        """Return a simulated instance under the claim, or its mirror, for the power of the check, and the shift added.
 
         A curve's means are put in the claimed order, or in its reverse; elsewhere the value lies :attr:`effect`
         standard deviations of a replication inside the region (in its middle, where it has one), or as far outside.

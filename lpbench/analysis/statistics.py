@@ -66,8 +66,8 @@ def dip(y: np.ndarray, sign: float = 1) -> np.ndarray:
     """Depth of a U, or of a U upside down: the lower end minus the least place inside.
 
     With ``sign=-1`` the curve is turned upside down.
-    Each half of the replications is evaluated at the end and the place that are least in the other half: the minimum of
-    means over places is smaller than any of the true ones, and would find a U in noise.
+    The location of the minimum is chosen on one half of the replications and tested on the other, because the minimum
+    of noisy means always looks like a U.
     """
     y, found = sign * y, np.empty(len(y))
     for half in (0, 1):
@@ -131,7 +131,7 @@ def loss_of_any_single(y: np.ndarray, curves: int, floor: float) -> np.ndarray:
 def rank_sum_gap(
     y: np.ndarray, columns: int, proposed: int, ties: str, sign: float = 1, every: bool = True
 ) -> np.ndarray:
-    """Smallest rank sum of the other columns minus the largest (where one is enough: smallest) of the proposed ones.
+    """Best competitor's rank sum minus the worst proposed method's (the best one's, where one is enough).
 
     Cells are a table row by row, the proposed columns first; a missing cell ranks last. One is enough unless ``every``.
     """

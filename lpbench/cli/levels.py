@@ -49,7 +49,7 @@ FOLDER = "sample"
 _SMALL = 100_000
 #: What one line of a summary is about.
 KEYS = ["panel", "dataset", "mask", "method", "epsilon", "x", "selection"]
-#: Columns that a line has from its own scores alone; the others compare it with the methods beside it.
+#: Columns that depend on a line's own method alone; the others compare it with the methods beside it.
 OWN = ["params", "metric", "mean", "std", "se", "n"]
 
 #: Lines of an experiment's summary here, and as published.
@@ -149,7 +149,7 @@ def _compare(
 
 
 def _sides(job: Job, results: Path, against: Path, everything: bool) -> Sides:
-    """Lines of both sides that can be compared: of data at hand; of a sample, what a line has from its own scores."""
+    """Lines of both sides with data at hand; of a sample the columns that depend on the line's method alone."""
     here = results if everything else results / FOLDER
     ours, theirs = (read_summary(folder, job.name) for folder in (here, against))
     if not everything:

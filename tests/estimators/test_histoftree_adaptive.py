@@ -71,7 +71,7 @@ def test_extreme_budgets_choose_something(epsilon):
     assert choose_partition(mask[:1], epsilon)[1] == 1
 
 
-def test_with_depth_zero_allowed_the_rule_may_leave_the_tree_uncut():
+def test_with_depth_zero_allowed_the_rule_may_leave_a_depth_0_tree():
     """At p = 0 the bound is log n / (n epsilon^2) + C for every s; the noise of any cut exceeds what C = 0.01 gains."""
     mask = make_mask("aligned", 500, 8, np.random.default_rng(0), {"n_protected": 2})
     assert choose_partition(mask, 1.0, 0.01, min_depth=0) == (0, 0, 1)

@@ -23,7 +23,7 @@ def equal_rules(mask, family):
     return int((edge == cart).sum())
 
 
-def test_the_printed_rules_agree_where_an_uncut_tree_would_make_them():
+def test_the_printed_rules_agree_where_a_depth_0_tree_would_make_them():
     assert [equal_rules(mask, "histoftree") for mask in ("aligned", "personalized")] == [7, 7]
     assert equal_rules("personalized", "adhistoftree") == 9
 
@@ -53,13 +53,13 @@ def errors(model, problem, epsilon, grid, replications=20):
     return np.mean(values, axis=0)
 
 
-def test_an_uncut_tree_changes_little_where_noise_does_not_rule(small):
+def test_a_depth_0_tree_changes_little_where_noise_does_not_rule(small):
     grid = {"depth": [0, 1, 2, 4, 6], "bins": [1, 2], "label_share": [0.5, 0.9]}
     found = errors(HistOfTree(y_range=(0.0, 1.0)), small, 64.0, grid, 5).reshape(5, -1)
     assert found[0].min() >= found[1:].min()
 
 
-def test_an_uncut_tree_or_a_least_leaf_size_takes_a_third_or_more_of_the_error_at_small_budgets(small):
+def test_a_depth_0_tree_or_a_least_leaf_size_takes_a_third_or_more_of_the_error_at_small_budgets(small):
     grid = {"depth": [1, 2, 4, 6], "bins": [1, 2], "label_share": [0.5, 0.9]}
     plain, uncut, least = (
         errors(HistOfTree(y_range=(0.0, 1.0)), small, 0.25, grid | more).min()

@@ -66,7 +66,7 @@ def test_one_curve(tmp_path, claim, options, expected):
     figure, mean = CURVES[claim]
     body = experiment(f"histoftree/{figure}")
     if figure == "figure2c":
-        body["groups"][0]["grid"]["depth"] = list(range(9))  # the uncut tree at the start of the axis
+        body["groups"][0]["grid"]["depth"] = list(range(9))  # the depth-0 tree at the start of the axis
     got = verdict(tmp_path, claim, {"a": body}, lambda k: mean(k, **options), **REPLICATIONS)
     assert got.outcomes[1] == expected, got
     assert claim not in ("H1", "H2") or got.outcomes[0] == "not printed"
@@ -224,7 +224,7 @@ def test_two_checks_of_one_name_and_checks_without_a_claim_are_refused():
         stated_claims("H", stray)
 
 
-def test_the_text_judges_rank_sums_and_the_uncut_tree_stands_beside_it(tmp_path):
+def test_the_text_judges_rank_sums_and_the_depth_0_tree_stands_beside_it(tmp_path):
     for artefact in TABLES:
         body = experiment(artefact)
         for group in body["groups"]:

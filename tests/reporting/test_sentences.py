@@ -103,6 +103,18 @@ def test_a_quantity_has_one_number_on_all_pages():
         assert len(stated) > 1 and set(stated) == {numbers[quantity]}, quantity
 
 
+def test_the_papers_rows_of_the_artifact_add_up_to_the_numbers_of_the_readme():
+    text, readme = ((ROOT / name).read_text(encoding="utf-8") for name in ("ARTIFACT.md", "README.md"))
+    row = r"\| (\d+) of ([\d,]+) numbers identify their method, [\d,]+ equivalent, but not alone, ([\d,]+) different \|"
+    papers = [[int(cell.replace(",", "")) for cell in found] for found in re.findall(row, text)]
+    sentences = [list(map(int, found)) for found in re.findall(r"\| (\d+) of (\d+) hold, (\d+) fail \|", text)]
+    identify, compared, different = map(sum, zip(*papers, strict=True))
+    hold, judged, fail = map(sum, zip(*sentences, strict=True))
+    assert f"Of {compared:,} printed numbers, {identify} identify their method and {different} are different" in readme
+    assert f"Of {judged} sentences, {hold} hold in our runs and {fail} fail" in readme
+    assert {f"{n:,}" for _, n, _ in papers} == set(re.findall(r"\(([\d,]+) numbers\)", text))
+
+
 def site(folder: Path, change: float) -> dict[str, Page]:
     """Pages of a run in which the regressors' errors, and the floor's, are multiplied by ``change``."""
     cards = dict(CARDS)

@@ -33,12 +33,14 @@ CORRUPTED = (
 )
 
 LIARS = (
-    "Then users who lie, whom no check of a report can tell from noise. The influence of one report is how far it can "
-    "move the curator's estimate, as a multiple of what one record can: exact, and infinite where noise has no end.",
+    "The next tables have users who lie; no check of a report can tell a lie from noise. The influence of one report "
+    "is how far it can move the curator's estimate, as a multiple of one record's effect: exact, and infinite for "
+    "unbounded noise.",
 )
 PEOPLE = (
-    "A mask that depends on the protected value gives it away, at odds that epsilon does not count. Who pays is the "
-    "group of people that privacy predicts worse; groups are named in the manifests, and used in test rows alone.",
+    "A mask that depends on the protected value gives it away, at odds that epsilon does not count. The last table has "
+    "the group of people whose error grows most under privacy; manifests name the groups, which are read in test rows "
+    "alone.",
 )
 TASKS = ("regression", "classification")
 

@@ -18,9 +18,9 @@ MASKS = {"aligned": "aligned", "personalized": "personalised"}
 IMPOSSIBLE = ("building", "music_origin", "pyrimidines")
 
 CAUSES = (
-    Cause("an uncut tree is not in the text's grid; with it (variant inferred) most of the distance goes",
+    Cause("a depth-0 tree is not in the text's grid; with it (variant inferred) most of the distance goes",
           experiment="histoftree/table", method="histoftree_"),
-    Cause("the paper does not say where p begins; AdHistOfTree with p = 0 (variant inferred) leaves the tree uncut",
+    Cause("the paper does not say where p begins; AdHistOfTree with p = 0 (variant inferred) leaves a depth-0 tree",
           experiment="histoftree/table", method="adhistoftree_"),
     Cause("our KRR divides the budget over the label and the protected features (the paper is silent); the printed "
           "columns point to half of it for the label (variant inferred)", method="krr"),
@@ -46,18 +46,18 @@ def _by_importance(method: str, reading: str = "") -> Step:
 def _interpretations() -> Iterator[Interpretations]:
     """Yield the interpretations of Tables 1-3, method by method and mask by mask, from the text's onwards."""
     building = "Building (see the bounds)"
-    whole = "also: an uncut tree spends the whole ε on the label"
+    whole = "also: a depth-0 tree spends the whole ε on the label"
     for mask in MASKS:
         for rule, name in NAMES.items():
             method = f"histoftree_{rule}"
             steps = [
                 Step("the text's grid, depth 1, 2, 4, 6", method, "text"),
-                Step("an uncut tree in the grid", f"{method}[variant=inferred]", "inferred"),
+                Step("a depth-0 tree in the grid", f"{method}[variant=inferred]", "inferred"),
                 _by_importance(f"{method}[variant=inferred]"),
                 _by_importance(f"{method}[variant=found]", whole),
             ]
             if mask == "aligned":
-                leaf = "a least leaf size from 10 to 2000 in place of an uncut tree"
+                leaf = "a least leaf size from 10 to 2000 in place of a depth-0 tree"
                 steps.append(Step(leaf, f"{method}[variant=leaf_size]", "refuted", TRIED, "leaf_size"))
             else:
                 fixed = "the text's search grid, with s fixed at s* instead of searched"
@@ -149,7 +149,7 @@ def _interpretations() -> Iterator[Interpretations]:
 
 
 def building_is_no_mean(results: Results) -> str:
-    """Equal max-edge and CART cells come from an uncut tree, whose error is at least that of the mean."""
+    """Equal max-edge and CART cells come from a depth-0 tree, whose error is at least that of the mean."""
     rows = results.artefact("extensions/constants_regression").rows()
     rows = rows[(rows["dataset"] == "building") & (rows["method"] == "private_mean")]
     least = rows[rows["epsilon"] == rows["epsilon"].max()]["ratio"].min()
