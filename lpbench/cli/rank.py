@@ -356,7 +356,7 @@ def _write(
             beside = over_sets(aside).set_index("method")["rank"] if len(aside) else {}
             found = found.assign(own=found["method"] == method.name, aside=found["method"].map(beside))
             sets = counted["dataset"]
-            words = f"{sets.nunique()} {'held-out ' * held.any()}data sets{few(sets, ' (', ')')}"
+            words = f"{sets.nunique()} {'held-out ' * bool(held.any())}data sets{few(sets, ' (', ')')}"
             ranks.append(found.assign(sets=words))
     board = pd.concat(ranks, ignore_index=True)
     board.insert(0, "title", [method_title(m, cards) for m in board["method"]])
