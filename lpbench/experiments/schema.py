@@ -16,7 +16,7 @@ ALTERNATIVES = "alternatives"
 #: What an experiment makes. ``single`` is the cell of the command line.
 KINDS = ("table", "figure", "drawing", "timing", ALTERNATIVES, "single")
 #: Keys of :data:`lpbench.privacy.MODELS`, whose package takes half a second to import.
-PRIVACY = ("ldp", "semi_feature_ldp", "label_ldp", "label_cdp", "cdp", "none")
+PRIVACY = ("ldp", "semi_feature_ldp", "label_ldp", "cdp", "label_cdp", "none")
 #: What a method's variant replaces.
 VARIANT_KEYS = ("estimator", "params", "grid", "tuning_free")
 #: Under which selections a method's stated setting is shown.

@@ -326,7 +326,7 @@ def test_public_rows_go_before_bounds():
 def test_bounds_of_the_file_hold_its_rows_and_known_ones_nearly_all(name):
     manifest = load_manifest(name)
     try:
-        table = load_table(name)
+        table = load_table(name, sealed=True)
     except MissingDataError as error:
         pytest.skip(str(error))
     low, high = manifest.feature_bounds(table.columns)

@@ -191,12 +191,12 @@ def _offline(action, place):
     def refused(*_, **__):
         raise module.DownloadError("no network in a test")
 
-    real = module.fetch_file, module._openml_file
-    module.fetch_file = module._openml_file = refused
+    real = module.fetch_file, module._ask_openml
+    module.fetch_file = module._ask_openml = refused
     try:
         action(place)
     finally:
-        module.fetch_file, module._openml_file = real
+        module.fetch_file, module._ask_openml = real
 
 
 @fuzz

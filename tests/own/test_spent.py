@@ -209,9 +209,11 @@ def test_a_failed_cell_is_failed_everywhere(lpbench, home, audits):
     assert (table["spent"].isna() == [True, False]).all() and table["audit"][1] == "audited"
     client = mlflow.MlflowClient(f"sqlite:///{home / 'results/mlflow.db'}")
     (experiment,) = client.search_experiments(filter_string="name = 'single'")
-    runs = {run.data.params["method"]: run for run in client.search_runs([experiment.experiment_id])}
+    cells = client.search_runs([experiment.experiment_id], "tags.`lpbench.kind` = 'cell'")
+    runs = {run.data.params["method"]: run for run in cells}
     assert runs["own_mean"].info.status == "FAILED" and "no luck" in runs["own_mean"].data.tags["lpbench.reason"]
     assert runs["private_mean"].info.status == "FINISHED" and runs["private_mean"].data.metrics["spent"] == 1.0
-    before = {run.info.run_id for run in runs.values()}
+    before = {run.info.run_id for run in client.search_runs([experiment.experiment_id])}
+    assert len(before) > len(runs)  # the sweep's own run, too
     assert lpbench("report --tracking mlflow")[0] == 0
     assert {run.info.run_id for run in client.search_runs([experiment.experiment_id])} == before

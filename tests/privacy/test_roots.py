@@ -191,7 +191,7 @@ def questions_of(name):
 
 
 NOBODY_IS_ASKED = {"ct_q", "ct_w", "cube_mean", "cube_vote", "dt", "knn_mean", "lpct_q", "public_forest",
-                   "public_forest_regressor"}  # fmt: skip
+                   "public_forest_regressor", "public_learner_classifier", "public_learner_regressor"}  # fmt: skip
 
 
 @pytest.mark.filterwarnings("ignore")

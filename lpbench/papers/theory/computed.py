@@ -11,7 +11,6 @@ from lpbench.experiments import catalogue
 from lpbench.papers.lpct import coverage
 from lpbench.papers.theory.theorems import Row, exact
 from lpbench.paths import COMMITTED
-from lpbench.privacy import RandomizedResponse, grr_probabilities
 from lpbench.reporting.evidence import Evidence
 from lpbench.seeds import Streams
 
@@ -141,6 +140,8 @@ def mask_rows() -> Iterator[Row]:
 
 def _bit_variance(epsilon: float) -> float:
     """Variance of a user's vote for a cell by randomized response of each bit at a quarter of the budget."""
+    from lpbench.privacy import RandomizedResponse
+
     bits = RandomizedResponse.for_budget(epsilon / 2, changed_bits=2)
     return bits.flip * (1 - bits.flip) / (bits.keep - bits.flip) ** 2
 
@@ -159,6 +160,8 @@ def response_rows() -> Iterator[Row]:
 
 def grr_rows() -> Iterator[Row]:
     """H-T4: variance of a cell's estimate by GRR (A.1) and by a bit for each cell, exact, over |V|."""
+    from lpbench.privacy import grr_probabilities
+
     epsilon, sizes = 4.0, 2 ** np.arange(1, 11)
     p, q = grr_probabilities(sizes, epsilon / 2)
     ratio = q * (1 - q) / (p - q) ** 2 / _bit_variance(epsilon)

@@ -189,7 +189,10 @@ def heading(figure: Figure, text: str) -> None:
 
 
 def save(figure: Figure, folder: Path, name: str) -> list[Path]:
-    """Write ``name.svg`` (for a paper PDF) and, but in a report, PNG without dates, atomically; closes the figure."""
+    """Write ``name.svg`` (for a paper PDF) without dates, atomically, and return its path; closes the figure.
+
+    A PNG stands beside it, but in a report: MLflow compares pictures of that kind alone.
+    """
     formats = ["svg" if printed_width() is None else "pdf", *["png"] * (REPRODUCED not in folder.parts)]
     _settle(figure)
     written = []
@@ -201,7 +204,7 @@ def save(figure: Figure, folder: Path, name: str) -> list[Path]:
             file.write(_slim(content.getvalue().decode()).encode() if suffix == "svg" else content.getvalue())
         written.append(path)
     pyplot().close(figure)
-    return written
+    return written[:1]
 
 
 def _slim(svg: str) -> str:
