@@ -201,7 +201,8 @@ def write_sweeps(cells: Sequence[Artefact], results_dir: Path) -> None:
     jobs = []
     for cell, *others in sweeps.values():
         groups = tuple(group for one in (cell, *others) for group in one.experiment.groups)
-        experiment = replace(cell.experiment, kind="table", title="Sweep", groups=groups)
+        title = f"Sweep of {', '.join(dict.fromkeys(name for group in groups for name in group.method))}"
+        experiment = replace(cell.experiment, kind="table", title=title, groups=groups)
         folder = f"single/sweep-{hash_of(repr([cell.seed, experiment]))[:12]}"
         jobs += [Job(experiment, cell.seed, folder=folder)] if others else []
     for job, _, problem in _write_all(jobs, {}, results_dir, Runner(backend="serial"), Progress(False)):

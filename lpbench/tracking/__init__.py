@@ -7,6 +7,7 @@ what it logs, and is replaced only when that changes, never by another configura
 at a time logs into a file what is complete; whatever fails is a :class:`~lpbench.errors.TrackingError`.
 """
 
+import json
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,20 +18,21 @@ from lpbench.derivation import Derivation
 from lpbench.digest import file_hash, hash_of
 from lpbench.experiments.progress import Progress
 from lpbench.experiments.results import Artefact
+from lpbench.files import write_text
 from lpbench.reporting.number_table import printed_numbers
 from lpbench.tracking.artefacts import COUNTED_NUMBERS as COUNTED_NUMBERS
 from lpbench.tracking.artefacts import ArtefactRuns, artefact_name
 from lpbench.tracking.run import CELL, CLAIM, ENDED, Run
-from lpbench.tracking.store import QUICK, SINGLE, experiment_of, opened, search
+from lpbench.tracking.store import QUICK, SINGLE, experiment_of, has_file, opened, search, tracking_uri
 from lpbench.tracking.store import experiment_pages as experiment_pages
-from lpbench.tracking.store import has_file as has_file
-from lpbench.tracking.store import tracking_uri as tracking_uri
 
 if TYPE_CHECKING:
     from lpbench.tracking.papers import PaperRuns
 
 #: Seconds that a run is expected to take.
 _SECONDS = 0.04
+#: Beside the folder's own store: the contents that it has.
+_LOGGED = ".mlflow.json"
 _PARENT = "mlflow.parentRunId"
 #: Name of a paper, its results folder, and where that is in the whole one; None for single cells.
 _PaperKey = tuple[str, Path, str] | None
@@ -91,6 +93,12 @@ def rebuild(uri: str, results_dir: Path, records: Iterable[tuple[Path, Mapping]]
     contents = {_Content(*pair, k): content_of(*pair) for k, pair in enumerate(records)}
     papers = _papers(dict.fromkeys(key for content in contents if (key := content.paper)))
     digests = {key: Derivation("", {"": paper.digest}, (__name__,), ("mlflow",)).key for key, paper in papers.items()}
+    own, note = uri == tracking_uri(None, results_dir), results_dir.resolve() / _LOGGED
+    wanted = {f"{c.folder.resolve()}|{artefact_name(c.record)}": digest for c, digest in contents.items()}
+    wanted |= {f"{results.resolve()}|paper {name}": digests[name, results, at] for name, results, at in papers}
+    before = _noted(note) if own and has_file(uri) else {}
+    if wanted.items() <= before.items():  # MLflow alone takes two seconds to start
+        return 0
     with opened(uri) as client:
         names = dict.fromkeys(content.experiment for content in contents)
         experiments = {name: _Experiment(client, experiment_of(client, uri, name, results_dir)) for name in names}
@@ -103,7 +111,18 @@ def rebuild(uri: str, results_dir: Path, records: Iterable[tuple[Path, Mapping]]
             bar.expect(written * _SECONDS)
             for experiment in experiments.values():
                 experiment.log(lambda: bar.advance(_SECONDS))
+    if own:
+        write_text(json.dumps(before | wanted, indent=1, sort_keys=True) + "\n", note)
     return written
+
+
+def _noted(path: Path) -> dict[str, str]:
+    """Contents that the folder's own store has, by folder; empty where no call has noted any."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 class _Experiment:

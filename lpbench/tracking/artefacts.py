@@ -89,10 +89,11 @@ class ArtefactRuns:
             return run
         ranks = self.summary[self.summary["selection"] == "oracle"].groupby("method", sort=True)["rank"].mean().dropna()
         seconds = sum(self.record.get("seconds", {}).values())
+        sweep = self.record["config"]["experiment"].get("title") if self.artefact.name == SINGLE else ""
         values = {f"rank/{method}": float(rank) for method, rank in ranks.items()} | counted(self.numbers)
         return Run(
-            self.folder.name,
-            ARTEFACT if self.artefact.name != SINGLE else SWEEP,
+            sweep or self.folder.name,
+            SWEEP if self.artefact.name == SINGLE else ARTEFACT,
             outcome=in_one(judged_numbers(self.numbers)["class"]),
             tags=self._tags | tags,
             params=self.record["config"],
