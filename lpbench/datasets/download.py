@@ -127,8 +127,7 @@ def describe_openml(data_id: int, settings: Settings) -> tuple[Any, str]:
     dataset, document = _ask_openml(
         lambda openml: openml.datasets.get_dataset(data_id, force_refresh_cache=True), settings, "description.xml"
     )
-    status = re.search(r"<oml:status>\s*(\w+)", document)
-    return dataset, status[1] if status else "active"
+    return dataset, next(iter(re.findall(r"<oml:status>\s*(\w+)", document)), "active")
 
 
 def fetch_task(task_id: int, settings: Settings) -> Any:

@@ -64,8 +64,8 @@ def experiment_pages(uri: str) -> dict[str, str]:
     """Return the address of each logged experiment's page within MLflow's interface, by the experiment's name."""
     with opened(uri) as client:
         found = [e for e in client.search_experiments(order_by=["name"]) if _KIND in e.tags.items()]
-    view = "workflowType=machine_learning&viewStateShareKey=runs"
-    return {e.name: f"#/experiments/{e.experiment_id}/runs?{view}" for e in found}
+    view = "runs?workflowType=machine_learning&viewStateShareKey=runs"
+    return {e.name: f"#/experiments/{e.experiment_id}/{view}" for e in found}
 
 
 def _file_of(uri: str) -> Path | None:
