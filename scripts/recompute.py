@@ -261,7 +261,7 @@ def main(folder: str = str(ROOT / "results" / "reproduced"), seed: str = "0", wh
     numbers = pd.read_csv(home / "numbers.csv").fillna(texts).query("`class` != ''")
     judging = pd.read_csv(home / "verdicts.csv").query("judges")
     sums = pd.read_csv(home / "claims_instances.csv").merge(judging, on=["claim", "check"], suffixes=("", "_"))
-    sums = sums.query("statistic == 'linear' and source == 'ours' and claim not in ['L18', 'H15'] and value.notna()")
+    sums = sums.query("statistic == 'linear' and source == 'ours' and value.notna()")
     text = {"dtype": {"x": str}, "keep_default_na": False, "index_col": "cell"}
     cells = {path.stem[-1]: pd.read_csv(path, **text) for path in home.glob("claims_cells_*.csv")}
     standings = pd.read_csv(home / "standings.csv.gz", low_memory=False).fillna(

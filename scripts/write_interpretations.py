@@ -1,18 +1,26 @@
-"""Write the tables of docs/reproduction.md from the committed results: interpretations tried, verdicts of another seed.
+"""Write the tables of docs/reproduction.md from the committed results: interpretations tried, the other seed, classes.
 
-``python scripts/write_interpretations.py [FOLDER]`` first keeps the verdicts of a run of the other seed.
+``python scripts/write_interpretations.py [FOLDER]`` first keeps what a run of the other seed says: the verdicts of its
+claims, the instances of those about "every" instance, and the classes of printed numbers.
 """
 
+import io
 import re
+import subprocess
 import sys
 from pathlib import Path
 
 import pandas as pd
 
-from lpbench.analysis.numbers import by_configuration
+from lpbench.analysis import write_csv
+from lpbench.analysis.alternatives import BUDGET, CANNOT_TELL, DIFFERENT, EQUIVALENT, METHOD, NOT_COMPARABLE
+from lpbench.analysis.numbers import NOT_ALONE, by_configuration, judged_numbers
 from lpbench.files import write_text
 from lpbench.paths import COMMITTED, ROOT
-from lpbench.reporting.number_table import read_numbers
+from lpbench.reporting.alternative_table import number_names
+from lpbench.reporting.claims import OTHER_SEED as INSTANCES
+from lpbench.reporting.number_table import OTHER_SEED as CLASSES_OF_SEED
+from lpbench.reporting.number_table import kept_by_seed, read_numbers
 from lpbench.reporting.pages.about import SEED_FILE, changed_by_seed
 from lpbench.reporting.pages.causes import TOTAL_HEADS, TOTALS
 from lpbench.reporting.paper import papers
@@ -23,6 +31,11 @@ COLUMNS = [
     *("paper", "claim", "check", "configuration", "counts", "replications", "published", "ours", "ours_low"),
     *("ours_high", "published_outcome", "ours_outcome", "stability", "power"),
 ]
+#: Outcomes of printed numbers at this commit, before they had classes, beside today's.
+BEFORE = "fbd1b29c"
+CHANGES = f"classes_against_{BEFORE}.csv"
+#: What a number is, disjoint.
+KINDS = ("identifies its method", NOT_ALONE, CANNOT_TELL, DIFFERENT, NOT_COMPARABLE)
 
 
 def interpretations(folder: Path) -> str:
@@ -48,9 +61,40 @@ def other_seed(folder: Path) -> str:
     return "\n".join([said, *([""] if table else []), *(f"| {' | '.join(row)} |" for row in table)])
 
 
+def kinds(rows: pd.DataFrame) -> pd.Series:
+    """Return the class of each number; those that are equivalent by what they identify."""
+    alone = rows["identifies"].isin([METHOD, BUDGET])
+    return rows["class"].mask(rows["class"] == EQUIVALENT, KINDS[1]).mask(alone, KINDS[0])
+
+
+def counted(table: pd.DataFrame, head: str) -> str:
+    """Return a cross-table in Markdown, with its sums."""
+    table = table.reindex(columns=KINDS, fill_value=0)
+    table.loc["all"] = table.sum()
+    lines = [f"| {head} | {' | '.join(KINDS)} | all |", "|---|" + "---:|" * (len(KINDS) + 1)]
+    return "\n".join([*lines, *(f"| {n} | {' | '.join(map(str, r))} | {sum(r)} |" for n, *r in table.itertuples())])
+
+
+def classes_of_seed(folder: Path) -> str:
+    """Return the sentence of the pages, and the classes of both seeds as a cross-table."""
+    judged = judged_numbers(read_numbers(folder))
+    other = pd.read_csv(folder / CLASSES_OF_SEED, keep_default_na=False).set_index("number")
+    both = kinds(judged).to_numpy(), kinds(other.loc[number_names(judged)]).to_numpy()
+    table = pd.crosstab(*both).reindex(KINDS, fill_value=0)
+    return f"{kept_by_seed(judged, folder)}.\n\n{counted(table, 'seed 2025, with seed 2026')}"
+
+
+def then_and_now(folder: Path) -> str:
+    """Return today's classes by the outcome at an older commit, as a cross-table."""
+    rows = pd.read_csv(folder / CHANGES, keep_default_na=False)
+    then = rows["outcome"] + ("; " + rows["standing"]).mask(rows["standing"] == "", "")
+    return counted(pd.crosstab(then, kinds(rows)), f"at {BEFORE}, today")
+
+
 def page(text: str, folder: Path = COMMITTED) -> str:
     """Return the page with what the folder's results say between its marks."""
-    for name, write in (("interpretations", interpretations), ("another seed", other_seed)):
+    tables = {"interpretations": interpretations, "another seed": other_seed}
+    for name, write in (tables | {"classes before": then_and_now}).items():
         start, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
         between = re.compile(f"(?<={start}\n).*(?=\n{end})", flags=re.DOTALL)
         found = write(folder)
@@ -65,7 +109,41 @@ def keep_verdicts(run: Path, folder: Path) -> Path:
     return folder / SEED_FILE
 
 
+def keep_instances(run: Path, folder: Path) -> Path:
+    """Write the instances of checks of "every" instance in a run of the other seed to the committed results."""
+    verdicts, rows = (pd.read_csv(run / name, dtype=str) for name in ("verdicts.csv", "claims_instances.csv"))
+    checks = verdicts[(verdicts["judges"] == "true") & (verdicts["quantifier"] == "every")]
+    rows = rows[(rows["source"] == "ours") & (rows["instance"] != "pooled")].merge(checks[["claim", "check"]])
+    columns = ["paper", "claim", "check", "instance", "value", "low", "high", "outcome"]
+    write_text(rows[columns].to_csv(index=False), folder / INSTANCES)
+    return folder / INSTANCES
+
+
+def keep_classes(run: Path, folder: Path) -> Path:
+    """Write the class of each number in a run of the other seed to the committed results."""
+    judged = judged_numbers(read_numbers(run))
+    rows = judged.assign(number=number_names(judged))[["number", "ours", "se", "class", "identifies"]]
+    write_csv(rows, folder / CLASSES_OF_SEED)
+    return folder / CLASSES_OF_SEED
+
+
+def keep_changes(folder: Path) -> Path:
+    """Write the outcome of each number at the older commit beside today's class."""
+    command = ["git", "show", f"{BEFORE}:results/reproduced/numbers.csv"]
+    old = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    before = pd.read_csv(io.StringIO(old), keep_default_na=False)
+    before = before[before["judges"] & (before["met"] != "")]
+    before = before.assign(number=number_names(before)).rename(columns={"met": "outcome"})
+    judged = judged_numbers(read_numbers(folder))
+    judged = judged.assign(number=number_names(judged))[["number", "class", "identifies", "cause"]]
+    rows = before[["number", "outcome", "standing"]].merge(judged, on="number", how="outer", validate="1:1")
+    write_csv(rows, folder / CHANGES)
+    return folder / CHANGES
+
+
 if __name__ == "__main__":
-    for results in sys.argv[1:]:
-        print(keep_verdicts(Path(results), COMMITTED))
+    for results in map(Path, sys.argv[1:]):
+        for keep in (keep_verdicts, keep_instances, keep_classes):
+            print(keep(results, COMMITTED))
+    print(keep_changes(COMMITTED))
     write_text(page(PAGE.read_text(encoding="utf-8")), PAGE)

@@ -333,8 +333,8 @@ def test_scores_by_replication_are_steps(kinds):
 def test_mlflow_answers_whether_a_number_is_reproduced(kinds):
     client, _, _, runs, _ = kinds
     (parent,), children = runs("histoftree/table1")
-    assert (parent.data.metrics["met"], parent.data.metrics["compared"]) == (1, 2)
-    assert parent.data.tags["lpbench.verdict"] == "1 of 2 met"
+    assert (parent.data.metrics["equivalent"], parent.data.metrics["compared"]) == (1, 2)
+    assert parent.data.tags["lpbench.verdict"] == "1 of 2 equivalent"
     assert "1 of 2 printed numbers are equivalent to ours" in parent.data.tags["mlflow.note.content"]
     found = {r.data.params["method"]: (r.data.tags["lpbench.verdict"], r.data.metrics["distance"]) for r in children}
     assert found == {"krr": (EQUIVALENT, pytest.approx(0.05)), "hist": (DIFFERENT, 3.0)}
@@ -450,7 +450,7 @@ def test_a_paper_has_its_claims_and_totals_and_is_the_same_when_it_is_made_again
     assert one == two
     (paper,) = [run for run in one.values() if run[0]["lpbench.kind"] == "paper"]
     assert paper[2]["compared"] == 1035 and paper[2]["claims_hold"] == 13 and "pages" not in paper[4]
-    assert paper[0]["lpbench.verdict"] == f"{paper[2]['met']:.0f} of 1035 met, 13 of 21 claims hold"
+    assert paper[0]["lpbench.verdict"] == f"{paper[2]['equivalent']:.0f} of 1035 equivalent, 13 of 21 claims hold"
     claims = {name: run for name, run in one.items() if run[0]["lpbench.kind"] == "claim"}
     tags, params, metrics, above, *_ = claims["fails · L20"]
     assert params == {"claim": "L20", "in_print": "not printed", "here": "fails"} and "1035" in above

@@ -70,6 +70,11 @@ def linear(name: str, *parts: tuple[CellScores, Sequence[float] | np.ndarray], s
     return Instance(name, join(c for c, _ in parts), "linear", arguments, silent)
 
 
+def stated(name: str, key: Key, value: float, unit: str) -> Instance:
+    """Instance of a number that no noise is in: it stands for two replications."""
+    return Instance(name, CellScores((key,), np.full((2, 1), value), np.zeros(1)), "stated", {"unit": unit})
+
+
 def difference(name: str, a: CellScores, b: CellScores, *, silent: str = "") -> Instance:
     """Instance of the mean of some cells minus that of others."""
     k, m = len(a.keys), len(b.keys)

@@ -132,14 +132,14 @@ def counts(rows: pd.DataFrame) -> dict[str, int]:
     }
 
 
-def equivalent_in_words(n: dict[str, int], things: str = "numbers") -> str:
+def equivalent_in_words(n: dict[str, int]) -> str:
     """Say which of the :func:`counts` identify their method and which are equivalent, without the rest.
 
     Where no alternative stands beside the numbers, equivalence is all that is known.
     """
     if not n["beside"]:
-        return f"{n['equivalent']:,} of {n['compared']:,} {things} equivalent"
-    return f"{n['method']:,} of {n['compared']:,} {things} identify their method, {n['alike']:,} {NOT_ALONE}"
+        return f"{n['equivalent']:,} of {n['compared']:,} numbers equivalent, alone or not"
+    return f"{n['method']:,} of {n['compared']:,} numbers identify their method, {n['alike']:,} {NOT_ALONE}"
 
 
 def in_words(rows: pd.DataFrame) -> str:

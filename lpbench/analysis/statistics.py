@@ -4,7 +4,7 @@ A statistic maps means of shape (..., k) to shape (...); those in :data:`WITHIN`
 each. What it needs besides stands in plain numbers, so that a reader of ``claims_instances.csv`` can compute it again.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ _POWERS = 10.0 ** np.arange(23)
 Statistic = Callable[..., np.ndarray]
 STATISTICS: dict[str, Statistic] = {}
 #: Statistics with a value a replication, which have Student's interval; those of means are bootstrapped.
-WITHIN = ("linear", "dip")
+WITHIN = ("linear", "dip", "stated")
 
 
 def _named(function: Statistic) -> Statistic:
@@ -44,6 +44,12 @@ def significant(values: np.ndarray, digits: int = DIGITS) -> np.ndarray:
 def linear(y: np.ndarray, weights: Sequence[float]) -> np.ndarray:
     """Weighted sum of scores: a difference, or a slope."""
     return y @ np.asarray(weights, dtype=float)
+
+
+@_named
+def stated(y: np.ndarray, unit: str) -> np.ndarray:
+    """Number that is counted or computed: no noise is in it."""
+    return y[..., 0]
 
 
 @_named
@@ -193,9 +199,9 @@ UNITS = {
 }
 
 
-def unit(name: str) -> str:
+def unit(name: str, arguments: Mapping[str, Any]) -> str:
     """Return the unit of a statistic in words."""
-    return UNITS.get(name, "that of the artefact's scores")
+    return arguments.get("unit") or UNITS.get(name, "that of the artefact's scores")
 
 
 def statistic(name: str, y: np.ndarray, arguments: dict[str, Any]) -> np.ndarray:

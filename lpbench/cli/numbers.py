@@ -17,9 +17,9 @@ def seed(text: str = "Root seed.", default: int | None = SEED) -> Decorator:
     )
 
 
-def choice(name: str, words: Sequence[str], default: str, what: str = "") -> Decorator:
-    """Option whose value is one of some words; the help lists them after ``what``."""
-    text = f"{what}{', '.join(words)}  [default: {default}]"
+def choice(name: str, words: Sequence[str], default: str) -> Decorator:
+    """Option whose value is one of some words, which the help lists."""
+    text = f"{', '.join(words)}  [default: {default}]"
     return click.option(name, type=click.Choice(words), default=default, metavar="NAME", help=text)
 
 

@@ -13,8 +13,10 @@ import pandas as pd
 
 from lpbench.analysis import write_csv
 from lpbench.analysis.alternatives import (
+    BUDGET,
     DIFFERENT,
     EQUIVALENT,
+    METHOD,
     NOT_COMPARABLE,
     class_of,
     identified,
@@ -28,10 +30,8 @@ from lpbench.analysis.numbers import (
     NUMBER,
     SUSPECTED,
     Sample,
-    by_configuration,
     cause_of,
     distance_of,
-    equivalent_in_words,
     judged_numbers,
     met_by_chance,
 )
@@ -44,6 +44,8 @@ from lpbench.reporting.interpretations import SUPPORT, Alternative, Bound, Inter
 from lpbench.reporting.paper import Paper, paper_of
 
 FILE = "numbers.csv"
+#: Class of each number that judges in a run with seed 2026, and what it identifies there.
+OTHER_SEED = "classes_seed2026.csv"
 #: Configurations beside those of a paper: its last one with what was found after the fact, what was tried, and what was
 #: run in none of them.
 TRIED, AS_RUN = "tried", "as run"
@@ -93,6 +95,19 @@ def printed_numbers(artefact: Artefact) -> pd.DataFrame:
     return rows.assign(**cell, equivalent=(rows["class"] == EQUIVALENT).astype(int))
 
 
+def kept_by_seed(judged: pd.DataFrame, folder: Path) -> str:
+    """Say how many numbers keep their class, and identify their method again, under the other seed; empty: no run."""
+    if not (folder / OTHER_SEED).is_file() or judged.empty:
+        return ""
+    other = pd.read_csv(folder / OTHER_SEED, index_col="number").reindex(number_names(judged))
+    kept = (other["class"].to_numpy() == judged["class"]).sum()
+    again, named = (of["identifies"].isin([METHOD, BUDGET]).to_numpy() for of in (other, judged))
+    return (
+        f"Under another seed {kept:,} of {len(judged):,} keep their class, and {(again & named).sum()} of the "
+        f"{named.sum()} that identify their method do so again"
+    )
+
+
 def with_margins(alternatives: pd.DataFrame, numbers: pd.DataFrame) -> pd.DataFrame:
     """Add to alternatives that were read what their classes are computed from; numbers that can be compared alone."""
     judged = judged_numbers(numbers)
@@ -107,20 +122,6 @@ def with_margins(alternatives: pd.DataFrame, numbers: pd.DataFrame) -> pd.DataFr
 def _rescale(row: Any) -> float:
     """Standard error of a print over that of our run: the paper's replications are those registered."""
     return math.sqrt(row.replications / catalogue.experiment(row.artefact).replications) if row.replications else 1.0
-
-
-def lines_by_configuration(rows: pd.DataFrame) -> list[str]:
-    """Classes under each configuration of each paper, its tables and its curves apart, a sentence each."""
-    words = {"code": "authors' code", AFTER_THE_FACT: "found after the fact"}
-    lines = []
-    for n in by_configuration(rows):
-        name = words.get(n["configuration"], n["configuration"])
-        lines.append(
-            f"{paper_of(n['paper']).short}, {n['what']}, {name}{' (judges)' * bool(n['judges'])}: "
-            f"{equivalent_in_words(n)}; {n['different']} different, {n['undecided']} cannot tell, "
-            f"{n['apart']} not comparable"
-        )
-    return lines
 
 
 class _PaperNumbers:

@@ -9,6 +9,7 @@ import jinja2
 from markupsafe import Markup, escape
 
 from lpbench.files import write_text
+from lpbench.reporting.numbers import per_cent
 from lpbench.reporting.printed_names import in_print
 
 TEMPLATES = Path(__file__).parent / "pages" / "templates"
@@ -71,5 +72,6 @@ def _environment() -> jinja2.Environment:
     )
     made.globals |= {"root": "", "made": {}, "stored": True, "with_contents": False, "description": "", "preview": ""}
     made.filters |= {"coded": coded, "contents": contents, "in_symbols": in_symbols, "printed": in_print}
+    made.filters["per_cent"] = per_cent
     made.filters["entry"] = lambda text: str(text).replace("|", r"\|")
     return made

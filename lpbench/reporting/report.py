@@ -7,8 +7,8 @@ from pathlib import Path
 import pandas as pd
 
 from lpbench.analysis.claims import NO_VERDICT
+from lpbench.analysis.numbers import by_configuration, equivalent_in_words, judged_numbers
 from lpbench.analysis.numbers import in_words as numbers_in_words
-from lpbench.analysis.numbers import judged_numbers
 from lpbench.analysis.verdicts import OUTCOMES
 from lpbench.analysis.verdicts import in_words as claims_in_words
 from lpbench.cast import bare_name
@@ -19,8 +19,8 @@ from lpbench.reporting.claim_files import read_claims, tabulate
 from lpbench.reporting.claims import TOO_FEW, decide_about, decide_all
 from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.evidence import Evidence
-from lpbench.reporting.number_table import lines_by_configuration, read_numbers
-from lpbench.reporting.paper import papers
+from lpbench.reporting.number_table import kept_by_seed, read_numbers
+from lpbench.reporting.paper import paper_of, papers
 from lpbench.reporting.printed_names import in_print, method_title
 from lpbench.reporting.render import render
 
@@ -53,7 +53,7 @@ def write_report(
     entries = sorted((ReportEntry(e, results_dir, within) for e in experiments), key=in_order)
     decided = read_claims(folder)
     content = {
-        "headline": headline(decided, entries, read_numbers(folder)),
+        "headline": headline(decided, entries, read_numbers(folder), folder),
         "papers": _papers(decided, entries, "index.html" if alone else ""),
         "linked": {e.name for e in entries if alone or e.links(folder, stored=False)},
         "not_run": not_run(entries, missing)["not_run_in_short"],
@@ -77,7 +77,7 @@ def in_order(entry: Artefact) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", entry.name)]
 
 
-def headline(claims: Sequence[Mapping], entries: Sequence[ReportEntry], numbers: pd.DataFrame) -> dict:
+def headline(claims: Sequence[Mapping], entries: Sequence[ReportEntry], numbers: pd.DataFrame, folder: Path) -> dict:
     """Count claims by outcome, experiments that were run, and numbers that are met: a sentence and a line each."""
     judged = judged_numbers(numbers)
     return {
@@ -88,7 +88,10 @@ def headline(claims: Sequence[Mapping], entries: Sequence[ReportEntry], numbers:
         "in_part": sum(e.was_run and len(e.reasons()) > 0 for e in entries),
         "deviating": [e.name for e in entries if e.deviations],
         "numbers": numbers_in_words(judged) if len(judged) else "",
-        "near": lines_by_configuration(numbers),
+        "near": [
+            n | {"title": paper_of(n["paper"]).short, "said": equivalent_in_words(n)} for n in by_configuration(numbers)
+        ],
+        "seed": kept_by_seed(judged, folder),
     }
 
 

@@ -29,9 +29,10 @@ METRICS = ("mean", "se", "ratio", "rank", "best", "marked", "p_best_is_better", 
 _COMPARED = ("rank", "best", "marked", "p_best_is_better")
 #: What a run's metrics say of a published number.
 _PRINTED = ("published", "reproduced", "distance", "equivalent")
-#: Metrics of an artefact's published numbers, of which those after the second are disjoint and add up to the first.
+#: Metrics of an artefact's published numbers, of which those after the third are disjoint and add up to the first.
 COUNTED_NUMBERS = {
     "compared": "compared",
+    "equivalent": "equivalent",
     "identify_budget": "budget",
     "identify_method": "method",
     "equivalent_not_alone": "alike",
@@ -48,13 +49,9 @@ def artefact_name(record: Mapping) -> str:
 
 
 def counted(numbers: pd.DataFrame) -> dict[str, int]:
-    """Return how many numbers are met and :data:`COUNTED_NUMBERS`; none where nothing is compared."""
+    """Return :data:`COUNTED_NUMBERS`; none where nothing is compared."""
     found = counts(judged_numbers(numbers))
-    return (
-        {"met": found["equivalent"], **{key: found[of] for key, of in COUNTED_NUMBERS.items()}}
-        if found["compared"]
-        else {}
-    )
+    return {key: found[of] for key, of in COUNTED_NUMBERS.items()} if found["compared"] else {}
 
 
 class ArtefactRuns:

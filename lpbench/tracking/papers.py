@@ -76,7 +76,7 @@ class PaperRuns:
         outcomes = claims["ours"].value_counts() if len(claims) else pd.Series(dtype=int)
         values: dict[str, Any] = counted(self.numbers)
         values |= {key: int(outcomes.get(word, 0)) for word, key in _COUNTED.items()} if len(claims) else {}
-        found = [f"{values['met']} of {values['compared']} met"] if "met" in values else []
+        found = [f"{values['equivalent']} of {values['compared']} equivalent"] if "equivalent" in values else []
         found += [f"{values['claims_hold']} of {len(claims)} claims hold"] if len(claims) else []
         page = self.report / f"{self.paper.name}.html"
         page = page if page.is_file() else self.report / "index.html"

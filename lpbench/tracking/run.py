@@ -87,7 +87,9 @@ class Run:
 
         tags = self.all_tags | ({"mlflow.parentRunId": parent} if parent else {})
         # a list shows 15 letters of a name: of an artefact's outcome the numbers alone
-        outcome = self.outcome.removesuffix(" met").replace(" of ", "/") if self.kind == ARTEFACT else self.outcome
+        outcome = self.outcome
+        if self.kind == ARTEFACT:
+            outcome = outcome.removesuffix(" equivalent").replace(" of ", "/")
         name = f"{outcome} · {self.name}" if outcome else self.name
         run_id: str = client.create_run(experiment_id, start_time=start, run_name=name, tags=tags).info.run_id
         text = self._description(client, experiment_id, run_id)
@@ -154,6 +156,8 @@ def rows_by(table: pd.DataFrame, keys: Sequence[str]) -> dict[tuple, list[dict]]
 
 
 def in_one(verdicts: Iterable[str]) -> str:
-    """The class that printed numbers share, else how many are met; empty without any."""
+    """The class that printed numbers share, else how many are equivalent; empty without any."""
     found = [*filter(None, verdicts)]
-    return found[0] if len(set(found)) == 1 else f"{found.count(EQUIVALENT)} of {len(found)} met" if found else ""
+    return (
+        found[0] if len(set(found)) == 1 else f"{found.count(EQUIVALENT)} of {len(found)} equivalent" if found else ""
+    )

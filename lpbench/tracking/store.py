@@ -36,7 +36,7 @@ SINGLE = "single"
 #: Start of the names of experiments with runs that are not as registered.
 QUICK = "quick"
 #: Columns of the view of an experiment's runs that a link opens in a fresh browser.
-_COLUMNS = ["tags.`lpbench.verdict`", "metrics.`met`", "metrics.`compared`", "tags.`lpbench.kind`"]
+_COLUMNS = ["tags.`lpbench.verdict`", "metrics.`equivalent`", "metrics.`compared`", "tags.`lpbench.kind`"]
 
 
 def tracking_uri(uri: str | None, results_dir: Path) -> str:

@@ -116,7 +116,7 @@ def test_pages_are_filters(results, tmp_path):
     rows = table(results, tmp_path, CANDIDATES)
     said, explained = page.said(rows[rows["artefact"] == NAME])
     assert (
-        said.startswith("0 of 120 numbers equivalent under the text")
+        said.startswith("0 of 120 numbers equivalent, alone or not under the text")
         and "under inferred: 80 of 120 numbers equivalent" in said
     )
     assert re.fullmatch(r"120 different: 10 met by inferred, \d+ without a cause, \d+ suspected\.", explained)
@@ -130,7 +130,11 @@ def test_pages_are_filters(results, tmp_path):
 
 def test_interpretations_are_compared_on_the_numbers_that_all_have(results, tmp_path):
     shown = page.steps_of(CANDIDATES, table(results, tmp_path, CANDIDATES))
-    assert [(step["cells"], step["met"]) for step in shown["steps"]] == [(8, 0), (8, 8), (8, 0)]
+    assert [(step["cells"], step["within"]) for step in shown["steps"]] == [
+        (8, "0 %"),
+        (8, "100 %"),
+        (8, "0 %"),
+    ]
     np.testing.assert_allclose([float(step["median"].split()[0]) for step in shown["steps"]], [100, 0, -50], atol=0.1)
 
 

@@ -65,6 +65,7 @@ def wins(y, columns, proposed, sign=1):
 
 AGAIN = {
     "linear": lambda y, weights: y @ np.array(weights),
+    "stated": lambda y, unit: y[:, 0],
     "log_linear": lambda y, weights, floor=0.0: np.log(np.maximum(y - floor, 1e-300)) @ np.array(weights),
     "trend": lambda y, x: correlation(rank(y.round(12)), rank(x)),
     "dip": lambda y, sign=1: depths(sign * y),
@@ -97,8 +98,8 @@ def depths(y):
 
 def weights_of(row, y):
     arguments = json.loads(row.arguments)
-    if row.statistic == "linear":
-        return np.array(arguments["weights"])
+    if row.statistic in ("linear", "stated"):
+        return np.array(arguments.get("weights", [1.0]))
     mean = arguments.get("sign", 1) * y.mean(axis=0)
     weights = np.zeros(len(mean))
     weights[0 if mean[0] <= mean[-1] else -1], weights[1 + mean[1:-1].argmin()] = 1, -1
@@ -121,7 +122,7 @@ def again(row, cells, width):
         ours = chosen["published"].to_numpy() * (1 + np.nan_to_num(ours / ours.mean(axis=0) - 1))
     arguments = json.loads(row.arguments)
     statistic = AGAIN[row.statistic]
-    if row.statistic in ("linear", "dip"):
+    if row.statistic in ("linear", "dip", "stated"):
         # a cell may have several weights
         weights = pd.Series(weights_of(row, ours) * step, index=chosen.index)
         return statistic(ours, **arguments), None, weights

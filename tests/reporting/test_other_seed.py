@@ -1,12 +1,16 @@
-"""Verdicts of two seeds, and the tables of docs/reproduction.md that follow from committed files."""
+"""Verdicts and classes of two seeds, and the tables of docs/reproduction.md that follow from committed files."""
 
 import pandas as pd
+import pytest
 
+from lpbench.analysis.numbers import judged_numbers
 from lpbench.analysis.verdicts import changes
 from lpbench.paths import COMMITTED
+from lpbench.reporting.alternative_table import number_names
+from lpbench.reporting.number_table import OTHER_SEED, kept_by_seed, read_numbers
 from lpbench.reporting.pages.about import SEED_FILE, changed_by_seed
 from lpbench.reporting.report import write_claims
-from scripts.write_interpretations import COLUMNS, PAGE, keep_verdicts, page
+from scripts.write_interpretations import CHANGES, COLUMNS, KINDS, PAGE, keep_classes, keep_verdicts, kinds, page
 from tests.reporting.fake import experiment, scores_of
 from tests.reporting.store import put
 
@@ -47,6 +51,35 @@ def test_the_verdicts_of_a_run_with_another_seed_are_kept_as_it_judged_them(tmp_
     assert list(found.columns) == COLUMNS
     judged = found[found["ours_outcome"] != "no verdict"]
     assert set(judged["claim"]) == {"H4", "H5", "H6"} and len(found) > 60
+
+
+@pytest.fixture(scope="module")
+def judged():
+    rows = judged_numbers(read_numbers(COMMITTED))
+    return rows.assign(number=number_names(rows))
+
+
+def test_classes_kept_under_the_other_seed_are_counted(judged, tmp_path):
+    rows = judged.iloc[:20].assign(**{"class": "equivalent", "identifies": ["method", "nothing"] * 10})
+    assert kept_by_seed(rows, tmp_path) == ""
+    other = rows.assign(identifies=["nothing", *rows["identifies"][1:]])
+    other.loc[other.index[3:5], "class"] = "cannot tell"
+    other[::-1].to_csv(tmp_path / OTHER_SEED, index=False)
+    assert kept_by_seed(rows, tmp_path).startswith("Under another seed 18 of 20 keep their class, and 9 of the 10 that")
+
+
+def test_every_number_stands_beside_its_outcome_before_it_had_a_class(judged):
+    rows = pd.read_csv(COMMITTED / CHANGES, keep_default_na=False).set_index("number").loc[judged["number"]]
+    for column in ("class", "identifies", "cause"):
+        assert (rows[column].to_numpy() == judged[column]).all(), "run scripts/write_interpretations.py"
+    assert len(rows) == 1395 and set(kinds(rows)) == set(KINDS)
+    assert rows["outcome"].isin(["same within noise", "within the tolerance"]).sum() == 1058
+
+
+def test_the_classes_of_a_run_are_kept(judged, tmp_path):
+    found = pd.read_csv(keep_classes(COMMITTED, tmp_path))
+    assert found["number"].tolist() == judged["number"].tolist()
+    assert found["class"].tolist() == judged["class"].tolist()
 
 
 def test_the_documentation_has_the_tables_of_the_committed_files():

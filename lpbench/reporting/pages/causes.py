@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lpbench.analysis.alternatives import DIFFERENT, EQUIVALENT
+from lpbench.analysis.alternatives import DIFFERENT
 from lpbench.analysis.numbers import (
     AFTER_THE_FACT,
     NO_CAUSE,
@@ -143,14 +143,13 @@ def steps_of(candidates: Interpretations, rows: pd.DataFrame) -> dict[str, Any] 
     steps, unit = [], "%" if mine["unit"].iloc[0] == "ratio" else "pp"
     for step, part in parts.items():
         part = part.loc[shared]
-        apart, met = part["distance"], part["class"] == EQUIVALENT
+        apart = part["distance"]
         within = apart.abs() <= part["tolerance"] + 1e-11
         steps.append(
             {
                 "reading": step.reading,
                 "support": SUPPORT[step.support],
                 "cells": len(part),
-                "met": int(met.sum()),
                 "adopted": step.support not in (AFTER_THE_FACT, "tried", "refuted"),
                 "within": per_cent(within.mean()),
                 "median": f"{100 * apart.median():+.1f} {unit}",

@@ -1,5 +1,6 @@
 """Claims as pages show them: statement, status as word, sign and colour, and each check as dots with intervals."""
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,8 +19,7 @@ from lpbench.analysis.claims import (
     titled,
 )
 from lpbench.analysis.statistics import meaning, unit
-from lpbench.reporting.claim_files import COUNTED, read_claims
-from lpbench.reporting.numbers import per_cent
+from lpbench.reporting.claim_files import read_claims
 from lpbench.reporting.pages.names import label_of
 from lpbench.reporting.paper import papers
 from lpbench.reporting.render import in_symbols
@@ -123,24 +123,8 @@ def shown_claims(folder: Path) -> list[dict[str, Any]]:
     return found
 
 
-def counted(row: Mapping[str, Any], source: str = "") -> str:
-    """Instances that agree, are undecided and contradict: in words."""
-    return ", ".join(f"{row[f'{source}{word}']:.0f} {word}" for word in COUNTED)
-
-
 def _check(row: Mapping[str, Any]) -> dict[str, Any]:
     """One check: its rule, the outcomes by configuration, the distance from the rule's border, and a chart."""
-    outcomes = [
-        (
-            r["configuration"] + (" (judges)" if r is row else ""),
-            r["published_outcome"],
-            r["ours_outcome"],
-            *(per_cent(r[k]) if r[k] == r[k] else "–" for k in ("stability", "power", "mirror")),
-            counted(r) if r["ours"] == r["ours"] or r["undecided"] else "",
-            counted(r, "published_") if r["published_outcome"] != NOT_PRINTED else "",
-        )
-        for r in (row, *row["others"])
-    ]
     low, high = row["region_low"], row["region_high"]
     asked = " and ".join(f"{word} {v:.3g}" for word, v in (("above", low), ("below", high)) if abs(v) < math.inf)
     found = Value(row["ours"], row["ours_low"], row["ours_high"])
@@ -151,18 +135,19 @@ def _check(row: Mapping[str, Any]) -> dict[str, Any]:
     for point in sorted(row["points"], key=lambda p: order.get(p["instance"], len(_ORDER))):
         kind = "ours" if point["source"] == "ours" else "theirs"
         dots.setdefault(point["instance"], []).append(Value(point["value"], point["low"], point["high"], kind))
-    more = len(dots) - DRAWN
+    first, sources = next(iter(row["points"]), None), [point["source"] for point in row["points"]]
+    printed = sources.count("published")
+    judged = sources.count("ours") or printed
     return {
         **{key: row[key] for key in ("rule", "reason", "changed")},
         "name": row["check"],
         "chart": Intervals(list(dots.items())[:DRAWN], region=(low, high)) if dots else None,
         "asked": ASKED.get(row["quantifier"], "on average over the instances"),
-        "unit": unit(row["points"][0]["statistic"]) if row["points"] else "",
-        "drawn": meaning(row["points"][0]["statistic"]) if row["points"] else "",
-        "outcomes": outcomes,
+        "unit": unit(first["statistic"], json.loads(first["arguments"])) if first else "",
+        "drawn": meaning(first["statistic"]) if first else "",
+        "outcomes": [row, *row["others"]],
         "margin": f"the rule asks for values {asked}, ours is {found.text}" if found.value == found.value else "",
-        "rest": f"Of {len(dots)} instances the {DRAWN} are drawn that speak against the sentence first; all are in "
-        "claims_instances.csv."
-        if more > 0
-        else f"All {len(dots)} instances are drawn.",
+        "all_drawn": len(dots) <= DRAWN,
+        "judged": judged,
+        "printed": printed if printed != judged else 0,
     }

@@ -275,7 +275,7 @@ class Site:
             "heading": section.title,
             "paper": paper,
             "lead": section.lead,
-            "said": headline(claims, [], numbers)["claims"],
+            "headline": headline(claims, [], numbers, self.folder),
             "overview": lines if own and not trials else [],
             "elsewhere": [c for c in claims if c["claim"] not in beside],
             "banner": banner(claims),
@@ -302,7 +302,7 @@ class Site:
 
     def _index(self) -> dict:
         """Return the content of Home: verdicts by paper, the comparison of all printed numbers, findings."""
-        judged, found = judged_numbers(self.numbers), headline([], self.entries, self.numbers)
+        judged, found = judged_numbers(self.numbers), headline([], self.entries, self.numbers, self.folder)
         rows = [self._row(p) for p in self.papers if self._is_in_menu(p)]
         known = {e.name: e for e in self.entries}
         judged = judged.assign(line=[f"{known[n].paper.short}, {group_of(n)[1]}" for n in judged["artefact"]])

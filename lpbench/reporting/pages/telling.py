@@ -34,7 +34,7 @@ def telling(paper: Paper, numbers: pd.DataFrame, alternatives: pd.DataFrame, lab
         f"identify their method and {fits['budget']:,} its budget, too",
         "kinds": sorted(set(kinds), reverse=True),
         "rows": alternative_rows(beside, sorted(set(kinds), reverse=True)),
-        "artefacts": artefact_rows(beside, judged, labels),
+        "artefacts": artefact_rows(beside, labels),
         "wrong": wrong_in_place(beside, list(dict.fromkeys(one.name for one in paper.alternatives if one.wrong))),
         "identified": counts(judged)["method"],
         "factors": [[f"{factor:g}", *factor_row(beside, factor)] for factor in FACTORS],
@@ -54,16 +54,11 @@ def alternative_rows(beside: pd.DataFrame, kinds: Sequence[str]) -> list[list[An
     return found
 
 
-def artefact_rows(beside: pd.DataFrame, judged: pd.DataFrame, labels: Mapping[str, str]) -> list[list[Any]]:
-    """A row an artefact: its numbers by what they identify, and the share of counted alternatives that differ."""
+def artefact_rows(beside: pd.DataFrame, labels: Mapping[str, str]) -> list[list[str]]:
+    """A row an artefact: the share of counted alternatives that differ."""
     rivals = beside[(beside["counted"] != "") & beside["value"].notna()]
-    share = (rivals["class"] == DIFFERENT).groupby(rivals["artefact"]).mean()
-    found = []
-    for artefact, mine in judged.groupby("artefact", sort=False):
-        n = counts(mine)
-        told = per_cent(share[artefact]) if artefact in share else "–"
-        found.append([labels.get(artefact, artefact), n["compared"], n["method"], n["budget"], n["alike"], told])
-    return found
+    share = (rivals["class"] == DIFFERENT).groupby(rivals["artefact"], sort=False).mean()
+    return [[labels.get(artefact, artefact), per_cent(told)] for artefact, told in share.items()]
 
 
 def factor_row(beside: pd.DataFrame, factor: float) -> list[int]:
