@@ -14,6 +14,7 @@ import pandas as pd
 
 from lpbench.analysis import write_csv
 from lpbench.analysis.alternatives import BUDGET, CANNOT_TELL, DIFFERENT, EQUIVALENT, METHOD, NOT_COMPARABLE
+from lpbench.analysis.claims import NO_VERDICT
 from lpbench.analysis.numbers import NOT_ALONE, by_configuration, judged_numbers
 from lpbench.files import write_text
 from lpbench.paths import COMMITTED, ROOT
@@ -94,7 +95,7 @@ def then_and_now(folder: Path) -> str:
 def page(text: str, folder: Path = COMMITTED) -> str:
     """Return the page with what the folder's results say between its marks."""
     tables = {"interpretations": interpretations, "another seed": other_seed}
-    for name, write in (tables | {"classes before": then_and_now}).items():
+    for name, write in (tables | {"classes of seeds": classes_of_seed, "classes before": then_and_now}).items():
         start, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
         between = re.compile(f"(?<={start}\n).*(?=\n{end})", flags=re.DOTALL)
         found = write(folder)
@@ -103,10 +104,24 @@ def page(text: str, folder: Path = COMMITTED) -> str:
 
 
 def keep_verdicts(run: Path, folder: Path) -> Path:
-    """Write what a run of the other seed judged (its ``verdicts.csv``) to the committed results."""
+    """Write what a run of the other seed judged (its ``verdicts.csv``) to the committed results; the rest stays."""
     table = pd.read_csv(run / "verdicts.csv", dtype=str, keep_default_na=False)
-    write_text(table.loc[table["judges"] == "true", COLUMNS].to_csv(index=False), folder / SEED_FILE)
+    table = table.loc[table["judges"] == "true", COLUMNS]
+    write_text(_with_others(table, table["ours_outcome"] != NO_VERDICT, folder / SEED_FILE), folder / SEED_FILE)
     return folder / SEED_FILE
+
+
+def _with_others(table: pd.DataFrame, judged: pd.Series, path: Path) -> str:
+    """Return rows of checks as a file, those that the run did not judge as they are there, if they are."""
+    if path.is_file():
+        known, keys = pd.read_csv(path, dtype=str, keep_default_na=False), ["claim", "check"]
+        here = pd.MultiIndex.from_frame(table.loc[judged, keys])
+        there = known[~pd.MultiIndex.from_frame(known[keys]).isin(here)]
+        unknown = ~judged & ~pd.MultiIndex.from_frame(table[keys]).isin(pd.MultiIndex.from_frame(there[keys]))
+        order = {claim: place for place, claim in enumerate(pd.concat([table, known])["claim"].unique())}
+        table = pd.concat([table[judged | unknown], there])
+        table = table.sort_values("claim", key=lambda column: column.map(order), kind="stable")
+    return str(table.to_csv(index=False))
 
 
 def keep_instances(run: Path, folder: Path) -> Path:
@@ -114,8 +129,8 @@ def keep_instances(run: Path, folder: Path) -> Path:
     verdicts, rows = (pd.read_csv(run / name, dtype=str) for name in ("verdicts.csv", "claims_instances.csv"))
     checks = verdicts[(verdicts["judges"] == "true") & (verdicts["quantifier"] == "every")]
     rows = rows[(rows["source"] == "ours") & (rows["instance"] != "pooled")].merge(checks[["claim", "check"]])
-    columns = ["paper", "claim", "check", "instance", "value", "low", "high", "outcome"]
-    write_text(rows[columns].to_csv(index=False), folder / INSTANCES)
+    rows = rows[["paper", "claim", "check", "instance", "value", "low", "high", "outcome"]]
+    write_text(_with_others(rows, rows["outcome"].notna(), folder / INSTANCES), folder / INSTANCES)
     return folder / INSTANCES
 
 

@@ -110,7 +110,7 @@ def test_experiment_opens_as_model_training(logged):
         "paper": f"#/experiments/{experiment.experiment_id}/runs?workflowType=machine_learning&viewStateShareKey=runs"
     }
     view = json.loads(experiment.tags["mlflow.sharedViewState.runs"])
-    assert {"metrics.`met`", "metrics.`compared`", "tags.`lpbench.verdict`"} <= {*view["selectedColumns"]}
+    assert {"metrics.`equivalent`", "metrics.`compared`", "tags.`lpbench.verdict`"} <= {*view["selectedColumns"]}
 
 
 def test_a_long_description_is_whole_in_a_file_that_it_links(tmp_path):

@@ -67,7 +67,6 @@ def test_the_artefacts_of_a_paper_have_disjoint_classes_that_add_up_to_home(numb
     n = counts(judged_numbers(numbers).query("paper == @paper.name"))
     keys = ("compared", "method", "alike", "different", "undecided", "apart")
     assert [sum(column) for column in zip(*rows, strict=True)] == [n[key] for key in keys]
-    # nowhere else on the page is the sum of two classes called by the name of one
     # nothing stands beside configurations that do not judge: of them the sum of both classes is said, and called so
     said = re.findall(r"\d equivalent[^.;<]*|\d numbers equivalent[^.;<]*", re.sub(r"<[^>]+>", "", text))
     assert said and [s for s in said if not re.search(r"equivalent, (but not alone|alone or not)", s)] == []

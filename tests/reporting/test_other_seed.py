@@ -3,6 +3,7 @@
 import pandas as pd
 import pytest
 
+from lpbench.analysis.alternatives import CLASSES
 from lpbench.analysis.numbers import judged_numbers
 from lpbench.analysis.verdicts import changes
 from lpbench.paths import COMMITTED
@@ -66,6 +67,15 @@ def test_classes_kept_under_the_other_seed_are_counted(judged, tmp_path):
     other.loc[other.index[3:5], "class"] = "cannot tell"
     other[::-1].to_csv(tmp_path / OTHER_SEED, index=False)
     assert kept_by_seed(rows, tmp_path).startswith("Under another seed 18 of 20 keep their class, and 9 of the 10 that")
+
+
+@pytest.mark.parametrize("page", ["index.html", "report.md"])
+def test_pages_say_how_many_classes_the_other_seed_keeps(judged, page):
+    other = pd.read_csv(COMMITTED / OTHER_SEED).set_index("number")
+    assert sorted(other.index) == sorted(judged["number"]) and set(other["class"]) <= set(CLASSES)
+    kept = (other.loc[judged["number"], "class"].to_numpy() == judged["class"]).sum()
+    text = (COMMITTED / page).read_text(encoding="utf-8")
+    assert f"Under another seed {kept:,} of 1,395 keep their class" in text
 
 
 def test_every_number_stands_beside_its_outcome_before_it_had_a_class(judged):

@@ -135,11 +135,9 @@ def _check(row: Mapping[str, Any]) -> dict[str, Any]:
     for point in sorted(row["points"], key=lambda p: order.get(p["instance"], len(_ORDER))):
         kind = "ours" if point["source"] == "ours" else "theirs"
         dots.setdefault(point["instance"], []).append(Value(point["value"], point["low"], point["high"], kind))
-    first, sources = next(iter(row["points"]), None), [point["source"] for point in row["points"]]
-    printed = sources.count("published")
-    judged = sources.count("ours") or printed
+    first = next(iter(row["points"]), None)
     return {
-        **{key: row[key] for key in ("rule", "reason", "changed")},
+        **{key: row[key] for key in ("rule", "reason", "changed", "points")},
         "name": row["check"],
         "chart": Intervals(list(dots.items())[:DRAWN], region=(low, high)) if dots else None,
         "asked": ASKED.get(row["quantifier"], "on average over the instances"),
@@ -147,7 +145,4 @@ def _check(row: Mapping[str, Any]) -> dict[str, Any]:
         "drawn": meaning(first["statistic"]) if first else "",
         "outcomes": [row, *row["others"]],
         "margin": f"the rule asks for values {asked}, ours is {found.text}" if found.value == found.value else "",
-        "all_drawn": len(dots) <= DRAWN,
-        "judged": judged,
-        "printed": printed if printed != judged else 0,
     }

@@ -16,7 +16,7 @@ from lpbench.reporting.paper import Paper
 #: Multiples of the print's assumed standard error under which classes are counted.
 FACTORS = (0.0, 1.0, 2.0)
 #: What counts, in words.
-COUNTED = {METHOD: "method", BUDGET: "budget", "": "reported alone"}
+COUNTED = {METHOD: "method", BUDGET: "budget", "": "nothing"}
 
 
 def telling(paper: Paper, numbers: pd.DataFrame, alternatives: pd.DataFrame, labels: Mapping[str, str]) -> dict | None:
