@@ -78,9 +78,7 @@ def test_documented_budgets_are_the_smallest_that_are_named(name, floor, documen
     assert [named(floor, name, k) for k in TRIED if k <= least] == [k == least for k in TRIED if k <= least]
 
 
-# `lpbench rates` reads curves of oracle selection, which methods that choose a setting by reports do not have
 PRIVATE = [name for name in catalogue.method_names() if catalogue.method(name).privacy not in (None, "none")]
-PRIVATE = [name for name in PRIVATE if not name.startswith("private_selection")]
 
 
 @pytest.mark.slow
