@@ -94,6 +94,8 @@ def neighbors(best: pd.Series, judged: pd.DataFrame) -> pd.DataFrame:
     texts = ["panel", "mask", "data", "method", "artefact", "family"]
     of[texts] = of[texts].fillna("")
     rows = of.to_dict("records")
+    # on another axis a place may have the number of a budget by chance
+    over_budget = {name for name, curve in of.groupby("artefact") if (curve["at"] == curve["epsilon"]).all()}
     for row in rows:
         here = of[(of["data"] == row["data"]) & (of["panel"] == row["panel"])]
         add = lambda name, r, row=row: found.append((row["number"], name, r["value"], r["error"]))  # noqa: E731
@@ -106,7 +108,7 @@ def neighbors(best: pd.Series, judged: pd.DataFrame) -> pd.DataFrame:
         if len(others):
             found.append((row["number"], "median of other prints", others["published"].median(), 0.0))
         line = here[(here[["mask", "method", "family"]] == [row["mask"], row["method"], row["family"]]).all(axis=1)]
-        budgets = line if row["at"] == row["epsilon"] else line[line["at"] == row["at"]]
+        budgets = line if row["artefact"] in over_budget else line[line["at"] == row["at"]]
         places = line[line["epsilon"].eq(row["epsilon"])] if row["at"] >= 0 else line[:0]
         for name, axis, near in (("budget", "epsilon", budgets), ("place", "at", places)):
             below, above = near[near[axis] < row[axis]], near[near[axis] > row[axis]]
