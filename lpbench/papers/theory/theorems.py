@@ -150,7 +150,8 @@ def resolved(line: Curve, constant: Curve, table: pd.DataFrame, experiment: Expe
     ends = {k: (min(v), max(v)) for grid in grids for k, v in grid.items() if k in ("depth", "bins") and len(v) > 1}
     inside = [all(ends[k][0] < point[k] < ends[k][1] for k in ends if k in point) for point in chosen]
     # a method whose users choose has no best grid point
-    return np.array(inside or [not ends] * len(line.x)) & (line.mean <= RESOLVED * constant.mean[-1]) & (line.mean > NOISE * line.se)
+    resolves = (line.mean <= RESOLVED * constant.mean[-1]) & (line.mean > NOISE * line.se)
+    return np.array(inside or [not ends] * len(line.x)) & resolves
 
 
 @dataclass(frozen=True)
