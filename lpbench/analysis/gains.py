@@ -79,12 +79,9 @@ def gains(standings: pd.DataFrame) -> pd.DataFrame:
         reference = beside(str(key[PLACE.index("inputs")]))
         part = group.dropna(subset=[f"over_{reference}", "over_free"])
         if len(part):
-            rows.append((*key, len(part), _names(part), reference, *_numbers(part, reference)))
+            names = " ".join(sorted(map(bare_name, part["dataset"])))
+            rows.append((*key, len(part), names, reference, *_numbers(part, reference)))
     return pd.DataFrame(rows, columns=COLUMNS)
-
-
-def _names(rows: pd.DataFrame) -> str:
-    return " ".join(sorted(map(bare_name, rows["dataset"])))
 
 
 def _numbers(rows: pd.DataFrame, reference: str) -> list[float]:

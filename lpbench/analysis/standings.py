@@ -177,8 +177,8 @@ def _constants(rows: Sequence[Mapping[str, Any]], losses: Sequence[Losses]) -> d
 
 def _is_public_only(row: Mapping[str, Any], mask: str | None = None) -> bool:
     """Return True for a learner on public rows, at a setting that no test row chose, that sees no more than a mask."""
-    sees = SHOWN not in row["inputs"] or mask in (None, row["mask"])
-    return bare_name(row["method"]) in PUBLIC_ONLY and row["selection"] != "oracle" and sees
+    alone = bare_name(row["method"]) in PUBLIC_ONLY and row["selection"] != "oracle"
+    return alone and (SHOWN not in row["inputs"] or mask in (None, row["mask"]))
 
 
 def _best_on_halves(

@@ -397,8 +397,7 @@ def _write(
 
 def on_shared_sets(rows: pd.DataFrame, method: str) -> pd.DataFrame:
     """Return the rows on data sets that a method and another one ran on; where it is alone everywhere, on its own."""
-    mine = rows["method"] == method
-    own, others = set(rows.loc[mine, "dataset"]), set(rows.loc[~mine, "dataset"])
+    own, others = (set(rows["dataset"][same]) for same in (rows["method"] == method, rows["method"] != method))
     return rows[rows["dataset"].isin(own & others or own)]
 
 

@@ -62,12 +62,17 @@ def standings_of_runs(runs: Sequence[Run], own: Mapping[str, Callable[[str], str
 
     counted = {name for paper in papers() for name in paper.leaderboard}
 
+    @cache  # fits are made for each
+    def of_mask(method: str, mask: str) -> str:
+        return own[method](mask) if method in own else inputs.inputs_of(method, mask)
+
     def inputs_of(row: Mapping[str, Any]) -> str:
         method = row["method"]
         boarded = row["experiment"] in counted or row["role"] == gains.SEALED or bare_name(method) in PUBLIC_ONLY
         if row["privacy"] == NONE or not (boarded or method in own):
             return ""
-        return _inputs_on(row["dataset"], own.get(method, partial(inputs.inputs_of, method))(row["mask"]))
+        words = of_mask(method, row["mask"])  # where there are no public rows, none are read
+        return words if gains.SAMPLE not in words or public_rows(row["dataset"]) else without_sample(words)
 
     table = standings(runs, inputs_of)
     boarded = table["experiment"].isin(counted) & (table["privacy"] != NONE) & ~table["method"].isin(own)
@@ -78,11 +83,6 @@ def standings_of_runs(runs: Sequence[Run], own: Mapping[str, Callable[[str], str
         for words, dataset in table[["inputs", "dataset"]].to_numpy()
     ]
     return table.assign(bits=bits, seconds=table["method"].map(fit_seconds()), public_rows=public)
-
-
-def _inputs_on(dataset: str, words: str) -> str:
-    """Return inputs on a data set: where there are no public rows, none are read."""
-    return words if gains.SAMPLE not in words or public_rows(dataset) else without_sample(words)
 
 
 @cache

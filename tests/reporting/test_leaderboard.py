@@ -3,9 +3,11 @@ import re
 from unittest.mock import patch
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from lpbench.analysis.gains import UNKNOWN, gains
+from lpbench.analysis.standings import Run
 from lpbench.audit import table as audit_table
 from lpbench.experiments import catalogue
 from lpbench.experiments.submissions import REPEATS, Submission
@@ -62,6 +64,22 @@ def unknown(method, epsilon):
 
 def known_bits(method, epsilon):
     return 130.0 if (method, epsilon) == ("krr", 1.0) else np.nan
+
+
+def test_inputs_of_an_own_method_are_found_once_a_mask():
+    asked, scores = [], [
+        {"panel": "", "mask": mask, "epsilon": epsilon, "x": np.nan, "metric": "mse", "selection": "private",
+         "params": "{}", "dataset": "abalone", "method": "own", "replication": 0, "value": 1.0}
+        for mask in ("aligned", "all_private") for epsilon in (1.0, 2.0)
+    ]  # fmt: skip
+
+    def reads(mask):
+        asked.append(mask)
+        return "label"
+
+    run = Run("own/one", pd.DataFrame(scores), {"own": "ldp"}, {})
+    table = standings.standings_of_runs([run], {"own": reads})
+    assert asked == ["aligned", "all_private"] and set(table["inputs"]) == {"label"}
 
 
 def test_ranks_and_changes_by_hand(tmp_path):
