@@ -34,7 +34,7 @@ COLUMNS = [
 ]
 #: Outcomes of printed numbers at this commit, before they had classes, beside today's.
 BEFORE = "fbd1b29c"
-CHANGES = f"classes_against_{BEFORE}.csv"
+CHANGES = f"classes_against_{BEFORE}.csv.gz"
 #: What a number is, disjoint.
 KINDS = ("identifies its method", NOT_ALONE, CANNOT_TELL, DIFFERENT, NOT_COMPARABLE)
 

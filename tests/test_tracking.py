@@ -452,8 +452,8 @@ def test_a_paper_has_its_claims_and_totals_and_is_the_same_when_it_is_made_again
     assert paper[2]["compared"] == 1035 and paper[2]["claims_hold"] == 13 and "pages" not in paper[4]
     assert paper[0]["lpbench.verdict"] == f"{paper[2]['equivalent']:.0f} of 1035 equivalent, 13 of 21 claims hold"
     claims = {name: run for name, run in one.items() if run[0]["lpbench.kind"] == "claim"}
-    tags, params, metrics, above, *_ = claims["fails · L20"]
-    assert params == {"claim": "L20", "in_print": "not printed", "here": "fails"} and "1035" in above
+    tags, params, metrics, above, *_ = claims["fails · L19"]
+    assert params == {"claim": "L19", "in_print": "fails", "here": "fails"} and "1035" in above
     assert metrics["power"] == 1 and metrics["ours_low"] <= metrics["ours"] <= metrics["ours_high"]
     assert tags["mlflow.runColor"] == "#D55E00"
 
@@ -489,7 +489,7 @@ def test_the_five_questions_are_answered_by_the_client_alone(kinds, of_lpct, tmp
     root, records = of_lpct
     rebuild(f"sqlite:///{root}/questions.db", root, records)
     failing = mlflow_questions.failing(client_of(f"sqlite:///{root}/questions.db"))
-    assert "L20" in [name for name, *_ in failing] and all(in_print and text for _, in_print, text in failing)
+    assert "L19" in [name for name, *_ in failing] and all(in_print and text for _, in_print, text in failing)
 
 
 def test_cells_of_a_sweep_are_below_one_run(tmp_path):

@@ -61,7 +61,7 @@ def apart(method: str | LocalEstimator) -> LocalEstimator:
     return at_one_setting(catalogue.method(method, apart=True)).build()
 
 
-#: Share of predictions that stay when half of the rows are predicted alone: of a few, rounding decides.
+#: Share of predictions that stay when one half of the rows is predicted alone: of a few, rounding decides.
 ALONE = 0.9
 
 
@@ -114,7 +114,10 @@ class _Apart:
             raise PrivacyError(f"guarantee_ says {stated}, and its users have spent {self.spent_}")
         if len(predictions) != len(X) or (predictions.dtype.kind == "f" and not np.isfinite(predictions).all()):
             raise PrivacyError(f"{by} returns shape {predictions.shape} for {len(X)} rows, or not a finite number")
-        some = np.random.default_rng(secrets.randbits(128)).permutation(len(X))[len(X) // 2 :]
+        draws = np.random.default_rng(secrets.randbits(128))
+        # those with the least or the largest predictions: a random half has nearly the quantiles of all rows
+        ends = np.argsort(predictions, kind="stable")[:: draws.choice((-1, 1))]
+        some = draws.permutation(ends[: (len(X) + 1) // 2])
         again, those = self._places.predict(self.fitted_, X[some], by)[0], predictions[some]
         real = predictions.dtype.kind == "f"
         same = partial(np.isclose, rtol=0.0, atol=1e-6 * np.ptp(predictions)) if real else np.equal

@@ -45,7 +45,7 @@ from lpbench.reporting.paper import Paper, paper_of
 
 FILE = "numbers.csv"
 #: Class of each number that judges in a run with seed 2026, and what it identifies there.
-OTHER_SEED = "classes_seed2026.csv"
+OTHER_SEED = "classes_seed2026.csv.gz"
 #: Configurations beside those of a paper: its last one with what was found after the fact, what was tried, and what was
 #: run in none of them.
 TRIED, AS_RUN = "tried", "as run"

@@ -169,7 +169,8 @@ CASES = [("residual_gp", "regression", False), ("public_residual_gp", "regressio
          ("calibrated_score", "classification", True), ("public_forest", "classification", True),
          ("private_majority", "classification", False), ("private_constant", "regression", False),
          *((f"private_labels_regressor[learner=gaussian_process,randomizer={r}]", "regression", False)
-           for r in ("optimal_unbiased", "levels", "rr_on_bins"))]  # fmt: skip
+           for r in ("optimal_unbiased", "levels", "rr_on_bins")),
+         ("private_labels_regressor[learner=ridge,randomizer=optimal_unbiased]", "regression", False)]  # fmt: skip
 
 
 @pytest.mark.parametrize(("selector", "task", "sample"), CASES)
