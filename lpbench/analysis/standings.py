@@ -117,25 +117,22 @@ def standings(runs: Iterable[Run], inputs_of: Callable[[Mapping[str, Any]], str]
             rows[-1]["inputs"] = inputs_of(rows[-1])
     constants, free = _constants(rows, losses), _best_on_halves(rows, losses, lambda row: row["privacy"] == NONE)
     masks = {row["mask"] for row in rows if _is_public_only(row) and SHOWN in row["inputs"]}
-    public = {mask: _best_on_halves(rows, losses, partial(_is_public_only, mask=mask)) for mask in ("", *sorted(masks))}
+    public = {mask: _best_on_halves(rows, losses, partial(_is_public_only, mask=mask)) for mask in {"", *masks}}
     gains: dict[int, list[tuple[dict[str, Any], np.ndarray]]] = {}
     for row, own in zip(rows, losses, strict=True):
-        place, same = (
-            (row["dataset"], row["metric"], row["seed"]),
-            (_data(row["dataset"]), row["metric"], row["seed"]),
-        )
-        values = own[1]
+        known, values = (row["metric"], row["seed"]), own[1]
+        same = _data(row["dataset"]), *known
         row |= {
             "loss": values.mean(),
             "replications": values.size,
             "p_constant": np.nan,
             "se": values.std(ddof=1) / values.size**0.5 if values.size > 1 else np.nan,
         }
-        alone = public.get(row["mask"] if SHOWN in row["inputs"] else "", public[""]).get(same)
-        references = {"constant": constants.get((*place, row["epsilon"])), "free": free.get(same), "public": alone}
+        references = {"constant": constants.get((row["dataset"], *known, row["epsilon"])), "free": free.get(same)}
+        references["public"] = public.get(row["mask"] if SHOWN in row["inputs"] else "", public[""]).get(same)
         for name, reference in references.items():
             row |= _over(own, reference, f"over_{name}")
-        row |= _over(alone, free.get(same), "public_over_free")
+        row |= _over(references["public"], references["free"], "public_over_free")
         mine, theirs = paired(own, references["constant"])
         if mine.size > 1:
             gains.setdefault(mine.size, []).append((row, theirs - mine))
@@ -177,8 +174,8 @@ def _constants(rows: Sequence[Mapping[str, Any]], losses: Sequence[Losses]) -> d
 
 def _is_public_only(row: Mapping[str, Any], mask: str | None = None) -> bool:
     """Return True for a learner on public rows, at a setting that no test row chose, that sees no more than a mask."""
-    alone = bare_name(row["method"]) in PUBLIC_ONLY and row["selection"] != "oracle"
-    return alone and (SHOWN not in row["inputs"] or mask in (None, row["mask"]))
+    sees = mask in (None, row["mask"]) or SHOWN not in row["inputs"]
+    return sees and bare_name(row["method"]) in PUBLIC_ONLY and row["selection"] != "oracle"
 
 
 def _best_on_halves(

@@ -64,12 +64,11 @@ def standings_of_runs(runs: Sequence[Run], own: Mapping[str, Callable[[str], str
 
     @cache  # fits are made for each
     def of_mask(method: str, mask: str) -> str:
-        return own[method](mask) if method in own else inputs.inputs_of(method, mask)
+        return own.get(method, partial(inputs.inputs_of, method))(mask)
 
     def inputs_of(row: Mapping[str, Any]) -> str:
-        method = row["method"]
-        boarded = row["experiment"] in counted or row["role"] == gains.SEALED or bare_name(method) in PUBLIC_ONLY
-        if row["privacy"] == NONE or not (boarded or method in own):
+        method, placed = row["method"], row["experiment"] in counted or row["role"] == gains.SEALED
+        if row["privacy"] == NONE or not (placed or bare_name(method) in PUBLIC_ONLY or method in own):
             return ""
         words = of_mask(method, row["mask"])  # where there are no public rows, none are read
         return words if gains.SAMPLE not in words or public_rows(row["dataset"]) else without_sample(words)

@@ -42,8 +42,9 @@ def unit(
     met, explained = said(numbers)
     if entry.name in paper.tables:
         tables = [under_configurations(table, paper.configurations) for table in shown]
-    else:  # the columns of ours are many: the leaderboard has them, and what sums them up stands here
-        tables = [] if pictures or plain else [[("", shown[0])]] if shown else []
+    else:  # columns of ours have several inputs: the leaderboard has them, and what sums them up stands here
+        summed_up = pictures or plain or entry.experiment.settings.get("data_sets")
+        tables = [[("", table)] for table in shown[:1] if not summed_up]
     group = ("drawings", "Drawings") if entry.kind == "drawing" and not plain else group_of(entry.name, entry.title)
     group = (output.section.replace(" ", "-").lower(), output.section) if output.section else group
     return {
