@@ -8,9 +8,13 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
-from lpbench.estimators.base import LocalClassifier, LocalRegressor
+from lpbench.estimators.base import LocalClassifier
 from lpbench.estimators.privatised_labels.learners import CLASSIFIERS, REGRESSORS, build_learner
+from lpbench.estimators.public_only import PublicOnlyRegressor
 from lpbench.privacy import Users
 
 
@@ -30,6 +34,11 @@ class Ranks:
             for values, column in zip(self._values, X.T, strict=True)
         ]
         return np.column_stack(found)
+
+
+def on_ranks(users: Users, shown: bool, learner: BaseEstimator) -> Pipeline:
+    """Return a learner that meets the :class:`Ranks` of rows in their place."""
+    return make_pipeline(FunctionTransformer(Ranks(users, shown).of), learner)
 
 
 @dataclass(eq=False, repr=False)
@@ -87,10 +96,9 @@ class PublicLearnerClassifier(LocalClassifier):
             X, codes = users.public
             self._present = np.unique(codes)
             self._probabilities = np.bincount(codes, minlength=self.classes_.size) / codes.size
-            self._ranks = Ranks(users, self.shown)
             if self._present.size > 1:
                 learner = build_learner(self.learner, CLASSIFIERS, self._streams(), len(X))
-                self._model = learner.fit(self._ranks.of(X), codes)
+                self._model = on_ranks(users, self.shown, learner).fit(X, codes)
         return self
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
@@ -109,12 +117,12 @@ class PublicLearnerClassifier(LocalClassifier):
         X = self._check_predict(X)
         found = np.tile(self._probabilities, (len(X), 1))
         if self._model is not None:
-            found[:, self._present] = self._model.predict_proba(self._ranks.of(X))
+            found[:, self._present] = self._model.predict_proba(X)
         return found
 
 
 @dataclass(eq=False, repr=False)
-class PublicLearnerRegressor(LocalRegressor):
+class PublicLearnerRegressor(PublicOnlyRegressor):
     """Regressor on the public sample, whose features are ranks among all that is public; nobody is asked.
 
     Parameters
@@ -151,33 +159,17 @@ class PublicLearnerRegressor(LocalRegressor):
     (300,)
     """
 
-    rounding = "linear algebra of the BLAS"
-    uses_epsilon = False
     uses_mask = True
-    uses_public = True
 
     learner: Any = "ridge"
     shown: bool = True
 
     def learn(self, users: Users) -> Self:
         """Fit on the public sample; nobody is asked."""
-        self._model = None
+        self.model_ = None
         if users.public is not None:
             users.note("reads the public sample and shown features alone")
             X, y = users.public.X, np.clip(users.public.y, *self.y_range_)
-            self._ranks = Ranks(users, self.shown)
-            self._model = build_learner(self.learner, REGRESSORS, self._streams(), len(X)).fit(self._ranks.of(X), y)
+            learner = build_learner(self.learner, REGRESSORS, self._streams(), len(X))
+            self.model_ = on_ranks(users, self.shown, learner).fit(X, y)
         return self
-
-    @property
-    def bounded(self) -> bool:  # type: ignore[override]
-        """Private labels are not read: without a public range nothing is clipped."""
-        return self.y_range is not None
-
-    def predict(self, X: np.ndarray) -> np.ndarray:
-        """Predict by the learner, or the middle of the label's range if there is no public sample."""
-        X = self._check_predict(X)
-        if self._model is not None:
-            return self._finish(self._model.predict(self._ranks.of(X)))
-        lo, hi = self.y_range_
-        return np.full(len(X), (lo + hi) / 2.0 if np.isfinite(lo) else 0.0)

@@ -5,7 +5,8 @@ from typing import Self
 
 import numpy as np
 
-from lpbench.estimators.base import LocalClassifier, LocalRegressor
+from lpbench.estimators.base import LocalClassifier
+from lpbench.estimators.public_only import PublicOnlyRegressor
 from lpbench.estimators.tuning_free.public_mean import PublicMean
 from lpbench.estimators.tuning_free.public_score import PublicScore
 from lpbench.privacy import PublicSample, Users
@@ -76,7 +77,7 @@ class PublicForest(LocalClassifier):
 
 
 @dataclass(eq=False, repr=False)
-class PublicForestRegressor(LocalRegressor):
+class PublicForestRegressor(PublicOnlyRegressor):
     """Forests on the public sample; see :class:`PublicMean`.
 
     The predictions from which :class:`lpbench.estimators.ResidualGP` starts where there is a public sample, and the
@@ -112,25 +113,8 @@ class PublicForestRegressor(LocalRegressor):
     (300,)
     """
 
-    rounding = "linear algebra of the BLAS"
-    uses_epsilon = False
-    uses_public = True
-
     def learn(self, users: Users) -> Self:
         """Fit on the public sample; nobody is asked."""
         self.model_ = PublicMean.of(users, self._streams())
         users.note("reads the public sample alone")
         return self
-
-    @property
-    def bounded(self) -> bool:  # type: ignore[override]
-        """Private labels are not read: without a public range nothing is clipped."""
-        return self.y_range is not None
-
-    def predict(self, X: np.ndarray) -> np.ndarray:
-        """Predict by the public forest, or the middle of the label's range if there is no public sample."""
-        X = self._check_predict(X)
-        if self.model_ is not None:
-            return self._finish(self.model_.predict(X))
-        lo, hi = self.y_range_
-        return np.full(len(X), (lo + hi) / 2.0 if np.isfinite(lo) else 0.0)
