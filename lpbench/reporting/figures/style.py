@@ -195,16 +195,13 @@ def save(figure: Figure, folder: Path, name: str) -> list[Path]:
     """
     formats = ["svg" if printed_width() is None else "pdf", *["png"] * (REPRODUCED not in folder.parts)]
     _settle(figure)
-    written = []
     for suffix in formats:
-        path = folder / f"{name}.{suffix}"
         content = BytesIO()
         figure.savefig(content, format=suffix, **_OPTIONS[suffix])
-        with atomic_write(path) as file:
+        with atomic_write(folder / f"{name}.{suffix}") as file:
             file.write(_slim(content.getvalue().decode()).encode() if suffix == "svg" else content.getvalue())
-        written.append(path)
     pyplot().close(figure)
-    return written[:1]
+    return [folder / f"{name}.{formats[0]}"]
 
 
 def _slim(svg: str) -> str:
