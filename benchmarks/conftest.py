@@ -111,8 +111,8 @@ def _draw_exponents(table: pd.DataFrame) -> None:
     names = [f"{row.benchmark}: {row.setting}" for row in table.itertuples()]
     with style.look():
         figure, ax = plt.subplots(figsize=(7.2, 0.8 + 0.24 * len(names)))
-        ax.axvline(1.0, color=style.GREY, linestyle="--", linewidth=1.0)
-        ax.scatter(table["value"].astype(float), range(len(names)), color=style.COLOURS[0], zorder=3)
+        ax.axvline(1.0, color=style.GRAY, linestyle="--", linewidth=1.0)
+        ax.scatter(table["value"].astype(float), range(len(names)), color=style.COLORS[0], zorder=3)
         ax.set_yticks(range(len(names)), names)
         ax.invert_yaxis()
         ax.set_xlabel("fitted exponent of the processor time (1: linear)")

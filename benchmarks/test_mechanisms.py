@@ -1,4 +1,4 @@
-"""Randomizers against numpy, generalised randomised response, the laws of sums, and the look-up of noisy cells."""
+"""Randomizers against numpy, generalized randomized response, the laws of sums, and the look-up of noisy cells."""
 
 import tracemalloc
 

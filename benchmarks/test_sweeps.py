@@ -10,7 +10,7 @@ from lpbench.datasets import make_problem
 from lpbench.errors import MissingDataError
 from lpbench.estimators import LPCT, PSGD
 from lpbench.estimators.base import LocalEstimator, expand_grid
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.experiments.compute import method_streams
 from lpbench.problem import Problem
 
@@ -22,7 +22,7 @@ BUDGETS = (0.5, 1.0, 2.0, 4.0, 8.0, 1000.0)
 
 
 def method(name: str) -> tuple[LocalEstimator, dict]:
-    spec = catalogue.method(name)
+    spec = catalog.method(name)
     return spec.build(), dict(spec.grid)
 
 

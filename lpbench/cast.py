@@ -1,7 +1,7 @@
 """The cast list: methods, masks and data sets of an experiment's tables, with what their selectors say of them.
 
 Tables hold selectors such as ``krr[variant=text]`` as keys. A selector is read where it is typed (``cli``), where
-configurations are composed (:mod:`lpbench.experiments.catalogue`) and here, once; all others look its member up.
+configurations are composed (:mod:`lpbench.experiments.catalog`) and here, once; all others look its member up.
 """
 
 from dataclasses import dataclass

@@ -14,17 +14,17 @@ from lpbench.datasets.sources import MIRROR_VARIABLE, mirror_folder
 from lpbench.derivation import PICTURES, Derivation, record_in
 from lpbench.digest import hash_of
 from lpbench.errors import ConfigurationError, TrackingError
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.experiments.assemble import assemble
 from lpbench.experiments.config import Runner, Tracking
 from lpbench.experiments.derive import make_all
-from lpbench.experiments.experiment import labelled
+from lpbench.experiments.experiment import labeled
 from lpbench.experiments.job import Job
 from lpbench.experiments.method import is_own
 from lpbench.experiments.plan import Plan, by_name
 from lpbench.experiments.progress import Progress
 from lpbench.experiments.records import begin, begun, end, files_of, record_of, rows_of
-from lpbench.experiments.results import RECORD, Artefact, Results
+from lpbench.experiments.results import RECORD, Artifact, Results
 from lpbench.experiments.run import RunReport, run_blocks
 from lpbench.experiments.spent import costs_of
 from lpbench.experiments.store import Store, lock_of
@@ -51,7 +51,7 @@ class Result:
 
     @property
     def is_complete(self) -> bool:
-        """True if every planned block has a result and every artefact is written."""
+        """True if every planned block has a result and every artifact is written."""
         return not (self.problems or self.run.failed)
 
     @property
@@ -86,7 +86,7 @@ def tell_barred(barred: Mapping[str, str]) -> None:
 
 
 def run_jobs(jobs: Sequence[Job], results_dir: Path, runner: Runner | None = None, audit: bool = True) -> Result:
-    """Run jobs and write their artefacts; cells without data have none."""
+    """Run jobs and write their artifacts; cells without data have none."""
     runner, store, jobs = runner or Runner(), Store(results_dir / "store"), audited(jobs, audit)
     plan = sum((job.plan for job in jobs), Plan(()))
     begin(jobs, store)
@@ -111,12 +111,12 @@ def run_jobs(jobs: Sequence[Job], results_dir: Path, runner: Runner | None = Non
     return result
 
 
-def summarised(job: Job, results_dir: Path, runner: Runner, audit: bool = True) -> Summary:
-    """Run the blocks of one method and summarise them, without writing an artefact.
+def summarized(job: Job, results_dir: Path, runner: Runner, audit: bool = True) -> Summary:
+    """Run the blocks of one method and summarize them, without writing an artifact.
 
     It is refused where a block has no result, unless the method broke its promise, which is said on the screen.
     """
-    from lpbench.reporting.artefact import summarise_experiment  # drawing takes a second to import
+    from lpbench.reporting.artifact import summarize_experiment  # drawing takes a second to import
 
     store, [job] = Store(results_dir / "store"), audited([job], audit)
     run = run_blocks(job.plan.blocks, store, runner)
@@ -126,7 +126,7 @@ def summarised(job: Job, results_dir: Path, runner: Runner, audit: bool = True) 
         reasons = "; ".join(dict.fromkeys(outcome.reason for outcome in run.failed)) or NOTHING
         raise ConfigurationError(f"{', '.join(method.name for method in job.overridden.values())}: {reasons}")
     tell_barred(said)
-    return summarise_experiment(job.experiment, scores, job.methods, costs=costs)
+    return summarize_experiment(job.experiment, scores, job.methods, costs=costs)
 
 
 def track(jobs: Sequence[Job] | None, results_dir: Path, tracking: Tracking) -> int:
@@ -137,8 +137,8 @@ def track(jobs: Sequence[Job] | None, results_dir: Path, tracking: Tracking) -> 
     try:
         if jobs is None:
             return track_results(results_dir, tracking.uri)
-        artefacts = [Artefact(results_dir / job.folder, job.name) for job in jobs]
-        return _track([a for a in artefacts if a.was_computed], results_dir, tracking.uri)
+        artifacts = [Artifact(results_dir / job.folder, job.name) for job in jobs]
+        return _track([a for a in artifacts if a.was_computed], results_dir, tracking.uri)
     except TrackingError as error:
         where = f"--tracking-uri {tracking.uri}" if tracking.uri else "--tracking mlflow"
         later = f"lpbench report --results {results_dir} {where}"
@@ -170,31 +170,31 @@ def papers_of(jobs: Sequence[Job]) -> dict[str, Paper]:
 def _write_all(
     jobs: Sequence[Job], papers: Mapping[str, Paper], results_dir: Path, runner: Runner, bar: Progress
 ) -> Iterator[tuple[Job, bool, str]]:
-    """Write artefacts that are not current, drawings first, for they compute: yields job, whether written, error."""
+    """Write artifacts that are not current, drawings first, for they compute: yields job, whether written, error."""
     by_size = sorted(jobs, key=lambda j: (j.experiment.kind != "drawing", -sum(b.fits for b in j.plan.blocks)))
     made = {job.folder: job for job in by_size}
     if len(made) > 1:
-        bar.stage(f"writing what is outdated of {len(made)} artefacts")
+        bar.stage(f"writing what is outdated of {len(made)} artifacts")
     workers = 1 if runner.backend == "serial" else runner.workers  # of this machine, wherever blocks are computed
-    artefacts = [artefact_of(job, papers.get(job.name), results_dir, runner) for job in by_size]
-    for derivation, written, problem in make_all(artefacts, workers):
+    artifacts = [artifact_of(job, papers.get(job.name), results_dir, runner) for job in by_size]
+    for derivation, written, problem in make_all(artifacts, workers):
         yield made[derivation.name], written, problem
 
 
-def artefact_of(job: Job, paper: Paper | None, results_dir: Path, runner: Runner) -> Derivation:
+def artifact_of(job: Job, paper: Paper | None, results_dir: Path, runner: Runner) -> Derivation:
     """Tables and figures of a job as what follows from its blocks, its configuration and the code that writes them."""
     inputs = drawn_from(job.experiment, job.seed, job.methods, paper)
     inputs |= {"rows": rows_of(job, Store(results_dir / "store", writable=False)), "deviations": list(job.deviations)}
-    record, write = record_in(results_dir / job.folder, "artefact"), partial(_write, job, results_dir, runner, paper)
+    record, write = record_in(results_dir / job.folder, "artifact"), partial(_write, job, results_dir, runner, paper)
     return Derivation(job.folder, inputs | {"audits": job.audits}, sources(job.name), PICTURES, record, write)
 
 
-def write_sweeps(cells: Sequence[Artefact], results_dir: Path) -> None:
+def write_sweeps(cells: Sequence[Artifact], results_dir: Path) -> None:
     """Write the cells of a multirun as a table for each seed, and each setting that it has no column for.
 
     Cells whose method is not as registered stay alone, for only they know it.
     """
-    sweeps: dict[str, list[Artefact]] = {}
+    sweeps: dict[str, list[Artifact]] = {}
     for cell in cells:
         if not cell.deviations:
             sweeps.setdefault(repr([cell.seed, replace(cell.experiment, groups=())]), []).append(cell)
@@ -211,7 +211,7 @@ def write_sweeps(cells: Sequence[Artefact], results_dir: Path) -> None:
 
 
 def write_unfinished(results_dir: Path, names: Sequence[str] = ()) -> list[str]:
-    """Write the artefacts of interrupted runs (default: all) from the stored blocks; returns a line for each."""
+    """Write the artifacts of interrupted runs (default: all) from the stored blocks; returns a line for each."""
     if not (results_dir / "store").is_dir():
         return []
     store = Store(results_dir / "store")
@@ -228,20 +228,20 @@ def write_unfinished(results_dir: Path, names: Sequence[str] = ()) -> list[str]:
 def _write(job: Job, results_dir: Path, runner: Runner, paper: Paper | None) -> list[Path]:
     """Write scores, summary, comparison, tables, figures and ``run.json`` of one job; return all files."""
     # drawing takes a second to import, and most calls find everything written
-    from lpbench.reporting.artefact import write_artefact, write_drawing
+    from lpbench.reporting.artifact import write_artifact, write_drawing
 
     folder, store = results_dir / job.folder, Store(results_dir / "store")
-    with locked(lock_of(store.root), shared=True):  # who reads all artefacts waits
+    with locked(lock_of(store.root), shared=True):  # who reads all artifacts waits
         folder.mkdir(parents=True, exist_ok=True)
         (folder / RECORD).unlink(missing_ok=True)
-        shown, scores = labelled(job.experiment, job.deviations), None
+        shown, scores = labeled(job.experiment, job.deviations), None
         if job.experiment.kind == "drawing":
             write_drawing(shown, folder, job.seed, paper)
         else:
             scores = assemble(job.plan.entries, store)
             with atomic_write(folder / "scores.parquet") as file:
                 scores.to_parquet(file, compression="zstd", index=False, write_statistics=["replication"])
-            write_artefact(shown, scores, by_name(job.methods), folder, job.seed, costs_of(job, store), paper)
+            write_artifact(shown, scores, by_name(job.methods), folder, job.seed, costs_of(job, store), paper)
         record = record_of(job, runner, folder, store, scores)
         write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", folder / RECORD)
         return files_of(folder)
@@ -250,28 +250,28 @@ def _write(job: Job, results_dir: Path, runner: Runner, paper: Paper | None) -> 
 def track_results(results_dir: Path, uri: str | None) -> int:
     """Log to MLflow what a results folder holds and MLflow does not; returns the number of runs written."""
     results = Results(results_dir)
-    deviating = [artefact for run in results.runs() for artefact in run.finished()]
+    deviating = [artifact for run in results.runs() for artifact in run.finished()]
     cells = list(results.cells())
     swept = {key for cell in cells if "group" not in cell.record for key in cell.record["block_times"]}
     alone = [c for c in cells if "group" not in c.record or not swept & c.record["block_times"].keys()]
     return _track([*results.finished(), *deviating, *alone], results_dir, uri)
 
 
-def _track(artefacts: Sequence[Artefact], results_dir: Path, uri: str | None) -> int:
+def _track(artifacts: Sequence[Artifact], results_dir: Path, uri: str | None) -> int:
     from lpbench.tracking import rebuild, tracking_uri
 
-    todo = [(a.folder, a.record) for a in artefacts if a.was_computed or a.summary_file.is_file()]
+    todo = [(a.folder, a.record) for a in artifacts if a.was_computed or a.summary_file.is_file()]
     return rebuild(tracking_uri(uri, results_dir), results_dir, todo) if todo else 0
 
 
-def baseline_scores(cells: Sequence[Artefact], results_dir: Path) -> dict[Path, tuple[float, float]]:
+def baseline_scores(cells: Sequence[Artifact], results_dir: Path) -> dict[Path, tuple[float, float]]:
     """Mean and standard error of each cell's constant, by its folder; what is not stored is computed here."""
     store, jobs = Store(results_dir / "store"), {}
     for cell in cells:
         experiment, group = cell.experiment, cell.experiment.groups[0]
         dataset = member(group.dataset[0])
         task = describe(dataset.name, dataset.params).task
-        constant = next(name for name in CONSTANTS if catalogue.method(name).task == task)
+        constant = next(name for name in CONSTANTS if catalog.method(name).task == task)
         groups = (replace(group, method=(constant,), grid={}),)
         jobs[cell.folder] = Job(replace(experiment, groups=groups), cell.seed)
     plan = sum((job.plan for job in jobs.values()), Plan(()))

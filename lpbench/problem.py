@@ -33,7 +33,7 @@ class Problem:
     mask : boolean ndarray of shape (n, d) or None
         True where the feature of the user is protected. None: every feature is protected.
     X_public, y_public : ndarray of shapes (q, d), (q,) or None
-        Public labelled sample.
+        Public labeled sample.
     y_range : (float, float) or None
         Publicly known range of the label (regression).
     metric : {"mse", "accuracy", "balanced_accuracy", "auc", "excess_risk"}, or a part of :data:`PARTIAL` and "_mse"

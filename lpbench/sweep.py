@@ -8,11 +8,11 @@ from tempfile import TemporaryDirectory
 import pandas as pd
 
 from lpbench.errors import ConfigurationError
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.experiments.config import ROOT_SEED, Runner
 from lpbench.experiments.experiment import Group
 from lpbench.experiments.job import job_of
-from lpbench.pipeline import describe_missing, summarised
+from lpbench.pipeline import describe_missing, summarized
 
 
 def run(
@@ -56,10 +56,10 @@ def run(
     )
     budgets = tuple(map(float, epsilon if isinstance(epsilon, Sequence) else (epsilon,)))
     group = Group(dataset=datasets, mask=masks, method=methods, epsilon=budgets)
-    experiment = replace(catalogue.single(), groups=(group,))
+    experiment = replace(catalog.single(), groups=(group,))
     job = job_of(experiment, replications=replications, seed=seed)
     if job.plan.missing:
         raise ConfigurationError(describe_missing(job.plan.missing))
     with TemporaryDirectory() as scratch:
-        table = summarised(job, Path(results or scratch), Runner()).table
+        table = summarized(job, Path(results or scratch), Runner()).table
     return table.drop(columns=["experiment", "panel", "x"])

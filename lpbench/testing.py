@@ -19,7 +19,7 @@ from lpbench.audit.randomizers import Randomizer, message, repeat
 from lpbench.datasets import load_manifest, load_table, make_problem
 from lpbench.datasets.real import sensitivity_order
 from lpbench.errors import ConfigurationError, DataError, LpbenchError, check_known
-from lpbench.experiments import catalogue as registry
+from lpbench.experiments import catalog as registry
 from lpbench.experiments.method import APART, Method, import_object
 from lpbench.paths import OWN_VARIABLE
 from lpbench.privacy import Mechanism

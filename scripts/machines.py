@@ -19,7 +19,7 @@ from rich.progress import track
 
 from lpbench.datasets import describe
 from lpbench.errors import StoreError
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.experiments.config import Runner
 from lpbench.experiments.experiment import Experiment, Group
 from lpbench.experiments.method import Method, import_object
@@ -99,7 +99,7 @@ def smallest(methods: Sequence[str], datasets: Mapping[str, Sequence[str]] | Non
     """Two replications of methods on small data sets that are at hand."""
     groups = []
     for selector in methods:
-        method = catalogue.method(selector)
+        method = catalog.method(selector)
         names = datasets[method.task] if datasets else tried_on(method)
         available = tuple(d for d in names if describe(*_parts(d)).available)
         mask = MASKS if method.task == "regression" else Group.mask
@@ -130,7 +130,7 @@ def compare(
 
     Each machine keeps its scores in a folder in ``results``; finished ones are not computed again.
     """
-    methods = list(methods or catalogue.methods())
+    methods = list(methods or catalog.methods())
     blocks = plan_experiment(smallest(methods, datasets)).blocks
     here = Machine("this machine")
     _run(here, results, workers[0], methods, datasets)
@@ -198,8 +198,8 @@ def verify(results: Path) -> int:
 def promises() -> str:
     """Table of the methods that do not promise the same bits, and why, in Markdown (docs/reproduction.md)."""
     rows: dict[tuple[str, str], list[str]] = {}
-    for name in sorted(catalogue.methods()):
-        method = catalogue.method(name)
+    for name in sorted(catalog.methods()):
+        method = catalog.method(name)
         if promise(method.estimator):
             sets = ", ".join(parse_selector(d)[0] for d in tried_on(method))
             rows.setdefault((method.estimator_class.rounding, sets), []).append(name)

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from lpbench.analysis import write_csv
 from lpbench.audit.contract import problem_for
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.experiments.single_method import at_one_setting, fit, seconds_of_a_fit
 from lpbench.experiments.timing import FIT_SECONDS
 from lpbench.paths import COMMITTED
@@ -23,7 +23,7 @@ from lpbench.reporting.paper import papers
 
 def measured(task: tuple[str, str]) -> float:
     """Seconds of a fit of a method on an experiment, after a fit on other data, by which libraries are loaded."""
-    method, experiment = catalogue.method(task[0]), catalogue.experiment(task[1])
+    method, experiment = catalog.method(task[0]), catalog.experiment(task[1])
     with threadpool_limits(1):
         model = at_one_setting(replace(method, tuning_free=method.tuning_free or {})).build()
         problem = problem_for(model)
@@ -34,8 +34,8 @@ def measured(task: tuple[str, str]) -> float:
 def fit_seconds() -> pd.DataFrame:
     """Measure every method of the leaderboard, one after the other: the median over its experiments."""
     tasks = []
-    for experiment in catalogue.experiments(name for paper in papers() for name in paper.leaderboard).values():
-        for method in map(catalogue.method, experiment.methods):
+    for experiment in catalog.experiments(name for paper in papers() for name in paper.leaderboard).values():
+        for method in map(catalog.method, experiment.methods):
             tasks.append((method.name, experiment.name))
             method.build()  # its module is imported here, and no process has fits of another method behind it
     found: dict[str, list[float]] = {name: [] for name, _ in sorted(tasks)}

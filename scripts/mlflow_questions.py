@@ -24,9 +24,9 @@ def runs(client: MlflowClient, query: str, *experiments: str, order: str = "metr
             return
 
 
-def missed(client: MlflowClient, artefact: str = "lpct/table2") -> list[dict]:
-    """Return the printed numbers of an artefact that are missed, ours, and why."""
-    query = f"tags.`lpbench.artefact` = '{artefact}' AND tags.`lpbench.verdict` = 'different'"
+def missed(client: MlflowClient, artifact: str = "lpct/table2") -> list[dict]:
+    """Return the printed numbers of an artifact that are missed, ours, and why."""
+    query = f"tags.`lpbench.artifact` = '{artifact}' AND tags.`lpbench.verdict` = 'different'"
     keys = ("cause", "reason")
     return [
         {
@@ -45,9 +45,9 @@ def failing(client: MlflowClient) -> list[tuple[str, str, str]]:
     return [tuple(run.data.tags[key] for key in keys) for run in found]
 
 
-def p_values(client: MlflowClient, method: str, than: str, epsilon: float, artefact: str) -> dict[str, float]:
-    """Return the one-sided p-values that a method is better than another, by data set and mask of an artefact."""
-    query = f"tags.`lpbench.artefact` = '{artefact}' AND tags.`lpbench.kind` = 'artefact'"
+def p_values(client: MlflowClient, method: str, than: str, epsilon: float, artifact: str) -> dict[str, float]:
+    """Return the one-sided p-values that a method is better than another, by data set and mask of an artifact."""
+    query = f"tags.`lpbench.artifact` = '{artifact}' AND tags.`lpbench.kind` = 'artifact'"
     (run,) = runs(client, query)
     table = pd.read_json(client.download_artifacts(run.info.run_id, "tests.json"), orient="split")
     row = table.set_index(["selection", "epsilon", "method", "than"]).loc["oracle", epsilon, method, than]

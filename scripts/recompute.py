@@ -27,7 +27,7 @@ def mean_of(best: pd.Series, ours: pd.Series, row: dict) -> tuple[float, float]:
     """Mean and standard error, of errors relative to the tree without privacy on the same splits."""
     tree = 1 + 0 * ours
     if row["unit"] == "ratio":
-        tree = best.xs((row["artefact"], row["cell"].split("|")[0], "dt"), level=(0, 2, 4))
+        tree = best.xs((row["artifact"], row["cell"].split("|")[0], "dt"), level=(0, 2, 4))
         tree = tree.groupby(level=-1).first()[ours.index]
     mean = ours.mean() / tree.mean()
     return mean, (ours - mean * tree).sem() / tree.mean()
@@ -45,7 +45,7 @@ def class_of(value: float, se: float, error: float, row: dict) -> str:
 def number(best: pd.Series, row: dict) -> dict:
     """Ours, distance and class of a published number, which is taken to be as precise as ours."""
     dataset, method, mask, epsilon, panel, x = row["cell"].split("|")
-    ours = best.loc[(row["artefact"], panel, dataset, mask, method, float(epsilon), float(x or -1))]
+    ours = best.loc[(row["artifact"], panel, dataset, mask, method, float(epsilon), float(x or -1))]
     mean, error = mean_of(best, ours, row)
     apart, unit = mean - row["published"], abs(row["published"]) if row["unit"] == "ratio" else 1.0
     found = {"ours": mean, "distance": apart / unit, "replications": len(ours)}
@@ -63,17 +63,17 @@ def alternative(best: pd.Series, row: dict) -> dict:
         name = name.replace("cart", "max_edge")
     wanted = f"{name}[{','.join(sorted(filter(None, [*fixed.split(','), change])))}]" if change else method
     wanted = RIVALS.get(row["alternative"], wanted)
-    figure = "figure" in row["artefact"]
+    figure = "figure" in row["artifact"]
     wanted = "lpct_max_edge[source=public]" if figure and wanted == "ct_q" else wanted
-    own = row["artefact"] if wanted == "ct_q" else "mutants/"
-    place = row["artefact"].rpartition("/")[2] + panel if figure else panel
+    own = row["artifact"] if wanted == "ct_q" else "mutants/"
+    place = row["artifact"].rpartition("/")[2] + panel if figure else panel
     at = float(epsilon) / (2 if half and wanted != "ct_q" else 1)  # which spends nothing
     for runs, of in ((own, place), ("histoftree/table", "")):
         names = [e for e in best.index.levels[0] if e.startswith(runs)]
         for key in ((e, of, dataset, mask, wanted, at, by) for e in names for by in (float(x or -1), -1.0)):
             if key in best.index:
                 value, se = mean_of(best, best.loc[key], row)
-                ours = best.loc[(row["artefact"], panel, dataset, mask, method, float(epsilon), float(x or -1))]
+                ours = best.loc[(row["artifact"], panel, dataset, mask, method, float(epsilon), float(x or -1))]
                 error = mean_of(best, ours, row)[1]
                 return {"value": value, "class": class_of(value, se, error, row)}
     return {"value": "no such scores"}
@@ -85,22 +85,22 @@ def neighbors(best: pd.Series, judged: pd.DataFrame) -> pd.DataFrame:
     sums = []
     for row in judged.to_dict("records"):
         dataset, method, mask, epsilon, panel, x = row["cell"].split("|")
-        ours = best.loc[(row["artefact"], panel, dataset, mask, method, float(epsilon), float(x or -1))]
+        ours = best.loc[(row["artifact"], panel, dataset, mask, method, float(epsilon), float(x or -1))]
         sums.append(mean_of(best, ours, row))
     value, error = np.array(sums).T
     of = judged.assign(data=cells[0], value=value, error=error, at=judged["x"].fillna(-1.0))
-    of["family"] = of["artefact"].where(of["x"].notna(), of["unit"])
+    of["family"] = of["artifact"].where(of["x"].notna(), of["unit"])
     found: list[tuple] = []
-    texts = ["panel", "mask", "data", "method", "artefact", "family"]
+    texts = ["panel", "mask", "data", "method", "artifact", "family"]
     of[texts] = of[texts].fillna("")
     rows = of.to_dict("records")
     # on another axis a place may have the number of a budget by chance
-    over_budget = {name for name, curve in of.groupby("artefact") if (curve["at"] == curve["epsilon"]).all()}
+    over_budget = {name for name, curve in of.groupby("artifact") if (curve["at"] == curve["epsilon"]).all()}
     for row in rows:
         here = of[(of["data"] == row["data"]) & (of["panel"] == row["panel"])]
         add = lambda name, r, row=row: found.append((row["number"], name, r["value"], r["error"]))  # noqa: E731
         add("our run", row)
-        same = here[(here[["mask", "artefact"]] == [row["mask"], row["artefact"]]).all(axis=1)]
+        same = here[(here[["mask", "artifact"]] == [row["mask"], row["artifact"]]).all(axis=1)]
         same = same[(same["epsilon"].eq(row["epsilon"]) | (same["epsilon"].isna() & pd.isna(row["epsilon"])))]
         others = same[(same["at"] == row["at"]) & (same["method"] != row["method"])]
         for other in others.to_dict("records"):
@@ -108,7 +108,7 @@ def neighbors(best: pd.Series, judged: pd.DataFrame) -> pd.DataFrame:
         if len(others):
             found.append((row["number"], "median of other prints", others["published"].median(), 0.0))
         line = here[(here[["mask", "method", "family"]] == [row["mask"], row["method"], row["family"]]).all(axis=1)]
-        budgets = line if row["artefact"] in over_budget else line[line["at"] == row["at"]]
+        budgets = line if row["artifact"] in over_budget else line[line["at"] == row["at"]]
         places = line[line["epsilon"].eq(row["epsilon"])] if row["at"] >= 0 else line[:0]
         for name, axis, near in (("budget", "epsilon", budgets), ("place", "at", places)):
             below, above = near[near[axis] < row[axis]], near[near[axis] > row[axis]]
@@ -275,7 +275,7 @@ def main(folder: str = str(ROOT / "results" / "reproduced"), seed: str = "0", wh
     answers = re.findall("<tr>" + 11 * "<td>(.*?)</td>", (home / "use.html").read_text("utf-8"))
     gains = pd.read_csv(home / "users_add.csv").groupby(["task", "inputs", "epsilon", "role"])
     judged = numbers[numbers["judges"]]
-    judged = judged.assign(number=judged["artefact"] + "|" + judged["cell"])
+    judged = judged.assign(number=judged["artifact"] + "|" + judged["cell"])
     beside = pd.read_csv(home / "alternatives.csv.gz").fillna({"counted": ""})
     told = (beside["class"] == "different").groupby([beside["number"], beside["counted"]]).all().unstack()
     told = told.reindex(judged["number"]).set_axis(judged.index).fillna(False)

@@ -15,7 +15,7 @@ from pathlib import Path
 from lpbench.cli.main import main as lpbench
 from lpbench.experiments.committed import commit as keep_scores
 from lpbench.experiments.config import ROOT_SEED
-from lpbench.experiments.results import Artefact, Results
+from lpbench.experiments.results import Artifact, Results
 from lpbench.paths import COMMITTED, ROOT
 from lpbench.reporting.paper import paper_of
 
@@ -37,10 +37,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if code := lpbench([*run, "--results", str(options.results)]):
         return code
     results = Results(options.results)
-    artefacts = [results.artefact(name) for name in EXPERIMENTS]
+    artifacts = [results.artifact(name) for name in EXPERIMENTS]
     paper = paper_of(EXPERIMENTS[0])
-    keep_scores(artefacts, COMMITTED, paper.name, paper.rule)
-    (COMMITTED / RECORD).write_text(json.dumps(record_of(commit, artefacts), indent=1, sort_keys=True) + "\n")
+    keep_scores(artifacts, COMMITTED, paper.name, paper.rule)
+    (COMMITTED / RECORD).write_text(json.dumps(record_of(commit, artifacts), indent=1, sort_keys=True) + "\n")
     print(f"record: {COMMITTED / RECORD}; next: lpbench report --replace, and commit both")
     return 0
 
@@ -56,7 +56,7 @@ def refusal(record: Path) -> str:
     return ""
 
 
-def record_of(commit: str, artefacts: Sequence[Artefact]) -> dict[str, object]:
+def record_of(commit: str, artifacts: Sequence[Artifact]) -> dict[str, object]:
     """Return commit, date, seed, and of each experiment its data sets, methods and number of scores."""
     return {
         "commit": commit,
@@ -68,7 +68,7 @@ def record_of(commit: str, artefacts: Sequence[Artefact]) -> dict[str, object]:
                 "methods": sorted(set(a.chosen["method"])),
                 "scores": len(a.chosen),
             }
-            for a in artefacts
+            for a in artifacts
         },
     }
 

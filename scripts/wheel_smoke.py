@@ -43,7 +43,7 @@ COMMANDS = {
     "list experiments": "histoftree/table1",
     "plan experiment=extensions/embedded_regression": "blocks",
     "method=histoftree_cart epsilon=2 replications=2": "histoftree_cart",
-    "reproduce extensions/embedded_regression --replications 2 --tracking none": "1 artefacts written",
+    "reproduce extensions/embedded_regression --replications 2 --tracking none": "1 artifacts written",
     "check method private_mean": "private_mean",
     "audit private_mean --samples 10000": "states 1, loses 1",
 }

@@ -11,7 +11,7 @@ from typing import Any
 from lpbench.datasets import schema as keys
 from lpbench.datasets.manifest import Manifest
 from lpbench.datasets.parameters import REAL
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.experiments.config import Config, Runner, Tracking
 from lpbench.experiments.experiment import Experiment, Group
 from lpbench.experiments.frozen import MISSING
@@ -126,7 +126,7 @@ def _value(value: Any) -> str:
 
 
 def _masks() -> Iterable[tuple[str, str, str]]:
-    for name, mask in sorted(catalogue.masks().items()):
+    for name, mask in sorted(catalog.masks().items()):
         params = ", ".join(f"`{key}: {json.dumps(value)}`" for key, value in mask.params.items())
         yield f"`{name}`", params, mask.title
 

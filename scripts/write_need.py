@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 from sklearn.datasets import load_diabetes
 
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.files import write_text
 from lpbench.paths import COMMITTED, ROOT
 from lpbench.planning import need
@@ -22,7 +22,7 @@ PAGE = ROOT / "docs" / "need.md"
 
 def advice() -> str:
     """Return a table a task: by what is public and the budget the method and what it adds, then the methods' names."""
-    rows = pd.DataFrame(choices(catalogue.experiments().values(), read_standings(COMMITTED), catalogue.methods()))
+    rows = pd.DataFrame(choices(catalog.experiments().values(), read_standings(COMMITTED), catalog.methods()))
     return "\n\n".join(_advice_of(str(task).capitalize(), part) for task, part in rows.groupby("task", sort=False))
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 from lpbench.analysis.claims import FAILS, HOLDS
 from lpbench.analysis.numbers import counts, equivalent_in_words, judged_numbers
 from lpbench.analysis.verdicts import claims_of
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.files import write_text
 from lpbench.paths import COMMITTED, ROOT
 from lpbench.reporting.number_table import read_numbers
@@ -69,13 +69,13 @@ def spans(folder: Path) -> dict[str, tuple[str, str, dict[str, Any]]]:
     table, found = pd.read_csv(folder / ADDED), {}
     table = table[(table["role"] == "held out") & (table["mask"] == "aligned")]
     for experiment in EXPERIMENTS:
-        method = catalogue.experiment(experiment).settings["compared"]
+        method = catalog.experiment(experiment).settings["compared"]
         mine = table[(table["experiment"] == experiment) & (table["method"] == method)]
         low, high = (f"{100 * v:.0f}".replace("-", "−") for v in (mine["gain"].min(), mine["gain"].max()))
         row = {
             "task": mine["task"].iloc[0],
             "sets": mine["sets"].max(),
-            "title": method_title(method, catalogue.methods()),
+            "title": method_title(method, catalog.methods()),
         }
         found[experiment] = low, high, row
     return found
@@ -90,7 +90,7 @@ def faults(folder: Path) -> tuple[int, int]:
 
 def hours_of_everything(folder: Path) -> tuple[str, int]:
     """Return the hours of the last full run with one decimal, and its number of cores."""
-    total = pd.read_csv(folder / "timing.csv").set_index("artefact").loc["total"]
+    total = pd.read_csv(folder / "timing.csv").set_index("artifact").loc["total"]
     return f"{total['seconds'] / total['workers'] / 3600:.1f}", int(total["workers"])
 
 
@@ -99,7 +99,7 @@ def time(folder: Path) -> str:
     hours, cores = hours_of_everything(folder)
     return (
         f"`make everything` takes about {hours} hours on {cores} cores, without the sealed sets "
-        "([per artefact](results/reproduced/timing.csv)).\n`lpbench plan` estimates any run."
+        "([per artifact](results/reproduced/timing.csv)).\n`lpbench plan` estimates any run."
     )
 
 
@@ -116,7 +116,7 @@ def library_example(folder: Path) -> str:
 def minutes_of(folder: Path, start: str) -> str:
     """Return the minutes of the last full run's experiments whose names have a start."""
     timing = pd.read_csv(folder / "timing.csv")
-    mine = timing[timing["artefact"].str.startswith(start)]
+    mine = timing[timing["artifact"].str.startswith(start)]
     return f"{(mine['seconds'] / mine['workers']).sum() / 60:.1f}"
 
 

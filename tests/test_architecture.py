@@ -184,7 +184,7 @@ def test_no_test_reads_results_of_the_checkout_that_are_not_committed():
 
 def test_no_selector_is_taken_apart_below_the_edge():
     """The import contract forbids the parser; a bracket that is cut out by hand would pass it by."""
-    edge = {"cli", "selectors.py", "experiments/catalogue.py"}
+    edge = {"cli", "selectors.py", "experiments/catalog.py"}
     package = ROOT / "lpbench"
     cutting = re.compile(r"""\.(?:r?partition|r?split|r?find|r?index)\(["']\[["']""")
     found = {path.relative_to(package) for path in package.rglob("*.py") if cutting.search(path.read_text("utf-8"))}

@@ -35,7 +35,7 @@ def test_every_known_bad_mechanism_is_caught_by_the_audit_with_as_few_reports_as
     assert rows[0][1:] == list(power.TESTERS)
     assert [row[0] for row in rows[1:]] == list(KNOWN_BAD)
     for _, audit, *others in rows[1:]:
-        # of one sample a neighbouring size may turn out, as the page says: each size is twice the one before
+        # of one sample a neighboring size may turn out, as the page says: each size is twice the one before
         assert all(other == "–" or int(audit) <= 2 * int(other) for other in others)
     as_few = [row for row in rows[1:] if all(other == "–" or int(row[1]) <= int(other) for other in row[2:])]
     assert len(as_few) >= len(KNOWN_BAD) - 1

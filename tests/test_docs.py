@@ -11,7 +11,7 @@ import pytest
 from lpbench.audit.methods import complaints
 from lpbench.audit.mutants import mutant_rows
 from lpbench.cli.main import COMMANDS, cli, main
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.paths import COMMITTED, ROOT
 
 PAGES = [
@@ -94,7 +94,7 @@ def printed_commands():
 
 def _with_set(found):
     sets = {"regression": "diabetes_progression", "classification": "breast_cancer"}
-    return f"dataset={sets[catalogue.methods([found[2]])[found[2]].task]} {found[1]}"
+    return f"dataset={sets[catalog.methods([found[2]])[found[2]].task]} {found[1]}"
 
 
 def test_commands_that_pages_print_are_found():

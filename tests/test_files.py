@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lpbench.errors import DataError
-from lpbench.experiments.results import RECORD, Artefact
+from lpbench.experiments.results import RECORD, Artifact
 from lpbench.files import inside, locked, relative_name
 from lpbench.reporting import publish
 
@@ -47,9 +47,9 @@ def test_measured_files_stay_where_the_committed_scores_do(tmp_path):
         for name in ("seconds.csv", "summary.csv"):
             (place / name).write_text(text)
     (folder / RECORD).write_text(json.dumps({"files": {"seconds.csv": 3, "summary.csv": 3}}))
-    publish._copy(Artefact(folder, "table"), destination, measured=False)
+    publish._copy(Artifact(folder, "table"), destination, measured=False)
     assert [(destination / n).read_text() for n in ("seconds.csv", "summary.csv")] == ["committed", "run"]
-    publish._copy(Artefact(folder, "table"), destination)
+    publish._copy(Artifact(folder, "table"), destination)
     assert (destination / "seconds.csv").read_text() == "run"
 
 

@@ -7,7 +7,7 @@ import pytest
 import lpbench
 from lpbench.cli.main import main
 from lpbench.errors import ConfigurationError
-from lpbench.experiments.results import Artefact
+from lpbench.experiments.results import Artifact
 
 
 def test_a_sweep_from_python_has_the_numbers_of_the_command_line(tmp_path, monkeypatch):
@@ -20,7 +20,7 @@ def test_a_sweep_from_python_has_the_numbers_of_the_command_line(tmp_path, monke
     assert main([*words, "runner=serial", f"results_dir={tmp_path}"]) == 0
     (record,) = tmp_path.glob("single/**/run.json")
     assert json.loads(record.read_text())["config"]["seed"] == 2025
-    cell = Artefact(record.parent, "single").full.table.set_index("selection")["mean"]
+    cell = Artifact(record.parent, "single").full.table.set_index("selection")["mean"]
     ours = table[table["epsilon"] == 2.0].set_index("selection")["mean"]
     assert ours.to_dict() == cell.to_dict()
 

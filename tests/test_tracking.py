@@ -33,7 +33,7 @@ COLUMNS = (
 )
 
 
-def artefact(root, methods=("krr", "hist"), mean=1.0, epsilons=(1.0, 2.0)):
+def artifact(root, methods=("krr", "hist"), mean=1.0, epsilons=(1.0, 2.0)):
     folder = root / "paper" / "table9"
     folder.mkdir(parents=True, exist_ok=True)
     rows = [
@@ -60,7 +60,7 @@ def artefact(root, methods=("krr", "hist"), mean=1.0, epsilons=(1.0, 2.0)):
 def logged(tmp_path_factory):
     root = tmp_path_factory.mktemp("results")
     uri = tracking_uri(None, root)
-    assert rebuild(uri, root, [artefact(root)]) == 6
+    assert rebuild(uri, root, [artifact(root)]) == 6
     return client_of(uri), uri, root
 
 
@@ -75,8 +75,8 @@ def children(client):
 
 
 def by_rank(runs):
-    """Runs of artefacts, and of cells."""
-    return tuple([r for r in runs if r.data.tags["lpbench.kind"] == kind] for kind in ("artefact", "cell"))
+    """Runs of artifacts, and of cells."""
+    return tuple([r for r in runs if r.data.tags["lpbench.kind"] == kind] for kind in ("artifact", "cell"))
 
 
 def test_parent_holds_files_and_children_numbers(logged):
@@ -114,7 +114,7 @@ def test_experiment_opens_as_model_training(logged):
 
 
 def test_a_long_description_is_whole_in_a_file_that_it_links(tmp_path):
-    found = artefact(tmp_path, methods=["krr"], epsilons=[float(k) for k in range(1, 100)])
+    found = artifact(tmp_path, methods=["krr"], epsilons=[float(k) for k in range(1, 100)])
     uri = tracking_uri(None, tmp_path)
     rebuild(uri, tmp_path, [found])
     client = client_of(uri)
@@ -129,25 +129,25 @@ def test_a_long_description_is_whole_in_a_file_that_it_links(tmp_path):
 
 def test_logging_again_writes_nothing_and_changed_results_replace_the_old_runs(logged):
     client, uri, root = logged
-    assert rebuild(uri, root, [artefact(root)]) == 0
+    assert rebuild(uri, root, [artifact(root)]) == 0
     assert [len(r) for r in children(client)] == [1, 4]
-    assert rebuild(uri, root, [artefact(root, methods=("krr", "hist", "dt"), mean=3.0)]) == 7
+    assert rebuild(uri, root, [artifact(root, methods=("krr", "hist", "dt"), mean=3.0)]) == 7
     assert [len(r) for r in children(client)] == [1, 6]
 
 
 def test_interrupted_logging_is_repaired(logged):
     client, uri, root = logged
     experiment = client.get_experiment_by_name("paper")
-    tags = {"lpbench.artefact": "paper/table9", "lpbench.kind": "artefact", "lpbench.content": "of a killed process"}
+    tags = {"lpbench.artifact": "paper/table9", "lpbench.kind": "artifact", "lpbench.content": "of a killed process"}
     client.create_run(experiment.experiment_id, tags=tags)
-    assert rebuild(uri, root, [artefact(root, mean=7.0)]) == 5
+    assert rebuild(uri, root, [artifact(root, mean=7.0)]) == 5
     assert [len(r) for r in children(client)] == [1, 4]
 
 
 def test_many_cells_are_a_run_each_and_looked_up_in_one_search(tmp_path, monkeypatch):
     from mlflow import MlflowClient
 
-    found = [artefact(tmp_path / f"{k}", methods=("krr",), epsilons=(1.0,)) for k in range(12)]
+    found = [artifact(tmp_path / f"{k}", methods=("krr",), epsilons=(1.0,)) for k in range(12)]
     records = [(folder, {**record, "group": f"cell {k}"}) for k, (folder, record) in enumerate(found)]
     searches, search = [], MlflowClient.search_runs
     monkeypatch.setattr(MlflowClient, "search_runs", lambda *a, **k: searches.append(1) or search(*a, **k))
@@ -157,7 +157,7 @@ def test_many_cells_are_a_run_each_and_looked_up_in_one_search(tmp_path, monkeyp
     assert len(searches) == 2
     assert rebuild(uri, tmp_path, records) == 0
     assert len(searches) == 2, "nothing is asked of MLflow where everything is there"
-    found = client_of(uri).search_runs(["1"], "tags.`lpbench.artefact` = 'cell 7'")
+    found = client_of(uri).search_runs(["1"], "tags.`lpbench.artifact` = 'cell 7'")
     assert len(found) == 1 and found[0].data.metrics["mse"] == 1.0
     assert found[0].data.tags["lpbench.dataset"] == "abalone" and "mlflow.parentRunId" not in found[0].data.tags
 
@@ -181,7 +181,7 @@ def test_remote_server(tmp_path):
                 break
             except OSError:
                 time.sleep(0.5)
-        found = artefact(tmp_path, methods=tuple(f"m{i}" for i in range(10)))
+        found = artifact(tmp_path, methods=tuple(f"m{i}" for i in range(10)))
         assert [rebuild(address, tmp_path, [found]) for _ in range(2)] == [22, 0]
         client = client_of(address)
         (parent,), cells = children(client)
@@ -198,8 +198,8 @@ def test_remote_server(tmp_path):
 
 def test_a_deviating_run_stands_beside_the_registered_one(tmp_path):
     uri = tracking_uri(None, tmp_path)
-    folder, record = artefact(tmp_path, methods=("krr",), epsilons=(1.0,))
-    other, _ = artefact(tmp_path / "runs" / "seed=7", methods=("krr",), epsilons=(1.0,), mean=2.0)
+    folder, record = artifact(tmp_path, methods=("krr",), epsilons=(1.0,))
+    other, _ = artifact(tmp_path / "runs" / "seed=7", methods=("krr",), epsilons=(1.0,), mean=2.0)
     both = [(folder, record), (other, {**record, "folder": "runs/seed=7/paper/table9"})]
     assert rebuild(uri, tmp_path, both) == 6 and rebuild(uri, tmp_path, both) == 0
     client = client_of(uri)
@@ -220,7 +220,7 @@ def sqlite(path, *statements):
     [("version", "version"), ("garbage", "not a database"), ("half made", "already exists"), ("cut", "malformed")],
 )
 def test_a_store_that_cannot_be_used_is_left_as_it_is_and_the_way_out_is_said(tmp_path, fault, said):
-    folder, record = artefact(tmp_path)
+    folder, record = artifact(tmp_path)
     file, uri = tmp_path / "mlflow.db", tracking_uri(None, tmp_path)
     if fault in ("version", "cut"):
         rebuild(tracking_uri(None, tmp_path / "other"), tmp_path, [(folder, record)])
@@ -232,7 +232,7 @@ def test_a_store_that_cannot_be_used_is_left_as_it_is_and_the_way_out_is_said(tm
         file.write_bytes(b"no database, and long enough to be seen" * 100)
     if fault == "half made":
         sqlite(file, "CREATE TABLE mcp_servers (name TEXT)")
-    folder, record = artefact(tmp_path, mean=7.0)  # not logged yet
+    folder, record = artifact(tmp_path, mean=7.0)  # not logged yet
     before = file.read_bytes()
     # where everything is logged MLflow is not asked, so something else is to be logged
     with pytest.raises(TrackingError, match=f"{said}.*move the file away.*upgrade MLflow.*tracking=none"):
@@ -242,7 +242,7 @@ def test_a_store_that_cannot_be_used_is_left_as_it_is_and_the_way_out_is_said(tm
 
 
 def test_a_store_that_could_not_be_made_is_not_there(tmp_path, monkeypatch):
-    found, replace = artefact(tmp_path), os.replace
+    found, replace = artifact(tmp_path), os.replace
 
     def interrupted(*args):
         raise OSError(errno.ENOSPC, "No space left on device", str(args[0]))
@@ -269,10 +269,10 @@ def kinds(tmp_path_factory):
     uri, records = tracking_uri(None, root), {}
 
     def add(name, rows=None, config_hash="abc", **config):
-        folder, record = root / name, artefact(root / "other")[1]
+        folder, record = root / name, artifact(root / "other")[1]
         folder.mkdir(parents=True, exist_ok=True)
         if rows is not None:
-            table = artefact(root / "other", methods=("krr[depth=3]",), epsilons=(1.0,))[0] / "summary.csv"
+            table = artifact(root / "other", methods=("krr[depth=3]",), epsilons=(1.0,))[0] / "summary.csv"
             one = pd.read_csv(table).iloc[:1].assign(experiment=name)
             pd.concat([one.assign(**row) for row in rows]).to_csv(folder / "summary.csv", index=False)
         (folder / "picture.svg").write_text("<svg/>")
@@ -299,7 +299,7 @@ def kinds(tmp_path_factory):
 
     def runs(name):
         found = client.search_runs([client.get_experiment_by_name(name.partition("/")[0]).experiment_id])
-        return by_rank([r for r in found if r.data.tags["lpbench.artefact"] == name])
+        return by_rank([r for r in found if r.data.tags["lpbench.artifact"] == name])
 
     return client, add, records, runs, lambda: rebuild(uri, root, records.values())
 
@@ -354,12 +354,12 @@ def test_parents_come_first_whenever_they_are_logged(kinds):
     assert log() == 6
     found = client.search_runs([client.get_experiment_by_name("curves").experiment_id])  # in MLflow's default order
     kinds = [r.data.tags["lpbench.kind"] for r in found]
-    assert sorted(kinds[:4]) == ["artefact"] * 3 + ["paper"] and kinds[4:] == ["cell"] * 7
+    assert sorted(kinds[:4]) == ["artifact"] * 3 + ["paper"] and kinds[4:] == ["cell"] * 7
     assert found[0].info.run_name == "later"
 
 
 def test_what_a_run_wrote_is_logged_in_the_order_of_its_jobs(tmp_path):
-    names, (_, record) = [f"lpct/figure{k}" for k in range(3)], artefact(tmp_path / "other")
+    names, (_, record) = [f"lpct/figure{k}" for k in range(3)], artifact(tmp_path / "other")
     jobs = [SimpleNamespace(name=name, folder=name) for name in names]
     for name in (names[2], names[0]):
         (tmp_path / name).mkdir(parents=True)
@@ -384,7 +384,7 @@ def test_runs_of_another_configuration_stay(kinds):
 
 def test_a_folder_that_was_moved_keeps_its_files_where_it_is(tmp_path):
     old, new = tmp_path / "old", tmp_path / "new"
-    folder, record = artefact(old, methods=("krr",), epsilons=(1.0,))
+    folder, record = artifact(old, methods=("krr",), epsilons=(1.0,))
     rebuild(tracking_uri(None, old), old, [(folder, record)])
     old.rename(new)
     moved = [(new / folder.relative_to(old), record)]
@@ -418,11 +418,11 @@ def test_numbers_are_printed_before_they_are_logged(tmp_path, monkeypatch, capsy
 
 @pytest.fixture(scope="module")
 def of_lpct(tmp_path_factory):
-    """The committed tables of claims and numbers, beside one small artefact of the paper."""
+    """The committed tables of claims and numbers, beside one small artifact of the paper."""
     root = tmp_path_factory.mktemp("lpct")
     for name in ("verdicts.csv", "claims_instances.csv", "numbers.csv"):
         (root / name).write_bytes((COMMITTED / name).read_bytes())
-    folder, record = artefact(root / "other", epsilons=(1.0,))
+    folder, record = artifact(root / "other", epsilons=(1.0,))
     (root / "lpct").mkdir()
     folder.rename(root / "lpct" / "table2")
     text = (root / "lpct" / "table2" / "summary.csv").read_text().replace("paper/table9", "lpct/table2")
@@ -473,12 +473,12 @@ def test_every_run_of_one_version_of_a_data_set_is_found_by_its_fingerprint(logg
     client, _, _ = logged
     ids = [client.get_experiment_by_name("paper").experiment_id]
     found = client.search_runs(ids, f"dataset.name = 'abalone' and dataset.digest = '{'f' * 36}'")
-    artefacts, cells = by_rank(found)
-    assert artefacts and len(cells) == 4 and not client.search_runs(ids, "dataset.digest = 'another'")
+    artifacts, cells = by_rank(found)
+    assert artifacts and len(cells) == 4 and not client.search_runs(ids, "dataset.digest = 'another'")
 
 
 def test_the_five_questions_are_answered_by_the_client_alone(kinds, of_lpct, tmp_path):
-    rebuild(f"sqlite:///{tmp_path}/mlflow.db", tmp_path, [artefact(tmp_path, epsilons=(1.0,))])
+    rebuild(f"sqlite:///{tmp_path}/mlflow.db", tmp_path, [artifact(tmp_path, epsilons=(1.0,))])
     client = client_of(f"sqlite:///{tmp_path}/mlflow.db")
     assert mlflow_questions.best_setting(client) == ("krr ε=1 abalone aligned", 1.0, {"depth": "2"})
     assert mlflow_questions.of_version(client) == {"f" * 36: 3}
@@ -493,7 +493,7 @@ def test_the_five_questions_are_answered_by_the_client_alone(kinds, of_lpct, tmp
 
 
 def test_cells_of_a_sweep_are_below_one_run(tmp_path):
-    folder, record = artefact(tmp_path)
+    folder, record = artifact(tmp_path)
     place = tmp_path / "single" / "sweep-abc"
     place.parent.mkdir()
     folder.rename(place)

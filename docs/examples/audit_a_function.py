@@ -2,7 +2,7 @@
 Audit a function
 ================
 
-Randomised response that tells the truth too often claims epsilon = 1. The audit finds the lower bound that refutes it.
+Randomized response that tells the truth too often claims epsilon = 1. The audit finds the lower bound that refutes it.
 """
 
 import math
@@ -11,7 +11,7 @@ from lpbench.audit.black_box import CallableSource, PrivacyClaim, audit
 
 
 def honest(values, rng):
-    """Randomised response at epsilon = 1."""
+    """Randomized response at epsilon = 1."""
     return values ^ (rng.random(len(values)) > 1 / (1 + math.exp(-1)))
 
 

@@ -2,7 +2,7 @@
 A class with a public sample
 ============================
 
-Two hundred public rows grow a partition or a score; private users, who protect everything, send one randomised report.
+Two hundred public rows grow a partition or a score; private users, who protect everything, send one randomized report.
 """
 
 import numpy as np

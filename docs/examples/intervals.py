@@ -2,7 +2,7 @@
 Intervals that hold
 ===================
 
-A fifth of the users do not train: each answers by randomised response whether her residual exceeds a broadcast
+A fifth of the users do not train: each answers by randomized response whether her residual exceeds a broadcast
 threshold. The interval covers as much as is asked for, on average over users and reports; nobody spends more than ε.
 """
 

@@ -21,7 +21,7 @@ from lpbench.analysis.summary import (
     SUMMARY_COLUMNS,
     Summary,
     distinct_selections,
-    summarise,
+    summarize,
     summary_of,
 )
 from lpbench.analysis.variants import competitors, representatives
@@ -57,7 +57,7 @@ __all__ = [
     "signed_rank",
     "slope",
     "stars",
-    "summarise",
+    "summarize",
     "summary_of",
     "wins",
     "write_csv",

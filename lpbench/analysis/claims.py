@@ -272,7 +272,7 @@ class Claim:
     """A sentence of a paper and the checks that it rests on: it holds as far as its weakest check does."""
 
     name: str  # unique over all papers: H1
-    artefact: str  # the table or figure that the sentence is about
+    artifact: str  # the table or figure that the sentence is about
     statement: str
     checks: tuple[Check, ...] = ()
     counted_apart: bool = False  # stated after the first full run, whose claims stay comparable
@@ -284,10 +284,10 @@ class Claim:
         return titled(self.statement, self.section)
 
     def concerns(self, leaf: str) -> bool:
-        """True if the sentence is about an artefact, the last part of an experiment's name (``4b`` is in ``4a-b``)."""
-        if "-" not in self.artefact:
-            return leaf == self.artefact
-        first, _, last = self.artefact.partition("-")
+        """True if the sentence is about an artifact, the last part of an experiment's name (``4b`` is in ``4a-b``)."""
+        if "-" not in self.artifact:
+            return leaf == self.artifact
+        first, _, last = self.artifact.partition("-")
         return leaf[:-1] == first[:-1] and first[-1] <= leaf[-1] <= last
 
 

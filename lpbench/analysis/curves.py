@@ -29,7 +29,7 @@ class Curve:
     values: np.ndarray | None = None  # shape (R, k), scores of the chosen grid points; None where not at hand
     label: str = ""  # printed name in a figure, without budget and variant
     experiment: str = ""  # needed by cells()
-    step: np.ndarray | None = None  # distance between neighbouring printed values; None for scores of a run
+    step: np.ndarray | None = None  # distance between neighboring printed values; None for scores of a run
 
     def cells(self, places: Sequence[int] | np.ndarray | slice = slice(None)) -> CellScores:
         """Cells of some places (default: all) with their replications."""
@@ -88,8 +88,8 @@ class Curve:
 
 def slope_weights(x: np.ndarray) -> np.ndarray:
     """Weights of the least-squares slope against ``x``."""
-    centred = np.asarray(x, dtype=float) - np.mean(x)
-    return centred / (centred @ centred)
+    centered = np.asarray(x, dtype=float) - np.mean(x)
+    return centered / (centered @ centered)
 
 
 def curves(table: pd.DataFrame, chosen: pd.DataFrame | None = None, selection: str = "oracle") -> list[Curve]:

@@ -102,5 +102,5 @@ def reference_line(x: ArrayLike, y: ArrayLike, exponent: float) -> tuple[np.ndar
     """End points of the line of slope ``-exponent`` on log-log axes through the geometric middle of a curve."""
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     ends = np.array([x.min(), x.max()])
-    centre = math.exp(np.mean(np.log(x))), math.exp(np.mean(np.log(y)))
-    return ends, centre[1] * (ends / centre[0]) ** -exponent
+    center = math.exp(np.mean(np.log(x))), math.exp(np.mean(np.log(y)))
+    return ends, center[1] * (ends / center[0]) ** -exponent

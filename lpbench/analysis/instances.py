@@ -32,7 +32,7 @@ class CellScores:
 
     keys: tuple[Key, ...]
     samples: np.ndarray  # shape (R, k), one row a replication
-    step: np.ndarray  # shape (k,), distance between neighbouring values of the print; 0 for scores of a run
+    step: np.ndarray  # shape (k,), distance between neighboring values of the print; 0 for scores of a run
 
     @property
     def means(self) -> np.ndarray:
@@ -134,9 +134,9 @@ def _students_again(values: np.ndarray, rounding: float) -> np.ndarray:
     count = len(values)
     if count < 2:
         return np.tile([values.mean(), -np.inf, np.inf], (DRAWS, 1))
-    shares, centred = _shares(count), values - values.mean()
-    mean = shares @ centred
-    variance = (shares @ centred**2 - mean**2).clip(0) / (count - 1)
+    shares, centered = _shares(count), values - values.mean()
+    mean = shares @ centered
+    variance = (shares @ centered**2 - mean**2).clip(0) / (count - 1)
     half = scipy.stats.t.ppf((1 + LEVEL) / 2, count - 1) * np.sqrt(variance + rounding)
     return np.stack([mean, mean - half, mean + half], axis=-1) + values.mean()
 

@@ -26,7 +26,7 @@ CONTRADICTION, GUESS = "contradiction in the paper", "our target is a guess"
 #: ``class``: empty where there is no number or no tolerance; ``identifies``: empty where no alternative was run;
 #: ``chance``: how often what was found after the fact would meet it by chance.
 COLUMNS = [
-    *("paper", "artefact", "panel", "dataset", "mask", "method", "epsilon", "x", "unit", "configuration", "reading"),
+    *("paper", "artifact", "panel", "dataset", "mask", "method", "epsilon", "x", "unit", "configuration", "reading"),
     *("judges", "cell", "published", "ours", "se", "replications", "distance", "tolerance", "class", "identifies"),
     *("cause", "reason", "chance"),
 ]

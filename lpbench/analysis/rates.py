@@ -55,9 +55,9 @@ def slope(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     x = np.asarray(x, dtype=float)
     if x.size < 2 or np.ptp(x) == 0:
         raise ValueError(f"a slope needs two different places on the axis, got x={x.tolist()}")
-    centred, y = x - x.mean(), np.asarray(y, dtype=float)
+    centered, y = x - x.mean(), np.asarray(y, dtype=float)
     # differences to the first: a constant has slope 0, not a rounding error
-    return (y - y[..., :1]) @ centred / (centred @ centred)
+    return (y - y[..., :1]) @ centered / (centered @ centered)
 
 
 def loglog_slope(x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -79,7 +79,7 @@ def loglog_slope(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def local_slopes(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Slopes of log y against log x between neighbours, shape (..., k - 1): they show where a rate sets in.
+    """Slopes of log y against log x between neighbors, shape (..., k - 1): they show where a rate sets in.
 
     Parameters
     ----------

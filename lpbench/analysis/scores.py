@@ -19,7 +19,7 @@ from lpbench.problem import METRICS
 
 #: A cell: one method on one scenario at one budget and one place of the horizontal axis.
 CELL = ["experiment", "panel", "dataset", "mask", "method", "epsilon", "x"]
-#: A grid point of a cell, in the order in which :func:`normalise` sorts.
+#: A grid point of a cell, in the order in which :func:`normalize` sorts.
 POINT = [*CELL, "metric", "params"]
 SCORE_COLUMNS = [*CELL, "params", "replication", "metric", "value", "status", "reason", "seconds"]
 SCORE_STATUSES = ("ok", "failed", "skipped", "left_out", "timeout")
@@ -42,7 +42,7 @@ def canonical_params(text: str) -> str:
     return json.dumps(json.loads(text) if text else {}, sort_keys=True, separators=(",", ":"))
 
 
-def normalise(scores: pd.DataFrame) -> pd.DataFrame:
+def normalize(scores: pd.DataFrame) -> pd.DataFrame:
     """Scores with texts as categories and rows in canonical order: results depend on the set of rows only."""
     missing = [c for c in SCORE_COLUMNS if c not in scores.columns]
     if missing:
@@ -61,7 +61,7 @@ def normalise(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def point_numbers(frame: pd.DataFrame) -> np.ndarray:
-    """Number the grid points of a normalised table from 0, in its order; rows of one point stand together."""
+    """Number the grid points of a normalized table from 0, in its order; rows of one point stand together."""
     return np.append(0, np.cumsum(~_ties(frame, POINT)[0]))[: len(frame)]
 
 
@@ -90,7 +90,7 @@ def _category(column: pd.Series, clean: Callable[[str], str]) -> pd.Series:
 
 
 def check_scores(scores: pd.DataFrame) -> pd.DataFrame:
-    """Normalise the scores and refuse what cannot be summarised honestly.
+    """Normalize the scores and refuse what cannot be summarized honestly.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def check_scores(scores: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        See :func:`normalise`.
+        See :func:`normalize`.
 
     Raises
     ------
@@ -108,7 +108,7 @@ def check_scores(scores: pd.DataFrame) -> pd.DataFrame:
         A missing column, an unknown status or metric, a score that is not finite, a duplicate, or a table that is
         not dense (a grid point without a row for a replication that the same data set has elsewhere).
     """
-    frame = normalise(scores)
+    frame = normalize(scores)
     _check_words(frame, "status", SCORE_STATUSES)
     ok = frame[frame["status"] == "ok"]
     _check_words(ok, "metric", LARGER_IS_BETTER)

@@ -257,7 +257,7 @@ def view(table: pd.DataFrame, selection: str) -> pd.DataFrame:
 
 
 def over_sets(rows: pd.DataFrame, control: str = "", intervals: Collection[str] = ()) -> pd.DataFrame:
-    """Summarise one comparison (one selection, mask, budget) over data sets: a row a method, the best rank first.
+    """Summarize one comparison (one selection, mask, budget) over data sets: a row a method, the best rank first.
 
     Beside the columns of :func:`compare_losses`: ``constant`` and ``free`` are geometric means of the ratios to the
     references, ``worst`` the largest ratio to the constant. Those of the three means that are in ``intervals`` have

@@ -115,9 +115,9 @@ def trend_of_best(y: np.ndarray, x: Sequence[float], curves: int, sign: float = 
     The places are ``x``; best is least, or with ``sign=-1`` largest.
     """
     places = np.asarray(x, dtype=float)[(sign * y.reshape(*y.shape[:-1], curves, -1)).argmin(axis=-1)]
-    centred = np.arange(curves) - (curves - 1) / 2
+    centered = np.arange(curves) - (curves - 1) / 2
     # places that stay have slope 0, not a rounding error
-    return np.round(places @ centred / (centred @ centred), 9)
+    return np.round(places @ centered / (centered @ centered), 9)
 
 
 @_named
@@ -201,7 +201,7 @@ UNITS = {
 
 def unit(name: str, arguments: Mapping[str, Any]) -> str:
     """Return the unit of a statistic in words."""
-    return arguments.get("unit") or UNITS.get(name, "that of the artefact's scores")
+    return arguments.get("unit") or UNITS.get(name, "that of the artifact's scores")
 
 
 def statistic(name: str, y: np.ndarray, arguments: dict[str, Any]) -> np.ndarray:

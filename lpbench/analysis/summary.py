@@ -62,10 +62,10 @@ def split_replications(chosen: pd.DataFrame, keys: list[str]) -> dict[tuple[Any,
     return dict(zip(names, zip(*parts, strict=True), strict=True))
 
 
-def summarise(
+def summarize(
     scores: pd.DataFrame, settings: Settings | None = None, *, rule: str = "star", costs: pd.DataFrame | None = None
 ) -> Summary:
-    """Summarise the scores of one experiment.
+    """Summarize the scores of one experiment.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def summarise(
 
 
 def summary_of(selected: Selected, rule: str = "star", costs: pd.DataFrame | None = None) -> Summary:
-    """Summarise chosen grid points, see :func:`summarise`.
+    """Summarize chosen grid points, see :func:`summarize`.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def summary_of(selected: Selected, rule: str = "star", costs: pd.DataFrame | Non
     Returns
     -------
     Summary
-        As :func:`summarise` returns it.
+        As :func:`summarize` returns it.
     """
     table = selected.cells.reset_index(drop=True)
     if costs is None:

@@ -19,7 +19,7 @@ from lpbench.analysis.claims import (
 #: ``mirror``: power where the contrary is true; ``judges``: whether the claim rests on this configuration; ``counts``:
 #: and on this check.
 COLUMNS = [
-    *("paper", "claim", "check", "configuration", "judges", "counts", "counted_apart", "artefact", "section"),
+    *("paper", "claim", "check", "configuration", "judges", "counts", "counted_apart", "artifact", "section"),
     *("sentence", "rule", "quantifier", "region_low", "region_high", "instances"),
     *("published", "published_low", "published_high", "published_outcome", "published_agree", "published_undecided"),
     *("published_contradict", "published_power", "published_mirror", "published_stability"),
@@ -45,7 +45,7 @@ def claims_of(verdicts: pd.DataFrame) -> pd.DataFrame:
         causes = "; ".join(dict.fromkeys(c for c in judging["cause"] if c)) or "no cause was found"
         rows.append(
             {
-                **part.iloc[0][["paper", "claim", "artefact", "section", "sentence", "counted_apart"]].to_dict(),
+                **part.iloc[0][["paper", "claim", "artifact", "section", "sentence", "counted_apart"]].to_dict(),
                 "print": printed,
                 "ours": found,
                 "depends": "yes" if differ else "unknown" if any(NO_VERDICT in pair for pair in pairs) else "no",
@@ -53,7 +53,7 @@ def claims_of(verdicts: pd.DataFrame) -> pd.DataFrame:
                 "cause": causes if (printed, found) == (HOLDS, FAILS) else "",
             }
         )
-    columns = ["paper", "claim", "artefact", "section", "sentence", "counted_apart", "print", "ours", "depends"]
+    columns = ["paper", "claim", "artifact", "section", "sentence", "counted_apart", "print", "ours", "depends"]
     return pd.DataFrame(rows, columns=[*columns, "reason", "cause"])
 
 

@@ -79,7 +79,7 @@ def more_than_stated(entry: Asked, y_range: tuple[float, float] | None, n_classe
     for user in (0, len(entry.records) // 2) if central else np.unique(chosen).tolist():
         values = planted(entry.records, user, y_range, n_classes)
         if central:
-            mechanism, inputs = device.mechanism(entry.question), neighbours(entry, user, values)
+            mechanism, inputs = device.mechanism(entry.question), neighbors(entry, user, values)
         else:
             question = question_of(entry.question, np.full(len(values), user))
             mechanism, inputs = device.law(question, values)
@@ -92,7 +92,7 @@ def more_than_stated(entry: Asked, y_range: tuple[float, float] | None, n_classe
             return
 
 
-def neighbours(entry: Asked, user: int, values: Records) -> np.ndarray:
+def neighbors(entry: Asked, user: int, values: Records) -> np.ndarray:
     """The statistics of a release for data sets that differ in the record of one user, one row a data set."""
     statistics = []
     for value in range(len(values)):

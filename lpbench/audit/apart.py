@@ -23,7 +23,7 @@ from lpbench.audit.author_process import FACTS
 from lpbench.audit.keeper import Foreign, Places, modules_of
 from lpbench.errors import PrivacyError, check_known
 from lpbench.estimators.base import LocalClassifier, LocalEstimator, LocalRegressor, Task
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.experiments.method import MOST_DELTA, Method
 from lpbench.experiments.single_method import at_one_setting
 from lpbench.experiments.spent import keeps_model
@@ -58,7 +58,7 @@ def apart(method: str | LocalEstimator) -> LocalEstimator:
         return wrapped(f"{kind.__module__}.{kind.__qualname__}")(**method.get_params(deep=False))
     if ":" in method:
         return wrapped(method.replace(":", "."))()
-    return at_one_setting(catalogue.method(method, apart=True)).build()
+    return at_one_setting(catalog.method(method, apart=True)).build()
 
 
 #: Share of predictions that stay when one half of the rows is predicted alone: of a few, rounding decides.

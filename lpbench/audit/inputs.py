@@ -42,7 +42,7 @@ def inputs_of(selector: str, mask: str) -> str:
 
 def inputs_of_submission(one: Submission, mask: str) -> str:
     """Return the inputs of a submission, whose code runs apart."""
-    from lpbench.audit.apart import kind_of  # which reads the catalogue
+    from lpbench.audit.apart import kind_of  # which reads the catalog
 
     with Places(path=[one.folder]) as places:
         return inputs_of_model(kind_of(places, one.method.estimator)(**one.method.params), mask)

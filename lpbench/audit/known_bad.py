@@ -126,9 +126,9 @@ def _tree_on_raw_labels(epsilon: float) -> Randomizer:
     cells = [tree.leaf_index()[tree.apply(X)] for tree in trees]
     tables = np.array([one_hot_votes(c, y, 2, 2).sum(axis=0).ravel() for c, y in zip(cells, data, strict=True)])
     cut = message(Laplace(0.0), np.array([tree.feature[0] for tree in trees], dtype=np.float64), "cut")
-    neighbours = (data[:, None] != data).sum(axis=2) == 1
+    neighbors = (data[:, None] != data).sum(axis=2) == 1
     votes = message(VoteMechanism(epsilon).half, tables.astype(float), "counts")
-    return replace(_of("label_ldp", epsilon, cut, votes), neighbours=neighbours)
+    return replace(_of("label_ldp", epsilon, cut, votes), neighbors=neighbors)
 
 
 def _shared_noise(epsilon: float) -> Randomizer:
@@ -199,15 +199,15 @@ KNOWN_BAD: dict[str, tuple[str, Maker]] = {
         _of_labels(lambda epsilon: Hybrid(2.0 * epsilon)),
     ),
     "levels_truth_squared": (
-        "randomised levels with weight e^(2 epsilon) for the truth",
+        "randomized levels with weight e^(2 epsilon) for the truth",
         _of_labels(lambda epsilon: levels_channel(2.0 * epsilon)),
     ),
     "bins_truth_squared": (
         "RR-on-bins with weight e^(2 epsilon) for the own bin",
         _of_labels(lambda epsilon: rr_on_bins(2.0 * epsilon, _PRIOR)),
     ),
-    "unbiased_between_neighbours": (
-        "unbiased channel whose ratio is bounded between neighbouring labels alone",
+    "unbiased_between_neighbors": (
+        "unbiased channel whose ratio is bounded between neighboring labels alone",
         _of_labels(lambda epsilon: optimal_unbiased(2.0 * epsilon, _PRIOR)),
     ),
     "prior_response_outside": (

@@ -25,7 +25,7 @@ from lpbench.seeds import Streams
 REFERENCES, CALLS, USERS = 39, 80, 240
 #: Sums that are drawn by a shortcut and from reports; sequences of users.
 SUMS, CHAINS = 400, 150
-#: Entries of a report that are tested, where entries are randomised one by one.
+#: Entries of a report that are tested, where entries are randomized one by one.
 ENTRIES = 12
 #: Numbers that are drawn at once.
 _MOST = 4_000_000
@@ -141,10 +141,10 @@ def _numbers(question: Any) -> np.ndarray:
 def _same_law(first: np.ndarray, second: np.ndarray, rng: np.random.Generator) -> float:
     """p-value, corrected, that two samples of vectors have one law: entries, projections, distance from the mean."""
     columns = rng.permutation(first.shape[1])[:12]
-    weights, centre = rng.standard_normal((first.shape[1], 3)), second.mean(axis=0)
+    weights, center = rng.standard_normal((first.shape[1], 3)), second.mean(axis=0)
 
     def views(sums: np.ndarray) -> np.ndarray:
-        far = ((sums - centre) ** 2).sum(axis=1, keepdims=True)
+        far = ((sums - center) ** 2).sum(axis=1, keepdims=True)
         return np.round(np.hstack([sums[:, columns], sums @ weights, far]), 9)
 
     pairs = zip(views(first).T, views(second).T, strict=True)
@@ -195,7 +195,7 @@ def _in_law(device: Any, question: Any, records: Records, reports: np.ndarray, u
 def _fewer(
     mechanism: Mechanism, reports: np.ndarray, inputs: np.ndarray, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """A few entries of long reports whose entries are randomised one by one, each user's largest inputs among them."""
+    """A few entries of long reports whose entries are randomized one by one, each user's largest inputs among them."""
     if not mechanism.by_entry or inputs.ndim < 2 or inputs.shape[1] <= ENTRIES:
         return reports, inputs
     largest = np.argsort(-np.abs(inputs.astype(float)), axis=1, kind="stable")[:, : ENTRIES // 2]
@@ -290,7 +290,7 @@ def _tests(g: np.ndarray) -> Iterator[tuple[float, str]]:
     def apart(scores: np.ndarray) -> dict[str, tuple[np.ndarray, np.ndarray]]:
         first, second = scores[:, 0 : n - n % 2 : 2], scores[:, 1:n:2][:, : n // 2]
         halves = scores[:, : n // 2], scores[:, n // 2 : 2 * (n // 2)]
-        return {"neighbours": (first, second), "users half the sample apart": halves}
+        return {"neighbors": (first, second), "users half the sample apart": halves}
 
     pairs = apart(g) | {"users mirrored": (g[:, : n // 2], g[:, ::-1][:, : n // 2])}
     if calls > 2:

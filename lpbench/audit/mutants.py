@@ -86,7 +86,7 @@ class _Nearer(Corrupted):
 
 
 class _Shared(Corrupted):
-    """Two neighbours draw the same randomness."""
+    """Two neighbors draw the same randomness."""
 
     def report(self, records: Records, question: Any, draws: Any) -> np.ndarray:
         """Send reports of which two consecutive users share the randomness."""
@@ -137,7 +137,7 @@ class _NoTails(Corrupted):
 
 
 class _WidthFromData(Corrupted):
-    """Labels are winsorised at private quantiles before they are randomised."""
+    """Labels are winsorised at private quantiles before they are randomized."""
 
     def inputs(self, records: Records, question: Any) -> np.ndarray:
         """Return the inputs of records with winsorized labels."""
@@ -202,7 +202,7 @@ DEVICES: Mapping[str, Callable[..., Corrupted]] = {
     "less_noise": _Nearer,
     "less_noise_for_every_20th_user": partial(_Nearer, every=20),
     "less_noise_in_the_second_half": partial(_Nearer, begin=0.5),
-    "noise_shared_by_neighbours": _Shared,
+    "noise_shared_by_neighbors": _Shared,
     "noise_repeated_in_every_call": _Repeated,
     "values_of_other_users": _Swapped,
     "tails_drawn_again": _NoTails,

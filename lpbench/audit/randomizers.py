@@ -69,19 +69,19 @@ class Randomizer:
     n_values: int  # number of protected values that are compared. Central models: of data sets
     delta: float = 0.0  # failure probability of the promise
     # shape (n_values, n_values); pairs that the promise covers; by default all
-    neighbours: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), dtype=bool))
+    neighbors: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), dtype=bool))
 
     def __post_init__(self) -> None:
         if self.model not in MODELS:
             raise ValueError(f"model={self.model!r} must be one of {sorted(MODELS)}")
-        if self.neighbours.size == 0:
-            object.__setattr__(self, "neighbours", ~np.eye(self.n_values, dtype=bool))
+        if self.neighbors.size == 0:
+            object.__setattr__(self, "neighbors", ~np.eye(self.n_values, dtype=bool))
 
     @cached_property
     def losses(self) -> np.ndarray:
-        """Exact loss of every ordered pair of values, shape (n_values, n_values); 0 where not neighbours."""
+        """Exact loss of every ordered pair of values, shape (n_values, n_values); 0 where not neighbors."""
         total = sum((message.losses() for message in self.messages), np.zeros((self.n_values, self.n_values)))
-        return np.where(self.neighbours, total, 0.0)
+        return np.where(self.neighbors, total, 0.0)
 
     @property
     def bits_up(self) -> float:
@@ -99,9 +99,9 @@ class Randomizer:
 
 
 def exact_loss(randomizer: Randomizer) -> ExactLoss:
-    """Return the exact epsilon of a randomizer, both directions of every pair of neighbouring values included."""
+    """Return the exact epsilon of a randomizer, both directions of every pair of neighboring values included."""
     losses = randomizer.losses
-    if losses.size == 0 or not randomizer.neighbours.any():
+    if losses.size == 0 or not randomizer.neighbors.any():
         return ExactLoss(0.0, (0, 0))
     pair = np.unravel_index(np.argmax(losses), losses.shape)
     return ExactLoss(float(losses[pair]), (int(pair[0]), int(pair[1])))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from lpbench.audit.accounting import neighbours, paid_answers
+from lpbench.audit.accounting import neighbors, paid_answers
 from lpbench.audit.methods import recorded_users, settings
 from lpbench.audit.randomizers import Message, Randomizer, message
 from lpbench.audit.recording import Asked, Recording
@@ -72,7 +72,7 @@ def _message(entry: Asked, number: int, user: int, values: Records) -> Message:
     place = int(np.flatnonzero(entry.users == user)[0])
     if entry.kind == "release":
         # of data sets that differ in the record of the user
-        inputs = neighbours(entry, place, values)
+        inputs = neighbors(entry, place, values)
         return message(entry.device.mechanism(entry.question), inputs, "release", number=number)
     device = entry.device
 

@@ -1,6 +1,6 @@
 """Small samples on which whole methods are audited, and how their protected values change.
 
-Ranges and positions are chosen so that a forgotten factor shows: the label range is neither centred nor of length 1.
+Ranges and positions are chosen so that a forgotten factor shows: the label range is neither centered nor of length 1.
 Of six features 0 is protected by everybody, 1 by a third, 2 by a fifth of the users, the others by nobody; those
 beyond, by half.
 """

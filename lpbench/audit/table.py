@@ -19,7 +19,7 @@ from lpbench.audit.randomizers import exact_loss
 from lpbench.audit.recorded import randomizer_of, recorded_run
 from lpbench.derivation import remembered
 from lpbench.estimators.base import LocalEstimator
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.experiments.method import Method
 from lpbench.experiments.spent import keeps_model
 from lpbench.files import write_text
@@ -70,7 +70,7 @@ class AuditRow:
 
 def audited_methods() -> list[str]:
     """Selectors of everything that is audited: every registered method, and the settings that its YAML names."""
-    known = catalogue.methods()
+    known = catalog.methods()
     return [*known, *(f"{name}[{setting}]" for name, method in known.items() for setting in method.audited)]
 
 
@@ -82,7 +82,7 @@ def subjects() -> list[tuple[str, str]]:
 
 def estimator_of(selector: str) -> LocalEstimator:
     """The estimator of a method ``name[param=value,...]`` at its tuning-free setting."""
-    spec = catalogue.method(selector)
+    spec = catalog.method(selector)
     return spec.build().set_params(**(spec.tuning_free or {}))
 
 
@@ -97,7 +97,7 @@ def report_bits(method: str, epsilon: float) -> float:
 
 def method_complaints(selector: str) -> list[str]:
     """:func:`complaints_about` a method by its selector; nothing of somebody's own is imported."""
-    return complaints_about(catalogue.guarded_method(selector))
+    return complaints_about(catalog.guarded_method(selector))
 
 
 def complaints_about(method: Method) -> list[str]:
@@ -114,7 +114,7 @@ def complaints_about(method: Method) -> list[str]:
 
 def base_methods() -> list[str]:
     """Selectors of the registered methods, of which mutants are made."""
-    return catalogue.method_names()
+    return catalog.method_names()
 
 
 def mutant_rows(selector: str) -> list[MutantRow]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lpbench.analysis.summary import stated_privacy
-from lpbench.experiments.results import Artefact
+from lpbench.experiments.results import Artifact
 from lpbench.reporting.printed_names import in_words
 
 if TYPE_CHECKING:
@@ -68,14 +68,14 @@ def print_verdicts(names: Sequence[str], results_dir: Path) -> None:
         print_tables([PlainTable("The paper's claims", heads, tuple(rows))])
 
 
-def print_beside_print(artefact: Artefact, report: Path) -> None:
-    """Print how many of an artefact's published numbers are met, and what stands behind the others."""
+def print_beside_print(artifact: Artifact, report: Path) -> None:
+    """Print how many of an artifact's published numbers are met, and what stands behind the others."""
     from lpbench.reporting.number_table import numbers_about
     from lpbench.reporting.pages.causes import said
 
-    for line in said(numbers_about(artefact, report)):
+    for line in said(numbers_about(artifact, report)):
         if line:
-            print(f"{artefact.name}: {line}")
+            print(f"{artifact.name}: {line}")
 
 
 def print_sweep(cells: Mapping[str, Mapping[str, str]], results_dir: Path, path: Path) -> None:
@@ -84,18 +84,18 @@ def print_sweep(cells: Mapping[str, Mapping[str, str]], results_dir: Path, path:
 
     from lpbench.analysis import write_csv
     from lpbench.analysis.summary import COSTS
-    from lpbench.experiments import catalogue
+    from lpbench.experiments import catalog
     from lpbench.pipeline import baseline_scores
     from lpbench.reporting.numbers import print_score
     from lpbench.reporting.plain_table import PlainTable
 
     if not cells:
         return
-    artefacts = {name: Artefact(results_dir / name, "single") for name in cells}
+    artifacts = {name: Artifact(results_dir / name, "single") for name in cells}
     keys = dict.fromkeys(key for given in cells.values() for key in given if key not in _IN_COLUMNS)
     swept = [key for key in keys if len({given.get(key) for given in cells.values()}) > 1]
-    baselines, rows, printed = baseline_scores(list(artefacts.values()), results_dir), [], []
-    for name, cell in artefacts.items():
+    baselines, rows, printed = baseline_scores(list(artifacts.values()), results_dir), [], []
+    for name, cell in artifacts.items():
         table: Any = cell.summary
         first, given = table.iloc[0], {key: cells[name].get(key, "") for key in swept}
         scores = {row.selection: (row.mean, row.se) for row in table.itertuples()}
@@ -104,7 +104,7 @@ def print_sweep(cells: Mapping[str, Mapping[str, str]], results_dir: Path, path:
         shown = {"oracle": scores.get("oracle", _NONE), "tuning-free": without}
         shown["baseline"] = baselines.get(cell.folder, _NONE)
         place = {key: first[key] for key in ("dataset", "mask", "method")}
-        stated = stated_privacy(catalogue.method(first["method"]).privacy, first["audit"])
+        stated = stated_privacy(catalog.method(first["method"]).privacy, first["audit"])
         place["privacy"] = in_words(stated) or "not stated"
         numbers = {f"{head}{end}": v for head, pair in shown.items() for end, v in zip(("", "_se"), pair, strict=True)}
         seed = {"seed": cell.record["config"]["seed"], "n": int(table["n"].max())}

@@ -42,10 +42,10 @@ def command(methods: Sequence[str], samples: int, seed: int, workers: int, resul
     import pandas as pd
 
     from lpbench.audit import table
-    from lpbench.experiments import catalogue
+    from lpbench.experiments import catalog
 
     for name in methods:
-        catalogue.method(name)  # before processes start
+        catalog.method(name)  # before processes start
     found = of_each(table.method_complaints, methods or table.audited_methods(), workers, "methods")
     if methods and found:
         # what a method that leaks spends or breaks otherwise says nothing

@@ -11,7 +11,7 @@ from lpbench.errors import ConfigurationError, MissingDataError
 from lpbench.experiments.compute import Outcome
 from lpbench.experiments.config import Config, Tracking
 from lpbench.experiments.job import Job, job_from, placed
-from lpbench.experiments.results import Artefact
+from lpbench.experiments.results import Artifact
 from lpbench.experiments.store import Store
 from lpbench.files import write_text
 from lpbench.pipeline import NOTHING, Result, describe_missing, nothing_to_run, run_jobs, track, write_sweeps
@@ -45,22 +45,22 @@ def run_config(config: Config, overrides: Sequence[str], job_folder: str | None 
 
 
 def _conclude(job: Job, result: Result, results_dir: Path) -> None:
-    """Print a run's tables, verdicts, counts and deviations, and write the page of a finished artefact."""
+    """Print a run's tables, verdicts, counts and deviations, and write the page of a finished artifact."""
     from lpbench.reporting.publish import report_experiment
     from lpbench.reporting.tables.text import tables_of
 
     run, folder = result.run, results_dir / job.folder
-    artefact = Artefact(folder, job.name)
-    answers.print_tables(tables_of(artefact))
-    answers.print_verdicts([job.name], artefact.results)
+    artifact = Artifact(folder, job.name)
+    answers.print_tables(tables_of(artifact))
+    answers.print_verdicts([job.name], artifact.results)
     print(
         f"{len(run.outcomes)} blocks run in place of {run.fits} single fits, {run.reused} reused, "
         f"{len(run.failed)} without a result, {run.seconds:.1f} s; results in {folder}"
     )
     for deviation in job.deviations:
         print(f"not as registered: {deviation}")
-    if artefact.is_finished:
-        print(f"page: {report_experiment(artefact.results, job.name, result.papers[job.name])}")
+    if artifact.is_finished:
+        print(f"page: {report_experiment(artifact.results, job.name, result.papers[job.name])}")
 
 
 def _is_refused(outcome: Outcome) -> bool:
@@ -79,13 +79,13 @@ def _conclude_cell(job: Job, result: Result, results_dir: Path, selection: str) 
         print(f"error: {' '.join(job.folder.split('/')[1:])}: {outcome.reason}{trace}", file=sys.stderr)
     if result.run.failed or result.problems:
         return 2 if not result.problems and all(map(_is_refused, result.run.failed)) else 1
-    artefact = Artefact(results_dir / job.folder, job.name)
-    if not artefact.was_run:
-        reasons = "; ".join(dict.fromkeys(artefact.full.reasons["reason"])) if artefact.full else "no score"
+    artifact = Artifact(results_dir / job.folder, job.name)
+    if not artifact.was_run:
+        reasons = "; ".join(dict.fromkeys(artifact.full.reasons["reason"])) if artifact.full else "no score"
         print(f"error: {' '.join(job.folder.split('/')[1:])}: {reasons}", file=sys.stderr)
         return 1
-    if artefact.summary is not None:
-        answers.print_cell(artefact.summary, selection, result.run.reused > 0)
+    if artifact.summary is not None:
+        answers.print_cell(artifact.summary, selection, result.run.reused > 0)
     for deviation in job.deviations:
         print(f"not as registered: {deviation}")
     return 0
@@ -100,11 +100,11 @@ def conclude_multirun(results_dir: Path, folder: Path, tracking: Tracking) -> No
     for path in jobs:
         try:
             cell = json.loads(path.read_text(encoding="utf-8"))
-            if Artefact(results_dir / cell["folder"], "single").was_computed:
+            if Artifact(results_dir / cell["folder"], "single").was_computed:
                 cells.setdefault(cell["folder"], dict(cell["given"]))
         except (OSError, ValueError, LookupError, TypeError) as error:
             print(f"warning: {path} cannot be read ({error}); run this cell again", file=sys.stderr)
     answers.print_sweep(cells, results_dir, folder / "sweep.csv")
     if tracking.backend == "mlflow":
-        write_sweeps([Artefact(results_dir / cell, "single") for cell in cells], results_dir)
+        write_sweeps([Artifact(results_dir / cell, "single") for cell in cells], results_dir)
         print(f"{track(None, results_dir, tracking)} runs written to MLflow")

@@ -14,7 +14,7 @@ import click
 
 from lpbench.cli import options
 from lpbench.errors import ConfigurationError
-from lpbench.experiments import catalogue as registry
+from lpbench.experiments import catalog as registry
 from lpbench.paths import REPRODUCED, RUNS
 from lpbench.selectors import Selector, parse_selector
 
@@ -141,12 +141,12 @@ def _print_cell(row: Row) -> None:
 
 def _beside_print(row: Row) -> list[str]:
     """The cell's number in the paper, its class under each configuration, and what is known of a difference."""
-    from lpbench.experiments.results import Artefact
+    from lpbench.experiments.results import Artifact
     from lpbench.reporting.number_table import cell_name, numbers_about
 
-    artefact = Artefact(row["folder"], row["experiment"])
-    report = artefact.results if REPRODUCED in artefact.results.parts else artefact.results / REPRODUCED
-    numbers = numbers_about(artefact, report)
+    artifact = Artifact(row["folder"], row["experiment"])
+    report = artifact.results if REPRODUCED in artifact.results.parts else artifact.results / REPRODUCED
+    numbers = numbers_about(artifact, report)
     found = []
     for number in numbers[numbers["cell"] == cell_name(row)].to_dict("records"):
         why = ": ".join(filter(None, [number["cause"], number["reason"]]))
@@ -208,7 +208,7 @@ def _summaries(results: Path, dataset: str, method: str) -> Iterator[tuple[Path,
             yield path.parent, read_csv(path)
     for folder in (results, results / REPRODUCED):  # of some the scores alone are committed
         for a in Results(folder).finished():
-            # to summarise all that is committed takes seconds
+            # to summarize all that is committed takes seconds
             held = (g for g in a.record["config"]["experiment"]["groups"] if any(_is(d, dataset) for d in g["dataset"]))
             same = any(Selector.parse(m).name == method for g in held for m in g["method"])
             if same and not a.summary_file.is_file() and a.summary is not None:
@@ -231,9 +231,9 @@ def _narrowed(cells: list[Row], narrowing: dict[str, Any]) -> list[Row]:
 
 
 def _replications(row: Row) -> list[float] | None:
-    from lpbench.experiments.results import Artefact
+    from lpbench.experiments.results import Artifact
 
-    chosen = Artefact(row["folder"], row["experiment"]).chosen
+    chosen = Artifact(row["folder"], row["experiment"]).chosen
     if chosen is None:
         return None
     keys = ["panel", "dataset", "mask", "method", "epsilon", "selection"]

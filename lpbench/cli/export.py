@@ -10,7 +10,7 @@ import click
 
 from lpbench.cli import options
 from lpbench.errors import ConfigurationError
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.experiments.config import SELECTIONS
 
 if TYPE_CHECKING:
@@ -35,22 +35,22 @@ def command(experiment: str, width: str, selection: str, ranks: bool, folder: Pa
     from lpbench.experiments.method import Method
     from lpbench.experiments.plan import by_name, registered_methods
     from lpbench.experiments.results import Results
-    from lpbench.reporting.artefact import summarise_experiment
+    from lpbench.reporting.artifact import summarize_experiment
 
     inches = _inches(width)
-    artefact = Results(results).artefact(experiment)
-    if not artefact.is_finished:
-        catalogue.experiment(experiment)
-    if not artefact.is_finished or not (artefact.has_scores or artefact.full):
+    artifact = Results(results).artifact(experiment)
+    if not artifact.is_finished:
+        catalog.experiment(experiment)
+    if not artifact.is_finished or not (artifact.has_scores or artifact.full):
         raise ConfigurationError(
             f"experiment {experiment} has no scores in {results}; run it: lpbench reproduce {experiment}"
         )
-    run = artefact.experiment
+    run = artifact.experiment
     if run.kind not in ("table", "figure"):
         raise ConfigurationError(f"experiment {experiment} is a {run.kind}; tables and figures of scores are exported")
-    own = {name: Method(**card) for name, card in artefact.record.get("methods", {}).items()}  # of lpbench rank
+    own = {name: Method(**card) for name, card in artifact.record.get("methods", {}).items()}  # of lpbench rank
     methods = by_name(registered_methods(m for m in run.methods if m not in own)) | own
-    summary = artefact.full or summarise_experiment(run, artefact.scores(), methods)
+    summary = artifact.full or summarize_experiment(run, artifact.scores(), methods)
     target = folder / experiment
     for path in export(run, summary, methods, target, width=inches, selection=selection, ranks=ranks):
         print(f"wrote {shown(path)}")

@@ -15,7 +15,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from lpbench.cli.names import with_selectors
 from lpbench.errors import ConfigurationError, LpbenchError, MissingDataError
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.experiments.config import Config
 from lpbench.paths import CONF, results_folder
 
@@ -57,7 +57,7 @@ def main(argv: list[str]) -> int:
     try:
         # sweeps, options and settings of Hydra are its own; a single run needs none of its folders and logs
         if any(word.lstrip("+~").startswith(("-", "hydra")) for word in argv):
-            catalogue.register()
+            catalog.register()
             _run_app()
         else:
             from lpbench.cli.composed import run_config
@@ -84,14 +84,14 @@ def main(argv: list[str]) -> int:
 def compose(overrides: list[str]) -> Config:
     """Compose overrides whose names were checked, without running anything."""
     try:
-        return _checked(*catalogue.compose([_free(word) for word in overrides]), overrides)
+        return _checked(*catalog.compose([_free(word) for word in overrides]), overrides)
     except (HydraException, OmegaConfBaseException) as error:
         raise ConfigurationError(_first_sentence(error)) from error
 
 
 def _checked(config: Config, choices: Mapping[str, str], overrides: list[str]) -> Config:
     for kind, found in (("experiment", config.experiment.name), ("method", config.method.name)):
-        catalogue.check_chosen(kind, choices[kind], found, overrides)
+        catalog.check_chosen(kind, choices[kind], found, overrides)
     return config
 
 
@@ -106,7 +106,7 @@ def _run_app() -> None:
 
 
 def _first_sentence(error: Exception) -> str:
-    return f"{catalogue.wrong_key(error)} (`lpbench --cfg job` prints every key)"
+    return f"{catalog.wrong_key(error)} (`lpbench --cfg job` prints every key)"
 
 
 def _free(argument: str) -> str:

@@ -20,19 +20,19 @@ from lpbench.analysis import as_text, write_csv
 from lpbench.analysis.verdicts import changes as changed_verdicts
 from lpbench.cli import options
 from lpbench.errors import ConfigurationError, NotRunError
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.experiments.assemble import assemble
 from lpbench.experiments.config import ROOT_SEED, Runner
 from lpbench.experiments.experiment import Experiment, changes, deviations
 from lpbench.experiments.job import Job, job_of
 from lpbench.experiments.plan import Entry, Plan, by_name
-from lpbench.experiments.results import Artefact
+from lpbench.experiments.results import Artifact
 from lpbench.experiments.run import run_blocks
 from lpbench.experiments.store import Store
 from lpbench.experiments.timing import is_measured
 from lpbench.paths import ROOT
 from lpbench.pipeline import Result, describe_missing, run_jobs
-from lpbench.reporting.artefact import summarise_experiment
+from lpbench.reporting.artifact import summarize_experiment
 from lpbench.reporting.publish import report_run
 from lpbench.selectors import parse_selector
 
@@ -56,10 +56,10 @@ OWN = ["params", "metric", "mean", "std", "se", "n"]
 Sides = tuple[pd.DataFrame, pd.DataFrame]
 
 
-def job_like(published: Artefact, same_seed: bool, replications: int | None, seed: int | None) -> Job:
-    """Job that runs an artefact again as it was run: as its record says, else as registered."""
+def job_like(published: Artifact, same_seed: bool, replications: int | None, seed: int | None) -> Job:
+    """Job that runs an artifact again as it was run: as its record says, else as registered."""
     config = published.record.get("config") if published.was_computed else None
-    experiment = Experiment.from_record(config["experiment"]) if config else catalogue.experiment(published.name)
+    experiment = Experiment.from_record(config["experiment"]) if config else catalog.experiment(published.name)
     first = config["seed"] if config else ROOT_SEED
     if not same_seed and seed == first:
         raise ConfigurationError(
@@ -73,7 +73,7 @@ def _check_folder(job: Job, results: Path, against: Path) -> None:
     """Refuse a folder of new results that holds an experiment run otherwise, or what it is compared with."""
     if results == against:
         raise ConfigurationError(f"--results {results} is --against too: new results need a folder of their own")
-    there = Artefact(results / job.name, job.name)
+    there = Artifact(results / job.name, job.name)
     config = there.record.get("config") if there.was_computed else None
     if config:
         found = deviations(
@@ -163,7 +163,7 @@ def _sides(job: Job, results: Path, against: Path, everything: bool) -> Sides:
 
 
 def _print_differences(level: str, tables: dict[str, Sides], derived: dict[str, list[str]]) -> tuple[int, int]:
-    """Print the lines that differ, and those about the other tables of whole artefacts.
+    """Print the lines that differ, and those about the other tables of whole artifacts.
 
     Returns the number of experiments with at least one compared number, and that of differences.
     """
@@ -240,14 +240,14 @@ def run_sample(jobs: Sequence[Job], results: Path, runner: Runner) -> Result:
     run = run_blocks(sum(plans.values(), Plan(())).blocks, store, runner)
     for job in jobs:
         scores = assemble(plans[job.name].entries, store)
-        table = summarise_experiment(job.experiment, scores, by_name(job.methods)).table
+        table = summarize_experiment(job.experiment, scores, by_name(job.methods)).table
         write_csv(table, results / FOLDER / job.name / "summary.csv")
     return Result(run=run, plan=whole)
 
 
 def read_summary(folder: Path, name: str) -> pd.DataFrame:
     """Texts of an experiment's ``summary.csv``, indexed by what each line is about."""
-    found = Artefact(folder / name, name).summary
+    found = Artifact(folder / name, name).summary
     if found is None:
         raise ConfigurationError(f"{folder / name / 'summary.csv'} is not there: nothing to compare for {name}")
     return as_text(found).set_index(KEYS)

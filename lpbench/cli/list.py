@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from lpbench.errors import LpbenchError
-from lpbench.experiments import catalogue as registry
+from lpbench.experiments import catalog as registry
 from lpbench.paths import own_folders
 
 #: Names of a kind that stand beside a folder.

@@ -16,7 +16,7 @@ from click.shell_completion import CompletionItem, shell_complete
 import lpbench
 from lpbench.cli import completion, names, surroundings
 from lpbench.errors import ConfigurationError, LpbenchError
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.files import refusal
 from lpbench.selectors import plain_name
 
@@ -66,10 +66,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = [*map(plain_name, sys.argv[1:] if argv is None else argv)] or ["--help"]
     if words[0] == "help":
         words = [*words[1:], "--help"]
-    catalogue.passed_over.clear()  # by an earlier command of this process
+    catalog.passed_over.clear()  # by an earlier command of this process
     with surroundings.fixed():
         code, said = _answered(words)
-        for passed_over in catalogue.passed_over.values():
+        for passed_over in catalog.passed_over.values():
             if str(passed_over) != said:
                 surroundings.say(f"warning: passed over: {passed_over}")
     return code

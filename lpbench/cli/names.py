@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import get_type_hints
 
 from lpbench.errors import ConfigurationError, unknown_key, unknown_name
-from lpbench.experiments import catalogue
-from lpbench.experiments.catalogue import experiment_folders, method_folders
+from lpbench.experiments import catalog
+from lpbench.experiments.catalog import experiment_folders, method_folders
 from lpbench.experiments.config import Config
 from lpbench.paths import CONF, manifest_folders
 from lpbench.selectors import Selector
@@ -81,7 +81,7 @@ def check_names(argv: Sequence[str]) -> None:
             )
     for key in ("method", "experiment"):
         for name in ",".join(given.get(key, ())).split(","):
-            catalogue.check_asked(key, name.strip().partition("[")[0])
+            catalog.check_asked(key, name.strip().partition("[")[0])
 
 
 def values_of(value: str) -> list[str]:
@@ -106,7 +106,7 @@ def with_selectors(argument: str) -> str:
         return argument
     chosen = [name.strip().strip("'\"") for name in values_of(value.removeprefix("choice(").removesuffix(")"))]
     for name in (name for name in chosen if "[" in name):
-        catalogue.register_selector(key, name)
+        catalog.register_selector(key, name)
     return f"{key}=" + ",".join(f"'{name}'" if "[" in name else name for name in chosen)
 
 
@@ -123,7 +123,7 @@ def _check_launcher(name: str) -> None:
 def _check_key(key: str) -> None:
     closed, free = known_keys()
     if key.startswith("mask.params."):
-        closed = [f"mask.params.{p}" for mask in catalogue.masks().values() for p in mask.params]
+        closed = [f"mask.params.{p}" for mask in catalog.masks().values() for p in mask.params]
     elif key in closed or key.startswith((*free, "hydra.", "hydra/")) or "@" in key or key == "hydra":
         return
     if key not in closed:

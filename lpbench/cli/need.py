@@ -164,12 +164,12 @@ def _so_far(runs: PilotRuns, splits: int) -> str:
 
 def print_advice(task: str | None, protect: str, budgets: Sequence[float]) -> None:
     """Print the answers of the page "What should I use?" that fit."""
-    from lpbench.experiments import catalogue
+    from lpbench.experiments import catalog
     from lpbench.paths import COMMITTED
     from lpbench.reporting.pages.advice import choices
     from lpbench.reporting.standings import read_standings
 
-    answers = choices(catalogue.experiments().values(), read_standings(COMMITTED), catalogue.methods())
+    answers = choices(catalog.experiments().values(), read_standings(COMMITTED), catalog.methods())
     fitting = [a for a in answers if task in (None, a["task"]) and (protect != "all" or a["features"] == "all")]
     fitting = [answer for answer in fitting if float(answer["epsilon"]) in budgets]
     for row in fitting:

@@ -9,7 +9,7 @@ from pathlib import Path
 import jinja2
 
 from lpbench.errors import ConfigurationError
-from lpbench.experiments import catalogue as registry
+from lpbench.experiments import catalog as registry
 from lpbench.files import write_text
 from lpbench.paths import OWN_VARIABLE, own_folders
 

@@ -10,7 +10,7 @@ from click.shell_completion import CompletionItem
 from lpbench.cli.names import known_names
 from lpbench.cli.numbers import Decorator, above_0, choice, count, seed
 from lpbench.errors import ConfigurationError, unknown_key, unknown_name
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.paths import OWN_FOLDER, RESULTS_VARIABLE, results_folder
 
 __all__ = [
@@ -88,14 +88,14 @@ def experiments(required: bool = False) -> Decorator:
 
 def matching(words: Sequence[str]) -> list[str]:
     """Experiments that a word (default: "*") is or matches, in order; on-request ones must be named in full."""
-    known = catalogue.experiment_names()
+    known = catalog.experiment_names()
     chosen: dict[str, None] = {}
     for word in words or ["*"]:
         matches = fnmatch.filter(known, word)
         if not matches:
             raise unknown_name("experiment", word, known)
         if matches != [word]:
-            heads = catalogue.heads("experiment", ("on_request",))
+            heads = catalog.heads("experiment", ("on_request",))
             matches = [name for name in matches if name == word or not heads[name]["on_request"]]
         chosen |= dict.fromkeys(matches)
     if not chosen:

@@ -11,7 +11,7 @@ from lpbench.experiments.config import Runner
 from lpbench.experiments.job import Job
 from lpbench.experiments.plan import Plan
 from lpbench.experiments.records import worker_count
-from lpbench.experiments.results import Artefact
+from lpbench.experiments.results import Artifact
 from lpbench.experiments.store import Store
 from lpbench.experiments.timing import estimate
 from lpbench.paths import REPRODUCED
@@ -67,13 +67,13 @@ def _print_state(job: Job, results_dir: Path, store: Store, runner: str) -> None
     from lpbench.reporting.tables.text import tables_of
 
     if not job.is_cell:
-        artefacts = [Artefact(results_dir / job.folder, job.name)]
+        artifacts = [Artifact(results_dir / job.folder, job.name)]
         if not job.deviations:  # a checkout has the committed summary
-            artefacts.append(Artefact(results_dir / REPRODUCED / job.name, job.name))
-            for deviation in artefacts[0].deviations:
+            artifacts.append(Artifact(results_dir / REPRODUCED / job.name, job.name))
+            for deviation in artifacts[0].deviations:
                 print(f"  its results are not of the registered experiment: {deviation}")
-        print_tables(next(filter(None, map(tables_of, artefacts)), []))
-        print_beside_print(artefacts[-1], results_dir / REPRODUCED)
+        print_tables(next(filter(None, map(tables_of, artifacts)), []))
+        print_beside_print(artifacts[-1], results_dir / REPRODUCED)
     print(
         f"{job.name}: {job.experiment.replications} replications, seed {job.seed}; {runner}, "
         f"at most {job.experiment.work_limit:g} s a cell; results in {results_dir / job.folder}"

@@ -220,7 +220,7 @@ def _quoted(name: str) -> str:
 
 
 def _one_hot(numbers: pd.DataFrame) -> list[list[str]]:
-    """Neighbouring columns of 0 and 1 of which exactly one is 1 in every row."""
+    """Neighboring columns of 0 and 1 of which exactly one is 1 in every row."""
     found, bits, names, start = [], numbers.isin((0, 1)).all(), list(numbers), 0
     while start < len(names):
         end = start

@@ -83,7 +83,7 @@ def command(
         raise ConfigurationError("--quick is one budget: leave --epsilon out, or --quick")
     budgets = (QUICK,) if quick else budgets
     from lpbench.analysis.summary import barred
-    from lpbench.experiments import catalogue
+    from lpbench.experiments import catalog
     from lpbench.experiments.method import Method
     from lpbench.experiments.results import Results
     from lpbench.experiments.single_method import method_named
@@ -104,8 +104,8 @@ def command(
         experiments = experiments or (EXPERIMENTS[found.task], *(WITH_PUBLIC[found.task] if public else ()))
     broken = False
     for name in experiments:
-        experiment = catalogue.experiment(name)
-        others = Results(COMMITTED).artefact(name)
+        experiment = catalog.experiment(name)
+        others = Results(COMMITTED).artifact(name)
         if others.summary is None:
             raise ConfigurationError(f"experiment {name} has no committed summary to be ranked in")
         _check_budgets(experiment, budgets)
@@ -147,11 +147,11 @@ def _run(
 ) -> Summary:
     """Run one method's blocks of an experiment, audit it unless told not to, and return the summary."""
     from lpbench.experiments.single_method import alone
-    from lpbench.pipeline import print_gaps, summarised
+    from lpbench.pipeline import print_gaps, summarized
 
     job = alone(method, experiment, _folder(method, experiment), budgets, fair=fair)
     print_gaps(job.plan)
-    return summarised(job, results, runner, audit)
+    return summarized(job, results, runner, audit)
 
 
 def _print_barred(method: Method, experiment: Experiment, mine: Summary, results: Path) -> None:
@@ -172,7 +172,7 @@ def _stress(
     from lpbench.analysis.standings import NONE, Run
     from lpbench.analysis.summary import barred
     from lpbench.cli.answers import print_tables
-    from lpbench.experiments import catalogue
+    from lpbench.experiments import catalog
     from lpbench.experiments.plan import by_name, registered_methods
     from lpbench.experiments.results import Results
     from lpbench.pipeline import is_broken
@@ -181,7 +181,7 @@ def _stress(
 
     broken = False
     for name in names:
-        experiment, lay_out = catalogue.experiment(name), paper_of(name).output_of(name).read
+        experiment, lay_out = catalog.experiment(name), paper_of(name).output_of(name).read
         if lay_out is None:
             raise ConfigurationError(f"--stress: {name} is no stress test; there are {', '.join(STRESS[method.task])}")
         cards = by_name(registered_methods(experiment.methods)) | {method.name: method}
@@ -191,7 +191,7 @@ def _stress(
             broken |= any(map(is_broken, said.values()))
             continue
         mine = found.chosen.assign(experiment=name)
-        runs, others = [Run(name, mine, {method.name: method.privacy}, {})], Results(COMMITTED).artefact(name)
+        runs, others = [Run(name, mine, {method.name: method.privacy}, {})], Results(COMMITTED).artifact(name)
         if others.is_finished:
             run = run_of(others, cards)
             runs.append(replace(run, chosen=run.chosen[run.chosen["method"] != method.name]))
@@ -207,7 +207,7 @@ def _predicted(path: Path, method: Method, experiment: Experiment) -> Summary:
     import pandas as pd
 
     from lpbench.analysis.selection import Setting
-    from lpbench.analysis.summary import summarise
+    from lpbench.analysis.summary import summarize
     from lpbench.datasets import Draws
     from lpbench.datasets.readers import read_table
     from lpbench.experiments.config import ROOT_SEED
@@ -257,7 +257,7 @@ def _predicted(path: Path, method: Method, experiment: Experiment) -> Summary:
         "seconds": math.nan,
     }
     scores = pd.DataFrame(rows).assign(**same)
-    return summarise(scores, {("", mask, method.name): Setting("{}") for _, mask in known})
+    return summarize(scores, {("", mask, method.name): Setting("{}") for _, mask in known})
 
 
 def _check_predictions(path: Path, table: pd.DataFrame, experiment: Experiment, budgets: set[float], n: int) -> None:
@@ -289,7 +289,7 @@ def _write(
     selection: str,
     results: Path,
 ) -> None:
-    """Rank, write page and artefact, and print; a method without scores of its own is among the committed ones."""
+    """Rank, write page and artifact, and print; a method without scores of its own is among the committed ones."""
     import pandas as pd
 
     from lpbench.analysis import selected_of, summary_of
@@ -308,7 +308,7 @@ def _write(
     from lpbench.reporting.printed_names import method_title
     from lpbench.reporting.standings import run_of, standings_of_runs
 
-    others = Results(COMMITTED).artefact(experiment.name)
+    others = Results(COMMITTED).artifact(experiment.name)
     compared = replace(experiment, groups=tuple(group for group in experiment.groups if not group.panel))
     cards = {method.name: method} | by_name(registered_methods(compared.methods))
     run = run_of(others, cards)
@@ -322,7 +322,7 @@ def _write(
     rest = run.chosen[run.chosen["method"] != method.name]
     chosen = pd.concat([rest[rest["epsilon"].isin(kept) | (rest["panel"] != "")], own], ignore_index=True)
     # what was run without privacy in other experiments is the reference everywhere
-    free = [run_of(a, cards) for name in FREE if (a := Results(COMMITTED).artefact(name)).is_finished]
+    free = [run_of(a, cards) for name in FREE if (a := Results(COMMITTED).artifact(name)).is_finished]
     model = at_one_setting(replace(method, tuning_free=method.tuning_free or {})).build() if method.estimator else None
     reads = {} if mine is None else {method.name: partial(inputs_of_model, model) if model else lambda mask: UNKNOWN}
     table = standings_of_runs([replace(run, chosen=chosen), *free], reads)

@@ -172,10 +172,10 @@ def _run(
     from lpbench.analysis.curves import curves
     from lpbench.experiments.experiment import Experiment
     from lpbench.experiments.job import Job
-    from lpbench.pipeline import summarised
+    from lpbench.pipeline import summarized
 
     own = Experiment("rates/run", "rates", "figure", replications=replications, groups=tuple(groups))
-    summary = summarised(Job(own, seed, overridden={method.name: method}), results, runner)
+    summary = summarized(Job(own, seed, overridden={method.name: method}), results, runner)
     lines = curves(summary.table, summary.chosen)
     if method.selection == "private":  # its users choose the setting, and nobody else
         lines += curves(summary.table, summary.chosen, "private")

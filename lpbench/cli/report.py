@@ -40,7 +40,7 @@ def command(experiments: Sequence[str], replace: bool, tracking: str, tracking_u
         print(line)
     found = Results(results)
     shown = [a for run in (found, *found.runs()) for a in run.finished() if not names or a.name in names]
-    folders = list(dict.fromkeys(artefact.results for artefact in shown))
+    folders = list(dict.fromkeys(artifact.results for artifact in shown))
     if not folders and tracked and any(found.cells()):
         return 0  # single cells have no report
     if not folders:
@@ -51,7 +51,7 @@ def command(experiments: Sequence[str], replace: bool, tracking: str, tracking_u
         )
     for folder in folders:
         print_reports(report_run(results, names, "" if folder == results else folder.relative_to(results).as_posix()))
-    if not any(artefact.was_run for artefact in shown):
+    if not any(artifact.was_run for artifact in shown):
         raise NotRunError("the reports show no result: every block failed, as they say")
     return 0
 

@@ -14,7 +14,7 @@ import click
 
 from lpbench.cli import options
 from lpbench.errors import ConfigurationError, MissingDataError
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.experiments.config import ORDERS, Runner, Tracking
 from lpbench.experiments.experiment import WORK_LIMIT
 from lpbench.paths import CONF
@@ -80,7 +80,7 @@ def command(
 
     runner = Runner(backend, workers, address, order)
     replications = replications or (QUICK_REPLICATIONS if quick else None)
-    registered = [replace(e, sealed=sealed) for e in catalogue.experiments(chosen).values()]
+    registered = [replace(e, sealed=sealed) for e in catalog.experiments(chosen).values()]
     jobs = placed([job_of(e, replications=replications, work_limit=work_limit, seed=seed) for e in registered])
     within = jobs[0].folder.removesuffix(jobs[0].name).rstrip("/")
     plan = sum((job.plan for job in jobs), Plan(()))
@@ -125,19 +125,19 @@ def _print_result(result: Result, seconds: float, names: Sequence[str], results:
     Verdicts unless the run was a quick one.
     """
     from lpbench.cli.answers import print_tables, print_verdicts
-    from lpbench.experiments.results import Artefact
+    from lpbench.experiments.results import Artifact
     from lpbench.reporting.tables.text import tables_of
 
     run = result.run
     print(
         f"{len(run.outcomes)} blocks run in place of {run.fits} single fits, {run.reused} reused, "
-        f"{len(result.written)} artefacts written, {seconds:.1f} s"
+        f"{len(result.written)} artifacts written, {seconds:.1f} s"
     )
     for outcome in run.failed:
         print(outcome.line())
     if not result.is_complete:
         print("INCOMPLETE: what is named above has no result; the same command tries it again")
     if len(names) == 1:
-        print_tables(tables_of(Artefact(results / names[0], names[0])))
+        print_tables(tables_of(Artifact(results / names[0], names[0])))
     if not quick:
         print_verdicts(names, results)

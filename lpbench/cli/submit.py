@@ -7,7 +7,7 @@ import click
 
 from lpbench.cli import options
 from lpbench.cli.rank import EXPERIMENTS
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 
 
 @click.command(epilog="Next: commit the folder and open a pull request (CONTRIBUTING.md).")
@@ -35,7 +35,7 @@ def command(
 
     METHOD is a name in lpbench_plugins; nothing of another method is run.
     """
-    found = catalogue.method(method)
+    found = catalog.method(method)
     from lpbench.cli.new_method import shown
     from lpbench.experiments.submissions import FOLDER
     from lpbench.submission.pack import pack

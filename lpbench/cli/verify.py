@@ -7,7 +7,7 @@ import click
 
 from lpbench.cli import options
 from lpbench.errors import ConfigurationError, NotRunError
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.experiments.config import ROOT_SEED as SEED
 from lpbench.experiments.config import Runner
 from lpbench.paths import COMMITTED, results_folder
@@ -61,17 +61,17 @@ def command(
     if level == "statistical" and seed == SEED:
         raise ConfigurationError(f"seed {SEED} is the published one: `lpbench verify bitwise` compares with it")
     from lpbench.cli import levels
-    from lpbench.experiments.results import Artefact
+    from lpbench.experiments.results import Artifact
 
     chosen = options.matching(experiments)
     if not experiments:
-        heads = catalogue.heads("experiment", ("kind",))
+        heads = catalog.heads("experiment", ("kind",))
         tables = [name for name in chosen if heads[name]["kind"] in ("table", "figure")]
-        chosen = [name for name in tables if Artefact(against / name, name).was_run]
+        chosen = [name for name in tables if Artifact(against / name, name).was_run]
         if not chosen:
             raise NotRunError(f"--against {against} has no table or figure: nothing to compare with")
     results = results or (results_folder() / "verify" / level).resolve()
-    jobs = [levels.job_like(Artefact(against / name, name), same_seed, replications, seed) for name in chosen]
+    jobs = [levels.job_like(Artifact(against / name, name), same_seed, replications, seed) for name in chosen]
     return int(levels.verify(level, jobs, results, Runner(workers=workers), against, everything) > 0)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from lpbench.datasets.manifest import list_datasets, load_manifest
 from lpbench.datasets.sources import locate, prepared_table
 from lpbench.derivation import Derivation, differences
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.experiments.committed import derived_summary
 from lpbench.experiments.config import Runner
 from lpbench.experiments.job import job_of
@@ -18,7 +18,7 @@ from lpbench.experiments.plan import Block
 from lpbench.experiments.results import Results
 from lpbench.experiments.store import CorruptBlockError, Store
 from lpbench.paths import REPRODUCED, cache_folder
-from lpbench.pipeline import artefact_of, audited
+from lpbench.pipeline import artifact_of, audited
 from lpbench.reporting.paper import paper_of
 from lpbench.reporting.publish import drawn_from_scores, reports_of_run
 
@@ -31,18 +31,18 @@ def lines(name: str, results: Path) -> Iterator[str]:
     if name in list_datasets():
         yield from _of_table(name)
         return
-    [job] = audited([job_of(catalogue.experiment(name))])
+    [job] = audited([job_of(catalog.experiment(name))])
     store = Store(results / "store", writable=False)
     blocks, stored = job.plan.blocks, _stored(store)
     outdated = [block for block in blocks if not store.has(block.key)]
     yield f"blocks: {len(blocks) - len(outdated)} of {len(blocks)} current"
     for block in outdated:
         yield from _shown(f"block {block.label}", _nearest(block, stored))
-    yield from _of(f"artefact in {results}", artefact_of(job, paper_of(name), results, Runner()))
-    committed = Results(results / REPRODUCED).artefact(name)
+    yield from _of(f"artifact in {results}", artifact_of(job, paper_of(name), results, Runner()))
+    committed = Results(results / REPRODUCED).artifact(name)
     if committed.is_finished and job.experiment.kind != "drawing":
         yield from _of("summary of the committed scores", derived_summary(committed.results, name))
-        yield from _of(f"artefact in {committed.results}", drawn_from_scores(committed))
+        yield from _of(f"artifact in {committed.results}", drawn_from_scores(committed))
     for report in reports_of_run(Results(results), [name]):
         for derivation in (*report.tables(), report.laid_out()):
             yield from _of(f"{derivation.name} in {report.target}", derivation)

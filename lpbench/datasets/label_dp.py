@@ -3,7 +3,7 @@
 The rough families have known eta, Hölder exponent, margin and moment, and bias h^beta.
 
 A smooth function would be estimated faster than the class demands: a Lipschitz function is differentiable almost
-everywhere, and a symmetric neighbourhood average then has a bias o(h). The families are therefore sums of triangle
+everywhere, and a symmetric neighborhood average then has a bias o(h). The families are therefore sums of triangle
 waves of all frequencies 2^j with amplitudes 2^(-beta j) (Takagi-Landsberg functions), which oscillate by h^beta around
 every point at every scale h. Phases are drawn anew in each replication, so that the mean over replications carries no
 trace of where the waves and the cubes happen to line up.
@@ -19,7 +19,7 @@ from lpbench.errors import ConfigurationError
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
 
-#: Frequencies 1, 2, ..., 2^15: the finest wave is 2^-15 long, far below every cube or neighbourhood that is used.
+#: Frequencies 1, 2, ..., 2^15: the finest wave is 2^-15 long, far below every cube or neighborhood that is used.
 SCALES = 16
 #: The tail index of the heavy-tailed noise exceeds the moment that it must have by this much.
 TAIL_MARGIN = 0.25
@@ -52,7 +52,7 @@ def rough_wave(X: np.ndarray, phases: np.ndarray, beta: float) -> np.ndarray:
 def design(m: int, d: int) -> np.ndarray:
     """Fixed test points of shape (m, d): midpoints of a grid for d = 1, an additive recurrence for d > 1.
 
-    The recurrence x_i = i / g^l mod 1, with g^(d+1) = g + 1, spreads evenly in every dimension (the generalised golden
+    The recurrence x_i = i / g^l mod 1, with g^(d+1) = g + 1, spreads evenly in every dimension (the generalized golden
     ratio), so that the mean over the points is close to the integral over the cube.
     """
     if d == 1:
@@ -116,7 +116,7 @@ def rough_classes(streams: Streams, params: Mapping, replication: int) -> Proble
         raise ConfigurationError(f"rough_classes: classes={K!r} must be a whole number >= 2")
     X, u, known = _uniform(streams, params, replication)
     phases = streams.generator("phases").random((params["d"], SCALES))
-    # The competing pair is random: methods break ties in favour of small classes.
+    # The competing pair is random: methods break ties in favor of small classes.
     pair = streams.generator("pair", classes=K).permutation(K)[:2]
 
     def gap(points: np.ndarray) -> np.ndarray:

@@ -197,7 +197,7 @@ class LocalEstimator(BaseEstimator):
             protected, with a warning where public features would be used. The mask itself is public.
         X_public : array-like of shape (q, d), optional
         y_public : array-like of shape (q,), optional
-            Public labelled rows, for methods that use them.
+            Public labeled rows, for methods that use them.
         groups : list of lists, optional
             Names or numbers of the columns that are the levels of one feature (one-hot), for each such feature; a
             column alone in a list has two values. Public.

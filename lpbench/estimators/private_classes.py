@@ -1,4 +1,4 @@
-"""Device that sends its class, randomised among the public list of classes by any mechanism."""
+"""Device that sends its class, randomized among the public list of classes by any mechanism."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -43,7 +43,7 @@ class ClassQuestion:
 
 @proven
 class ClassDevice(Device[ClassQuestion]):
-    """Randomise the own class code; features are not read."""
+    """Randomize the own class code; features are not read."""
 
     def inputs(self, records: Records, question: ClassQuestion) -> np.ndarray:
         """The class codes, or their one-hot vectors."""

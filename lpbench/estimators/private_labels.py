@@ -29,7 +29,7 @@ class LabelQuestion:
     y_range: tuple[float, float]  # public, to which the device clips; with lo = hi the label is public
     epsilon: float
     split: int | np.ndarray = 1  # number of messages, (n,), among which each user divides the budget (public)
-    centre: float = 0.0  # subtracted from the label before it is clipped
+    center: float = 0.0  # subtracted from the label before it is clipped
     noise: str = "laplace"  # "discrete": on the grid of discrete_labels; the budget is not divided
 
     def __post_init__(self) -> None:
@@ -73,11 +73,11 @@ class LabelDevice(Device[LabelQuestion]):
         return question.on_grid or Laplace(float(np.max(question.scale)), question.sensitivity)
 
     def inputs(self, records: Records, question: LabelQuestion) -> np.ndarray:
-        """The clipped labels, about the centre."""
-        return np.clip(records.y - question.centre, *question.y_range)
+        """The clipped labels, about the center."""
+        return np.clip(records.y - question.center, *question.y_range)
 
     def report(self, records: Records, question: LabelQuestion, draws: Any) -> np.ndarray:
-        """Noisy labels of shape (n,), in units of the label, about the centre."""
+        """Noisy labels of shape (n,), in units of the label, about the center."""
         labels = self.inputs(records, question)
         if question.on_grid is not None:
             return question.on_grid.randomize(labels, draws)

@@ -1,1 +1,1 @@
-"""Experiments: their catalogue and plan, the computing and storing of blocks, and the reading of results."""
+"""Experiments: their catalog and plan, the computing and storing of blocks, and the reading of results."""

@@ -23,7 +23,7 @@ _MANY = 500
 
 
 def assemble(entries: Iterable[Entry], store: Store) -> pd.DataFrame:
-    """Collect the rows of the given entries, in the order of :func:`lpbench.analysis.scores.normalise`.
+    """Collect the rows of the given entries, in the order of :func:`lpbench.analysis.scores.normalize`.
 
     (Nothing relies on the order. Sorting the rows of a block is a tenth of the work of sorting them all.)
 

@@ -9,7 +9,7 @@
   (each a hash of configuration, data, code and library versions).
 
 They are derivations whose inputs are not at hand: a later change of code does not invalidate them, and ``lpbench
-verify`` says if they still hold. Summaries are derivations of them, kept beside their artefacts.
+verify`` says if they still hold. Summaries are derivations of them, kept beside their artifacts.
 """
 
 import hashlib
@@ -57,11 +57,11 @@ _KEPT = (
 )
 
 
-def commit(artefacts: Sequence[Any], folder: Path, paper: str, rule: str) -> bool:
+def commit(artifacts: Sequence[Any], folder: Path, paper: str, rule: str) -> bool:
     """Write the scores of a paper's registered experiments if one differs from what is there; whether it did."""
-    spent = _commit_spent({a.name: a.full.table for a in artefacts if a.full is not None}, folder, paper)
-    records = {a.name: {k: a.record[k] for k in _KEPT if k in a.record} | {"rule": rule} for a in artefacts}
-    scored = {a.name: _rows(_read_later(a), a.reasons()) for a in artefacts if a.full is not None}
+    spent = _commit_spent({a.name: a.full.table for a in artifacts if a.full is not None}, folder, paper)
+    records = {a.name: {k: a.record[k] for k in _KEPT if k in a.record} | {"rule": rule} for a in artifacts}
+    scored = {a.name: _rows(_read_later(a), a.reasons()) for a in artifacts if a.full is not None}
     kept, there = _records(folder, paper), {name: _table(folder, name) for name in scored}
     scored = {name: _but_for_rounding(there[name], table) for name, table in scored.items()}
 
@@ -91,10 +91,10 @@ def commit(artefacts: Sequence[Any], folder: Path, paper: str, rule: str) -> boo
     return True
 
 
-def _read_later(artefact: Any) -> Summary:
-    """The summary of an artefact; of alternatives nothing but the best grid points is read."""
-    full: Summary = artefact.full
-    if artefact.experiment.kind != ALTERNATIVES:
+def _read_later(artifact: Any) -> Summary:
+    """The summary of an artifact; of alternatives nothing but the best grid points is read."""
+    full: Summary = artifact.full
+    if artifact.experiment.kind != ALTERNATIVES:
         return full
     parts = {part: getattr(full, part) for part in ("table", "chosen", "reasons")}
     return replace(full, **{part: table[table["selection"] == "oracle"] for part, table in parts.items()})

@@ -112,7 +112,7 @@ def _text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False).replace('"', "")
 
 
-def labelled(experiment: Experiment, deviating: Sequence[str]) -> Experiment:
+def labeled(experiment: Experiment, deviating: Sequence[str]) -> Experiment:
     """The experiment as reports show it: what deviates from the registered one stands in its title and first note."""
     if not deviating:
         return experiment

@@ -11,7 +11,7 @@ from functools import cached_property
 
 from lpbench.cast import Selector
 from lpbench.errors import ConfigurationError, unknown_name
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.experiments.config import ROOT_SEED, SELECTIONS, Config
 from lpbench.experiments.experiment import Experiment, Group, changes, deviations
 from lpbench.experiments.method import Method
@@ -50,7 +50,7 @@ _NOT_NAMED = (
 
 @dataclass(frozen=True)
 class Job:
-    """One artefact to be made."""
+    """One artifact to be made."""
 
     experiment: Experiment  # as it is run
     seed: int = ROOT_SEED
@@ -96,8 +96,8 @@ def job_of(
     if work_limit is not None and experiment.kind != "drawing":
         experiment = replace(experiment, work_limit=work_limit)
     found = []
-    if experiment.name in catalogue.experiment_names():
-        found = deviations(experiment, catalogue.experiment(experiment.name))
+    if experiment.name in catalog.experiment_names():
+        found = deviations(experiment, catalog.experiment(experiment.name))
         found += changes({"seed": seed}, {"seed": ROOT_SEED})
     return Job(experiment, seed, tuple(found))
 
@@ -150,12 +150,12 @@ def job_from(config: Config, overrides: Sequence[str] = ()) -> Job:
 
 def _cell(config: Config) -> Job:
     """Job of one cell of the product data set x mask x method x budget."""
-    registered, chosen = catalogue.methods([config.method.name])[config.method.name], config.method
+    registered, chosen = catalog.methods([config.method.name])[config.method.name], config.method
     if config.apart:
         registered, chosen = registered.apart(), chosen.apart()
     changed = {k: v for k, v in config.method.params.items() if registered.params.get(k) != v}
     method = replace(chosen, params=registered.params).select(changed)
-    known = catalogue.mask(config.mask.name).params
+    known = catalog.mask(config.mask.name).params
     mask = {k: v for k, v in config.mask.params.items() if known.get(k) != v}
     group = Group(
         dataset=(str(Selector(config.dataset.name, config.dataset.params)),),
@@ -165,7 +165,7 @@ def _cell(config: Config) -> Job:
     )
     found = changes(asdict(method), asdict(registered.select(changed)), "method.")
     job = job_of(replace(config.experiment, groups=(group,)), replications=config.replications, seed=config.seed)
-    others = deviations(job.experiment, catalogue.single())
+    others = deviations(job.experiment, catalog.single())
     others += changes({"seed": job.seed, "apart": config.apart}, {"seed": ROOT_SEED, "apart": False})
     named = {k: v for k, v in _changed([*found, *others]).items() if not k.startswith(_NOT_NAMED)}
     budget = f"epsilon={repr(config.epsilon).removesuffix('.0')}"
@@ -201,7 +201,7 @@ def _without_effect(config: Config, key: str, keys: Mapping[str, str]) -> str:
         if key == "experiment.left_out":
             check_left_out(config.experiment)
         if key.startswith("experiment.settings."):
-            known, setting = catalogue.experiment(name).settings, key.split(".")[2]
+            known, setting = catalog.experiment(name).settings, key.split(".")[2]
             if not known:
                 raise ConfigurationError(f"experiment.settings.{setting}: experiment {name} has no settings")
             if setting not in known:
@@ -222,7 +222,7 @@ def _without_effect_on_method(config: Config, key: str) -> str:
         return "whether reports choose the setting is a matter of the estimator (private_selection_regressor's do)"
     if kind == "grid_by_mask" and name and name != config.mask.name:
         return f"the mask is {config.mask.name}"
-    registered = catalogue.methods([method.name])[method.name].params
+    registered = catalog.methods([method.name])[method.name].params
     if kind in ("grid", "tuning_free") and name in method.params and registered.get(name) != method.params[name]:
         return f"method.params.{name} fixes the parameter"
     return ""

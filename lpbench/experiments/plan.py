@@ -18,7 +18,7 @@ from lpbench.datasets import describe, make_problem
 from lpbench.derivation import Derivation, remembered
 from lpbench.digest import canonical_json, file_hash
 from lpbench.errors import ConfigurationError
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.experiments.config import ROOT_SEED
 from lpbench.experiments.experiment import Experiment, Group
 from lpbench.experiments.method import Method, facts_of, import_object, is_own
@@ -181,8 +181,8 @@ def plan_experiment(
 def registered_methods(selectors: Iterable[str]) -> dict[str, Method]:
     """Methods by selector, as they are registered (composed together)."""
     selectors = list(selectors)
-    catalogue.methods(dict.fromkeys(map(bare_name, selectors)))
-    return {selector: catalogue.method(selector) for selector in selectors}
+    catalog.methods(dict.fromkeys(map(bare_name, selectors)))
+    return {selector: catalog.method(selector) for selector in selectors}
 
 
 def by_name(methods: Mapping[str, Method]) -> dict[str, Method]:
@@ -232,7 +232,7 @@ def _block(
     seed: int,
 ) -> tuple[Block, str]:
     """The block of an entry, and the way to get its data where they are missing."""
-    mask_params = {**catalogue.mask(mask.name).params, **mask.params}
+    mask_params = {**catalog.mask(mask.name).params, **mask.params}
     content = _file_hash(mask_params.get("path"))
     info = describe(dataset.name, dict(dataset.params))
     if method.task != info.task:

@@ -34,7 +34,7 @@ def rows_of(job: Job, store: Store) -> list[tuple[str, bool]]:
 
 
 def record_of(job: Job, runner: Runner, folder: Path, store: Store, scores: pd.DataFrame | None) -> dict[str, Any]:
-    """Content of ``run.json`` for the folder of an artefact with all of its other files; a drawing has no scores."""
+    """Content of ``run.json`` for the folder of an artifact with all of its other files; a drawing has no scores."""
     config = {"experiment": asdict(job.experiment), "seed": job.seed}
     sizes = {p.relative_to(folder).as_posix(): p.stat().st_size for p in files_of(folder)}
     plan = job.plan
@@ -73,7 +73,7 @@ def worker_count(runner: Runner) -> int:
 
 
 def files_of(folder: Path) -> list[Path]:
-    """Files of an artefact's folder, without records of derivations."""
+    """Files of an artifact's folder, without records of derivations."""
     return sorted(p for p in folder.rglob("*") if p.is_file() and RECORDS not in p.parts)
 
 
@@ -112,7 +112,7 @@ def missing_data(records: Iterable[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def begin(jobs: Iterable[Job], store: Store) -> None:
-    """Note artefacts as wanted, but those of single cells, whose blocks are not all stored."""
+    """Note artifacts as wanted, but those of single cells, whose blocks are not all stored."""
     stored = store.keys()
     for job in jobs:
         if not job.is_cell and any(block.key not in stored for block in job.plan.blocks):
@@ -127,12 +127,12 @@ def begin(jobs: Iterable[Job], store: Store) -> None:
 
 
 def end(job: Job, store: Store) -> None:
-    """Forget that an artefact is wanted, which is written."""
+    """Forget that an artifact is wanted, which is written."""
     _wanted(job.folder, store).unlink(missing_ok=True)
 
 
 def begun(store: Store) -> list[Job]:
-    """Jobs whose artefacts are wanted and not made, by their folders."""
+    """Jobs whose artifacts are wanted and not made, by their folders."""
     found = []
     for path in (store.root / "wanted").glob("*.json"):
         content = json.loads(path.read_text(encoding="utf-8"))

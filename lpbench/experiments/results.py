@@ -1,15 +1,15 @@
-"""The reader of a results folder: what every artefact was run with, its numbers, and the scores behind them.
+"""The reader of a results folder: what every artifact was run with, its numbers, and the scores behind them.
 
-A finished artefact is a folder ``<results>/<experiment>`` with ``run.json``, ``summary.csv`` and ``comparison.csv``
+A finished artifact is a folder ``<results>/<experiment>`` with ``run.json``, ``summary.csv`` and ``comparison.csv``
 (of a timing experiment ``seconds.csv`` and ``seconds_comparison.csv``);
 where it was computed on this machine, also ``scores.parquet`` and the summary at full precision, which spares reports
 the reading of millions of scores. Where it was not, the folder's committed scores stand in
 (:mod:`lpbench.experiments.committed`)::
 
     results = Results(Path("results/reproduced"))
-    results.artefact("histoftree/table1").chosen  # experiment, panel, dataset, mask, method, epsilon, x, metric,
+    results.artifact("histoftree/table1").chosen  # experiment, panel, dataset, mask, method, epsilon, x, metric,
                                                   # selection, params, replication, value
-    results.artefact("histoftree/table1").full    # the summary at full precision, with the same scores
+    results.artifact("histoftree/table1").full    # the summary at full precision, with the same scores
 """
 
 from __future__ import annotations
@@ -26,44 +26,44 @@ from lpbench.analysis import Summary, as_text, from_text, read_csv
 from lpbench.analysis.summary import NO_COSTS
 from lpbench.digest import file_hash, hash_of
 from lpbench.errors import NotRunError
-from lpbench.experiments import catalogue, committed
-from lpbench.experiments.experiment import Experiment, labelled
+from lpbench.experiments import catalog, committed
+from lpbench.experiments.experiment import Experiment, labeled
 from lpbench.experiments.summaries import CHOSEN, ROW, TABLE, read_chosen, read_parquet, read_summary
 from lpbench.experiments.timing import COMPARED_SECONDS, SECONDS
 from lpbench.paths import RUNS
 
-#: The record of a run, written last: an artefact without it is not finished.
+#: The record of a run, written last: an artifact without it is not finished.
 RECORD = "run.json"
 
 
 class Results:
-    """A results folder: ``<experiment>/`` of every artefact, and ``single/`` with single cells."""
+    """A results folder: ``<experiment>/`` of every artifact, and ``single/`` with single cells."""
 
     def __init__(self, folder: Path):
         self.folder = Path(folder)
-        self._artefacts: dict[str, Artefact] = {}
+        self._artifacts: dict[str, Artifact] = {}
 
-    def artefact(self, name: str) -> Artefact:
-        """The artefact of an experiment, run or not; its files are read once, on first use."""
-        if name not in self._artefacts:
-            self._artefacts[name] = Artefact(self.folder / name, name)
-        return self._artefacts[name]
+    def artifact(self, name: str) -> Artifact:
+        """The artifact of an experiment, run or not; its files are read once, on first use."""
+        if name not in self._artifacts:
+            self._artifacts[name] = Artifact(self.folder / name, name)
+        return self._artifacts[name]
 
-    def finished(self) -> list[Artefact]:
-        """Artefacts of the registered experiments that were run, in the order of the catalogue."""
-        return [a for a in map(self.artefact, catalogue.experiment_names()) if a.is_finished]
+    def finished(self) -> list[Artifact]:
+        """Artifacts of the registered experiments that were run, in the order of the catalog."""
+        return [a for a in map(self.artifact, catalog.experiment_names()) if a.is_finished]
 
-    def cells(self) -> Iterator[Artefact]:
-        """Yield the artefacts of single cells run from the command line, by path."""
+    def cells(self) -> Iterator[Artifact]:
+        """Yield the artifacts of single cells run from the command line, by path."""
         for path in sorted((self.folder / "single").rglob(RECORD)):
-            yield Artefact(path.parent, "single")
+            yield Artifact(path.parent, "single")
 
     def runs(self) -> list[Results]:
         """Results folders of the runs that deviate from the registered experiments."""
         return [Results(path) for path in sorted((self.folder / RUNS).glob("*")) if path.is_dir()]
 
 
-class Artefact:
+class Artifact:
     """One experiment and what its folder holds; files are read on first use."""
 
     def __init__(self, folder: Path, name: str):
@@ -75,12 +75,12 @@ class Artefact:
 
     @property
     def is_finished(self) -> bool:
-        """Return True if a run wrote the artefact completely, or its scores are committed."""
+        """Return True if a run wrote the artifact completely, or its scores are committed."""
         return self.was_computed or bool(self.record)
 
     @property
     def was_computed(self) -> bool:
-        """Return True if a run wrote the artefact completely: the record is written last."""
+        """Return True if a run wrote the artifact completely: the record is written last."""
         return (self.folder / RECORD).is_file()
 
     @cached_property
@@ -117,12 +117,12 @@ class Artefact:
         """The experiment as it was run, else as it is registered; deviations stand in its title and first note."""
         run = self.record.get("config", {}).get("experiment")
         if run is None or not self.was_computed:
-            return catalogue.experiment(self.name)
-        return labelled(Experiment.from_record(run), self.deviations)
+            return catalog.experiment(self.name)
+        return labeled(Experiment.from_record(run), self.deviations)
 
     @cached_property
     def files(self) -> list[str]:
-        """Return the names of the artefact's tables and figures, sorted."""
+        """Return the names of the artifact's tables and figures, sorted."""
         return sorted(p.name for p in self.folder.glob("*") if p.suffix in {".svg", ".md", ".tex", ".csv"})
 
     @property
@@ -168,7 +168,7 @@ class Artefact:
 
     @cached_property
     def content(self) -> str:
-        """Hash of the numbers that the artefact shows, and of what deviates."""
+        """Hash of the numbers that the artifact shows, and of what deviates."""
         files = [self.folder / CHOSEN, self.folder / TABLE, self.summary_file]
         shown = [file_hash(path) for path in files if path.is_file()]
         return hash_of([self.deviations, committed.digest(self.results, self.name), shown])

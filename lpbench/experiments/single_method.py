@@ -13,7 +13,7 @@ from lpbench.cast import bare_name, member
 from lpbench.datasets import describe, make_problem
 from lpbench.errors import ClippingWarning, ConfigurationError, PrivacyLeakWarning, foreign
 from lpbench.estimators.base import LocalEstimator
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.experiments.experiment import Experiment, Group
 from lpbench.experiments.job import Job
 from lpbench.experiments.method import Method, import_object
@@ -23,7 +23,7 @@ from lpbench.problem import Problem
 def method_named(word: str) -> Method:
     """A registered method's selector, or ``module:Class``, whose default parameters are its one setting."""
     if ":" not in word:
-        return catalogue.method(word)
+        return catalog.method(word)
     from sklearn.base import is_classifier
 
     path = word.replace(":", ".")
@@ -31,7 +31,7 @@ def method_named(word: str) -> Method:
     if not (isinstance(kind, type) and issubclass(kind, LocalEstimator)):
         raise ConfigurationError(f"{word} is no LocalRegressor or LocalClassifier (`lpbench new method` writes one)")
     name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", kind.__name__).lower()
-    if name in catalogue.method_names():
+    if name in catalog.method_names():
         raise ConfigurationError(
             f"{word} would be called {name}, which is registered: rank {name}, or rename the class"
         )

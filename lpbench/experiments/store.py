@@ -39,7 +39,7 @@ BLOCK_SCHEMA = pa.schema(
 
 
 def lock_of(root: Path) -> Path:
-    """File to be locked while all artefacts of a results folder are read, and shared while one is written."""
+    """File to be locked while all artifacts of a results folder are read, and shared while one is written."""
     return root / "locks" / "all"
 
 

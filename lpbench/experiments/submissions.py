@@ -19,7 +19,7 @@ import pandas as pd
 import yaml
 
 from lpbench.errors import ConfigurationError
-from lpbench.experiments.catalogue import read_yaml
+from lpbench.experiments.catalog import read_yaml
 from lpbench.experiments.method import Method
 from lpbench.files import write_text
 from lpbench.paths import ROOT

@@ -34,7 +34,7 @@ def keep_summary(summary: Summary, folder: Path) -> list[Path]:
 
 
 def read_summary(folder: Path) -> Summary | None:
-    """Read the summary that was kept in an artefact's folder; None if there is none."""
+    """Read the summary that was kept in an artifact's folder; None if there is none."""
     chosen = read_chosen(folder)
     if chosen is None or not (folder / TABLE).is_file():
         return None

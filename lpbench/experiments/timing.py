@@ -1,4 +1,4 @@
-"""Measured seconds: of an artefact's blocks, of one fit, and what a run is likely to take by them.
+"""Measured seconds: of an artifact's blocks, of one fit, and what a run is likely to take by them.
 
 Two runs of one commit give the same report, but for the files named here.
 """
@@ -19,7 +19,7 @@ from lpbench.paths import COMMITTED
 MEASURED = ("*seconds*", "timing.csv", "about.html", "bench.csv", "bench_*.svg")
 #: Summary, comparison and table of a timing experiment.
 SECONDS, COMPARED_SECONDS, SECONDS_TABLE = "seconds.csv", "seconds_comparison.csv", "seconds.tex"
-COLUMNS = ["artefact", "blocks", "fits_replaced", "seconds", "workers"]
+COLUMNS = ["artifact", "blocks", "fits_replaced", "seconds", "workers"]
 #: Median seconds of one fit of each method in the leaderboard (columns method, seconds; scripts/measure_fits.py).
 FIT_SECONDS = "fit_seconds.csv"
 
@@ -42,9 +42,9 @@ def block_times(blocks: Iterable[Block], store: Store) -> dict[str, list[Any]]:
 def timing_table(records: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     """Tabulate the records of ``run.json``.
 
-    An artefact's seconds are the sum over its blocks, each measured in the worker that computed it, so that the time on
-    the clock is about seconds / workers. A block that serves several artefacts counts in each of them and once in the
-    last row, ``total``. ``workers`` are those of the run that wrote the artefact. Memory is left out: a worker keeps
+    An artifact's seconds are the sum over its blocks, each measured in the worker that computed it, so that the time on
+    the clock is about seconds / workers. A block that serves several artifacts counts in each of them and once in the
+    last row, ``total``. ``workers`` are those of the run that wrote the artifact. Memory is left out: a worker keeps
     what its earlier blocks have read, and its size says nothing about one block.
     """
     rows: list[list[Any]] = []
@@ -74,7 +74,7 @@ def estimate(jobs: Sequence[Job], store: Store, workers: int, *, with_missing: b
             of_job.setdefault(block.key, (job.name, block))
     to_do = [(name, block.fits) for key, (name, block) in of_job.items() if not store.has(key)]
     table = pd.read_csv(COMMITTED / "timing.csv") if (COMMITTED / "timing.csv").is_file() else timing_table([])
-    times = {row.artefact: row.seconds / row.fits_replaced for row in table.itertuples()}
+    times = {row.artifact: row.seconds / row.fits_replaced for row in table.itertuples()}
     seconds = sum(fits * times[name] for name, fits in to_do if name in times) / workers
     untimed = {name for name, _ in to_do if name not in times}
     timed = [f"about {max(seconds, 1):.0f} s"] if seconds or not untimed else []

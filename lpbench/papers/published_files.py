@@ -46,7 +46,7 @@ def stated_claims(letter: str, *parts: Checks) -> tuple[Claim, ...]:
     if odd := found.keys() ^ set(rows["claim"]):
         raise ValueError(f"claim {min(odd)} must have a row in claims.csv and at least one check")
     return tuple(
-        Claim(r["claim"], r["artefact"], r["statement"], tuple(found[r["claim"]]), r["stated"] != "", r["section"])
+        Claim(r["claim"], r["artifact"], r["statement"], tuple(found[r["claim"]]), r["stated"] != "", r["section"])
         for r in rows.to_dict("records")
     )
 
@@ -58,7 +58,7 @@ def outputs(**facts: Mapping[str, Any]) -> dict[str, Output]:
 
 
 def steps(texts: Iterable[str]) -> list[float]:
-    """Distance between neighbouring values of each print: 0.01 for ``1.80``, 10000 for ``10000``."""
+    """Distance between neighboring values of each print: 0.01 for ``1.80``, 10000 for ``10000``."""
     return [10.0 ** -len(t.partition(".")[2]) if "." in t else 10.0 ** (len(t) - len(t.rstrip("0"))) for t in texts]
 
 

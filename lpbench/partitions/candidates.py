@@ -104,7 +104,7 @@ class CandidateCuts:
 
 
 def _quantiles(X: np.ndarray) -> np.ndarray:
-    """Quantiles of the distinct values of every feature, between neighbours by interpolation: (THRESHOLDS, d)."""
+    """Quantiles of the distinct values of every feature, between neighbors by interpolation: (THRESHOLDS, d)."""
     values = np.sort(X, axis=0)
     place = np.cumsum(np.diff(values, axis=0, prepend=values[:1]) > 0, axis=0, dtype=np.intp)
     distinct = np.empty_like(values)

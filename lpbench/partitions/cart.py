@@ -240,7 +240,7 @@ class _SortedLists:
 
     The lists are stored one after the other, those of a node together, a list of all its samples last. A level puts the
     left children before the right ones instead of siblings side by side: dividing all lists is then two selections and
-    needs no sort. ``nodes`` says which node comes in which place. Each of the vectors y (k, n) of centred labels has a
+    needs no sort. ``nodes`` says which node comes in which place. Each of the vectors y (k, n) of centered labels has a
     root of its own; their samples are numbered through.
     """
 
@@ -329,7 +329,7 @@ class _SortedLists:
     def _scores(self, first: np.ndarray, filled: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Scores of all cuts (-inf: impossible), and the variance of the labels in every place.
 
-        With n = n_left + n_right samples whose labels are centred, the variance falls by
+        With n = n_left + n_right samples whose labels are centered, the variance falls by
         (sum of the left labels)^2 / (n_left n_right) per sample. Because every list sums to zero, one running sum
         serves all lists.
         """

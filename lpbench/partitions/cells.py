@@ -82,7 +82,7 @@ class GridCells:
         """
         return np.arange(self.size)[:, None] // self.bins ** np.arange(self.d)[::-1] % self.bins
 
-    def centres(self) -> np.ndarray:
+    def centers(self) -> np.ndarray:
         """Return the centers of all cubes.
 
         Returns

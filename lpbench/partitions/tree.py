@@ -1,4 +1,4 @@
-"""Binary tree partitions of a box as flat arrays, with routing that is vectorised over points.
+"""Binary tree partitions of a box as flat arrays, with routing that is vectorized over points.
 
 Nodes are numbered level by level and siblings are adjacent, so the r-th internal node has the children 1 + 2r and
 2 + 2r. Two arrays, ``feature`` and ``threshold``, therefore determine the whole tree, and the tree of depth p is a

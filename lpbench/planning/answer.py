@@ -172,8 +172,8 @@ class Need:
             axes.plot(grid, error, color=f"C{k}", label=f"ε = {epsilon:g}")
             axes.fill_between(grid, low, high, color=f"C{k}", alpha=0.15, linewidth=0)
         axes.plot(grid, self.error(grid, np.inf)[0], color="black", label="without privacy")
-        axes.axhline(self.baseline, color="grey", linestyle="--", label="best constant without privacy")
-        axes.axvline(self.runs.users[-1], color="grey", linestyle=":")
+        axes.axhline(self.baseline, color="gray", linestyle="--", label="best constant without privacy")
+        axes.axvline(self.runs.users[-1], color="gray", linestyle=":")
         axes.set(xscale="log", yscale="log", xlabel="users (dotted: the pilot's)", ylabel=self.quantity)
         axes.legend(fontsize="small")
         if path is not None:

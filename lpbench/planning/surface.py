@@ -1,7 +1,7 @@
 """Error as a function of users and budget: a sum of decreasing laws with weights >= 0, and its interval.
 
 The excess error of a method depends on how much its reports tell: s = n v(epsilon) with 1/v the variance of one report
-in variances of the label. The error is modelled as
+in variances of the label. The error is modeled as
 
     e + sum_k a_k / (1 + (s / s_k)^p) + sum_j b_j / (1 + (n / n_j)^p),   e, a_k, b_j >= 0,
 
@@ -76,7 +76,7 @@ class Surface:
         self._deviation = scale * np.hypot(spread / np.sqrt(len(cells)), _FLOOR)
         # Splits share the pilot's rows: its own error about the population is common to all cells, with a variance of
         # n_test / n_train times that of a split, which is estimated: Student's t in the place of the normal law [1]_.
-        # Reports are randomised anew in every split, so that it is read from the largest budget.
+        # Reports are randomized anew in every split, so that it is read from the largest budget.
         whole = _of_the_pilot(spread.reshape(losses.shape[1:]), budgets, test_share)
         fits = [self._fit(cells.mean(axis=0), p, 0.0) for p in EXPONENTS]
         misfit = min(float(np.sqrt(np.mean((law.at(self._s, self._n) / scale - 1.0) ** 2))) for law in fits)

@@ -80,7 +80,7 @@ class Device(ABC, Generic[Q]):
     """
 
     def mechanism(self, question: Q) -> Mechanism:
-        """Return the mechanism that randomises what :meth:`inputs` returns; by default the question's ``mechanism``.
+        """Return the mechanism that randomizes what :meth:`inputs` returns; by default the question's ``mechanism``.
 
         Parameters
         ----------
@@ -460,12 +460,12 @@ def summed(device: Device[Any], reports: np.ndarray, question: Any, by: np.ndarr
 class Release(ABC, Generic[Q]):
     """Statistic of all records released by a trusted curator: the central model's counterpart of a device.
 
-    :meth:`statistic` is computed from the records, whose neighbours move it by no more than the mechanism hides.
+    :meth:`statistic` is computed from the records, whose neighbors move it by no more than the mechanism hides.
     """
 
     @abstractmethod
     def mechanism(self, question: Q) -> Mechanism:
-        """Return the mechanism, whose epsilon is that of the largest change by one neighbour.
+        """Return the mechanism, whose epsilon is that of the largest change by one neighbor.
 
         Parameters
         ----------
@@ -480,7 +480,7 @@ class Release(ABC, Generic[Q]):
 
     @abstractmethod
     def statistic(self, records: Records, question: Q) -> np.ndarray:
-        """Return what is randomised.
+        """Return what is randomized.
 
         Parameters
         ----------

@@ -17,7 +17,7 @@ from lpbench.errors import ConfigurationError, DataError
 #: Categories beyond which a whole number below 2^62 draws one of them too unevenly.
 MOST_CATEGORIES = 1 << 60
 #: Rows, as far from one another as there are, with which all others are compared.
-_CENTRES = 32
+_CENTERS = 32
 
 
 class Domain(ABC):
@@ -250,7 +250,7 @@ def farthest(rows: np.ndarray, size: Callable[[np.ndarray], np.ndarray], most: f
         if (ball := 2.0 * float(size(rows - middle).max())) <= most:
             return ball
     nearest, far, found = np.full(len(rows), np.inf), 0, 0.0
-    for _ in range(_CENTRES):
+    for _ in range(_CENTERS):
         distances = size(rows - rows[far])
         found, nearest = float(np.maximum(found, distances.max())), np.minimum(nearest, distances)
         far = int(nearest.argmax())

@@ -1,6 +1,6 @@
 """Exponential mechanism with its exact privacy map (McSherry & Talwar 2007; label-DP eqs. (19), (33)).
 
-A candidate j is drawn with probability proportional to exp(c s_j). If the scores of two neighbouring data sets differ
+A candidate j is drawn with probability proportional to exp(c s_j). If the scores of two neighboring data sets differ
 by D = s' - s, the log-ratio of the probabilities of j is c D_j - log E exp(c D) with the mean between c min D and
 c max D; so the exact loss over all scores s is c (max D - min D). The *range* of D, not its largest entry, decides:
 moving one label (one count up, another down) costs 2c, removing a sample (one count down) only c. Changing a whole
@@ -76,7 +76,7 @@ class Exponential(Mechanism):
     coefficient : float
         Factor c of the scores, >= 0 (inf: the best candidate).
     range_sensitivity : float
-        Largest range (maximum minus minimum over the candidates) of the change of the scores between neighbours:
+        Largest range (maximum minus minimum over the candidates) of the change of the scores between neighbors:
         2 if one label may change (counts as scores), 1 if one sample may be removed.
 
     Examples
@@ -141,7 +141,7 @@ class Exponential(Mechanism):
 
     @property
     def epsilon(self) -> float:
-        """Exact epsilon between any two neighbouring data sets."""
+        """Exact epsilon between any two neighboring data sets."""
         return self.privacy_map(self.range_sensitivity)
 
     @property

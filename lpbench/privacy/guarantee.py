@@ -8,9 +8,9 @@ from lpbench.checks import check_choice, check_number
 
 #: Privacy models, from the strongest trust assumption on nobody to none at all.
 MODELS = {
-    "ldp": "features and label are randomised on the device",
-    "semi_feature_ldp": "the label and the features protected by the mask are randomised on the device",
-    "label_ldp": "the label is randomised on the device, features are public",
+    "ldp": "features and label are randomized on the device",
+    "semi_feature_ldp": "the label and the features protected by the mask are randomized on the device",
+    "label_ldp": "the label is randomized on the device, features are public",
     "cdp": "a trusted curator; the output hides one whole record",
     "label_cdp": "a trusted curator; the output hides one label",
     "none": "no protection",

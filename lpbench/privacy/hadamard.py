@@ -3,7 +3,7 @@
 Source: Acharya, Sun and Zhang (2019), Hadamard response: estimating distributions privately, efficiently, and with
 little communication. Reports are divided into B blocks of b; a category has a block and a row j >= 1 of the Hadamard
 matrix of order b, (-1)^popcount(j & y), and shows rather those b / 2 reports y of its block where the row is 1. It
-costs what randomised response costs, and its variance does not grow with the number of categories.
+costs what randomized response costs, and its variance does not grow with the number of categories.
 """
 
 import math
@@ -78,7 +78,7 @@ class HadamardResponse(CategoryMechanism):
 
     @property
     def domain(self) -> Categories:
-        """The categories; an array of any shape is randomised entry by entry."""
+        """The categories; an array of any shape is randomized entry by entry."""
         return Categories(self.n_categories, by_entry=True)
 
     def _draw(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:

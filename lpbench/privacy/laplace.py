@@ -170,7 +170,7 @@ class DiscreteLaplace(AdditiveMechanism):
     scale : float
         Scale of the noise in the units of the values; 0 means no noise.
     step : float
-        Distance of neighbouring grid points, a power of two so that grid arithmetic is exact; public.
+        Distance of neighboring grid points, a power of two so that grid arithmetic is exact; public.
     sensitivity : float
         Largest distance of two users' values; public.
 

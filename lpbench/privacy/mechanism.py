@@ -118,17 +118,17 @@ class Mechanism(ABC):
     Attributes
     ----------
     epsilon : float
-        Exact privacy loss between two neighbouring inputs; inf where nothing is randomised.
+        Exact privacy loss between two neighboring inputs; inf where nothing is randomized.
     delta : float
         Failure probability; 0 for pure mechanisms.
     bits : float
-        Bits of the payload of one report, or of one entry where entries are randomised independently.
+        Bits of the payload of one report, or of one entry where entries are randomized independently.
     discrete : bool
         Whether reports lie on a public list or grid whatever the value. The low-order bits of any other report, a
         floating-point number with noise, can give its value away (Mironov 2012): its stated loss is that of real
         arithmetic, for simulations, and no device may send it.
     by_entry : bool
-        Whether the entries of a vector are randomised one by one, in the same way.
+        Whether the entries of a vector are randomized one by one, in the same way.
     never_repeats : bool
         Whether noise is so fine that no two reports have the same.
     """
@@ -212,7 +212,7 @@ class Mechanism(ABC):
     def exact_loss(self, value: ArrayLike, other: ArrayLike) -> float:
         """Return the exact loss between two inputs: the largest log of P(report | value) over P(report | other).
 
-        With a delta it is the least epsilon at that delta. Inputs farther apart than neighbours lose more than epsilon.
+        With a delta it is the least epsilon at that delta. Inputs farther apart than neighbors lose more than epsilon.
 
         Parameters
         ----------
@@ -263,7 +263,7 @@ class Mechanism(ABC):
         return 1.0 if math.isinf(self.epsilon) else self._influence()
 
     def _influence(self) -> float:
-        """The influence of a report that is randomised."""
+        """The influence of a report that is randomized."""
         return math.nan
 
     def distance(self, reports: np.ndarray, inputs: np.ndarray) -> np.ndarray:
@@ -347,7 +347,7 @@ class Channel(FiniteMechanism):
     """Any randomizer with finitely many reports, written out as a table.
 
     For reports that no other mechanism describes alone, such as stochastic rounding followed by
-    randomised response, ``Channel(rounding @ response.channel())``, or a report whose law depends on the public part.
+    randomized response, ``Channel(rounding @ response.channel())``, or a report whose law depends on the public part.
 
     Parameters
     ----------
@@ -406,7 +406,7 @@ class Channel(FiniteMechanism):
 
 @dataclass(frozen=True)
 class CategoryMechanism(FiniteMechanism):
-    """A mechanism on categories 0, ..., n_categories - 1, any two of which are neighbours.
+    """A mechanism on categories 0, ..., n_categories - 1, any two of which are neighbors.
 
     Parameters
     ----------

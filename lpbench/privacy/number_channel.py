@@ -50,7 +50,7 @@ class NumberChannel(FiniteMechanism):
         of 2^-62, which :meth:`log_channel` and ``epsilon`` state exactly. A number between two inputs has a mixture of
         their rows, whose loss is never larger, whatever the weights.
     rounding : {"random", "nearest"}
-        To the two neighbouring inputs with the number as expectation, or to the nearest.
+        To the two neighboring inputs with the number as expectation, or to the nearest.
 
     Examples
     --------
@@ -219,7 +219,7 @@ def rr_on_bins(epsilon: float, prior: ArrayLike) -> NumberChannel:
     """Return the randomizer of least expected squared loss for labels with a known prior.
 
     Labels lie on equally spaced points of [-1, 1]. They are divided into d intervals, and the interval is reported by
-    d-ary randomised response; reports are read as weighted means. For each d the intervals follow from dynamic
+    d-ary randomized response; reports are read as weighted means. For each d the intervals follow from dynamic
     programming, because the loss is a sum over intervals.
 
     Parameters

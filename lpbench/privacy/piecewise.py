@@ -64,7 +64,7 @@ class _UnitMechanism(Mechanism):
 class Piecewise(_UnitMechanism):
     """Report a point near the own number e^epsilon times as often as any point farther off.
 
-    The number is rounded at random to one of the positions of a window of ``width`` neighbouring points, so that its
+    The number is rounded at random to one of the positions of a window of ``width`` neighboring points, so that its
     expectation stays; a point of the window has ``weights[0]`` units of probability, any other point ``weights[1]``.
     A mixture of two positions loses no more than either, whatever the rounding of its weights.
 
@@ -102,7 +102,7 @@ class Piecewise(_UnitMechanism):
 
     @cached_property
     def step(self) -> float:
-        """Distance of neighbouring points: the mean of a report is the position of its window, -1 to 1."""
+        """Distance of neighboring points: the mean of a report is the position of its window, -1 to 1."""
         near, far = self.weights
         return 2.0 * (self.total / self.width / (near - far)) / (CELLS - self.width)
 

@@ -1,4 +1,4 @@
-"""Randomised response among the classes that a prior makes probable; each user may have a prior of their own.
+"""Randomized response among the classes that a prior makes probable; each user may have a prior of their own.
 
 Source: Ghazi et al. (2021), Deep learning with label differential privacy (RRWithPrior).
 """
@@ -31,7 +31,7 @@ def ranked_classes(prior: ArrayLike, epsilon: float) -> tuple[np.ndarray, np.nda
     order : int ndarray of shape (n, K)
         Classes, the most probable first; ties by index.
     size : int ndarray of shape (n,)
-        k that maximises (sum of the k largest) e^epsilon / (e^epsilon + k - 1), the probability of a true report.
+        k that maximizes (sum of the k largest) e^epsilon / (e^epsilon + k - 1), the probability of a true report.
     """
     prior = np.asarray(prior, dtype=np.float64)
     order = np.argsort(-prior, axis=1, kind="stable")
@@ -43,7 +43,7 @@ def ranked_classes(prior: ArrayLike, epsilon: float) -> tuple[np.ndarray, np.nda
 def prior_reports(
     truth: np.ndarray, order: np.ndarray, size: np.ndarray, epsilon: float, rng: np.random.Generator
 ) -> np.ndarray:
-    """Client: a class among the user's ``size`` most probable ones, by randomised response if the own is one of them.
+    """Client: a class among the user's ``size`` most probable ones, by randomized response if the own is one of them.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def prior_reports(
 @registered(lambda epsilon: PriorResponse(epsilon, 5, (0, 1)))
 @dataclass(frozen=True)
 class PriorResponse(CategoryMechanism):
-    """Randomised response among listed categories; all other categories report one of them at random.
+    """Randomized response among listed categories; all other categories report one of them at random.
 
     Parameters
     ----------

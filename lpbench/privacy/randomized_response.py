@@ -1,4 +1,4 @@
-"""Randomised response on bits, bit vectors and categories, driven by whole numbers that budgets may share.
+"""Randomized response on bits, bit vectors and categories, driven by whole numbers that budgets may share.
 
 Sources: Warner (1965); HistOfTree eqs. (5), (8) (bits), (16), (17) (categories); label-DP eq. (13) (bit vectors).
 With q < p the probabilities that a report shows a false and the true value, (1{shown} - q) / (p - q) is unbiased for
@@ -83,7 +83,7 @@ def grr_weights(m: ArrayLike, epsilon: ArrayLike) -> tuple[np.ndarray, np.ndarra
     """Return (slope, offset) such that slope * 1{report = j} - offset is unbiased for 1{truth = j}.
 
     slope = (e^eps + m - 1) / (e^eps - 1) and offset = 1 / (e^eps - 1) (below HistOfTree eq. (17)); ``m`` and
-    ``epsilon`` broadcast. With m = 1 nothing is randomised and slope - offset = 1.
+    ``epsilon`` broadcast. With m = 1 nothing is randomized and slope - offset = 1.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def grr_weights(m: ArrayLike, epsilon: ArrayLike) -> tuple[np.ndarray, np.ndarra
 
 
 def grr_reports(truth: np.ndarray, m: ArrayLike, epsilon: ArrayLike, keep: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Generalised randomised response of a batch of users, each with a category count of its own.
+    """Generalized randomized response of a batch of users, each with a category count of its own.
 
     Parameters
     ----------
@@ -282,7 +282,7 @@ class RandomizedResponse(FiniteMechanism):
     def sum_of_reports(self, ones: ArrayLike, n: Any, rng: np.random.Generator) -> np.ndarray:
         """Draw the number of ones that ``n`` users report, ``ones`` of whose bits are set: a sum of two binomials.
 
-        ``ones`` and ``n`` broadcast, one entry per bit position; bits of one user are randomised independently, so the
+        ``ones`` and ``n`` broadcast, one entry per bit position; bits of one user are randomized independently, so the
         positions of a bit vector are independent given the true counts.
 
         Parameters
@@ -338,7 +338,7 @@ class BitVector(CategoryMechanism):
 
     @property
     def response(self) -> RandomizedResponse:
-        """The randomised response of one bit."""
+        """The randomized response of one bit."""
         return RandomizedResponse.for_budget(self.budget, changed_bits=2)
 
     def _draw(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -413,9 +413,9 @@ class BitVector(CategoryMechanism):
 @registered(lambda epsilon: GRR(epsilon, 5))
 @dataclass(frozen=True)
 class GRR(CategoryMechanism):
-    """Generalised randomised response: the true category, or one of the others at random (HistOfTree eq. (16)).
+    """Generalized randomized response: the true category, or one of the others at random (HistOfTree eq. (16)).
 
-    With one category there is nothing to hide: nothing is randomised and epsilon is 0.
+    With one category there is nothing to hide: nothing is randomized and epsilon is 0.
 
     Parameters
     ----------
@@ -440,7 +440,7 @@ class GRR(CategoryMechanism):
 
     @property
     def domain(self) -> Categories:
-        """The categories; an array of any shape is randomised entry by entry."""
+        """The categories; an array of any shape is randomized entry by entry."""
         return Categories(self.n_categories, by_entry=True)
 
     def _draw(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:

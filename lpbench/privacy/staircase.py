@@ -26,7 +26,7 @@ MOST_BUDGET = 2000.0
 @registered(lambda epsilon: Staircase(epsilon, 2.0))
 @dataclass(frozen=True)
 class Staircase(AdditiveMechanism):
-    """Add staircase noise to a number; the place of the steps minimises the variance.
+    """Add staircase noise to a number; the place of the steps minimizes the variance.
 
     Parameters
     ----------

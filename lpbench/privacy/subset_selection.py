@@ -1,4 +1,4 @@
-"""Subset selection: a category hidden in a random subset of w categories, of which w = 1 is randomised response.
+"""Subset selection: a category hidden in a random subset of w categories, of which w = 1 is randomized response.
 
 Source: Ye and Barg (2018), Optimal schemes for discrete distribution estimation under locally differential privacy. For
 w near m / (1 + e^eps) no mechanism has asymptotically less variance; w = 1 (GRR) is best where m is small beside e^eps.

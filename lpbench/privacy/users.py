@@ -35,7 +35,7 @@ REAL_BITS = 64.0
 
 
 class PublicSample(NamedTuple):
-    """Public labelled rows: features of shape (q, d), labels or class codes of shape (q,).
+    """Public labeled rows: features of shape (q, d), labels or class codes of shape (q,).
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ def alternatives_of(
     find : callable
         Looks the scores of an alternative up.
     printed : mapping
-        Replications of the paper, by artefact.
+        Replications of the paper, by artifact.
 
     Returns
     -------
@@ -49,10 +49,10 @@ def alternatives_of(
     beside = _Beside(judged)
     for name, row in zip(names, rows, strict=True):
         fixed = {"number": name, "published": row["published"], "margin": row["margin"]}
-        fixed["rescale"] = np.sqrt(row["replications"] / printed[row["artefact"]]) if row["replications"] else 1.0
+        fixed["rescale"] = np.sqrt(row["replications"] / printed[row["artifact"]]) if row["replications"] else 1.0
         found.append(fixed | {"alternative": OURS, "counted": "", "value": row["ours"], "se": row["se"]})
         for one in declared:
-            if one.stands_for(row["artefact"], row["selector"]):
+            if one.stands_for(row["artifact"], row["selector"]):
                 # what was not run is not told apart
                 sample = find(row, one)
                 values = (
@@ -65,30 +65,30 @@ def alternatives_of(
 
 
 def number_names(rows: pd.DataFrame) -> list[str]:
-    """Names of numbers: the artefact, then what was run."""
-    return [f"{artefact}|{cell}" for artefact, cell in zip(rows["artefact"], rows["cell"], strict=True)]
+    """Names of numbers: the artifact, then what was run."""
+    return [f"{artifact}|{cell}" for artifact, cell in zip(rows["artifact"], rows["cell"], strict=True)]
 
 
 class _Beside:
     """Numbers that stand near others: other columns, the next budgets and places, other prints."""
 
     def __init__(self, judged: pd.DataFrame) -> None:
-        # the budgets of tables are several artefacts, those of a curve are not
-        family = judged["artefact"].where(judged["x"].notna(), judged["unit"])
+        # the budgets of tables are several artifacts, those of a curve are not
+        family = judged["artifact"].where(judged["x"].notna(), judged["unit"])
         #: Curves over the budget, whose x it is; on another axis a place may have the number of a budget by chance.
-        self._over_budget = {a for a, curve in judged.groupby("artefact") if (curve["x"] == curve["epsilon"]).all()}
+        self._over_budget = {a for a, curve in judged.groupby("artifact") if (curve["x"] == curve["epsilon"]).all()}
         self._rows = judged.assign(data=judged["cell"].str.split("|").str[0], family=family)
         self._by: dict[tuple[str, ...], dict[tuple, pd.DataFrame]] = {}
 
     def of(self, row: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """Alternatives of one number, by what is printed and run elsewhere."""
         data, here = row["cell"].partition("|")[0], ("panel", "mask", "epsilon", "x")
-        columns = self._alike(row, data, "artefact", *here)
+        columns = self._alike(row, data, "artifact", *here)
         for other in columns[columns["method"] != row["method"]].to_dict("records"):
             yield _reported(f"{COLUMN} {other['method']}", other)
         for axis, name, counted in (("epsilon", NEXT, BUDGET), ("x", PLACE, "")):
             same = [key for key in ("panel", "mask", "method", "epsilon", "x") if key != axis]
-            if axis == "epsilon" and row["artefact"] in self._over_budget:
+            if axis == "epsilon" and row["artifact"] in self._over_budget:
                 same.remove("x")
             alike = self._alike(row, data, "family", *same)
             for side, other in _next(alike, axis, row[axis]):
@@ -102,7 +102,7 @@ class _Beside:
         if keys not in self._by:
             groups = self._rows.groupby(["data", *keys], dropna=False, sort=False)
             self._by[keys] = {_key(key): part for key, part in groups}
-        own = row | {"family": row["artefact"] if row["x"] == row["x"] else row["unit"]}
+        own = row | {"family": row["artifact"] if row["x"] == row["x"] else row["unit"]}
         return self._by[keys][_key((data, *(own[key] for key in keys)))]
 
 

@@ -68,7 +68,7 @@ def published_wins(name: str, paper: Paper, constants: Constants) -> list[dict]:
         wins = part[part["loss"] == part.groupby("dataset")["loss"].transform("min")]
         proposed = wins[wins["method"].str.startswith(paper.proposed)]
         rows.append(
-            {"artefact": name, "mask": mask, "epsilon": epsilon, "datasets": part["dataset"].nunique()}
+            {"artifact": name, "mask": mask, "epsilon": epsilon, "datasets": part["dataset"].nunique()}
             | _count("wins", wins.groupby("dataset")["below"].max())
             | {f"wins_{end}": int(wins.groupby("dataset")[end].max().sum()) for end in ("least", "most")}
             | _count("proposed", proposed.groupby("dataset")["below"].max())

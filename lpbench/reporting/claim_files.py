@@ -89,7 +89,7 @@ def _row(decision: Decision, verdict: CheckVerdict, judges: bool) -> dict[str, A
         "judges": judges,
         "counts": check.counts,
         "counted_apart": claim.counted_apart,
-        "artefact": claim.artefact,
+        "artifact": claim.artifact,
         "section": claim.section,
         "sentence": claim.statement,
         "rule": check.rule,

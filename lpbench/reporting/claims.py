@@ -85,7 +85,7 @@ def decide(paper: Paper, claims: Sequence[Claim], results: Evidence) -> list[Dec
         evidence[name] = (ours, Published(ours))
     found = []
     for claim in claims:
-        judging = paper.judge_of(claim.artefact)
+        judging = paper.judge_of(claim.artifact)
         verdicts = []
         for check in claim.checks:
             first = _verdict(paper, claim.name, check, judging, evidence)
@@ -141,8 +141,8 @@ def confirmed(claim: str, check: Check) -> tuple[str, ...]:
 
 def _is_own_seed(results: Evidence) -> bool:
     """True unless a consulted experiment was run with another seed than registered, which confirms nothing."""
-    artefacts = (results.results.artefact(name) for name in results.consulted)
-    return not any(change.startswith("seed:") for artefact in artefacts for change in artefact.deviations)
+    artifacts = (results.results.artifact(name) for name in results.consulted)
+    return not any(change.startswith("seed:") for artifact in artifacts for change in artifact.deviations)
 
 
 def _elsewhere(
@@ -171,7 +171,7 @@ def _no_verdict(check: Check, ours: Judged, results: Evidence) -> str:
 
 
 def claims_about(paper: Paper, *leaves: str) -> list[Claim]:
-    """Claims of a paper about some of its artefacts, in their order, each once; those without a check are left out."""
+    """Claims of a paper about some of its artifacts, in their order, each once; those without a check are left out."""
     return list({c.name: c for leaf in leaves for c in paper.claims if c.checks and c.concerns(leaf)}.values())
 
 

@@ -1,22 +1,22 @@
-"""An experiment and its artefact, as reports and pages show them."""
+"""An experiment and its artifact, as reports and pages show them."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 from lpbench.experiments.experiment import Experiment
-from lpbench.experiments.results import Artefact
+from lpbench.experiments.results import Artifact
 from lpbench.reporting.figures.ranks import BUDGETS
 from lpbench.reporting.paper import Page, Paper, paper_of
 
 
-class ReportEntry(Artefact):
-    """An experiment's artefact, run or not, as a page shows it that lies in the folder ``within`` of the results."""
+class ReportEntry(Artifact):
+    """An experiment's artifact, run or not, as a page shows it that lies in the folder ``within`` of the results."""
 
     def __init__(self, experiment: Experiment, results_dir: Path, within: str = "", paper: Paper | None = None):
-        """Look up an experiment's paper and section; the artefact's files may be missing."""
+        """Look up an experiment's paper and section; the artifact's files may be missing."""
         name: str = experiment.name
         super().__init__(Path(results_dir) / name, name)
-        #: Path from the pages to the artefact.
+        #: Path from the pages to the artifact.
         self.address: str = name.removeprefix(f"{within}/")
         #: What the report is about.
         self.experiment: Experiment = experiment

@@ -57,7 +57,7 @@ class Evidence:
     def summary(self, name: str, selection: str = "oracle") -> pd.DataFrame:
         """Return the summary rows of an experiment under one selection, and note that it was consulted."""
         self.consulted[name] = None
-        return self.results.artefact(name).rows(selection)
+        return self.results.artifact(name).rows(selection)
 
     def curves(self, name: str, *bases: str, panel: str | None = None) -> list[Curve]:
         """Curves of an experiment, those of the named methods (default: all), one variant a method."""
@@ -81,7 +81,7 @@ class Evidence:
         return tuple(replace(c, experiment=name) for c in curves(rows, self._chosen(name)))
 
     def _chosen(self, name: str) -> pd.DataFrame:
-        chosen = self.results.artefact(name).chosen
+        chosen = self.results.artifact(name).chosen
         if chosen is None or chosen.empty:
             raise NotRunError(f"{name}: scores by replication are not there, and a verdict needs them")
         if count := (self.paper or paper_of(name)).output_of(name).counted:
@@ -144,7 +144,7 @@ class Evidence:
         """Consulted experiments run otherwise than registered, replications and seed aside, and how."""
         found = {}
         for name in self.consulted:
-            changes = self.results.artefact(name).deviations
+            changes = self.results.artifact(name).deviations
             if other := [c for c in changes if not c.startswith(("replications:", "seed:"))]:
                 found[name] = other
         return found
@@ -201,9 +201,9 @@ def _place(x: float) -> float:
 def _printed(cells: CellScores, printed: _Print) -> CellScores:
     """Replications whose mean is the print and whose relative deviations are ours."""
     mean, step = np.array([printed.find(key) for key in cells.keys]).T
-    centre = cells.samples.mean(axis=0)
+    center = cells.samples.mean(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        deviation = np.nan_to_num(cells.samples / centre - 1, nan=0.0, posinf=0.0, neginf=0.0)
+        deviation = np.nan_to_num(cells.samples / center - 1, nan=0.0, posinf=0.0, neginf=0.0)
     return CellScores(cells.keys, mean * (1 + deviation), np.nan_to_num(step))
 
 

@@ -30,7 +30,7 @@ class Step:
     reading: str  # what differs from the step before it, or from the first one where it was tried
     method: str  # selector under which it was run; several, joined by "or": the best of them in each replication
     support: str  # what it rests on, see :data:`SUPPORT`
-    experiment: str = ""  # where it was run; empty: in the artefacts themselves
+    experiment: str = ""  # where it was run; empty: in the artifacts themselves
     panel: str = ""  # of that experiment
     budget: float = 1.0  # published budget over the one that was run
     mask: str = ""  # under which it was run, if not that of the numbers
@@ -41,7 +41,7 @@ class Interpretations:
     """Candidate interpretations behind some published numbers, the default first."""
 
     what: str  # the published numbers
-    artefacts: tuple[str, ...]  # experiments that hold them
+    artifacts: tuple[str, ...]  # experiments that hold them
     method: str  # as published
     steps: tuple[Step, ...]
     mask: str = ""
@@ -70,14 +70,14 @@ class Alternative:
     counted: str  # what it counts against, see :mod:`lpbench.analysis.alternatives`
     #: Selector that judges -> selector that was run in its place; empty: of every one.
     methods: Mapping[str, str]
-    experiments: tuple[str, ...]  # where it was run; empty: in the artefacts themselves
+    experiments: tuple[str, ...]  # where it was run; empty: in the artifacts themselves
     budget: float = 1.0  # published budget over the one that was run
-    artefacts: tuple[str, ...] = ()  # those whose numbers it stands beside; empty: all
+    artifacts: tuple[str, ...] = ()  # those whose numbers it stands beside; empty: all
     wrong: bool = False  # whether it is a wrong implementation, which may be put in our place
 
-    def stands_for(self, artefact: str, selector: str) -> str:
+    def stands_for(self, artifact: str, selector: str) -> str:
         """Selector that is run in the place of another; empty where the alternative does not apply."""
-        applies = artefact in (self.artefacts or (artefact,))
+        applies = artifact in (self.artifacts or (artifact,))
         return self.methods.get(selector, self.methods.get("", "")) if applies else ""
 
 

@@ -37,8 +37,8 @@ from lpbench.analysis.numbers import (
 )
 from lpbench.cast import BASELINE, bare_name, member
 from lpbench.errors import NotRunError
-from lpbench.experiments import catalogue
-from lpbench.experiments.results import Artefact, Results
+from lpbench.experiments import catalog
+from lpbench.experiments.results import Artifact, Results
 from lpbench.reporting.alternative_table import alternatives_of, number_names, write_alternatives
 from lpbench.reporting.interpretations import SUPPORT, Alternative, Bound, Interpretations, Step, Tolerance
 from lpbench.reporting.paper import Paper, paper_of
@@ -51,14 +51,14 @@ OTHER_SEED = "classes_seed2026.csv.gz"
 TRIED, AS_RUN = "tried", "as run"
 _AXES = ["panel", "dataset", "mask", "epsilon", "x"]
 #: Columns over whose data sets the changes of an interpretation are permuted.
-_PERMUTED = ["artefact", "method", "configuration", "mask"]
+_PERMUTED = ["artifact", "method", "configuration", "mask"]
 
 
 def write_numbers(
-    about: Sequence[Paper], results: Results, folder: Path, artefacts: Collection[str] | None = None
+    about: Sequence[Paper], results: Results, folder: Path, artifacts: Collection[str] | None = None
 ) -> list[Path]:
-    """Write ``numbers.csv`` of papers, or of some of their artefacts, and ``alternatives.csv.gz``; return them."""
-    pairs = [_PaperNumbers(paper, results).rows(artefacts) for paper in about]
+    """Write ``numbers.csv`` of papers, or of some of their artifacts, and ``alternatives.csv.gz``; return them."""
+    pairs = [_PaperNumbers(paper, results).rows(artifacts) for paper in about]
     pairs = [pair for pair in pairs if len(pair[0])] or [(pd.DataFrame(columns=COLUMNS), pd.DataFrame())]
     numbers, alternatives = (pd.concat(parts, ignore_index=True) for parts in zip(*pairs, strict=True))
     write_csv(numbers, folder / FILE)
@@ -78,17 +78,17 @@ def read_numbers(folder: Path) -> pd.DataFrame:
 _NUMERIC = {*("epsilon", "x", "judges", "published", "ours", "se", "replications", "distance", "tolerance", "chance")}
 
 
-def numbers_about(artefact: Artefact, report: Path) -> pd.DataFrame:
-    """Rows of one artefact: those of a report's table if it has any, else what the artefact's own files say."""
+def numbers_about(artifact: Artifact, report: Path) -> pd.DataFrame:
+    """Rows of one artifact: those of a report's table if it has any, else what the artifact's own files say."""
     rows = read_numbers(report)
-    rows = rows[rows["artefact"] == artefact.name]
-    own = _PaperNumbers(paper_of(artefact.name), Results(artefact.results))
-    return rows if len(rows) else own.configured([artefact])
+    rows = rows[rows["artifact"] == artifact.name]
+    own = _PaperNumbers(paper_of(artifact.name), Results(artifact.results))
+    return rows if len(rows) else own.configured([artifact])
 
 
-def printed_numbers(artefact: Artefact) -> pd.DataFrame:
-    """A row a published number of one artefact that was run, under what judges it, with what was run for it."""
-    rows = numbers_about(artefact, artefact.results)
+def printed_numbers(artifact: Artifact) -> pd.DataFrame:
+    """A row a published number of one artifact that was run, under what judges it, with what was run for it."""
+    rows = numbers_about(artifact, artifact.results)
     rows = rows[rows["judges"].astype(bool)]
     parts = rows["cell"].str.split("|", expand=True).reindex(columns=range(3))
     cell = {"dataset": parts[0], "method": parts[1], "mask": parts[2], "reproduced": rows["ours"]}
@@ -114,14 +114,14 @@ def with_margins(alternatives: pd.DataFrame, numbers: pd.DataFrame) -> pd.DataFr
     judged = judged[judged["class"] != NOT_COMPARABLE]
     reach = (judged["tolerance"] * judged["published"].abs()).where(judged["unit"] == "ratio", judged["tolerance"])
     known = judged.assign(number=number_names(judged), margin=reach, rescale=[*map(_rescale, judged.itertuples())])
-    of = ["number", "paper", "artefact", "published", "margin", "rescale"]
+    of = ["number", "paper", "artifact", "published", "margin", "rescale"]
     # an empty column is of no kind
     return alternatives.astype({"number": object}).merge(known[of].astype({"number": object}), on="number")
 
 
 def _rescale(row: Any) -> float:
     """Standard error of a print over that of our run: the paper's replications are those registered."""
-    return math.sqrt(row.replications / catalogue.experiment(row.artefact).replications) if row.replications else 1.0
+    return math.sqrt(row.replications / catalog.experiment(row.artifact).replications) if row.replications else 1.0
 
 
 class _PaperNumbers:
@@ -133,10 +133,10 @@ class _PaperNumbers:
         self._scores, self._chosen = cache(self._read_scores), cache(self._read_chosen)
         self._trees = cache(self._read_trees)
 
-    def rows(self, artefacts: Collection[str] | None = None) -> tuple[pd.DataFrame, pd.DataFrame]:
+    def rows(self, artifacts: Collection[str] | None = None) -> tuple[pd.DataFrame, pd.DataFrame]:
         """All rows, configurations with causes of what differs, then what was tried; and the alternatives."""
-        names = [n for n in self.paper.published if artefacts is None or n in artefacts]
-        table = self.configured([self.results.artefact(name) for name in names])
+        names = [n for n in self.paper.published if artifacts is None or n in artifacts]
+        table = self.configured([self.results.artifact(name) for name in names])
         if table.empty:
             return table, pd.DataFrame()
         beside = self._alternatives(table)
@@ -158,15 +158,15 @@ class _PaperNumbers:
         ]
         return pd.concat([table, pd.DataFrame(tried, columns=COLUMNS)], ignore_index=True)[COLUMNS], beside
 
-    def configured(self, artefacts: Sequence[Artefact]) -> pd.DataFrame:
+    def configured(self, artifacts: Sequence[Artifact]) -> pd.DataFrame:
         """A row a published number and configuration that has one, judged by the first of its judge and the others."""
         parts = []
-        for artefact in artefacts:
-            if artefact.comparison is None or artefact.comparison.empty:
+        for artifact in artifacts:
+            if artifact.comparison is None or artifact.comparison.empty:
                 continue
-            judge = self.paper.judge_of(artefact.leaf)
+            judge = self.paper.judge_of(artifact.leaf)
             for configuration in [judge, *(c for c in self.paper.configurations if c != judge), AS_RUN]:
-                part = self._configured(artefact, configuration)
+                part = self._configured(artifact, configuration)
                 parts.append(part.assign(is_judge=configuration == judge))
         if not parts:
             return pd.DataFrame(columns=[*COLUMNS, "note"])
@@ -207,19 +207,19 @@ class _PaperNumbers:
 
     def _alternatives(self, table: pd.DataFrame) -> pd.DataFrame:
         judged = judged_numbers(table)
-        printed = {name: catalogue.experiment(name).replications for name in judged["artefact"].unique()}
+        printed = {name: catalog.experiment(name).replications for name in judged["artifact"].unique()}
         found = alternatives_of(judged, self.paper.alternatives, self._rival, printed)
         apart = found["number"].isin(number_names(judged[judged["class"] == NOT_COMPARABLE]))
         return found.assign(**{"class": found["class"].mask(apart, NOT_COMPARABLE)})
 
     def _rival(self, row: dict[str, Any], one: Alternative) -> Sample | None:
         """Scores of an alternative in the place of a number."""
-        method = one.stands_for(row["artefact"], row["selector"])
-        relative, on_axis = self._tolerance(row["artefact"]).relative, row["x"] == row["x"]
-        figure = row["artefact"].rpartition("/")[2] + row["panel"] if on_axis else row["panel"]
-        for name in one.experiments or (row["artefact"],):
-            panel = row["panel"] if name == row["artefact"] else figure
-            of, beside = (name, (method,), panel, relative, row["mask"]), (row["artefact"],)
+        method = one.stands_for(row["artifact"], row["selector"])
+        relative, on_axis = self._tolerance(row["artifact"]).relative, row["x"] == row["x"]
+        figure = row["artifact"].rpartition("/")[2] + row["panel"] if on_axis else row["panel"]
+        for name in one.experiments or (row["artifact"],):
+            panel = row["panel"] if name == row["artifact"] else figure
+            of, beside = (name, (method,), panel, relative, row["mask"]), (row["artifact"],)
             cells = self._scores(*of, "", one.budget, beside)
             # what has no place on the axis is the same at all of them, and so are budgets that are the axis
             for place in (row, row | {"x": np.nan}):
@@ -246,18 +246,18 @@ class _PaperNumbers:
         rows = zip(number_names(table), table.to_dict("records"), strict=True)
         return {_key(row) for name, row in rows if row["judges"] and name in near}
 
-    def _configured(self, artefact: Artefact, configuration: str) -> pd.DataFrame:
-        """The row that stands for each published number of an artefact under a configuration.
+    def _configured(self, artifact: Artifact, configuration: str) -> pd.DataFrame:
+        """The row that stands for each published number of an artifact under a configuration.
 
         A method that has a variant of the configuration, and was not run in it, has no number there.
         """
-        variants, comparison = self.paper.configurations.get(configuration, ()), artefact.comparison
+        variants, comparison = self.paper.configurations.get(configuration, ()), artifact.comparison
         assert comparison is not None
-        name = artefact.name
+        name = artifact.name
         table = comparison[comparison["published"].notna()]
         table = (
             table.assign(
-                artefact=name,
+                artifact=name,
                 selector=table["method"],
                 configuration=configuration,
                 **{c: table[c].map(bare_name) for c in ("dataset", "mask", "method")},
@@ -268,7 +268,7 @@ class _PaperNumbers:
         )
         borrowed = np.array([_borrowed(m, variants) for m in table["selector"]], dtype=bool)
         tolerance = self._tolerance(name)
-        scores = artefact.chosen
+        scores = artifact.chosen
         count = {} if scores is None else scores.groupby(["dataset", "method"])["replication"].nunique().to_dict()
         places = zip(comparison.loc[table.index, "dataset"], table["selector"], strict=True)
         table = table.assign(
@@ -284,15 +284,15 @@ class _PaperNumbers:
         margin = tolerance.within * (np.abs(published) if tolerance.relative else np.ones(len(table)))
         return table.assign(distance=distance, margin=margin)
 
-    def _tolerance(self, artefact: str) -> Tolerance:
-        """Tolerance of an artefact's numbers; NaN where none is stated."""
-        return self.paper.output_of(artefact).tolerance
+    def _tolerance(self, artifact: str) -> Tolerance:
+        """Tolerance of an artifact's numbers; NaN where none is stated."""
+        return self.paper.output_of(artifact).tolerance
 
-    def _unit(self, artefact: str) -> str:
-        layout = self.paper.tables.get(artefact)
+    def _unit(self, artifact: str) -> str:
+        layout = self.paper.tables.get(artifact)
         if layout is not None and layout.value != "mean":
             return layout.value
-        return "size" if self.paper.output_of(artefact).read else "score"
+        return "size" if self.paper.output_of(artifact).read else "score"
 
     # -- causes ----------------------------------------------------------------------------------------------------
 
@@ -311,11 +311,11 @@ class _PaperNumbers:
                 if step.support not in ("tried", "refuted") and not _is_itself(step, row)
             ]
             others.sort(key=lambda one: [*SUPPORT].index(one[0].support))
-            found = cause_of(row["published"], judged, others, *self._tolerance(row["artefact"]))
+            found = cause_of(row["published"], judged, others, *self._tolerance(row["artifact"]))
             if found:
                 after = found.support == AFTER_THE_FACT
                 return AFTER_THE_FACT if after else f"{MET_BY} {found.support}", found.reading
-        causes = self.paper.differences.causes_of({**row, "experiment": row["artefact"]})
+        causes = self.paper.differences.causes_of({**row, "experiment": row["artifact"]})
         hints = "; ".join(filter(None, [row["note"], *causes]))
         return (SUSPECTED, hints) if hints else (NO_CAUSE, "")
 
@@ -335,11 +335,11 @@ class _PaperNumbers:
                     readings = changed.setdefault(tuple(row[k] for k in _PERMUTED), {})
                     readings.setdefault(step.reading, {})[place] = judged.mean(shared), sample.mean(shared)
         chance, published = np.full(len(table), np.nan), table["published"].to_numpy(dtype=float)
-        for (artefact, *_), readings in changed.items():
+        for (artifact, *_), readings in changed.items():
             places = sorted(set().union(*readings.values()))
             arrays = [np.array([of.get(p, (np.nan, np.nan)) for p in places]) for of in readings.values()]
             pairs = [(pair[:, 0], pair[:, 1]) for pair in arrays]
-            chance[places] = met_by_chance(published[places], pairs, *self._tolerance(artefact))
+            chance[places] = met_by_chance(published[places], pairs, *self._tolerance(artifact))
         counts = table["cause"].isin([AFTER_THE_FACT, SUSPECTED, NO_CAUSE])
         counts &= np.array([_key(row) not in blind for row in table.to_dict("records")], dtype=bool)
         return np.where(counts, chance, np.nan)
@@ -355,7 +355,7 @@ class _PaperNumbers:
 
     def _tried(self, row: dict[str, Any], step: Step, sample: Sample) -> dict[str, Any]:
         """The row of a number under one interpretation."""
-        tolerance = self._tolerance(row["artefact"])
+        tolerance = self._tolerance(row["artifact"])
         changed = row | {
             "configuration": TRIED,
             "reading": step.reading,
@@ -377,7 +377,7 @@ class _PaperNumbers:
         return [
             (step, sample)
             for candidates, steps in self._runs
-            if row["artefact"] in candidates.artefacts and row["method"] == candidates.method
+            if row["artifact"] in candidates.artifacts and row["method"] == candidates.method
             if candidates.mask in ("", row["mask"])
             for step, cells in steps
             if (sample := _find(cells, row)) is not None
@@ -389,18 +389,18 @@ class _PaperNumbers:
         """Scores behind a row of a configuration; None where they are not at hand."""
         if row["configuration"] == AFTER_THE_FACT and row["reading"]:
             return None
-        relative = self._tolerance(row["artefact"]).relative
-        return _find(self._scores(row["artefact"], (row["selector"],), "", relative, row["mask"]), row)
+        relative = self._tolerance(row["artifact"]).relative
+        return _find(self._scores(row["artifact"], (row["selector"],), "", relative, row["mask"]), row)
 
     @cached_property
     def _runs(self) -> list[tuple[Interpretations, list[tuple[Step, dict[tuple, Sample]]]]]:
         """Interpretations with their steps, each with the samples of its cells."""
         found = []
         for candidates in self.paper.differences.interpretations:
-            steps, relative = [], self._tolerance(candidates.artefacts[0]).relative
+            steps, relative = [], self._tolerance(candidates.artifacts[0]).relative
             for step in candidates.steps:
                 cells: dict[tuple, Sample] = {}
-                for name in (step.experiment,) if step.experiment else candidates.artefacts:
+                for name in (step.experiment,) if step.experiment else candidates.artifacts:
                     methods = tuple(step.method.split(" or "))
                     cells |= self._scores(
                         name,
@@ -410,7 +410,7 @@ class _PaperNumbers:
                         step.mask or candidates.mask,
                         candidates.mask,
                         step.budget,
-                        candidates.artefacts,
+                        candidates.artifacts,
                     )
                 steps.append((step, cells))
             found.append((candidates, steps))
@@ -455,7 +455,7 @@ class _PaperNumbers:
         """Scores of an experiment's best grid points; empty without any."""
         texts = ["panel", "dataset", "mask", "method"]
         with suppress(NotRunError):
-            if (kept := self.results.artefact(name).chosen) is not None:
+            if (kept := self.results.artifact(name).chosen) is not None:
                 return kept[kept["selection"] == "oracle"].astype(dict.fromkeys(texts, object))
         return pd.DataFrame(columns=[*_AXES, "method", "replication", "value"])
 
@@ -488,7 +488,7 @@ def _key(row: Mapping[str, Any]) -> tuple:
 @cache
 def _variant(selector: str) -> tuple[str, dict[str, Any]]:
     """Variant of a selector, or of its bare name the one that changes nothing, and the variants that its method has."""
-    known = catalogue.method(bare_name(selector)).variants
+    known = catalog.method(bare_name(selector)).variants
     return member(selector).variant or next((v for v, changed in known.items() if not changed), ""), known
 
 

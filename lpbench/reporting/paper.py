@@ -18,7 +18,7 @@ import pandas as pd
 from lpbench.analysis.claims import Claim
 from lpbench.analysis.significance import RULE_WORDS
 from lpbench.errors import ConfigurationError
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method, import_object
 from lpbench.experiments.results import Results
@@ -100,7 +100,7 @@ class Judging:
     """Configurations that judge what a paper says, and why."""
 
     words: str = ""
-    #: Start of an artefact's name -> a configuration that judges it in place of the first, named before any run.
+    #: Start of an artifact's name -> a configuration that judges it in place of the first, named before any run.
     exceptions: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -194,9 +194,9 @@ class Paper:
         object.__setattr__(self, "short", self.short or self.title)
         object.__setattr__(self, "letter", self.letter or self.name)
 
-    def judge_of(self, artefact: str) -> str:
-        """Configuration that judges what is said of an artefact, named by the last part of its experiment's name."""
-        other = (name for start, name in self.judging.exceptions.items() if artefact.startswith(start))
+    def judge_of(self, artifact: str) -> str:
+        """Configuration that judges what is said of an artifact, named by the last part of its experiment's name."""
+        other = (name for start, name in self.judging.exceptions.items() if artifact.startswith(start))
         return next(other, next(iter(self.configurations)))
 
     @property
@@ -250,7 +250,7 @@ def _unregistered(name: str) -> Paper:
 
 def mark_words(experiment: str, paper: Paper) -> str:
     """Return the meaning of a mark in an experiment's table: its paper's rule, in words."""
-    if experiment in catalogue.own_names("experiment"):
+    if experiment in catalog.own_names("experiment"):
         return RULE_WORDS[paper.rule]
     return "marked by the paper's rule with raw tests"
 
@@ -269,9 +269,9 @@ def sources(experiment: str) -> tuple[str, ...]:
     """Modules whose code decides an experiment's tables and figures: reporting's, and the package of its paper."""
     name, in_paper, _ = experiment.partition("/")
     if not in_paper:  # a single cell is of no paper, and papers load matplotlib
-        return ("lpbench.reporting.artefact",)
+        return ("lpbench.reporting.artifact",)
     own = [module for module, paper in _modules(tuple(own_folders())).items() if paper.name == name]
-    return ("lpbench.reporting.artefact", *own)
+    return ("lpbench.reporting.artifact", *own)
 
 
 def errata(about: Iterable[Paper]) -> list[dict[str, str]]:

@@ -7,7 +7,7 @@ from functools import cache
 from lpbench.cast import bare_name, member
 from lpbench.datasets import list_datasets, load_manifest
 from lpbench.errors import LpbenchError
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.experiments.method import Method
 from lpbench.paths import MANIFESTS
 
@@ -28,7 +28,7 @@ SYMBOLS = {
 }
 #: Parameters whose values are names that need no explanation.
 NAMED = ("variant", "randomizer", "learner", "estimator")
-#: Names of learners and randomizers in words: ``GP on randomised response``.
+#: Names of learners and randomizers in words: ``GP on randomized response``.
 LEARNERS = {
     "ridge": "Ridge",
     "extra_trees": "ExtraTrees",
@@ -40,10 +40,10 @@ RANDOMIZERS = {
     "staircase": "staircase noise",
     "piecewise": "piecewise noise",
     "hybrid": "hybrid noise",
-    "levels": "randomised levels",
+    "levels": "randomized levels",
     "optimal_unbiased": "optimal unbiased reports",
     "rr_on_bins": "RR on bins",
-    "rr": "randomised response",
+    "rr": "randomized response",
     "rr_with_prior": "RR with prior",
     "two_stages": "two-stage RR",
     "alibi": "ALIBI",
@@ -55,7 +55,7 @@ RANDOMIZERS = {
 PHRASES = {
     "variant": {"features": "no public sample"},
     "shown": {"False": "no shown features"},
-    "mechanism": {"grr": "generalised RR", "rr": "plain RR", "krr": "RR"},
+    "mechanism": {"grr": "generalized RR", "rr": "plain RR", "krr": "RR"},
     "budget": {"halves": "half the budget"},
     "constants": {"exact": "exact constants", "paper": "the paper's constants", "tight": "tight constants"},
     "label_range": {"scale": "known scale"},
@@ -99,7 +99,7 @@ def card_of(method: str, cards: Mapping[str, Method]) -> Method | None:
 def method_title(method: str, cards: Mapping[str, Method], variant: bool = True) -> str:
     """Printed name of a method and its fixed parameters, at will but the variant: ``HistOfTree (CART), s = 2``."""
     params = {key: value for key, value in member(method).params.items() if variant or key != "variant"}
-    card = card_of(method, cards) or card_of(method, catalogue.methods())
+    card = card_of(method, cards) or card_of(method, catalog.methods())
     title = card.title if card else in_words(bare_name(method))
     if {"learner", "randomizer"} <= set(params):
         learner, randomizer = str(params.pop("learner")), str(params.pop("randomizer"))
@@ -156,17 +156,17 @@ def in_print(text: str) -> str:
     text = str(text)
     if "_" not in text and "[" not in text:  # most texts: no need to look for what is called how
         return text
-    return _pattern(tuple(catalogue.method_names()), tuple(list_datasets())).sub(_print, text)
+    return _pattern(tuple(catalog.method_names()), tuple(list_datasets())).sub(_print, text)
 
 
 @cache
 def _pattern(methods: tuple[str, ...], datasets: tuple[str, ...]) -> re.Pattern[str]:
-    names = sorted({*methods, *datasets, *catalogue.mask_names()}, key=len, reverse=True)
+    names = sorted({*methods, *datasets, *catalog.mask_names()}, key=len, reverse=True)
     long = "|".join([name for name in names if "_" in name] + [*FURTHER, r"heavy_tail_\d+"])
     # neither a part of a longer name or path nor a file
     return re.compile(rf"(?<![\w/.\-])(?:(?:{'|'.join(names)})\[[^\[\]\s]+=[^\[\]]*\]|(?:{long}))(?![\w/\[]|\.\w|_)")
 
 
 def _print(match: re.Match[str]) -> str:
-    is_method = bare_name(match[0]) in catalogue.method_names()
-    return method_title(match[0], catalogue.methods()) if is_method else mask_name(match[0])
+    is_method = bare_name(match[0]) in catalog.method_names()
+    return method_title(match[0], catalog.methods()) if is_method else mask_name(match[0])

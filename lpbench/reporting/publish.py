@@ -18,14 +18,14 @@ import pandas as pd
 from lpbench.derivation import PICTURES, TABLES, Derivation, record_in
 from lpbench.digest import folder_hash, hash_of
 from lpbench.errors import NotRunError, StoreError
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.experiments.committed import commit, digest
 from lpbench.experiments.committed import summary as committed_summary
 from lpbench.experiments.derive import make_all
 from lpbench.experiments.method import Method
 from lpbench.experiments.plan import by_name, registered_methods
 from lpbench.experiments.records import environment, missing_data
-from lpbench.experiments.results import RECORD, Artefact, Results
+from lpbench.experiments.results import RECORD, Artifact, Results
 from lpbench.experiments.schema import ALTERNATIVES
 from lpbench.experiments.store import lock_of
 from lpbench.experiments.submissions import FOLDER as SUBMITTED
@@ -53,7 +53,7 @@ def report_run(results_dir: Path, asked: Sequence[str] = (), within: str = "") -
 
 def reports_of_run(results: Results, asked: Sequence[str] = ()) -> list[Report]:
     """Reports that show what was run in a results folder, of users' papers and of all others."""
-    own, studies = set(catalogue.own_names("experiment")), dict[str, list[str]]()
+    own, studies = set(catalog.own_names("experiment")), dict[str, list[str]]()
     shown = (a.name for a in results.finished() if a.experiment.kind != ALTERNATIVES)
     for name in dict.fromkeys([*shown, *asked]):
         studies.setdefault(name.partition("/")[0] if name in own else "", []).append(name)
@@ -70,27 +70,27 @@ def replace_committed(results_dir: Path, asked: Sequence[str] = ()) -> tuple[Rep
     """
     with locked(lock_of(results_dir / "store")):
         results, committed = Results(results_dir), Results(results_dir / REPRODUCED)
-        registered = catalogue.heads("experiment", ("on_request", "kind"))
-        names = [n for n in registered if n not in catalogue.own_names("experiment")]
+        registered = catalog.heads("experiment", ("on_request", "kind"))
+        names = [n for n in registered if n not in catalog.own_names("experiment")]
         refused: dict[str, list[str]] = {}
         for paper in papers():
             of_paper = [n for n in names if n.partition("/")[0] == paper.name]
-            run = [a for a in map(results.artefact, of_paper) if a.was_computed]
+            run = [a for a in map(results.artifact, of_paper) if a.was_computed]
             if not run or (asked and not set(asked) & set(of_paper)):
                 continue
             if reasons := list(_refusals(results, committed, {n: registered[n] for n in of_paper})):
                 refused[paper.name] = reasons
                 continue
             changed = commit(run, committed.folder, paper.name, paper.rule)
-            for artefact in (a for a in run if registered[a.name]["kind"] != ALTERNATIVES):
-                _copy(artefact, committed.folder / artefact.name, measured=changed)
+            for artifact in (a for a in run if registered[a.name]["kind"] != ALTERNATIVES):
+                _copy(artifact, committed.folder / artifact.name, measured=changed)
         # drawings are no derivations of scores: they are copied from a run
-        artefacts = [Artefact(committed.folder / name, name) for name in names]
-        artefacts = [a for a in artefacts if registered[a.name]["kind"] != ALTERNATIVES]
-        scored = [a for a in artefacts if a.is_finished and registered[a.name]["kind"] != "drawing"]
-        _make([drawn_from_scores(artefact) for artefact in scored])
+        artifacts = [Artifact(committed.folder / name, name) for name in names]
+        artifacts = [a for a in artifacts if registered[a.name]["kind"] != ALTERNATIVES]
+        scored = [a for a in artifacts if a.is_finished and registered[a.name]["kind"] != "drawing"]
+        _make([drawn_from_scores(artifact) for artifact in scored])
         # nobody misses what runs on request alone
-        shown = [a.name for a in artefacts if not registered[a.name]["on_request"] or a.was_run]
+        shown = [a.name for a in artifacts if not registered[a.name]["on_request"] or a.was_run]
         return Report(committed.folder, tuple(shown)).write(), refused
 
 
@@ -98,7 +98,7 @@ def _refusals(results: Results, committed: Results, registered: Mapping[str, Map
     """Say what keeps a run of a paper's experiments from standing for the committed one."""
     of_the_checkout = committed.folder.resolve() == COMMITTED.resolve()
     for name, head in registered.items():
-        here, there = results.artefact(name), committed.artefact(name)
+        here, there = results.artifact(name), committed.artifact(name)
         if of_the_checkout and here.commit.endswith("+changes"):
             yield f"{name} ran from a work tree with changes"
         if not here.was_computed:
@@ -126,7 +126,7 @@ _SITE = ("lpbench.reporting.pages.site", "lpbench.reporting.report")
 
 @dataclass(frozen=True)
 class Report:
-    """Artefacts of a results folder as a report shows them, and the derivations that the report consists of.
+    """Artifacts of a results folder as a report shows them, and the derivations that the report consists of.
 
     A ``study`` has the title of a report on these experiments and nothing else; it lies in the folder of its ``paper``,
     if that is a user's.
@@ -143,31 +143,31 @@ class Report:
         return self.folder / self.paper
 
     @cached_property
-    def artefacts(self) -> list[Artefact]:
-        """Artefacts of the report's experiments."""
-        return [*map(Results(self.folder).artefact, self.names)]
+    def artifacts(self) -> list[Artifact]:
+        """Artifacts of the report's experiments."""
+        return [*map(Results(self.folder).artifact, self.names)]
 
     @cached_property
     def cards(self) -> dict[str, Method]:
         """Methods of the report by name."""
-        return _cards(self.artefacts)
+        return _cards(self.artifacts)
 
     @property
-    def _alternatives(self) -> list[Artefact]:
+    def _alternatives(self) -> list[Artifact]:
         """Experiments that no page shows and that a full run computes all the same; a user's folder has none."""
-        kinds = {} if self.paper else catalogue.heads("experiment", ("kind",))
+        kinds = {} if self.paper else catalog.heads("experiment", ("kind",))
         names = (n for n, head in kinds.items() if head["kind"] == ALTERNATIVES and n not in self.names)
-        return [*map(Results(self.folder).artefact, names)]
+        return [*map(Results(self.folder).artifact, names)]
 
     @property
     def shown(self) -> list[str]:
         """Experiments with results."""
-        return [a.name for a in self.artefacts if a.is_finished or a.was_run]
+        return [a.name for a in self.artifacts if a.is_finished or a.was_run]
 
     def write(self) -> Report:
         """Make all derivations of the report that are not current."""
         self.target.mkdir(parents=True, exist_ok=True)
-        _write_times([*self.artefacts, *self._alternatives], self.target / "timing.csv")
+        _write_times([*self.artifacts, *self._alternatives], self.target / "timing.csv")
         workers = 1 if self.study else None  # to start some takes longer than the tables of a small run
         _make(self.tables(), workers)
         _make([self.laid_out()])
@@ -189,11 +189,11 @@ class Report:
         """Verdicts, numbers and standings."""
         read = {name for paper in papers() for name in paper.rests_on}
         of = [(name, paper_of(name)) for name in self.names]
-        scores = {artefact.name: artefact.content for artefact in self.artefacts}
+        scores = {artifact.name: artifact.content for artifact in self.artifacts}
         judged = {n: [scores[n], printed(n, p)] for n, p in of if p.claims or p.published or n in read}
-        known = map(Results(self.folder).artefact, (name for paper in papers() for name in paper.rivals))
-        rivals = {artefact.name: artefact.content for artefact in known}
-        runs = {a.name: [a.experiment.settings, a.seed, a.commit] for a in self.artefacts}
+        known = map(Results(self.folder).artifact, (name for paper in papers() for name in paper.rivals))
+        rivals = {artifact.name: artifact.content for artifact in known}
+        runs = {a.name: [a.experiment.settings, a.seed, a.commit] for a in self.artifacts}
         costs = [{name: card.privacy for name, card in self.cards.items()}, fit_seconds(), folder_hash(SUBMITTED)]
         compared = "lpbench.reporting.number_table", "lpbench.reporting.comparison"
         standings = "lpbench.reporting.standings", "lpbench.estimators"  # of which the bits of a report are counted
@@ -212,10 +212,10 @@ class Report:
         """Everything that pages show besides the tables, and how it is laid out."""
         files = "*.csv", "*.svg", "*.tex", "*.md"
         return {
-            "artefacts": {
-                a.name: hash_of([a.content, a.record, folder_hash(a.folder, *files)]) for a in self.artefacts
+            "artifacts": {
+                a.name: hash_of([a.content, a.record, folder_hash(a.folder, *files)]) for a in self.artifacts
             },
-            "experiments": {a.name: hash_of(asdict(a.experiment)) for a in self.artefacts},
+            "experiments": {a.name: hash_of(asdict(a.experiment)) for a in self.artifacts},
             "methods": {name: hash_of(asdict(card)) for name, card in self.cards.items()},
             "environment": environment(),
             "folders": [folder_hash(MANIFESTS, "*.yaml"), *map(folder_hash, (PUBLISHED, TEMPLATES, SUBMITTED, CONF))],
@@ -242,7 +242,7 @@ class Report:
         from lpbench.reporting.standings import write_standings
 
         submitted = () if self.study else submissions()
-        return [write_standings(sorted(self.artefacts, key=in_order), self.cards, self.target, submitted)]
+        return [write_standings(sorted(self.artifacts, key=in_order), self.cards, self.target, submitted)]
 
     @_QUICK_TEXTS
     def pages(self) -> list[Path]:
@@ -250,8 +250,8 @@ class Report:
         from lpbench.reporting.pages.site import write_pages
         from lpbench.reporting.report import write_report
 
-        missing = sorted(missing_data(a.record for a in self.artefacts if a.is_finished).items())
-        about = self.folder, [a.experiment for a in self.artefacts], missing, environment(), self.target
+        missing = sorted(missing_data(a.record for a in self.artifacts if a.is_finished).items())
+        about = self.folder, [a.experiment for a in self.artifacts], missing, environment(), self.target
         report = write_report(*about, alone=bool(self.study), within=self.paper)
         return [report, *write_pages(*about, self.cards, study=self.study, within=self.paper)]
 
@@ -259,8 +259,8 @@ class Report:
         """Write the page of the only experiment."""
         from lpbench.reporting.pages.site import write_experiment_page
 
-        (artefact,) = self.artefacts
-        return [write_experiment_page(self.folder, artefact.experiment, paper, environment(), self.cards)]
+        (artifact,) = self.artifacts
+        return [write_experiment_page(self.folder, artifact.experiment, paper, environment(), self.cards)]
 
 
 def _make(derivations: Sequence[Derivation], workers: int | None = None) -> None:
@@ -269,56 +269,56 @@ def _make(derivations: Sequence[Derivation], workers: int | None = None) -> None
             raise StoreError(f"{derivation.name}: {problem}")
 
 
-def drawn_from_scores(artefact: Artefact) -> Derivation:
+def drawn_from_scores(artifact: Artifact) -> Derivation:
     """Tables and figures in a committed report as what follows from the committed scores."""
-    record, name = artefact.record, artefact.name
+    record, name = artifact.record, artifact.name
     inputs = drawn_from(
-        artefact.experiment, artefact.seed, registered_methods(artefact.experiment.methods), paper_of(name)
+        artifact.experiment, artifact.seed, registered_methods(artifact.experiment.methods), paper_of(name)
     )
-    inputs |= {"scores": digest(artefact.results, name), "rule": record["rule"]}
-    write = partial(_draw, artefact.results, name)
-    return Derivation(name, inputs, sources(name), PICTURES, record_in(artefact.folder, "artefact"), write)
+    inputs |= {"scores": digest(artifact.results, name), "rule": record["rule"]}
+    write = partial(_draw, artifact.results, name)
+    return Derivation(name, inputs, sources(name), PICTURES, record_in(artifact.folder, "artifact"), write)
 
 
 @_QUICK_TEXTS
 def _draw(folder: Path, name: str) -> list[Path]:
-    """Summarise an experiment's committed scores, and write the tables and figures that pages show."""
-    from lpbench.reporting.artefact import OPTIMISM, render_artefact  # takes a second
+    """Summarize an experiment's committed scores, and write the tables and figures that pages show."""
+    from lpbench.reporting.artifact import OPTIMISM, render_artifact  # takes a second
 
-    artefact, summary = Artefact(folder / name, name), committed_summary(folder, name)
+    artifact, summary = Artifact(folder / name, name), committed_summary(folder, name)
     if summary is None:
         return []
-    artefact.folder.mkdir(parents=True, exist_ok=True)
-    cards = _cards([artefact])
-    render_artefact(artefact.experiment, paper_of(name), summary, cards, artefact.folder, artefact.seed, paged=True)
-    return [p for p in artefact.folder.iterdir() if p.is_file() and p.name != OPTIMISM and not is_measured(p)]
+    artifact.folder.mkdir(parents=True, exist_ok=True)
+    cards = _cards([artifact])
+    render_artifact(artifact.experiment, paper_of(name), summary, cards, artifact.folder, artifact.seed, paged=True)
+    return [p for p in artifact.folder.iterdir() if p.is_file() and p.name != OPTIMISM and not is_measured(p)]
 
 
-def _write_times(artefacts: Sequence[Artefact], path: Path) -> None:
-    """Write seconds by artefact; those of which nothing is kept but their tables keep their lines."""
-    times = timing_table(a.record for a in artefacts if a.is_finished)
+def _write_times(artifacts: Sequence[Artifact], path: Path) -> None:
+    """Write seconds by artifact; those of which nothing is kept but their tables keep their lines."""
+    times = timing_table(a.record for a in artifacts if a.is_finished)
     if path.is_file():
-        before, shown = pd.read_csv(path), {a.name for a in artefacts if not a.is_finished}
-        times = pd.concat([before[before["artefact"].isin(shown)], times])[times.columns]
+        before, shown = pd.read_csv(path), {a.name for a in artifacts if not a.is_finished}
+        times = pd.concat([before[before["artifact"].isin(shown)], times])[times.columns]
     write_text(times.to_csv(index=False, lineterminator="\n"), path)
 
 
-def _cards(artefacts: Sequence[Artefact]) -> dict[str, Method]:
-    return by_name(registered_methods(dict.fromkeys(m for a in artefacts for m in a.experiment.methods)))
+def _cards(artifacts: Sequence[Artifact]) -> dict[str, Method]:
+    return by_name(registered_methods(dict.fromkeys(m for a in artifacts for m in a.experiment.methods)))
 
 
-def _copy(artefact: Artefact, destination: Path, *, measured: bool = True) -> None:
-    """Copy an artefact without its scores and its record; files that hold seconds stay where ``measured`` is False."""
-    files = artefact.record.get("files", {})
+def _copy(artifact: Artifact, destination: Path, *, measured: bool = True) -> None:
+    """Copy an artifact without its scores and its record; files that hold seconds stay where ``measured`` is False."""
+    files = artifact.record.get("files", {})
     for old in destination.glob("*"):
         if old.is_file() and old.name not in files:
             old.unlink()
     for name in files:
         if not name.endswith((".parquet", ".png", RECORD)):
             # Results may be somebody else's: their record names files of their own folder alone.
-            source, copied = inside(artefact.folder, name, RECORD), inside(destination, name, RECORD)
+            source, copied = inside(artifact.folder, name, RECORD), inside(destination, name, RECORD)
             if not source.is_file():
-                raise NotRunError(f"{source} is not there, although {RECORD} lists it; run {artefact.name} again")
+                raise NotRunError(f"{source} is not there, although {RECORD} lists it; run {artifact.name} again")
             if not measured and copied.is_file() and is_measured(copied):
                 continue
             copied.parent.mkdir(parents=True, exist_ok=True)

@@ -27,7 +27,7 @@ COLUMNS = list(DEFAULTS)
 def published_cells(experiment: str, paper: Paper | None = None) -> pd.DataFrame:
     """Return the published cells of one of our experiments, in the order of its paper; empty without any.
 
-    ``published`` is NaN where the paper prints ``-``, ``step`` the distance between neighbouring values of the print.
+    ``published`` is NaN where the paper prints ``-``, ``step`` the distance between neighboring values of the print.
     ``starred`` is the paper's mark, ``note`` says what is wrong with a printed number, which is never corrected.
     """
     source = (paper or paper_of(experiment)).published.get(experiment)

@@ -33,7 +33,7 @@ def write_page(template: str, path: Path, **content: Any) -> Path:
 
 
 def coded(text: str) -> Markup:
-    """Text in which what stands between backticks is code; elsewhere stars emphasise, and printed names stand."""
+    """Text in which what stands between backticks is code; elsewhere stars emphasize, and printed names stand."""
     parts = str(text).split("`")
     if len(parts) % 2 == 0:  # a backtick without its pair stands for itself
         parts[-2:] = ["`".join(parts[-2:])]

@@ -12,8 +12,8 @@ from lpbench.analysis.numbers import in_words as numbers_in_words
 from lpbench.analysis.verdicts import OUTCOMES
 from lpbench.analysis.verdicts import in_words as claims_in_words
 from lpbench.cast import bare_name
-from lpbench.experiments import catalogue
-from lpbench.experiments.results import Artefact
+from lpbench.experiments import catalog
+from lpbench.experiments.results import Artifact
 from lpbench.files import write_text
 from lpbench.reporting.claim_files import read_claims, tabulate
 from lpbench.reporting.claims import TOO_FEW, decide_about, decide_all
@@ -45,9 +45,9 @@ def write_report(
 ) -> Path:
     """Write ``report.md`` into a folder where :func:`write_claims` has been.
 
-    Links in the report are relative to the folder, so it must have the artefacts under the same names. ``alone``:
+    Links in the report are relative to the folder, so it must have the artifacts under the same names. ``alone``:
     the report is about these experiments and nothing else; ``within``: its folder in the results, if that holds
-    artefacts too.
+    artifacts too.
     """
     results_dir, folder = Path(results_dir), Path(folder or results_dir)
     entries = sorted((ReportEntry(e, results_dir, within) for e in experiments), key=in_order)
@@ -72,7 +72,7 @@ def write_claims(results_dir: Path, folder: Path, about: Sequence[str] | None = 
     return tabulate(decide_all(evidence) if about is None else decide_about(about, evidence)).write(folder)
 
 
-def in_order(entry: Artefact) -> list[tuple[int, str]]:
+def in_order(entry: Artifact) -> list[tuple[int, str]]:
     """Sort key by which figure 2 comes before figure 10."""
     return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", entry.name)]
 
@@ -102,7 +102,7 @@ def banner(claims: Sequence[Mapping]) -> str:
 
 
 def _papers(claims: Sequence[Mapping], entries: Sequence[ReportEntry], page: str) -> list[dict]:
-    """Title, page (default: its own), claims by verdict and artefacts of every paper that has experiments."""
+    """Title, page (default: its own), claims by verdict and artifacts of every paper that has experiments."""
     found = []
     for paper in dict.fromkeys([*papers(), *(e.paper for e in entries)]):
         if mine := [e for e in entries if e.paper is paper]:
@@ -112,7 +112,7 @@ def _papers(claims: Sequence[Mapping], entries: Sequence[ReportEntry], page: str
                 {
                     "title": paper.title,
                     "page": page or f"{mine[0].section.file}.html",
-                    "artefacts": mine,
+                    "artifacts": mine,
                     "claims": {s: names for s, names in decided.items() if names},
                 }
             )
@@ -137,7 +137,7 @@ def not_run(entries: Sequence[ReportEntry], missing: Sequence[tuple[str, str]]) 
     rows = rows.assign(cell=rows.groupby(cell, sort=False).ngroup()).sort_values("cell", kind="stable")
     absent = list(dict.fromkeys([*absent, *rows.loc[rows["status"] == "skipped", "name"]]))
     places = rows[["method", "dataset"]].itertuples(index=False)
-    rows["title"] = [f"{method_title(m, catalogue.methods())} on {in_print(dataset)}" for m, dataset in places]
+    rows["title"] = [f"{method_title(m, catalog.methods())} on {in_print(dataset)}" for m, dataset in places]
     unfinished = rows[~rows["name"].isin(absent)].drop_duplicates(["status", "title"])
     short = [f"data not at hand: {', '.join(absent)}"] if absent else []
     short += [

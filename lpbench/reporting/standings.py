@@ -1,4 +1,4 @@
-"""The table of standings of some artefacts, and its file: one row a method on one data set."""
+"""The table of standings of some artifacts, and its file: one row a method on one data set."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,7 +16,7 @@ from lpbench.audit import inputs
 from lpbench.cast import PUBLIC_ONLY, bare_name, member
 from lpbench.datasets import describe
 from lpbench.experiments.method import Method
-from lpbench.experiments.results import Artefact
+from lpbench.experiments.results import Artifact
 from lpbench.experiments.submissions import Submission
 from lpbench.experiments.timing import fit_seconds
 from lpbench.reporting.paper import papers, trial_experiments
@@ -33,13 +33,13 @@ GAINS = "users_add.csv"
 
 
 def standings_of(
-    artefacts: Iterable[Artefact], cards: Mapping[str, Method], submitted: Sequence[Submission] = ()
+    artifacts: Iterable[Artifact], cards: Mapping[str, Method], submitted: Sequence[Submission] = ()
 ) -> pd.DataFrame:
     """Standings of tables of scores, but of trials, and of submissions, with bits of a user and seconds of a fit."""
     tried = trial_experiments()
-    shown = [a for a in artefacts if a.experiment.kind == "table" and a.name not in tried and a.full is not None]
+    shown = [a for a in artifacts if a.experiment.kind == "table" and a.name not in tried and a.full is not None]
     sent = [one for one in submitted if one.about["experiment"] in {a.name for a in shown}]
-    runs, known = [run_of(artefact, cards) for artefact in shown], {}
+    runs, known = [run_of(artifact, cards) for artifact in shown], {}
     for one in sent:
         claimed = one.claimed.assign(panel="", method=one.name, params="{}", selection="private", x=math.nan)
         privacy, seed = {one.name: one.method.privacy}, int(one.about["seed"])
@@ -96,23 +96,23 @@ def without_sample(inputs: str) -> str:
     return ", ".join(word for word in inputs.split(", ") if word != gains.SAMPLE)
 
 
-def run_of(artefact: Artefact, cards: Mapping[str, Method]) -> Run:
-    """Run as the table needs it: an artefact with its scores."""
-    summary = artefact.full
+def run_of(artifact: Artifact, cards: Mapping[str, Method]) -> Run:
+    """Run as the table needs it: an artifact with its scores."""
+    summary = artifact.full
     assert summary is not None
     chosen = summary.chosen
     models = {m: card.privacy for m in chosen["method"].unique() if (card := card_of(m, cards)) is not None}
-    named = artefact.experiment.settings.get("data_sets", {})
+    named = artifact.experiment.settings.get("data_sets", {})
     roles = {name: kind.replace("_", " ") for kind, names in named.items() for name in names}
     costs = summary.table.reindex(columns=[*PLACE, *COSTS]).drop_duplicates(PLACE)
-    return Run(artefact.name, chosen, models, roles, artefact.seed, artefact.commit, costs)
+    return Run(artifact.name, chosen, models, roles, artifact.seed, artifact.commit, costs)
 
 
 def write_standings(
-    artefacts: Iterable[Artefact], cards: Mapping[str, Method], folder: Path, submitted: Sequence[Submission] = ()
+    artifacts: Iterable[Artifact], cards: Mapping[str, Method], folder: Path, submitted: Sequence[Submission] = ()
 ) -> Path:
     """Write ``standings.csv.gz``; return it."""
-    table = standings_of(artefacts, cards, submitted)
+    table = standings_of(artifacts, cards, submitted)
     both = gains.gains(table)
     digits = dict.fromkeys(table.select_dtypes("floating"), DIGITS) | dict.fromkeys(NOISE, 3)
     numbers = {c: [float(f"{v:.{n}g}") for v in table[c]] for c, n in digits.items()}

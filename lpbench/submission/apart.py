@@ -18,7 +18,7 @@ from lpbench.audit.apart import kind_of
 from lpbench.audit.keeper import Places
 from lpbench.cast import member
 from lpbench.datasets import Draws
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.experiments.compute import method_streams
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
@@ -44,7 +44,7 @@ def scores_apart(
     estimator = kind_of(places, method.estimator, method.privacy, secret)(**method.params)
     dataset, mask = block.split(" ")
     data, masked = experiment.data_set(dataset), member(mask)
-    given = {**catalogue.mask(masked.name).params, **masked.params}
+    given = {**catalog.mask(masked.name).params, **masked.params}
     mask_of = (masked.name, given) if estimator.uses_mask else ("all_private", {})
     draw = Draws(data.name, dict(data.params), *mask_of, seed).problem
     rows = []

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from lpbench.audit.recorded import randomizer_of
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.experiments.single_method import at_one_setting
 from lpbench.testing import METHOD_CHECKS, broken
 
@@ -16,9 +16,9 @@ def findings(name: str, experiment: str, folder: str) -> Iterator[dict[str, Any]
     """Contract and cost of a folder's method; ``wrong`` is empty where a step found nothing."""
     for check, wrong in zip(CONTRACT, broken(name, list(CONTRACT), [folder]), strict=True):
         yield {"step": f"contract, {check}", "wrong": wrong}
-    yield {"step": "rounding", "wrong": "", "rounding": catalogue.method(name).estimator_class.rounding}
-    method = catalogue.method(name)
-    groups = catalogue.experiment(experiment).groups
+    yield {"step": "rounding", "wrong": "", "rounding": catalog.method(name).estimator_class.rounding}
+    method = catalog.method(name)
+    groups = catalog.experiment(experiment).groups
     budgets = sorted({float(e) for group in groups if not group.panel for e in group.epsilon})
     model = at_one_setting(method).build()
     cost = {"bits": {f"{epsilon:g}": randomizer_of(model, epsilon).bits_up for epsilon in budgets}}

@@ -14,7 +14,7 @@ import lpbench
 from lpbench.audit.recorded import recorded_run
 from lpbench.audit.table import EPSILON, estimator_of
 from lpbench.errors import ConfigurationError
-from lpbench.experiments import catalogue, fits
+from lpbench.experiments import catalog, fits
 from lpbench.experiments.assemble import assemble
 from lpbench.experiments.config import ROOT_SEED, Runner
 from lpbench.experiments.method import Method
@@ -47,7 +47,7 @@ def pack(
     target = Submission(folder / name)
     if target.folder.exists():
         raise ConfigurationError(f"{target.folder} exists and is never overwritten; remove it, or choose another name")
-    method = catalogue.method(name)
+    method = catalog.method(name)
     if wrong := own_sweep(method):
         raise ConfigurationError(wrong)
     claimed = scores_of(plan_of(method, experiment), scratch, workers)
@@ -106,7 +106,7 @@ def own_sweep(method: Method) -> str:
 
 def plan_of(method: Method, experiment: str) -> Plan:
     """A block for each data set and mask whose data are at hand, of a method alone, at its one setting."""
-    plan = alone(method, catalogue.experiment(experiment), f"submissions/{method.name}").plan
+    plan = alone(method, catalog.experiment(experiment), f"submissions/{method.name}").plan
     if not plan.blocks:
         raise ConfigurationError(describe_missing(plan.missing))
     return Plan(tuple({(entry.dataset, entry.mask): entry for entry in plan.entries if entry.block}.values()))

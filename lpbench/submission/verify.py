@@ -31,7 +31,7 @@ from lpbench.audit.samples import audit_sample
 from lpbench.cast import member
 from lpbench.datasets import describe, list_datasets
 from lpbench.errors import ConfigurationError, LpbenchError
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.experiments.config import ROOT_SEED
 from lpbench.experiments.method import Method
 from lpbench.experiments.records import git_commit
@@ -161,7 +161,7 @@ def _at_hand(dataset: str) -> bool:
 
 def _incomplete(submission: Submission) -> list[str]:
     """Claims that are missing or too many: of a block every score is claimed, and no block but the experiment's."""
-    experiment = catalogue.experiment(str(submission.about["experiment"]))
+    experiment = catalog.experiment(str(submission.about["experiment"]))
     wanted = {
         (d, m, float(e), r)
         for group in experiment.groups
@@ -238,7 +238,7 @@ def _misstated(places: Places, method: Method, stated: dict[str, Any], budgets: 
 
 def _score(run: _Run, submission: Submission, places: Places, model: Method, drawn: Sequence[str], end: float) -> None:
     """Score the drawn blocks with both seeds, as far as the time allows."""
-    experiment = catalogue.experiment(str(submission.about["experiment"]))
+    experiment = catalog.experiment(str(submission.about["experiment"]))
     claimed = submission.claimed
     for block in drawn:
         if time.monotonic() > end:

@@ -1,8 +1,8 @@
 """MLflow runs of what a results folder holds; all of them can be made again from the folder.
 
 One MLflow experiment a paper (``quick/...`` for runs that are not as registered, ``single`` for single cells and
-sweeps), of the kind that opens as model training. In it a run of the paper, below it one an artefact and one a claim,
-below an artefact one for each data set x mask x method x ε (and panel). Logging is idempotent: a run has the hash of
+sweeps), of the kind that opens as model training. In it a run of the paper, below it one an artifact and one a claim,
+below an artifact one for each data set x mask x method x ε (and panel). Logging is idempotent: a run has the hash of
 what it logs, and is replaced only when that changes, never by another configuration's. Workers log nothing; one process
 at a time logs into a file what is complete; whatever fails is a :class:`~lpbench.errors.TrackingError`.
 """
@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 from lpbench.derivation import Derivation
 from lpbench.digest import file_hash, hash_of
 from lpbench.experiments.progress import Progress
-from lpbench.experiments.results import Artefact
+from lpbench.experiments.results import Artifact
 from lpbench.files import write_text
 from lpbench.reporting.number_table import printed_numbers
-from lpbench.tracking.artefacts import COUNTED_NUMBERS as COUNTED_NUMBERS
-from lpbench.tracking.artefacts import ArtefactRuns, artefact_name
+from lpbench.tracking.artifacts import COUNTED_NUMBERS as COUNTED_NUMBERS
+from lpbench.tracking.artifacts import ArtifactRuns, artifact_name
 from lpbench.tracking.run import CELL, CLAIM, ENDED, Run
 from lpbench.tracking.store import QUICK, SINGLE, experiment_of, has_file, opened, search, tracking_uri
 from lpbench.tracking.store import experiment_pages as experiment_pages
@@ -40,7 +40,7 @@ _PaperKey = tuple[str, Path, str] | None
 
 @dataclass(frozen=True, eq=False)
 class _Content:
-    """An artefact that is to be in the store."""
+    """An artifact that is to be in the store."""
 
     folder: Path
     record: Mapping
@@ -54,24 +54,24 @@ class _Content:
 
     @property
     def paper(self) -> _PaperKey:
-        """Key of the paper's run, below which the artefact's is."""
+        """Key of the paper's run, below which the artifact's is."""
         name = str(self.record["name"])
         if self.experiment == SINGLE or "group" in self.record:
             return None
         within = str(self.record.get("folder", "")).removesuffix(name).rstrip("/")
-        return name.partition("/")[0], Artefact(self.folder, name).results, within
+        return name.partition("/")[0], Artifact(self.folder, name).results, within
 
 
 def content_of(folder: Path, record: Mapping) -> str:
     """Key of runs, which follow from the configuration, the tables or, without scores, the pictures, and the print."""
     files = sorted(folder.glob("*.csv")) or sorted(folder.glob("*.svg"))
-    artefact = Artefact(folder, record["name"])
+    artifact = Artifact(folder, record["name"])
     inputs = {
         "config": record["config"],
         "files": {path.name: file_hash(path) for path in files},
-        "content": artefact.content,
+        "content": artifact.content,
         # of cells of the command line nothing is printed, and papers take a second to load
-        "print": "" if artefact.name == SINGLE else hash_of(printed_numbers(artefact).to_csv(index=False)),
+        "print": "" if artifact.name == SINGLE else hash_of(printed_numbers(artifact).to_csv(index=False)),
     }
     return Derivation("MLflow runs", inputs, (__name__,), ("mlflow",)).key
 
@@ -86,7 +86,7 @@ def _papers(keys: Collection[tuple[str, Path, str]]) -> dict[tuple[str, Path, st
 
 
 def rebuild(uri: str, results_dir: Path, records: Iterable[tuple[Path, Mapping]]) -> int:
-    """Log finished artefacts, folder and content of ``run.json`` each; returns the number of runs written.
+    """Log finished artifacts, folder and content of ``run.json`` each; returns the number of runs written.
 
     The store is asked once per experiment what it has. Files go to ``mlartifacts`` of the results folder where the
     store is a local file.
@@ -95,7 +95,7 @@ def rebuild(uri: str, results_dir: Path, records: Iterable[tuple[Path, Mapping]]
     papers = _papers(dict.fromkeys(key for content in contents if (key := content.paper)))
     digests = {key: Derivation("", {"": paper.digest}, (__name__,), ("mlflow",)).key for key, paper in papers.items()}
     own, note = uri == tracking_uri(None, results_dir), results_dir.resolve() / _LOGGED
-    wanted = {f"{c.folder.resolve()}|{artefact_name(c.record)}": digest for c, digest in contents.items()}
+    wanted = {f"{c.folder.resolve()}|{artifact_name(c.record)}": digest for c, digest in contents.items()}
     wanted |= {f"{results.resolve()}|paper {name}": digests[name, results, at] for name, results, at in papers}
     before = _noted(note) if own and has_file(uri) else {}
     if wanted.items() <= before.items():  # MLflow alone takes two seconds to start
@@ -136,27 +136,27 @@ class _Experiment:
         self.now = max(int(time.time() * 1000), self.made)
         #: Each with the id of its run, if that is current, and its digest.
         self.papers: dict[_PaperKey, tuple[PaperRuns, str, str]] = {}
-        self.artefacts: list[tuple[ArtefactRuns, str, _Content]] = []
-        #: Current runs of artefacts, by the paper that they are below.
+        self.artifacts: list[tuple[ArtifactRuns, str, _Content]] = []
+        #: Current runs of artifacts, by the paper that they are below.
         self.orphans: dict[_PaperKey, list[str]] = {}
 
     def plan(self, contents: Mapping[_Content, str], papers: Mapping[Any, "PaperRuns"], digests: Mapping) -> None:
         """Decide what is to be logged, and delete what is outdated."""
-        names = [artefact_name(c.record) for c in contents] + [paper.name for paper in papers.values()]
+        names = [artifact_name(c.record) for c in contents] + [paper.name for paper in papers.values()]
         known = self._known(names)
         for key, paper in papers.items():
             self.papers[key] = paper, self._current(known.get(paper.name, ()), digests[key]), digests[key]
         for content, digest in contents.items():
             same = (None, content.record["config_hash"])
-            runs = known.get(artefact_name(content.record), ())
+            runs = known.get(artifact_name(content.record), ())
             runs = [r for r in runs if r.data.tags.get("lpbench.config_hash") in same]
             if current := self._current(runs, digest):
                 self.orphans.setdefault(content.paper, []).append(current)
             else:
-                self.artefacts.append((ArtefactRuns(content.folder, content.record), digest, content))
+                self.artifacts.append((ArtifactRuns(content.folder, content.record), digest, content))
 
     def __len__(self) -> int:
-        below = sum(1 if runs.alone else 1 + len(runs.cells) for runs, _, _ in self.artefacts)
+        below = sum(1 if runs.alone else 1 + len(runs.cells) for runs, _, _ in self.artifacts)
         return below + sum(1 + len(paper.decided) for paper, current, _ in self.papers.values() if not current)
 
     def _known(self, names: Sequence[str]) -> dict[str, list]:
@@ -164,10 +164,10 @@ class _Experiment:
         query, first = "tags.`lpbench.content` != ''", names[0]
         if len(names) == 1:
             quote = '"' if "'" in first else "'"
-            query = f"tags.`lpbench.artefact` = {quote}{first}{quote}"
+            query = f"tags.`lpbench.artifact` = {quote}{first}{quote}"
         found: dict[str, list] = {}
         for run in search(self.client, self.id, query):
-            found.setdefault(run.data.tags.get("lpbench.artefact", ""), []).append(run)
+            found.setdefault(run.data.tags.get("lpbench.artifact", ""), []).append(run)
         return found
 
     def _current(self, runs: Iterable, digest: str) -> str:
@@ -189,22 +189,22 @@ class _Experiment:
         for key, (paper, current, digest) in self.papers.items():
             if not current:
                 run = paper.run
-                run.tags = {**run.tags, "lpbench.content": digest, "lpbench.artefact": paper.name}
+                run.tags = {**run.tags, "lpbench.content": digest, "lpbench.artifact": paper.name}
                 current = run.log(self.client, self.id, self.now)
                 with_claims.append((paper, current))
                 for orphan in self.orphans.get(key, ()):
                     self.client.set_tag(orphan, _PARENT, current)
             parents[key] = current
-        for runs, digest, content in self.artefacts:
-            self._log_artefact(runs, digest, content.place, parents[content.paper], advance)
+        for runs, digest, content in self.artifacts:
+            self._log_artifact(runs, digest, content.place, parents[content.paper], advance)
         for paper, parent in with_claims:
             for k, claim in enumerate(paper.claims()):
                 self._end(claim, claim.log(self.client, self.id, self.made - 1 - k, parent), self.made - 1 - k, advance)
             self._end(paper.run, parent, self.now, advance)
 
-    def _log_artefact(self, runs: ArtefactRuns, digest: str, place: int, parent: str, advance: Callable) -> None:
-        """Log a run of an artefact, and one for each of its cells."""
-        run, start, file = runs.parent, self.now - 1 - place, runs.artefact.summary_file
+    def _log_artifact(self, runs: ArtifactRuns, digest: str, place: int, parent: str, advance: Callable) -> None:
+        """Log a run of an artifact, and one for each of its cells."""
+        run, start, file = runs.parent, self.now - 1 - place, runs.artifact.summary_file
         run.tags = {**run.tags, "lpbench.content": digest}
         created = start if runs.alone else self.made - 1000
         written = min(int(file.stat().st_mtime * 1000), created) if file.is_file() else created

@@ -14,7 +14,7 @@ from lpbench.digest import folder_hash, hash_of
 from lpbench.reporting.claim_files import VERDICTS, read_claims
 from lpbench.reporting.number_table import read_numbers
 from lpbench.reporting.paper import paper_of
-from lpbench.tracking.artefacts import counted, user
+from lpbench.tracking.artifacts import counted, user
 from lpbench.tracking.run import CLAIM, PAPER, Run
 
 #: Outcome of a claim -> metric that counts such claims.
@@ -44,7 +44,7 @@ class PaperRuns:
     def numbers(self) -> pd.DataFrame:
         """Judged numbers of the paper."""
         numbers = read_numbers(self.report)
-        return judged_numbers(numbers[numbers["artefact"].str.startswith(f"{self.paper.name}/")])
+        return judged_numbers(numbers[numbers["artifact"].str.startswith(f"{self.paper.name}/")])
 
     @cached_property
     def decided(self) -> list[dict[str, Any]]:
@@ -115,7 +115,7 @@ class PaperRuns:
                 tags={
                     "lpbench.claim": claim["claim"],
                     "lpbench.in_print": claim["print"],
-                    "lpbench.artefact": f"{self.paper.name}/{claim['artefact']}",
+                    "lpbench.artifact": f"{self.paper.name}/{claim['artifact']}",
                     "mlflow.source.name": "lpbench report",
                     "mlflow.user": user(),
                 },

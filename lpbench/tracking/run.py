@@ -13,7 +13,7 @@ from lpbench.analysis.alternatives import CANNOT_TELL, DIFFERENT, EQUIVALENT, NO
 from lpbench.analysis.claims import CANNOT_DECIDE, FAILS, HOLDS, NO_VERDICT, UNDECIDED
 
 #: Kinds of runs, the values of the tag ``lpbench.kind``.
-PAPER, ARTEFACT, CELL, CLAIM, SWEEP = "paper", "artefact", "cell", "claim", "sweep"
+PAPER, ARTIFACT, CELL, CLAIM, SWEEP = "paper", "artifact", "cell", "claim", "sweep"
 #: Outcome -> color in which the interface shows its runs.
 COLORS = {
     **dict.fromkeys((EQUIVALENT, HOLDS), "#009E73"),
@@ -39,7 +39,7 @@ class Run:
     name : str
         Name behind the outcome.
     kind : str
-        One of :data:`PAPER`, :data:`ARTEFACT`, :data:`CELL`, :data:`CLAIM`, :data:`SWEEP`.
+        One of :data:`PAPER`, :data:`ARTIFACT`, :data:`CELL`, :data:`CLAIM`, :data:`SWEEP`.
     outcome : str
         Verdict, with which the name in the list begins; empty without one.
     metrics : list of (name, value, step)
@@ -75,7 +75,7 @@ class Run:
             found["lpbench.verdict"] = self.outcome
         if self.outcome in COLORS:
             found["mlflow.runColor"] = COLORS[self.outcome]
-        if self.kind in (ARTEFACT, CLAIM):
+        if self.kind in (ARTIFACT, CLAIM):
             found["mlflow.runType"] = "evaluation"  # by which the interface opens the paper that they are of
         if self.reason:
             found["lpbench.reason"] = self.reason[:TAG]
@@ -86,9 +86,9 @@ class Run:
         from mlflow.entities import Metric, RunTag
 
         tags = self.all_tags | ({"mlflow.parentRunId": parent} if parent else {})
-        # a list shows 15 letters of a name: of an artefact's outcome the numbers alone
+        # a list shows 15 letters of a name: of an artifact's outcome the numbers alone
         outcome = self.outcome
-        if self.kind == ARTEFACT:
+        if self.kind == ARTIFACT:
             outcome = outcome.removesuffix(" equivalent").replace(" of ", "/")
         name = f"{outcome} · {self.name}" if outcome else self.name
         run_id: str = client.create_run(experiment_id, start_time=start, run_name=name, tags=tags).info.run_id

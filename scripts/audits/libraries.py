@@ -42,13 +42,13 @@ MODELS = Path(__file__).with_name("models.md")
 #: Clients of the libraries that the table leaves out, and why.
 NOT_ADAPTED = {
     "diffprivlib, Vector": "returns a perturbed objective function, which still holds the data: what is private is its "
-    "minimiser, after training",
+    "minimizer, after training",
     "diffprivlib, transforms": "change the type of the values, not the noise",
     "opendp, aggregates and queryables": "release statistics of a whole table, not one user's report",
     "pure-ldp, ZeroOracle": "sends the constant 0",
     "pure-ldp, heavy hitters (PEM, TreeHistogram, SFP)": "send prefixes and fragments of words by one of the oracles "
     "of the table, TreeHistogram and SFP with half of epsilon for each of two reports",
-    "multi-freq-ldpy, further reports of longitudinal protocols": "the library's clients memorise nothing, so that a "
+    "multi-freq-ldpy, further reports of longitudinal protocols": "the library's clients memorize nothing, so that a "
     "second report is a first one of another draw; eps_perm is a promise of the caller's memoisation",
 }
 #: Randomizers of which the table compares values that their guarantee does not cover (see their notes).

@@ -6,7 +6,7 @@ import pytest
 
 from lpbench.analysis.scores import write_csv
 from lpbench.analysis.selection import Setting
-from lpbench.analysis.summary import SUMMARY_COLUMNS, summarise
+from lpbench.analysis.summary import SUMMARY_COLUMNS, summarize
 from lpbench.analysis.variants import competitors, one_variant_each, representatives
 from tests.analysis.tables import cell, row, table
 
@@ -36,7 +36,7 @@ def pick(summary, **keys) -> pd.Series:
 
 
 def test_three_by_three_by_hand():
-    summary = summarise(three_by_three())
+    summary = summarize(three_by_three())
     assert list(summary.table.columns) == SUMMARY_COLUMNS
     assert len(summary.table) == 9
     first = pick(summary, dataset="d2", method="a")
@@ -56,12 +56,12 @@ def test_three_by_three_by_hand():
 
 
 def test_ties_go_to_the_first_grid_point():
-    assert pick(summarise(three_by_three()), dataset="d1", method="a")["params"] == SMALL
+    assert pick(summarize(three_by_three()), dataset="d1", method="a")["params"] == SMALL
 
 
 def test_tuning_free_rows_are_those_of_the_stated_setting():
     settings = {("", "aligned", "a"): Setting(LARGE)}
-    summary = summarise(three_by_three(), settings)
+    summary = summarize(three_by_three(), settings)
     row_ = pick(summary, dataset="d3", method="a", selection="tuning_free")
     assert row_["params"] == LARGE and row_["mean"] == 7.5 + 3
     assert set(summary.table.loc[summary.table["selection"] == "tuning_free", "method"]) == {"a"}
@@ -69,7 +69,7 @@ def test_tuning_free_rows_are_those_of_the_stated_setting():
 
 def test_a_setting_off_the_grid_is_no_candidate_of_the_oracle():
     settings = {("", "aligned", "a"): Setting(SMALL, on_grid=False)}
-    assert pick(summarise(three_by_three(), settings), dataset="d3", method="a", selection="oracle")["params"] == LARGE
+    assert pick(summarize(three_by_three(), settings), dataset="d3", method="a", selection="oracle")["params"] == LARGE
 
 
 def test_private_rows_are_of_methods_that_chose_by_reports_or_had_nothing_to_choose():
@@ -81,21 +81,21 @@ def test_private_rows_are_of_methods_that_chose_by_reports_or_had_nothing_to_cho
         ("", "aligned", "single"): Setting("{}"),
         ("", "aligned", "a"): Setting(LARGE),
     }
-    found = summarise(one, settings).table
+    found = summarize(one, settings).table
     shown = {s: sorted(rows["method"]) for s, rows in found.groupby("selection")}
     assert shown == {"oracle": ["a", "single"], "tuning_free": ["a", "single"], "private": ["chose", "single"]}
     assert found[found["selection"] == "private"].set_index("method")["rank"].to_dict() == {"chose": 1.5, "single": 1.5}
 
 
 def test_nothing_is_private_where_no_method_chose_by_reports():
-    summary = summarise(table(cell("single", [2, 5])), {("", "aligned", "single"): Setting("{}")})
+    summary = summarize(table(cell("single", [2, 5])), {("", "aligned", "single"): Setting("{}")})
     assert set(summary.table["selection"]) == {"oracle", "tuning_free"}
 
 
 def test_a_failed_private_choice_keeps_its_reason_under_its_selection():
     lost = [row("chose", r, np.nan, status="failed", reason="x") for r in range(2)]
     settings = {("", "aligned", "chose"): Setting("{}", selection="private")}
-    summary = summarise(table(lost, cell("b", [1, 2])), settings)
+    summary = summarize(table(lost, cell("b", [1, 2])), settings)
     empty = pick(summary, method="chose")
     assert empty["selection"] == "private" and np.isnan(empty["mean"])
     assert summary.reasons[["selection", "reason"]].to_numpy().tolist() == [["private", "failed: x"]]
@@ -103,13 +103,13 @@ def test_a_failed_private_choice_keeps_its_reason_under_its_selection():
 
 def test_ratio_is_empty_without_the_baseline():
     scores = three_by_three()
-    summary = summarise(scores[scores["method"] != "dt"])
+    summary = summarize(scores[scores["method"] != "dt"])
     assert summary.table["ratio"].isna().all()
 
 
 def test_baseline_of_another_mask_serves_a_method_that_has_none_of_its_own():
     scores = table(cell("dt", [1, 3], mask="aligned"), cell("a", [2, 6], mask="personalized"))
-    assert pick(summarise(scores), method="a")["ratio"] == 2
+    assert pick(summarize(scores), method="a")["ratio"] == 2
 
 
 def test_incomplete_point_is_not_eligible_and_empty_cell_keeps_its_reason():
@@ -119,7 +119,7 @@ def test_incomplete_point_is_not_eligible_and_empty_cell_keeps_its_reason():
         [row("a", 1, np.nan, params=LARGE, status="skipped", reason="too many cells")],
         [row("b", -1, np.nan, metric="", status="timeout", reason="over 3600 s")],
     )
-    summary = summarise(scores)
+    summary = summarize(scores)
     assert pick(summary, method="a")["params"] == SMALL
     empty = pick(summary, method="b")
     assert np.isnan(empty["mean"]) and empty["n"] == 0 and empty["metric"] == "mse"
@@ -128,20 +128,20 @@ def test_incomplete_point_is_not_eligible_and_empty_cell_keeps_its_reason():
 
 def test_failed_setting_of_a_method_is_an_empty_tuning_free_row():
     lost = [row("a", r, np.nan, params=LARGE, status="failed", reason="x") for r in range(2)]
-    summary = summarise(table(cell("a", [1, 2], params=SMALL), lost), {("", "aligned", "a"): Setting(LARGE)})
+    summary = summarize(table(cell("a", [1, 2], params=SMALL), lost), {("", "aligned", "a"): Setting(LARGE)})
     assert np.isnan(pick(summary, selection="tuning_free")["mean"])
     assert pick(summary, selection="oracle")["mean"] == 1.5
 
 
 def test_swept_axis_gives_one_row_a_place():
     parts = [cell("a", [x, x + 1], x=float(x), params=f'{{"depth":{x}}}') for x in (1, 2, 3)]
-    assert summarise(table(*parts)).table["x"].tolist() == [1, 2, 3]
+    assert summarize(table(*parts)).table["x"].tolist() == [1, 2, 3]
 
 
 def test_accuracy_prefers_the_larger_value_and_bold_marks_equals():
     base = np.linspace(0.5, 0.6, 20)
     scores = table(cell("a", base, metric="accuracy"), cell("b", base + 0.1 + base / 50, metric="accuracy"))
-    summary = summarise(scores, rule="bold")
+    summary = summarize(scores, rule="bold")
     assert pick(summary, method="b")["best"] and pick(summary, method="b")["marked"]
     assert not pick(summary, method="a")["marked"]
 
@@ -156,14 +156,14 @@ def test_bytes_do_not_depend_on_the_order_of_rows_or_on_categories(tmp_path):
         shuffled = scores.sample(frac=1, random_state=k) if k else scores
         if k == 3:
             shuffled = shuffled.astype({"method": "category", "params": "category", "dataset": "category"})
-        write_csv(summarise(shuffled, settings).table, tmp_path / f"{k}.csv")
+        write_csv(summarize(shuffled, settings).table, tmp_path / f"{k}.csv")
         texts.append((tmp_path / f"{k}.csv").read_bytes())
     assert len(set(texts)) == 1
 
 
 def test_method_with_fixed_parameters_is_not_ranked_beside_itself():
     scores = table(cell("a", [1, 2]), cell("b", [2, 3]), cell("a[s=1]", [1, 2]), cell("c[s=1]", [3, 4]))
-    summary = summarise(scores)
+    summary = summarize(scores)
     assert np.isnan(pick(summary, method="a[s=1]")["rank"])
     assert [pick(summary, method=m)["rank"] for m in ("a", "b", "c[s=1]")] == [1, 2, 3]
 
@@ -178,7 +178,7 @@ def test_variants_of_one_method_compete_once():
 
 def test_nothing_ran():
     lost = row("a", -1, np.nan, metric="", status="skipped", reason="no data")
-    summary = summarise(table([lost]))
+    summary = summarize(table([lost]))
     assert summary.table["mean"].isna().all() and len(summary.chosen) == 0
     assert summary.reasons["reason"].tolist() == ["skipped: no data"]
 

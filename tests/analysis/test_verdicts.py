@@ -8,7 +8,7 @@ from lpbench.analysis.verdicts import claims_of, cross_table, in_words
 
 @pytest.fixture
 def verdicts():
-    shared = {"paper": "L", "configuration": "text", "judges": True, "counts": True, "artefact": "table2"}
+    shared = {"paper": "L", "configuration": "text", "judges": True, "counts": True, "artifact": "table2"}
     shared |= {"section": "", "sentence": "s", "reason": "", "cause": "", "counted_apart": False}
     outcomes = [
         *(("L1", "a", "holds", "mostly"), ("L1", "b", "not printed", "holds"), ("L1", "c", "fails", "fails")),

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 class Base:
     """An honest method: a plug-in module, whose estimator is ``Fresh``."""
 
-    inputs: str  # the line that returns what a device randomises
+    inputs: str  # the line that returns what a device randomizes
     ask: str  # the call that asks
     source: str
 
@@ -106,8 +106,8 @@ _ASK_ROUNDS = """        low, high = self.y_range_
         for device in ROUNDS:
             question = Question((low, high), self.epsilon / len(ROUNDS))
             reports = users.ask(device, question)
-            centre = float(np.clip(reports.mean(), low, high))
-            low, high = max(low, centre - (high - low) / 4), min(high, centre + (high - low) / 4)
+            center = float(np.clip(reports.mean(), low, high))
+            low, high = max(low, center - (high - low) / 4), min(high, center + (high - low) / 4)
 """
 _GROUPS = """class Above(Device[Question]):
     purpose = "above"
@@ -375,9 +375,9 @@ _TABLE = r"""
 ~ np.clip(records.y - known, *question.y_range) ==> records.y - known
 = np.concatenate([users.take(np.array([i]), f"user {i}").ask(REST, question) for i in range(users.n)])
 [others]
-@ centred_labels | bins | 2E | Each label is centred by the mean of all, so that one label moves every report.
+@ centered_labels | bins | 2E | Each label is centered by the mean of all, so that one label moves every report.
 ~ np.clip(records.y, ==> np.clip(records.y - records.y.mean() + np.mean(question.y_range),
-@ neighbour_label | bins | 2E | A user reports the larger of her label and the label of the user before her.
+@ neighbor_label | bins | 2E | A user reports the larger of her label and the label of the user before her.
 ~ np.clip(records.y, ==> np.clip(np.maximum(records.y, np.roll(records.y, 1)),
 [selection]
 @ order_by_label | groups | inf for two groups | Each group is asked in the order of the labels of the one before.
@@ -387,7 +387,7 @@ _TABLE = r"""
 ! LabelDevice.mean = float(records.y.mean())
 ~ self.epsilon / len(ROUNDS) ==> self.epsilon / len(ROUNDS) / (1 + abs(getattr(LabelDevice, "mean", 0)))
 [noise]
-@ constant_draws | votes | inf | All fits randomise with the same public stream.
+@ constant_draws | votes | inf | All fits randomize with the same public stream.
 ~ purpose = "class" ==> $\n    draws = lambda self, streams, n, question: np.random.default_rng(11)
 @ silent_user | bins | inf for one user | The first user reports her label without noise.
 & return np.where(np.arange(len(records)) == 0, records.y, honest)

@@ -19,7 +19,7 @@ RECORD = "The input of a record is its own"
 SPENT = "No user spends more than epsilon"
 MODEL = "No user spends under another model than the YAML states"
 PREDICTOR = "A predictor has no users, and its guarantee_ is what the keeper has counted"
-BADGE = "A verified badge is not of constant budgets, memorised tables, tampered claims or the published noise"
+BADGE = "A verified badge is not of constant budgets, memorized tables, tampered claims or the published noise"
 PUBLIC = "y_range, domain and the set of classes must not be taken from private rows (docs/privacy.md)"
 OPEN = "none: left open there"
 
@@ -3359,7 +3359,7 @@ LEAKS: dict[str, Leak] = {
             "setting_from_the_labels",
             "tables known beforehand",
             "The setting without tuning is the mean label of a data set, which a private mean would have to pay for.",
-            OPEN + " (memorised constants), but tuning-free settings are those fixed before any label was read",
+            OPEN + " (memorized constants), but tuning-free settings are those fixed before any label was read",
             """
             == fields
             offset: float = 0.0

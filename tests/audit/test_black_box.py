@@ -28,7 +28,7 @@ def noisy(scale):
 
 def held(function, claim, values=(0, 1), samples=16_000, seed=0):
     source = CallableSource(function, list(values), seed, name="f")
-    source.vectorised = getattr(function, "vectorised", source.vectorised)
+    source.vectorized = getattr(function, "vectorized", source.vectorized)
     return audit(source, claim, samples, FAILURE)
 
 

@@ -74,13 +74,13 @@ def test_composition_adds_up_to_the_product_channel():
     np.testing.assert_allclose(channel_losses(joint), sum(part.losses(inputs) for part, inputs in parts), atol=1e-12)
 
 
-def test_only_neighbours_count():
+def test_only_neighbors_count():
     chain = np.abs(np.subtract.outer(np.arange(4), np.arange(4))) == 1
     message = Message(privacy.Laplace(1.0), np.arange(4.0), lambda v, n, streams: np.zeros(n))
     everybody = Randomizer("ldp", 3.0, [message], 4)
-    neighbours = Randomizer("cdp", 1.0, [message], 4, neighbours=chain)
+    neighbors = Randomizer("cdp", 1.0, [message], 4, neighbors=chain)
     assert exact_loss(everybody).epsilon == 3 and set(exact_loss(everybody).pair) == {0, 3}
-    assert exact_loss(neighbours).epsilon == 1
+    assert exact_loss(neighbors).epsilon == 1
     assert exact_loss(Randomizer("ldp", 0.0, [], 2)).epsilon == 0
 
 

@@ -21,8 +21,8 @@ from tests.slowly import slow_but
 
 #: Leaks that the first sample of an audit shows, and a word of the complaint; all others are in test_fresh_leaks.py.
 CAUGHT = {
-    "centred_labels": "change with who else is asked",
-    "neighbour_label": "change with who else is asked",
+    "centered_labels": "change with who else is asked",
+    "neighbor_label": "change with who else is asked",
     "quiet_laplace": "library",
     "unclipped_residual": "spread over more",
     "silent_user": "report",

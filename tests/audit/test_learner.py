@@ -22,7 +22,7 @@ def reported(y, epsilon, rng):
 
 
 class Nearest:
-    """Nearest neighbour on randomised labels; it memorises every report, and so spends epsilon exactly."""
+    """Nearest neighbor on randomized labels; it memorizes every report, and so spends epsilon exactly."""
 
     def __init__(self, epsilon=1.0, random_state=0):
         self.epsilon, self.random_state = epsilon, random_state

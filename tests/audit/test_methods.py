@@ -16,11 +16,11 @@ from lpbench.audit.recording import Recording
 from lpbench.estimators import PrivateMajority
 from lpbench.estimators.base import LocalRegressor
 from lpbench.estimators.private_labels import LABEL, LabelDevice, LabelQuestion
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.seeds import Streams
 
 METHODS = table.audited_methods()
-REGISTERED = list(catalogue.methods())
+REGISTERED = list(catalog.methods())
 ONE_A_DEVICE = (
     "private_mean", "private_majority", "krr", "histoftree_max_edge[noise=discrete]", "lpct_max_edge[noise=per_user]",
     "pglm", "psgd_linear", "residual_gp", "calibrated_score", "hist", "private_labels_classifier[randomizer=alibi]",
@@ -49,7 +49,7 @@ def test_the_exact_loss_of_the_messages_is_what_is_stated(name):
     if run.randomizer.messages and run.spent.delta == 0 and run.spent.model not in ("cdp", "label_cdp"):
         assert loss >= 0.3 * run.spent.epsilon
     if name in REGISTERED:
-        stated = catalogue.method(name).privacy
+        stated = catalog.method(name).privacy
         assert stated in ("", run.spent.model), f"the YAML says {stated}, what was asked is {run.spent.model}"
 
 

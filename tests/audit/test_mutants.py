@@ -5,9 +5,9 @@ import pytest
 from lpbench.audit import table
 from lpbench.audit.mutants import MUTANTS, mutant_rows
 from lpbench.estimators import PrivateMajority
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 
-METHODS = list(catalogue.methods())
+METHODS = list(catalog.methods())
 #: Methods whose users protect nothing, or are not asked.
 APART = "does not apply"
 

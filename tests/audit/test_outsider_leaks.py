@@ -17,7 +17,7 @@ from lpbench.audit.keeper import Places
 from lpbench.audit.methods import samples
 from lpbench.errors import ConfigurationError, LpbenchError
 from lpbench.estimators import PrivateMean
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.experiments.method import Method
 from lpbench.experiments.schema import check_method
 from lpbench.paths import ROOT
@@ -142,7 +142,7 @@ def test_constants_of_one_table_do_not_stand_a_secret_run(name, places):
     stated, params = yaml.safe_load(yaml_of(name, honest=False)), {}
     params = {k: v for k, v in stated["tuning_free"].items() if k != "epsilon"}
     method = Method("fresh", "fresh", "regression", f"fresh.{class_name(name)}", privacy="label_ldp", params=params)
-    experiment = replace(catalogue.experiment("extensions/embedded_regression"), replications=12)
+    experiment = replace(catalog.experiment("extensions/embedded_regression"), replications=12)
     of = places, method, experiment, "diabetes_progression aligned", [0.5], 2025
     assert list(worse_in_secret(scores_apart(*of), scores_apart(*of, 7)))
 

@@ -10,7 +10,7 @@ import pytest
 from lpbench.audit import table
 from lpbench.audit.apart import check_spent
 from lpbench.errors import PrivacyError
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.experiments.spent import keeps_model
 from lpbench.privacy import MODELS, Guarantee
 from lpbench.submission import verify
@@ -48,16 +48,16 @@ def silent(monkeypatch):
 
 
 def test_a_setting_may_have_a_stronger_model_than_its_method_states(silent, monkeypatch):
-    assert catalogue.method(HIST).privacy == "semi_feature_ldp"
+    assert catalog.method(HIST).privacy == "semi_feature_ldp"
     runs = [table.recorded_run(table.estimator_of(HIST), 1.0)]
     monkeypatch.setattr(table, "recorded_run", lambda model, epsilon: runs[0])
     assert runs[0].spent.model == "ldp" and table.method_complaints(HIST) == []
 
 
 def test_a_setting_with_a_weaker_model_than_stated_is_a_complaint(silent):
-    (sentence,) = table.complaints_about(replace(catalogue.method(KRR), privacy="ldp"))
+    (sentence,) = table.complaints_about(replace(catalog.method(KRR), privacy="ldp"))
     assert sentence.endswith("the YAML says privacy: ldp, the reports say semi_feature_ldp: write it there")
-    (sentence,) = table.complaints_about(replace(catalogue.method("label_ldp_vote"), privacy="semi_feature_ldp"))
+    (sentence,) = table.complaints_about(replace(catalog.method("label_ldp_vote"), privacy="semi_feature_ldp"))
     assert "the reports say label_ldp" in sentence
 
 

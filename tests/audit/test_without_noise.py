@@ -62,7 +62,7 @@ def test_votes_of_cubes_of_two_classes():
     np.testing.assert_array_equal(model.predict(QUERIES), (share > 0.5)[AT])
 
 
-def test_nearest_neighbours():
+def test_nearest_neighbors():
     options = {"k": 7, "y_range": (-1.0, 1.0), "random_state": 0}
     private, plain = models.LabelLDPKNN(math.inf, **options).fit(X, Y), models.KNNMean(**options).fit(X, Y)
     distances = ((QUERIES[:, None] - X) ** 2).sum(axis=2)

@@ -15,7 +15,7 @@ from lpbench.audit.learner.neighbors import neighbors
 from lpbench.audit.learner.worst_tables import ModelSource, one_fit, published
 from lpbench.cli.main import main
 from lpbench.errors import DataError
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from tests.audit import zoo
 
 #: Faults that 200 fits to each of two tables show: all but those of a factor of two or of delta.
@@ -61,7 +61,7 @@ def test_a_lower_bound_taken_twice_is_found_and_the_corrected_copy_is_not_accuse
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["private_mean", "histoftree_cart", "krr", "residual_gp", "private_majority"])
 def test_registered_methods_are_not_accused(name):
-    method = catalogue.method(name)
+    method = catalog.method(name)
 
     def make(epsilon, random_state):
         model = method.build().set_params(**(method.tuning_free or {}))

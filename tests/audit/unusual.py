@@ -49,7 +49,7 @@ _BODIES = {
         ]
         self.mean_ = float(np.clip(np.mean(means), low, high))
 """,
-    # forty rounds, each centred on the answers before, with fresh users in each
+    # forty rounds, each centered on the answers before, with fresh users in each
     "forty_rounds": """        for group in self.shuffled(users, 40):
             cut = (low + high) / 2
             question = Question((cut, high), self.epsilon)
@@ -93,7 +93,7 @@ _BODIES = {
     def predict(self, X):
         return self._finish(self.forest_.predict(self._check_predict(X)))
 """,
-    # randomised response over as many classes as there are, from two to fifty
+    # randomized response over as many classes as there are, from two to fifty
     "many_classes": """        reports = users.ask(CLASS, Question((0.0, self.classes_.size), self.epsilon))
         self.best_ = int(np.bincount(reports, minlength=self.classes_.size).argmax())
 """,

@@ -156,7 +156,7 @@ def test_words_of_a_manifest_are_the_cells_of_the_file_or_the_error_says_to_quot
 @pytest.mark.parametrize(
     "text",
     [
-        ARFF.replace("{a,b}", "{a,b} % {what it is}"), ARFF.replace("size real", "size real % in metres"),
+        ARFF.replace("{a,b}", "{a,b} % {what it is}"), ARFF.replace("size real", "size real % in meters"),
         ARFF.replace("@attribute", "@ATTRIBUTE").replace("real", "\tNUMERIC"), ARFF.replace("{a,b}", "{ 'a' , \"b\" }"),
         ARFF.replace("a,0.5", "'a',0.5"), ARFF.replace("@data\n", "@data\n% a remark\n\n"),
         ARFF.partition("@data")[0] + "@data\n{1 0.5, 2 1}\n{0 b, 1 1.5, 2 2}\n{1 -2, 2 3}\n{0 b, 1 .25, 2 5}\n",

@@ -11,7 +11,7 @@ from lpbench.datasets.parameters import resolve_params
 from lpbench.datasets.real import group_names, group_numbers
 from lpbench.errors import ConfigurationError, DataError
 from lpbench.estimators import PrivateMajority
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
 
@@ -32,7 +32,7 @@ def test_manifests_say_what_a_set_is_for(role):
 
 
 def test_no_experiment_but_the_sealed_ones_names_a_sealed_set():
-    for name, experiment in catalogue.experiments().items():
+    for name, experiment in catalog.experiments().items():
         named = {selector.partition("[")[0] for group in experiment.groups for selector in group.dataset}
         assert not named & ROLES["sealed"] or name.startswith("comparison/sealed_"), name
 

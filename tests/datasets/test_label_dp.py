@@ -25,15 +25,15 @@ def test_the_bias_of_a_cube_is_of_order_h_to_the_beta_at_every_scale(beta, facto
     assert max(ratio) / min(ratio) < factor
 
 
-def test_a_symmetric_neighbourhood_has_a_bias_of_that_order_too():
+def test_a_symmetric_neighborhood_has_a_bias_of_that_order_too():
     places = design(2**14, 1)
     found = waves(60, 0.5, places)
     ratio = []
     for width in (2**11, 2**9, 2**7, 2**5):
         total = np.cumsum(np.pad(found, ((0, 0), (1, 0))), axis=1)
         means = (total[:, width:] - total[:, :-width]) / width
-        centres = found[:, width // 2 : width // 2 + means.shape[1]]
-        ratio.append(np.sqrt(np.mean((centres - means) ** 2)) * (2**14 / width) ** 0.5)
+        centers = found[:, width // 2 : width // 2 + means.shape[1]]
+        ratio.append(np.sqrt(np.mean((centers - means) ** 2)) * (2**14 / width) ** 0.5)
     assert max(ratio) / min(ratio) < 1.25
 
 
@@ -81,7 +81,7 @@ def test_labels_have_the_stated_mean(moment):
 
 
 @pytest.mark.parametrize("moment", [2.0, 4.0, 16.0])
-def test_the_noise_is_a_centred_pareto_variable_with_the_stated_moment(moment):
+def test_the_noise_is_a_centered_pareto_variable_with_the_stated_moment(moment):
     tail = moment + TAIL_MARGIN
     u = np.linspace(0, 0.999999, 1001)
     least = (1 - moment / tail) ** (1 / moment)

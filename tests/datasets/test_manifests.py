@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from lpbench.datasets import describe, list_datasets, load_manifest, schema
 from lpbench.datasets.masks import MASKS
 from lpbench.errors import ConfigurationError, DataError
-from lpbench.experiments import catalogue as registry
+from lpbench.experiments import catalog as registry
 from lpbench.paths import MANIFESTS
 from lpbench.reporting.printed_names import dataset_title
 from scripts import openml_suite
@@ -101,7 +101,7 @@ def test_mask_files_state_the_defaults_of_the_functions():
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"colour": "red"}, "unknown key 'colour'"),
+        ({"color": "red"}, "unknown key 'color'"),
         ({"task": "ranking"}, "task='ranking' must be one of"),
         ({"synthetic": "a:b"}, "exactly one of `sources`"),
         ({"drop": ("title",)}, "'title' is missing"),

@@ -138,9 +138,9 @@ def test_order_of_importance_is_that_of_a_forest(name):
 
 
 def test_manifest_that_ranks_an_unknown_feature(workshop):
-    workshop.manifest(sensitivity={"order": ["colour"], "reason": ""})
+    workshop.manifest(sensitivity={"order": ["color"], "reason": ""})
     workshop.file()
-    with pytest.raises(DataError, match="sensitivity names 'colour'"):
+    with pytest.raises(DataError, match="sensitivity names 'color'"):
         make_problem("toy")
 
 

@@ -7,7 +7,7 @@ import pytest
 from lpbench.cli.main import main
 from lpbench.datasets import load_manifest, load_table, make_problem
 from lpbench.errors import ConfigurationError
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.experiments.experiment import Experiment, Group, deviations
 from lpbench.experiments.plan import plan_experiment
 from lpbench.experiments.run import run_blocks
@@ -72,7 +72,7 @@ def test_asking_changes_neither_other_sets_nor_what_deviates():
     asks = Experiment("own/one", groups=(Group(dataset=("abalone", "ames")),), sealed=True)
     assert str(asks.data_set("abalone")) == "abalone"
     assert asks.data_set("ames").params == {"sealed": True}
-    registered = catalogue.experiment("comparison/sealed_regression")
+    registered = catalog.experiment("comparison/sealed_regression")
     assert deviations(asks, Experiment("own/one", groups=asks.groups)) == [] and not registered.sealed
 
 

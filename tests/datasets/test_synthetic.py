@@ -81,8 +81,8 @@ def test_the_link_of_the_paper(gamma):
     """eta_Q - 1/2 = (2/5) ((5/2)(eta_P - 1/2))^gamma with the sign kept, and both lie in [1/10, 9/10]."""
     grid = np.stack(np.meshgrid(np.linspace(0, 1, 101), np.linspace(0, 1, 101)), axis=-1)
     p, q = eta_p(grid), eta_q(grid, gamma)
-    centred = 2.5 * (p - 0.5)
-    np.testing.assert_allclose(q - 0.5, 0.4 * np.sign(centred) * np.abs(centred) ** gamma, atol=1e-12)
+    centered = 2.5 * (p - 0.5)
+    np.testing.assert_allclose(q - 0.5, 0.4 * np.sign(centered) * np.abs(centered) ** gamma, atol=1e-12)
     for eta in (p, q):
         assert eta.min() >= 0.1 - 1e-12 and eta.max() <= 0.9 + 1e-12
     assert ((p - 0.5) * (q - 0.5) >= 0).all()

@@ -20,8 +20,8 @@ from lpbench.estimators import (
     ResidualScore,
 )
 from lpbench.estimators.base import sealed
-from lpbench.estimators.relabelled import Indicator, RelabelledDevice, RelabelledQuestion, RelabelledUsers
-from lpbench.estimators.tuning_free.ablations import LabelsAlone, OneLeafSize, RandomisedResponse, RecordScore
+from lpbench.estimators.relabeled import Indicator, RelabeledDevice, RelabeledQuestion, RelabeledUsers
+from lpbench.estimators.tuning_free.ablations import LabelsAlone, OneLeafSize, RandomizedResponse, RecordScore
 from lpbench.estimators.tuning_free.level_reports import LevelReport
 from lpbench.estimators.tuning_free.rounds import RESIDUAL, Question
 from lpbench.privacy import PublicSample, Records, SimulatedUsers
@@ -101,7 +101,7 @@ METHODS = {
     "ResidualScore, two classes": (RecordScore(1.0, classes=[0, 1]), partial(WITH_ROWS, [0, 1])),
     "ResidualScore, subsets": (ResidualScore(0.5, classes=FIVE), partial(WITH_ROWS, FIVE)),
     "ResidualScore, many cells": (OneLeafSize(6.0, classes=[0, 1]), partial(classification, 240, [0, 1])),
-    "ResidualScore, three classes, grr": (RandomisedResponse(3.0, classes=[1, 2, 5]), partial(WITH_ROWS, [1, 2, 5])),
+    "ResidualScore, three classes, grr": (RandomizedResponse(3.0, classes=[1, 2, 5]), partial(WITH_ROWS, [1, 2, 5])),
     "ResidualScore, labels alone": (LabelsAlone(1.0, classes=[False, True]), partial(WITH_ROWS, [False, True])),
     "ResidualScore, features": (ResidualScore(1.0, classes=[0, 1]), partial(ALONE, [0, 1])),
     "ResidualScore, features and sample, three classes": (
@@ -158,7 +158,7 @@ def test_bits_of_users_apart_give_the_model_of_the_simulation_to_the_last_bit(na
 
 
 def test_fit_with_reports_per_user_is_what_their_bits_add_up_to():
-    """``noise="per_user"`` and users apart, from the same randomised responses: the same bits."""
+    """``noise="per_user"`` and users apart, from the same randomized responses: the same bits."""
     model, make = METHODS["LPCT, per user"]
     received = model.set_params(random_state=Streams(11).party("curator")).learn_from(users_of(model, **make())[1])
     expected = learned(type(model)(**model.get_params(deep=False)).set_params(random_state=Streams(11)), **make())
@@ -166,32 +166,32 @@ def test_fit_with_reports_per_user_is_what_their_bits_add_up_to():
 
 
 def question(n):
-    centre, half = np.linspace(0.2, 0.4, n), np.linspace(0.5, 1.0, n)
-    return Question(np.arange(n), centre, half, LevelReport(2.0, 4), 2.0)
+    center, half = np.linspace(0.2, 0.4, n), np.linspace(0.5, 1.0, n)
+    return Question(np.arange(n), center, half, LevelReport(2.0, 4), 2.0)
 
 
-def test_a_relabelled_device_answers_as_if_the_record_had_the_new_label():
+def test_a_relabeled_device_answers_as_if_the_record_had_the_new_label():
     records = Records(**classification(150, THREE, public=0), mask=regression(150)["mask"])
-    relabelled = Records(records.X, (records.y == 2).astype(float), records.mask)
-    asked, device = RelabelledQuestion(question(150), Indicator(2)), RelabelledDevice(device=RESIDUAL)
+    relabeled = Records(records.X, (records.y == 2).astype(float), records.mask)
+    asked, device = RelabeledQuestion(question(150), Indicator(2)), RelabeledDevice(device=RESIDUAL)
     draws = RESIDUAL.draws(Streams(1), 150, question(150))
     np.testing.assert_array_equal(
-        device.report(records, asked, draws), RESIDUAL.report(relabelled, question(150), draws)
+        device.report(records, asked, draws), RESIDUAL.report(relabeled, question(150), draws)
     )
     assert device.fields(asked) == RESIDUAL.fields(question(150))
     assert device.budget(asked) == RESIDUAL.budget(question(150)) == 2.0
     some = np.array([7, 3, 140])
     law, rows = device.law(asked.take(some), records.take(some))
-    own, own_rows = RESIDUAL.law(question(150).take(some), relabelled.take(some))
+    own, own_rows = RESIDUAL.law(question(150).take(some), relabeled.take(some))
     np.testing.assert_array_equal(law.at(rows).channel(), own.at(own_rows).channel())
     # An interval of one user, and the class.
     assert numeric_bits(asked) == 64 * 3
 
 
-def test_relabelled_users_spend_from_the_users_accounts():
+def test_relabeled_users_spend_from_the_users_accounts():
     X, y, *rows = classification(150, THREE, public=40).values()
     users = SimulatedUsers(Records(X, y), Streams(2), classes=np.arange(3), public=PublicSample(*rows))
-    some = RelabelledUsers(users.take(np.arange(30)), Indicator(1), (0.0, 1.0))
+    some = RelabeledUsers(users.take(np.arange(30)), Indicator(1), (0.0, 1.0))
     assert (some.y_range, some.classes, some.public) == ((0.0, 1.0), None, None)
     some.ask(RESIDUAL, question(10), np.arange(10, 20))
     assert users.spent.epsilon == some.spent.epsilon == 2.0

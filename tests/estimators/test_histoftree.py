@@ -203,7 +203,7 @@ def test_bits_count_the_label_the_public_features_and_the_cell():
 
 
 @pytest.mark.parametrize(("mask", "settings"), [("aligned", {"bins": 2}), ("power_law", {"bins": 1, "depth": 3})])
-def test_the_whole_budget_for_the_label_is_refused_where_cells_are_randomised(mask, settings):
+def test_the_whole_budget_for_the_label_is_refused_where_cells_are_randomized(mask, settings):
     X, y, mask = sample(mask=mask)
     with pytest.raises(ConfigurationError, match="label_share=1"):
         HistOfTree(2.0, label_share=1.0, y_range=RANGE, **settings).fit(X, y, mask=mask)
@@ -218,7 +218,7 @@ def test_the_whole_budget_for_the_label_is_refused_where_cells_are_randomised(ma
 )
 @pytest.mark.parametrize("rule", ["max_edge", "cart", "random"])
 def test_tight_constants_spend_on_the_label_what_no_cell_needs(mask, settings, rule):
-    """They change nothing where some cell is randomised, and are ``label_share=1`` where none is."""
+    """They change nothing where some cell is randomized, and are ``label_share=1`` where none is."""
     X, y, mask = sample(mask=mask)
     options = {"y_range": RANGE, "random_state": 3, "rule": rule, **settings}
     tight = learned(HistOfTree(2.0, constants="tight", **options), X, y, mask=mask)

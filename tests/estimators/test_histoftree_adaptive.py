@@ -30,7 +30,7 @@ def brute_force(mask, epsilon, constant):
 @settings(max_examples=60, deadline=None)
 @given(st.integers(2, 30), st.integers(1, 6), st.sampled_from([0.5, 2.0, 30.0]), st.sampled_from([0.01, 1.0]),
        st.integers(0, 2**32))  # fmt: skip
-def test_the_choice_minimises_the_bound(n, d, epsilon, constant, seed):
+def test_the_choice_minimizes_the_bound(n, d, epsilon, constant, seed):
     rng = np.random.default_rng(seed)
     mask = rng.random((n, d)) < rng.random(d)
     value, s, p = brute_force(mask, epsilon, constant)

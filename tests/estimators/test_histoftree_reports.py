@@ -212,7 +212,7 @@ def test_bits_are_summed_in_chunks_without_seams(users, monkeypatch):
             assert np.allclose(simulation(X, mask)(TREE_CELL, family)[0], sums, atol=1e-12)
 
 
-def test_only_users_whose_cell_is_randomised_spend(users):
+def test_only_users_whose_cell_is_randomized_spend(users):
     X, mask, tree = users
     possible = cells_of(X, mask, tree).possible().sum(axis=1)
     budgets = TREE_CELL.budgets(records_of(X, mask), question_of(tree, 0.75))

@@ -53,7 +53,7 @@ def test_summed_noise_has_the_law_of_the_sum_over_users():
         (GridCellQuestion(cells, mechanism), GridCellQuestion(cells, mechanism, (-1.0, 1.0)))
         for mechanism in (Laplace(1.0), Laplace(0.0))
     ]
-    noisy, true = simulate(GRID_CELL, NamedCells(asked, cells.centres()))
+    noisy, true = simulate(GRID_CELL, NamedCells(asked, cells.centers()))
     noise = noisy - true
     per_user = np.random.default_rng(3).laplace(size=(n, 20000)).sum(axis=0)
     assert ks_2samp(noise.ravel(), per_user).pvalue > 1e-6

@@ -26,7 +26,7 @@ def noisy_labels(y, question, streams):
     return SimulatedUsers(Records(X, y), streams).ask(LABEL, question)
 
 
-def test_without_noise_protected_entries_are_bin_centres():
+def test_without_noise_protected_entries_are_bin_centers():
     shown, labels, _ = messages(math.inf, bins=4)
     np.testing.assert_array_equal(shown[~MASK], X[~MASK])
     np.testing.assert_allclose(shown[MASK], (np.floor(4 * X[MASK]) + 0.5) / 4)

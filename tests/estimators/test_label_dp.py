@@ -41,7 +41,7 @@ def test_sweeps_know_the_public_facts_of_the_problem():
 
 
 @pytest.mark.parametrize(("d", "sizes"), [(1, (1, 7, 499, 500)), (3, (9,))])
-def test_predictions_are_the_nearest_neighbour_means(d, sizes):
+def test_predictions_are_the_nearest_neighbor_means(d, sizes):
     rng = np.random.default_rng(0)
     X, y, queries = rng.random((500, d)), rng.normal(size=500), rng.uniform(-0.2, 1.2, (301, d))
     for k in sizes:
@@ -61,13 +61,13 @@ def test_full_cdp_votes_are_label_cdp_votes_at_another_budget():
     np.testing.assert_array_equal(label, tight)
 
 
-def test_an_empty_cube_predicts_the_centre_of_the_range():
+def test_an_empty_cube_predicts_the_center_of_the_range():
     X, y = np.array([[0.1], [0.2]]), np.array([5.0, 6.0])
     model = LabelCDPMean(1.0, bins=4, y_range=(4.0, 8.0), random_state=0).fit(X, y)
     np.testing.assert_array_equal(model.predict([[0.6], [0.9]]), 6.0)
 
 
-def test_labels_are_centred_at_the_middle_of_the_range():
+def test_labels_are_centered_at_the_middle_of_the_range():
     """Shifting the labels and their range shifts the predictions."""
     problem = make_problem("rough_regression", {"n": 500}, seed=1)
     for model in (LabelLDPKNN(y_range=(-1, 1)), LabelCDPMean(y_range=(-1, 1)), CDPMean(y_range=(-1, 1))):

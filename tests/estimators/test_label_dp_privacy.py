@@ -94,7 +94,7 @@ def test_label_cdp_mean_needs_the_factor_t_that_the_paper_omits(T):
 
 @pytest.mark.parametrize(("constants", "density"), list(itertools.product(["paper", "tight"], [0.25, 0.8, 1.0])))
 def test_full_cdp_mean_spends_exactly_what_it_says(constants, density):
-    """Enumerate neighbours: n = 6 records with extreme labels in two cubes, one record replaced by any other."""
+    """Enumerate neighbors: n = 6 records with extreme labels in two cubes, one record replaced by any other."""
     T, n = 2.0, 6
     model = CDPMean(EPSILON, constants, density=density, bins=2, y_range=(-T, T), random_state=0)
     places, worst = {0: 0.25, 1: 0.75}, 0.0

@@ -27,7 +27,7 @@ def test_squared_bias_at_the_width_has_the_exponent_of_the_table(moment, d):
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_squared_bias_at_the_number_of_neighbours_has_the_exponent_of_the_table(moment):
+def test_squared_bias_at_the_number_of_neighbors_has_the_exponent_of_the_table(moment):
     def squared_bias(n, epsilon):
         return (rules.knn_size(int(n), 1, epsilon, bound=1.0, moment=moment, **SMOOTH) / n) ** (2 * 0.5)
 
@@ -51,7 +51,7 @@ def test_noise_clipping_and_bias_are_equal_at_the_chosen_width(moment, d):
         assert bound**moment * level ** (1 - moment) == pytest.approx(level * noise)
 
 
-def test_printed_neighbours_of_theorem_10_miss_the_rate_in_epsilon():
+def test_printed_neighbors_of_theorem_10_miss_the_rate_in_epsilon():
     """With k ~ (N eps^2)^a as printed, the noise (k eps^2)^(-r) falls off the rate (28) by eps^(-2r) for eps < 1."""
     n, p, beta, d = 1e9, 4.0, 0.5, 1
     r, a = (p - 1) / p, 2 * p * beta / (2 * p * beta + d * (p - 1))
@@ -86,9 +86,9 @@ def test_sensitivity_of_the_guarded_mean_is_exact(least):
         for total in (-m, m)
         for label in (-1, 1)
     )
-    relabelled = max(2 / max(m, least) for m in counts[1:])
+    relabeled = max(2 / max(m, least) for m in counts[1:])
     found = rules.mean_sensitivity(least)
-    assert found == pytest.approx(max(2 * one_cube, relabelled))
+    assert found == pytest.approx(max(2 * one_cube, relabeled))
     assert found <= 4 / least + 1e-12
 
 

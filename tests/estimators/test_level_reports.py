@@ -28,7 +28,7 @@ def test_budget_is_exact(report):
 
 
 @pytest.mark.parametrize("report", REPORTS, ids=str)
-def test_the_stated_channel_is_rounding_followed_by_randomised_response(report):
+def test_the_stated_channel_is_rounding_followed_by_randomized_response(report):
     residuals = np.array([-1.2, -0.3, 0.9])
     held = np.column_stack([np.tile(residuals, report.bins), np.repeat(np.arange(report.bins), 3)])
     np.testing.assert_allclose(report.at(held).channel(), channel(report, residuals), atol=1e-15)

@@ -185,7 +185,7 @@ def test_pruning_is_algorithm_2(constants, n_public, n_private, rule, size):
 
 
 @pytest.mark.parametrize("constants", ["paper", "tight", "exact"])
-def test_closed_form_weight_maximises_the_statistic(constants):
+def test_closed_form_weight_maximizes_the_statistic(constants):
     """Against a numerical maximum of |eta - 1/2| / r over lambda, for excesses of equal sign."""
     query = Query(epsilon=50.0, depth=6, n_private=5000, n_public=80)
     users, ones, public, public_ones, a, leaves = 900.0, 520.0, 30.0, 18.0, 0, 1

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from lpbench.experiments import catalogue as registry
+from lpbench.experiments import catalog as registry
 from lpbench.experiments.config import Runner
 from lpbench.experiments.job import job_of
 from lpbench.pipeline import run_jobs

@@ -31,7 +31,7 @@ SHAPES = [(1, 1), (1, 2), (1, 3), (2, 1), (2, 2), (3, 2), (2, 3)]
 
 
 def tables(n_cells, n_classes):
-    """All tables that a user may send before randomisation, one row each."""
+    """All tables that a user may send before randomization, one row each."""
     cells, codes = np.array(list(itertools.product(range(n_cells), range(n_classes)))).T
     return one_hot_votes(cells, codes, n_cells, n_classes).reshape(len(cells), -1)
 

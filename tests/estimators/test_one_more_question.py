@@ -5,7 +5,7 @@ import pytest
 
 from lpbench.audit.contract import few_points, problem_for
 from lpbench.estimators.private_labels import LABEL, LabelQuestion
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.privacy import GRR, Device, Records, SimulatedUsers
 from lpbench.privacy.users import Simulation
 from lpbench.seeds import Streams
@@ -13,8 +13,8 @@ from lpbench.seeds import Streams
 #: Methods that ask somebody and have a shortcut for grids.
 METHODS = [
     name
-    for name in catalogue.method_names()
-    if (model := catalogue.method(name).build()).uses_epsilon and model._has_shortcut()
+    for name in catalog.method_names()
+    if (model := catalog.method(name).build()).uses_epsilon and model._has_shortcut()
 ]
 
 
@@ -41,7 +41,7 @@ def with_one_more_question(kind):
 
 @pytest.mark.parametrize("selector", METHODS)
 def test_a_sweep_has_the_scores_and_the_account_of_fits_that_ask_one_more_question(selector):
-    method = catalogue.method(selector)
+    method = catalog.method(selector)
     model = method.build()
     model.__class__ = with_one_more_question(type(model))
     problem = problem_for(method.build())
@@ -67,7 +67,7 @@ def test_a_family_is_drawn_as_by_users_who_have_answered_as_many_questions(befor
 
 
 def test_the_shortcut_of_a_class_stays_with_what_it_inherits():
-    method = catalogue.method("histoftree_max_edge")
+    method = catalog.method("histoftree_max_edge")
     kind = type(method.build())
     assert kind._has_shortcut()
     assert type("Renamed", (kind,), {})._has_shortcut()

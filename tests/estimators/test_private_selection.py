@@ -11,7 +11,7 @@ from lpbench.errors import ConfigurationError, DataError
 from lpbench.estimators import DT, LabelDT, PrivateSelectionClassifier, PrivateSelectionRegressor
 from lpbench.estimators.private_selection.candidates import CANDIDATES
 from lpbench.estimators.private_selection.selection import compare_by_differences, compare_by_labels, divide
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.privacy import Records, SimulatedUsers
 from lpbench.seeds import Streams
 from tests.estimators.loops import learned
@@ -21,7 +21,7 @@ SIZES = [{"max_depth": 4}, {"max_depth": 1}, {"max_depth": None}]
 
 
 def selection(name, epsilon=2.0, **others):
-    kind = PrivateSelectionRegressor if catalogue.method(name).task == "regression" else PrivateSelectionClassifier
+    kind = PrivateSelectionRegressor if catalog.method(name).task == "regression" else PrivateSelectionClassifier
     return kind(epsilon, name, random_state=1, **others)
 
 
@@ -31,7 +31,7 @@ def fitted(model, problem):
 
 @pytest.mark.parametrize("name", CANDIDATES)
 def test_candidates_are_of_the_registered_method_and_its_stated_setting_comes_first(name):
-    spec = catalogue.method(f"{name}[variant=text]" if name in TEXT else name)
+    spec = catalog.method(f"{name}[variant=text]" if name in TEXT else name)
     stated = spec.tuning_free or {}
     first = CANDIDATES[name].build().set_params(**CANDIDATES[name].points[0])
     assert first.get_params() == spec.build().set_params(**stated).get_params()
@@ -135,7 +135,7 @@ def test_without_noise_the_best_on_the_validating_users_is_chosen():
 )
 def test_the_guarantee_is_exact_and_counts_users(name, counts):
     """Users who train each group and groups; users who validate and settings beside the first."""
-    problem_of = regression_problem if catalogue.method(name).task == "regression" else classification_problem
+    problem_of = regression_problem if catalog.method(name).task == "regression" else classification_problem
     spent = fitted(selection(name), problem_of(300)).guarantee_
     assert 2.0 - 1e-9 < spent.epsilon <= 2.0 and [int(n) for n in re.findall(r"\d+", spent.note)] == counts
     assert ("public sample" in spent.note) == (name in ("lpdt", "ct_q"))

@@ -108,8 +108,8 @@ def test_small_budgets_tell_the_mean_of_a_skewed_label():
     question = prior_question((0.0, 89.0), 0.5)
     labels = np.random.default_rng(0).exponential(6.0, 3000).clip(0, 89)
     prior = estimated_prior(reports_of(labels, question, Streams(1)), question)
-    centre = 44.5 * (1 + prior @ np.linspace(-1, 1, GRID))
-    assert abs(centre - labels.mean()) < 0.5 * abs(44.5 - labels.mean())
+    center = 44.5 * (1 + prior @ np.linspace(-1, 1, GRID))
+    assert abs(center - labels.mean()) < 0.5 * abs(44.5 - labels.mean())
 
 
 def test_posterior_readings_are_bayes_rule():

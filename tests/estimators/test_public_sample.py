@@ -165,7 +165,7 @@ def test_one_class_is_predicted_and_nobody_is_asked():
     assert fitted.guarantee_.epsilon == 0.0
 
 
-def test_labels_are_asked_for_once_by_randomised_response_and_nothing_of_the_public_score_is_broadcast():
+def test_labels_are_asked_for_once_by_randomized_response_and_nothing_of_the_public_score_is_broadcast():
     given, mask = classes_of(sample(n=2000)), np.tile([True, False, False], (2000, 1))
     model = ResidualScore(1.0, classes=[0, 1], random_state=3).fit(**given, mask=mask)
     assert model.guarantee_.epsilon == 1.0 and model.guarantee_.rounds == 1

@@ -74,11 +74,11 @@ def test_every_user_sends_one_report_at_the_whole_budget(epsilon, hidden, monkey
 def test_intervals_shrink_and_stay_in_the_range(monkeypatch):
     X, y, mask = sample(n=2000)
     first, *others = questions_of(ResidualGP(2.0, y_range=Y_RANGE, random_state=0), X, y, mask, monkeypatch)
-    assert (first.centre == 1.0).all() and (first.half_width == 3.0).all()
+    assert (first.center == 1.0).all() and (first.half_width == 3.0).all()
     for question in others:
-        assert (question.half_width < 3.0).all() and np.ptp(question.centre) > 0.5
-        assert (question.centre - question.half_width >= Y_RANGE[0] - 1e-9).all()
-        assert (question.centre + question.half_width <= Y_RANGE[1] + 1e-9).all()
+        assert (question.half_width < 3.0).all() and np.ptp(question.center) > 0.5
+        assert (question.center - question.half_width >= Y_RANGE[0] - 1e-9).all()
+        assert (question.center + question.half_width <= Y_RANGE[1] + 1e-9).all()
 
 
 def test_predictions_follow_the_scale_of_the_label():
@@ -127,9 +127,9 @@ def test_placed_readings_against_sums_over_a_dense_grid(ends, expected):
     weights = np.exp(-0.5 * z**2)
     weights /= weights.sum()
 
-    def clipped(centre):
+    def clipped(center):
         low, high = (-np.inf if ends[0] else -1.0), (np.inf if ends[1] else 1.0)
-        return weights @ np.clip(centre + deviation * z, low, high)
+        return weights @ np.clip(center + deviation * z, low, high)
 
     placed = Placed.of(report, np.array([expected]), np.array([deviation]), np.array(ends)[:, None])
     assert placed.clipped[0] == pytest.approx(clipped(expected), abs=1e-7)
@@ -206,9 +206,9 @@ def test_kernel_features_reproduce_their_kernels():
         assert (F**2).sum(axis=1).mean() == pytest.approx(1.0)
     squared = ((Z[:, None] - Z) ** 2).sum(axis=2)
     kernel = np.exp(-squared / np.median(squared[np.triu_indices(60, 1)]))
-    centred = kernel - kernel.mean(axis=0) - kernel.mean(axis=1)[:, None] + kernel.mean()
+    centered = kernel - kernel.mean(axis=0) - kernel.mean(axis=1)[:, None] + kernel.mean()
     np.testing.assert_allclose(
-        features.transform(Z)[1] @ features.transform(Z)[1].T, centred / centred.trace() * 60, atol=1e-6
+        features.transform(Z)[1] @ features.transform(Z)[1].T, centered / centered.trace() * 60, atol=1e-6
     )
 
 
@@ -357,7 +357,7 @@ def test_cells_join_to_bins_with_about_as_many_users_each():
     place, by_label = ordered.joined(products, indicators, 3)
     assert place.tolist() == [0, 0, 0, 0, 0, 0, 1, 2] and not by_label
     np.testing.assert_array_equal(replace(ordered, bin_of_cell=place).of(np.array([[0, 0, 0.8], [0, 0, 1.0]])), [1, 2])
-    # Two values in a fine grid are two bins; rare levels go together; too many are neighbours by their effects.
+    # Two values in a fine grid are two bins; rare levels go together; too many are neighbors by their effects.
     two = np.eye(8)[7 * (cells > 5)]
     assert ordered.joined(two, two, 4)[0].max() == 1
     levels = Binning((0, 1, 2, 3, 4, 5, 6), np.arange(8), levels=True)
@@ -381,8 +381,8 @@ def test_the_weights_of_a_mixture_are_posterior_means():
     assert mixture_weights(parts, -parts[:, 0], ones, 1.0)[0] < 0.02
 
 
-def test_favoured_parts_suffice_unless_reports_say_otherwise():
-    """Without information by hand: 0.9 on the favoured parts, 0.1 spread evenly; with it as without favour."""
+def test_favored_parts_suffice_unless_reports_say_otherwise():
+    """Without information by hand: 0.9 on the favored parts, 0.1 spread evenly; with it as without favor."""
     rng = np.random.default_rng(1)
     parts, ones = rng.standard_normal((20_000, 3)), np.ones(20_000)
     known = {
@@ -390,10 +390,10 @@ def test_favoured_parts_suffice_unless_reports_say_otherwise():
         ((0, 1),): [0.45 + 0.1 / 3, 0.45 + 0.1 / 3, 0.1 / 3],
         ((0, 1), (0,)): [0.81 + 0.045 + 0.1 / 3, 0.045 + 0.1 / 3, 0.1 / 3],
     }
-    for favoured, expected in known.items():
-        nothing = mixture_weights(0.0 * parts, ones, ones, 1.0, favoured=favoured)
+    for favored, expected in known.items():
+        nothing = mixture_weights(0.0 * parts, ones, ones, 1.0, favored=favored)
         np.testing.assert_allclose(nothing, expected, atol=1e-12)
-        found = mixture_weights(parts, parts[:, 2] + rng.standard_normal(20_000), ones, 1.0, favoured=favoured)
+        found = mixture_weights(parts, parts[:, 2] + rng.standard_normal(20_000), ones, 1.0, favored=favored)
         np.testing.assert_allclose(found, [0.0, 0.0, 1.0], atol=0.04)
     # What no report shows of a part's error counts like what they show: here as much as the first part's.
     same = mixture_weights(np.column_stack([ones, 0.0 * ones]), 0.0 * ones, ones, 1.0, blind=np.array([0.0, 1.0]))

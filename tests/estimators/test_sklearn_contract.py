@@ -15,7 +15,7 @@ import lpbench.estimators
 from lpbench.audit.contract import check_with_scikit_learn, problem_for
 from lpbench.errors import ConfigurationError
 from lpbench.estimators.base import LocalEstimator, expand_grid
-from lpbench.experiments import catalogue as registry
+from lpbench.experiments import catalog as registry
 from lpbench.seeds import Streams
 from lpbench.testing import METHOD_CHECKS
 

@@ -76,8 +76,8 @@ def test_cells_of_a_score_do_not_depend_on_the_last_bits(seed):
         assert np.array_equal(cells.locate(shaken(score, shake + 50), X), expected)
 
 
-def test_nearest_neighbours_are_the_nearest_to_the_last_bit():
-    """Many features and neighbours: distances are not expanded into products, whose errors would choose among ties."""
+def test_nearest_neighbors_are_the_nearest_to_the_last_bit():
+    """Many features and neighbors: distances are not expanded into products, whose errors would choose among ties."""
     rng = np.random.default_rng(0)
     X, queries = rng.integers(0, 4, (200, 24)) / 3.0, rng.integers(0, 4, (30, 24)) / 3.0
     distances = cdist(queries, X, "sqeuclidean")

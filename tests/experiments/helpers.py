@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.experiments.experiment import Experiment, Group
 from lpbench.experiments.method import Method
 from lpbench.experiments.plan import Block, Plan, plan_experiment
@@ -54,8 +54,8 @@ def own_experiments(folder: Path, *contents: Mapping) -> Iterator[Path]:
     """Experiments in a user's folder, which is the only one."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LPBENCH_PLUGINS", str(folder))
-        catalogue.clear()
+        catalog.clear()
         for content in contents:
             write_experiment(folder, content)
         yield folder
-        catalogue.clear()
+        catalog.clear()

@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lpbench.analysis.scores import normalise
+from lpbench.analysis.scores import normalize
 from lpbench.experiments.assemble import assemble
 from lpbench.experiments.config import Runner
 from lpbench.experiments.run import run_blocks
@@ -53,7 +53,7 @@ def test_scores_come_in_their_canonical_order(filled):
     store, entry = filled
     entries = [replace(entry, panel=panel, x_axis="dataset.n", x_value=x) for panel in "ba" for x in (20, 10)]
     scores = assemble([*entries, replace(entry, block=None, panel="0", missing="download it")], store)
-    ordered = normalise(scores.sample(frac=1, random_state=0))
+    ordered = normalize(scores.sample(frac=1, random_state=0))
     assert ordered.astype(str).equals(scores.astype(str))
     assert scores["panel"].astype(str).is_monotonic_increasing
 

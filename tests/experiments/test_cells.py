@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from lpbench.cli.hydra_app import compose
 from lpbench.cli.main import main
 from lpbench.cli.names import known_keys, values_of
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.experiments.config import Config, Runner
 from lpbench.experiments.job import job_from
-from lpbench.experiments.results import Artefact, Results
+from lpbench.experiments.results import Artifact, Results
 from lpbench.pipeline import run_jobs
 from lpbench.selectors import Selector
 
@@ -142,7 +142,7 @@ def test_one_replication_has_no_standard_error(tmp_path, capsys):
 
 
 def test_parameters_of_a_selector_may_stand_in_any_order():
-    methods = [catalogue.method(f"lpct_max_edge[{two}]") for two in ("variant=text,depth=3", "depth=3,variant=text")]
+    methods = [catalog.method(f"lpct_max_edge[{two}]") for two in ("variant=text,depth=3", "depth=3,variant=text")]
     assert methods[0] == methods[1] and methods[0].tuning_free is not None
 
 
@@ -150,10 +150,10 @@ def test_parameters_of_a_selector_may_stand_in_any_order():
 def test_registered_methods_run_as_cells(tmp_path):
     sets = {"regression": ["dataset=diabetes_progression"], "classification": ["dataset=breast_cancer"]}
     bases = {task: compose([*words, "replications=1"]) for task, words in sets.items()}
-    jobs = [job_from(replace(bases[m.task], method=m, epsilon=2.0)) for m in catalogue.methods().values()]
+    jobs = [job_from(replace(bases[m.task], method=m, epsilon=2.0)) for m in catalog.methods().values()]
     result = run_jobs(jobs, tmp_path, Runner(backend="serial"))
     assert result.exit_code == 0 and len(result.written) == len(jobs)
-    assert [job.folder for job in jobs if not Artefact(tmp_path / job.folder, "single").was_run] == []
+    assert [job.folder for job in jobs if not Artifact(tmp_path / job.folder, "single").was_run] == []
 
 
 SELECTORS = st.builds(
@@ -176,5 +176,5 @@ def test_commas_outside_brackets_and_quotes_separate_values(selectors, quote):
 @given(SELECTORS)
 def test_a_name_with_parameters_is_the_method_with_them(selector):
     config, parsed = compose([f"method={selector}"]), Selector.parse(selector)
-    known = catalogue.method(parsed.name)
+    known = catalog.method(parsed.name)
     assert (config.method.name, config.method.params) == (parsed.name, {**known.params, **parsed.params})

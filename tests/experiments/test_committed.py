@@ -12,18 +12,18 @@ from lpbench.analysis.summary import PLACE
 from lpbench.experiments import committed
 from lpbench.experiments.results import RECORD, Results
 from lpbench.experiments.summaries import CHOSEN, TABLE, keep_summary
-from lpbench.reporting.artefact import summarise_experiment
+from lpbench.reporting.artifact import summarize_experiment
 from tests.reporting.fake import CARDS, experiment, placeholder, scores_of, typed
 
 NAMES = ("histoftree/figure2c", "histoftree/table1")
 
 
 def kept(folder, name, scores, costs=None):
-    """An artefact as a run leaves it."""
+    """An artifact as a run leaves it."""
     body = typed(experiment(name))
     (folder / name).mkdir(parents=True, exist_ok=True)
     scores.to_parquet(folder / name / "scores.parquet", index=False)
-    keep_summary(summarise_experiment(body, scores, CARDS, costs=costs), folder / name)
+    keep_summary(summarize_experiment(body, scores, CARDS, costs=costs), folder / name)
     config = {"experiment": dataclasses.asdict(body), "seed": 2025}
     record = {"name": name, "config": config, "config_hash": name, "files": {}, "environment": {"lpbench": "1"}}
     (folder / name / RECORD).write_text(json.dumps(record), encoding="utf-8")
@@ -49,15 +49,15 @@ def run(tmp_path_factory):
 def folder(run, tmp_path_factory):
     """A results folder with the committed scores and nothing else."""
     folder = tmp_path_factory.mktemp("reproduced")
-    assert committed.commit(list(map(Results(run).artefact, NAMES)), folder, "histoftree", "star")
+    assert committed.commit(list(map(Results(run).artifact, NAMES)), folder, "histoftree", "star")
     return folder
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_summary_comes_back_to_the_last_bit(run, folder, name):
     """From what a run keeps, and from the committed scores."""
-    made = summarise_experiment(typed(experiment(name)), pd.read_parquet(run / name / "scores.parquet"), CARDS)
-    expected, found = Results(run).artefact(name), Results(folder).artefact(name)
+    made = summarize_experiment(typed(experiment(name)), pd.read_parquet(run / name / "scores.parquet"), CARDS)
+    expected, found = Results(run).artifact(name), Results(folder).artifact(name)
     for read in (expected.full, found.full):
         for frame in ("table", "chosen", "reasons"):
             pd.testing.assert_frame_equal(
@@ -70,9 +70,9 @@ def test_a_summary_comes_back_to_the_last_bit(run, folder, name):
 
 def test_what_scores_cost_comes_back_and_stays_where_a_run_does_not_say_it(run, tmp_path):
     """Costs are written when every fit says its own; they alone are a change, and no byte of the scores is."""
-    committed.commit(list(map(Results(run).artefact, NAMES)), tmp_path / "committed", "histoftree", "star")
+    committed.commit(list(map(Results(run).artifact, NAMES)), tmp_path / "committed", "histoftree", "star")
     scores = (tmp_path / "committed" / "scores" / "histoftree.parquet").read_bytes()
-    assert Results(tmp_path / "committed").artefact(NAMES[0]).full.table["spent"].isna().all()
+    assert Results(tmp_path / "committed").artifact(NAMES[0]).full.table["spent"].isna().all()
     before = committed.digest(tmp_path / "committed", NAMES[0])
     table = pd.read_parquet(run / NAMES[0] / "scores.parquet")
     costs = table[PLACE].drop_duplicates().assign(spent=0.5, spent_delta=0.0, spent_model="ldp", audit="audited")
@@ -80,19 +80,19 @@ def test_what_scores_cost_comes_back_and_stays_where_a_run_does_not_say_it(run, 
     partly = costs.assign(spent=[0.25, *[None] * (len(costs) - 1)])
     kept(tmp_path / "partly", NAMES[0], table, partly.astype({"spent": float}))
     for source, written in (("told", True), ("told", False), ("partly", False)):
-        artefacts = [Results(tmp_path / source).artefact(NAMES[0])]
-        assert committed.commit(artefacts, tmp_path / "committed", "histoftree", "star") == written
-        found = Results(tmp_path / "committed").artefact(NAMES[0]).full.table
+        artifacts = [Results(tmp_path / source).artifact(NAMES[0])]
+        assert committed.commit(artifacts, tmp_path / "committed", "histoftree", "star") == written
+        found = Results(tmp_path / "committed").artifact(NAMES[0]).full.table
         assert (found["spent"] == 0.5).all() and (found["audit"] == "audited").all()
     assert (tmp_path / "committed" / "scores" / "histoftree.parquet").read_bytes() == scores
     assert committed.digest(tmp_path / "committed", NAMES[0]) != before
 
 
 def test_what_was_run_is_known(folder):
-    artefact = Results(folder).artefact(NAMES[0])
-    assert artefact.is_finished and not artefact.was_computed
-    assert artefact.record["config"]["seed"] == 2025 and artefact.record["environment"] == {"lpbench": "1"}
-    nothing = Results(folder).artefact("histoftree/table2")
+    artifact = Results(folder).artifact(NAMES[0])
+    assert artifact.is_finished and not artifact.was_computed
+    assert artifact.record["config"]["seed"] == 2025 and artifact.record["environment"] == {"lpbench": "1"}
+    nothing = Results(folder).artifact("histoftree/table2")
     assert not nothing.is_finished and nothing.full is None
 
 
@@ -101,7 +101,7 @@ def test_the_same_scores_are_not_written_again(run, folder):
     before = path.read_bytes()
     record = json.loads((run / NAMES[0] / RECORD).read_text(encoding="utf-8"))
     (run / NAMES[0] / RECORD).write_text(json.dumps(record | {"environment": {"lpbench": "2"}}), encoding="utf-8")
-    assert not committed.commit(list(map(Results(run).artefact, NAMES)), folder, "histoftree", "star")
+    assert not committed.commit(list(map(Results(run).artifact, NAMES)), folder, "histoftree", "star")
     assert path.read_bytes() == before
 
 
@@ -117,15 +117,15 @@ def test_another_number_is_written_and_the_rounding_of_another_processor_is_not(
     frame.loc[0, "value"] += by
     assert frame.loc[0, "value"] != before
     frame.to_parquet(path, index=False)
-    assert committed.commit(list(map(Results(tmp_path).artefact, NAMES)), folder, "histoftree", "star") == written
-    assert Results(folder).artefact(NAMES[0]).chosen["value"][0] == (frame["value"][0] if written else before)
+    assert committed.commit(list(map(Results(tmp_path).artifact, NAMES)), folder, "histoftree", "star") == written
+    assert Results(folder).artifact(NAMES[0]).chosen["value"][0] == (frame["value"][0] if written else before)
 
 
 @pytest.mark.parametrize("refusal", [PermissionError(13, "Permission denied"), Timeout("summary.lock")])
 def test_a_summary_of_other_scores_is_not_read_where_it_cannot_be_written_anew(run, tmp_path, monkeypatch, refusal):
     """Nobody may write there, or another process holds the lock."""
-    committed.commit([Results(run).artefact(NAMES[0])], tmp_path, "histoftree", "star")
-    before = Results(tmp_path).artefact(NAMES[0]).full.table["mean"]
+    committed.commit([Results(run).artifact(NAMES[0])], tmp_path, "histoftree", "star")
+    before = Results(tmp_path).artifact(NAMES[0]).full.table["mean"]
     path = tmp_path / committed.SCORES / "histoftree.parquet"
     table = pd.read_parquet(path)
     table.assign(value=2 * table["value"]).to_parquet(path, index=False, schema=committed._SCHEMA)
@@ -134,13 +134,13 @@ def test_a_summary_of_other_scores_is_not_read_where_it_cannot_be_written_anew(r
         raise refusal
 
     monkeypatch.setattr(derivation, "locked", refused)
-    assert Results(tmp_path).artefact(NAMES[0]).full.table["mean"].tolist() == pytest.approx((2 * before).tolist())
+    assert Results(tmp_path).artifact(NAMES[0]).full.table["mean"].tolist() == pytest.approx((2 * before).tolist())
 
 
 def test_the_same_scores_keep_their_record_beside_others_that_changed(run, tmp_path):
     """Otherwise each run would put its commit on every page of the paper."""
     first, again = tmp_path / "kept", tmp_path / "run"
-    committed.commit(list(map(Results(run).artefact, NAMES)), first, "histoftree", "star")
+    committed.commit(list(map(Results(run).artifact, NAMES)), first, "histoftree", "star")
     before = {name: committed.record(first, name) for name in NAMES}
     for name in NAMES:
         (again / name).mkdir(parents=True)
@@ -150,16 +150,16 @@ def test_the_same_scores_keep_their_record_beside_others_that_changed(run, tmp_p
         (again / name / RECORD).write_text(json.dumps(record | {"environment": {"lpbench": "3"}}), encoding="utf-8")
     frame = pd.read_parquet(again / NAMES[0] / CHOSEN)
     frame.assign(value=frame["value"] * 2).to_parquet(again / NAMES[0] / CHOSEN, index=False)
-    assert committed.commit(list(map(Results(again).artefact, NAMES)), first, "histoftree", "star")
+    assert committed.commit(list(map(Results(again).artifact, NAMES)), first, "histoftree", "star")
     assert committed.record(first, NAMES[0])["environment"] == {"lpbench": "3"}
     assert committed.record(first, NAMES[1]) == before[NAMES[1]]
 
 
 def test_experiments_that_were_not_run_again_stay(run, tmp_path):
     for name in NAMES:
-        committed.commit([Results(run).artefact(name)], tmp_path, "histoftree", "star")
-    assert [a.name for a in map(Results(tmp_path).artefact, NAMES) if a.is_finished] == list(NAMES)
-    assert all(Results(tmp_path).artefact(name).chosen is not None for name in NAMES)
+        committed.commit([Results(run).artifact(name)], tmp_path, "histoftree", "star")
+    assert [a.name for a in map(Results(tmp_path).artifact, NAMES) if a.is_finished] == list(NAMES)
+    assert all(Results(tmp_path).artifact(name).chosen is not None for name in NAMES)
 
 
 def test_seconds_are_written_again_where_other_blocks_were_measured(run, tmp_path, monkeypatch):
@@ -175,6 +175,6 @@ def test_seconds_are_written_again_where_other_blocks_were_measured(run, tmp_pat
         frame.assign(value=frame["value"] * factor).to_parquet(place / CHOSEN, index=False)
         (place / RECORD).write_text(json.dumps(record | {"block_times": {key: [1, 0.1, None]}}), encoding="utf-8")
         found.append(
-            committed.commit([Results(tmp_path / "run").artefact(NAMES[0])], tmp_path / "kept", "histoftree", "star")
+            committed.commit([Results(tmp_path / "run").artifact(NAMES[0])], tmp_path / "kept", "histoftree", "star")
         )
     assert found == [True, False, True]

@@ -10,7 +10,7 @@ import pytest
 from lpbench import source
 from lpbench.datasets import load_manifest
 from lpbench.errors import ConfigurationError
-from lpbench.experiments import catalogue as registry
+from lpbench.experiments import catalog as registry
 from lpbench.experiments import schema
 from lpbench.experiments.assemble import assemble
 from lpbench.experiments.config import Runner
@@ -45,7 +45,7 @@ def experiment(**group):
         ({"x": "dataset"}, "x='dataset'"),
         ({"x": "mask.n_protected"}, "values"),
         ({"method": ["private_majority"]}, "classification"),
-        ({"method": ["private_mean[colour=1]"]}, "colour"),
+        ({"method": ["private_mean[color=1]"]}, "color"),
     ],
 )
 def test_bad_groups_are_refused_by_name(group, message):

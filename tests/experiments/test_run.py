@@ -13,7 +13,7 @@ import pytest
 from lpbench.analysis.scores import SCORE_COLUMNS
 from lpbench.errors import ConfigurationError
 from lpbench.estimators.base import expand_grid
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.experiments.assemble import assemble
 from lpbench.experiments.compute import execute
 from lpbench.experiments.config import Runner
@@ -169,7 +169,7 @@ def test_impossible_runner_settings(tmp_path, change):
 
 
 def test_rows_outside_the_range_of_the_public_ones_are_no_news_to_a_run(recwarn):
-    made = {name: catalogue.method(name) for name in ("residual_score", "lpct_max_edge")}
+    made = {name: catalog.method(name) for name in ("residual_score", "lpct_max_edge")}
     group = Group(dataset=["breast_cancer"], method=list(made), epsilon=[1.0])
     experiment = Experiment(name="single", kind="single", replications=1, groups=[group])
     for own in plan_experiment(experiment, seed=1, methods=made).blocks:

@@ -27,8 +27,8 @@ from lpbench.datasets.archives import unpack
 from lpbench.datasets.download import Settings, download
 from lpbench.datasets.manifest import load_manifest
 from lpbench.errors import LpbenchError
-from lpbench.experiments import catalogue
-from lpbench.experiments.results import RECORD, Artefact
+from lpbench.experiments import catalog
+from lpbench.experiments.results import RECORD, Artifact
 from lpbench.paths import own_folders
 from lpbench.reporting import publish
 from lpbench.selectors import Selector
@@ -266,7 +266,7 @@ def test_plug_in_folders(place, mutate):
     """Folders with YAMLs of methods and experiments that are wrong in content, text, name or place."""
     folder = place.home / "lpbench_plugins"
     shutil.rmtree(folder, ignore_errors=True)
-    catalogue.clear()
+    catalog.clear()
     for kind, name, content in (("methods", "own_fuzzed", METHOD), ("experiments", "own/fuzzed", EXPERIMENT)):
         path = folder / kind / f"{mutate.rng.choice([name, name, name, 'krr', 'a b', 'ü'])}.yaml"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -276,12 +276,12 @@ def test_plug_in_folders(place, mutate):
         (folder / "methods" / "nowhere.yaml").symlink_to(place.home / "nothing")
     for action in (
         own_folders,
-        lambda: catalogue.heads("method", ["name", "title"]),
-        lambda: catalogue.methods(["own_fuzzed"]),
-        lambda: catalogue.experiments(["own/fuzzed"]),
+        lambda: catalog.heads("method", ["name", "title"]),
+        lambda: catalog.methods(["own_fuzzed"]),
+        lambda: catalog.experiments(["own/fuzzed"]),
     ):
         attempt(place, action)
-    catalogue.clear()
+    catalog.clear()
 
 
 @fuzz
@@ -296,7 +296,7 @@ def test_records_of_results(place, mutate):
     names = mutate.rng.sample([*NAMES, "table.csv", "none.csv"], 3)
     record = {"files": dict.fromkeys((n.replace("VICTIM", str(place.victim)) for n in names), 1)}
     (folder / RECORD).write_bytes(mutate.raw(json.dumps(mutate.content(record, 2)).encode()))
-    attempt(place, lambda: publish._copy(Artefact(folder, "table"), target))
+    attempt(place, lambda: publish._copy(Artifact(folder, "table"), target))
 
 
 @fuzz

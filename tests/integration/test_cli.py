@@ -2,7 +2,7 @@ import pandas as pd
 import pytest
 
 from lpbench.cli.main import main
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from tests.experiments.helpers import own_experiments, study
 
 COMMON = ["tracking=none", "runner=serial", "replications=2"]
@@ -44,11 +44,11 @@ def test_a_cell_has_the_same_numbers_inside_an_experiment(results, tmp_path):
 
 @pytest.mark.parametrize("kind", ["method", "experiment", "mask"])
 def test_a_list_says_what_hydra_composes(kind):
-    composed = getattr(catalogue, f"{kind}s")()
+    composed = getattr(catalog, f"{kind}s")()
     keys = {"method": ("title", "task", "privacy", "reference", "params"), "mask": ("title", "params")}.get(
         kind, ("title", "kind", "replications", "paper")
     )
-    heads = catalogue.heads(kind, keys)
+    heads = catalog.heads(kind, keys)
     assert heads == {name: {key: getattr(found, key) for key in keys} for name, found in composed.items()}
 
 

@@ -16,7 +16,7 @@ import pytest
 from lpbench import derivation, tracking
 from lpbench.cli.main import main
 from lpbench.datasets import manifest, sources
-from lpbench.experiments import catalogue, committed, method
+from lpbench.experiments import catalog, committed, method
 from lpbench.experiments.committed import SCORES, commit, derived_summary
 from lpbench.experiments.results import Results
 from lpbench.experiments.store import Store
@@ -102,22 +102,22 @@ groups:
 replications: 3
 """,
 }
-ALL = "table block artefact verdicts numbers standings pages mlflow"
+ALL = "table block artifact verdicts numbers standings pages mlflow"
 #: Change -> results that depend on it. Committed scores are derivations whose inputs are not at hand: their summary and
 #: the tables drawn from them (``summary``, ``drawn``) follow from the scores, not from data or methods.
 DEPENDS = {
     "nothing": "",
     "data file": ALL,
-    "YAML: title": "artefact drawn pages mlflow",
-    "YAML: epsilon": "block artefact drawn verdicts numbers standings pages mlflow",
-    "YAML of the method: title": "artefact drawn pages",
-    "code of the method": "block artefact verdicts numbers standings pages mlflow",
-    "helper three imports away": "block artefact verdicts numbers standings pages mlflow",
+    "YAML: title": "artifact drawn pages mlflow",
+    "YAML: epsilon": "block artifact drawn verdicts numbers standings pages mlflow",
+    "YAML of the method: title": "artifact drawn pages",
+    "code of the method": "block artifact verdicts numbers standings pages mlflow",
+    "helper three imports away": "block artifact verdicts numbers standings pages mlflow",
     "comment in the helper": "",
-    "version of numpy": "table block artefact verdicts numbers standings pages summary drawn",
-    "version of matplotlib": "artefact pages drawn",
-    "published number": "artefact verdicts numbers pages mlflow drawn",
-    "claim of the paper": "artefact verdicts numbers standings pages drawn",
+    "version of numpy": "table block artifact verdicts numbers standings pages summary drawn",
+    "version of matplotlib": "artifact pages drawn",
+    "published number": "artifact verdicts numbers pages mlflow drawn",
+    "claim of the paper": "artifact verdicts numbers standings pages drawn",
     "template": "pages",
     "committed scores": "summary drawn",
     "another folder": "",
@@ -137,7 +137,7 @@ def change(folder: Path, file: str, old: str, new: str) -> None:
 
 def forget() -> None:
     """Nothing is remembered from before a change, as in another process."""
-    catalogue.clear()
+    catalog.clear()
     read_sources_again()
     for cached in (
         *(derivation.versions, published.complete_cells, paper._modules, sources._load, manifest._parsed),
@@ -168,16 +168,16 @@ class Workshop:
         assert main(words) == 0
         committed_folder = self.results / "reproduced"
         if not (committed_folder / SCORES).is_dir():
-            commit([Results(self.results).artefact(NAME)], committed_folder, "cur", "star")
+            commit([Results(self.results).artifact(NAME)], committed_folder, "cur", "star")
         kept = Results(committed_folder)
         derived_summary(committed_folder, NAME).make()
-        drawn_from_scores(kept.artefact(NAME)).make()
+        drawn_from_scores(kept.artifact(NAME)).make()
         return self.records()
 
     def records(self) -> dict[str, str]:
         run, kept = self.results / NAME, self.results / "reproduced" / NAME
         found = {kind: self.results / "cur" / ".derived" / f"{kind}.json" for kind in KINDS[3:7]}
-        found |= {"artefact": run / ".derived/artefact.json", "drawn": kept / ".derived/artefact.json"}
+        found |= {"artifact": run / ".derived/artifact.json", "drawn": kept / ".derived/artifact.json"}
         keys = {kind: json.loads(path.read_text())["key"] for kind, path in found.items()}
         keys["summary"] = json.loads((kept / ".derived/summary.json").read_text())["key"]
         keys["block"] = " ".join(sorted(Store(self.results / "store").keys()))
@@ -213,10 +213,10 @@ class Workshop:
             change(self.home, "templates/base.html.j2", "</footer>", "!</footer>")
             self.patch.setattr(publish, "TEMPLATES", self.home / "templates")
         elif what == "committed scores":
-            artefact = Results(self.results).artefact(NAME)
-            assert artefact.full is not None
-            artefact.full.chosen["value"] *= 2
-            assert commit([artefact], self.results / "reproduced", "cur", "star")
+            artifact = Results(self.results).artifact(NAME)
+            assert artifact.full is not None
+            artifact.full.chosen["value"] *= 2
+            assert commit([artifact], self.results / "reproduced", "cur", "star")
         elif what == "another folder":
             for place in (self.home / "elsewhere", self.results / "runs" / "seed=1"):
                 shutil.copytree(self.own, place)
@@ -276,16 +276,16 @@ def test_an_experiment_of_the_project_is_composed_again_if_its_file_or_the_schem
     monkeypatch.setenv("LPBENCH_CACHE", str(tmp_path / "cache"))
     path = tmp_path / "conf" / "experiment" / "cur" / "table1.yaml"
     path.parent.mkdir(parents=True)
-    monkeypatch.setattr(catalogue, "CONF", tmp_path / "conf")
+    monkeypatch.setattr(catalog, "CONF", tmp_path / "conf")
     composed = []
-    real = catalogue._typed
-    monkeypatch.setattr(catalogue, "_typed", lambda *about: composed.append(1) or real(*about))
+    real = catalog._typed
+    monkeypatch.setattr(catalog, "_typed", lambda *about: composed.append(1) or real(*about))
     path.write_text(FILES["experiments/cur/table1.yaml"])
 
     def compose():
         read_sources_again()
         derivation.versions.cache_clear()
-        return catalogue._object("experiment", NAME, path, catalogue.Experiment)
+        return catalog._object("experiment", NAME, path, catalog.Experiment)
 
     assert compose().title == "Errors" and compose().title == "Errors" and len(composed) == 1
     os.utime(path, (0, 0))

@@ -62,9 +62,9 @@ def test_a_stored_and_logged_cell_loads_nothing_to_compute_draw_or_log_it(tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("artefact", "leaf", "expected"),
+    ("artifact", "leaf", "expected"),
     [("table1-3", "table2", True), ("table1-3", "table4", False), ("figure4a-b", "figure4b", True),
      ("figure4c", "figure4c", True), ("figure4c", "figure4", False), ("appendix A.1", "mechanism", False)],
 )  # fmt: skip
-def test_a_claim_knows_its_artefacts(artefact, leaf, expected):
-    assert Claim("C", artefact, "").concerns(leaf) is expected
+def test_a_claim_knows_its_artifacts(artifact, leaf, expected):
+    assert Claim("C", artifact, "").concerns(leaf) is expected

@@ -12,7 +12,7 @@ import pytest
 
 from lpbench.cli import levels
 from lpbench.cli.main import main
-from lpbench.experiments import catalogue as registry
+from lpbench.experiments import catalog as registry
 from lpbench.experiments.plan import Plan, plan_experiment
 from lpbench.paths import ROOT
 from tests.experiments.helpers import own_experiments, study

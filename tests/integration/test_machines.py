@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lpbench.datasets import describe
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.paths import ROOT
 from scripts import machines
 
@@ -24,14 +24,14 @@ def test_a_difference_breaks_the_promise(tmp_path, monkeypatch):
 
 
 def test_no_promise_is_weaker_without_a_reason_and_the_page_lists_them():
-    for method in catalogue.methods().values():
+    for method in catalog.methods().values():
         weaker = machines.NUMERIC if method.estimator_class.rounding else 0.0
         assert machines.promise(method.estimator) == weaker
     assert machines.promises() in (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
 
 
 def test_a_method_that_reads_a_public_sample_is_tried_where_there_is_one():
-    for method in catalogue.methods().values():
+    for method in catalog.methods().values():
         described = (describe(*machines._parts(name)) for name in machines.tried_on(method))
         shapes = [d for d in described if d.available]
         assert shapes and (not method.estimator_class.uses_public or all(s.n_public for s in shapes)), method.name

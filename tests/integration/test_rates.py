@@ -30,7 +30,7 @@ from tests.papers.overspender import OverspendingRegressor
 
 @dataclass(eq=False, repr=False)
 class Spender(OverspendingRegressor):
-    """Claims epsilon and runs randomised response at 1.3 epsilon."""
+    """Claims epsilon and runs randomized response at 1.3 epsilon."""
 
     k: float = field(default=1.3, kw_only=True)
 '''

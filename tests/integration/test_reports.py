@@ -8,7 +8,7 @@ import pytest
 
 from lpbench.cli.hydra_app import compose
 from lpbench.cli.main import main
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.experiments.job import job_from, placed
 from lpbench.paths import COMMITTED
 from tests.experiments.helpers import own_experiments, study
@@ -117,11 +117,11 @@ def test_what_cannot_be_spelt_in_a_name_is_hashed(results):
 @pytest.fixture
 def registered(monkeypatch):
     """Register these experiments and no others."""
-    heads = catalogue.heads
+    heads = catalog.heads
 
     def register(*names):
-        monkeypatch.setattr(catalogue, "experiment_names", lambda: [*names])
-        monkeypatch.setattr(catalogue, "heads", lambda kind, keys: {name: heads(kind, keys)[name] for name in names})
+        monkeypatch.setattr(catalog, "experiment_names", lambda: [*names])
+        monkeypatch.setattr(catalog, "heads", lambda kind, keys: {name: heads(kind, keys)[name] for name in names})
 
     return register
 

@@ -5,7 +5,7 @@ import pytest
 from lpbench.cli.main import main
 from lpbench.cli.options import matching
 from lpbench.errors import ConfigurationError
-from lpbench.experiments import catalogue as registry
+from lpbench.experiments import catalog as registry
 
 #: A figure that needs no data.
 SMALL = "histoftree/figure2c"

@@ -10,8 +10,8 @@ import pytest
 from lpbench.cli.main import main
 from lpbench.errors import ConfigurationError, StoreError
 from lpbench.estimators import Hist
-from lpbench.experiments import catalogue
-from lpbench.experiments.results import Artefact
+from lpbench.experiments import catalog
+from lpbench.experiments.results import Artifact
 from lpbench.paths import COMMITTED
 from lpbench.seeds import Streams
 from tests.reporting.fake import experiment, scores_of
@@ -69,7 +69,7 @@ def test_a_cell_that_is_everywhere_fits_a_screen(tmp_path, capsys):
     assert len(lines) <= 40 and lines[0].startswith("histoftree/table1: "), "the paper's table comes first"
     assert re.match(r"\d+ more cells: .*extensions/", lines[-2])
     assert lines[-1].startswith("Next: lpbench explain abalone histoftree_cart 2 --experiment ")
-    assert re.search(r"--experiment (\S+)", lines[-1])[1] in catalogue.experiment_names()
+    assert re.search(r"--experiment (\S+)", lines[-1])[1] in catalog.experiment_names()
 
 
 def test_show_prints_the_ratios_of_the_papers_table(capsys):
@@ -90,9 +90,9 @@ def test_damaged_scores_are_named(file, tmp_path, capsys):
     put(tmp_path, figure, scores_of(figure, lambda k: 0.5, replications=3, noise=0.0, metric="accuracy"))
     path = tmp_path / "lpct" / "figure8" / file
     path.write_bytes(path.read_bytes()[:100])
-    artefact = Artefact(path.parent, "lpct/figure8")
+    artifact = Artifact(path.parent, "lpct/figure8")
     with pytest.raises(StoreError, match=rf"{file} is damaged .*run its experiment again"):
-        artefact.scores() if file == "scores.parquet" else artefact.full
+        artifact.scores() if file == "scores.parquet" else artifact.full
     if file == "chosen.parquet":
         assert main(["explain", "range_known", "lpct_max_edge", "8", "--results", str(tmp_path)]) == 2
         error = capsys.readouterr().err

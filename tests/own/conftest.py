@@ -8,7 +8,7 @@ from joblib.externals.loky import get_reusable_executor
 
 from lpbench import paths
 from lpbench.cli.main import main
-from lpbench.experiments import catalogue as registry
+from lpbench.experiments import catalog as registry
 from tests.sources import read_sources_again
 
 

@@ -82,7 +82,7 @@ def test_what_cannot_be_exported_is_refused(lpbench, line, said):
     assert code == 2 and said in error and not Path("export").exists()
 
 
-def test_own_methods_get_unused_colours_and_markers_first():
+def test_own_methods_get_unused_colors_and_markers_first():
     places = {"own_a": None, "krr": 0, "own_b": None, "hist": 5, **{f"own_{k}": None for k in range(20)}}
     looks = style.method_looks(places)
     assert {name: looks[name] for name in ("krr", "hist")} == {
@@ -92,6 +92,6 @@ def test_own_methods_get_unused_colours_and_markers_first():
     pairs = [tuple(look.values()) for look in looks.values()]
     assert len(set(pairs)) == len(pairs)
     few = style.method_looks({name: places[name] for name in ("own_a", "krr", "own_b", "hist")})
-    colours, markers = np.array([list(look.values()) for look in few.values()]).T
-    assert len(set(colours)) == len(set(markers)) == 4
+    colors, markers = np.array([list(look.values()) for look in few.values()]).T
+    assert len(set(colors)) == len(set(markers)) == 4
     assert style.method_looks({"own": None}) == {"own": style.method_look(None)}, "alone it looks as ever"

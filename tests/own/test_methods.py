@@ -13,7 +13,7 @@ from lpbench import paths
 from lpbench import testing as contract
 from lpbench.cli.completion import VARIABLE
 from lpbench.cli.main import cli
-from lpbench.experiments import catalogue as registry
+from lpbench.experiments import catalog as registry
 from lpbench.paths import ROOT
 from lpbench.source import source_hash
 from tests.own.conftest import change

@@ -20,7 +20,7 @@ from lpbench.cli.need import _names
 from lpbench.errors import ClippingWarning, ConfigurationError, DataError
 from lpbench.estimators import ResidualGP
 from lpbench.estimators.public_scaler import PublicScaler
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.experiments.experiment import Experiment
 from lpbench.planning import need
 from lpbench.planning.answer import wanted_error
@@ -49,7 +49,7 @@ def test_a_broken_plug_in_is_named_and_passed_over_until_it_is_asked_for(lpbench
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     code, out, error = lpbench("list methods")
     assert code == 0 and "own_good" in out and error.count("warning: passed over") <= 1 and "own_bad" in error
-    assert set(catalogue.methods()) >= {"own_good", "hist"}
+    assert set(catalog.methods()) >= {"own_good", "hist"}
     assert lpbench("plan method=own_good dataset=diabetes_progression replications=1")[0] == 0
     code, _, error = lpbench("plan method=own_bad dataset=diabetes_progression replications=1")
     assert code == 2 and error.count("error: ") == 1 and "own_bad" in error and "Traceback" not in error
@@ -60,7 +60,7 @@ def test_a_registered_name_stays_the_projects(lpbench, home):
     (home / "lpbench_plugins" / "methods" / "hist.yaml").write_text(TEXT.replace("own_bad", "hist", 1))
     code, _, error = lpbench("list methods")
     assert code == 0 and "rename" in error and "hist.yaml" in error
-    assert catalogue.method("hist").estimator.startswith("lpbench.")
+    assert catalog.method("hist").estimator.startswith("lpbench.")
     assert lpbench("plan method=hist dataset=diabetes_progression replications=1")[0] == 2
 
 
@@ -206,7 +206,7 @@ def test_a_mistyped_key_is_answered_with_the_nearest_of_its_own(key, data):
     content = {wrong if k == key else k: [v.strip("[]")] for k, v in GROUP.items()}
     node = OmegaConf.create({"name": "own/x", "groups": [content]})
     with pytest.raises(ConfigurationError, match=rf"'{wrong}': did you mean .*{key}"):
-        catalogue._typed(node, Experiment, "own/x", Path("x.yaml"))
+        catalog._typed(node, Experiment, "own/x", Path("x.yaml"))
 
 
 @pytest.mark.parametrize("key", GROUP)

@@ -6,7 +6,7 @@ import pytest
 
 from lpbench.datasets import list_datasets, load_manifest
 from lpbench.datasets.manifest import Manifest
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.experiments.plan import registered_methods
 from lpbench.experiments.schema import check_experiment, check_parameters
 
@@ -106,8 +106,8 @@ def test_a_method_is_refused_before_it_runs(lpbench, old, new, said):
 
 
 def test_every_registered_file_keeps_the_rules():
-    methods = catalogue.methods()
-    for experiment in catalogue.experiments().values():
+    methods = catalog.methods()
+    for experiment in catalog.experiments().values():
         check_experiment(experiment, registered_methods(experiment.methods))
     for method in methods.values():
         check_parameters(method)

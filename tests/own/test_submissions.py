@@ -18,7 +18,7 @@ from lpbench.audit.keeper import Places
 from lpbench.audit.methods import samples
 from lpbench.datasets import Draws
 from lpbench.errors import ConfigurationError, LpbenchError
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.experiments.method import Method
 from lpbench.experiments.submissions import MET, Submission, submissions
 from lpbench.paths import ROOT
@@ -153,14 +153,14 @@ def test_a_file_that_is_missing_is_named(folder):
 def test_a_sweep_of_a_submissions_own_is_refused(home, lpbench):
     """Test labels would be within its reach."""
     lpbench("new method own_scorer")
-    assert own_sweep(catalogue.method("own_scorer")) == ""
+    assert own_sweep(catalog.method("own_scorer")) == ""
     sweep = (
         "    def learn_grid(self, tasks, budgets, grid):\n        return tasks[0].counts.args[0]\n\n    def predict("
     )
     lpbench("new method own_sweeper")
     path = home / "lpbench_plugins" / "own_sweeper.py"
     path.write_text(path.read_text().replace("    def predict(", sweep, 1))
-    assert "has no learn_grid of its own" in own_sweep(catalogue.method("own_sweeper"))
+    assert "has no learn_grid of its own" in own_sweep(catalog.method("own_sweeper"))
 
 
 @pytest.fixture(scope="module")
@@ -279,7 +279,7 @@ def test_who_takes_off_the_noise_of_the_published_seed_is_refuted_by_a_secret_on
     cheating = honest.replace(old, NOISE_TAKEN_OFF, 1).replace(
         "return self._finish(self.means_[self._slice(X)])", "return self._finish(self.near_.predict(X))", 1
     )
-    experiment = replace(catalogue.experiment("extensions/embedded_regression"), replications=6)
+    experiment = replace(catalog.experiment("extensions/embedded_regression"), replications=6)
     path.write_text(cheating)
     path.with_name("own_honest.py").write_text(honest)
     wrong = []
@@ -298,7 +298,7 @@ def test_who_knows_a_table_by_heart_is_refuted_by_data_moved_in_secret(home, lpb
     """Test labels that stand in the code: rows, features and labels of the second run are none of that table's."""
     lpbench("new method own_memory")
     path = home / "lpbench_plugins" / "own_memory.py"
-    experiment = replace(catalogue.experiment("extensions/embedded_regression"), replications=12)
+    experiment = replace(catalog.experiment("extensions/embedded_regression"), replications=12)
     data = experiment.data_set("diabetes_progression")
     draw = Draws(data.name, dict(data.params), "all_private", {}, 2025).problem(0)
     table = np.vstack([draw.X_train, draw.X_test]).tolist(), np.hstack([draw.y_train, draw.y_test]).tolist()
@@ -348,7 +348,7 @@ def test_no_secret_seed_of_twenty_refutes_an_honest_submission(task, dataset, ho
     source = path.read_text().replace(asks, f"{asks}\n        self.fitted_ = {fit}", 1)
     source = source.replace("import numpy as np\n", f"import numpy as np\n{IMPORTS}", 1)
     path.write_text(source.replace(predicts, prediction, 1))
-    experiment = replace(catalogue.experiment(f"extensions/embedded_{task}"), replications=6)
+    experiment = replace(catalog.experiment(f"extensions/embedded_{task}"), replications=6)
     method = Method("own_learner", "own_learner", task, "own_learner.OwnLearner", privacy="label_ldp")
     with Places() as places:
         of = places, method, experiment, f"{dataset} aligned", [1.0, 4.0], 2025
@@ -410,7 +410,7 @@ def test_a_constant_budget_and_a_guarantee_of_another_are_misstated(home, lpbenc
     path.write_text(path.read_text().replace("y_range_, self.epsilon)", "y_range_, min(self.epsilon, 0.5))"))
     stated = {"model": "label_ldp", "epsilon": 0.4, "delta": 0.0, "asked": 1.0}
     with Places() as found:
-        method = replace(catalogue.method("own_flat"), params={})
+        method = replace(catalog.method("own_flat"), params={})
         least, constant = verify._misstated(found, method, stated, [0.5, 8.0])
     assert "states epsilon = 0.4, and users spend 0.5" in least and "whether epsilon is 0.5 or 8" in constant
 
@@ -427,7 +427,7 @@ def test_a_constant_budget_and_a_guarantee_of_another_are_misstated(home, lpbenc
 )
 def test_the_models_of_submission_method_and_fits_are_one(states, yaml_states, sentence, home, lpbench, monkeypatch):
     lpbench("new method own_stated")
-    method = replace(catalogue.method("own_stated"), privacy=yaml_states)
+    method = replace(catalog.method("own_stated"), privacy=yaml_states)
     about = {"experiment": "", "guarantee": {"model": states, "epsilon": 1.0, "delta": 0.0, "asked": 1.0}}
     claimed = pd.DataFrame({"epsilon": [1.0]})
     one = SimpleNamespace(folder=home / "lpbench_plugins", method=method, about=about, claimed=claimed)

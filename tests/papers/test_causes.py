@@ -166,7 +166,7 @@ def test_ct_q_is_that_of_the_saved_log_and_not_the_printed_one():
 def test_every_method_of_a_ladder_is_registered_and_published():
     for paper in papers():
         for candidates in paper.differences.interpretations:
-            cells = pd.concat([published_cells(name) for name in candidates.artefacts])
+            cells = pd.concat([published_cells(name) for name in candidates.artifacts])
             assert (cells["method"].str.partition("[")[0] == candidates.method).any(), candidates.what
             assert all(
                 step.method.partition(" or ")[0].partition("[")[0] == candidates.method for step in candidates.steps

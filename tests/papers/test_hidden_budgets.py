@@ -14,7 +14,7 @@ from lpbench.analysis.curves import Curve
 from lpbench.cast import member
 from lpbench.cli.main import main
 from lpbench.datasets import make_problem
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.papers.theory.floors import ROWS, floor_row, hard_families
 from lpbench.papers.theory.theorems import FAILS
 from lpbench.paths import ROOT
@@ -59,7 +59,7 @@ def test_each_mechanism_has_documented_budgets_and_one_of_each_paper_is_small(do
 
 
 @pytest.mark.slow
-def test_randomised_response_tells_most_of_a_sign():
+def test_randomized_response_tells_most_of_a_sign():
     found = {name: reading(name, 1.0)[-1] for name in NAMES}
     assert found["Channel"] == pytest.approx(math.tanh(0.5), abs=0.01)
     assert max(found.values()) <= math.tanh(0.5) + 0.01
@@ -78,7 +78,7 @@ def test_documented_budgets_are_the_smallest_that_are_named(name, floor, documen
     assert [named(floor, name, k) for k in TRIED if k <= least] == [k == least for k in TRIED if k <= least]
 
 
-PRIVATE = [name for name in catalogue.method_names() if catalogue.method(name).privacy not in (None, "none")]
+PRIVATE = [name for name in catalog.method_names() if catalog.method(name).privacy not in (None, "none")]
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.papers.comparison.intervals import ENOUGH, FILE, measured, read_intervals, write_intervals
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
@@ -31,9 +31,7 @@ def test_much_budget_gives_about_the_exact_answer_and_little_a_wide_one(classes)
 
 def test_one_row_a_set_and_budget_and_a_page_that_names_what_is_not_met(tmp_path):
     settings = {"datasets": ["diabetes_progression"], "epsilon": [1, 8]}
-    write_intervals(
-        replace(catalogue.experiment("comparison/intervals"), replications=2, settings=settings), tmp_path, 0
-    )
+    write_intervals(replace(catalog.experiment("comparison/intervals"), replications=2, settings=settings), tmp_path, 0)
     rows = pd.read_csv(tmp_path / FILE)
     assert (rows["enough"] == (rows["users"] * rows["epsilon"] ** 2 >= ENOUGH)).all() and len(rows) == 2
     np.testing.assert_allclose(rows["ratio"], rows["width"] / rows["exact_width"], rtol=1e-5)

@@ -5,7 +5,7 @@ import pytest
 
 from lpbench.cast import bare_name
 from lpbench.errors import ConfigurationError
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.experiments.compute import execute
 from lpbench.experiments.experiment import Experiment, Group
 from lpbench.experiments.plan import plan_experiment
@@ -64,13 +64,13 @@ def test_votes_with_twice_the_noise_keep_their_budget():
 
 
 def test_patches_stand_for_methods_and_are_none():
-    named = [m for e in catalogue.experiments().values() if e.kind == ALTERNATIVES for m in e.methods]
+    named = [m for e in catalog.experiments().values() if e.kind == ALTERNATIVES for m in e.methods]
     patched = [m for m in named if "mutant=" in m]
-    assert patched and {*map(bare_name, named)} <= {*catalogue.method_names()}
-    assert not any("mutant" in name for name in catalogue.method_names())
+    assert patched and {*map(bare_name, named)} <= {*catalog.method_names()}
+    assert not any("mutant" in name for name in catalog.method_names())
     for selector in patched:
-        wrong, right = catalogue.method(selector), catalogue.method(bare_name(selector))
+        wrong, right = catalog.method(selector), catalog.method(bare_name(selector))
         assert issubclass(wrong.estimator_class, right.estimator_class)
         assert wrong.estimator_class is not right.estimator_class
     with pytest.raises(ConfigurationError, match="no_such_patch"):
-        catalogue.method("hist[mutant=no_such_patch]").build()
+        catalog.method("hist[mutant=no_such_patch]").build()

@@ -8,20 +8,20 @@ from lpbench import pipeline
 from lpbench.analysis.standings import FEWEST, NONE, over_sets, view
 from lpbench.cli import rank
 from lpbench.cli.main import main
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.experiments.single_method import alone, at_one_setting
 from lpbench.reporting.standings import read_standings
 
 
 def test_nobody_elses_blocks_are_planned():
-    job = alone(catalogue.method("par_dt"), catalogue.experiment("comparison/regression"), "rank/par_dt/regression")
+    job = alone(catalog.method("par_dt"), catalog.experiment("comparison/regression"), "rank/par_dt/regression")
     assert job.experiment.methods == ["par_dt"]
     assert {group.panel for group in job.experiment.groups} == {""}
     assert {entry.method for entry in job.plan.entries} == {"par_dt"}
-    registered = catalogue.experiment("comparison/regression")
+    registered = catalog.experiment("comparison/regression")
     assert {e.dataset for e in job.plan.entries} == {d for g in registered.groups for d in g.dataset}
     assert job.experiment.replications == registered.replications
-    one = at_one_setting(catalogue.method("par_dt"))
+    one = at_one_setting(catalog.method("par_dt"))
     assert one.params == {"max_depth": 4, "min_samples_leaf": 10} and one.grid == {}
 
 

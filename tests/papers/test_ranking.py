@@ -7,14 +7,14 @@ from lpbench.analysis.summary import NON_PRIVATE_PANEL
 from lpbench.audit.table import report_bits
 from lpbench.cast import CONSTANTS, PUBLIC_ONLY
 from lpbench.datasets import load_manifest
-from lpbench.experiments import catalogue
-from lpbench.reporting.artefact import write_artefact
+from lpbench.experiments import catalog
+from lpbench.reporting.artifact import write_artifact
 from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.standings import standings_of
 from tests.reporting.fake import experiment, scores_of, typed
 from tests.reporting.store import put
 
-CARDS = {name: catalogue.method(name) for name in ("private_selection_regressor", "private_mean")}
+CARDS = {name: catalog.method(name) for name in ("private_selection_regressor", "private_mean")}
 
 
 def few():
@@ -44,7 +44,7 @@ def test_a_paid_choice_stands_under_private_alone_beside_those_that_had_none(tmp
 def test_each_selection_has_its_own_table_and_pictures_are_the_oracles(tmp_path):
     body, scores = few()
     spec = typed(body)
-    write_artefact(spec, scores, CARDS, tmp_path / spec.name)
+    write_artifact(spec, scores, CARDS, tmp_path / spec.name)
     entry = ReportEntry(spec, tmp_path)
     assert "setting chosen by privatised reports" in (entry.folder / "regression_private.tex").read_text(
         encoding="utf-8"

@@ -10,7 +10,7 @@ import pytest
 
 from lpbench.datasets import make_problem
 from lpbench.datasets.label_dp import sign_cubes, three_point
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.experiments.committed import record
 from lpbench.papers.theory import FRESH, NAMES, read
 from lpbench.papers.theory.cases import judged
@@ -91,7 +91,7 @@ def folder_of(seed):
 @pytest.fixture(scope="module")
 def committed():
     runs = itertools.product(SEEDS, NAMES)
-    return {(s, n): list(judged(Evidence(folder_of(s)), catalogue.experiment(n))) for s, n in runs}
+    return {(s, n): list(judged(Evidence(folder_of(s)), catalog.experiment(n))) for s, n in runs}
 
 
 def in_range(facts, n, epsilon, n_public):
@@ -324,7 +324,7 @@ def test_cells_of_protected_features_dilute_the_floor():
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, math.inf])
-def test_the_floor_of_label_ldp_is_the_bayes_risk_of_randomised_response(epsilon):
+def test_the_floor_of_label_ldp_is_the_bayes_risk_of_randomized_response(epsilon):
     n, cubes, height = 1000, 4, 0.2
     rng = np.random.default_rng(1)
     k = rng.binomial(n, 1 / cubes, 200_000)

@@ -25,7 +25,7 @@ def test_law_over_a_lattice_of_keys():
         lambda: (hashed_uniforms(3, KEYS)[0], hashed_uniforms(3, KEYS[:, ::-1])[0]),
         lambda: (hashed_uniforms(3, KEYS[:, 0] * 1000 + KEYS[:, 1])[0], hashed_uniforms(3, KEYS)[0]),
     ],
-    ids=["draws", "seeds", "neighbouring keys", "swapped columns", "widths"],
+    ids=["draws", "seeds", "neighboring keys", "swapped columns", "widths"],
 )
 def test_pairs_are_independent(pair):
     first, second = pair()

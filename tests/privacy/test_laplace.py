@@ -27,7 +27,7 @@ def test_stated_epsilon_holds_and_is_attained(epsilon, sensitivity, report, valu
     assert mechanism.exact_loss(*worst) == pytest.approx(attained, rel=1e-6)
 
 
-def test_density_is_normalised_unbiased_and_has_the_stated_variance():
+def test_density_is_normalized_unbiased_and_has_the_stated_variance():
     mechanism = Laplace.for_budget(0.7, 3.0)
 
     def moment(f):

@@ -11,7 +11,7 @@ from lpbench.audit.contract import problem_for, regression_problem
 from lpbench.errors import ConfigurationError
 from lpbench.estimators.private_classes import CLASS, ClassQuestion
 from lpbench.estimators.private_labels import LABEL, LabelQuestion
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.privacy.guarantee import Guarantee, believed
 from lpbench.seeds import Streams
 
@@ -29,9 +29,9 @@ def poisoned(users, *liars, **more):
     return privacy.PoisonedUsers.of(users, privacy.Liars(*liars, **more), Streams(2))
 
 
-@pytest.mark.parametrize("name", [n for n in catalogue.method_names() if n not in SLOW])
+@pytest.mark.parametrize("name", [n for n in catalog.method_names() if n not in SLOW])
 def test_without_liars_no_bit_changes_and_with_them_every_method_learns(name):
-    method = catalogue.method(name)
+    method = catalog.method(name)
     problem = problem_for(method.build())
     budget = {"epsilon": 1.0} if method.build().uses_epsilon else {}
     model = method.build().for_problem(problem).set_params(**(method.tuning_free or {}), **budget)
@@ -106,7 +106,7 @@ def test_sums_are_the_honest_law_and_the_liars_reports():
 
 def test_of_groups_the_median_is_predicted():
     problem = replace(regression_problem(), context={"liars": privacy.Liars(0.0, defence="median")})
-    model = catalogue.method("private_mean").build().for_problem(problem)
+    model = catalog.method("private_mean").build().for_problem(problem)
     task = model.task(problem, Streams(3))
     assert task.parts == 9
     means = []
@@ -163,7 +163,7 @@ def test_a_budget_in_words_is_bayes_rule():
 
 def test_a_method_that_reads_who_protects_what_says_so():
     problem = regression_problem()
-    model = catalogue.method("histoftree_max_edge").build().for_problem(problem).set_params(random_state=1)
+    model = catalog.method("histoftree_max_edge").build().for_problem(problem).set_params(random_state=1)
     for mask, said in ((problem.mask, True), (np.ones_like(problem.mask) * [1, 0, 0, 0], False)):
         fitted = model.fit(problem.X_train, problem.y_train, mask=mask.astype(bool))
         assert ("who protects what" in str(fitted.guarantee_)) == said

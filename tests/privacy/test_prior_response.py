@@ -35,7 +35,7 @@ def test_loss_is_the_budget_unless_nothing_is_told(epsilon, shown):
     assert loss == pytest.approx(mechanism.epsilon) or loss > BITS * math.log(2.0) - 1e-9
 
 
-def test_all_classes_is_plain_randomised_response():
+def test_all_classes_is_plain_randomized_response():
     np.testing.assert_allclose(PriorResponse(1.3, 5, tuple(range(5))).log_channel(), GRR(1.3, 5).log_channel())
 
 

@@ -48,7 +48,7 @@ def line_integral(mechanism, f):
 
 @pytest.mark.parametrize("epsilon", [1e-3, 0.5, 2.0, 8.0, 100.0, 1000.0])
 @pytest.mark.parametrize("dimension", [1, 3, 40])
-def test_density_is_normalised_unbiased_and_has_the_stated_second_moment(epsilon, dimension):
+def test_density_is_normalized_unbiased_and_has_the_stated_second_moment(epsilon, dimension):
     mechanism = PrivUnitG(epsilon, dimension)
     assert line_integral(mechanism, lambda a: 1.0) == pytest.approx(1.0, abs=1e-8)
     scale = mechanism.spread

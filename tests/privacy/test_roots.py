@@ -13,7 +13,7 @@ from lpbench.errors import PrivacyError
 from lpbench.estimators import HistOfTree, PrivateMean
 from lpbench.estimators.base import LocalClassifier, LocalRegressor
 from lpbench.estimators.private_labels import LABEL, LabelQuestion
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.ledger import PrivacyLedger
 from lpbench.privacy.users import Broadcast, answer_streams, content_hash
 from lpbench.problem import Problem
@@ -195,7 +195,7 @@ NOBODY_IS_ASKED = {"ct_q", "ct_w", "cube_mean", "cube_vote", "dt", "knn_mean", "
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", sorted(catalogue.method_names()))
+@pytest.mark.parametrize("name", sorted(catalog.method_names()))
 def test_an_equal_question_built_anew_has_the_same_digest_and_a_changed_one_another(name):
     """Pickling changed the digest of 7 of 17 shipped questions, so that an honest retry was accused."""
     first, second = questions_of(name), questions_of(name)

@@ -27,7 +27,7 @@ def test_blocks_of_users_do_not_change_the_reports(monkeypatch):
 
 @pytest.mark.parametrize("epsilon", BUDGETS)
 @pytest.mark.parametrize("m", [2, 8, 40, 500])
-def test_the_chosen_size_is_no_worse_than_randomised_response_or_bit_vectors(epsilon, m):
+def test_the_chosen_size_is_no_worse_than_randomized_response_or_bit_vectors(epsilon, m):
     chosen = SubsetSelection.least_variance(epsilon, m)
     flip = BitVector(epsilon, m).response.flip
     bits = flip * (1 - flip) / (1 - 2 * flip) ** 2
@@ -35,7 +35,7 @@ def test_the_chosen_size_is_no_worse_than_randomised_response_or_bit_vectors(eps
     assert chosen.size == 1 or chosen.size == pytest.approx(m / (1 + math.exp(epsilon)), rel=0.6, abs=1)
 
 
-def test_one_member_is_randomised_response():
+def test_one_member_is_randomized_response():
     for epsilon, m in ((0.5, 3), (2.0, 9)):
         np.testing.assert_allclose(SubsetSelection(epsilon, m).channel(), GRR(epsilon, m).channel())
 

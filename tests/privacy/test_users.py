@@ -87,7 +87,7 @@ def test_an_equal_question_is_a_replay_and_free_and_any_other_is_drawn_anew_and_
     for again in (LabelQuestion((0.0, 1.0), 1.0), pickle.loads(pickle.dumps(question))):
         np.testing.assert_array_equal(users.ask(LABEL, again), first)
     assert users.spent.epsilon == 1.0
-    for k, other in enumerate([LabelQuestion((0.0, 1.0), 2.0), LabelQuestion((0.0, 1.0), 1.0, centre=0.5)], 1):
+    for k, other in enumerate([LabelQuestion((0.0, 1.0), 2.0), LabelQuestion((0.0, 1.0), 1.0, center=0.5)], 1):
         noise = (users.ask(LABEL, other) - LABEL.inputs(users.reveal(), other)) * other.epsilon
         assert not np.isclose(noise, first - users.reveal().y).any()
         assert set(users._accounts.questions) == {k + 1}

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from lpbench.files import locked
-from lpbench.reporting.artefact import write_artefact
+from lpbench.reporting.artifact import write_artifact
 from lpbench.reporting.pages.audit import write_audit
 from lpbench.reporting.pages.site import write_pages
 from lpbench.reporting.report import write_report
@@ -55,7 +55,7 @@ def write_site(results: Path) -> None:
     scores = scores_of(table, lambda k: 1.0 + 0.1 * len(k["method"]), replications=3)
     slow = placeholder(table, "building", "krr[variant=text]", 2, "timeout", "over the <limit> of 3 s")
     scores = pd.concat([scores, slow], ignore_index=True)
-    write_artefact(typed(table), scores, CARDS, results / "histoftree/table1")
+    write_artifact(typed(table), scores, CARDS, results / "histoftree/table1")
     scores.to_parquet(results / "histoftree/table1/scores.parquet")
     for name in ("figure2c", "table1"):
         (folder / "histoftree" / name).mkdir(parents=True)

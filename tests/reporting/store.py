@@ -10,7 +10,7 @@ from lpbench.analysis.claims import Claim
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.results import Results
 from lpbench.experiments.summaries import keep_summary
-from lpbench.reporting.artefact import summarise_experiment
+from lpbench.reporting.artifact import summarize_experiment
 from lpbench.reporting.claims import Decision, decide
 from lpbench.reporting.comparison import compare
 from lpbench.reporting.entries import ReportEntry
@@ -26,7 +26,7 @@ def put(
     folder: Path, experiment: Mapping, scores: pd.DataFrame, *, with_scores: bool = True, cards: Mapping = CARDS
 ) -> None:
     target = folder / experiment["name"]
-    summary = summarise_experiment(typed(experiment), scores, cards)
+    summary = summarize_experiment(typed(experiment), scores, cards)
     write_csv(summary.table, target / "summary.csv")
     write_csv(compare(experiment["name"], paper_of(experiment["name"]), summary), target / "comparison.csv")
     if with_scores:

@@ -10,7 +10,7 @@ import pytest
 
 from lpbench.analysis.gains import gains
 from lpbench.analysis.summary import NON_PRIVATE_PANEL
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.paths import COMMITTED, ROOT
 from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.pages.advice import ASKED, RULE, advise, choices, code_of
@@ -51,7 +51,7 @@ def made(name, best, folder, larger=True):
     )
     selectors = {selector for group in spec["groups"] for selector in group["method"]}
     # every method at one setting, which it states
-    cards = {s: replace(catalogue.method(s), grid={}, grid_by_mask={}, tuning_free={}) for s in selectors}
+    cards = {s: replace(catalog.method(s), grid={}, grid_by_mask={}, tuning_free={}) for s in selectors}
     put(folder, spec, scores, cards=cards)
     return typed(spec), standings_of([ReportEntry(typed(spec), folder)], cards), cards
 
@@ -155,7 +155,7 @@ def test_an_answer_has_both_numbers_and_one_of_several_runs(tmp_path):
     rows = [names | {"dataset": d, "method": m, "loss": level * v, "over_free": level * v,
                      "role": held.get(d, "development")}
             for d, v in ratios.items() for m, level in (("residual_gp", 1.0), ("krr", 2.0))]  # fmt: skip
-    (found,) = choices([catalogue.experiment("comparison/regression")], pd.DataFrame(rows), {})
+    (found,) = choices([catalog.experiment("comparison/regression")], pd.DataFrame(rows), {})
     same = {"task": "regression", "asked": "label", "features": "some", "sample": "no", "epsilon": "1",
             "method": "ResidualGP", "adds": "50 % [50, 50] on 3 sets: Abalone, Bike, White wine",
             "development": "50 % [50, 50]", "lines": "6.35 – 3.17",

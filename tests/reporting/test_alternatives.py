@@ -55,7 +55,7 @@ def test_home_has_a_row_a_paper_that_adds_up(numbers):
 
 
 @pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
-def test_the_artefacts_of_a_paper_have_disjoint_classes_that_add_up_to_home(numbers, paper):
+def test_the_artifacts_of_a_paper_have_disjoint_classes_that_add_up_to_home(numbers, paper):
     text = (COMMITTED / f"{paper.name}.html").read_text(encoding="utf-8")
     table = text[text.index('class="hero overview"') :]
     table = table[: table.index("</table>")]
@@ -74,8 +74,8 @@ def test_the_artefacts_of_a_paper_have_disjoint_classes_that_add_up_to_home(numb
 
 def test_mlflow_counts_the_same_classes(numbers):
     results, total = Results(COMMITTED), dict.fromkeys(COUNTED_NUMBERS, 0)
-    for name in judged_numbers(numbers)["artefact"].unique():
-        of = counts(judged_numbers(printed_numbers(results.artefact(name))))
+    for name in judged_numbers(numbers)["artifact"].unique():
+        of = counts(judged_numbers(printed_numbers(results.artifact(name))))
         total = {key: total[key] + of[column] for key, column in COUNTED_NUMBERS.items()}
     disjoint = [total[key] for key in list(COUNTED_NUMBERS)[3:]]
     assert total["compared"] == sum(disjoint) == len(judged_numbers(numbers)) == 1395
@@ -86,7 +86,7 @@ def test_the_table_holds_our_run_and_each_class_is_what_is_computed(numbers, bes
     own = beside[beside["alternative"] == OURS]
     assert set(read_alternatives(COMMITTED)["class"]) <= {*CLASSES} and own["number"].is_unique
     found = identified(beside)
-    known = judged.assign(number=judged["artefact"] + "|" + judged["cell"]).set_index("number").loc[found.index]
+    known = judged.assign(number=judged["artifact"] + "|" + judged["cell"]).set_index("number").loc[found.index]
     assert (found["class"] == known["class"]).all()
     assert found["identifies"].tolist() == known["identifies"].replace("nothing", "").tolist()
 
@@ -124,7 +124,7 @@ def test_the_same_counts_follow_where_the_names_are_exchanged(beside, paper):
 
 def test_no_interpretation_explains_what_the_constant_explains(numbers, beside):
     judged = judged_numbers(numbers)
-    judged = judged.assign(number=judged["artefact"] + "|" + judged["cell"])
+    judged = judged.assign(number=judged["artifact"] + "|" + judged["cell"])
     constant = beside[beside["alternative"].isin(["PrivateMean", "PrivateMajority"])]
     near = constant[(constant["value"] - constant["published"]).abs() <= constant["margin"] - 1e-6]
     explained = judged[judged["cause"].str.startswith("met by") | (judged["cause"] == "after_the_fact")]

@@ -214,7 +214,7 @@ QUESTIONS = [
 ]  # fmt: skip
 #: What names the filter of the table behind an answer, on its page.
 FILTERS = {
-    ".verdict": r"numbers\.csv: artefact = (\S+), judges = true$",
+    ".verdict": r"numbers\.csv: artifact = (\S+), judges = true$",
     "#filter": r"^task = \w+, mask = \w+, epsilon = ",
 }
 
@@ -245,8 +245,8 @@ def test_three_questions_have_one_answer_on_every_page_which_names_its_filter(tm
     assert re.search(FILTERS["#filter"], text["filter"])
     numbers = read_numbers(committed())
     for name in ("figure", "table"):
-        artefact = re.search(FILTERS[".verdict"], text[name])[1]
-        met, explained = said(numbers[numbers["artefact"] == artefact])
+        artifact = re.search(FILTERS[".verdict"], text[name])[1]
+        met, explained = said(numbers[numbers["artifact"] == artifact])
         assert text[name].startswith(met) and explained in text[name]
     ours = re.search(r"loss × ([\d.]+) of the best", text["price"])[1]
     assert text["use"].startswith("ResidualGP") and f": {ours} [" in text["use"]

@@ -102,19 +102,19 @@ def test_what_was_found_stands_apart_with_a_configuration_and_its_chance(results
 def test_hist_is_explained_under_both_masks_by_what_was_run_under_one(results, tmp_path):
     hist = next(c for c in PAPER.differences.interpretations if c.method == "hist" and c.mask == "personalized")
     assert {step.mask for step in hist.steps[1:]} == {"aligned"}
-    rows = table(results, tmp_path, dataclasses.replace(hist, artefacts=(NAME,)))
+    rows = table(results, tmp_path, dataclasses.replace(hist, artifacts=(NAME,)))
     assert len(rows[(rows["configuration"] == "tried") & (rows["mask"] == "personalized")])
 
 
-def test_an_artefact_alone_says_which_of_its_numbers_are_met(results):
-    rows = printed_numbers(Results(results).artefact(NAME))
+def test_an_artifact_alone_says_which_of_its_numbers_are_met(results):
+    rows = printed_numbers(Results(results).artifact(NAME))
     assert len(rows) == (rows["class"] != "").sum() == 120 and rows["equivalent"].sum() == 0
     assert {"dataset", "mask", "method", "epsilon", "published", "reproduced", "distance"} <= set(rows)
 
 
 def test_pages_are_filters(results, tmp_path):
     rows = table(results, tmp_path, CANDIDATES)
-    said, explained = page.said(rows[rows["artefact"] == NAME])
+    said, explained = page.said(rows[rows["artifact"] == NAME])
     assert (
         said.startswith("0 of 120 numbers equivalent, alone or not under the text")
         and "under inferred: 80 of 120 numbers equivalent" in said
@@ -154,4 +154,4 @@ def test_the_judging_lines_are_all_numbers_and_no_sentence_counts_none():
     rows = read_numbers(COMMITTED)
     judging = [n["compared"] for n in by_configuration(rows) if n["judges"]]
     assert sum(judging) == len(judged_numbers(rows)) > 0
-    assert [name for name, part in rows.groupby("artefact") if "0 of 0" in page.said(part)[0]] == []
+    assert [name for name, part in rows.groupby("artifact") if "0 of 0" in page.said(part)[0]] == []

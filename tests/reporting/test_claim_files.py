@@ -11,7 +11,7 @@ from scipy import stats
 
 from lpbench.analysis.instances import KEY
 from lpbench.analysis.statistics import STATISTICS
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.experiments.results import Results
 from lpbench.experiments.timing import is_measured
 from lpbench.paths import COMMITTED
@@ -176,7 +176,7 @@ def with_scores(cells, folder):
 
     What was counted and not measured stands in the cells' own file, twice; the scores hold its seconds.
     """
-    scores = pd.concat([Results(folder).artefact(name).chosen for name in dict.fromkeys(cells["experiment"])])
+    scores = pd.concat([Results(folder).artifact(name).chosen for name in dict.fromkeys(cells["experiment"])])
     scores = scores[scores["selection"].isin(["oracle", "private"])].sort_values("selection")
     scores = scores.drop_duplicates([*KEY, "replication"])
     scores = scores.assign(value=[float(f"{v:.6g}") for v in scores["value"]])
@@ -235,7 +235,7 @@ def compute_again(folder, replications=lambda row, width: width):
 def folder(tmp_path_factory):
     """The files of a made-up run of every experiment that a claim is about."""
     path = tmp_path_factory.mktemp("run")
-    catalogue.experiments(EXPERIMENTS)  # together: one by one takes long
+    catalog.experiments(EXPERIMENTS)  # together: one by one takes long
     for name, metric in EXPERIMENTS.items():
         body = experiment(name)
         points = ({},) if metric == "excess_risk" else ({"depth": 1},)

@@ -153,8 +153,8 @@ def tables(tmp_path_factory):
     }
     for name, choice in options.items():
         folder = tmp_path_factory.mktemp(name)
-        for artefact in TABLES:
-            body = experiment(artefact)
+        for artifact in TABLES:
+            body = experiment(artifact)
             for group in body["groups"]:
                 group["dataset"] = ["abalone", "building", "red_wine"]
             scores = scores_of(body, lambda k, c=choice: table(k, **c), replications=16, points=({"depth": 1},))
@@ -225,8 +225,8 @@ def test_two_checks_of_one_name_and_checks_without_a_claim_are_refused():
 
 
 def test_the_text_judges_rank_sums_and_the_depth_0_tree_stands_beside_it(tmp_path):
-    for artefact in TABLES:
-        body = experiment(artefact)
+    for artifact in TABLES:
+        body = experiment(artifact)
         for group in body["groups"]:
             group["dataset"] = ["abalone", "red_wine"]
         better = {"variant=inferred": 1.2}

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.papers.lpct import claims_tables
 from lpbench.reporting.evidence import Evidence
 from tests.reporting.fake import bare, scores_of
@@ -232,7 +232,7 @@ def test_l18_is_judged_on_counted_work(tmp_path, monkeypatch, seconds, factor, e
     slow = {name: factor * work for name, work in claims_tables.WORK.items() if name.startswith("psgd")}
     monkeypatch.setattr(claims_tables, "WORK", claims_tables.WORK | slow)
     monkeypatch.setattr(claims_tables, "HIDDEN_UNIT", factor * claims_tables.HIDDEN_UNIT)
-    registered = list(dict.fromkeys(m for g in catalogue.experiment("lpct/table3").groups for m in g.method))
+    registered = list(dict.fromkeys(m for g in catalog.experiment("lpct/table3").groups for m in g.method))
     experiment = body("table3", registered, [2], kind="timing")
     experiment["groups"][0]["dataset"] = ["email", "rice"]
     scores = scores_of(experiment, lambda k: 0.8, **OPTIONS)

@@ -8,7 +8,7 @@ import pytest
 
 from lpbench.analysis.gains import NOBODY, SAMPLE, UNKNOWN, beside
 from lpbench.cast import CONSTANTS, PUBLIC_ONLY, bare_name
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.paths import COMMITTED, ROOT
 from lpbench.reporting.pages.advice import ASKED, SHOWN
 from lpbench.reporting.printed_names import method_title
@@ -38,7 +38,7 @@ def test_a_gain_is_beside_the_reference_of_its_inputs_which_its_scores_have(inpu
 
 def test_both_methods_of_an_answer_have_the_inputs_that_were_asked_for(inputs):
     text = (COMMITTED / "use.html").read_text(encoding="utf-8")
-    references, titles = {*PUBLIC_ONLY, *CONSTANTS}, catalogue.methods()
+    references, titles = {*PUBLIC_ONLY, *CONSTANTS}, catalog.methods()
     answers = [row for row in text.split("<tr>") if row.count("<td>") > len(ASKED)]
     assert len(answers) >= 40
     for row in answers:
@@ -46,7 +46,7 @@ def test_both_methods_of_an_answer_have_the_inputs_that_were_asked_for(inputs):
         task, asked, features, sample, epsilon, first, second = said[:7]
         wanted = asked + f", {SHOWN}" * (features == "some") + f", {SAMPLE}" * (sample == "yes")
         alike = {m for (_, _, m, e), of in inputs.items() if e == float(epsilon) and wanted in of}
-        named = {method_title(m, titles) for m in alike} | {catalogue.method(m).title for m in references}
+        named = {method_title(m, titles) for m in alike} | {catalog.method(m).title for m in references}
         assert first.removeprefix("ask nobody: ") in named, (wanted, first)
         assert second.removesuffix(" (not significantly different)") in {*named, "–"}, (wanted, second)
         (method,) = re.findall(r"method=(\S+)", said[-1])
@@ -58,7 +58,7 @@ def test_a_number_of_the_readme_is_of_one_method_at_one_kind_of_inputs(added):
     found = re.findall(r"public data alone by (−?\d+) to (−?\d+) % \((\w+), (\d+) held-out data sets", text)
     assert len(found) == 2
     held = added[(added["role"] == "held out") & (added["beside"] == "public")]
-    held = held.assign(title=[method_title(m, catalogue.methods()) for m in held["method"]])
+    held = held.assign(title=[method_title(m, catalog.methods()) for m in held["method"]])
     for least, most, title, sets in found:
         places = [part for _, part in held[held["title"] == title].groupby(["experiment", "mask", "inputs"])]
         ends = [(round(100 * p["gain"].min()), round(100 * p["gain"].max()), p["sets"].max()) for p in places]

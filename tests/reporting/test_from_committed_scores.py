@@ -15,7 +15,7 @@ from lpbench.cli.rank import FREE
 from lpbench.derivation import RECORDS
 from lpbench.experiments import committed
 from lpbench.experiments.committed import SCORES
-from lpbench.experiments.results import Artefact, Results
+from lpbench.experiments.results import Artifact, Results
 from lpbench.experiments.timing import is_measured
 from lpbench.paths import COMMITTED, REPRODUCED, ROOT
 from lpbench.reporting import publish
@@ -33,7 +33,7 @@ def files_of(folder):
 @pytest.mark.parametrize("name", NAMES)
 def test_tables_and_figures_of_an_experiment_are_the_same_bytes(tmp_path, name):
     shutil.copytree(COMMITTED / SCORES, tmp_path / SCORES)
-    assert publish.drawn_from_scores(Artefact(tmp_path / name, name)).make()
+    assert publish.drawn_from_scores(Artifact(tmp_path / name, name)).make()
     here, there = tmp_path / name, COMMITTED / name
     files, drawn = {str(p) for p in files_of(there)} - {"optimism.csv"}, {p.name for p in here.iterdir() if p.suffix}
     beside = {p for p in drawn - files if not p.endswith(".png")}  # one for MLflow stands beside each picture
@@ -41,10 +41,10 @@ def test_tables_and_figures_of_an_experiment_are_the_same_bytes(tmp_path, name):
     assert [p for p in files if (here / p).read_bytes() != (there / p).read_bytes()] == []
 
 
-def test_what_was_drawn_from_the_same_scores_is_neither_summarised_nor_drawn_again(tmp_path, monkeypatch):
+def test_what_was_drawn_from_the_same_scores_is_neither_summarized_nor_drawn_again(tmp_path, monkeypatch):
     shutil.copytree(COMMITTED / SCORES, tmp_path / SCORES)
-    drawn = publish.drawn_from_scores(Artefact(tmp_path / NAMES[1], NAMES[1]))
-    assert drawn.make() and not publish.drawn_from_scores(Artefact(tmp_path / NAMES[1], NAMES[1])).make()
+    drawn = publish.drawn_from_scores(Artifact(tmp_path / NAMES[1], NAMES[1]))
+    assert drawn.make() and not publish.drawn_from_scores(Artifact(tmp_path / NAMES[1], NAMES[1])).make()
     summary = committed.summary(tmp_path, NAMES[1])
     committed._summary.cache_clear()  # as in another process
     monkeypatch.setattr(committed, "_computed", None)
@@ -60,15 +60,15 @@ def test_what_was_drawn_from_the_same_scores_is_neither_summarised_nor_drawn_aga
 def test_every_experiment_of_the_papers_has_scores(paper):
     results = Results(COMMITTED)
     names = [p.parent.relative_to(COMMITTED).as_posix() for p in (COMMITTED / paper).rglob("summary.csv")]
-    assert names and all(results.artefact(name).chosen is not None for name in names)
+    assert names and all(results.artifact(name).chosen is not None for name in names)
 
 
 @pytest.mark.parametrize("name", ["lpct/figure10", "label_dp/classes"])
 def test_a_summary_that_is_not_committed_is_read_from_the_scores(name, tmp_path):
     shutil.copytree(COMMITTED / SCORES, tmp_path / SCORES)
-    found = Artefact(tmp_path / name, name)
+    found = Artifact(tmp_path / name, name)
     assert found.was_run and not found.summary_file.is_file()
-    pd.testing.assert_frame_equal(found.summary, Artefact(COMMITTED / name, name).summary)
+    pd.testing.assert_frame_equal(found.summary, Artifact(COMMITTED / name, name).summary)
 
 
 def test_explain_answers_from_scores_alone(tmp_path, capsys):
@@ -78,7 +78,7 @@ def test_explain_answers_from_scores_alone(tmp_path, capsys):
     for path in (COMMITTED / SCORES).glob("lpct*"):
         shutil.copy(path, tmp_path / REPRODUCED / SCORES)
     assert Path("lpct/causes_tables/summary.csv") not in files_of(COMMITTED)
-    row = Results(tmp_path / REPRODUCED).artefact("lpct/causes_tables").rows().dropna(subset="mean").iloc[0]
+    row = Results(tmp_path / REPRODUCED).artifact("lpct/causes_tables").rows().dropna(subset="mean").iloc[0]
     words = [row["dataset"], row["method"], f"{row['epsilon']:g}", "--experiment", "lpct/causes_tables"]
     assert main(["explain", *words, "--results", str(tmp_path)]) == 0
     out = capsys.readouterr().out

@@ -11,7 +11,7 @@ import pytest
 
 from lpbench.analysis.alternatives import CANNOT_TELL, DIFFERENT, EQUIVALENT
 from lpbench.datasets import list_datasets
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.paths import COMMITTED
 from lpbench.reporting.pages.site import _grouped, page_names, provenance
 from lpbench.reporting.pages.tables import distance
@@ -157,7 +157,7 @@ def test_a_claim_is_a_page_with_its_rule_its_data_and_what_would_change_it(pages
     assert Page(text).ids and not re.search('href="(?![.][.]/|#|data:)', text)
 
 
-def test_an_artefact_stands_with_its_claims_its_errors_in_print_and_its_command(pages):
+def test_an_artifact_stands_with_its_claims_its_errors_in_print_and_its_command(pages):
     text = pages["histoftree.html"][0].read_text(encoding="utf-8")
     unit = text[
         text.index('data-n="histoftree/table1"') : text.index("</section>", text.index('data-n="histoftree/table1"'))
@@ -256,7 +256,7 @@ HIDDEN = re.compile(r'<(script|style|code|pre|p(?= class="files"))\b[^>]*>.*?</\
 
 def slugs(folder: Path) -> set[tuple[str, str]]:
     """Names of methods, data sets and masks with an underscore that pages of a folder show, and where."""
-    names = {*catalogue.method_names(), *list_datasets(), *catalogue.mask_names(), "tuning_free"}
+    names = {*catalog.method_names(), *list_datasets(), *catalog.mask_names(), "tuning_free"}
     long = "|".join(name for name in names if "_" in name)
     found = set()
     for path in folder.glob("*.html"):

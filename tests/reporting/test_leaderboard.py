@@ -9,7 +9,7 @@ import pytest
 from lpbench.analysis.gains import UNKNOWN, gains
 from lpbench.analysis.standings import Run
 from lpbench.audit import table as audit_table
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.experiments.submissions import REPEATS, Submission
 from lpbench.experiments.timing import fit_seconds
 from lpbench.paths import COMMITTED, ROOT
@@ -167,7 +167,7 @@ def test_the_script_has_every_row_and_says_once_what_rows_share(tmp_path):
 def test_a_finding_says_what_users_add_on_the_held_out_sets_that_it_names(tmp_path):
     table, known = standings.read_standings(COMMITTED), gains(standings.read_standings(COMMITTED))
     ranked = {name for paper in papers() for name in paper.leaderboard}
-    entries = [ReportEntry(e, COMMITTED) for e in catalogue.experiments(ranked).values()]
+    entries = [ReportEntry(e, COMMITTED) for e in catalog.experiments(ranked).values()]
     found = findings([], table, entries, tmp_path)
     assert [one.command.rpartition(" ")[2] for one in found] == [
         "comparison/classification",
@@ -189,7 +189,7 @@ def test_a_finding_says_what_users_add_on_the_held_out_sets_that_it_names(tmp_pa
 
 def test_no_row_of_the_committed_leaderboard_crosses_inputs():
     """All methods that are ranked together have the inputs that their own fits have, and the same ones."""
-    lines = board_of(standings.read_standings(COMMITTED), catalogue.methods())
+    lines = board_of(standings.read_standings(COMMITTED), catalog.methods())
     package = lines[lines["badge"] == PACKAGE]
     known = {
         (m, k): standings.inputs.inputs_of(m, k)
@@ -205,7 +205,7 @@ def test_no_row_of_the_committed_leaderboard_crosses_inputs():
     assert lines.loc[lines["inputs"] == UNKNOWN, "rank"].isna().all()
 
 
-WINS = {"artefact": "histoftree/table2", "mask": "aligned", "wins": 10, "wins_below": 3, "cells": 50,
+WINS = {"artifact": "histoftree/table2", "mask": "aligned", "wins": 10, "wins_below": 3, "cells": 50,
         "wins_least": 1, "wins_most": 4, "by_set": {"abalone": (25, 5), "red_wine": (25, 15)}}  # fmt: skip
 
 
@@ -282,7 +282,7 @@ def test_a_badge_is_of_the_files_that_were_checked(tmp_path):
 
 def test_seconds_of_a_fit_are_committed_for_every_method_of_the_leaderboard():
     names = {name for paper in papers() for name in paper.leaderboard}
-    methods = {catalogue.method(m).name for e in catalogue.experiments(names).values() for m in e.methods}
+    methods = {catalog.method(m).name for e in catalog.experiments(names).values() for m in e.methods}
     assert methods == set(fit_seconds()) and min(fit_seconds().values()) > 0
 
 

@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.reporting.printed_names import dataset_title, in_print, mask_name, method_title
 
 GP = "private_labels_regressor[learner=gaussian_process"
@@ -16,7 +16,7 @@ GP = "private_labels_regressor[learner=gaussian_process"
         ("histoftree_max_edge[n_grid_features=s*]", "HistOfTree (ME), s = s*"),
         (f"{GP},randomizer=laplace]", "GP on Laplace noise"),
         (f"{GP},randomizer=optimal_unbiased]", "GP on optimal unbiased reports"),
-        ("private_labels_classifier[learner=ridge,randomizer=rr]", "Ridge on randomised response"),
+        ("private_labels_classifier[learner=ridge,randomizer=rr]", "Ridge on randomized response"),
         ("private_labels_classifier[learner=extra_trees,randomizer=two_stages]", "ExtraTrees on two-stage RR"),
         ("private_selection_regressor[estimator=histoftree_max_edge]", "HistOfTree (ME), privately chosen"),
         ("residual_score[variant=features]", "ResidualScore, no public sample"),
@@ -24,12 +24,12 @@ GP = "private_labels_regressor[learner=gaussian_process"
     ],
 )
 def test_methods_have_names_that_read(method, title):
-    assert method_title(method, catalogue.methods()) == title
+    assert method_title(method, catalog.methods()) == title
 
 
 def test_no_two_methods_of_the_registered_experiments_have_one_name():
-    cards = catalogue.methods()
-    for experiment in catalogue.experiments().values():
+    cards = catalog.methods()
+    for experiment in catalog.experiments().values():
         methods = {m for group in experiment.groups for m in group.method}
         titles = {m: method_title(m, cards) for m in methods}
         assert len(set(titles.values())) == len(titles), experiment.name

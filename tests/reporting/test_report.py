@@ -8,7 +8,7 @@ from lpbench.analysis import read_csv
 from lpbench.experiments.results import Results
 from lpbench.papers.lpct.published import read_sizes
 from lpbench.reporting import publish
-from lpbench.reporting.artefact import write_drawing
+from lpbench.reporting.artifact import write_drawing
 from lpbench.reporting.pages.site import write_pages
 from lpbench.reporting.report import write_report
 from tests.reporting.conftest import ENVIRONMENT

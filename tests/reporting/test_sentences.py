@@ -186,7 +186,7 @@ def test_no_number_is_typed_into_a_template():
 
 
 def test_who_speaks_of_all_printed_numbers_names_the_figure_without_any():
-    assert not pd.read_csv(COMMITTED / "numbers.csv")["artefact"].str.contains("histoftree/figure2").any()
+    assert not pd.read_csv(COMMITTED / "numbers.csv")["artifact"].str.contains("histoftree/figure2").any()
     texts = [(path / name).read_text("utf-8") for path, name in ((ROOT, "README.md"), (COMMITTED, "index.html"))]
     assert not re.search(r"(?i)\b(?:each|every|all)(?: of their)? (?:printed|published) numbers?", "".join(texts))
     assert "all but HistOfTree's Figure 2" in texts[0]
@@ -198,11 +198,11 @@ def test_what_the_page_says_that_residual_score_asks_is_what_leaves_users(monkey
         SimulatedUsers, "_entered", lambda *a: asked.append(type(a[2].mechanism(a[3])).__name__) or entered(*a)
     )
     X, y = np.random.default_rng(0).random((200, 2)), np.arange(200) % 2
-    for words, mask in (("show features for their class by randomised response", [True, False]),
-                        ("show nothing (CalibratedScore) each sends one randomised", [True, True])):  # fmt: skip
+    for words, mask in (("show features for their class by randomized response", [True, False]),
+                        ("show nothing (CalibratedScore) each sends one randomized", [True, True])):  # fmt: skip
         assert words in " ".join(WITHOUT_TUNING)
         ResidualScore(1.0, classes=[0, 1], random_state=0).fit(X, y, mask=mask, X_public=X[:50], y_public=y[:50])
-    assert asked == ["GRR", "SubsetSelection"]  # one report a user each; GRR is randomised response
+    assert asked == ["GRR", "SubsetSelection"]  # one report a user each; GRR is randomized response
 
 
 def test_the_page_of_tests_describes_the_figure_of_ranks():

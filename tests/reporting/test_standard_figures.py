@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from lpbench.analysis.standings import least_p
-from lpbench.reporting.artefact import summarise_experiment, write_artefact
+from lpbench.reporting.artifact import summarize_experiment, write_artifact
 from lpbench.reporting.figures.budgets import draw_budgets, slug
 from lpbench.reporting.figures.comparisons import parts
 from lpbench.reporting.figures.ranks import control_of
@@ -28,7 +28,7 @@ def scores(table):
 
 
 def test_files_of_a_table_at_two_budgets(table, scores, tmp_path):
-    write_artefact(typed(table), scores, FLOOR, tmp_path)
+    write_artifact(typed(table), scores, FLOOR, tmp_path)
     names = {p.name for p in tmp_path.glob("*.svg")}
     assert "constants_regression_ranks.svg" in names
     # ten data sets and seven methods are too many for a plot of the scores: the leaderboard has them
@@ -39,7 +39,7 @@ def test_files_of_a_table_at_two_budgets(table, scores, tmp_path):
 
 
 def test_parts_hold_what_the_summary_says(table, scores):
-    summary = summarise_experiment(typed(table), scores, FLOOR)
+    summary = summarize_experiment(typed(table), scores, FLOOR)
     found = parts(summary, "oracle")
     assert [(p.group, p.epsilon) for p in found] == [(m, e) for e in (1, 2) for m in ("aligned", "personalized")]
     means = found[0].competing.means
@@ -57,7 +57,7 @@ def test_the_control_is_named_before_the_scores_are_known():
 
 def test_few_data_sets_or_variants_of_one_get_no_ranks(tmp_path):
     table = experiment("extensions/sensitivity_order")
-    write_artefact(typed(table), scores_of(table, lambda k: 1.0, replications=3), CARDS, tmp_path)
+    write_artifact(typed(table), scores_of(table, lambda k: 1.0, replications=3), CARDS, tmp_path)
     assert not list(tmp_path.glob("*_ranks.svg"))
 
 
@@ -66,7 +66,7 @@ def test_names_of_files():
 
 
 def test_no_title_is_wider_than_its_figure(table, scores, tmp_path):
-    found = parts(summarise_experiment(typed(table), scores, FLOOR), "oracle")
+    found = parts(summarize_experiment(typed(table), scores, FLOOR), "oracle")
     found = [replace(part, means=part.means[:1]) for part in found]
     for path in draw_budgets(found, tmp_path, "constants_budgets", "oracle", FLOOR):
         text = path.read_text(encoding="utf-8")

@@ -64,9 +64,9 @@ def test_the_users_own_settings_come_back():
 
 
 def test_budgets_have_one_sequential_scale_in_all_figures():
-    first, second = style.budget_colours([0.5, 2, 8, 1000], 512), style.budget_colours([2, 4], 512)
+    first, second = style.budget_colors([0.5, 2, 8, 1000], 512), style.budget_colors([2, 4], 512)
     assert first[2] == second[2] and first[1000] == "#000000" and len(set(first.values())) == 4
-    far = style.budget_colours([0.02, 0.05, 0.1], 512)
+    far = style.budget_colors([0.02, 0.05, 0.1], 512)
     assert len(set(far.values())) == 3
 
 

@@ -115,7 +115,7 @@ def _vectors(reports: Sequence[Any], name: str) -> Columns:
 
 @dataclass(frozen=True)
 class Encoder:
-    """Maps columns to features: numbers centred, categories coded in the order of their likelihood ratio, then digits.
+    """Maps columns to features: numbers centered, categories coded in the order of their likelihood ratio, then digits.
 
     The digits of a number are whether it is one of single precision, and what is left of it beyond each decimal place:
     noise that is rounded, or drawn in single precision, leaves those of the value.
@@ -123,7 +123,7 @@ class Encoder:
 
     names: tuple[str, ...]
     # subtracted from a column of numbers, so that single precision keeps what distinguishes them
-    centres: tuple[float, ...]
+    centers: tuple[float, ...]
     # of a column of categories: those seen, in the order of their codes 1, 2, ...; any other is 0
     categories: tuple[tuple[str, ...] | None, ...]
     digits: bool  # whether they are features too
@@ -131,25 +131,25 @@ class Encoder:
 
     @classmethod
     def fit(cls, first: Columns, second: Columns, digits: bool = True) -> Self:
-        """Learn centres and codes from reports of two values, which must not be those that test an event."""
-        centres: list[float] = []
+        """Learn centers and codes from reports of two values, which must not be those that test an event."""
+        centers: list[float] = []
         categories: list[tuple[str, ...] | None] = []
         for name, column in first.items():
             if column.dtype == object:
-                centres.append(0.0)
+                centers.append(0.0)
                 categories.append(_by_ratio(column, second[name]))
             else:
                 middle = float(np.median(np.concatenate([column, second[name]])))
-                centres.append(middle if np.isfinite(middle) else 0.0)
+                centers.append(middle if np.isfinite(middle) else 0.0)
                 categories.append(None)
         signed = tuple(n for n in first if any(_negative_zeros(columns[n]).any() for columns in (first, second)))
-        return cls(tuple(first), tuple(centres), tuple(categories), digits and len(first) <= _MOST_WITH_DIGITS, signed)
+        return cls(tuple(first), tuple(centers), tuple(categories), digits and len(first) <= _MOST_WITH_DIGITS, signed)
 
     def __call__(self, columns: Columns) -> np.ndarray:
         """Features of reports, shape (n, number of columns and of their digits)."""
         features = [
-            columns[name] - centre if seen is None else _codes(columns[name], seen)
-            for name, centre, seen in zip(self.names, self.centres, self.categories, strict=True)
+            columns[name] - center if seen is None else _codes(columns[name], seen)
+            for name, center, seen in zip(self.names, self.centers, self.categories, strict=True)
         ]
         features += [d for name in self._with_digits for d in _digits_of(columns[name])]
         return np.column_stack(features + [_negative_zeros(columns[name]) for name in self.signed])
@@ -184,7 +184,7 @@ class Encoder:
             inside = [category for code, category in enumerate(seen, start=1) if low < code <= high]
             shown = ", ".join(inside[:8]) + (f" and {len(inside) - 8} more" if len(inside) > 8 else "")
             return f"{name} = {shown}" if len(inside) == 1 else f"{name} in {{{shown}}}"
-        low, high = low + self.centres[feature], high + self.centres[feature]
+        low, high = low + self.centers[feature], high + self.centers[feature]
         if np.isinf(low):
             return f"{name} <= {high:.5g}"
         return f"{name} > {low:.5g}" if np.isinf(high) else f"{low:.5g} < {name} <= {high:.5g}"

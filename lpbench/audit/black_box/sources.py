@@ -23,14 +23,14 @@ from lpbench.errors import CellTimeout, ConfigurationError, DataError, foreign
 from lpbench.experiments.time_limit import time_limit
 from lpbench.seeds import Streams, stable_hash
 
-#: Reports asked for by one call of a vectorised function.
+#: Reports asked for by one call of a vectorized function.
 _CHUNK = 100_000
 
 
 class CallableSource(Subject):
-    """A Python function ``report(value, rng)``, vectorised ``report(values, rng)``, or ``report(value)``.
+    """A Python function ``report(value, rng)``, vectorized ``report(values, rng)``, or ``report(value)``.
 
-    It is vectorised if its first parameter is called ``values``: it then gets an array with one value per user, and
+    It is vectorized if its first parameter is called ``values``: it then gets an array with one value per user, and
     returns as many reports. Without a second parameter it draws by itself, and the audit cannot be repeated bit by bit.
     """
 
@@ -43,7 +43,7 @@ class CallableSource(Subject):
         self.values, self.function, self.streams, self.left = values, function, Streams(seed), seconds
         self.seconds, parameters = seconds, _parameters(function)
         self.form: set[str] = set()  # names of the columns of every report
-        self.vectorised = parameters[:1] == ["values"]
+        self.vectorized = parameters[:1] == ["values"]
         self.takes_rng = len(parameters) != 1
 
     def draw(self, value: int, start: int, stop: int) -> Columns:
@@ -59,7 +59,7 @@ class CallableSource(Subject):
         began, done = time.monotonic(), 0
         try:
             with foreign(f"{self.name} failed on value {given!r}"), time_limit(max(self.left, 1e-3)):
-                if self.vectorised:
+                if self.vectorized:
                     reports = self.function(repeat(given, n), *extra)
                 else:
                     reports = []
@@ -114,7 +114,7 @@ class DeviceSource(Subject):
     @property
     def pairs(self) -> list[tuple[int, int]]:
         """Pairs of values that neighboring records can have."""
-        return [pair for pair in super().pairs if self.randomizer.neighbours[pair]]
+        return [pair for pair in super().pairs if self.randomizer.neighbors[pair]]
 
     def draw(self, value: int, start: int, stop: int) -> Columns:
         """Run the code that the estimator runs."""

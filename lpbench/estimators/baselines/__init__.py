@@ -1,1 +1,1 @@
-"""Baselines: trees, histograms, randomised features, linear models, feature-free predictors, non-private references."""
+"""Baselines: trees, histograms, randomized features, linear models, feature-free predictors, non-private references."""

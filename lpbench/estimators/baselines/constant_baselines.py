@@ -114,7 +114,7 @@ class PrivateConstant(PrivateMean):
 
 @dataclass(eq=False, repr=False)
 class PrivateMajority(LocalClassifier):
-    """Predict the most frequent class of labels privatised by randomised response.
+    """Predict the most frequent class of labels privatised by randomized response.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ class PrivateMajority(LocalClassifier):
     epsilon: float = 1.0
 
     def learn(self, users: Users) -> Self:
-        """Count the randomised labels."""
+        """Count the randomized labels."""
         mechanism = GRR(check_epsilon(self.epsilon), self.classes_.size)
         reports = users.ask(CLASS, ClassQuestion(mechanism))
         counts = np.bincount(reports, minlength=self.classes_.size)

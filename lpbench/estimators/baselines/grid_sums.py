@@ -50,7 +50,7 @@ class GridDevice(Device[Any]):
         if by is not None:
             return super().draw_sums(records, question, streams, by)
         sums = _GridSums(self, records, question, streams)
-        return sums if question.cells.size > TABLE_CELLS else sums.at(question.cells.centres()).ravel()
+        return sums if question.cells.size > TABLE_CELLS else sums.at(question.cells.centers()).ravel()
 
     def draw_many(self, records: Records, family: Any, answers: Answers) -> np.ndarray:
         """Draw noisy sums in the NamedCells of the family: ndarray of shape (budgets, k, m)."""
@@ -145,4 +145,4 @@ class NoisyGrid:
                 f"the noisy histogram has {self.bins}^{self.cells.d} cells, more than {MOST_CELLS}: it is simulated "
                 "from the users' true sums when it is looked up, and cannot be pickled or copied; use fewer bins"
             )
-        return {**vars(self), "_hidden": [], "_table": self.at(self.cells.centres())}
+        return {**vars(self), "_hidden": [], "_table": self.at(self.cells.centers())}

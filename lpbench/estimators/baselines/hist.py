@@ -30,7 +30,7 @@ class GridCellQuestion:
     #: Public range, to which the label is clipped; it is sent about its midpoint in the place of the cell's 1.
     #: None: the cell alone.
     y_range: tuple[float, float] | None = None
-    centre: float = 0.0  # subtracted from the label before it is clipped
+    center: float = 0.0  # subtracted from the label before it is clipped
 
     @property
     def is_constant(self) -> bool:
@@ -47,13 +47,13 @@ class GridCellQuestion:
         """
         if self.y_range is None:
             return np.ones(len(records))
-        labels = np.clip(records.y - self.centre, *self.y_range)
+        labels = np.clip(records.y - self.center, *self.y_range)
         return labels - sum(self.y_range) / 2.0 if math.isfinite(self.y_range[0]) else labels
 
 
 @proven
 class GridCellDevice(GridDevice):
-    """Send the one-hot vector of the own cell, or the centred label times that vector, with noise on every entry."""
+    """Send the one-hot vector of the own cell, or the centered label times that vector, with noise on every entry."""
 
     def inputs(self, records: Records, question: GridCellQuestion) -> np.ndarray:
         """Vectors of shape (n, cells)."""
@@ -82,7 +82,7 @@ class GridCellDevice(GridDevice):
         return [question.mechanism]
 
     def numbers(self, records: Records, question: GridCellQuestion) -> np.ndarray:
-        """1 or the centred label, on the grid of discrete noise."""
+        """1 or the centered label, on the grid of discrete noise."""
         values = question.values(records)
         if isinstance(question.mechanism, DiscreteLaplace):
             values = question.mechanism.round(values) * question.mechanism.step
@@ -93,11 +93,11 @@ GRID_CELL = GridCellDevice()
 
 
 def cell_questions(
-    cells: GridCells, epsilon: float, y_range: tuple[float, float], noise: str = "laplace", centre: float = 0.0
+    cells: GridCells, epsilon: float, y_range: tuple[float, float], noise: str = "laplace", center: float = 0.0
 ) -> tuple[GridCellQuestion, GridCellQuestion]:
     """Return what every user is asked: the own cell, and the label in that cell, at epsilon / 2 each.
 
-    ``y_range`` is the public range of the label about ``centre``; it may be infinite where nothing is protected.
+    ``y_range`` is the public range of the label about ``center``; it may be infinite where nothing is protected.
     """
     half, width = check_epsilon(epsilon) / 2, y_range[1] - y_range[0]
     # Another cell moves a one-hot vector by 2 in L1, and label times one-hot by at most the width.
@@ -108,7 +108,7 @@ def cell_questions(
         joint = _label_on_grid(half, width / 2.0)
     elif 0.0 < width < math.inf:
         joint = Laplace.for_budget(half, sensitivity=width)
-    return GridCellQuestion(cells, marginal), GridCellQuestion(cells, joint, y_range, centre)
+    return GridCellQuestion(cells, marginal), GridCellQuestion(cells, joint, y_range, center)
 
 
 def _label_on_grid(epsilon: float, half_width: float) -> DiscreteLaplace:
@@ -132,7 +132,7 @@ def cell_means(noisy: np.ndarray, n: int, threshold: float) -> np.ndarray:
 class Hist(LocalRegressor):
     """Histogram regression under LDP: the ratio of two noisy histograms, truncated where few users are.
 
-    With labels centred at the midpoint of ``y_range``, ``|Y| <= M = (hi - lo) / 2``, each user sends the one-hot vector
+    Labels are centered at the midpoint of ``y_range``, ``|Y| <= M = (hi - lo) / 2``; each user sends the one-hot vector
     of its cell with Laplace noise of scale 4 / epsilon per cell and its label times that vector with scale
     4 M / epsilon: epsilon / 2 each. A cell predicts the ratio of the sums, or the midpoint where the noisy
     share of users is below ``threshold``.

@@ -1,4 +1,4 @@
-"""KRR: k-ary randomised response on the protected features, then a tree (HistOfTree sec. 5, App. C.1)."""
+"""KRR: k-ary randomized response on the protected features, then a tree (HistOfTree sec. 5, App. C.1)."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -46,7 +46,7 @@ class FeatureQuestion:
 @registered(lambda epsilon: FeatureResponse(GRR(epsilon / 2.0, 4), (True, False, True)))
 @dataclass(frozen=True)
 class FeatureResponse(Mechanism):
-    """Randomised response on each protected feature by itself; a feature that is shown is sent as 0."""
+    """Randomized response on each protected feature by itself; a feature that is shown is sent as 0."""
 
     response: GRR  # of one protected feature
     protected: tuple[bool, ...]  # which features are
@@ -71,7 +71,7 @@ class FeatureResponse(Mechanism):
         return np.where(self.protected, self.response.randomize(values, rng), 0)
 
     def _losses(self, values: np.ndarray) -> np.ndarray:
-        """Features are randomised one by one, so that their losses add up."""
+        """Features are randomized one by one, so that their losses add up."""
         own = [self.response.losses(column) for column in values.T[list(self.protected)]]
         return sum(own, np.zeros((len(values),) * 2))
 
@@ -82,7 +82,7 @@ class FeatureResponse(Mechanism):
 
 @proven
 class FeatureDevice(Device[FeatureQuestion]):
-    """Send the bin of every protected feature by k-ary randomised response, and 0 for one that is shown anyway."""
+    """Send the bin of every protected feature by k-ary randomized response, and 0 for one that is shown anyway."""
 
     def mechanism(self, question: FeatureQuestion) -> FeatureResponse:
         """Independent responses of a user who protects all features, at the largest share."""
@@ -140,10 +140,10 @@ FEATURES = FeatureDevice()
 
 @dataclass(eq=False, repr=False)
 class KRR(TreeRegressor):
-    """Obfuscate each protected feature by k-ary randomised response, the label by Laplace noise, and grow a tree.
+    """Obfuscate each protected feature by k-ary randomized response, the label by Laplace noise, and grow a tree.
 
-    A protected X_i^l is cut into ``bins`` equal bins, its bin goes through generalised randomised response, and the
-    curator reads the centre of the reported bin. Unprotected features, and those of test rows, stay as they are.
+    A protected X_i^l is cut into ``bins`` equal bins, its bin goes through generalized randomized response, and the
+    curator reads the center of the reported bin. Unprotected features, and those of test rows, stay as they are.
 
     Parameters
     ----------

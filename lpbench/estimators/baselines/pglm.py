@@ -1,4 +1,4 @@
-"""PGLM: the locally private generalised linear model with one message per user (Wang et al. 2023; LPCT sec. 7.2)."""
+"""PGLM: the locally private generalized linear model with one message per user (Wang et al. 2023; LPCT sec. 7.2)."""
 
 import math
 from collections.abc import Callable, Sequence

@@ -175,9 +175,9 @@ def _grow(families: Sequence[_Family], limits: Sequence[tuple[float, float]], se
 
 
 def _whole(y: np.ndarray) -> np.ndarray:
-    centred = y - y.mean()
-    scale = 2.0**62 / y.size**2 / max(float(np.abs(centred).max()), 1e-200)
-    return np.rint(centred * scale).astype(np.int64)
+    centered = y - y.mean()
+    scale = 2.0**62 / y.size**2 / max(float(np.abs(centered).max()), 1e-200)
+    return np.rint(centered * scale).astype(np.int64)
 
 
 def _divided(

@@ -22,7 +22,7 @@ def mean_inflation(mask: np.ndarray | PublicMask, depths: np.ndarray) -> np.ndar
 def choose_partition(
     mask: np.ndarray | PublicMask, epsilon: float, constant: float = 1.0, min_depth: int = 1
 ) -> tuple[int, int, int]:
-    """Minimise the bound (15) by brute force: n_grid_features s*, depth p*, bins t* = max(1, round(2^(p*/(d - s*)))).
+    """Minimize the bound (15) by brute force: n_grid_features s*, depth p*, bins t* = max(1, round(2^(p*/(d - s*)))).
 
     The bound is 2^(p (d + s)/(d - s)) log(n) / (n epsilon^2) delta(p) + C 2^(-2 p/(d - s)), over s = 0, ..., d - 1 and
     p = min_depth, ..., ceil(log2 n) ("at most d log n candidates"; the paper does not say where p ends, and no tree has
@@ -30,10 +30,10 @@ def choose_partition(
     """
     public = PublicMask.of(mask)
     key = ("partition", epsilon, constant, min_depth)
-    return public.remembered(key, lambda: _minimise_bound(public, epsilon, constant, min_depth))
+    return public.remembered(key, lambda: _minimize_bound(public, epsilon, constant, min_depth))
 
 
-def _minimise_bound(mask: PublicMask, epsilon: float, constant: float, min_depth: int) -> tuple[int, int, int]:
+def _minimize_bound(mask: PublicMask, epsilon: float, constant: float, min_depth: int) -> tuple[int, int, int]:
     n, d = mask.shape
     s, depths = np.arange(d)[:, None], np.arange(min_depth, max(1, min_depth, math.ceil(math.log2(n))) + 1)
     with np.errstate(over="ignore"):

@@ -1,4 +1,4 @@
-"""Device of HistOfTree's second round: it reports its cell of grid x tree, randomised over the compatible cells."""
+"""Device of HistOfTree's second round: it reports its cell of grid x tree, randomized over the compatible cells."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -61,7 +61,7 @@ class ReportDraws:
     keep: np.ndarray  # whole numbers below 2^62 (n,): whether a report is the truth
     leaf: np.ndarray  # (n,): the leaf reported if not
     bins: np.ndarray  # (n, s): the bin reported of each grid feature if not
-    seed: int  # of the bits of randomised response
+    seed: int  # of the bits of randomized response
     users: np.ndarray  # numbers within the seed (n,)
 
     def take(self, who: Any) -> Self:
@@ -115,7 +115,7 @@ class CellDevice(Device[CellQuestion]):
         return np.where(told[:, None], own, np.column_stack([blind, cells.leaves.choose(draws.leaf)]))
 
     def _bits(self, own: np.ndarray, cells: UserCells, question: CellQuestion, draws: ReportDraws) -> np.ndarray:
-        """One bit a cell: randomised in the cells that the user may lie in, 0 elsewhere."""
+        """One bit a cell: randomized in the cells that the user may lie in, 0 elsewhere."""
         vectors, hidden = np.zeros((len(own), question.n_cells), dtype=bool), cells.choices > 1
         vectors[np.arange(len(own)), _numbers(own, question)] = True
         if hidden.any():

@@ -1,6 +1,6 @@
 """Reports of the cell of a user's protected features, and the curator's estimates (HistOfTree 3.2, 3.3 and A.1).
 
-:func:`reports_truth` and :func:`bit_reports` randomise on the device. The curator's :class:`CategorySums` and
+:func:`reports_truth` and :func:`bit_reports` randomize on the device. The curator's :class:`CategorySums` and
 :class:`WrittenSums` see reports, privatised labels and public features, and need only sums over users.
 """
 
@@ -37,7 +37,7 @@ def reports_truth(choices: np.ndarray, budget: float, keep: np.ndarray) -> np.nd
 
 
 def bit_reports(truth: np.ndarray, budget: float, seed: int, users: np.ndarray, cells: np.ndarray) -> np.ndarray:
-    """Report bits of users' one-hot vectors over V by randomised response (HistOfTree eq. (8)).
+    """Report bits of users' one-hot vectors over V by randomized response (HistOfTree eq. (8)).
 
     Two cells differ in two bits, so each bit gets half the ``budget`` of a user's vector (the paper: eps/4 of eps/2).
     The noise is a function of (seed, user, cell), so that a bit is the same in every query. ``truth`` and ``users``

@@ -1,7 +1,7 @@
 """Exact shortcut of HistOfTree's second round in sweeps: noisy sums in the cells that test rows look up.
 
 It runs on the users' side, on the same randomness as the reports of :mod:`.cell_device`. What points of a grid share,
-such as the true cells, is located once and kept with the records. Of randomised bits, those of the looked-up cells
+such as the true cells, is located once and kept with the records. Of randomized bits, those of the looked-up cells
 alone are simulated, which changes nothing: bits are independent of one another and repeat from query to query.
 """
 

@@ -1,7 +1,7 @@
 """HistOfTree: a histogram on the protected features times a tree on the public ones (HistOfTree sections 3.2, 3.3).
 
 Two rounds. First every user sends a label with Laplace noise, together with the public features; the curator grows a
-tree from them. Then every user sends a randomised cell of grid x tree; a cell predicts the ratio of its estimated label
+tree from them. Then every user sends a randomized cell of grid x tree; a cell predicts the ratio of its estimated label
 sum and its estimated count, HistOfTree eqs. (6) and (9).
 """
 
@@ -151,11 +151,11 @@ class HistOfTree(CellRegressor):
     depth : int, default 2
         Depth of the tree, p.
     label_share : float, default 0.7
-        Share of the budget spent on the label, rho. 1 is possible only where no cell needs randomising.
+        Share of the budget spent on the label, rho. 1 is possible only where no cell needs randomizing.
     rule : {"max_edge", "cart", "random"}, default "max_edge"
         How the tree cuts. ``random`` uses no data, so that the mask need not be released (HistOfTree section 3.4 (ii)).
     mechanism : {"grr", "rr"}, default "grr"
-        Generalised randomised response (appendix A.1, the experiments) or randomised response on bits (main text), for
+        Generalized randomized response (appendix A.1, the experiments) or randomized response on bits (main text), for
         at most 65,536 cells in ``fit``; a sweep simulates the bits of the cells that test rows look up, of any number.
     split_score : {"weighted", "algorithm1"}, default "weighted"
         Score of max-edge cuts, see :func:`lpbench.partitions.grow_max_edge`.
@@ -165,7 +165,7 @@ class HistOfTree(CellRegressor):
         Noise of the labels: Laplace noise, as in the paper, or discrete noise on a public grid of about a thousandth of
         the range (the labels are rounded to it; the exact epsilon is the same), whose reports have fewer bits.
     constants : {"paper", "tight"}, default "paper"
-        ``tight``: where the mask shows before round 1 that no cell needs randomising (one bin, and in the tree no
+        ``tight``: where the mask shows before round 1 that no cell needs randomizing (one bin, and in the tree no
         feature that some protect and others show), the label gets the whole budget, whatever ``label_share``; the
         paper leaves the rest unspent.
 

@@ -203,10 +203,10 @@ class UserCells:
         return sizes.take(place)
 
     def check_budget(self, budget: float) -> None:
-        """Raise a ConfigurationError if a cell must be randomised and no budget is left for it."""
+        """Raise a ConfigurationError if a cell must be randomized and no budget is left for it."""
         if budget == 0 and self.choices.max() > 1:
             raise ConfigurationError(
-                "label_share=1 leaves no budget for the cell reports, and some users' cells must be randomised; use "
+                "label_share=1 leaves no budget for the cell reports, and some users' cells must be randomized; use "
                 "label_share < 1 (label_share=1 needs bins=1 and public features in the tree)"
             )
 

@@ -1,1 +1,1 @@
-"""Prediction intervals, and sets of classes, that hold under local privacy: split conformal from randomised bits."""
+"""Prediction intervals, and sets of classes, that hold under local privacy: split conformal from randomized bits."""

@@ -104,7 +104,7 @@ class Calibrated(LocalEstimator):
 class PrivateIntervals(Calibrated, LocalRegressor):
     """Wrap a regressor so that it says how far labels lie from its predictions: split conformal, one bit a user.
 
-    A random share of the users does not train. Each of them answers, by randomised response at the whole budget,
+    A random share of the users does not train. Each of them answers, by randomized response at the whole budget,
     whether her residual exceeds a broadcast threshold (:mod:`.coverage`); nobody is asked twice. The interval is the
     prediction plus and minus the least threshold that covers enough, with a correction for the finite number of users
     and for the noise of the reports: where these tell little the interval is the whole range.
@@ -177,8 +177,8 @@ class PrivateIntervals(Calibrated, LocalRegressor):
         ndarray of shape (m, 2)
             Lower and upper ends, within the public range.
         """
-        centre = self.predict(X)
-        return np.clip(np.column_stack([centre - threshold, centre + threshold]), *self.y_range_)
+        center = self.predict(X)
+        return np.clip(np.column_stack([center - threshold, center + threshold]), *self.y_range_)
 
 
 @dataclass(eq=False, repr=False)

@@ -1,7 +1,7 @@
-"""Private search for a quantile of users' scores, by one randomised bit of each user.
+"""Private search for a quantile of users' scores, by one randomized bit of each user.
 
 A user answers whether her score (a residual, or one minus the probability of her class) is at most a broadcast
-threshold, by randomised response. Groups of users are asked in rounds, each about thresholds between which the wanted
+threshold, by randomized response. Groups of users are asked in rounds, each about thresholds between which the wanted
 quantile lies for all that is known: a noisy bisection [1]_.
 
 References

@@ -1,1 +1,1 @@
-"""Label-DP family: cube votes, cube means and nearest neighbours under label DP, with full-DP and non-private peers."""
+"""Label-DP family: cube votes, cube means and nearest neighbors under label DP, with full-DP and non-private peers."""

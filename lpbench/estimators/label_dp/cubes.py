@@ -81,7 +81,7 @@ class CubeClassifier(SmoothRule, LocalClassifier):
 class BoundedRegressor(SmoothRule, LocalRegressor):
     """Base of the label-DP regressors: labels bounded by ``y_range``, or with a bounded p-th moment around zero.
 
-    ``moment`` None: |Y - centre| <= T with (centre - T, centre + T) = ``y_range``. ``moment`` p: the bound
+    ``moment`` None: |Y - center| <= T with (center - T, center + T) = ``y_range``. ``moment`` p: the bound
     E |Y|^p <= label_bound^p is public knowledge, ``y_range`` is not used, and predictions are not clipped.
 
     Parameters
@@ -100,8 +100,8 @@ class BoundedRegressor(SmoothRule, LocalRegressor):
         """Labels with a bounded moment have no range."""
         return self.moment is None
 
-    def _centre_and_bound(self) -> tuple[float, float]:
-        """Centre of the labels, and T (bounded labels) or the bound of the p-th moment's p-th root."""
+    def _center_and_bound(self) -> tuple[float, float]:
+        """Center of the labels, and T (bounded labels) or the bound of the p-th moment's p-th root."""
         if self.moment is not None:
             check_number("moment", self.moment, least=2, hint="None: bounded labels")
             return 0.0, check_number("label_bound", self.label_bound, above=0)

@@ -79,7 +79,7 @@ class LDPVote(CubeClassifier):
 class LDPMean(BoundedRegressor):
     """Histogram regression, features and label private (Berrett et al. 2021; Györfi and Kroll 2022).
 
-    Cells with less than half of the share that a density of ``density`` gives them say 0, the centre of the range.
+    Cells with less than half of the share that a density of ``density`` gives them say 0, the center of the range.
 
     Parameters
     ----------
@@ -94,9 +94,9 @@ class LDPMean(BoundedRegressor):
     Attributes
     ----------
     histogram_ : NoisyGrid
-        The curator's counts and label sums, of labels about the centre.
+        The curator's counts and label sums, of labels about the center.
     truncation_ : float
-        T: labels are clipped to [-T, T] about the centre on the device; inf where a bounded moment is all that is
+        T: labels are clipped to [-T, T] about the center on the device; inf where a bounded moment is all that is
         known and nothing is protected.
 
     Examples
@@ -124,13 +124,13 @@ class LDPMean(BoundedRegressor):
         """Sum the users' reports."""
         check_number("density", self.density, above=0, most=1, hint="a lower bound of a density on [0, 1]^d")
         n, d = users.n, users.n_features
-        self.centre_, bound = self._centre_and_bound()
+        self.center_, bound = self._center_and_bound()
         per_cell = MEAN_NOISE / (check_epsilon(self.epsilon) * math.sqrt(n))
         bins = self._bins_of(self.bins, n, d, bound**2, per_cell, bound=bound, moment=self.moment)
         cells = GridCells(bins, d)
         self.truncation_ = T = truncation(per_cell * float(cells.bins) ** d, bound, self.moment)
         self._threshold = min(1.0, self.density / float(cells.bins) ** d / 2.0)
-        questions = cell_questions(cells, self.epsilon, (-T, T), centre=self.centre_)
+        questions = cell_questions(cells, self.epsilon, (-T, T), center=self.center_)
         self.histogram_ = NoisyGrid(cells, n, *(users.sums(GRID_CELL, question) for question in questions))
         return self
 
@@ -138,4 +138,4 @@ class LDPMean(BoundedRegressor):
         """Predict the noisy mean label of each row's cell, or the center of the range where the count is small."""
         X = self._check_predict(X)
         means = cell_means(self.histogram_.at(X), self.histogram_.n, self._threshold)
-        return self.centre_ + (np.clip(means, -self.truncation_, self.truncation_) if self.clip else means)
+        return self.center_ + (np.clip(means, -self.truncation_, self.truncation_) if self.clip else means)

@@ -1,4 +1,4 @@
-"""Nearest-neighbour means of privatised labels: label-LDP regression and its reference (label-DP Theorems 6 and 10)."""
+"""Nearest-neighbor means of privatised labels: label-LDP regression and its reference (label-DP Theorems 6 and 10)."""
 
 import math
 from dataclasses import dataclass, field
@@ -23,18 +23,18 @@ _ORDER = Shared(1)
 
 @dataclass(eq=False, repr=False)
 class KNNMean(BoundedRegressor):
-    """Nearest-neighbour mean without any protection: the reference N^(-2 beta / (2 beta + d)).
+    """Nearest-neighbor mean without any protection: the reference N^(-2 beta / (2 beta + d)).
 
     Parameters
     ----------
     k : int, optional
-        Number of neighbours; None: the theorem's, see :func:`lpbench.estimators.label_dp.rules.knn_size`.
+        Number of neighbors; None: the theorem's, see :func:`lpbench.estimators.label_dp.rules.knn_size`.
 
     Attributes
     ----------
     k_ : int
     truncation_ : float
-        T: labels are clipped to [-T, T] about the centre of the range.
+        T: labels are clipped to [-T, T] about the center of the range.
     reports_ : ndarray of shape (n,)
         Labels as the curator sees them, in the order of the training rows (of the sorted feature if d = 1).
 
@@ -60,19 +60,19 @@ class KNNMean(BoundedRegressor):
 
     def learn(self, users: Users) -> Self:
         """Collect the labels."""
-        epsilon, (centre, bound) = check_epsilon(self.epsilon), self._centre_and_bound()
-        self.k_ = self._neighbours(users.n, users.n_features, epsilon, bound)
+        epsilon, (center, bound) = check_epsilon(self.epsilon), self._center_and_bound()
+        self.k_ = self._neighbors(users.n, users.n_features, epsilon, bound)
         self.truncation_ = T = truncation(knn_noise(self.k_, epsilon), bound, self.moment)
-        X, labels = self._labelled(users, LabelQuestion((-T, T), epsilon, centre=centre))
-        self._index(X, centre + labels)
+        X, labels = self._labeled(users, LabelQuestion((-T, T), epsilon, center=center))
+        self._index(X, center + labels)
         return self
 
-    def _labelled(self, users: Users, question: LabelQuestion) -> tuple[np.ndarray, np.ndarray]:
-        """Features and labels about the centre, as the curator sees them."""
+    def _labeled(self, users: Users, question: LabelQuestion) -> tuple[np.ndarray, np.ndarray]:
+        """Features and labels about the center, as the curator sees them."""
         records = users.reveal()
         return records.X, LABEL.inputs(records, question)
 
-    def _neighbours(self, n: int, d: int, epsilon: float, bound: float) -> int:
+    def _neighbors(self, n: int, d: int, epsilon: float, bound: float) -> int:
         if self.k is None:
             return knn_size(n, d, epsilon, bound=bound, moment=self.moment, **self._rule)
         return min(check_whole("k", self.k, least=1, none="the theorem's"), n)
@@ -82,8 +82,8 @@ class KNNMean(BoundedRegressor):
             order = _ORDER((X,), lambda: np.argsort(X[:, 0]))
             self._places, self.reports_ = X[order, 0], reports[order]
         else:
-            # Distances by a product of matrices would decide by rounding errors among neighbours at one distance; those
-            # of scikit-learn's standardised metric are those of its trees, which in many dimensions visit all rows.
+            # Distances by a product of matrices would decide by rounding errors among neighbors at one distance; those
+            # of scikit-learn's standardized metric are those of its trees, which in many dimensions visit all rows.
             plain = {"metric": "seuclidean", "metric_params": {"V": np.ones(X.shape[1])}, "algorithm": "brute"}
             how = {"algorithm": "kd_tree"} if X.shape[1] < _MANY else plain
             self._tree, self.reports_ = NearestNeighbors(n_neighbors=self.k_, **how).fit(X), reports
@@ -108,7 +108,7 @@ class LabelLDPKNN(KNNMean):
     epsilon : float
         Budget of a label.
     k : int, optional
-        Number of neighbours; None: the theorem's, see :func:`lpbench.estimators.label_dp.rules.knn_size`. (The printed
+        Number of neighbors; None: the theorem's, see :func:`lpbench.estimators.label_dp.rules.knn_size`. (The printed
         k of Theorem 10 lacks a factor eps^-2; k for eps = 1 is the same.)
 
     Examples
@@ -131,14 +131,14 @@ class LabelLDPKNN(KNNMean):
     uses_epsilon = True
     protects = "label"
 
-    def _labelled(self, users: Users, question: LabelQuestion) -> tuple[np.ndarray, np.ndarray]:
+    def _labeled(self, users: Users, question: LabelQuestion) -> tuple[np.ndarray, np.ndarray]:
         return users.public_features, users.ask(LABEL, question)
 
 
 def window_means(places: np.ndarray, values: np.ndarray, queries: np.ndarray, k: int) -> np.ndarray:
     """Mean value (m,) of the k <= n nearest places (n,) on the line, which are sorted.
 
-    The k nearest neighbours are k places in a row, from the first i for which place i is no farther from the query
+    The k nearest neighbors are k places in a row, from the first i for which place i is no farther from the query
     than place i + k: place_i + place_{i+k} >= 2 query, which is monotone in i.
     """
     n = places.size

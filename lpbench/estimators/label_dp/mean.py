@@ -27,9 +27,9 @@ class CubeMean(BoundedRegressor):
     ----------
     cubes_ : Cubes
     truncation_ : float
-        T, about the centre of the range.
+        T, about the center of the range.
     values_ : ndarray of shape (cubes,)
-        Mean label of each cube, the centre of the range where it is empty.
+        Mean label of each cube, the center of the range where it is empty.
 
     Examples
     --------
@@ -55,15 +55,15 @@ class CubeMean(BoundedRegressor):
         """Average the labels of each cube."""
         check_epsilon(self.epsilon)
         n, d, noise = users.n, users.n_features, self._noise_per_cube(users.n)
-        centre, bound = self._centre_and_bound()
+        center, bound = self._center_and_bound()
         self.cubes_ = Cubes(self._bins_of(self.bins, n, d, bound**2, noise, bound=bound, moment=self.moment), d)
         self.truncation_ = truncation(noise * self.cubes_.size, bound, self.moment)
-        self.values_ = centre + self._means(users, centre)
+        self.values_ = center + self._means(users, center)
         return self
 
-    def _means(self, users: Users, centre: float) -> np.ndarray:
-        """Released means about the centre, shape (cubes,)."""
-        return MEAN_RELEASE.statistic(users.reveal(), MeanQuestion(self.cubes_, None, centre, self.truncation_))
+    def _means(self, users: Users, center: float) -> np.ndarray:
+        """Released means about the center, shape (cubes,)."""
+        return MEAN_RELEASE.statistic(users.reveal(), MeanQuestion(self.cubes_, None, center, self.truncation_))
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Released value of each row's cube, shape (m,)."""
@@ -80,7 +80,7 @@ class LabelCDPMean(CubeMean):
     """A trusted curator releases each cube's mean label plus Laplace(2T / (n_l eps)); an empty cube says 0 (25), (30).
 
     The printed (25) has scale 2 / (n_l eps), which is private for T = 1 only: a mean of n_l labels in [-T, T] moves by
-    up to 2T / n_l with one label. Counts n_l are public, like all features. "0" is the centre of ``y_range``.
+    up to 2T / n_l with one label. Counts n_l are public, like all features. "0" is the center of ``y_range``.
 
     Parameters
     ----------
@@ -111,9 +111,9 @@ class LabelCDPMean(CubeMean):
     uses_epsilon = True
     protects = "label"
 
-    def _means(self, users: Users, centre: float) -> np.ndarray:
+    def _means(self, users: Users, center: float) -> np.ndarray:
         cells = self.cubes_.locate(users.public_features)
-        question = MeanQuestion(self.cubes_, cells, centre, self.truncation_, self.epsilon)
+        question = MeanQuestion(self.cubes_, cells, center, self.truncation_, self.epsilon)
         return users.release(MEAN_RELEASE, question)
 
 
@@ -122,7 +122,7 @@ class CDPMean(LabelCDPMean):
     """Sum of the labels over (n_l ∨ n_0), plus Laplace(6T / (n_0 eps)) in every cube; hides whole records (35)-(38).
 
     n_0 = N c h^d / 2 with c a lower bound of the density, so that n_l >= n_0 in nearly every cube; the regularity
-    constant theta of the domain is 1 for cubes. N is public (neighbours replace a record).
+    constant theta of the domain is 1 for cubes. N is public (neighbors replace a record).
 
     Parameters
     ----------
@@ -154,12 +154,12 @@ class CDPMean(LabelCDPMean):
 
     protects = "record"
 
-    def _means(self, users: Users, centre: float) -> np.ndarray:
+    def _means(self, users: Users, center: float) -> np.ndarray:
         least = users.n * self.density / self.cubes_.size / 2.0
         scale = 6.0 / least if self._is_paper() else mean_sensitivity(least)
         if self._is_paper():
             users.note("the constant of (38) spends less than two thirds of the stated budget")
-        question = MeanQuestion(self.cubes_, None, centre, self.truncation_, self.epsilon, least, scale)
+        question = MeanQuestion(self.cubes_, None, center, self.truncation_, self.epsilon, least, scale)
         return users.release(MEAN_RELEASE, question)
 
     def _noise_per_cube(self, n: int) -> float:

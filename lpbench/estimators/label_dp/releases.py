@@ -69,7 +69,7 @@ class ClassRelease(Release[CubeClassQuestion]):
 class MeanQuestion(CubeQuestion):
     """Ask a trusted curator for the noisy mean of the clipped labels of each cube."""
 
-    centre: float  # labels are clipped to [-bound, bound] about it
+    center: float  # labels are clipped to [-bound, bound] about it
     bound: float
     epsilon: float = math.inf
     least: float = 1.0  # n_0: sums are divided by at least this; 1 where features are public
@@ -99,7 +99,7 @@ class MeanRelease(Release[MeanQuestion]):
         return question.mechanism
 
     def statistic(self, records: Records, question: MeanQuestion) -> np.ndarray:
-        """Mean clipped labels about the centre, shape (cubes,); 0 of an empty cube."""
+        """Mean clipped labels about the center, shape (cubes,); 0 of an empty cube."""
         sums, counts = self._sums(records, question)
         return sums / np.maximum(counts, question.least)
 
@@ -138,7 +138,7 @@ class MeanRelease(Release[MeanQuestion]):
     def _sums(records: Records, question: MeanQuestion) -> tuple[np.ndarray, np.ndarray]:
         """Label sums and number of records of each cube."""
         cells, size = question.of(records), question.cubes.size
-        labels = (records.y - question.centre).clip(-question.bound, question.bound)
+        labels = (records.y - question.center).clip(-question.bound, question.bound)
         return np.bincount(cells, labels, size), np.bincount(cells, minlength=size)
 
     def budget(self, question: MeanQuestion) -> float:

@@ -1,4 +1,4 @@
-"""Widths, neighbourhoods and truncation levels of the label-DP theorems, with every constant stated.
+"""Widths, neighborhoods and truncation levels of the label-DP theorems, with every constant stated.
 
 The theorems give orders of magnitude. Here each rule balances the standard deviation of an estimate against a bias of
 L h^beta, L being the ``holder`` constant, with the exact standard deviation of the noise in question. The constants are
@@ -31,7 +31,7 @@ def knn_noise(k: int, epsilon: float) -> float:
 
 
 def knn_size(n: int, d: int, epsilon: float, *, beta: float, holder: float, bound: float, moment: float | None) -> int:
-    """Number of neighbours of Theorems 6 and 10: the larger of the non-private and the private balance.
+    """Number of neighbors of Theorems 6 and 10: the larger of the non-private and the private balance.
 
     Non-private: B / sqrt(k) = L (k / n)^(beta / d). Private: B (sqrt(8 / k) / eps)^r = L (k / n)^(beta / d).
     """

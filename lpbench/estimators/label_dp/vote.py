@@ -73,9 +73,9 @@ class CubeVote(CubeClassifier):
 
 @dataclass(eq=False, repr=False)
 class LabelLDPVote(CubeVote):
-    """Each user randomises the class; the class reported most often in a cube wins (label-DP eqs. (13)-(15)).
+    """Each user randomizes the class; the class reported most often in a cube wins (label-DP eqs. (13)-(15)).
 
-    Features are public, each label leaves its owner once, randomised at the whole ``epsilon``. Only the sums of the
+    Features are public, each label leaves its owner once, randomized at the whole ``epsilon``. Only the sums of the
     reports are used, and they are drawn from their exact law given the true counts.
 
     Parameters
@@ -83,7 +83,7 @@ class LabelLDPVote(CubeVote):
     epsilon : float
         Budget of a label.
     mechanism : {"bit_vector", "krr"}
-        One bit per class (13), or plain K-ary randomised response.
+        One bit per class (13), or plain K-ary randomized response.
     bins : int, optional
         Bins per axis. None: h = (v ln K / (L^2 N))^(1 / (2 beta + d)) of Theorem 2, where v = 1 + 2 p q / (p - q)^2
         (bit vector; (p + q) / (p - q)^2 for krr) bounds the variance of one user's unbiased difference of two classes:

@@ -8,7 +8,7 @@ import numpy as np
 
 from lpbench.estimators.lpct.family import VoteFamily
 from lpbench.estimators.lpct.partition import PublicTree
-from lpbench.estimators.lpct.statistics import Judgement, NodeVotes, Query, judge
+from lpbench.estimators.lpct.statistics import Judgment, NodeVotes, Query, judge
 from lpbench.estimators.lpct.tables import NodeTable, Tables, n_rows
 from lpbench.estimators.lpct.votes import VOTE, VoteMechanism, VoteQuestion, regression_function
 from lpbench.partitions import TreeCells
@@ -48,16 +48,16 @@ class Answer:
     flagged: bool  # whether there was a second query
 
 
-def select(judgement: Judgement, exists: np.ndarray, raises: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, bool]:
+def select(judgment: Judgment, exists: np.ndarray, raises: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, bool]:
     """Walk up from every leaf: the first node with statistic >= 1, else the best one (Algorithm 2, section 5.1).
 
     Arrays have shape (n_climbs, n_leaves), from the leaf upwards; ``exists`` is False beyond the last node to climb to.
     ``raises`` says which nodes raise the flag (None: no node does). Returned are eta, the levels climbed and the flag.
     """
-    statistic = np.where(exists, judgement.statistic, -np.inf)
+    statistic = np.where(exists, judgment.statistic, -np.inf)
     good = statistic >= 1
     chosen = np.where(good.any(axis=0), good.argmax(axis=0), statistic.argmax(axis=0))
-    eta = np.take_along_axis(judgement.eta, chosen[None], axis=0)[0]
+    eta = np.take_along_axis(judgment.eta, chosen[None], axis=0)[0]
     if raises is None:
         return eta, chosen, False
     climbed = np.arange(statistic.shape[0])[:, None]
@@ -80,11 +80,11 @@ class Pruning:
         least = max(1, min(depth - 1, handover if model.min_depth is None else model.min_depth))
         # with the flag, either of two queries spends half of the budget
         mechanism = VoteMechanism(model.epsilon / 2 if model.terminate else model.epsilon)
-        table, leaves, judgement, levels = self._judge(model, mechanism, depth)
+        table, leaves, judgment, levels = self._judge(model, mechanism, depth)
         # the authors' code climbs from a leaf of depth 1 to the root, where the printed loop ends
         exists = levels <= max(depth - least, model.constants == "tight")
-        raises = judgement.private_wins & exists & (levels >= depth - handover) if model.terminate else None
-        eta, climbed, flag = select(judgement, exists, raises)
+        raises = judgment.private_wins & exists & (levels >= depth - handover) if model.terminate else None
+        eta, climbed, flag = select(judgment, exists, raises)
         if not flag:
             return Answer(table, depth, leaves, eta, climbed, flag)
         table = self.tables.at(handover, model.min_samples_leaf)
@@ -106,7 +106,7 @@ class Pruning:
 
     def _judge(
         self, model: Any, mechanism: VoteMechanism, depth: int
-    ) -> tuple[NodeTable, np.ndarray, Judgement, np.ndarray]:
+    ) -> tuple[NodeTable, np.ndarray, Judgment, np.ndarray]:
         """Judge all ancestors of all leaves from depth 1, of a tree of depth 1 the root too: (n_climbs, n_leaves).
 
         The last array has the levels p0 - k of each node, inf beyond the root. Algorithm 2's k is the depth of the
@@ -126,6 +126,6 @@ class Pruning:
             levels = depth - table.tree.tree.depth[above] if model.constants == "paper" else climbed
             votes = NodeVotes(users, ones, public, public_ones, levels, below)
             query = Query(mechanism.budget, depth, self.users.n, n_rows(self.users.public))
-            judgement = judge(votes, query, model.constants)
-            self._judged[key] = (table, leaves, judgement, np.where(above >= 0, levels, np.inf))
+            judgment = judge(votes, query, model.constants)
+            self._judged[key] = (table, leaves, judgment, np.where(above >= 0, levels, np.inf))
         return self._judged[key]

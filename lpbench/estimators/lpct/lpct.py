@@ -54,7 +54,7 @@ class LPCT(LPCTBase):
         ``private``: lambda = 0 (LPCT-P; LPDT in the paper's tables). ``public``: public votes alone, nothing is asked
         of the private users and nothing spent (LPCT-Q).
     mechanism : {"laplace", "rr"}
-        Noise of the votes: Laplace(4 / epsilon), or randomised response with epsilon / 4 per bit (LPCT section 3.3).
+        Noise of the votes: Laplace(4 / epsilon), or randomized response with epsilon / 4 per bit (LPCT section 3.3).
     noise : {"sum", "per_user", "discrete"}
         ``per_user`` draws every user's table, ``sum`` the sums by their exact law. Same distribution. ``discrete``:
         Laplace noise on a grid of step 2^-10, at the same exact epsilon (its sums by their law); fewer bits a report.
@@ -70,7 +70,7 @@ class LPCT(LPCTBase):
         ``ldp`` for the private users; public rows are not protected.
     tree_ : TreePartition
     leaf_probability_ : ndarray of shape (n_leaves, n_classes)
-        eq. (8), clipped at 0 and normalised.
+        eq. (8), clipped at 0 and normalized.
     leaf_class_ : int ndarray of shape (n_leaves,)
         Index into ``classes_``, from the raw ratio.
 

@@ -42,7 +42,7 @@ class Query:
 
 
 @dataclass(frozen=True, eq=False)
-class Judgement:
+class Judgment:
     """Estimates of nodes and how certain their classes are; arrays of one shape, an entry a node."""
 
     eta: np.ndarray  # estimate of P(Y = 1) that the node would predict
@@ -50,7 +50,7 @@ class Judgement:
     private_wins: np.ndarray  # the noise switch is on and P beats Q (what raises Algorithm 2's flag)
 
 
-def judge(votes: NodeVotes, query: Query, constants: str) -> Judgement:
+def judge(votes: NodeVotes, query: Query, constants: str) -> Judgment:
     """Judge nodes by constants of Algorithm 2 (``paper``), of the code (``tight``) or ``exact``; without Q by P."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return {"paper": _paper, "tight": _tight, "exact": _exact}[constants](votes, query)
@@ -60,10 +60,10 @@ def _ratio(numerator: np.ndarray, denominator: np.ndarray, empty: float = 0.0) -
     return np.where(denominator != 0, numerator / np.where(denominator != 0, denominator, 1.0), empty)
 
 
-def _paper(votes: NodeVotes, query: Query) -> Judgement:
+def _paper(votes: NodeVotes, query: Query) -> Judgment:
     """Algorithm 2 as printed; r uses the budget of the query.
 
-    With u = 8 U_P the lambda that maximises the algorithm's own statistic is 8 (eta_Q - 1/2) / (eta_P - 1/2); the
+    With u = 8 U_P the lambda that maximizes the algorithm's own statistic is 8 (eta_Q - 1/2) / (eta_P - 1/2); the
     closed form of A.2 belongs to the r of (14).
     """
     noise = 2.0 ** (votes.levels + 3) * query.n_private / query.epsilon**2
@@ -74,7 +74,7 @@ def _paper(votes: NodeVotes, query: Query) -> Judgement:
     alone_p = _ratio(np.abs(excess_p), np.sqrt(4 * query.log_n * noise))
     eta_c, statistic_c = _combine(votes, 8 * np.maximum(votes.users, 0.0), 4 * query.log_n, 4 * query.log_n)
     p_wins = statistic_q <= alone_p
-    return Judgement(
+    return Judgment(
         np.where(noisy, np.where(p_wins, eta_p, eta_q), eta_c),
         np.where(noisy, np.where(p_wins, alone_p, statistic_q), statistic_c),
         noisy & p_wins,
@@ -103,7 +103,7 @@ def _combine(votes: NodeVotes, spread: np.ndarray, factor_p: Any, factor_q: Any)
     )
 
 
-def _tight(votes: NodeVotes, query: Query) -> Judgement:
+def _tight(votes: NodeVotes, query: Query) -> Judgment:
     """The constants of the authors' code ("we use constants that yield a tighter bound", LPCT section 6.1).
 
     P counts only where its noise term u is below U_P (or V_P exceeds U_P, which is then cut back to U_P). A node
@@ -123,12 +123,12 @@ def _tight(votes: NodeVotes, query: Query) -> Judgement:
     votes = replace(votes, ones=np.minimum(votes.ones, votes.users))
     usable = (votes.public > 0) & (votes.users > 0) & (votes.ones > 0) & (overflow | (noise <= votes.users))
     eta, statistic = _combine(votes, np.where(overflow, noise, votes.users), c2, c2_q)
-    return Judgement(
+    return Judgment(
         np.where(usable, eta, eta_q), np.where(usable, statistic, statistic_q), np.zeros(np.shape(usable), dtype=bool)
     )
 
 
-def _exact(votes: NodeVotes, query: Query) -> Judgement:
+def _exact(votes: NodeVotes, query: Query) -> Judgment:
     """Variances by their actual law, in place of bounds (ours).
 
     V_P - U_P/2 has variance U_P/4 at most by the labels, and by the Laplace noise 2 (4/epsilon)^2 (1 + 1/4) =
@@ -140,6 +140,6 @@ def _exact(votes: NodeVotes, query: Query) -> Judgement:
     q_only = (votes.users <= 0) & (votes.public > 0)
     eta_q = _ratio(votes.public_ones, votes.public)
     statistic_q = np.abs(eta_q - 0.5) * np.sqrt(2 * votes.public / query.log_n)
-    return Judgement(
+    return Judgment(
         np.where(q_only, eta_q, eta), np.where(q_only, statistic_q, statistic), np.zeros(np.shape(eta), dtype=bool)
     )

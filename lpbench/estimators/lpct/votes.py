@@ -4,7 +4,7 @@ A user's report is a table with one column per cell. Row 0 is U, one-hot in the 
 one-hot in (class, cell), and empty for class 0, whose count is U minus the others. For two classes this is the pair
 (U, V = Y U); for more ("an extension is straightforward", LPCT section 3.1) the budget does not change, because another
 (cell, class) still moves at most two entries of U and two of V. Each half gets epsilon / 2: Laplace noise of scale
-4 / epsilon at sensitivity 2, or randomised response with epsilon / 4 per bit (LPCT section 3.3).
+4 / epsilon at sensitivity 2, or randomized response with epsilon / 4 per bit (LPCT section 3.3).
 """
 
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ def count_votes(cells: np.ndarray, codes: np.ndarray, n_cells: int, n_classes: i
 
 
 def one_hot_votes(cells: np.ndarray, codes: np.ndarray, n_cells: int, n_classes: int) -> np.ndarray:
-    """Return each user's table before randomisation: boolean ndarray of shape (n, n_classes, n_cells)."""
+    """Return each user's table before randomization: boolean ndarray of shape (n, n_classes, n_cells)."""
     table = np.zeros((cells.size, n_classes, n_cells), dtype=bool)
     users = np.arange(cells.size)
     table[users, codes, cells] = True
@@ -75,7 +75,7 @@ class VoteMechanism:
         return self.half.privacy_map(differing_entries(n_cells, n_classes))
 
     def of_table(self, n_cells: int, n_classes: int) -> Laplace | DiscreteLaplace | RandomizedResponse:
-        """The mechanism of the whole report, whose entries are randomised independently."""
+        """The mechanism of the whole report, whose entries are randomized independently."""
         differing = max(differing_entries(n_cells, n_classes), 1)
         if isinstance(self.half, RandomizedResponse):
             return replace(self.half, changed_bits=differing)
@@ -207,6 +207,6 @@ def decide(eta: np.ndarray) -> np.ndarray:
 
 
 def probabilities(eta: np.ndarray) -> np.ndarray:
-    """Turn eta of shape (n_classes - 1, n_cells) into probabilities (n_cells, n_classes): clip at 0, normalise."""
+    """Turn eta of shape (n_classes - 1, n_cells) into probabilities (n_cells, n_classes): clip at 0, normalize."""
     raw = np.maximum(np.vstack([1.0 - eta.sum(axis=0, keepdims=True), eta]), 0.0)
     return (raw / raw.sum(axis=0)).T

@@ -50,7 +50,7 @@ class DifferenceQuestion:
 
 
 class DifferenceDevice(Device[DifferenceQuestion]):
-    """Send how much larger the loss of one model is than that of another on the own record, clipped and randomised."""
+    """Send how much larger the loss of one model is than that of another on the own record, clipped and randomized."""
 
     def mechanism(self, question: DifferenceQuestion) -> Any:
         """Return the randomizer of the difference, mapped to [-1, 1]."""

@@ -115,7 +115,7 @@ class PrivateLabelsClassifier(LocalClassifier):
     epsilon : float
         Budget of one user; inf: no noise.
     randomizer : str
-        ``"rr"``: randomised response on all classes. ``"subset_selection"``: a random set of classes. Both correct the
+        ``"rr"``: randomized response on all classes. ``"subset_selection"``: a random set of classes. Both correct the
         learned probabilities by the known channel. ``"vector_approximation"`` (Zhao et al. 2025): a bit for each class,
         and a regression on each unbiased bit. ``"hadamard"`` (Acharya et al. 2019): the same, from one short number.
         ``"alibi"`` (Malek et al. 2021): a noisy one-hot vector, read as posterior probabilities. ``"rr_with_prior"``

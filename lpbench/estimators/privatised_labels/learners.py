@@ -51,8 +51,8 @@ class SharedBayesianRidge(BayesianRidge):
         n, k = X.shape
         if sample_weight is not None or n <= k:
             return super().fit(X, y, sample_weight)
-        mean, centre = X.mean(axis=0), y.mean()
-        Z, z = X - mean, y - centre
+        mean, center = X.mean(axis=0), y.mean()
+        Z, z = X - mean, y - center
         lengths, axes = _DECOMPOSED((X,), lambda: linalg.svd(Z, full_matrices=False)[1:])
         known = Z, z, n, k, Z.T @ z, None, axes, lengths**2
         alpha, penalty, before = 1.0 / (y.var() + np.finfo(float).eps), 1.0, np.full(k, np.inf)
@@ -65,7 +65,7 @@ class SharedBayesianRidge(BayesianRidge):
                 break
             before = coef
         self.coef_, _ = self._update_coef_(*known, alpha, penalty)
-        self.intercept_, self.n_features_in_, self.X_offset_ = centre - mean @ self.coef_, k, mean
+        self.intercept_, self.n_features_in_, self.X_offset_ = center - mean @ self.coef_, k, mean
         self.alpha_, self.lambda_ = alpha, penalty
         self.sigma_ = axes.T @ (axes / (alpha * lengths**2 + penalty)[:, None])
         return self

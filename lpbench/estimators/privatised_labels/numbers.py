@@ -53,7 +53,7 @@ class NumberQuestion:
 
 
 class NumberDevice(Device[NumberQuestion]):
-    """Clip the label to the public range, map it to [-1, 1] and randomise it."""
+    """Clip the label to the public range, map it to [-1, 1] and randomize it."""
 
     def inputs(self, records: Records, question: NumberQuestion) -> np.ndarray:
         """Return the clipped labels, mapped to [-1, 1], shape (n,)."""
@@ -64,7 +64,7 @@ NUMBER = NumberDevice()
 
 
 def levels_channel(epsilon: float) -> NumberChannel:
-    """Equally spaced levels under randomised response, as many as have the least noise for a typical label."""
+    """Equally spaced levels under randomized response, as many as have the least noise for a typical label."""
     report = LevelReport(epsilon, best_levels(epsilon, RANGE_WIDTH))
     outputs = report.residuals(np.arange(report.levels))
     return NumberChannel.of(report.grid, outputs, report.response.log_channel())
@@ -98,7 +98,7 @@ NUMBER_RANDOMIZERS = tuple(dict.fromkeys([*UNBIASED, *WITH_PRIOR]))
 
 
 def prior_question(y_range: tuple[float, float], epsilon: float) -> NumberQuestion:
-    """Levels under randomised response at the whole budget: the mean for small budgets, the shape for large ones."""
+    """Levels under randomized response at the whole budget: the mean for small budgets, the shape for large ones."""
     return NumberQuestion(y_range, levels_channel(epsilon))
 
 
@@ -121,17 +121,17 @@ def estimated_prior(reports: np.ndarray, question: NumberQuestion) -> np.ndarray
     table, outputs = channel.channel(), np.array(channel.outputs)
     seen = np.bincount(reports, minlength=outputs.size) / reports.size
     mean, square = float(seen @ outputs), float(seen @ outputs**2)
-    centred = bell(np.clip(mean * _kept((square - mean**2) / reports.size, mean**2), -1.0, 1.0))
+    centered = bell(np.clip(mean * _kept((square - mean**2) / reports.size, mean**2), -1.0, 1.0))
     # Shares of the levels that the bell would give, and those that the reports give without bias.
     points = np.linspace(-1.0, 1.0, GRID)
     levels = np.linspace(-1.0, 1.0, outputs.size)
     near = np.maximum(0.0, 1.0 - np.abs(points[:, None] - levels) * (outputs.size - 1) / 2.0)
-    expected, inverse = centred @ near, np.linalg.inv(table)
+    expected, inverse = centered @ near, np.linalg.inv(table)
     shares = seen @ inverse
     noise = float(((inverse**2 * seen[:, None]).sum() - (shares**2).sum()) / reports.size)
     kept = _kept(noise, float(((shares - expected) ** 2).sum()))
     if outputs.size <= 3 or kept == 0:
-        return centred
+        return centered
     found = np.interp(points, levels, on_simplex(expected + kept * (shares - expected)))
     return found / found.sum()
 

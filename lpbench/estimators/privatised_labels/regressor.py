@@ -32,7 +32,7 @@ class PrivateLabelsRegressor(LocalRegressor):
     """Fit a regressor to privatised labels and the features that users show.
 
     Every user reports once, at the whole budget. A randomizer with a prior asks a random share of the users for it
-    first (levels under randomised response), and the others with the channel that is optimal for the estimated prior.
+    first (levels under randomized response), and the others with the channel that is optimal for the estimated prior.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Device of private SGD: one randomised gradient at the weights that were broadcast, and its exact shortcuts.
+"""Device of private SGD: one randomized gradient at the weights that were broadcast, and its exact shortcuts.
 
 A fit asks a sequence of users, a sweep simulates many runs of it: both go through the recursions of :mod:`.passes` and
 :mod:`.neural`, which have the law of the reports one after the other and form none of them. (A gradient that is exactly

@@ -21,7 +21,7 @@ from lpbench.estimators.histoftree.rounds import Split, public_features
 from lpbench.estimators.histoftree.setting import PublicMask, TreeSetting
 from lpbench.estimators.histoftree.user_cells import UserCells
 from lpbench.estimators.private_labels import LABEL
-from lpbench.estimators.relabelled import Indicator, RelabelledUsers
+from lpbench.estimators.relabeled import Indicator, RelabeledUsers
 from lpbench.estimators.tuning_free.indicators import IndicatorClassifier
 from lpbench.estimators.tuning_free.public_score import NOTE
 from lpbench.partitions import TreePartition, grow_cart, grow_max_edge
@@ -251,7 +251,7 @@ class PublicTreeClassifier(IndicatorClassifier):
         """Return a regressor that has learned users' indicators of class k; ``streams`` is the curator's."""
         rows = users.public
         labels = None if rows is None else PublicSample(rows.X, (rows.y == k).astype(float))
-        asked = RelabelledUsers(users, Indicator(k), (0.0, 1.0), labels)
+        asked = RelabeledUsers(users, Indicator(k), (0.0, 1.0), labels)
         return LPDTRegressor().taught(asked, streams, **{name: getattr(self, name) for name in _TREE})
 
     def _estimate(self, k: int, X: np.ndarray, model: LPDTRegressor) -> np.ndarray:

@@ -80,8 +80,8 @@ class LabelsAlone(RecordScore):
     _design = Design(in_cells=False)
 
 
-class RandomisedResponse(RecordScore):
-    """Randomised response in place of subsets, whatever the number of cells."""
+class RandomizedResponse(RecordScore):
+    """Randomized response in place of subsets, whatever the number of cells."""
 
     _design = Design(subsets=False)
 

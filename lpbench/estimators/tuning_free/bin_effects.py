@@ -88,7 +88,7 @@ def estimate_effects(
     linear: float = LINEAR,
     units: np.ndarray | None = None,
 ) -> Effects:
-    """Estimate the mean residual of each bin, relative to all users, from randomised reports.
+    """Estimate the mean residual of each bin, relative to all users, from randomized reports.
 
     The posterior mean of :func:`_posterior`, times the weight that reports give it which it has not seen. ``products``
     (n, K) are unbiased for residual times one-hot bin, ``indicators`` (n, K) for the bin; ``floor`` is the known
@@ -120,8 +120,8 @@ def _posterior(
         return result, 0.0
     products, users = products[:, held], indicators[:, held].sum(axis=0)
     total, bins = products.sum(axis=0), int(held.sum())
-    centred = products - total / n
-    noise = centred.T @ centred
+    centered = products - total / n
+    noise = centered.T @ centered
     least = n * floor + users * residual_variance
     noise[np.diag_indices(bins)] = np.maximum(np.diag(noise), least)
     kernel = _effect_kernel(users, linear)

@@ -1,4 +1,4 @@
-"""A public score, calibrated by randomised votes of users who show nothing."""
+"""A public score, calibrated by randomized votes of users who show nothing."""
 
 from dataclasses import dataclass, field
 from typing import Self
@@ -73,7 +73,7 @@ class Design:
     in_cells: bool = True  # False: labels alone are reported
     leaves: bool = True  # False: bins of the score are not cut further by a tree
     spread: float = SPREAD  # weight of the features' spread in that tree
-    subsets: bool = True  # False: generalised randomised response whatever the number of categories
+    subsets: bool = True  # False: generalized randomized response whatever the number of categories
     trust: float = 0.9  # prior probability that the private class probabilities are those of the public score
 
 

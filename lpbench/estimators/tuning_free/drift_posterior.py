@@ -1,11 +1,11 @@
-"""Posterior of the drift of private class probabilities from a public score, on a grid, from randomised counts.
+"""Posterior of the drift of private class probabilities from a public score, on a grid, from randomized counts.
 
 Model for one class, within cell c: logit P(Y = 1 | x) = a + b l(x) + delta_c, where l is the logit of the public score,
 (a, b) a drift of level and sharpness common to all cells and delta_c ~ N(0, tau^2) the deviation of a cell. a covers a
 different share of the class; b plays on the logit scale the part of gamma in LPCT's posterior drift: b = 1 trusts the
 score, b = 0 ignores it. No drift at all (a = 0, b = 1, tau = 0) has a prior probability of its own, so that a few
 noisy reports do not spoil a good score. Given the shares of the users in the cells, the probability that a report names
-a category is linear in the cell's share and class probability. For randomised response that is the exact likelihood;
+a category is linear in the cell's share and class probability. For randomized response that is the exact likelihood;
 the members of a subset are taken for independent draws, which understates the information a little.
 """
 

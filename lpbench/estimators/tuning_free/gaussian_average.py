@@ -1,6 +1,6 @@
 """Gaussian-process regression on reports with known noise, averaged over kernels and variances (empirical Bayes).
 
-The reports are modelled as label + noise: y~_i = mu + f(x_i) + e_i + eta_i with Var f = V h, Var e = V (1 - h), V the
+The reports are modeled as label + noise: y~_i = mu + f(x_i) + e_i + eta_i with Var f = V h, Var e = V (1 - h), V the
 variance of the label and Var eta_i known, because the mechanism is. Given a kernel, V and h, everything is closed form
 in the eigenbasis of the weighted features. Kernels and (V, h) on a grid are averaged with their marginal likelihoods
 as weights (Bayesian model averaging; Hoeting et al. 1999). mu is normal about the middle of the public range, which
@@ -86,7 +86,7 @@ class _Models:
     """Models that share a kernel: their basis and, for each model, the shrinkage of every direction."""
 
     basis: np.ndarray
-    centre: np.ndarray
+    center: np.ndarray
     shrinkage: np.ndarray
     response: np.ndarray
     variance: np.ndarray
@@ -143,10 +143,10 @@ class GaussianAverage:
         One eigendecomposition of the kernel's weighted second moments serves all of them.
         """
         first, gram, cross = sums
-        centre = first / self._moments.weight
-        values, vectors = np.linalg.eigh(self._unit * (gram - np.outer(centre, first)))
+        center = first / self._moments.weight
+        values, vectors = np.linalg.eigh(self._unit * (gram - np.outer(center, first)))
         values = np.maximum(values, 0.0)
-        response = vectors.T @ (self._unit * (cross - centre * self._moments.first))
+        response = vectors.T @ (self._unit * (cross - center * self._moments.first))
         noise, signal = V * (1.0 - h) + self.report_variance, V * h
         shrinkage = signal / (noise + np.outer(values, signal))
         explained = (response[:, None] ** 2 * shrinkage).sum(axis=0)
@@ -155,7 +155,7 @@ class GaussianAverage:
             + (self._moments.n - 1) * np.log(noise)
             + (square - explained) / noise
         )
-        return _Models(vectors, centre, shrinkage, response, signal, noise), log_likelihood
+        return _Models(vectors, center, shrinkage, response, signal, noise), log_likelihood
 
     def _kept(self) -> Any:
         """Kernels with the models that matter: (index of the kernel, its models, weights, positions)."""
@@ -171,7 +171,7 @@ class GaussianAverage:
         result = np.full(len(features[0]), self.mean)
         for k, models, weights, kept in self._kept():
             coefficients = models.basis @ (models.response * (models.shrinkage[:, kept] @ weights))
-            result = result + (features[k] - models.centre) @ coefficients
+            result = result + (features[k] - models.center) @ coefficients
         return result
 
     def variance(self, features: Sequence[np.ndarray]) -> np.ndarray:
@@ -180,7 +180,7 @@ class GaussianAverage:
         mean = self.predict(features) - self.mean
         second = np.full(mean.shape, constant @ self._constant / self._total)
         for k, models, weights, kept in self._kept():
-            G = (features[k] - models.centre) @ models.basis
+            G = (features[k] - models.center) @ models.basis
             shrinkage, noise = models.shrinkage[:, kept], models.noise[kept]
             second += (G**2) @ (shrinkage @ (weights * noise)) + weights @ noise / self._total
             second += ((G @ (shrinkage * models.response[:, None])) ** 2) @ weights
@@ -215,7 +215,7 @@ class GaussianAverage:
         constant = -share * deviation / (1.0 - share)
         result = self.weights[: self._n_constant].sum() * constant
         for k, models, weights, kept in self._kept():
-            G = (features[k] - models.centre) @ models.basis
+            G = (features[k] - models.center) @ models.basis
             shrinkage = models.shrinkage[:, kept]
             fitted = G @ (shrinkage * models.response[:, None])
             leverage = share[:, None] + omega[:, None] * (G**2 @ shrinkage)

@@ -63,12 +63,12 @@ class HalfForest:
         X = X.astype(np.float32)
         n = y.size
         # Impurities of labels far from zero would lose digits.
-        centre = np.average(y, weights=weight)
+        center = np.average(y, weights=weight)
         # Features that cut the rows alike tie; errors of rounding, which differ between processors, must not choose.
         bits = bits_of_exact_sums(n, factors=2)
-        step = grid_step(y - centre, bits)
-        self._centre = on_grid(centre, step)
-        y, weight = on_grid(y, step) - self._centre, on_grid(weight, grid_step(weight, bits))
+        step = grid_step(y - center, bits)
+        self._center = on_grid(center, step)
+        y, weight = on_grid(y, step) - self._center, on_grid(weight, grid_step(weight, bits))
         # made anew for a tree it would ask the system for entropy each time
         self.trees, state = list[Any](), np.random.RandomState(0)
         total, count = np.zeros(n), np.zeros(n)
@@ -88,12 +88,12 @@ class HalfForest:
                 self.trees.append(tree)
                 total[other] += tree.predict(X[other])[:, 0]
                 count[other] += 1
-        self.left_out = self._centre + total[read] / count[read]
+        self.left_out = self._center + total[read] / count[read]
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Mean prediction of the trees at rows X (m, k), shape (m,)."""
         X = X.astype(np.float32)
-        return self._centre + sum(tree.predict(X)[:, 0] for tree in self.trees) / len(self.trees)
+        return self._center + sum(tree.predict(X)[:, 0] for tree in self.trees) / len(self.trees)
 
 
 class SharedForest:

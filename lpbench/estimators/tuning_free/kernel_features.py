@@ -9,7 +9,7 @@ N_LANDMARKS, _N_PAIRS, _N_ROWS = 128, 300, 4096
 
 
 class ShownFeatures:
-    """Standardisation and imputation of the columns that at least ``least`` of the users show, and two of them.
+    """Standardization and imputation of the columns that at least ``least`` of the users show, and two of them.
 
     X (n, d) is NaN where a user protects the feature. Everything else is public. Constant columns are not used.
     """
@@ -25,7 +25,7 @@ class ShownFeatures:
         self.columns, self._mean, self._deviation = columns[varies], mean[varies], deviation[varies]
 
     def transform(self, X: np.ndarray) -> np.ndarray:
-        """Standardise the columns in use, missing entries at their mean; without any, one column of zeros."""
+        """Standardize the columns in use, missing entries at their mean; without any, one column of zeros."""
         if self.columns.size == 0:
             return np.zeros((len(X), 1))
         Z = (X[:, self.columns] - self._mean) / self._deviation
@@ -38,7 +38,7 @@ class KernelFeatures:
     Each has mean zero and mean squared norm one over training rows (at most 4096 of them), so that the variance of a
     Gaussian process is on the scale of the label. The Gaussian kernel is exp(-r^2 / m) and the Laplacian one
     exp(-r / sqrt(m)), where m is the median squared distance. The two are approximated from landmarks drawn among the
-    standardised training rows Z (n, k) (Nystroem; Williams & Seeger 2001), and so is the linear one where the columns
+    standardized training rows Z (n, k) (Nystroem; Williams & Seeger 2001), and so is the linear one where the columns
     are more numerous than the landmarks.
     """
 
@@ -54,11 +54,11 @@ class KernelFeatures:
             values, vectors = np.linalg.eigh(gram)
             kept = values > 1e-9 * max(values[-1], 1e-300)
             self._maps.append(vectors[:, kept] / np.sqrt(values[kept]))
-        self._centres, self._norms = [], []
+        self._centers, self._norms = [], []
         for F in self._raw(Z[order[:_N_ROWS]]):
-            centre = F.mean(axis=0)
-            self._centres.append(centre)
-            norm = np.sqrt(((F - centre) ** 2).sum(axis=1).mean())
+            center = F.mean(axis=0)
+            self._centers.append(center)
+            norm = np.sqrt(((F - center) ** 2).sum(axis=1).mean())
             self._norms.append(norm if norm > 1e-9 else 1.0)
 
     def _grams(self, Z: np.ndarray) -> list[np.ndarray]:
@@ -74,6 +74,6 @@ class KernelFeatures:
 
     def transform(self, Z: np.ndarray) -> list[np.ndarray]:
         """Features of rows Z (m, k) under each kernel: list of ndarrays of shape (m, number of features)."""
-        parts = zip(self._raw(Z), self._centres, self._norms, strict=True)
-        linear, gaussian, laplacian = ((F - centre) / norm for F, centre, norm in parts)
+        parts = zip(self._raw(Z), self._centers, self._norms, strict=True)
+        linear, gaussian, laplacian = ((F - center) / norm for F, center, norm in parts)
         return [linear, gaussian, np.hstack([laplacian, linear]) / np.sqrt(2.0)]

@@ -1,13 +1,13 @@
-"""One report of a bounded quantity, alone or together with the bin of a protected feature, by randomised response.
+"""One report of a bounded quantity, alone or together with the bin of a protected feature, by randomized response.
 
 The device clips its residual to a public interval, rounds it at random to one of B equally spaced levels so that the
 expectation is kept, pairs the level with the bin of one protected feature (K bins; K = 1: no feature) and sends the
-pair by generalised randomised response on the K B categories, at its whole budget. At the same budget the report is far
+pair by generalized randomized response on the K B categories, at its whole budget. At the same budget the report is far
 less noisy than Laplace noise on the label: for a standard deviation that is a sixth of the range and no clipping the
 variance, that of the label included, is 36 against 73 times that of the label at epsilon = 1, and 2.0 against 5.5 at
 epsilon = 4.
 
-Sources: stochastic rounding before randomised response on the ends of the range (B = 2) is the mechanism of Duchi,
+Sources: stochastic rounding before randomized response on the ends of the range (B = 2) is the mechanism of Duchi,
 Jordan & Wainwright (2018); more levels for larger budgets play the part of the piecewise mechanism of Wang et al.
 (2019), with the exact guarantee of a finite channel.
 """
@@ -164,7 +164,7 @@ class LevelReport(Mechanism):
         return (np.asarray(reports) // self.levels)[:, None] == np.arange(self.bins)
 
     def noise_variance(self, width: float) -> float:
-        """Variance that rounding and randomisation add to the estimate of a Gaussian residual."""
+        """Variance that rounding and randomization add to the estimate of a Gaussian residual."""
         return float(self.noise_at(np.clip(_Z / width, -1.0, 1.0), _DENSITY))
 
     def noise_at(self, unit: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -179,7 +179,7 @@ class LevelReport(Mechanism):
 
 
 def slope_of_clipping(width: Any) -> np.ndarray:
-    """Derivative, in its centre, of the mean of a Gaussian clipped at ``width`` standard deviations."""
+    """Derivative, in its center, of the mean of a Gaussian clipped at ``width`` standard deviations."""
     return 2.0 * ndtr(width) - 1.0
 
 
@@ -243,7 +243,7 @@ class Placed:
     expected: np.ndarray  # (m,), predicted label
     clipped: np.ndarray  # mean of the clipped label
     slope: np.ndarray  # derivative of ``clipped`` by ``expected``
-    noise: np.ndarray  # variance that rounding and randomisation add
+    noise: np.ndarray  # variance that rounding and randomization add
 
     @classmethod
     def of(cls, report: LevelReport, expected: np.ndarray, deviation: np.ndarray, ends: np.ndarray) -> Self:

@@ -18,8 +18,8 @@ from lpbench.estimators.tuning_free.rounds import BLOCK, Effect, Enrolled, effec
 
 #: Steps of a weight on [0, 1].
 _STEPS = 20
-#: Prior probability that parts which are favoured suffice.
-_FAVOUR = 0.9
+#: Prior probability that parts which are favored suffice.
+_FAVOR = 0.9
 #: Parts of the persons that are predicted by the others, where persons have several rows.
 _FOLDS = 8
 #: Smallest share of the label's variance that the forest is built to find.
@@ -79,13 +79,13 @@ class Fitted:
         if forest is not None:
             columns[2] = forest.left_out
         # Few persons, or users whom a score describes already, show little that is not theirs alone.
-        favoured, blind = [] if units is None else [[0]], 0.0
+        favored, blind = [] if units is None else [[0]], 0.0
         if known is not None and apart is not None:
-            favoured = [[*range(len(columns) + 1)], [len(columns)]]
+            favored = [[*range(len(columns) + 1)], [len(columns)]]
             columns |= {3: np.zeros(some.size), 4: apart.left_out - known[seen[some]]}
             blind = hidden * (np.array(list(columns)) == 4)
         compared, weights = np.column_stack(list(columns.values())), np.zeros(5)
-        found = mixture_weights(compared, reports, weight, float(spread), units, favoured, blind)
+        found = mixture_weights(compared, reports, weight, float(spread), units, favored, blind)
         weights[list(columns)] = found
         return cls(enrolled.shown, enrolled.kernels, model, forest, weights, effects, compared @ found, apart)
 
@@ -144,15 +144,15 @@ def mixture_weights(
     weight: np.ndarray,
     spread: float,
     units: np.ndarray | None = None,
-    favoured: Sequence[Sequence[int]] = (),
+    favored: Sequence[Sequence[int]] = (),
     blind: np.ndarray | float = 0.0,
 ) -> np.ndarray:
     """Posterior mean of the weights of a mixture, under a uniform prior on the simplex.
 
     The reports' expected squared error is that of the labels plus the known noise, so that predictions of *reports*
     that a part has not seen compare the parts on the labels without bias. Where reports of one of the ``units`` err
-    alike they count for fewer. Of the ``favoured`` sets of parts each contains the next, which suffices with prior
-    probability ``_FAVOUR`` if it does. ``blind``, shape (parts,): squared error that a part has and no report shows.
+    alike they count for fewer. Of the ``favored`` sets of parts each contains the next, which suffices with prior
+    probability ``_FAVOR`` if it does. ``blind``, shape (parts,): squared error that a part has and no report shows.
     """
     residuals = reports[:, None] - predictions
     if units is not None:
@@ -170,8 +170,8 @@ def mixture_weights(
     density = -0.5 * ((grid @ gram) * grid).sum(axis=1) / spread
     density = np.exp(density - density.max())
     prior = np.zeros(len(grid))
-    for k, parts in enumerate([range(grid.shape[1]), *favoured]):
+    for k, parts in enumerate([range(grid.shape[1]), *favored]):
         suffice = np.isclose(grid[:, list(parts)].sum(axis=1), 1.0)
-        prior += _FAVOUR**k * (1.0 - _FAVOUR if k < len(favoured) else 1.0) * suffice / suffice.mean()
+        prior += _FAVOR**k * (1.0 - _FAVOR if k < len(favored) else 1.0) * suffice / suffice.mean()
     density *= prior
     return density @ grid / density.sum()

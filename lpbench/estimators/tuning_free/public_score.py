@@ -31,7 +31,7 @@ _STEPS, _LEAST = 100, 0.005
 class PublicScore:
     """A mixture of forests and of the plain class shares.
 
-    For each leaf size there is a random forest and one of extremely randomised trees. The weights maximise the
+    For each leaf size there is a random forest and one of extremely randomized trees. The weights maximize the
     likelihood of the public labels under the probabilities of the trees that have not seen them, so that nothing has
     to be tuned, and where forests are no better than the class shares, the shares are predicted. Without public rows
     all classes are equally probable.
@@ -116,7 +116,7 @@ def _forest(
 
 
 def likelihood_weights(probabilities: np.ndarray) -> np.ndarray:
-    """Weights that maximise the likelihood of probabilities (n_learners, q), by expectation and maximisation."""
+    """Weights that maximize the likelihood of probabilities (n_learners, q), by expectation and maximization."""
     weights = np.full(len(probabilities), 1.0 / len(probabilities))
     if probabilities.shape[1] == 0:
         return weights

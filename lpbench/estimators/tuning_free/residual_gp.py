@@ -1,4 +1,4 @@
-"""Tuning-free private regression: randomised residuals, Gaussian processes with known noise, and a forest."""
+"""Tuning-free private regression: randomized residuals, Gaussian processes with known noise, and a forest."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from lpbench.estimators.base import LocalRegressor, check_epsilon
-from lpbench.estimators.relabelled import RelabelledUsers
+from lpbench.estimators.relabeled import RelabeledUsers
 from lpbench.estimators.tuning_free.mixture import Fitted
 from lpbench.estimators.tuning_free.public_mean import PublicMean
 from lpbench.estimators.tuning_free.public_score import NOTE
@@ -32,7 +32,7 @@ class ResidualGP(LocalRegressor):
 
     Users are asked in groups (:mod:`.rounds`). The first quarter reports the label over its whole
     range. Every later group reports the residual of the current model, clipped to an interval of public width and
-    randomised at the whole budget (:mod:`.level_reports`), so that the noise is on the scale of
+    randomized at the whole budget (:mod:`.level_reports`), so that the noise is on the scale of
     the residual and not on that of the label's range. Where the budget is large enough that it costs little, a quarter
     of the users sends along the bin of one protected feature each, and the rest are asked for those features whose
     effects these reports support (:mod:`.bin_effects`). The reports give labels with known noise, to which Gaussian
@@ -51,7 +51,7 @@ class ResidualGP(LocalRegressor):
     Parameters
     ----------
     epsilon : float
-        Budget of one user; inf: no randomisation beyond rounding to 64 levels.
+        Budget of one user; inf: no randomization beyond rounding to 64 levels.
     y_range, clip, domain, random_state
         See :class:`~lpbench.estimators.base.LocalRegressor`.
 
@@ -105,7 +105,7 @@ class ResidualGP(LocalRegressor):
             half = public.half_width(self.y_range_)
             y_range = (-half, half)
             users.note(NOTE)
-            users = RelabelledUsers(users, LabelResidual(public, half), y_range)
+            users = RelabeledUsers(users, LabelResidual(public, half), y_range)
         curator = Curator(enrolled, y_range, self.epsilon, self._in_rounds, self._ask_protected)
         for question in curator.questions():
             if question.users.size:

@@ -31,7 +31,7 @@ _EXPECTED = Shared(1)
 class ResidualScore(IndicatorClassifier):
     """Private classification with masks, a public sample, both or neither, without a parameter to tune.
 
-    Where users show features, each sends its class by randomised response. Gaussian processes and a forest on what is
+    Where users show features, each sends its class by randomized response. Gaussian processes and a forest on what is
     shown are fitted to unbiased indicators, less the part of a public score that follows from what is shown; the
     prediction adds the score of the complete record. It is a mixture with the private constant or, beside a score, with
     that as it is and the model without it, weighted by reports that the parts have not seen (:func:`.fit_indicators`).
@@ -109,7 +109,7 @@ class ResidualScore(IndicatorClassifier):
 def fit_indicators(
     users: Users, n_classes: int, epsilon: float, enrolled: Enrolled, expected: tuple[np.ndarray, np.ndarray] | None
 ) -> list[Fitted]:
-    """Regress indicators of classes on what users show; every user sends its class by randomised response.
+    """Regress indicators of classes on what users show; every user sends its class by randomized response.
 
     Of two classes the second is regressed, else each. Of an indicator no other report has less noise, and its variance
     follows from its mean, so that the prior variances are those of indicators. Of a public score the part that follows

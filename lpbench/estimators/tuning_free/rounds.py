@@ -1,6 +1,6 @@
 """Sequentially interactive rounds: groups of users are asked in turn, each about the error of the current model.
 
-Every user belongs to one group and sends one report at the whole budget. The question to a group (centres and widths of
+Every user belongs to one group and sends one report at the whole budget. The question to a group (centers and widths of
 the intervals, which protected feature goes along) depends on public data and on the reports of the groups before it.
 """
 
@@ -56,7 +56,7 @@ class Enrolled:
     shown: ShownFeatures
     hidden: list[tuple[int, ...]]  # protected features; the columns of a group that is asked about as one are together
     levels: list[bool]  # whether they are a group's
-    Z: np.ndarray  # (n, k), standardised features
+    Z: np.ndarray  # (n, k), standardized features
     kernels: KernelFeatures
     order: np.ndarray  # random order of the users
     streams: Streams  # the curator's randomness
@@ -103,13 +103,13 @@ class Question:
     """Broadcast of the curator to one group of users."""
 
     users: np.ndarray  # (m,)
-    centre: np.ndarray  # of the interval to which each user's residual is clipped, by the features that the user shows
+    center: np.ndarray  # of the interval to which each user's residual is clipped, by the features that the user shows
     half_width: np.ndarray
     report: LevelReport
     width: float  # half-width in standard deviations that the curator expects
     feature: int = -1  # number of the protected feature whose bin goes along; -1: none
     binning: Binning | None = None
-    effects: Mapping[int, Effect] = field(default_factory=dict)  # which the device adds to its own centre
+    effects: Mapping[int, Effect] = field(default_factory=dict)  # which the device adds to its own center
 
     @property
     def bins(self) -> int:
@@ -124,7 +124,7 @@ class Question:
 
     def take(self, places: np.ndarray) -> Self:
         """The question to some of the users, by their places in ``users``."""
-        return replace(self, users=self.users[places], centre=self.centre[places], half_width=self.half_width[places])
+        return replace(self, users=self.users[places], center=self.center[places], half_width=self.half_width[places])
 
 
 def effects_at(X: np.ndarray, effects: Mapping[int, Effect]) -> np.ndarray:
@@ -142,7 +142,7 @@ class ResidualDevice(Device[Question]):
 
     def inputs(self, records: Records, question: Question) -> np.ndarray:
         """Clipped residuals in units of the half-width, and bins: shape (n, 2)."""
-        residuals = (records.y - question.centre - effects_at(records.X, question.effects)) / question.half_width
+        residuals = (records.y - question.center - effects_at(records.X, question.effects)) / question.half_width
         residuals = np.clip(residuals, -1.0, 1.0)
         bins = np.zeros(len(records)) if question.binning is None else question.binning.of(records.X)
         return np.column_stack([residuals, bins])
@@ -156,14 +156,14 @@ class ResidualDevice(Device[Question]):
         return question.report.randomize_by(self.inputs(records, question), draws)
 
     def check(self, question: Question) -> None:
-        """Intervals must be finite and have a width: 0 / 0 would tell a label at the centre from all others."""
+        """Intervals must be finite and have a width: 0 / 0 would tell a label at the center from all others."""
         super().check(question)
         finite = all(
-            np.isfinite(part).all() for part in (question.centre, *(effect for _, effect in question.effects.values()))
+            np.isfinite(part).all() for part in (question.center, *(effect for _, effect in question.effects.values()))
         )
         if not finite or not ((question.half_width > 0) & np.isfinite(question.half_width)).all():
             raise ConfigurationError(
-                f"half_width={question.half_width!r} must be finite and > 0, and centre={question.centre!r} and the "
+                f"half_width={question.half_width!r} must be finite and > 0, and center={question.center!r} and the "
                 "effects finite; ask about an interval of the label"
             )
 
@@ -278,17 +278,17 @@ class Curator:
         binning = self._binning.get(feature)
         bins = 1 if binning is None else binning.bins
         (lo, hi), m = self.y_range, users.size
-        centre, half, width = np.full(m, (lo + hi) / 2), np.full(m, (hi - lo) / 2), levels.RANGE_WIDTH
+        center, half, width = np.full(m, (lo + hi) / 2), np.full(m, (hi - lo) / 2), levels.RANGE_WIDTH
         if self._model is not None:
             model, width = self._model, levels.best_width(self.epsilon, self.targets.size, bins)
             for some, features in self.enrolled.blocks(users):
                 self._expected[some] = model.predict(features)
                 self._deviation[some] = np.sqrt(model.variance(features) + model.residual_variance)
             half = np.minimum(width * self._deviation[users], half)
-            centre = np.clip(self._expected[users], lo + half, hi - half)
+            center = np.clip(self._expected[users], lo + half, hi - half)
         report = LevelReport(self.epsilon, levels.best_levels(self.epsilon, width, bins), bins)
         effects = {k: effect for k, effect in self.effects.items() if k != feature}
-        return Question(users, centre, half, report, width, feature, binning, effects)
+        return Question(users, center, half, report, width, feature, binning, effects)
 
     def learn(self, question: Question, reports: np.ndarray) -> None:
         """Read the reports of a group and refit."""
@@ -297,12 +297,12 @@ class Curator:
         if self._model is None:
             expected, deviation = np.full(users.size, np.clip(unit.mean(), -1.0, 1.0)), 1.0 / question.width
         else:
-            expected, deviation = (self._expected[users] - question.centre) / half, self._deviation[users] / half
+            expected, deviation = (self._expected[users] - question.center) / half, self._deviation[users] / half
         margin = 1e-9 * (hi - lo)
-        ends = np.array([question.centre - half <= lo + margin, question.centre + half >= hi - margin])
+        ends = np.array([question.center - half <= lo + margin, question.center + half >= hi - margin])
         placed = Placed.of(question.report, expected, np.broadcast_to(deviation, users.shape), ends)
         scale = half / placed.slope
-        self.targets[users] = question.centre + half * placed.expected + scale * (unit - placed.clipped)
+        self.targets[users] = question.center + half * placed.expected + scale * (unit - placed.clipped)
         self.noise[users] = scale**2 * placed.noise
         if question.feature >= 0:
             self._learn_effect(question, reports, scale, scale * placed.clipped)

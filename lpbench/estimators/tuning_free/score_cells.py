@@ -10,11 +10,11 @@ from lpbench.privacy import SubsetSelection
 
 #: Most bins of the score for two classes.
 _MOST_BINS = 4
-#: Largest standard error that randomisation may give the share of a class among all users.
+#: Largest standard error that randomization may give the share of a class among all users.
 _MAX_SHARE_NOISE = 0.1
 #: Leaves of the tree that cuts the score's cells further.
 LEAVES = (2, 4, 8, 16, 32)
-#: Largest standard error that randomisation may give the class share of an average cell, and fewest users in one.
+#: Largest standard error that randomization may give the class share of an average cell, and fewest users in one.
 _MAX_NOISE, _FEWEST_USERS = 0.05, 20
 #: Weight of the features' spread beside that of the labels in the tree, and principal axes that stand for them.
 SPREAD, _AXES = 0.5, 8
@@ -82,18 +82,18 @@ class ScoreCells:
 
 
 def principal_axes(X: np.ndarray) -> np.ndarray:
-    """Rows of X (q, d) on the first principal axes of the standardised features, of total variance at most 1."""
-    centred = X - X.mean(axis=0)
-    deviation = centred.std(axis=0)
-    standardised = centred / np.where(deviation > 0, deviation, 1.0) / math.sqrt(X.shape[1])
-    left, lengths, _ = np.linalg.svd(standardised, full_matrices=False)
+    """Rows of X (q, d) on the first principal axes of the standardized features, of total variance at most 1."""
+    centered = X - X.mean(axis=0)
+    deviation = centered.std(axis=0)
+    standardized = centered / np.where(deviation > 0, deviation, 1.0) / math.sqrt(X.shape[1])
+    left, lengths, _ = np.linalg.svd(standardized, full_matrices=False)
     return left[:, :_AXES] * lengths[:_AXES]
 
 
 def affordable_cells(n: int, n_classes: int, epsilon: float) -> tuple[int, int]:
     """Number of bins of the score, and of leaves per bin, from sample size, classes and budget alone.
 
-    With p and q the probabilities of the report (:class:`lpbench.privacy.SubsetSelection`), randomisation gives the
+    With p and q the probabilities of the report (:class:`lpbench.privacy.SubsetSelection`), randomization gives the
     share of a class among all users a standard error of about 1 / (2 sqrt(n) (p - q)), which must not exceed 0.1: the
     more categories, the noisier. For leaves, the noise of an empty cell must not change the class share of a cell with
     n / n_cells users by more than 0.05, and n / n_cells must be at least 20. 1, 1: labels alone are affordable.

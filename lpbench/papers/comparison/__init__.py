@@ -4,18 +4,18 @@ from lpbench.papers.comparison.intervals import read_intervals, write_intervals
 from lpbench.reporting.paper import Output, Page, Paper
 
 REGRESSION = (
-    "Our tuning-free methods and the papers' methods beside baselines that pair a published label randomiser with a "
+    "Our tuning-free methods and the papers' methods beside baselines that pair a published label randomizer with a "
     "scikit-learn learner on the public features. Baselines are not tuned; their learner was chosen on development "
     "sets. A published method with a parameter is shown at its best grid point on the test rows (oracle), at one "
     "setting fixed without them (tuning-free), and at one chosen by privatised reports of some users (private), which "
     "is what a user can have.",
     "Data sets are of three kinds: held-out sets, which come first; development sets, on which choices were made, in "
-    "grey; and sealed sets, on which nothing is run before the end. Methods in a table may have other inputs: they are "
+    "gray; and sealed sets, on which nothing is run before the end. Methods in a table may have other inputs: they are "
     "ranked above, at equal inputs. standings.csv.gz has the loss of each method on each data set, over that of "
     "the best private constant and of the best method without privacy, and the bits of a user's reports.",
 )
 CLASSIFICATION = (
-    "Our methods and the papers' beside baselines that pair a published label randomiser with a learner; selections, "
+    "Our methods and the papers' beside baselines that pair a published label randomizer with a learner; selections, "
     "kinds of data sets and files are those of regression.",
 )
 

@@ -16,9 +16,9 @@ WITHOUT_TUNING = (
     "first group locates the labels; later ones send noisy residuals of a forecast from the reports so far. Protected "
     "features are also requested when the budget makes this worthwhile. The curator averages a Gaussian process and a "
     "forest by how well each predicts unseen reports, and reads nothing but reports.",
-    "ResidualScore (classification) asks users who show features for their class by randomised response: Gaussian "
+    "ResidualScore (classification) asks users who show features for their class by randomized response: Gaussian "
     "processes and a forest on what is shown are fitted to what a public score leaves of the unbiased reports. Where "
-    "users show nothing (CalibratedScore) each sends one randomised category of a cell of the public score and a "
+    "users show nothing (CalibratedScore) each sends one randomized category of a cell of the public score and a "
     "class, and the score is corrected where the reports show that private users differ from public ones.",
     "docs/methods_notes.md in the repository has definitions, proofs and limits. Published methods below have their "
     "best grid point on the test rows, which no user has.",

@@ -16,7 +16,7 @@ from lpbench.analysis.standings import FAIR, NONE, geometric_mean, view
 from lpbench.cast import CONSTANTS, PUBLIC_ONLY, member
 from lpbench.datasets.masks import posterior_odds
 from lpbench.errors import LpbenchError
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.experiments.method import Method
 from lpbench.reporting.numbers import print_ratio
 from lpbench.reporting.plain_table import PlainTable
@@ -183,7 +183,7 @@ def influence(method: str, epsilon: float, cards: Cards) -> float | str:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            run = recorded_run((card_of(method, cards) or catalogue.method(method)).build(), epsilon)
+            run = recorded_run((card_of(method, cards) or catalog.method(method)).build(), epsilon)
     except LpbenchError:
         return "not run"
     if not run.randomizer.messages:

@@ -41,7 +41,7 @@ ALTERNATIVES = (
 
 def chosen_settings(results: Results) -> PlainTable | None:
     """Lay out how many bins and which depth the best grid points of HistOfTree's columns have, by table and mask."""
-    rows = [one for name in TABLES if (one := results.artefact(name).chosen) is not None]
+    rows = [one for name in TABLES if (one := results.artifact(name).chosen) is not None]
     if not rows:
         return None
     chosen = pd.concat(rows)

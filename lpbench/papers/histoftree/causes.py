@@ -10,7 +10,7 @@ from lpbench.papers.histoftree.published import TABLES, printed_cells
 from lpbench.reporting.interpretations import Bound, Interpretations, Step, Tolerance
 from lpbench.reporting.paper import Cause
 
-ARTEFACTS = tuple(TABLES)
+ARTIFACTS = tuple(TABLES)
 TRIED = "histoftree/causes"
 NAMES = {"max_edge": "max-edge", "cart": "CART"}
 MASKS = {"aligned": "aligned", "personalized": "personalised"}
@@ -34,7 +34,7 @@ CAUSES = (
 
 def _candidates(mask: str, method: str, what: str, *steps: Step, unexplained: str = "") -> Interpretations:
     words = f"{what}, {MASKS[mask]} masks, Tables 1-3"
-    return Interpretations(words, ARTEFACTS, method, steps, mask, unexplained)
+    return Interpretations(words, ARTIFACTS, method, steps, mask, unexplained)
 
 
 def _by_importance(method: str, reading: str = "") -> Step:
@@ -150,7 +150,7 @@ def _interpretations() -> Iterator[Interpretations]:
 
 def building_is_no_mean(results: Results) -> str:
     """Equal max-edge and CART cells come from a depth-0 tree, whose error is at least that of the mean."""
-    rows = results.artefact("extensions/constants_regression").rows()
+    rows = results.artifact("extensions/constants_regression").rows()
     rows = rows[(rows["dataset"] == "building") & (rows["method"] == "private_mean")]
     least = rows[rows["epsilon"] == rows["epsilon"].max()]["ratio"].min()
     printed = _printed("building", "histoftree_max_edge", "histoftree_cart")
@@ -165,7 +165,7 @@ def one_cell_is_in_the_grid(results: Results) -> str:
     """The best of a grid with t = 1 is at most the error of the privatised mean, which is a few units."""
     parts = []
     for dataset in IMPOSSIBLE:
-        rows = pd.concat([results.artefact(name).rows() for name in ARTEFACTS])
+        rows = pd.concat([results.artifact(name).rows() for name in ARTIFACTS])
         rows = rows[(rows["dataset"] == dataset) & (rows["method"] == "hist")]
         printed = _printed(dataset, "hist")["published"]
         parts.append(
@@ -176,7 +176,7 @@ def one_cell_is_in_the_grid(results: Results) -> str:
 
 
 def _printed(dataset: str, *methods: str) -> pd.DataFrame:
-    cells = pd.concat([printed_cells(name) for name in ARTEFACTS])
+    cells = pd.concat([printed_cells(name) for name in ARTIFACTS])
     return cells[(cells["dataset"] == dataset) & (cells["mask"] == "aligned") & cells["method"].isin(methods)]
 
 
@@ -188,4 +188,4 @@ BOUNDS = (
           one_cell_is_in_the_grid, tuple({"dataset": name, "method": "hist"} for name in IMPOSSIBLE[1:]),
           CONTRADICTION),
 )  # fmt: skip
-TOLERANCES = dict.fromkeys(ARTEFACTS, Tolerance(0.15, relative=True))
+TOLERANCES = dict.fromkeys(ARTIFACTS, Tolerance(0.15, relative=True))

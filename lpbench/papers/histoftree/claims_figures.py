@@ -21,7 +21,7 @@ NEAR = 0.1
 #: The same of the mean squared error, which is what the figure draws and the sentence is about.
 ERROR = 0.05
 EXCESS_FIRST = "the excess over the label noise with a margin of 10 % was the rule; the figure draws the error itself"
-ALL_BUDGETS = "ε = 0.5 was left out, and Hist was a neighbour of s* = 4; the bounds are a claim of their own"
+ALL_BUDGETS = "ε = 0.5 was left out, and Hist was a neighbor of s* = 4; the bounds are a claim of their own"
 OTHER_RULE = "the paper does not say which rule cuts its simulations' trees; max-edge is that of its Algorithm 1"
 ENDS_FIRST = "the error at the ends of the curve alone was compared, which says nothing of what lies between"
 PLACE_FIRST = "the least place was looked up in the replications that it was judged on, which finds a U in noise"
@@ -52,23 +52,23 @@ def falls_end_to_end(results: Evidence) -> Iterator[Instance]:
         yield difference(_mask(line), line.cells([0]), line.cells([-1]))
 
 
-def _neighbours(order: list[Curve]) -> Iterator[Instance]:
+def _neighbors(order: list[Curve]) -> Iterator[Instance]:
     for epsilon in order[0].x:
         for a, b in itertools.pairwise(order):
             title = f"{_mask(a)} before {_mask(b)} at ε = {epsilon:g}"
             yield difference(title, b.cells([b.at(epsilon)]), a.cells([a.at(epsilon)]))
 
 
-@checks("H2", "neighbours", above(), rule_changes=ALL_BUDGETS)
+@checks("H2", "neighbors", above(), rule_changes=ALL_BUDGETS)
 def more_public_features_are_better(results: Evidence) -> Iterator[Instance]:
     """At every plotted ε each s* has a smaller error than the next, on average over the pairs."""
-    yield from _neighbours(_by_mask(results, "histoftree/figure2a"))
+    yield from _neighbors(_by_mask(results, "histoftree/figure2a"))
 
 
-@checks("H2", "neighbours, CART", above(), not_counted_because=OTHER_RULE)
+@checks("H2", "neighbors, CART", above(), not_counted_because=OTHER_RULE)
 def more_public_features_are_better_under_cart(results: Evidence) -> Iterator[Instance]:
     """The same with CART in the place of max-edge."""
-    yield from _neighbours(_by_mask(results, "histoftree/figure2a_cart", "histoftree_cart"))
+    yield from _neighbors(_by_mask(results, "histoftree/figure2a_cart", "histoftree_cart"))
 
 
 def _bounded(worse: Curve, better: Curve) -> Iterator[Instance]:

@@ -1,4 +1,4 @@
-"""Checks of HistOfTree's claims about its tables and about its randomised response (appendix A.1)."""
+"""Checks of HistOfTree's claims about its tables and about its randomized response (appendix A.1)."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -119,8 +119,8 @@ def grid_on_private_features_is_used(results: Evidence) -> Iterator[Instance]:
 
 
 @checks("H13", "gain", above())
-def generalised_response_is_better(results: Evidence) -> Iterator[Instance]:
-    """The error with plain randomised response exceeds that with the generalised one (logarithm of the ratio)."""
+def generalized_response_is_better(results: Evidence) -> Iterator[Instance]:
+    """The error with plain randomized response exceeds that with the generalized one (logarithm of the ratio)."""
     name = "histoftree/mechanism"
     for epsilon in sorted(results.summary(name)["epsilon"].unique()):
         table = results.table(name, epsilon, "", MECHANISMS)

@@ -16,7 +16,7 @@ _CAPTIONS = {"a": "aligned", "b": "personalised, concentrated", "c": "personalis
 
 
 def draw_masks(experiment: Experiment, folder: Path, seed: int) -> list[Path]:
-    """Draw one mask a panel: users are rows, features columns, coloured where protected."""
+    """Draw one mask a panel: users are rows, features columns, colored where protected."""
     from matplotlib.patches import Patch
 
     settings = experiment.settings
@@ -31,7 +31,7 @@ def draw_masks(experiment: Experiment, folder: Path, seed: int) -> list[Path]:
         axes[0].set_ylabel("user i")
         handles = [
             Patch(facecolor=style.PRIVATE, label="protected"),
-            Patch(facecolor=style.PUBLIC, edgecolor=style.GREY, label="public"),
+            Patch(facecolor=style.PUBLIC, edgecolor=style.GRAY, label="public"),
             Patch(facecolor="none", edgecolor=style.SELECTED, linewidth=2.5, label="cut by the grid"),
         ]
         figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
@@ -47,14 +47,14 @@ def _draw_mask(ax: style.Axes, mask: np.ndarray | None, n_selected: int) -> None
     mask = np.asarray(mask)
     n, d = mask.shape
     ax.set(xlim=(0, d), ylim=(0, n))
-    for value, colour in ((False, style.PUBLIC), (True, style.PRIVATE)):
+    for value, color in ((False, style.PUBLIC), (True, style.PRIVATE)):
         boxes = [
             Affine2D([[0.95, 0, k + 0.025], [0, 0.92, i + 0.04], [0, 0, 1]]) for i, k in np.argwhere(mask == value)
         ]
         if boxes:
             # one path for all cells: a path each would take ten times the space
             cells = Path2D.make_compound_path(*(Path2D.unit_rectangle().transformed(box) for box in boxes))
-            ax.add_patch(PathPatch(cells, facecolor=colour, linewidth=0))
+            ax.add_patch(PathPatch(cells, facecolor=color, linewidth=0))
     ax.add_patch(
         style.pyplot().Rectangle(
             (0.04, 0.1), n_selected - 0.08, n - 0.2, fill=False, edgecolor=style.SELECTED, linewidth=2.8

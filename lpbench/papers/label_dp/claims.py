@@ -1,4 +1,4 @@
-"""Checks of the label-DP paper's claims: rates in n and epsilon (Table I), two randomisers of a class (Remark 1).
+"""Checks of the label-DP paper's claims: rates in n and epsilon (Table I), two randomizers of a class (Remark 1).
 
 The paper proves and prints no number to compare with, so the claims are judged on ours alone.
 """
@@ -160,7 +160,7 @@ def central_cost_vanishes(results: Evidence) -> Iterator[Instance]:
 
 
 def mechanisms(results: Evidence, epsilon: float) -> tuple[Curve, Curve]:
-    """Curves of the bit vector and of K-ary randomised response against K."""
+    """Curves of the bit vector and of K-ary randomized response against K."""
     name = "label_dp/classes"
     lines = [line for line in results.curves(name, "label_ldp_vote") if np.isclose(line.epsilon, epsilon)]
     found = {line.parameter("mechanism", "bit_vector"): line for line in lines}
@@ -184,14 +184,14 @@ def bit_vectors_grow_with_the_logarithm(results: Evidence) -> Iterator[Instance]
 
 @checks("Z6", "K-ary response", above(0.5))
 def plain_response_grows_faster(results: Evidence) -> Iterator[Instance]:
-    """With K-ary randomised response the risk grows from K = 2 to 256 faster than (ln K)^(1/2)."""
+    """With K-ary randomized response the risk grows from K = 2 to 256 faster than (ln K)^(1/2)."""
     for epsilon in (1.0, 2.0):
         yield _growth(f"ε = {epsilon:g}", mechanisms(results, epsilon)[1])
 
 
 @checks("Z6", "difference", above())
 def plain_response_degrades_more(results: Evidence) -> Iterator[Instance]:
-    """The risk grows by a larger power of K with K-ary randomised response than with bit vectors."""
+    """The risk grows by a larger power of K with K-ary randomized response than with bit vectors."""
     for epsilon in (1.0, 2.0):
         bits, plain = mechanisms(results, epsilon)
         yield exponents(f"ε = {epsilon:g}", (1, bits), (-1, plain))

@@ -19,7 +19,7 @@ def _laplace_scale() -> str:
     return f"T = {T:g}, {n} labels at T, one moved to -T: the mean moves by {labels.mean() - changed.mean():g} = 2T/n"
 
 
-def _neighbours() -> str:
+def _neighbors() -> str:
     """Exponent of eps^2 in the squared noise (k eps^2)^(-(p - 1) / p)."""
     r, a = (P - 1) / P, 2 * P * BETA / (2 * P * BETA + D * (P - 1))
     rate = table_i("regression", "label_ldp", beta=BETA, d=D, moment=P).privacy
@@ -58,7 +58,7 @@ def _mean_budget() -> str:
 
 ERRATA = (
     Erratum("Theorem 8, eq. (25)", "the noise of a cell mean is printed as 2/(n eps) without T", _laplace_scale),
-    Erratum("Theorem 10", "k ~ (N eps^2)^a lacks a factor eps^-2 and misses the rate for eps < 1", _neighbours),
+    Erratum("Theorem 10", "k ~ (N eps^2)^a lacks a factor eps^-2 and misses the rate for eps < 1", _neighbors),
     Erratum("Theorem 12", "the exponent of eps N in h lacks a factor p - 1 (right for p = 2 only)", _width),
     Erratum("Theorem 13, eq. (33)", "exp(eps n / 4) spends half of the budget", _vote_budget),
     Erratum("Theorem 14, eq. (38)", "noise 6T/(n_0 eps) spends under two thirds of the budget", _mean_budget),

@@ -96,7 +96,7 @@ def _draw_fit(ax: style.Axes, k: int, line: Curve, lines: Sequence[Curve], prefi
 
 def _draw_curve(ax: style.Axes, k: int, line: Curve, part: Curve, title: str, *expected: float) -> None:
     """Draw the k-th curve with the exponent of a part of it, and the theory's slope there."""
-    fitted, color = exponent(part), style.COLOURS[k]
+    fitted, color = exponent(part), style.COLORS[k]
     theory = "–".join(dict.fromkeys(f"{e:.2f}" for e in expected))
     label = f"{title}: {fitted.estimate:.2f} ± {(fitted.high - fitted.low) / 2:.2f} ({theory})"
     ax.fill_between(line.x, line.mean - 2 * line.se, line.mean + 2 * line.se, color=color, alpha=0.15, linewidth=0)
@@ -110,9 +110,9 @@ def _draw_collapse(lines: Sequence[Curve], folder: Path) -> None:
     for pair, panel in zip(axes.reshape(2, 2), ("classification", "regression"), strict=True):
         found = [c for c in lines if c.panel == panel and row_of(c.base)[1] == "label_ldp" and c.epsilon <= 1]
         for ax, power, name in zip(pair, (0, 2), ("sample size N", "effective sample N ε²"), strict=True):
-            colours = style.budget_colours([line.epsilon for line in found], NON_PRIVATE_EPSILON)
+            colors = style.budget_colors([line.epsilon for line in found], NON_PRIVATE_EPSILON)
             for k, line in enumerate(sorted(found, key=lambda line: line.epsilon)):
-                look = {"color": colours[line.epsilon], "marker": style.MARKERS[k], "label": f"ε = {line.epsilon:g}"}
+                look = {"color": colors[line.epsilon], "marker": style.MARKERS[k], "label": f"ε = {line.epsilon:g}"}
                 ax.errorbar(line.x * line.epsilon**power, line.mean, 2 * line.se, **look)
             finish(ax, panel, name)
     style.save(figure, folder, "collapse")

@@ -1,4 +1,4 @@
-"""Measured convergence rates beside Table I of the label-DP paper: log-log slopes over all n, and between neighbours.
+"""Measured convergence rates beside Table I of the label-DP paper: log-log slopes over all n, and between neighbors.
 
 Constants and lower-order terms bend a curve; sampling error blurs it. The two are kept apart: the slope over all sample
 sizes shows both, the local slope at the largest sizes is what the exponent is compared with, and its interval is the
@@ -20,7 +20,7 @@ from lpbench.analysis.curves import Curve
 from lpbench.analysis.exponents import Rate, table_i
 from lpbench.cast import bare_name, member
 from lpbench.datasets import load_manifest
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.reporting.plain_table import PlainTable
 
 #: Method -> the same estimator without privacy.
@@ -57,7 +57,7 @@ def exponent(line: Curve) -> Interval:
 @cache
 def row_of(method: str) -> tuple[str, str]:
     """Task and privacy model of a method, which name its row in Table I."""
-    card = catalogue.method(method)
+    card = catalog.method(method)
     return card.task, card.privacy
 
 
@@ -108,7 +108,7 @@ def measure(line: Curve, lines: Sequence[Curve]) -> dict[str, Any]:
     """One curve beside its row of Table I, a row of ``rates.csv``; ``lines`` holds the references of its panel.
 
     Exponents are positive. ``slope`` is fitted over all n, ``local`` over the :data:`LARGEST` largest, and
-    ``local_slopes`` are those between neighbouring n.
+    ``local_slopes`` are those between neighboring n.
     """
     task, model, rate = theory(line)
     constant = next(other for other in lines if other.panel == line.panel and is_constant(other))
@@ -182,7 +182,7 @@ def printed_rates(table: pd.DataFrame) -> PlainTable:
         f"at the largest n (privacy where the risk is {PRIVACY_DOMINATES:g} times the non-private one or more, "
         f"sampling up to {SAMPLING_DOMINATES:g} times, anything between the two otherwise). ÷ constant: the risk "
         f"relative to the constant prediction's at the first of the largest n; above {RESOLVED:g} a curve has only "
-        "begun to resolve the function. `rates.csv` has the slopes between neighbouring n."
+        "begun to resolve the function. `rates.csv` has the slopes between neighboring n."
     )
     legend = "Exponents e of risk ~ (sample size)^-e with 95 % bootstrap intervals."
     return PlainTable(legend, heads, tuple(rows), remark)

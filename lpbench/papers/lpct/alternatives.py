@@ -26,8 +26,8 @@ LOUD = {m: m for m in (*BOTH, *PRIVATE, *OTHERS)}
 
 ALTERNATIVES = (
     Alternative("PrivateMajority", METHOD, {"": "private_majority"}, RUN),
-    Alternative("public rows alone", METHOD, {"": "ct_q"}, (), artefacts=(TABLE,)),
-    Alternative("public rows alone", METHOD, {"": "lpct_max_edge[source=public]"}, RUN, artefacts=FIGURES),
+    Alternative("public rows alone", METHOD, {"": "ct_q"}, (), artifacts=(TABLE,)),
+    Alternative("public rows alone", METHOD, {"": "lpct_max_edge[source=public]"}, RUN, artifacts=FIGURES),
     Alternative("public weight 0", METHOD, _with(BOTH, source="private"), RUN, wrong=True),
     Alternative("public weight infinite", METHOD, _with(BOTH, source="public"), RUN, wrong=True),
     Alternative("random cuts", METHOD, _with((*BOTH[:3], *PRIVATE, *PRUNED, *PUBLIC), rule="random"), RUN, wrong=True),

@@ -164,7 +164,7 @@ def private_votes_stay_out(results: Results) -> str:
     top = printed.loc[printed["published"].idxmax()]
     share = needed_share(int(top["x"]), 1000.0)
     mean = N_PRIVATE * 2.0 ** -top["x"]
-    rows = results.artefact("lpct/figure7b").rows()
+    rows = results.artifact("lpct/figure7b").rows()
     ours = rows[(rows["epsilon"] == 1000.0) & (rows["x"] == top["x"])]["mean"]
     if ours.empty:
         raise NotRunError("lpct/figure7b was not run at epsilon 1000")
@@ -188,7 +188,7 @@ def needed_share(depth: int, epsilon: float, climbed: int = 0) -> float:
 
 def printed_public_tree(results: Results) -> str:
     """List the data sets on which the printed CT-Q is farther from ours than the tolerance."""
-    ours = results.artefact(TABLE).rows()
+    ours = results.artifact(TABLE).rows()
     ours = ours[(ours["method"] == "ct_q") & (ours["epsilon"] == 2.0)].set_index("dataset")["mean"]
     printed = printed_cells(TABLE)
     printed = printed[(printed["method"] == "ct_q") & (printed["epsilon"] == 2.0)].set_index("dataset")["published"]
@@ -200,8 +200,8 @@ INTERPRETATIONS = (*_tables(), *_figures())
 BOUNDS = (
     Bound("Figure 7(b), ε = 1000", "the constants of the released code let private votes speak only in cells with at "
           "least twice their share of the users, so that nearly all leaves answer from public rows alone",
-          private_votes_stay_out, ({"artefact": "lpct/figure7b", "epsilon": 1000.0},)),
+          private_votes_stay_out, ({"artifact": "lpct/figure7b", "epsilon": 1000.0},)),
     Bound("Table 2, CT-Q", "CT-Q reads public rows alone and draws nothing, and the authors' saved log has what is "
-          "found here", printed_public_tree, ({"artefact": TABLE, "method": "ct_q"},)),
+          "found here", printed_public_tree, ({"artifact": TABLE, "method": "ct_q"},)),
 )  # fmt: skip
 TOLERANCES = dict.fromkeys(FIGURES, Tolerance(0.015)) | {TABLE: Tolerance(CELL_WITHIN)}

@@ -9,7 +9,7 @@ from lpbench.analysis.instances import CellScores, Instance, difference, join, s
 from lpbench.cast import bare_name
 from lpbench.datasets import describe
 from lpbench.errors import NotRunError
-from lpbench.experiments.catalogue import experiment
+from lpbench.experiments.catalog import experiment
 from lpbench.papers.lpct.published import COLUMNS, printed_cells
 from lpbench.reporting.evidence import CellTable, Evidence
 

@@ -59,7 +59,7 @@ DEVIATIONS = (
     Deviation(
         "partition and grids",
         BOTH,
-        "the partition minimises entropy, not Gini; min_samples_leaf is searched over 1, 5, 10, 50, 100 (simulations) "
+        "the partition minimizes entropy, not Gini; min_samples_leaf is searched over 1, 5, 10, 50, 100 (simulations) "
         "or powers of 2 (real data), and the weights λ searched are not the printed ones (our figures show this "
         "variant and that of the text)",
     ),

@@ -12,7 +12,7 @@ import numpy as np
 from lpbench import estimators
 from lpbench.cast import member
 from lpbench.datasets import eta_p, eta_q, make_problem
-from lpbench.experiments import catalogue as registry
+from lpbench.experiments import catalog as registry
 from lpbench.experiments.experiment import Experiment
 from lpbench.problem import Problem
 from lpbench.reporting.figures import style
@@ -20,7 +20,7 @@ from lpbench.reporting.figures import style
 if TYPE_CHECKING:
     from lpbench.partitions.tree import TreePartition
 
-ONE, ZERO = style.COLOURS[1], style.COLOURS[0]
+ONE, ZERO = style.COLORS[1], style.COLORS[0]
 
 
 def problem_of(settings: Mapping[str, Any], seed: int) -> Problem:
@@ -45,7 +45,7 @@ def shade(ax: style.Axes, function: Callable[[np.ndarray], np.ndarray], points: 
 
 
 def add_scale(figure: Any, axes: Any, filled: Any) -> None:
-    """Say which colour of :func:`shade` is which probability."""
+    """Say which color of :func:`shade` is which probability."""
     figure.colorbar(filled, ax=axes, label="P(y = 1 | x)", ticks=[0.1, 0.3, 0.5, 0.7, 0.9])
 
 
@@ -82,10 +82,10 @@ def box(ax: style.Axes, tree: TreePartition, node: int, inset: float = 0.0, **lo
 def scatter(ax: style.Axes, problem: Problem) -> None:
     """Public rows: class 1 orange triangles, class 0 blue dots."""
     X, y = np.asarray(problem.X_public), np.asarray(problem.y_public)
-    for label, colour, marker in ((0, ZERO, "o"), (1, ONE, "^")):
+    for label, color, marker in ((0, ZERO, "o"), (1, ONE, "^")):
         # a thousand points as paths would take more than all the rest of the file
         x1, x2 = X[y == label].T
-        ax.scatter(x1, x2, s=7, c=colour, marker=marker, alpha=0.55, linewidths=0, rasterized=True)
+        ax.scatter(x1, x2, s=7, c=color, marker=marker, alpha=0.55, linewidths=0, rasterized=True)
 
 
 def draw_partition(experiment: Experiment, folder: Path, seed: int) -> list[Path]:
@@ -107,17 +107,17 @@ def draw_partition(experiment: Experiment, folder: Path, seed: int) -> list[Path
             node = path[min(level, len(path) - 1)]
             box(ax, tree, node, facecolor=style.SELECTED, alpha=0.45)
             draw_cells(ax, tree, level)
-            for up, colour in ((1, style.COLOURS[3]), (2, style.COLOURS[2])):
+            for up, color in ((1, style.COLORS[3]), (2, style.COLORS[2])):
                 if up < level < len(path):
-                    box(ax, tree, path[up], inset=0.012 * up, fill=False, edgecolor=colour, linewidth=2.2)
+                    box(ax, tree, path[up], inset=0.012 * up, fill=False, edgecolor=color, linewidth=2.2)
             square(ax)
             ax.set_title(f"depth {level}", loc="left")
         handles = [
             style.pyplot().Line2D([], [], linestyle="", marker="o", color=ZERO, label="public row, y = 0"),
             style.pyplot().Line2D([], [], linestyle="", marker="^", color=ONE, label="public row, y = 1"),
             Patch(facecolor=style.SELECTED, alpha=0.45, label="one cell"),
-            Patch(fill=False, edgecolor=style.COLOURS[3], linewidth=2.2, label="its ancestor of depth 1"),
-            Patch(fill=False, edgecolor=style.COLOURS[2], linewidth=2.2, label="its ancestor of depth 2"),
+            Patch(fill=False, edgecolor=style.COLORS[3], linewidth=2.2, label="its ancestor of depth 1"),
+            Patch(fill=False, edgecolor=style.COLORS[2], linewidth=2.2, label="its ancestor of depth 2"),
         ]
         figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
         return style.save(figure, folder, "figure1")
@@ -194,12 +194,12 @@ def draw_ranges(experiment: Experiment, folder: Path, seed: int) -> list[Path]:
     with style.look(mathematics=True):
         figure, ax = style.pyplot().subplots(figsize=(5.6, 4.0))
         for side in assumed:
-            ax.add_patch(style.pyplot().Rectangle((0, 0), side, side, fill=False, edgecolor=style.GREY, linewidth=0.9))
+            ax.add_patch(style.pyplot().Rectangle((0, 0), side, side, fill=False, edgecolor=style.GRAY, linewidth=0.9))
         ax.scatter(
             private[:, 0],
             private[:, 1],
             s=3,
-            c=style.COLOURS[5],
+            c=style.COLORS[5],
             alpha=0.5,
             linewidths=0,
             label="private user",
@@ -223,7 +223,7 @@ def draw_ranges(experiment: Experiment, folder: Path, seed: int) -> list[Path]:
             *ax.get_legend_handles_labels()[0],
             Patch(fill=False, edgecolor="black", linewidth=1.8, label="range of the public rows"),
             Patch(fill=False, edgecolor="black", linestyle=":", label="true domain"),
-            Patch(fill=False, edgecolor=style.GREY, label="assumed ranges"),
+            Patch(fill=False, edgecolor=style.GRAY, label="assumed ranges"),
         ]
         figure.legend(handles=handles, loc="outside right upper", frameon=False)
         return style.save(figure, folder, "figure8a")

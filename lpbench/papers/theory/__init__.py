@@ -50,10 +50,10 @@ def draw(table: pd.DataFrame, beside: pd.DataFrame, folder: Path, leaf: str) -> 
         figure, ax = style.pyplot().subplots(figsize=(8.0, 1.2 + 0.36 * len(table)))
         places = np.arange(len(table))[::-1]
         reach = [table["ours"] - table["low"], table["high"] - table["ours"]]
-        ax.errorbar(table["ours"], places, xerr=reach, fmt="o", color=style.COLOURS[0], label="ours, 95 %")
+        ax.errorbar(table["ours"], places, xerr=reach, fmt="o", color=style.COLORS[0], label="ours, 95 %")
         second = table[KEYS].merge(beside, on=KEYS, how="left")["ours"]
-        ax.plot(second, places, "o", color=style.COLOURS[0], fillstyle="none", label=f"seed {FRESH[1]}")
-        ax.plot(table["expected"], places, "|", markersize=16, color=style.COLOURS[1], label="theorem")
+        ax.plot(second, places, "o", color=style.COLORS[0], fillstyle="none", label=f"seed {FRESH[1]}")
+        ax.plot(table["expected"], places, "|", markersize=16, color=style.COLORS[1], label="theorem")
         ax.plot(table[["below", "above"]], places, "x", color="gray", label=["nearest other statements", ""])
         ax.set_yticks(places, [f"{t} {j}" for t, j in zip(table["theorem"], table["judged"], strict=True)])
         ax.set_xlabel("difference of exponents")

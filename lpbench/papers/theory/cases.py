@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from lpbench.analysis.rates import LEVEL, bootstrap_means
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.experiments.experiment import Experiment
 from lpbench.papers.theory.computed import (
     cost_rows,
@@ -112,7 +112,7 @@ def judged(results: Evidence, experiment: Experiment) -> Iterator[Row]:
     for place in dict.fromkeys(panels):
         tried = [c for c in lines if (c.panel, c.dataset, c.epsilon) == place]
         for model in ("label_ldp", "label_cdp"):
-            central = {c.method: catalogue.method(c.base).privacy in ("label_cdp", "cdp") for c in tried}
+            central = {c.method: catalog.method(c.base).privacy in ("label_cdp", "cdp") for c in tried}
             mine = [c for c in tried if central[c.method] == (model == "label_cdp")]
             if mine:
                 yield floor_row(model, mine)

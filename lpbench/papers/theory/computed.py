@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from lpbench.analysis.rates import loglog_slope
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.papers.lpct import coverage
 from lpbench.papers.theory.theorems import Row, exact
 from lpbench.paths import COMMITTED
@@ -111,7 +111,7 @@ def cost_rows(letter: str) -> Iterator[Row]:
     for method, (theorem, source, most, says, order) in COSTS.items():
         if not theorem.startswith(letter):
             continue
-        run, title = recorded_run(estimator_of(method), 1.0).randomizer, catalogue.method(method).title
+        run, title = recorded_run(estimator_of(method), 1.0).randomizer, catalog.method(method).title
         bits = f"counted: {run.bits_up:g} bits in the audit's sample"
         counted = [
             ("messages", f"{most} message{'s' * (most > 1)} a user: {says}", most, float(len(run.messages)), bits)

@@ -36,7 +36,7 @@ def two_point(
     two points).
 
     A cube of k rows is a test of two simple hypotheses. ``label_ldp`` (and all that implies it: ``ldp``,
-    ``semi_feature_ldp``; and ``none`` with epsilon = inf): every eps-LDP channel of a bit is a garbling of randomised
+    ``semi_feature_ldp``; and ``none`` with epsilon = inf): every eps-LDP channel of a bit is a garbling of randomized
     response (Kairouz, Oh and Viswanath 2014), so that the Bayes risk of its k answers is exact. ``label_cdp`` (and
     ``cdp``): the exact error of the optimal eps-DP test of a binomial count (Awan and Slavkovic 2018); in regression a
     wrong sign costs height^2 at least.
@@ -44,7 +44,7 @@ def two_point(
     Protected features: ``cubes`` counts what the public features tell apart, and a row lies in one of its private cells
     with chance ``share``. Three-point labels, likewise: a row tells of the sign with chance P(Y != 0). A channel then
     sees the sign through a likelihood ratio of at most ((1 + h) e^eps + 1 - h) / ((1 - h) e^eps + 1 + h), diluted by
-    the share, and two points whose likelihood ratio is bounded are a garbling of randomised response; the central model
+    the share, and two points whose likelihood ratio is bounded are a garbling of randomized response; the central model
     by group privacy of the labels that are not 0. ``public`` counts further rows, without privacy, whose labels agree
     with the sign of their cell by a signal of their own.
     """

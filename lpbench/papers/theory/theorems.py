@@ -22,7 +22,7 @@ from lpbench.analysis import exponents
 from lpbench.analysis.curves import Curve
 from lpbench.analysis.rates import LEVEL, bootstrap_means, loglog_slope
 from lpbench.cast import bare_name, member
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.experiments.experiment import Experiment
 from lpbench.papers.label_dp.rates import facts
 from lpbench.seeds import Streams
@@ -276,7 +276,7 @@ def trial(case: Case, lines: Sequence[Curve], table: pd.DataFrame, experiment: E
             why.append(f"{side}not run")
             continue
         axis = axis_of(line)
-        stated = facts_of(line.dataset, line.mask, catalogue.method(line.base).privacy or "none", axis)
+        stated = facts_of(line.dataset, line.mask, catalog.method(line.base).privacy or "none", axis)
         assert stated is not None
         if case.source == "Th. 7":
             stated = replace(stated, alpha_range=1.0)

@@ -45,8 +45,8 @@ def _draw(found: Sequence[Part], title: str, path: Path, selection: str, cards: 
         one = member(method)
         if method in known or one.is_constant or one.is_reference:
             label = f"{method_title(method, cards)}{' (constant)' * one.is_constant}"
-            look = known.get(method, {"color": style.GREY, "marker": ""})
-            # variants of a method share its colour and marker: their lines differ
+            look = known.get(method, {"color": style.GRAY, "marker": ""})
+            # variants of a method share its color and marker: their lines differ
             turn = sum(look.items() <= other.items() for other in looks.values())
             looks[label] = look | {"linestyle": style.LINES[turn % len(style.LINES)]}
             curves += [_curve(found, method, dataset, label) for dataset in datasets]

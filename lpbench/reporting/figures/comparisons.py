@@ -17,8 +17,8 @@ from lpbench.reporting.figures.curves import looks_of, place_of
 from lpbench.reporting.paper import papers
 from lpbench.reporting.printed_names import in_words, mask_name
 
-#: Up to so many methods all have a colour; of more, so many have one.
-FEW, COLOURED = 8, 5
+#: Up to so many methods all have a color; of more, so many have one.
+FEW, COLORED = 8, 5
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def parts(summary: Summary, selection: str) -> list[Part]:
 
 
 def leading(found: Sequence[Part]) -> dict[str, dict[str, str]]:
-    """Colour and marker of methods shown in colour: all few, or the best by rank; references are grey."""
+    """Color and marker of methods shown in color: all few, or the best by rank; references are gray."""
     places: dict[str, list[float]] = {}
     for part in found:
         kept = [m for m in part.means if not member(m).is_constant and is_ranked(m)]
@@ -69,7 +69,7 @@ def leading(found: Sequence[Part]) -> dict[str, dict[str, str]]:
         for method, placed in zip(kept, (ranks(whole, larger_is_better=False) / max(len(kept), 1)).T, strict=True):
             places.setdefault(method, []).extend(placed)
     best = sorted(places, key=lambda m: float(np.mean(places[m])) if places[m] else 1.0)
-    shown = best if len(best) <= FEW else best[:COLOURED]
+    shown = best if len(best) <= FEW else best[:COLORED]
     # variants of a paper's method look alike; those of no paper have nothing but their look to be known by
     names = {m: base if place_of(base := bare_name(m)) is not None else m for m in shown}
     looks = looks_of(names.values())

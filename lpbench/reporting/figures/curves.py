@@ -7,7 +7,7 @@ import pandas as pd
 
 from lpbench.analysis.curves import Curve, curves
 from lpbench.cast import bare_name
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
 from lpbench.reporting.figures import style
@@ -27,7 +27,7 @@ def axis_of(experiment: Experiment, panel: str) -> str:
     return "epsilon"
 
 
-def labelled_curves(
+def labeled_curves(
     experiment: Experiment, table: pd.DataFrame, cards: Mapping[str, Method], selection: str = "oracle"
 ) -> list[Curve]:
     """Return the curves of an experiment with printed names, in a fixed order."""
@@ -57,8 +57,8 @@ def _same(curve: Curve, ours: list[Curve]) -> str:
 
 
 def looks_of(bases: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Colours and markers of the methods of one figure, a user's own the first to choose among unused ones."""
-    own = catalogue.own_names("method")
+    """Colors and markers of the methods of one figure, a user's own the first to choose among unused ones."""
+    own = catalog.own_names("method")
     bases = list(dict.fromkeys(bases))
     looks = style.method_looks({base: place_of(base) for base in sorted(bases, key=lambda base: base not in own)})
     return {base: looks[base] for base in bases}

@@ -16,7 +16,7 @@ from lpbench.reporting.printed_names import dataset_title
 
 #: Lines from above to below, and their looks.
 LOOKS: dict[str, dict[str, Any]] = {
-    "constant": {"color": style.GREY, "linestyle": ":", "marker": ""},
+    "constant": {"color": style.GRAY, "linestyle": ":", "marker": ""},
     "public only": {"color": "#8a5a00", "linestyle": "--", "marker": ""},
     "private": {"color": style.PRIVATE, "linestyle": "-", "marker": "o"},
     "non-private": {"color": "#000000", "linestyle": "-.", "marker": ""},

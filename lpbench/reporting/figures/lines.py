@@ -18,7 +18,7 @@ from lpbench.cast import member
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
 from lpbench.reporting.figures import style
-from lpbench.reporting.figures.curves import NON_PRIVATE_EPSILON, axis_of, labelled_curves, looks_of, published_curves
+from lpbench.reporting.figures.curves import NON_PRIVATE_EPSILON, axis_of, labeled_curves, looks_of, published_curves
 from lpbench.reporting.paper import Paper
 from lpbench.reporting.printed_names import CHOSEN, SYMBOLS
 
@@ -55,7 +55,7 @@ def draw_lines(
 ) -> list[Path]:
     """Draw all panels of an experiment side by side; nothing if no curve has two places."""
     default = paper.default_variant
-    found = [_bare(c, default) for c in labelled_curves(experiment, table, cards, selection)]
+    found = [_bare(c, default) for c in labeled_curves(experiment, table, cards, selection)]
     if not any(len(c.x) > 1 for c in found):
         return []
     metric = table.loc[table["metric"] != "", "metric"].iloc[0]
@@ -136,28 +136,28 @@ def _budgets_vary(found: Sequence[Curve]) -> bool:
 
 
 def _looks(found: Sequence[Curve]) -> dict[str, dict]:
-    """Give each value of each dimension its look: colour by budget (else kind), marker by kind, line by variant."""
+    """Give each value of each dimension its look: color by budget (else kind), marker by kind, line by variant."""
     kinds = list(dict.fromkeys(c.label for c in found))
     variants = sorted({c.variant for c in found}, key=lambda v: (v not in ("", "published_code"), v))
-    colour: dict[Any, str] = {v: style.COLOURS[k % len(style.COLOURS)] for k, v in enumerate(kinds)}
-    # beyond the colours, the same colour has another marker
-    marker = {v: style.MARKERS[(k + k // len(style.COLOURS)) % len(style.MARKERS)] for k, v in enumerate(kinds)}
+    color: dict[Any, str] = {v: style.COLORS[k % len(style.COLORS)] for k, v in enumerate(kinds)}
+    # beyond the colors, the same color has another marker
+    marker = {v: style.MARKERS[(k + k // len(style.COLORS)) % len(style.MARKERS)] for k, v in enumerate(kinds)}
     bases = {c.label: c.base for c in found}
     known = looks_of(bases.values())
     if len({tuple(look.values()) for look in known.values()}) == len(kinds) == len(set(bases.values())):
         # a curve a method: each looks the same in all figures
-        colour, marker = ({label: known[base][key] for label, base in bases.items()} for key in ("color", "marker"))
+        color, marker = ({label: known[base][key] for label, base in bases.items()} for key in ("color", "marker"))
     if by_budget := _budgets_vary(found):
         budgets = sorted({c.epsilon for c in found if not math.isnan(c.epsilon)})
-        colour = style.budget_colours(budgets, NON_PRIVATE_EPSILON)
+        color = style.budget_colors(budgets, NON_PRIVATE_EPSILON)
     line_of = variants if len(variants) > 1 or not by_budget else kinds
     lines = {v: style.LINES[k % len(style.LINES)] for k, v in enumerate(line_of)}
-    return {"colour": colour, "marker": marker, "line": lines}
+    return {"color": color, "marker": marker, "line": lines}
 
 
 def _look(looks: Mapping, curve: Curve) -> dict[str, Any]:
     return {
-        "color": looks["colour"].get(curve.label, looks["colour"].get(curve.epsilon, style.GREY)),
+        "color": looks["color"].get(curve.label, looks["color"].get(curve.epsilon, style.GRAY)),
         "marker": looks["marker"].get(curve.label, "x"),
         "linestyle": looks["line"].get(curve.variant, looks["line"].get(curve.label, "-")),
     }
@@ -208,7 +208,7 @@ def _x_axis(ax: style.Axes, axis: str, places: np.ndarray, position: Mapping, me
         private, beyond = places[places < NON_PRIVATE_EPSILON], places[places >= NON_PRIVATE_EPSILON]
         if private.size and beyond.size:
             middle = (position[private.max()] + position[beyond.min()]) / 2
-            ax.axvline(middle, color=style.GREY, linestyle=":", linewidth=0.8)
+            ax.axvline(middle, color=style.GRAY, linestyle=":", linewidth=0.8)
         return
     if name in ("public_weight", "classes") or metric == "excess_risk":
         ax.set_xscale("log")
@@ -227,18 +227,18 @@ def _legend(found: Sequence[Curve], looks: Mapping, published: bool, default_var
     handles, line = [], partial(style.pyplot().Line2D, [], [])
     for kind in dict.fromkeys(c.label for c in found):
         fixed = {"linestyle": "-"} if several_variants else {}
-        fixed |= {"color": style.COLOURS[6]} if by_budget else {}
+        fixed |= {"color": style.COLORS[6]} if by_budget else {}
         handles.append(line(label=kind, **_look(looks, next(c for c in found if c.label == kind)) | fixed))
     if by_budget:
         for budget in sorted({c.epsilon for c in found}):
             text = f"ε = {budget:g}" + (" (non-private)" if budget >= NON_PRIVATE_EPSILON else "")
             text = "non-private" if math.isinf(budget) else text
-            handles.append(line(color=looks["colour"][budget], linewidth=4, label=text))
+            handles.append(line(color=looks["color"][budget], linewidth=4, label=text))
     if several_variants:
         for variant, style_of in looks["line"].items():
             text = variant.replace("_", " ") or default_variant
-            handles.append(line(color=style.GREY, linestyle=style_of, label=f"variant: {text}"))
+            handles.append(line(color=style.GRAY, linestyle=style_of, label=f"variant: {text}"))
     if published:
-        handles.append(line(color=style.GREY, marker="o", label="published (read off)", **_UNDER))
-    handles.append(line(color=style.GREY, linewidth=7, alpha=0.15, label=f"± {BAND:g} standard errors"))
+        handles.append(line(color=style.GRAY, marker="o", label="published (read off)", **_UNDER))
+    handles.append(line(color=style.GRAY, linewidth=7, alpha=0.15, label=f"± {BAND:g} standard errors"))
     return handles

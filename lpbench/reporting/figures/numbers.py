@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 #: Kind of a dot: its color (safe for color-blind readers), marker and words.
 KINDS = {
     "identifies": ("#00513b", "D", "identify their method"),
-    "alike": (style.COLOURS[2], "o", NOT_ALONE),
-    "open": (style.COLOURS[4], "s", "cannot tell"),
-    "different": (style.COLOURS[1], "X", "different"),
-    "apart": (style.GREY, "|", "not comparable"),
+    "alike": (style.COLORS[2], "o", NOT_ALONE),
+    "open": (style.COLORS[4], "s", "cannot tell"),
+    "different": (style.COLORS[1], "X", "different"),
+    "apart": (style.GRAY, "|", "not comparable"),
 }
 #: Titles of the axes of ratios of errors and of accuracies.
 TITLES = {"ratio": "our error / printed error", "": "our accuracy / printed accuracy"}
@@ -81,7 +81,7 @@ def _draw_bands(ax: Axes, part: pd.DataFrame, end: float) -> None:
         relative = mine["tolerance"] / (1 if mine["unit"].iloc[0] == "ratio" else mine["published"].abs())
         half = HALF * math.log1p(float(relative.max())) / math.log(end)
         rows = mine["down"].min() - 1, mine["down"].max() + 1
-        ax.fill_betweenx(rows, -half, half, color=style.GREY, alpha=0.15, linewidth=0)
+        ax.fill_betweenx(rows, -half, half, color=style.GRAY, alpha=0.15, linewidth=0)
 
 
 def _count_ends(ax: Axes, part: pd.DataFrame) -> None:

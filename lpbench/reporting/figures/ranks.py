@@ -105,9 +105,9 @@ def _panel(
 ) -> None:
     """Dots of one comparison; the first panel of a row has ``cards``, by which it names the methods."""
     for row in table.itertuples():
-        y, colour = order.index(row.method), looks.get(row.method, {}).get("color", style.GREY)
-        ax.plot([row.rank_low, row.rank_high], [y, y], color=colour, alpha=0.45, linewidth=2)
-        ax.plot(row.rank, y, "o", color=colour, markerfacecolor=colour if row.p < ALPHA else "white")
+        y, color = order.index(row.method), looks.get(row.method, {}).get("color", style.GRAY)
+        ax.plot([row.rank_low, row.rank_high], [y, y], color=color, alpha=0.45, linewidth=2)
+        ax.plot(row.rank, y, "o", color=color, markerfacecolor=color if row.p < ALPHA else "white")
         ax.text(1.02, y, f"{row.rank:.1f}", transform=ax.get_yaxis_transform(), va="center", fontsize=7)
     ax.set(xlim=(1 - 0.05 * len(table), 1.03 * len(table)), ylim=(len(order) - 0.4, -0.6))
     names = [

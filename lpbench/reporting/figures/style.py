@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: Okabe and Ito's colours: distinguishable with any common colour blindness (yellow is left out, too pale).
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F")
+#: Okabe and Ito's colors: distinguishable with any common color blindness (yellow is left out, too pale).
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 LINES = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1)))
-GREY = "#7F7F7F"
-#: Colour of methods that no paper has, distinguished by their markers.
+GRAY = "#7F7F7F"
+#: Color of methods that no paper has, distinguished by their markers.
 OWN = "#882255"
 PRIVATE, PUBLIC, SELECTED = "#0072B2", "#F0F0F0", "#E69F00"
 
@@ -114,8 +114,8 @@ def printed_width() -> float | None:
     return _WIDTH.get()
 
 
-def budget_colours(budgets: Sequence[float], non_private: float) -> dict[float, str]:
-    """Colours of budgets from one sequential scale, the same in all figures; budgets beyond its ends share it out."""
+def budget_colors(budgets: Sequence[float], non_private: float) -> dict[float, str]:
+    """Colors of budgets from one sequential scale, the same in all figures; budgets beyond its ends share it out."""
     from matplotlib.colors import to_hex
 
     private = sorted(b for b in budgets if b < non_private)
@@ -130,21 +130,21 @@ def budget_colours(budgets: Sequence[float], non_private: float) -> dict[float, 
 
 
 def method_look(place: int | None) -> dict[str, str]:
-    """Colour and marker of a method by its place among those of its paper; ``None`` for a method of no paper."""
+    """Color and marker of a method by its place among those of its paper; ``None`` for a method of no paper."""
     if place is None:
         return {"color": OWN, "marker": "*"}
-    return {"color": COLOURS[place % 7], "marker": MARKERS[(place % 7 + place // 7) % len(MARKERS)]}
+    return {"color": COLORS[place % 7], "marker": MARKERS[(place % 7 + place // 7) % len(MARKERS)]}
 
 
 def method_looks(places: Mapping[str, int | None]) -> dict[str, dict[str, str]]:
-    """Colours and markers by the place in the paper; those of no paper get, in order, what is still free."""
+    """Colors and markers by the place in the paper; those of no paper get, in order, what is still free."""
     found = {name: method_look(place) for name, place in places.items() if place is not None}
     taken = {value for look in found.values() for value in look.values()}
-    colours, markers = (sorted(known, key=taken.__contains__) for known in ((OWN, *COLOURS[:7]), ("*", *MARKERS[:7])))
+    colors, markers = (sorted(known, key=taken.__contains__) for known in ((OWN, *COLORS[:7]), ("*", *MARKERS[:7])))
     for name, place in places.items():
         if place is None:
-            # every colour with every marker, both new from one to the next
-            looks = ({"color": colours[k % 8], "marker": markers[(k + k // 8) % 8]} for k in count())
+            # every color with every marker, both new from one to the next
+            looks = ({"color": colors[k % 8], "marker": markers[(k + k // 8) % 8]} for k in count())
             found[name] = next(look for look in looks if look not in found.values())
     return {name: found[name] for name in places}
 

@@ -34,7 +34,7 @@ def about(folder: Path, entries: Sequence[ReportEntry], environment: Mapping, ca
         table = csv_table(folder / f"{stem}.csv")
         if table is None:
             continue
-        if table[0][0] == "artefact":
+        if table[0][0] == "artifact":
             table = table[0], [[printed_name(row[0]) if "/" in row[0] else row[0], *row[1:]] for row in table[1]]
         about = {"stem": stem, "title": title, "text": text, "command": command}
         found.append(about | {"heads": table[0], "rows": table[1]})

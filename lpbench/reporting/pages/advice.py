@@ -21,7 +21,7 @@ from lpbench.analysis import ALPHA, Interval
 from lpbench.analysis.gains import DEVELOPED, HELD, SAMPLE, beside, comparable, gain, ratios_on
 from lpbench.analysis.standings import SHOWN, over_sets
 from lpbench.cast import CONSTANTS, PUBLIC_ONLY, bare_name
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
 from lpbench.reporting.pages.leaderboard import HELD_OUT, few
@@ -105,7 +105,7 @@ def _answer(found: Advice, cards: Mapping[str, Method]) -> dict[str, str]:
     rows, sample = found.rows, SAMPLE in found.inputs
     task, held = str(rows["task"].iloc[0]), rows[rows["role"] == HELD]
     references = {"public": PUBLIC_ONLY, "constant": CONSTANTS}.get(found.instead, ())
-    method = next((name for name in references if catalogue.method(name).task == task), found.method)
+    method = next((name for name in references if catalog.method(name).task == task), found.method)
     second = found.method if found.instead else found.second
     tied = " (not significantly different)" * (found.second in found.tied and not found.instead)
     lines = held["over_free"] / held["over_constant"], held["public_over_free"], held["over_free"]
@@ -129,11 +129,11 @@ def _answer(found: Advice, cards: Mapping[str, Method]) -> dict[str, str]:
 
 def code_of(selector: str, sample: bool) -> str:
     """Code that learns from arrays of a user's own; ``EPSILON`` stands for the budget."""
-    kinds = catalogue.method(selector).estimator_class.__mro__
+    kinds = catalog.method(selector).estimator_class.__mro__
     kind = next(kind for kind in kinds if kind.__name__ in estimators.__all__)
     name, taken = kind.__name__, inspect.signature(kind).parameters
     given = {"epsilon": "EPSILON", "y_range": "(0, 1)", "classes": "(0, 1)", "random_state": "0"}
-    given |= {key: repr(value) for key, value in catalogue.method(selector).params.items()}
+    given |= {key: repr(value) for key, value in catalog.method(selector).params.items()}
     settings = ", ".join(f"{key}={value}" for key, value in given.items() if key in taken)
     public = ', X_public=np.load("X_public.npy"), y_public=np.load("y_public.npy")' * sample
     return f"""import numpy as np

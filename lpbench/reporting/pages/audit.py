@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from lpbench.cast import member
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.files import write_text
 from lpbench.reporting.pages.leaderboard import PROTECTS
 from lpbench.reporting.paper import papers
@@ -112,7 +112,7 @@ def _by_mutant(mutants: tuple[list[str], list[list[str]]] | None) -> tuple[list[
 
 def _in_words(table: Mapping) -> dict:
     """The table of methods in words: printed names, and what each protects in the place of its privacy model."""
-    cards = catalogue.methods()
+    cards = catalog.methods()
     titles = [method_title(row[0], cards) for row in table["rows"]]
     rows = []
     for title, (name, *cells) in zip(titles, table["rows"], strict=True):

@@ -47,7 +47,7 @@ FACTOR = 2.0
 
 
 def said(rows: pd.DataFrame) -> tuple[str, str]:
-    """Classes of an artefact's numbers, and what stands behind those that differ; empty without a tolerance."""
+    """Classes of an artifact's numbers, and what stands behind those that differ; empty without a tolerance."""
     judged = judged_numbers(rows)
     if judged.empty:
         return "", ""
@@ -128,7 +128,7 @@ def causes_of(paper: Paper, numbers: pd.DataFrame, results: Results) -> dict[str
 
 def steps_of(candidates: Interpretations, rows: pd.DataFrame) -> dict[str, Any] | None:
     """Each interpretation's distance from the numbers that all of them have; None where none was run."""
-    mine = rows[rows["artefact"].isin(candidates.artefacts) & (rows["method"] == candidates.method)]
+    mine = rows[rows["artifact"].isin(candidates.artifacts) & (rows["method"] == candidates.method)]
     mine = mine[mine["mask"] == candidates.mask] if candidates.mask else mine
     ran = mine["cell"].str.split("|").str[1]
     parts = {}

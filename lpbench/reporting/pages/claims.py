@@ -1,4 +1,4 @@
-"""Claims as pages show them: statement, status as word, sign and colour, and each check as dots with intervals."""
+"""Claims as pages show them: statement, status as word, sign and color, and each check as dots with intervals."""
 
 import json
 import math
@@ -28,7 +28,7 @@ from lpbench.reporting.render import in_symbols
 DRAWN = 4
 
 
-#: Outcome of a claim -> class of its colour, and a sign for those who do not see it.
+#: Outcome of a claim -> class of its color, and a sign for those who do not see it.
 LOOKS = {
     HOLDS: ("good", "✓"),
     UNDECIDED: ("open", "≈"),
@@ -63,7 +63,7 @@ class Value(NamedTuple):
 
 @dataclass(frozen=True)
 class Intervals:
-    """Rows of labelled dots above one axis, which holds zero."""
+    """Rows of labeled dots above one axis, which holds zero."""
 
     rows: Sequence[tuple[str, Sequence[Value]]]
     unit: str = ""
@@ -111,7 +111,7 @@ def shown_claims(folder: Path) -> list[dict[str, Any]]:
         found.append(
             {
                 **{key: row[key] for key in ("paper", "claim", "reason", "cause", "depends", "counted_apart", "print")},
-                "artefact": label_of(row["artefact"]),
+                "artifact": label_of(row["artifact"]),
                 "statement": titled(in_symbols(row["sentence"]), row["section"]),
                 "ours": row["ours"],
                 "status": {"label": row["ours"], "tone": tone, "sign": sign},

@@ -11,7 +11,7 @@ from scipy.special import stdtrit
 
 from lpbench.analysis import ratio_of_means
 from lpbench.analysis.gains import COLUMNS, DEVELOPED, HELD, comparable, gains
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.figures.four_lines import draw_four_lines
 from lpbench.reporting.pages.claims import Intervals, Value
@@ -49,7 +49,7 @@ def below_the_constant(wins: Sequence[Mapping[str, Any]]) -> PageFinding | None:
     low, high, sets = _share(rows)
     chart = [
         (
-            ", ".join(filter(None, [printed_name(w["artefact"]), w["mask"], f"ε = {w['epsilon']:g}"])),
+            ", ".join(filter(None, [printed_name(w["artifact"]), w["mask"], f"ε = {w['epsilon']:g}"])),
             [Value(round(100 * w["cells_below"] / w["cells"], 1), *_share([w])[:2])],
         )
         for w in rows
@@ -61,7 +61,7 @@ def below_the_constant(wins: Sequence[Mapping[str, Any]]) -> PageFinding | None:
         "corner of HistOfTree's own grid; lines of what users add have the stronger PrivateConstant."
     )
     sentence = f"At ε ≤ {STRONG:g}, one private number matches {cells_below} of {cells} published scores."
-    source = f"{page_of(rows[0]['artefact'])}.html#constant"
+    source = f"{page_of(rows[0]['artifact'])}.html#constant"
     command = "lpbench reproduce extensions/constants_regression"
     return PageFinding("constant", sentence, Intervals(chart, " %"), caveat, source, command)
 
@@ -93,7 +93,7 @@ def _of_method(
 ) -> PageFinding:
     """Return a finding: what private users add to public data by one method, on held-out sets, with its caveat."""
     task, inputs, method, mask = (str(held[k].iloc[0]) for k in ("task", "inputs", "method", "mask"))
-    title, n = method_title(method, catalogue.methods()), int(held["sets"].max())
+    title, n = method_title(method, catalog.methods()), int(held["sets"].max())
     rows = comparable(table[(table["experiment"] == entry.name) & (table["mask"] == mask)])
     own = rows[(rows["method"] == method) & (rows["role"] == HELD)]
     beside_it = table[table["experiment"] == entry.name]
@@ -101,16 +101,16 @@ def _of_method(
     named = few(held["names"].iloc[0].split(), " (", ")")
     rivals = both[(both["experiment"] == entry.name) & (both["inputs"] == inputs) & (both["mask"] == mask)]
     rivals = rivals[(rivals["role"] == HELD) & (rivals["method"] != method)]
-    above = sorted({method_title(m, catalogue.methods()) for m in rivals.loc[rivals["low"] > 0, "method"]})
+    above = sorted({method_title(m, catalog.methods()) for m in rivals.loc[rivals["low"] > 0, "method"]})
     caveat = (
         f"Inputs: {inputs}. 1 − loss / loss of the best learner on the public rows alone, which asks nobody; geometric "
         f"mean over {n} held-out sets{named}, 95 % interval over them. Of {rivals['method'].nunique()} other methods "
         f"with these inputs {', '.join(above) or 'none'} adds anything at any ε (interval above 0)."
     )
     chart = [(f"ε = {r.epsilon:g}", [_value(r, "held")]) for r in held.itertuples()]
-    grey = {r.epsilon: _value(r, "aside") for r in beside.itertuples()}
+    gray = {r.epsilon: _value(r, "aside") for r in beside.itertuples()}
     for (_, values), epsilon in zip(chart, held["epsilon"], strict=True):
-        values += [grey[epsilon]] if epsilon in grey else []
+        values += [gray[epsilon]] if epsilon in gray else []
     ends = list(dict.fromkeys(f"{100 * v:.0f}".replace("-0", "0") for v in (held["gain"].min(), held["gain"].max())))
     sentence = f"{title}: private users add {' to '.join(ends).replace('-', '−')} % to public data ({task})."
     view = urlencode({"inputs": inputs, "task": task, "mask": mask, "dataset": HELD_OUT})

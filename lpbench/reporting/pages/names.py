@@ -1,4 +1,4 @@
-"""Anchors and names of artefacts in words: ``histoftree/figure2a`` is "Figure 2(a)" under ``#figure-2a``."""
+"""Anchors and names of artifacts in words: ``histoftree/figure2a`` is "Figure 2(a)" under ``#figure-2a``."""
 
 import re
 
@@ -14,7 +14,7 @@ def anchor_of(name: str) -> str:
 
 
 def label_of(name: str, title: str = "") -> str:
-    """Printed name: ``Figure 2(a)``; an artefact without a number is its title, or without one its name in words."""
+    """Printed name: ``Figure 2(a)``; an artifact without a number is its title, or without one its name in words."""
     leaf = name.rpartition("/")[2]
     found = _NUMBERED.match(leaf)
     if not found and title:
@@ -35,13 +35,13 @@ def printed_name(name: str) -> str:
 
 
 def group_of(name: str, title: str = "") -> tuple[str, str]:
-    """Anchor and heading of the figure that a panel belongs to; those of the artefact itself where it has no panels."""
+    """Anchor and heading of the figure that a panel belongs to; those of the artifact itself where it has no panels."""
     whole = re.sub(r"((?:figure|table)\d+)[a-z]$", r"\1", name)
     return anchor_of(whole), label_of(whole, title)
 
 
 def concerned(where: str, name: str) -> bool:
-    """Return True if a reference into a paper (``Tables 1-3, Hist``) includes an artefact."""
+    """Return True if a reference into a paper (``Tables 1-3, Hist``) includes an artifact."""
     found = _NUMBERED.match(name.rpartition("/")[2])
     named = re.match(r"(Table|Figure)s? (\d+)(?:-(\d+))?", where)
     if not found or not named or named[1].lower() != found[1]:

@@ -64,7 +64,7 @@ def write_pages(
 ) -> list[Path]:
     """Write Home, a page a paper and a claim, About and, if ``audit.json`` is there, the audit.
 
-    The folder holds the artefacts, the report and its tables. Pages of a study lie next to the scores and link to every
+    The folder holds the artifacts, the report and its tables. Pages of a study lie next to the scores and link to every
     replication; where it has one page, that is its ``index.html``.
     """
     entries = sorted((ReportEntry(e, Path(results_dir), within) for e in experiments), key=in_order)
@@ -85,7 +85,7 @@ def write_experiment_page(
 
 
 class Site:
-    """Pages of a report, written from its tables and artefacts."""
+    """Pages of a report, written from its tables and artifacts."""
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class Site:
         report: Path,  # with the tables of claims and numbers
         folder: Path,  # of the pages
         missing: Sequence[tuple[str, str]] = (),
-        results: Results | None = None,  # of the committed scores; None: scores lie next to the artefacts
+        results: Results | None = None,  # of the committed scores; None: scores lie next to the artifacts
         study: str = "",
     ):
         """Read the report's tables once, for all pages."""
@@ -121,7 +121,7 @@ class Site:
     def _unit(self, entry: ReportEntry, constants: Mapping, table: pd.DataFrame) -> dict:
         letter = entry.paper.letter
         claims, errata = ([row for row in rows if row["paper"] == letter] for rows in (self.claims, self.errata))
-        mine = [t[t[key] == entry.name] for t, key in ((table, "experiment"), (self.numbers, "artefact"))]
+        mine = [t[t[key] == entry.name] for t, key in ((table, "experiment"), (self.numbers, "artifact"))]
         return unit(entry, self.cards, constants, mine[0], mine[1], claims, errata)
 
     def write(self) -> list[Path]:
@@ -210,7 +210,7 @@ class Site:
         for c in self.claims:
             known = [e for e in self.entries if e.paper is by_letter[c["paper"]]]
             mine = [e for e in known if c["concerns"](e.leaf)]
-            # a sentence about no artefact stands on its paper's page as well
+            # a sentence about no artifact stands on its paper's page as well
             page = next((f"{e.section.file}.html" for e in [*mine, *known]), "index.html")
             files = [file for file, _ in shared["pages"]]
             page = page if page in files else files[-1] if len(files) < 3 else "index.html"
@@ -262,9 +262,9 @@ class Site:
         placed = {id(e) for u in shown for e in u["errata"]}
         claims = [c for c in self.claims if c["paper"] == paper.letter] if own else []
         beside = {c["claim"] for u in shown for c in u["claims"]}
-        numbers = self.numbers[self.numbers["artefact"].isin(names)]
+        numbers = self.numbers[self.numbers["artifact"].isin(names)]
         trials = _trials(shown)
-        groups, won = _grouped(shown), [r for r in self.wins if r["artefact"] in names]
+        groups, won = _grouped(shown), [r for r in self.wins if r["artifact"] in names]
         lines = [_overview(g) for g in groups]
         for k, (group, line) in enumerate(zip(groups, lines, strict=True)):
             said = equivalent_in_words(line["numbers"]) if line["numbers"] else ""
@@ -289,7 +289,7 @@ class Site:
             "won": f"{sum(r['wins_below'] for r in won)} of {sum(r['wins'] for r in won)}",
             "wins": [
                 [
-                    label_of(r["artefact"]),
+                    label_of(r["artifact"]),
                     mask_name(r["mask"]),
                     f"{r['epsilon']:g}",
                     *(f"{r[f'{kind}_below']} of {r[kind]}" for kind in ("wins", "proposed", "marks", "cells")),
@@ -305,8 +305,8 @@ class Site:
         judged, found = judged_numbers(self.numbers), headline([], self.entries, self.numbers, self.folder)
         rows = [self._row(p) for p in self.papers if self._is_in_menu(p)]
         known = {e.name: e for e in self.entries}
-        judged = judged.assign(line=[f"{known[n].paper.short}, {group_of(n)[1]}" for n in judged["artefact"]])
-        pairs = judged[["line", "artefact"]].values
+        judged = judged.assign(line=[f"{known[n].paper.short}, {group_of(n)[1]}" for n in judged["artifact"]])
+        pairs = judged[["line", "artifact"]].values
         lines = {line: f"{known[n].section.file}.html#{group_of(n)[0]}" for line, n in pairs}
         counted = [c for c in self.claims if not c["counted_apart"]]
         dots = [picture(path, path.name, found["numbers"]) for path in draw_numbers(judged, self.folder)]
@@ -339,7 +339,7 @@ class Site:
     def _row(self, page: str) -> dict:
         """A page's line of the table on Home: numbers by what is behind them, sentences by outcome."""
         names = {e.name for e in self.entries if e.section.file == page}
-        rows = self.numbers[self.numbers["artefact"].isin(names)]
+        rows = self.numbers[self.numbers["artifact"].isin(names)]
         judged, letters = count_numbers(judged_numbers(rows)), {p.letter for p in self._papers_on(page)}
         said = [c["ours"] for c in self.claims if c["paper"] in letters and not c["counted_apart"]]
         some = judged["compared"] > 0
@@ -368,7 +368,7 @@ def provenance(records: Iterable[Mapping[str, str]]) -> dict[str, str]:
 
 
 def _anchored(units: Sequence[dict]) -> None:
-    """Show each claim and each error in print once, beside the first artefact that it is about."""
+    """Show each claim and each error in print once, beside the first artifact that it is about."""
     seen: set[object] = set()
     for shown in units:
         for kind, key in (("claims", itemgetter("claim")), ("errata", id)):

@@ -15,7 +15,7 @@ from lpbench.analysis.significance import DIGITS
 from lpbench.analysis.standings import view
 from lpbench.analysis.variants import one_variant_each
 from lpbench.cast import bare_name, member
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.experiments.method import Method
 from lpbench.reporting.baselines import Constants
 from lpbench.reporting.entries import ReportEntry
@@ -34,7 +34,7 @@ PLACE = ("panel", "dataset", "mask", "method", "epsilon")
 class ShownCell(Cell):
     """One cell: what was laid out, its distance from the published number, and where it comes from."""
 
-    level: str = ""  # distance from the published number: class of the colour
+    level: str = ""  # distance from the published number: class of the color
     cue: str = ""  # and in words
     ours: bool = False  # whether a score of ours stands behind it
     below: bool = False  # whether the score is no better than the constant baseline
@@ -82,14 +82,14 @@ def _held_out_first(table: dict[str, Any], development: Collection[str]) -> dict
     """Return a comparison's table with development sets last, and without marks that cross inputs or pool both."""
     rows = [(replace(head, aside=bare_name(head.dataset) in development), cells) for head, cells in table["rows"]]
     rows = [(head, [replace(c, bold=False, mark="") for c in cells]) for head, cells in rows]
-    legend = "best grid points on the test rows; development sets in grey; ⊥: no better than the constant"
+    legend = "best grid points on the test rows; development sets in gray; ⊥: no better than the constant"
     caption = f"{table['caption']}; {legend}"
     rows = sorted(rows, key=lambda row: row[0].aside)
     return {**table, "caption": caption, "rows": rows, "footer": (), "marked": ""}
 
 
 def distance(of: str, apart: float, unit: str) -> tuple[str, str]:
-    """Class (for the colour) and words (for everybody) of a number's distance from print, by its class."""
+    """Class (for the color) and words (for everybody) of a number's distance from print, by its class."""
     words = f"{100 * apart:+.0f} %" if unit == "ratio" else f"{100 * apart:+.1f} pp"
     if of == EQUIVALENT:
         return "agree", f"≈ {words}"
@@ -199,7 +199,7 @@ def _constants_beside(layout: Layout, constants: Constants) -> tuple[Head, list[
     cells = [
         ShownCell(reproduced=text or "-", se=se, value=float(text or "nan"), ours=bool(text)) for text, se in texts
     ]
-    return Head(catalogue.method(known.method).title, method=known.method, mask=known.mask), cells
+    return Head(catalog.method(known.method).title, method=known.method, mask=known.mask), cells
 
 
 def csv_table(path) -> tuple[list[str], list[list[str]]] | None:

@@ -25,16 +25,16 @@ def telling(paper: Paper, numbers: pd.DataFrame, alternatives: pd.DataFrame, lab
     beside = with_margins(alternatives, judged)
     if not ((beside["counted"] != "") & beside["value"].notna()).any():
         return None
-    kinds = np.where(judged.set_index("artefact")["x"].groupby(level=0).first().notna(), "curves", "tables")
-    kind = dict(zip(sorted(judged["artefact"].unique()), kinds, strict=True))
-    beside = beside.assign(what=beside["artefact"].map(kind))
+    kinds = np.where(judged.set_index("artifact")["x"].groupby(level=0).first().notna(), "curves", "tables")
+    kind = dict(zip(sorted(judged["artifact"].unique()), kinds, strict=True))
+    beside = beside.assign(what=beside["artifact"].map(kind))
     fits = counts(distinct_fits(judged))
     return {
         "fits": f"{len(judged):,} printed numbers are {fits['compared']:,} distinct fits, of which {fits['method']:,} "
         f"identify their method and {fits['budget']:,} its budget, too",
         "kinds": sorted(set(kinds), reverse=True),
         "rows": alternative_rows(beside, sorted(set(kinds), reverse=True)),
-        "artefacts": artefact_rows(beside, labels),
+        "artifacts": artifact_rows(beside, labels),
         "wrong": wrong_in_place(beside, list(dict.fromkeys(one.name for one in paper.alternatives if one.wrong))),
         "identified": counts(judged)["method"],
         "factors": [[f"{factor:g}", *factor_row(beside, factor)] for factor in FACTORS],
@@ -42,7 +42,7 @@ def telling(paper: Paper, numbers: pd.DataFrame, alternatives: pd.DataFrame, lab
 
 
 def alternative_rows(beside: pd.DataFrame, kinds: Sequence[str]) -> list[list[Any]]:
-    """A row an alternative: what it counts against, then for each kind of artefact its numbers by class."""
+    """A row an alternative: what it counts against, then for each kind of artifact its numbers by class."""
     name = beside["alternative"].mask(beside["alternative"].str.startswith(f"{COLUMN} "), "another column")
     found = []
     for alternative, mine in beside.assign(name=name).groupby("name", sort=False):
@@ -54,11 +54,11 @@ def alternative_rows(beside: pd.DataFrame, kinds: Sequence[str]) -> list[list[An
     return found
 
 
-def artefact_rows(beside: pd.DataFrame, labels: Mapping[str, str]) -> list[list[str]]:
-    """A row an artefact: the share of counted alternatives that differ."""
+def artifact_rows(beside: pd.DataFrame, labels: Mapping[str, str]) -> list[list[str]]:
+    """A row an artifact: the share of counted alternatives that differ."""
     rivals = beside[(beside["counted"] != "") & beside["value"].notna()]
-    share = (rivals["class"] == DIFFERENT).groupby(rivals["artefact"], sort=False).mean()
-    return [[labels.get(artefact, artefact), per_cent(told)] for artefact, told in share.items()]
+    share = (rivals["class"] == DIFFERENT).groupby(rivals["artifact"], sort=False).mean()
+    return [[labels.get(artifact, artifact), per_cent(told)] for artifact, told in share.items()]
 
 
 def factor_row(beside: pd.DataFrame, factor: float) -> list[int]:

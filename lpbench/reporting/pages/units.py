@@ -8,7 +8,7 @@ import pandas as pd
 
 from lpbench.analysis.numbers import judged_numbers
 from lpbench.experiments.method import Method
-from lpbench.reporting.artefact import OPTIMISM
+from lpbench.reporting.artifact import OPTIMISM
 from lpbench.reporting.baselines import Constants, by_selection
 from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.pages.causes import misses, said

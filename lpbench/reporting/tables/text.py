@@ -7,7 +7,7 @@ import pandas as pd
 from lpbench.analysis.significance import RULE_WORDS
 from lpbench.analysis.summary import barred
 from lpbench.errors import StoreError
-from lpbench.experiments.results import Artefact
+from lpbench.experiments.results import Artifact
 from lpbench.reporting.numbers import print_score, print_value
 from lpbench.reporting.paper import paper_of
 from lpbench.reporting.plain_table import PlainTable
@@ -16,22 +16,22 @@ from lpbench.reporting.plain_table import PlainTable
 _SHOWN = {"mean": "Mean ± standard error", "ratio": "Mean squared error relative to the non-private tree,"}
 
 
-def tables_of(artefact: Artefact) -> list[PlainTable]:
-    """An artefact's own tables, else its summary: methods below each other, data sets or places side by side."""
-    paper = paper_of(artefact.name)
-    read = paper.output_of(artefact.name).read
-    if read and (found := read(artefact.folder, None, {})):
+def tables_of(artifact: Artifact) -> list[PlainTable]:
+    """An artifact's own tables, else its summary: methods below each other, data sets or places side by side."""
+    paper = paper_of(artifact.name)
+    read = paper.output_of(artifact.name).read
+    if read and (found := read(artifact.folder, None, {})):
         return list(found)
-    if artefact.summary is None:
+    if artifact.summary is None:
         return []
-    if "marked" not in artefact.summary:
+    if "marked" not in artifact.summary:
         raise StoreError(
-            f"{artefact.summary_file} was written by an earlier version; lpbench experiment={artefact.name} "
+            f"{artifact.summary_file} was written by an earlier version; lpbench experiment={artifact.name} "
             "writes it again"
         )
-    layout = paper.tables.get(artefact.name)
+    layout = paper.tables.get(artifact.name)
     value = "ratio" if layout and layout.value == "ratio" else "mean"
-    table = artefact.summary[artefact.summary["selection"] == "oracle"].copy()
+    table = artifact.summary[artifact.summary["selection"] == "oracle"].copy()
     if value == "ratio":
         table = table.assign(mean=table["ratio"], se=math.nan)
     table["entry"] = [
@@ -45,7 +45,7 @@ def tables_of(artefact: Artefact) -> list[PlainTable]:
         keys, columns = ["panel", "dataset", "mask"], "x"
     else:
         keys, rows, columns = ["panel", "mask", "epsilon"], ["method"], "dataset"
-    said = {method: f"{method} ({why.partition(':')[0]})" for method, why in barred(artefact.summary).items()}
+    said = {method: f"{method} ({why.partition(':')[0]})" for method, why in barred(artifact.summary).items()}
     parts: list[PlainTable] = []
     for key, part in table.groupby(keys, sort=False, dropna=False):
         place = ", ".join(f"{k} {v}" for k, v in zip(keys, key, strict=True) if v != "" and v == v)

@@ -31,7 +31,7 @@ def with_mlflow(results: Path) -> list[str]:
     return ["reproduce", NAME, "--results", str(results), "--workers", "1", "--tracking", "mlflow"]
 
 
-#: The paper, the artefact and its six cells.
+#: The paper, the artifact and its six cells.
 RUNS = 8
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from lpbench.cli.main import main
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.experiments.job import job_of
 from lpbench.experiments.records import begin, begun
 from lpbench.experiments.store import Store
@@ -67,7 +67,7 @@ def test_workers_end_with_a_parent_that_was_killed_and_leave_nothing(tmp_path):
     assert not Store(tmp_path).keys()
 
 
-def test_a_disk_that_fills_while_artefacts_are_written(tmp_path, sound, capsys):
+def test_a_disk_that_fills_while_artifacts_are_written(tmp_path, sound, capsys):
     results = tmp_path / "small"
     with mounted(results, "-t", "tmpfs", "-o", "size=8m", "tmpfs"):
         shutil.copytree(sound / "store", results / "store")
@@ -123,10 +123,10 @@ def test_a_read_only_folder(tmp_path, sound, capsys):
 
 def test_an_interrupted_run_shows_what_is_finished(tmp_path, sound, capsys):
     shutil.copytree(sound, tmp_path, dirs_exist_ok=True)
-    # as if it had been killed in its last block: the artefact is not there, and nobody has ended the run
+    # as if it had been killed in its last block: the artifact is not there, and nobody has ended the run
     shutil.rmtree(tmp_path / "own")
     store = Store(tmp_path / "store")
-    experiment = catalogue.experiment(NAME)
+    experiment = catalog.experiment(NAME)
     job = job_of(experiment)
     lost = max(job.plan.blocks, key=lambda block: block.key)
     store.path(lost.key).unlink()
@@ -145,7 +145,7 @@ def test_an_interrupted_run_shows_what_is_finished(tmp_path, sound, capsys):
 
 
 def test_a_run_without_any_block_yet_is_named(tmp_path, capsys):
-    begin([job_of(catalogue.experiment(NAME))], Store(tmp_path / "store"))
+    begin([job_of(catalog.experiment(NAME))], Store(tmp_path / "store"))
     assert main(["report", "--results", str(tmp_path)]) == 2
     said = capsys.readouterr()
     assert f"{NAME}: 0 of 3 blocks are stored" in said.out and "has no finished experiment" in said.err

@@ -14,7 +14,7 @@ const download = (name, rows) => {
   const dark = () => root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
   const label = () => {
     toggle.textContent = dark() ? "Light" : "Dark";
-    toggle.setAttribute("aria-label", `${toggle.textContent}: use ${toggle.textContent.toLowerCase()} colours`);
+    toggle.setAttribute("aria-label", `${toggle.textContent}: use ${toggle.textContent.toLowerCase()} colors`);
   };
   let kept = new URLSearchParams(location.search).get("theme");
   try { kept = kept || localStorage.getItem("theme"); } catch { /* pages opened from disk may have no storage */ }

@@ -9,19 +9,19 @@ import pytest
 from lpbench import cast
 from lpbench.analysis import read_csv
 from lpbench.errors import ConfigurationError
-from lpbench.experiments import catalogue
+from lpbench.experiments import catalog
 from lpbench.experiments.config import Runner
 from lpbench.experiments.job import job_of
 from lpbench.pipeline import run_jobs
-from lpbench.reporting.artefact import (
+from lpbench.reporting.artifact import (
     seconds_as_scores,
     stated_settings,
-    summarise_experiment,
-    write_artefact,
+    summarize_experiment,
+    write_artifact,
     write_drawing,
 )
 from lpbench.reporting.comparison import COMPARISON_COLUMNS, compare
-from lpbench.reporting.figures.curves import labelled_curves, published_curves
+from lpbench.reporting.figures.curves import labeled_curves, published_curves
 from lpbench.reporting.figures.lines import _looks, _panel_title, draw_lines
 from lpbench.reporting.numbers import print_number
 from lpbench.reporting.pages.site import Site
@@ -49,7 +49,7 @@ def table1():
     scores = scores_of(body, ladder)
     lost = scores.eval("dataset == 'portfolio' and method == 'krr[variant=text]' and mask == 'aligned'")
     note = placeholder(body, "portfolio", "krr[variant=text]", 2, "timeout", "over the time limit of 3 s")
-    return summarise_experiment(typed(body), pd.concat([scores[~lost], note], ignore_index=True), CARDS)
+    return summarize_experiment(typed(body), pd.concat([scores[~lost], note], ignore_index=True), CARDS)
 
 
 def test_comparison_has_all_published_cells(table1):
@@ -74,7 +74,7 @@ def test_comparison_has_all_published_cells(table1):
 def test_comparison_without_results_keeps_every_cell():
     body = experiment("histoftree/table2")
     scores = placeholder(body, "abalone", "dt", 1, "skipped", "no data")
-    rows = compare("histoftree/table2", paper_of("histoftree"), summarise_experiment(typed(body), scores, CARDS))
+    rows = compare("histoftree/table2", paper_of("histoftree"), summarize_experiment(typed(body), scores, CARDS))
     assert len(rows) == 120 and rows["reproduced"].isna().all() and (rows["note"] != "").all()
 
 
@@ -137,7 +137,7 @@ def test_folder_of_a_figure_is_deterministic_and_complete(tmp_path):
     digests = []
     for k in range(2):
         folder = tmp_path / str(k)
-        write_artefact(typed(body), scores.sample(frac=1, random_state=k), CARDS, folder)
+        write_artifact(typed(body), scores.sample(frac=1, random_state=k), CARDS, folder)
         names = sorted(p.name for p in folder.iterdir())
         digests.append([(n, hashlib.sha256((folder / n).read_bytes()).hexdigest()) for n in names])
     assert digests[0] == digests[1]
@@ -146,11 +146,11 @@ def test_folder_of_a_figure_is_deterministic_and_complete(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["histoftree/table1", "histoftree/figure2a", "lpct/figure4a"])
-def test_an_artefact_meets_its_paper_once(name, tmp_path, monkeypatch):
+def test_an_artifact_meets_its_paper_once(name, tmp_path, monkeypatch):
     body, asked = experiment(name), noted_papers(monkeypatch)
     metric = "mse" if body["paper"] == "histoftree" else "accuracy"
     scores = scores_of(body, lambda key: 0.5, metric=metric, replications=2)
-    write_artefact(typed(body), scores, CARDS, tmp_path)
+    write_artifact(typed(body), scores, CARDS, tmp_path)
     assert asked == [name]
 
 
@@ -170,7 +170,7 @@ def noted_papers(monkeypatch):
 
 def test_a_job_and_its_page_look_their_paper_up_once(tmp_path, monkeypatch):
     name, asked = "histoftree/figure2c", noted_papers(monkeypatch)
-    job = job_of(catalogue.experiment(name), replications=1, seed=2025)
+    job = job_of(catalog.experiment(name), replications=1, seed=2025)
     result = run_jobs([job], tmp_path, Runner(backend="serial"))
     assert asked == [name] and Site.__module__ in sys.modules  # pages are imported before calls are counted
     assert report_experiment(tmp_path, name, result.papers[name]).is_file() and asked == [name]
@@ -186,13 +186,13 @@ def test_no_selector_is_read_again_once_a_job_is_planned(tmp_path, monkeypatch):
         read.append((frame.f_globals["__name__"], text))
         return parse(text)
 
-    job = job_of(catalogue.experiment(name), replications=1, seed=2025)
+    job = job_of(catalog.experiment(name), replications=1, seed=2025)
     cast.member.cache_clear()
     assert job.plan.blocks and cast.member.cache_info().currsize
     monkeypatch.setattr(Selector, "parse", staticmethod(noted))
     result = run_jobs([job], tmp_path, Runner(backend="serial"))
     report_experiment(tmp_path, name, result.papers[name])
-    assert {module for module, _ in read} <= {catalogue.__name__}
+    assert {module for module, _ in read} <= {catalog.__name__}
 
 
 def test_published_curves_lie_under_ours(tmp_path):
@@ -204,7 +204,7 @@ def test_published_curves_lie_under_ours(tmp_path):
                     "lpct_max_edge[variant=published_code]"], "epsilon": [0.5, 1, 1000], "x": "epsilon"}],
     }  # fmt: skip
     scores = scores_of(body, lambda key: 0.65, metric="accuracy", replications=3)
-    write_artefact(typed(body), scores, CARDS, tmp_path)
+    write_artifact(typed(body), scores, CARDS, tmp_path)
     rows = read_csv(tmp_path / "comparison.csv")
     assert len(rows) == 27  # 24 published points, three of which have two variants
     assert rows["reproduced"].notna().sum() == 6
@@ -213,8 +213,8 @@ def test_published_curves_lie_under_ours(tmp_path):
 def test_a_published_curve_of_a_data_set_looks_like_ours_of_that_data_set():
     body = experiment("lpct/figure8")
     scores = scores_of(body, lambda key: 0.65, metric="accuracy", replications=3)
-    table = summarise_experiment(typed(body), scores, CARDS).table
-    ours = labelled_curves(typed(body), table, CARDS)
+    table = summarize_experiment(typed(body), scores, CARDS).table
+    ours = labeled_curves(typed(body), table, CARDS)
     under = published_curves("lpct/figure8", paper_of("lpct"), ours)
     assert len(under) == 6
     label = {(c.panel, c.dataset.partition("[")[0]): c.label for c in ours}
@@ -227,7 +227,7 @@ def test_timing_compares_seconds_within_the_run():
     scores = scores_of(body, lambda key: 0.9, metric="accuracy", replications=3)
     scores["seconds"] = np.where(scores["method"] == "ct_w", 0.5, 50.0)
     assert seconds_as_scores(scores)["value"].tolist() == [0.5] * 3 + [50.0] * 3
-    summary = summarise_experiment(typed(body), scores, CARDS)
+    summary = summarize_experiment(typed(body), scores, CARDS)
     rows = compare("lpct/table3", paper_of("lpct"), summary).set_index(["dataset", "method"])
     assert rows.loc[("email", "psgd_neural"), "reproduced"] == pytest.approx(100)
 
@@ -247,20 +247,20 @@ def test_budgets_that_differ_by_panel_are_in_the_titles():
     body = {"name": "lpct/figure10", "paper": "lpct", "kind": "figure", "groups": [
         {"panel": p, "dataset": ["employee"], "method": ["lpct_max_edge", "lpct_p"], "epsilon": [e],
          "x": "dataset.private_fraction", "values": [0.2, 1]} for p, e in (("a", 8), ("b", 1000))]}  # fmt: skip
-    table = summarise_experiment(
+    table = summarize_experiment(
         typed(body), scores_of(body, lambda key: 0.7, metric="accuracy", replications=3), CARDS
     ).table
-    found = labelled_curves(typed(body), table, CARDS)
+    found = labeled_curves(typed(body), table, CARDS)
     assert {(c.panel, c.epsilon) for c in found} == {("a", 8.0), ("b", 1000.0)}
     assert _panel_title("b", found) == "(b) ε = 1000 (non-private)"
-    assert len(_looks(found)["colour"]) == 2  # by method, not by budget
+    assert len(_looks(found)["color"]) == 2  # by method, not by budget
 
 
 def test_a_legend_has_printed_names_and_a_default_variant_once(tmp_path):
     body = experiment("lpct/figure10")
     known = CARDS | {"lpdt[variant=published_code]": card("LPDT", "classification")}
     scores = scores_of(body, lambda key: 0.65, metric="accuracy", replications=3)
-    table = summarise_experiment(typed(body), scores, known).table
+    table = summarize_experiment(typed(body), scores, known).table
     [path] = draw_lines(typed(body), paper_of("lpct"), table, known, tmp_path, "figure10", "oracle")
     words = set(re.findall(r">([^<>]+)</text>", path.read_text(encoding="utf-8")))
     assert "LPDT" in words and not {w for w in words if "lpdt" in w or "variant" in w}

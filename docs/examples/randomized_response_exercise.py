@@ -1,5 +1,5 @@
 """
-A course exercise on randomised response
+A course exercise on randomized response
 ========================================
 
 Warner's question of 1965: how many people have done something that they would not admit? Each tosses a coin in private.

@@ -24,7 +24,7 @@ from lpbench.selectors import Selector
 _REQUIRED = {Method: ("name", "title", "task", "estimator"), Experiment: ("name",), Named: ("name",)}
 
 #: Modules that decide what a file says.
-_CODE = [f"lpbench.experiments.{name}" for name in ("catalogue", "config", "experiment", "frozen", "method", "schema")]
+_CODE = [f"lpbench.experiments.{name}" for name in ("catalog", "config", "experiment", "frozen", "method", "schema")]
 
 _composed: dict[tuple[str, str], Any] = {}
 #: Data sets that Hydra knows.
@@ -91,7 +91,7 @@ def method_names() -> list[str]:
 
 
 def experiment_names() -> list[str]:
-    """Names of all experiments (``paper/artefact``); ``single`` is the cell of the command line, not one of them."""
+    """Names of all experiments (``paper/artifact``); ``single`` is the cell of the command line, not one of them."""
     return [name for name in _files("experiment") if name != "single"]
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from lpbench.analysis import Setting, Summary, distinct_selections, summarise, write_csv
+from lpbench.analysis import Setting, Summary, distinct_selections, summarize, write_csv
 from lpbench.analysis.standings import optimism
 from lpbench.analysis.summary import COSTS
 from lpbench.cast import bare_name
@@ -30,7 +30,7 @@ from lpbench.reporting.tables.layouts import marked
 OPTIMISM = "optimism.csv"
 
 
-def write_artefact(
+def write_artifact(
     experiment: Experiment,
     scores: pd.DataFrame,
     methods: Mapping[str, Method],
@@ -39,17 +39,17 @@ def write_artefact(
     costs: pd.DataFrame | None = None,
     paper: Paper | None = None,
 ) -> Summary:
-    """Summarise the scores of one experiment, keep the summary for reports, and :func:`render_artefact`."""
+    """Summarize the scores of one experiment, keep the summary for reports, and :func:`render_artifact`."""
     paper = paper or paper_of(experiment.name)
-    summary = summarise_experiment(experiment, scores, methods, paper, costs)
+    summary = summarize_experiment(experiment, scores, methods, paper, costs)
     keep_summary(summary, folder)
     if experiment.kind == "table":
         write_csv(optimism(scores), Path(folder) / OPTIMISM)
-    render_artefact(experiment, paper, summary, methods, folder, seed)
+    render_artifact(experiment, paper, summary, methods, folder, seed)
     return summary
 
 
-def render_artefact(
+def render_artifact(
     experiment: Experiment,
     paper: Paper,
     summary: Summary,
@@ -104,18 +104,18 @@ def write_drawing(experiment: Experiment, folder: Path, seed: int, paper: Paper 
     draw(experiment, folder, seed)
 
 
-def summarise_experiment(
+def summarize_experiment(
     experiment: Experiment,
     scores: pd.DataFrame,
     methods: Mapping[str, Method],
     paper: Paper | None = None,
     costs: pd.DataFrame | None = None,
 ) -> Summary:
-    """Summarise scores with the paper's rule for marks and the methods' stated settings."""
+    """Summarize scores with the paper's rule for marks and the methods' stated settings."""
     rule = (paper or paper_of(experiment.name)).rule
     if experiment.kind == "timing":
-        return summarise(seconds_as_scores(scores), rule=rule, costs=costs)
-    return summarise(scores, stated_settings(experiment, scores, methods), rule=rule, costs=costs)
+        return summarize(seconds_as_scores(scores), rule=rule, costs=costs)
+    return summarize(scores, stated_settings(experiment, scores, methods), rule=rule, costs=costs)
 
 
 def stated_settings(

@@ -1,4 +1,4 @@
-"""Runs of an artefact: one with its totals, ranks and pictures, and one for each data set x mask x method x ε."""
+"""Runs of an artifact: one with its totals, ranks and pictures, and one for each data set x mask x method x ε."""
 
 import getpass
 import json
@@ -15,12 +15,12 @@ from lpbench.cast import member
 from lpbench.datasets.manifest import load_manifest
 from lpbench.datasets.masks import protected_number
 from lpbench.errors import DataError, LpbenchError
-from lpbench.experiments import catalogue
-from lpbench.experiments.results import Artefact
+from lpbench.experiments import catalog
+from lpbench.experiments.results import Artifact
 from lpbench.reporting.number_table import printed_numbers
 from lpbench.reporting.plain_table import PlainTable
 from lpbench.reporting.tables.text import tables_of
-from lpbench.tracking.run import ARTEFACT, CELL, SWEEP, Run, in_one, rows_by
+from lpbench.tracking.run import ARTIFACT, CELL, SWEEP, Run, in_one, rows_by
 from lpbench.tracking.store import SINGLE
 
 #: Numbers of a summary row that become metrics; the mean goes by the name of the experiment's metric (``mse``).
@@ -29,7 +29,7 @@ METRICS = ("mean", "se", "ratio", "rank", "best", "marked", "p_best_is_better", 
 _COMPARED = ("rank", "best", "marked", "p_best_is_better")
 #: What a run's metrics say of a published number.
 _PRINTED = ("published", "reproduced", "distance", "equivalent")
-#: Metrics of an artefact's published numbers, of which those after the third are disjoint and add up to the first.
+#: Metrics of an artifact's published numbers, of which those after the third are disjoint and add up to the first.
 COUNTED_NUMBERS = {
     "compared": "compared",
     "equivalent": "equivalent",
@@ -43,7 +43,7 @@ COUNTED_NUMBERS = {
 _PLACE = ["panel", "dataset", "mask", "method", "epsilon"]
 
 
-def artefact_name(record: Mapping) -> str:
+def artifact_name(record: Mapping) -> str:
     """Return the name that a run stands for; deviating runs get their group or folder."""
     return str(record.get("group") or record.get("folder") or record["name"])
 
@@ -54,12 +54,12 @@ def counted(numbers: pd.DataFrame) -> dict[str, int]:
     return {key: found[of] for key, of in COUNTED_NUMBERS.items()} if found["compared"] else {}
 
 
-class ArtefactRuns:
-    """The runs of one artefact, described; ``alone``: a single cell, which is one run with everything."""
+class ArtifactRuns:
+    """The runs of one artifact, described; ``alone``: a single cell, which is one run with everything."""
 
     def __init__(self, folder: Path, record: Mapping):
         self.folder, self.record = folder, record
-        self.artefact = found = Artefact(folder, record["name"])
+        self.artifact = found = Artifact(folder, record["name"])
         if found.summary is None and found.experiment.kind != "drawing":
             raise DataError(f"{folder} holds no summary: run the experiment again")
         empty = pd.DataFrame(columns=[*dict.fromkeys([*COMPARISON, *_PLACE, *METRICS])])
@@ -72,7 +72,7 @@ class ArtefactRuns:
 
     @property
     def parent(self) -> Run:
-        """The run of the artefact, or of its only cell."""
+        """The run of the artifact, or of its only cell."""
         environment = dict(self.record.get("environment", {}))
         versions = environment.pop("versions", {})
         tags = {f"lpbench.{k}": str(v) for k, v in environment.items()}
@@ -86,11 +86,11 @@ class ArtefactRuns:
             return run
         ranks = self.summary[self.summary["selection"] == "oracle"].groupby("method", sort=True)["rank"].mean().dropna()
         seconds = sum(self.record.get("seconds", {}).values())
-        sweep = self.record["config"]["experiment"].get("title") if self.artefact.name == SINGLE else ""
+        sweep = self.record["config"]["experiment"].get("title") if self.artifact.name == SINGLE else ""
         values = {f"rank/{method}": float(rank) for method, rank in ranks.items()} | counted(self.numbers)
         return Run(
             sweep or self.folder.name,
-            SWEEP if self.artefact.name == SINGLE else ARTEFACT,
+            SWEEP if self.artifact.name == SINGLE else ARTIFACT,
             outcome=in_one(judged_numbers(self.numbers)["class"]),
             tags=self._tags | tags,
             params=self.record["config"],
@@ -104,7 +104,7 @@ class ArtefactRuns:
 
     @property
     def _tags(self) -> dict[str, str]:
-        """Tags of every run of the artefact: artefact, source, user, commit, and what deviates."""
+        """Tags of every run of the artifact: artifact, source, user, commit, and what deviates."""
         record = self.record
         commit = str(record.get("environment", {}).get("commit", "unknown"))
         registered = "group" not in record and "folder" not in record
@@ -114,13 +114,13 @@ class ArtefactRuns:
             "mlflow.source.type": "LOCAL",
             "mlflow.source.git.commit": commit.partition("+")[0],
             "mlflow.user": user(),
-            "lpbench.artefact": artefact_name(record),
+            "lpbench.artifact": artifact_name(record),
             "lpbench.commit": commit,
             **({"lpbench.deviations": "; ".join(deviations)} if deviations else {}),
         }
 
     def _paragraphs(self) -> list[str]:
-        """Description of the artefact in Markdown: deviations, verdicts, notes, tables."""
+        """Description of the artifact in Markdown: deviations, verdicts, notes, tables."""
         experiment = self.record["config"].get("experiment", {})
         judged = judged_numbers(self.numbers)
         return [
@@ -128,12 +128,12 @@ class ArtefactRuns:
             *(f"**Not as registered:** {text}" for text in self.record.get("deviations", ())),
             *([f"**{in_words(judged)}.**"] if len(judged) else []),
             *(f"- {note}" for note in experiment.get("notes", ())),
-            *map(in_markdown, tables_of(self.artefact)),
+            *map(in_markdown, tables_of(self.artifact)),
         ]
 
     def _tests(self) -> pd.DataFrame:
         """p-values that a method of a table is better than another one, a column a data set; curves have none."""
-        chosen = self.artefact.chosen
+        chosen = self.artifact.chosen
         found = pd.DataFrame() if chosen is None else beats(chosen[chosen["x"].isna()])
         if found.empty:
             return found
@@ -208,9 +208,9 @@ class ArtefactRuns:
 
         Missing data and planned gaps are no failure.
         """
-        if self.artefact.full is None:
+        if self.artifact.full is None:
             return {}
-        reasons = rows_by(self.artefact.full.reasons, _PLACE[:4])
+        reasons = rows_by(self.artifact.full.reasons, _PLACE[:4])
         empty = [
             place for place, rows in self.cells if all(row["mean"] is None for row in rows) and place[:4] in reasons
         ]
@@ -220,7 +220,7 @@ class ArtefactRuns:
     @cached_property
     def _chosen(self) -> dict[tuple, list[dict]]:
         """Scores by replication of each cell and selection, where they were kept."""
-        found = self.artefact.chosen
+        found = self.artifact.chosen
         if found is None:
             return {}
         rounded = found["epsilon"].map({e: float(f"{e:.7g}") for e in found["epsilon"].unique()})
@@ -248,7 +248,7 @@ def _with_manifest(name: str, facts: Mapping) -> dict:
 
 @cache
 def _cards() -> dict[str, dict]:
-    return catalogue.heads("method", ("privacy",))
+    return catalog.heads("method", ("privacy",))
 
 
 @cache

@@ -35,31 +35,31 @@ class Indicator:
 
 
 @dataclass(frozen=True)
-class RelabelledQuestion:
+class RelabeledQuestion:
     """A question about what a public function makes of the record."""
 
     question: Any
     relabelling: Relabelling
 
-    def take(self, users: Any) -> RelabelledQuestion:
+    def take(self, users: Any) -> RelabeledQuestion:
         """Return the question for some of the users asked, by position."""
-        return RelabelledQuestion(question_of(self.question, users), self.relabelling)
+        return RelabeledQuestion(question_of(self.question, users), self.relabelling)
 
 
-def _relabelled(records: Records, question: RelabelledQuestion) -> Records:
+def _relabeled(records: Records, question: RelabeledQuestion) -> Records:
     """The records with their new labels, which keep what devices remember of them."""
     relabelling = question.relabelling
     return records.remembered(
-        ("relabelled", relabelling), lambda: Records(records.X, relabelling.labels(records), records.mask)
+        ("relabeled", relabelling), lambda: Records(records.X, relabelling.labels(records), records.mask)
     )
 
 
 def _answered(name: str) -> Callable[..., Any]:
-    """The method of the device, asked its own question about the relabelled records."""
+    """The method of the device, asked its own question about the relabeled records."""
 
-    def answer(self: RelabelledDevice, *given: Any) -> Any:
-        asked = next(part for part in given if isinstance(part, RelabelledQuestion))
-        own = (_relabelled(part, asked) if isinstance(part, Records) else part for part in given)
+    def answer(self: RelabeledDevice, *given: Any) -> Any:
+        asked = next(part for part in given if isinstance(part, RelabeledQuestion))
+        own = (_relabeled(part, asked) if isinstance(part, Records) else part for part in given)
         return getattr(self.device, name)(*(asked.question if part is asked else part for part in own))
 
     return answer
@@ -67,7 +67,7 @@ def _answered(name: str) -> Callable[..., Any]:
 
 @proven
 @dataclass(frozen=True)
-class RelabelledDevice(Device[RelabelledQuestion]):
+class RelabeledDevice(Device[RelabeledQuestion]):
     """Relabel the own record, and answer as another device does."""
 
     device: Device[Any] = field(kw_only=True)
@@ -78,7 +78,7 @@ class RelabelledDevice(Device[RelabelledQuestion]):
     addends, estimate, draw_sums = map(_answered, ("addends", "estimate", "draw_sums"))
 
 
-class RelabelledUsers(Users):
+class RelabeledUsers(Users):
     """Users whose label is what a public function makes of their record."""
 
     def __init__(
@@ -101,11 +101,11 @@ class RelabelledUsers(Users):
 
     def ask(self, device: Device[Any], question: Any, who: np.ndarray | None = None) -> np.ndarray:
         """Ask the users behind, whose devices relabel their record before they answer."""
-        return self._users.ask(RelabelledDevice(device=device), RelabelledQuestion(question, self._relabelling), who)
+        return self._users.ask(RelabeledDevice(device=device), RelabeledQuestion(question, self._relabelling), who)
 
     def sums(self, device: Device[Any], question: Any, by: np.ndarray | None = None) -> np.ndarray:
         """Ask the users behind for sums of reports about relabeled records."""
-        return self._users.sums(RelabelledDevice(device=device), RelabelledQuestion(question, self._relabelling), by)
+        return self._users.sums(RelabeledDevice(device=device), RelabeledQuestion(question, self._relabelling), by)
 
     def _part(self, who: np.ndarray) -> Self:
         return type(self)(self._users.take(who), self._relabelling, self.range, self.public)
