@@ -227,12 +227,11 @@ def answer(fair: pd.DataFrame, row: dict) -> dict:
     reference = "over_public" if sample == "yes" else "over_constant"
     kinds = (part[part["method"] == first][reference] for part in (held, here[here["role"] == "development"]))
     (gain, low, high), other = map(interval, kinds)
-    nobody = {"classification": "public_forest", "regression": "public_forest_regressor"}[task]
+    kind = {"classification": "classifier", "regression": "regressor"}[task]
+    nobody = ",".join(["public_forest", "ct_q"] if kind == "classifier" else ["public_forest_regressor"])
     constant = {"classification": "private_majority", "regression": "private_constant"}[task]
-    if sample == "yes":
-        first = first if low > 0 else nobody
-    elif not gain > 0:
-        first = constant
+    if not low > 0:
+        first = f"{nobody},public_learner_{kind}" if sample == "yes" else constant
     near = f"={first} " in run.replace("&#39;", "")
     for text, numbers in ((adds, (gain, low, high)), (aside, other)):
         said = [float(number) for number in re.findall(r"-?\d+", text)[:3]]

@@ -7,6 +7,7 @@ together.
 """
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -43,11 +44,6 @@ def gain(ratios: Iterable[float]) -> Interval:
     return Interval(*(float(1 - np.exp(mean + move)) for move in (0.0, half, -half)))
 
 
-def ratios_on(rows: pd.DataFrame, role: str) -> pd.Series:
-    """Return one method's losses over those of the reference at its inputs, on the data sets of one role."""
-    return rows.loc[rows["role"] == role, f"over_{beside(rows['inputs'].iloc[0])}"].dropna()
-
-
 def beside(inputs: str) -> str:
     """Return the reference at equal inputs: ``public`` with a public sample, else ``constant``."""
     return "public" if SAMPLE in inputs else "constant"
@@ -74,17 +70,27 @@ def gains(standings: pd.DataFrame) -> pd.DataFrame:
 
     ``constant``, ``public`` and ``private`` are geometric means of losses over those of the best without privacy.
     """
-    rows, every = [], comparable(standings)
-    for key, group in every[every["role"].isin(ROLES)].groupby([*PLACE, "method", "role"]):
-        reference = beside(str(key[PLACE.index("inputs")]))
-        part = group.dropna(subset=[f"over_{reference}", "over_free"])
-        if len(part):
-            names = " ".join(sorted(map(bare_name, part["dataset"])))
-            rows.append((*key, len(part), names, reference, *_numbers(part, reference)))
-    return pd.DataFrame(rows, columns=COLUMNS)
+    keys = [*PLACE, "method", "role"]
+    every = [
+        dict(zip(keys, (*key, role), strict=True)) | numbers(group, role)
+        for key, group in comparable(standings).groupby(keys[:-1])
+        for role in sorted(ROLES)
+    ]
+    return pd.DataFrame([row for row in every if row["sets"]], columns=COLUMNS)
 
 
-def _numbers(rows: pd.DataFrame, reference: str) -> list[float]:
-    found, free = gain(rows[f"over_{reference}"]), rows["over_free"]
-    lines = free / rows["over_constant"], rows["public_over_free"], free
-    return [found.estimate, found.low, found.high, *(float(np.exp(np.log(line).mean())) for line in lines)]
+def numbers(rows: pd.DataFrame, role: str) -> dict[str, Any]:
+    """Return the columns of :data:`COLUMNS` that follow from one method's standings on the data sets of a role."""
+    reference = beside(str(rows["inputs"].iloc[0]))
+    own = rows[rows["role"] == role].dropna(subset=[f"over_{reference}"])
+    found, free = gain(own[f"over_{reference}"]), own["over_free"]
+    lines = {"constant": free / own["over_constant"], "public": own["public_over_free"], "private": free}
+    return {
+        "sets": len(own),
+        "names": " ".join(sorted(map(bare_name, own["dataset"]))),
+        "beside": reference,
+        "gain": found.estimate,
+        "low": found.low,
+        "high": found.high,
+        **{name: float(np.exp(np.log(line).mean())) for name, line in lines.items()},
+    }

@@ -3,20 +3,22 @@
 import html
 import re
 from dataclasses import replace
+from urllib.parse import urlencode
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from lpbench.analysis.gains import gains
+from lpbench.analysis.gains import gains, numbers
 from lpbench.analysis.summary import NON_PRIVATE_PANEL
+from lpbench.cast import bare_name
 from lpbench.experiments import catalog
 from lpbench.paths import COMMITTED, ROOT
 from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.pages.advice import ASKED, RULE, advise, choices, code_of
 from lpbench.reporting.pages.site import USE
 from lpbench.reporting.render import render
-from lpbench.reporting.standings import standings_of
+from lpbench.reporting.standings import read_standings, standings_of
 from lpbench.selectors import parse_selector
 from tests.reporting.fake import experiment, scores_of, typed
 from tests.reporting.store import put
@@ -94,6 +96,30 @@ def test_asking_nobody_is_advised_unless_users_add_something_for_certain(tmp_pat
     assert not every[BOTH, 1.0].instead and not every[RECORD, 1.0].instead, "0.8 and 0.7 beside 0.5 of public data"
     assert every[RECORD, 4.0].instead == "public", "0.5 beside 0.72 of public data"
     assert not every[SHOWN, 4.0].instead and every["label and features", 1.0].instead == "constant"
+
+
+@pytest.mark.parametrize("inputs", [SHOWN, BOTH])
+def test_one_rule_with_a_public_sample_and_without_the_interval_lies_above_0(inputs, tmp_path):
+    body, table, cards = made("comparison/classification", CLASSES, tmp_path)
+    columns, held = ["over_constant", "over_public"], table["role"] == "held out"
+    uneven = table.assign(**{c: table[c].where(~held, table.groupby("method").cumcount() % 2 + 0.4) for c in columns})
+    found = next(one for one in advise(body, uneven) if (one.inputs, one.epsilon) == (inputs, 4.0))
+    added = numbers(found.rows, "held out")
+    assert added["gain"] > 0 > added["low"] and found.instead == added["beside"]
+    (answer,) = [a for a in choices([body], uneven, cards) if f"epsilon={found.epsilon:g}&" in f"{a['link']}&"
+                 and urlencode({"inputs": inputs}) + "&" in a["link"]]  # fmt: skip
+    named = (
+        "PrivateMajority" if inputs == SHOWN else "ask nobody: the best of PublicForest, CT-Q, Learner on public rows"
+    )
+    assert answer["method"] == named, "the line of public data is the best of several learners"
+
+
+def test_no_private_method_was_run_where_the_page_says_so():
+    """Label-only answers would need runs in which no feature is protected, those of a curator runs of their own."""
+    table = read_standings(COMMITTED)
+    held = table[(table["privacy"] != "none") & (table["role"] == "held out")]
+    held = held[held["mask"].map(bare_name).eq("label_only") | held["inputs"].str.contains("curator")]
+    assert held.groupby(["task", "inputs", "epsilon"])["dataset"].nunique().max() < 2 or held.empty
 
 
 def test_a_public_forest_under_another_name_is_never_advised_over_asking_nobody(tmp_path):

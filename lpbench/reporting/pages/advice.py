@@ -2,23 +2,23 @@
 
 An experiment's ``settings.advice`` names the masks whose runs answer. Methods are compared at equal inputs and at a
 setting that no test row chose. The best has the smallest rank sum on held-out data sets, two at least; development sets
-are never counted with them. With a public sample it is advised only if what private users add is above 0 there, by its
-interval: else the advice is to ask nobody. Without one, a private constant is advised where the method has no gain over
-it there.
+are never counted with them. It is advised only if the interval of what private users add, or of its gain over a private
+constant without a public sample, lies above 0 there: else the advice is to ask nobody, or the constant.
 """
 
 import inspect
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlencode
 
 import numpy as np
 import pandas as pd
 
 from lpbench import estimators
-from lpbench.analysis import ALPHA, Interval
-from lpbench.analysis.gains import DEVELOPED, HELD, SAMPLE, beside, comparable, gain, ratios_on
+from lpbench.analysis import ALPHA
+from lpbench.analysis.gains import DEVELOPED, HELD, SAMPLE, comparable, numbers
 from lpbench.analysis.standings import SHOWN, over_sets
 from lpbench.cast import CONSTANTS, PUBLIC_ONLY, bare_name
 from lpbench.experiments import catalog
@@ -34,9 +34,9 @@ ASKED = ("task", "asked", "features", "sample", "epsilon")
 
 #: The one rule by which a method is advised, as pages state it.
 RULE = (
-    "We recommend the method with the best average rank among methods of the same inputs, on held-out data sets. With "
-    "a public sample, we recommend it only if the interval of what private users add lies above 0 there; otherwise "
-    "ask nobody. Without one, its gain must be above 0; otherwise use a private constant."
+    "We recommend the method with the best average rank among methods of the same inputs, on held-out data sets, if "
+    "the 95 % interval of what private users add there lies above 0; otherwise ask nobody. Without a public sample, "
+    "the interval of its gain must lie above 0; otherwise use a private constant."
 )
 
 
@@ -70,18 +70,17 @@ def advise(experiment: Experiment, standings: pd.DataFrame) -> Iterator[Advice]:
         first, *others = ranked["method"]
         found = over_sets(judged, first).set_index("method")["p"]
         tied, mine = [m for m in others if not found[m] < ALPHA], here[here["method"] == first]
-        gained, reference = gain(ratios_on(mine, HELD)), beside(inputs)
-        instead = "" if (gained.low if reference == "public" else gained.estimate) > 0 else reference
-        second = others[0] if others else ""
+        added, second = numbers(mine, HELD), others[0] if others else ""
+        instead = "" if added["low"] > 0 else added["beside"]
         yield Advice(inputs, mask, float(epsilon), mine, sets, first, second, tied, instead)
 
 
-def in_per_cent(found: Interval) -> str:
+def in_per_cent(added: Mapping[str, Any]) -> str:
     """Print a gain with its interval: ``12 % [3, 21]``."""
-    if not np.isfinite(found.estimate):
+    if not added["sets"]:
         return "not measured"
-    ends = f" [{100 * found.low:.0f}, {100 * found.high:.0f}]" if np.isfinite(found.low) else ""
-    return f"{100 * found.estimate:.0f} %{ends}"
+    ends = f" [{100 * added['low']:.0f}, {100 * added['high']:.0f}]" if np.isfinite(added["low"]) else ""
+    return f"{100 * added['gain']:.0f} %{ends}"
 
 
 def choices(
@@ -102,13 +101,15 @@ def choices(
 
 def _answer(found: Advice, cards: Mapping[str, Method]) -> dict[str, str]:
     """Return a row of answers: the recommended method, the next one, what private users add, how to call it."""
-    rows, sample = found.rows, SAMPLE in found.inputs
-    task, held = str(rows["task"].iloc[0]), rows[rows["role"] == HELD]
-    references = {"public": PUBLIC_ONLY, "constant": CONSTANTS}.get(found.instead, ())
-    method = next((name for name in references if catalog.method(name).task == task), found.method)
+    rows, sample, held = found.rows, SAMPLE in found.inputs, numbers(found.rows, HELD)
+    task = str(rows["task"].iloc[0])
+    references = {"public": PUBLIC_ONLY, "constant": CONSTANTS[:2]}.get(found.instead, ())  # one constant a task
+    methods = [name for name in references if catalog.method(name).task == task] or [found.method]
+    title = ", ".join(method_title(method, cards) for method in methods)
+    words = f"dataset=NAME method={shlex.quote(','.join(methods))} epsilon={found.epsilon:g}"
     second = found.method if found.instead else found.second
     tied = " (not significantly different)" * (found.second in found.tied and not found.instead)
-    lines = held["over_free"] / held["over_constant"], held["public_over_free"], held["over_free"]
+    lines = (f"{held[name]:.3g}" if np.isfinite(held[name]) else "–" for name in ("constant", "public", "private"))
     view = {"inputs": found.inputs, "task": task, "mask": found.mask, "epsilon": f"{found.epsilon:g}"}
     return {
         "task": task,
@@ -116,14 +117,14 @@ def _answer(found: Advice, cards: Mapping[str, Method]) -> dict[str, str]:
         "features": "some" if SHOWN in found.inputs else "all",
         "sample": "yes" if sample else "no",
         "epsilon": f"{found.epsilon:g}",
-        "method": "ask nobody: " * (found.instead == "public") + method_title(method, cards),
+        "method": f"ask nobody: the best of {title}" if found.instead == "public" else title,
         "second": (method_title(second, cards) if second else "–") + tied,
-        "adds": f"{in_per_cent(gain(ratios_on(rows, HELD)))} on {len(held)} sets{few(held['dataset'], ': ')}",
-        "development": in_per_cent(gain(ratios_on(rows, DEVELOPED))),
-        "lines": " ".join(f"{np.exp(np.log(line).mean()):.3g}" if line.notna().any() else "–" for line in lines),
+        "adds": f"{in_per_cent(held)} on {held['sets']} sets{few(held['names'].split(), ': ')}",
+        "development": in_per_cent(numbers(rows, DEVELOPED)),
+        "lines": " ".join(lines),
         "link": f"leaderboard.html#{urlencode(view | {'dataset': HELD_OUT})}",
-        "command": f"lpbench dataset=NAME method={shlex.quote(method)} epsilon={found.epsilon:g}",
-        "code": code_of(method, sample),
+        "command": f"lpbench {'-m ' * (len(methods) > 1)}{words}",
+        "code": code_of(methods[0], sample),
     }
 
 
