@@ -17,7 +17,7 @@ References of several experiments stand together where data set and seed are the
 public range of a label (:data:`KNOWN_ABOUT`) changes no data, and matters to private methods alone.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Any
@@ -256,26 +256,21 @@ def view(table: pd.DataFrame, selection: str) -> pd.DataFrame:
     return rows.drop_duplicates(cell).drop(columns="_order").sort_index()
 
 
-def over_sets(rows: pd.DataFrame, control: str = "", intervals: Collection[str] = ()) -> pd.DataFrame:
+def over_sets(rows: pd.DataFrame, control: str = "") -> pd.DataFrame:
     """Summarize one comparison (one selection, mask, budget) over data sets: a row a method, the best rank first.
 
     Beside the columns of :func:`compare_losses`: ``constant`` and ``free`` are geometric means of the ratios to the
-    references, ``worst`` the largest ratio to the constant. Those of the three means that are in ``intervals`` have
-    theirs, ``_low`` and ``_high``.
+    references, ``worst`` the largest ratio to the constant.
     """
-    wide = {
-        name: rows.pivot(index="dataset", columns="method", values=name)
-        for name in ("loss", "over_constant", "over_free")
-    }
-    found = compare_losses(wide["loss"], control, interval="control" in intervals).set_index("method")
-    for name in ("constant", "free"):
-        ratios = wide[f"over_{name}"][found.index]
-        means = geometric_means(ratios.to_numpy(), interval=name in intervals)
-        found[[name, f"{name}_low", f"{name}_high"]] = means
-    return found.assign(worst=wide["over_constant"].max()).reset_index()
+    loss, constant, free = (
+        rows.pivot(index="dataset", columns="method", values=name) for name in ("loss", "over_constant", "over_free")
+    )
+    found = compare_losses(loss, control).set_index("method")
+    means = {"constant": geometric_means(constant), "free": geometric_means(free)}
+    return found.assign(**means, worst=constant.max()).reset_index()
 
 
-def compare_losses(losses: pd.DataFrame, control: str = "", *, interval: bool = False) -> pd.DataFrame:
+def compare_losses(losses: pd.DataFrame, control: str = "") -> pd.DataFrame:
     """Compare methods (columns) over data sets (rows) by their losses: a row a method, the best rank first.
 
     ``rank`` is the mean rank with Student's interval, ``rank_sum`` the sum; a method without a loss ranks last.
@@ -287,7 +282,7 @@ def compare_losses(losses: pd.DataFrame, control: str = "", *, interval: bool = 
     rank, low, high = rank_intervals(losses.round(DIGITS).to_numpy(), larger_is_better=False)
     beside = losses[control] if control in losses else pd.Series(np.nan, index=losses.index)
     ratios, ahead = losses.div(beside, axis=0), losses.sub(beside, axis=0).round(DIGITS).to_numpy()
-    means, p = geometric_means(ratios.to_numpy(), interval=interval), np.full(losses.shape[1], np.nan)
+    p = np.full(losses.shape[1], np.nan)
     tested = ratios.notna().all().to_numpy() & (losses.columns != control)
     if tested.any() and len({bare_name(name) for name in losses.index}) == len(losses):
         p[tested] = holm(two_sided(_logarithms(ratios.loc[:, tested].to_numpy())))
@@ -298,9 +293,7 @@ def compare_losses(losses: pd.DataFrame, control: str = "", *, interval: bool = 
         "rank_low": low,
         "rank_high": high,
         "rank_sum": rank * len(losses),
-        "control": means[:, 0],
-        "control_low": means[:, 1],
-        "control_high": means[:, 2],
+        "control": geometric_means(ratios).to_numpy(),
         "wins": (ahead > 0).sum(axis=0),
         "losses": (ahead < 0).sum(axis=0),
         "p": p,
@@ -314,25 +307,19 @@ def _logarithms(ratios: np.ndarray) -> np.ndarray:
         return np.clip(np.log(ratios), -50.0, 50.0)
 
 
-def geometric_means(ratios: np.ndarray, *, interval: bool = True) -> np.ndarray:
-    """Geometric means over each method's data sets (rows), (methods, 3), with intervals from :data:`FEWEST` on."""
-    found = np.full((ratios.shape[1], 3), np.nan)
-    known = ~np.isnan(ratios)
-    logs = _logarithms(ratios)
-    for pattern in np.unique(known, axis=1).T:
-        columns, n = (known == pattern[:, None]).all(axis=0), int(pattern.sum())
-        part = logs[pattern][:, columns]
-        if n:
-            found[columns, 0] = np.exp(part.mean(axis=0))
-        if n >= FEWEST and interval:
-            means = np.ascontiguousarray(bootstrap_means(part, draws=DRAWS).T)
-            found[columns, 1:] = np.exp(np.quantile(means, [0.025, 0.975], axis=1)).T
-    return found
+def geometric_means(ratios: pd.DataFrame) -> pd.Series:
+    """Geometric means over the data sets (rows) on which each method (column) has a ratio."""
+    return np.exp(ratios.apply(_logarithms).mean())
 
 
 def geometric_mean(ratios: Iterable[float]) -> Interval:
-    """:func:`geometric_means` of one method."""
-    return Interval(*map(float, geometric_means(np.fromiter(ratios, dtype=float)[:, None])[0]))
+    """Geometric mean over data sets, with an interval of the bootstrap over them from :data:`FEWEST` on."""
+    logs = _logarithms(np.fromiter(ratios, dtype=float))
+    logs = logs[~np.isnan(logs)]
+    ends = np.full(2, np.nan)
+    if logs.size >= FEWEST:
+        ends = np.quantile(bootstrap_means(logs[:, None], draws=DRAWS)[:, 0], [0.025, 0.975])
+    return Interval(*map(float, np.exp([logs.mean() if logs.size else np.nan, *ends])))
 
 
 def least_p(datasets: int, methods: int) -> float:

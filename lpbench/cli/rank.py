@@ -2,36 +2,26 @@
 
 from __future__ import annotations
 
-import json
-import math
 import re
-import shutil
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from lpbench.cli import options
 from lpbench.errors import ConfigurationError
 from lpbench.experiments.config import Runner
-from lpbench.files import write_text
 from lpbench.paths import COMMITTED
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from lpbench.analysis import Summary
     from lpbench.experiments.experiment import Experiment
-    from lpbench.experiments.method import Method
 
-#: Experiments that a method of each task is ranked in; the last one where it reads a public sample.
-EXPERIMENTS = {"regression": "comparison/regression", "classification": "comparison/classification"}
-#: Experiments of learners without privacy.
-FREE = ("comparison/free_regression", "comparison/free_classification")
-WITH_PUBLIC = {"regression": ("comparison/public_sample",), "classification": ()}
+#: Experiments that a method of each task is ranked in; the second one where it reads a public sample.
+EXPERIMENTS = {
+    "regression": ("comparison/regression", "comparison/public_sample"),
+    "classification": ("comparison/classification",),
+}
 #: Experiments of ``--stress``: masks that give something away, users who lie, groups of people.
 STRESS = {
     "regression": ("extensions/masks_strength", "extensions/liars_regression", "extensions/groups_regression"),
@@ -42,8 +32,6 @@ STRESS = {
 }
 #: The budget of a quick run.
 QUICK = 1.0
-#: Columns of a CSV of predictions; ``row`` counts the test rows of a split from 0.
-PREDICTIONS = ("dataset", "mask", "epsilon", "replication", "row", "prediction")
 
 
 @click.command(epilog="Next: lpbench export rank/METHOD/regression --selection fair; lpbench submit METHOD")
@@ -83,6 +71,7 @@ def command(
         raise ConfigurationError("--quick is one budget: leave --epsilon out, or --quick")
     budgets = (QUICK,) if quick else budgets
     from lpbench.analysis.summary import barred
+    from lpbench.cli import ranking
     from lpbench.experiments import catalog
     from lpbench.experiments.method import Method
     from lpbench.experiments.results import Results
@@ -98,28 +87,32 @@ def command(
         found = Method(re.sub(r"\W+", "_", Path(method).stem), Path(method).stem, "", "", tuning_free={})
     else:
         found = method_named(method)
-        if stress:
-            return _stress(found, experiments or STRESS[found.task], budgets, Runner(workers=workers), results, audit)
-        public = found.estimator_class.uses_public
-        experiments = experiments or (EXPERIMENTS[found.task], *(WITH_PUBLIC[found.task] if public else ()))
+        usual = EXPERIMENTS[found.task][: 1 + found.estimator_class.uses_public]
+        experiments = experiments or (STRESS[found.task] if stress else usual)
     broken = False
     for name in experiments:
-        experiment = catalog.experiment(name)
-        others = Results(COMMITTED).artifact(name)
-        if others.summary is None:
+        experiment, others = catalog.experiment(name), Results(COMMITTED).artifact(name)
+        ran = set() if others.summary is None else {*others.summary["method"]}
+        output = ranking.paper_of(name).output_of(name)
+        if stress and output.read is None:
+            raise ConfigurationError(f"--stress: {name} is no stress test; there are {', '.join(STRESS[found.task])}")
+        if not stress and not ran:
             raise ConfigurationError(f"experiment {name} has no committed summary to be ranked in")
         _check_budgets(experiment, budgets)
+        mine = None
         if predicted:
-            mine = _predicted(Path(method), found, experiment)
-        elif found.name in set(others.summary["method"]):
-            mine = None
+            mine = ranking.predicted(Path(method), found, experiment)
+        elif stress or found.name not in ran:
+            fair, runner = stress or selection == "fair", Runner(workers=workers)
+            mine = ranking.run_alone(found, experiment, budgets, fair, runner, results, audit)
+        said = {} if mine is None or predicted else barred(mine.table)
+        broken |= any(map(is_broken, said.values()))
+        if mine is not None and said:
+            ranking.print_barred(found, experiment, mine, results)
+        elif mine is not None and stress:
+            ranking.print_stress(found, mine, others, output)
         else:
-            mine = _run(found, experiment, budgets, selection == "fair", Runner(workers=workers), results, audit)
-        if mine is not None and not predicted and (said := barred(mine.table)):
-            _print_barred(found, experiment, mine, results)
-            broken |= any(map(is_broken, said.values()))
-        else:
-            _write(found, experiment, mine, budgets, selection, results)
+            ranking.rank(found, experiment, mine, budgets, selection, results)
     return int(broken)
 
 
@@ -129,392 +122,3 @@ def _check_budgets(experiment: Experiment, budgets: Sequence[float]) -> None:
     if unknown := [e for e in budgets if e not in registered]:
         listed = ", ".join(f"{e:g}" for e in registered)
         raise ConfigurationError(f"--epsilon {unknown[0]:g}: {experiment.name} has {listed}")
-
-
-def _folder(method: Method, experiment: Experiment) -> str:
-    name = re.sub(r"[^\w.=-]+", "_", method.name).strip("_")
-    return f"rank/{name}/{experiment.name.rpartition('/')[2]}"
-
-
-def _run(
-    method: Method,
-    experiment: Experiment,
-    budgets: Sequence[float],
-    fair: bool,
-    runner: Runner,
-    results: Path,
-    audit: bool,
-) -> Summary:
-    """Run one method's blocks of an experiment, audit it unless told not to, and return the summary."""
-    from lpbench.experiments.single_method import alone
-    from lpbench.pipeline import print_gaps, summarized
-
-    job = alone(method, experiment, _folder(method, experiment), budgets, fair=fair)
-    print_gaps(job.plan)
-    return summarized(job, results, runner, audit)
-
-
-def _print_barred(method: Method, experiment: Experiment, mine: Summary, results: Path) -> None:
-    """Print the scores of a method that has no rank; the page of a rank that it had is removed."""
-    from lpbench.cli.answers import print_cell
-
-    shutil.rmtree(results / _folder(method, experiment), ignore_errors=True)
-    print(f"{method.title} in {experiment.name}: no rank")
-    scored = mine.table[mine.table["mean"].notna()]
-    if len(scored):
-        print_cell(scored, scored["selection"].iloc[0], False)
-
-
-def _stress(
-    method: Method, names: Sequence[str], budgets: Sequence[float], runner: Runner, results: Path, audit: bool
-) -> int:
-    """Print the table and finding of each stress test for one method, beside learners without privacy."""
-    from lpbench.analysis.standings import NONE, Run
-    from lpbench.analysis.summary import barred
-    from lpbench.cli.answers import print_tables
-    from lpbench.experiments import catalog
-    from lpbench.experiments.plan import by_name, registered_methods
-    from lpbench.experiments.results import Results
-    from lpbench.pipeline import is_broken
-    from lpbench.reporting.paper import paper_of
-    from lpbench.reporting.standings import run_of, standings_of_runs
-
-    broken = False
-    for name in names:
-        experiment, lay_out = catalog.experiment(name), paper_of(name).output_of(name).read
-        if lay_out is None:
-            raise ConfigurationError(f"--stress: {name} is no stress test; there are {', '.join(STRESS[method.task])}")
-        cards = by_name(registered_methods(experiment.methods)) | {method.name: method}
-        found = _run(method, experiment, budgets, True, runner, results, audit)
-        if said := barred(found.table):
-            _print_barred(method, experiment, found, results)
-            broken |= any(map(is_broken, said.values()))
-            continue
-        mine = found.chosen.assign(experiment=name)
-        runs, others = [Run(name, mine, {method.name: method.privacy}, {})], Results(COMMITTED).artifact(name)
-        if others.is_finished:
-            run = run_of(others, cards)
-            runs.append(replace(run, chosen=run.chosen[run.chosen["method"] != method.name]))
-        rows = standings_of_runs(runs, {})
-        tables = lay_out(COMMITTED, rows[(rows["method"] == method.name) | (rows["privacy"] == NONE)], cards)
-        print(f"{method.title} in {name}: {tables[0].finding if tables else 'nothing can be compared'}")
-        print_tables(tables)
-    return int(broken)
-
-
-def _predicted(path: Path, method: Method, experiment: Experiment) -> Summary:
-    """Score a CSV of predictions on the experiment's splits."""
-    import pandas as pd
-
-    from lpbench.analysis.selection import Setting
-    from lpbench.analysis.summary import summarize
-    from lpbench.datasets import Draws
-    from lpbench.datasets.readers import read_table
-    from lpbench.experiments.config import ROOT_SEED
-
-    table = read_table(path, ("replication", "epsilon", "row", "prediction"))
-    if missing := [c for c in PREDICTIONS if c not in table]:
-        raise ConfigurationError(f"{path}: column {missing[0]!r} is missing; it needs {', '.join(PREDICTIONS)}")
-    if table.empty:
-        raise ConfigurationError(f"{path} has a head and no row: there is no prediction to rank")
-    groups = [group for group in experiment.groups if not group.panel]
-    known = {(d, m) for group in groups for d in group.dataset for m in group.mask}
-    _check_predictions(path, table, experiment, {float(e) for group in groups for e in group.epsilon}, len(known))
-    rows: list[dict[str, Any]] = []
-    for (dataset, mask), part in table.groupby(["dataset", "mask"]):
-        if (dataset, mask) not in known:
-            raise ConfigurationError(f"{path}: {experiment.name} has no data set {dataset} under mask {mask}")
-        parsed = experiment.data_set(str(dataset))
-        draws = Draws(parsed.name, dict(parsed.params), None, {}, ROOT_SEED)
-        for replication, split in part.groupby("replication"):
-            problem = draws.problem(int(replication))
-            for epsilon, one in split.groupby("epsilon"):
-                one = one.sort_values("row")
-                if one["row"].tolist() != list(range(len(problem.y_test))):
-                    raise ConfigurationError(
-                        f"{path}: {dataset}, replication {replication}, epsilon {epsilon:g} needs rows 0 to "
-                        f"{len(problem.y_test) - 1}, each once"
-                    )
-                value = float(problem.score(one["prediction"].to_numpy()))
-                rows.append(
-                    {
-                        "dataset": dataset,
-                        "mask": mask,
-                        "epsilon": float(epsilon),
-                        "value": value,
-                        "replication": int(replication),
-                        "metric": problem.metric,
-                    }
-                )
-    same = {
-        "experiment": experiment.name,
-        "panel": "",
-        "method": method.name,
-        "x": math.nan,
-        "params": "{}",
-        "status": "ok",
-        "reason": "",
-        "seconds": math.nan,
-    }
-    scores = pd.DataFrame(rows).assign(**same)
-    return summarize(scores, {("", mask, method.name): Setting("{}") for _, mask in known})
-
-
-def _check_predictions(path: Path, table: pd.DataFrame, experiment: Experiment, budgets: set[float], n: int) -> None:
-    """Refuse predictions of a budget or split that the experiment has not, or that are no numbers; say what lacks."""
-    import pandas as pd
-
-    whole: dict[str, set[float]] = {"epsilon": budgets, "replication": set(range(experiment.replications))}
-    for column, of_all in whole.items():
-        for value in pd.to_numeric(table[column], errors="coerce").unique():
-            if value not in of_all:
-                among = f"{min(of_all):g} to {max(of_all):g}" if column == "replication" else sorted(of_all)
-                raise ConfigurationError(f"{path}: {column}={value:g}: {experiment.name} has {among}")
-    numbers = pd.to_numeric(table["prediction"], errors="coerce")
-    if (bad := ~numbers.abs().lt(math.inf)).any():
-        row = int(bad.to_numpy().argmax())
-        raise ConfigurationError(f"{path}: line {row + 2}: prediction {table['prediction'][row]!r} is no finite number")
-    have = {"pairs of data set and mask": (table.groupby(["dataset", "mask"]).ngroups, n)}
-    have |= {f"{c}s": (table[c].nunique(), len(of_all)) for c, of_all in whole.items()}
-    lacking = [f"{some} of {of_all} {what}" for what, (some, of_all) in have.items() if some < of_all]
-    if lacking:
-        print(f"{path} predicts {', '.join(lacking)}; the other methods are ranked by all of theirs")
-
-
-def _write(
-    method: Method,
-    experiment: Experiment,
-    mine: Summary | None,
-    budgets: Sequence[float],
-    selection: str,
-    results: Path,
-) -> None:
-    """Rank, write page and artifact, and print; a method without scores of its own is among the committed ones."""
-    import pandas as pd
-
-    from lpbench.analysis import selected_of, summary_of
-    from lpbench.analysis.gains import HELD, UNKNOWN
-    from lpbench.analysis.standings import NONE, over_sets, view
-    from lpbench.analysis.summary import PLACE
-    from lpbench.audit.inputs import inputs_of_model
-    from lpbench.audit.recorded import randomizer_of
-    from lpbench.cast import member
-    from lpbench.cli.answers import cost_of
-    from lpbench.experiments.plan import by_name, registered_methods
-    from lpbench.experiments.results import RECORD, Results
-    from lpbench.experiments.single_method import at_one_setting, seconds_of_a_fit
-    from lpbench.experiments.summaries import keep_summary
-    from lpbench.reporting.pages.leaderboard import few
-    from lpbench.reporting.printed_names import method_title
-    from lpbench.reporting.standings import run_of, standings_of_runs
-
-    others = Results(COMMITTED).artifact(experiment.name)
-    compared = replace(experiment, groups=tuple(group for group in experiment.groups if not group.panel))
-    cards = {method.name: method} | by_name(registered_methods(compared.methods))
-    run = run_of(others, cards)
-    if mine is not None:
-        own_costs = mine.table.drop_duplicates(PLACE)
-        run = replace(run, costs=own_costs if run.costs is None else pd.concat([run.costs, own_costs]))
-    own = run.chosen if mine is None else mine.chosen.assign(experiment=experiment.name)
-    own = own[(own["method"] == method.name) & (own["panel"] == "")]
-    own = own[own["epsilon"].isin(budgets)] if budgets else own
-    kept = {*own["epsilon"]}
-    rest = run.chosen[run.chosen["method"] != method.name]
-    chosen = pd.concat([rest[rest["epsilon"].isin(kept) | (rest["panel"] != "")], own], ignore_index=True)
-    # what was run without privacy in other experiments is the reference everywhere
-    free = [run_of(a, cards) for name in FREE if (a := Results(COMMITTED).artifact(name)).is_finished]
-    model = at_one_setting(replace(method, tuning_free=method.tuning_free or {})).build() if method.estimator else None
-    reads = {} if mine is None else {method.name: partial(inputs_of_model, model) if model else lambda mask: UNKNOWN}
-    table = standings_of_runs([replace(run, chosen=chosen), *free], reads)
-    here = (table["method"] == method.name) & (table["panel"] == "")
-    if model is not None and mine is not None:
-        bits = {e: randomizer_of(model, e).bits_up for e in kept}
-        table.loc[here, "bits"] = table.loc[here, "epsilon"].map(bits)
-        table.loc[here, "seconds"] = seconds_of_a_fit(method, compared)
-    rows = view(table[(table["panel"] == "") & (table["privacy"] != NONE)], selection)
-    if method.name not in set(rows["method"]):
-        known = ", ".join(sorted(set(own["selection"])))
-        raise ConfigurationError(f"{method.name} has no {selection} score, only {known}: --selection")
-    constants = table[table["method"].map(lambda name: member(name).is_constant)]
-    inputs = rows.loc[rows["method"] == method.name, ["mask", "inputs"]].drop_duplicates()
-    if UNKNOWN in set(inputs["inputs"]):
-        return _print_unknown(method, experiment, rows[rows["method"] == method.name])
-    rows = rows.merge(inputs, on=["mask", "inputs"])  # like with like
-    rows = on_shared_sets(rows, method.name)
-    held = rows["role"] == HELD
-    judged = held if held.any() else rows["role"] == rows["role"]
-    ranks = []
-    for (mask, epsilon), part in rows.groupby(["mask", "epsilon"]):
-        part = part[part["dataset"].isin(part["dataset"][part["method"] == method.name])]
-        counted, aside = part[judged[part.index]], part[~judged[part.index]]
-        if len(counted):
-            found = over_sets(counted, method.name, ("constant", "free"))
-            cost = part.drop_duplicates("method").set_index("method")[["bits", "seconds"]]
-            adds = [_adds(part[part["method"] == m]) for m in found["method"]]
-            found = found.join(cost, on="method").assign(mask=mask, epsilon=epsilon, of=len(found))
-            found = found.join(pd.DataFrame(adds, index=found.index))
-            beside = over_sets(aside).set_index("method")["rank"] if len(aside) else {}
-            found = found.assign(own=found["method"] == method.name, aside=found["method"].map(beside))
-            sets = counted["dataset"]
-            words = f"{sets.nunique()} {'held-out ' * bool(held.any())}data sets{few(sets, ' (', ')')}"
-            ranks.append(found.assign(sets=words))
-    board = pd.concat(ranks, ignore_index=True)
-    board.insert(0, "title", [method_title(m, cards) for m in board["method"]])
-    name = _folder(method, experiment)
-    groups = (*compared.groups, replace(compared.groups[0], method=(method.name,)))
-    settings = {**compared.settings, "compared": method.name, "data_sets": {}}
-    shown = replace(
-        compared,
-        name=name,
-        paper="rank",
-        groups=groups,
-        settings=settings,
-        title=f"{method.title} in {experiment.name}",
-    )
-    folder = results / name
-    folder.mkdir(parents=True, exist_ok=True)
-    keys = ["dataset", "mask", "method", "epsilon", "params"]
-    joined = chosen[chosen["panel"] == ""].merge(rows[judged].rename(columns={"setting": "params"})[keys], on=keys)
-    joined = joined.drop_duplicates([*keys, "replication"]).assign(experiment=name, selections=selection, reason="")
-    summary = summary_of(selected_of(joined), costs=run.costs)
-    keep_summary(summary, folder)
-    write_text(board.to_csv(index=False, lineterminator="\n"), folder / "rank.csv")
-    record = {
-        "name": name,
-        "config": {"experiment": asdict(shown)},
-        "files": {},
-        "methods": {method.name: asdict(method)},
-    }
-    write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", folder / RECORD)
-    lines = pd.concat([rows, constants], ignore_index=True)
-    page = write_rank(shown, summary, method, board, rows, selection, cards, folder, lines)
-    _print(method, experiment, board, selection)
-    costs = map(cost_of, rows[rows["method"] == method.name].to_dict("records"))
-    for cost in dict.fromkeys(costs) if method.estimator else ["may have spent anything, not audited"]:
-        print(f"a user {cost}")
-    print(f"page: {page}\nexport: lpbench export {name} --selection {selection}")
-
-
-def on_shared_sets(rows: pd.DataFrame, method: str) -> pd.DataFrame:
-    """Return the rows on data sets that a method and another one ran on; where it is alone everywhere, on its own."""
-    own, others = (set(rows["dataset"][same]) for same in (rows["method"] == method, rows["method"] != method))
-    return rows[rows["dataset"].isin(own & others or own)]
-
-
-def _adds(rows: pd.DataFrame) -> dict[str, Any]:
-    """Return inputs and what users add, or the gain over the constant, of one method on each group of data sets."""
-    from lpbench.analysis.gains import DEVELOPED, HELD, beside, gain, ratios_on
-
-    inputs = str(rows["inputs"].iloc[0])
-    found: dict[str, Any] = {"inputs": inputs, "beside": beside(inputs)}
-    for role in (HELD, DEVELOPED):
-        ratios, name = ratios_on(rows, role), role.replace(" ", "_")
-        found |= {f"{name}_{key}": value for key, value in vars(gain(ratios)).items()} | {f"{name}_sets": len(ratios)}
-    return found
-
-
-def _print_unknown(method: Method, experiment: Experiment, rows: pd.DataFrame) -> None:
-    """Print the losses of a method whose inputs no account shows: it is compared with no other one."""
-    from lpbench.analysis.standings import geometric_mean
-
-    print(f"{method.title} in {experiment.name}: no rank, unknown inputs: data can enter beside users.public")
-    for (mask, epsilon), part in rows.groupby(["mask", "epsilon"]):
-        ratios = [f"{geometric_mean(part[f'over_{name}']).estimate:.3g}" for name in ("constant", "free")]
-        print(f"{mask}, epsilon = {epsilon:g}: loss over constant, best non-private {', '.join(ratios)}")
-
-
-def _print(method: Method, experiment: Experiment, ranks: pd.DataFrame, selection: str) -> None:
-    """A line for each mask and budget."""
-    own = ranks[ranks["own"]]
-    what = (
-        "one setting or private selection"
-        if selection == "fair"
-        else "oracle selection: best grid points on the test rows"
-    )
-    print(f"{method.title} in {experiment.name}, {own['sets'].iloc[0]}, {what}")
-    one = own.iloc[0]
-    adds = "users add to public data" if one["beside"] == "public" else "gain over the constant"
-    print(f"inputs: {one['inputs']}; {adds}, 1 - loss / loss of the reference, is in per cent [95 % over data sets]")
-    heads = (
-        "epsilon  rank [95 %] of n, development won:lost  loss over constant, non-private       bits  s a fit  first"
-    )
-    print(f"{heads}; {adds}")
-    for row in own.itertuples():
-        here = ranks[(ranks["mask"] == row.mask) & (ranks["epsilon"] == row.epsilon)]
-        others = here[~here["own"]]
-        place = f"{row.rank:.1f} [{row.rank_low:.1f}, {row.rank_high:.1f}] of {row.of}, {row.aside:.1f}"
-        against = f"{row.constant:.3g}, {row.free:.3g}"
-        print(
-            f"{row.epsilon:<8g} {place:<30}{others['wins'].sum()}:{others['losses'].sum():<8}"
-            f"{against:<37}{row.bits:<5g} {row.seconds:<8.2g} {here['title'].iloc[0]}; "
-            f"held out {_per_cent(row, 'held_out')}, development {_per_cent(row, 'development')}"
-        )
-
-
-def _per_cent(row: Any, group: str) -> str:
-    """Print a gain over one group of data sets, with its interval and the number of sets."""
-    estimate, low, high, sets = (getattr(row, f"{group}_{key}") for key in ("estimate", "low", "high", "sets"))
-    return f"{100 * estimate:.0f} [{100 * low:.0f}, {100 * high:.0f}] on {sets}" if sets else "not measured"
-
-
-def write_rank(
-    experiment: Experiment,
-    summary: Summary,
-    method: Method,
-    ranks: pd.DataFrame,
-    rows: pd.DataFrame,
-    selection: str,
-    cards: Mapping[str, Method],
-    folder: Path,
-    lines: pd.DataFrame,
-) -> Path:
-    """Write ``index.html``, the figure of ranks of all methods with its inputs, and its four lines."""
-    from lpbench.analysis.gains import HELD
-    from lpbench.reporting.figures.budgets import slug
-    from lpbench.reporting.figures.comparisons import parts
-    from lpbench.reporting.figures.four_lines import draw_four_lines
-    from lpbench.reporting.figures.ranks import draw_ranks
-    from lpbench.reporting.paper import paper_of
-    from lpbench.reporting.printed_names import CHOSEN, dataset_title, mask_name, method_title
-    from lpbench.reporting.render import write_page
-
-    paper = paper_of(experiment.name)
-    drawn = draw_ranks(parts(summary, selection), folder, "ranks", selection, experiment, paper, cards)
-    four = []
-    for (mask, inputs), own in rows[rows["method"] == method.name].groupby(["mask", "inputs"]):
-        held, path = own[own["role"] == HELD], folder / f"lines_{slug(str(mask))}"
-        four += draw_four_lines(held, lines, f"{method.title}, {mask_name(mask)}: {inputs}", path) if len(held) else []
-    boards = [
-        {"mask": mask_name(mask), "epsilon": epsilon, "rows": part.to_dict("records")}
-        for (mask, epsilon), part in ranks.groupby(["mask", "epsilon"], sort=True)
-    ]
-    wide: dict[tuple[str, str], dict] = {}
-    for (mask, dataset, epsilon), part in rows.groupby(["mask", "dataset", "epsilon"], sort=True):
-        losses = part.set_index("method")["loss"]
-        if method.name in losses and len(losses) > 1:
-            own, others = losses[method.name], losses.drop(method.name)
-            place = wide.setdefault(
-                (mask, dataset), {"dataset": dataset_title(dataset), "mask": mask_name(mask), "cells": {}}
-            )
-            best = others.idxmin()
-            place["cells"][epsilon] = (
-                int((others < own).sum()) + 1,
-                len(losses),
-                own / others[best],
-                method_title(best, cards),
-            )
-    return write_page(
-        "rank.html.j2",
-        folder / "index.html",
-        title=experiment.title,
-        here="index.html",
-        pages=[("index.html", "Where it stands")],
-        method=method,
-        boards=boards,
-        wide=list(wide.values()),
-        budgets=sorted(set(ranks["epsilon"])),
-        chosen=CHOSEN[selection],
-        selection=selection,
-        pictures=[path.name for path in drawn],
-        lines=[path.name for path in four],
-    )

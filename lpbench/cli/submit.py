@@ -43,7 +43,7 @@ def command(
 
     submission = pack(
         method,
-        experiment or EXPERIMENTS[found.task],
+        experiment or EXPERIMENTS[found.task][0],
         authors=authors,
         licence=licence,
         paper=paper,

@@ -6,7 +6,7 @@ import pytest
 
 from lpbench import pipeline
 from lpbench.analysis.standings import FEWEST, NONE, over_sets, view
-from lpbench.cli import rank
+from lpbench.cli import ranking
 from lpbench.cli.main import main
 from lpbench.experiments import catalog
 from lpbench.experiments.single_method import alone, at_one_setting
@@ -27,8 +27,8 @@ def test_nobody_elses_blocks_are_planned():
 
 def test_a_method_is_not_first_on_sets_where_nobody_else_ran():
     rows = pd.DataFrame({"dataset": [*"abbc"], "method": ["own", "own", "other", "other"]})
-    assert rank.on_shared_sets(rows, "own")["dataset"].tolist() == ["b", "b"]
-    assert rank.on_shared_sets(rows[:2], "own")["dataset"].tolist() == ["a", "b"]
+    assert ranking.on_shared_sets(rows, "own")["dataset"].tolist() == ["b", "b"]
+    assert ranking.on_shared_sets(rows[:2], "own")["dataset"].tolist() == ["a", "b"]
 
 
 @pytest.mark.slow
@@ -38,7 +38,7 @@ def test_a_method_that_is_there_is_ranked_without_a_run(tmp_path, monkeypatch, c
 
     monkeypatch.setattr(pipeline, "run_blocks", refuse)
     assert main(["rank", "par_dt", "--epsilon", "1", "--results", str(tmp_path)]) == 0
-    table = read_standings(rank.COMMITTED)
+    table = read_standings(ranking.COMMITTED)
     table = table[table["experiment"] == "comparison/regression"]
     n = table["dataset"][table["role"] == "held out"].nunique()
     assert f"ParDT in comparison/regression, {n} held-out data sets" in capsys.readouterr().out

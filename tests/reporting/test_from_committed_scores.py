@@ -11,7 +11,7 @@ import pytest
 from lpbench.analysis.standings import NONE
 from lpbench.audit.table import report_bits
 from lpbench.cli.main import main
-from lpbench.cli.rank import FREE
+from lpbench.cli.ranking import FREE
 from lpbench.derivation import RECORDS
 from lpbench.experiments import committed
 from lpbench.experiments.committed import SCORES

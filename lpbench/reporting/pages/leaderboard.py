@@ -106,7 +106,9 @@ def board(table: pd.DataFrame, cards: Mapping[str, Method], submitted: Sequence[
         paper=[card.reference if (card := known[m]) else "" for m in lines["method"]],
     )
     lines["command"] = [_command(line) for line in lines.itertuples()]
-    return lines.sort_values(["task", "mask_key", "epsilon", "inputs"], kind="stable", ignore_index=True)[COLUMNS]
+    return lines.sort_values(["task", "mask_key", "epsilon", "inputs"], kind="stable", ignore_index=True).reindex(
+        columns=COLUMNS
+    )
 
 
 def few(datasets: Iterable[str], before: str = "", after: str = "") -> str:
@@ -141,7 +143,6 @@ def _each(rows: pd.DataFrame, refuted: Collection[str]) -> pd.DataFrame:
             "best": rows["over_free"],
             "rank": losses.rank().where(losses.transform("size") > 1),
         }
-        | dict.fromkeys(("least", "most", "low", "high"), np.nan)
     )
 
 
@@ -160,11 +161,10 @@ def _together(rows: pd.DataFrame, refuted: Collection[str]) -> pd.DataFrame:
     complete = [m for m in sets.index[sets == rows["dataset"].nunique()] if m not in refuted]
     over = over_sets(rows).set_index("method").loc[several]
     among = rows[rows["method"].isin(complete)].pivot(index="dataset", columns="method", values="loss")
-    placed = (over if len(complete) == len(sets) else compare_losses(among).set_index("method")).reindex(several)
+    placed = compare_losses(among).set_index("method").reindex(several)
     last = rows.drop_duplicates("method", keep="last").set_index("method", drop=False).loc[several]
-    ratios = rows.dropna(subset=[column := f"over_{beside(rows['inputs'].iloc[0])}"]).groupby("method")[column]
-    gained = pd.DataFrame({method: vars(gain(own)) for method, own in ratios}, index=["estimate", "low", "high"])
-    gained = gained.T.reindex(several)
+    ratios = rows.set_index("method")[f"over_{beside(rows['inputs'].iloc[0])}"].dropna()
+    gained = pd.DataFrame([vars(gain(ratios[ratios.index == method])) for method in several], index=several)
     return pd.DataFrame(
         {
             **_shared(last),
