@@ -1,5 +1,8 @@
 """The light distribution: its command, its parts and its options beside those of the whole."""
 
+import os
+import sys
+
 import pytest
 
 from lpbench import paths
@@ -61,6 +64,16 @@ def test_a_class_in_a_file_is_checked_without_a_registry(main, mine, capsys):
     assert capsys.readouterr().out.endswith("1 method(s), 3 checks, 0 broken\n")
     assert main(["check", "method", "mine.py:Reveals", "--only", "audit"]) == 1
     assert "sealed: the method takes a budget and reads the records themselves" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("main", [light.main, whole.main])
+def test_a_class_in_a_file_runs_in_the_callers_process(main, mine, tmp_path):
+    (tmp_path / "mine.py").write_text(f"import os\nprocess = os.getpid()\n{MINE}")
+    assert main(["check", "method", "mine.py:Mine", "--only", "grid"]) == 0
+    module = [module for name, module in sys.modules.items() if name.startswith("mine_")][-1]
+    assert module.process == os.getpid()
+    text = (paths.ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    assert "`lpbench check method FILE:Class`, the only check of `lpbench-light`" in text
 
 
 @pytest.mark.slow

@@ -14,7 +14,10 @@ ONLY = click.option("--only", multiple=True, metavar="CHECK", help="One of them;
 @click.argument("names", nargs=-1, required=True, metavar="FILE:CLASS...")
 @ONLY
 def method(names: Sequence[str], only: Sequence[str]) -> int:
-    """Check a method's class: scikit-learn's rules, sweep, determinism, workers, guarantee, audit."""
+    """Check a method's class: scikit-learn's rules, sweep, determinism, workers, guarantee, audit.
+
+    The class is imported and run in this process.
+    """
     from lpbench.audit.contract import CHECKS, method_of
 
     methods = {name: method_of(name) for name in names}

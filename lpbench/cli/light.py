@@ -29,15 +29,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Entry point of the light ``lpbench`` command; returns the exit code."""
     with surroundings.fixed():
         try:
-            with cli.make_context("lpbench", list(sys.argv[1:] if argv is None else argv) or ["--help"]) as context:
-                return int(cli.invoke(context) or 0)
-        except click.exceptions.Exit as end:
-            return end.exit_code
+            words = list(sys.argv[1:] if argv is None else argv) or ["--help"]
+            return int(cli.main(words, "lpbench", standalone_mode=False) or 0)
         except (click.ClickException, LpbenchError, ModuleNotFoundError) as error:
             said = error.format_message() if isinstance(error, click.ClickException) else str(error)
             lacks = said.startswith(("No such command", "No module named"))
             surroundings.say(f"error: {said}{_WHOLE if lacks else ''}")
-        except KeyboardInterrupt:
-            surroundings.say("\ninterrupted")
+        except click.Abort:
+            surroundings.say("interrupted")
             return 130
         return 2
