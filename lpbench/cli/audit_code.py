@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from lpbench.cli import numbers as options
-from lpbench.cli.surroundings import say
 from lpbench.errors import CellTimeout, ConfigurationError, DataError
 from lpbench.experiments.time_limit import time_limit
 
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 #: Reports of each of two values.
 SAMPLES = 1_000_000
 _PROTECTS = "What --learner protects: label, record  [default: record if it takes bounds of features]"
+_LEAK = "a difference proves that fit reads private inputs beside the reports; it bounds no epsilon"
 #: Ends of the names of tables; every other SUBJECT is a function.
 TABLES = (".csv", ".parquet")
 
@@ -48,9 +48,6 @@ class _ManyValues(click.Command):
 @click.option("--learner", metavar="CLASS", help="Code with fit(X, y), module:Class: docs/audit_code.md.")
 @click.option("--protects", type=click.Choice(("label", "record")), metavar="NAME", help=_PROTECTS)
 @click.option("--reports", multiple=True, metavar="CODE", help="Function of --learner that makes reports; repeatable.")
-@click.option(
-    "--workers", type=click.IntRange(1), default=2, metavar="N", help="Processes that fit --learner.  [default: 2]"
-)
 @click.option("--epsilon", type=float, metavar="X", help="The claim.  [default: 1 of --learner]")
 @click.option("--delta", type=float, default=0.0, metavar="X", help="Of the claim.  [default: 0]")
 @click.option("--renyi", type=float, default=math.inf, metavar="A", help="The claim is a Renyi divergence of order A.")
@@ -60,42 +57,30 @@ class _ManyValues(click.Command):
 @click.option("--confidence", type=click.FloatRange(0, 1, True, True), default=0.999, metavar="X", show_default=True)
 @options.seed("Seed of the samples.")
 @options.above_0("--timeout", "S", "Seconds of the code; a --learner is audited in 120.  [default: 300]", 300.0)
-def code(
-    subjects: Sequence[str],
-    program: str | None,
-    learner: str | None,
-    protects: Literal["label", "record"] | None,
-    reports: Sequence[str],
-    workers: int,
-    epsilon: float | None,
-    seed: int,
-    timeout: float,
-    **asked: Any,
-) -> int:
+def code(subjects: Sequence[str], program: str | None, learner: str | None, **asked: Any) -> int:
     """Audit SUBJECT (file.py:function or a table of reports), a command, or training code."""
-    if len(given := [*subjects[:1], *filter(None, (program, learner))]) > 1:
-        raise ConfigurationError(f"{' and '.join(map(repr, given))}: give one of them")
-    if learner:
-        claimed = 1.0 if epsilon is None else epsilon
-        return _audit_learner(learner, claimed, protects, reports, seed, timeout, workers, **asked)
-    if not given:
-        raise ConfigurationError("nothing to audit is named: file.py:function, a table, --command or --learner")
-    return _audit_reports(subjects, program, epsilon, seed, timeout, **asked)
+    if len(given := [*subjects[:1], *filter(None, (program, learner))]) != 1:
+        raise ConfigurationError(
+            f"{' and '.join(map(repr, given)) or 'nothing'} is to be audited: name file.py:function or a table, a "
+            "--command, or a --learner"
+        )
+    return _audit_learner(learner, **asked) if learner else _audit_reports(subjects, program, **asked)
 
 
 def _audit_reports(
     subjects: Sequence[str],
     program: str | None,
-    epsilon: float | None,
-    seed: int,
-    timeout: float,
     *,
+    epsilon: float | None,
     delta: float,
     renyi: float,
     values: Sequence[str],
     features: str | None,
     samples: int,
     confidence: float,
+    seed: int,
+    timeout: float,
+    **_: Any,
 ) -> int:
     """Audit each source of reports against the claimed privacy, print the findings and return the exit code.
 
@@ -103,72 +88,52 @@ def _audit_reports(
     """
     if epsilon is None:
         raise ConfigurationError("the claim is missing: --epsilon NUMBER")
-    from lpbench.audit.black_box import CommandSource, PrivacyClaim, WithFeatures, audit
+    from lpbench.audit.black_box import CallableSource, CommandSource, PrivacyClaim, WithFeatures, audit, parse_values
     from lpbench.audit.black_box.sources import load_function
 
     claim = PrivacyClaim(epsilon, delta, renyi)
-    sources: list[Subject]
-    if program:
-        sources = [CommandSource(program, _values(values, seed), samples, seed, timeout)]
-    else:
-        sources = _sources(subjects, values, seed, timeout)
-    if features:
-        sources = [WithFeatures(source, load_function(features), features) for source in sources]
+    tables = [subject for subject in subjects if subject.endswith(TABLES)]
+    functions = [subject for subject in subjects if not subject.endswith(TABLES)]
+    if values and not (functions or program):
+        raise ConfigurationError("--values: a table has a column of its own for them")
+    compared = parse_values(values, seed) if functions or program else []
+    sources: list[Subject] = [CommandSource(program, compared, samples, seed, timeout)] if program else []
+    if tables:
+        from lpbench.audit.black_box.files import FileSource
+
+        sources += [FileSource(Path(table)) for table in tables]
+    sources += [CallableSource(load_function(name), compared, seed, timeout, name) for name in functions]
     violated = False
     for source in sources:
+        asked = WithFeatures(source, load_function(features), features) if features else source
         # together the bounds fail as rarely as stated
-        verdict = audit(source, claim, samples, (1 - confidence) / len(sources))
+        verdict = audit(asked, claim, samples, (1 - confidence) / len(sources))
         print(verdict)
         violated |= verdict.violated
     return int(violated)
 
 
-def _sources(subjects: Sequence[str], values: Sequence[str], seed: int, timeout: float) -> list[Subject]:
-    from lpbench.audit.black_box import CallableSource
-    from lpbench.audit.black_box.sources import load_function
-
-    tables: list[Subject] = []
-    if any(subject.endswith(TABLES) for subject in subjects):
-        from lpbench.audit.black_box.files import FileSource
-
-        tables = [FileSource(Path(subject)) for subject in subjects if subject.endswith(TABLES)]
-    functions = [subject for subject in subjects if not subject.endswith(TABLES)]
-    if values and not functions:
-        raise ConfigurationError("--values: a table has a column of its own for them")
-    compared = _values(values, seed) if functions else []
-    return [*tables, *(CallableSource(load_function(f), compared, seed, timeout, f) for f in functions)]
-
-
-def _values(values: Sequence[str], seed: int) -> list[Any]:
-    from lpbench.audit.black_box import parse_values
-
-    if not values:
-        raise ConfigurationError("the values to compare are missing: --values 0 1, or --values uniform:0,1")
-    return parse_values(values, seed)
-
-
 def _audit_learner(
     name: str,
-    epsilon: float,
+    *,
+    epsilon: float | None,
+    delta: float,
     protects: Literal["label", "record"] | None,
     reports: Sequence[str],
-    seed: int,
-    timeout: float,
-    workers: int,
-    *,
-    delta: float,
     samples: int,
     confidence: float,
+    seed: int,
+    timeout: float,
     **_: Any,
 ) -> int:
     """Audit training code ``module:Class`` that claims epsilon, print what is proven, and return 1 on a violation."""
+    epsilon = 1.0 if epsilon is None else epsilon
     if not 0 < epsilon < math.inf:
         raise ConfigurationError(f"--epsilon {epsilon:g} must be a finite number > 0")
     from lpbench.audit import learner as audits
     from lpbench.audit.black_box import PrivacyClaim
 
-    learner = audits.load_learner(name)
-    claim = PrivacyClaim(epsilon, delta)
+    learner, claim = audits.load_learner(name), PrivacyClaim(epsilon, delta)
     start, violated, audit = time.monotonic(), False, "leak test"
     try:
         with time_limit(timeout):
@@ -176,7 +141,7 @@ def _audit_learner(
             make = partial(learner, **audits.stated_ranges(learner, epsilon)[0].public)
             if reports:
                 leak = audits.leak_test(make, epsilon, reports, protects, seed=seed)
-                print(f"leak: {leak or 'no difference found'}; {audits.PROVES['leak']}")
+                print(f"leak: {leak or 'no difference found'}; {_LEAK}")
                 violated = leak is not None
             else:
                 print("leak: not tested; name the functions that make the reports with --reports")
@@ -189,18 +154,10 @@ def _audit_learner(
                 print("tables: not searched; --reports needs equal fits, and without a random_state all fits are")
             elif not violated:
                 audit = "search of tables"
-                seconds = min(audits.SECONDS, 0.9 * timeout) - (time.monotonic() - start)
+                seconds = max(1.0, min(audits.SECONDS, 0.9 * timeout) - (time.monotonic() - start))
                 fits, failure = min(samples, audits.MOST_FITS), 1 - confidence
                 worst = audits.worst_tables_audit(
-                    learner,
-                    claim,
-                    protects,
-                    seconds=max(seconds, 1.0),
-                    fits=fits,
-                    failure=failure,
-                    seed=seed,
-                    workers=workers,
-                    tell=lambda text: say(f"{name}: {text}"),
+                    learner, claim, protects, seconds=seconds, fits=fits, failure=failure, seed=seed
                 )
                 print(worst)
                 violated = worst.violated

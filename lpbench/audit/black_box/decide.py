@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.optimize import brentq, minimize_scalar
 from scipy.special import betaln, xlog1py, xlogy
 
 from lpbench.audit.black_box.claims import PrivacyClaim
@@ -35,8 +36,6 @@ _ROUNDS = ((1000, 4), (4000, 1))
 _QUICK_ROUNDS = ((3000, 3), (10_000, 1))
 #: Rounding error allowed to a bound.
 _TOLERANCE = 1e-9
-#: Halvings of an interval in which a bound lies.
-_STEPS = 30
 
 
 @dataclass(frozen=True)
@@ -248,35 +247,24 @@ def joint_bound(tested: Counts, pilot: Counts, delta: float, failure: float) -> 
         for h, a in zip(hits, guesses, strict=True)
     ) + math.log(failure)
 
-    def is_refuted(epsilon: float) -> bool:
-        weight = math.exp(epsilon)
-        return hits[0] > weight * hits[1] + delta * n and bet > _likelihood(hits, n, weight, delta)
+    def margin(epsilon: float) -> float:
+        return float(bet - _likelihood(hits, n, math.exp(epsilon), delta))
 
-    if not is_refuted(0.0):
+    room = hits[0] - delta * n
+    if room <= hits[1] or margin(0.0) <= 0.0:
         return 0.0
-    low, high = 0.0, 1.0
-    while is_refuted(high):
-        low, high = high, 2.0 * high
-    for _ in range(_STEPS):
-        middle = (low + high) / 2.0
-        low, high = (middle, high) if is_refuted(middle) else (low, middle)
-    return low
+    # a claim that the counts keep is not refuted, nor is one above log(n) + 1
+    most = min(math.log(room / hits[1]) if hits[1] else math.inf, math.log(n) + 1.0)
+    return float(brentq(margin, 0.0, most, xtol=_TOLERANCE)) - _TOLERANCE
 
 
 def _likelihood(hits: Sequence[int], n: int, weight: float, delta: float) -> float:
     """Largest log-likelihood with p = weight q + delta: counts that break the claim come nearest to it on its edge."""
-    low, high = 0.0, (1.0 - delta) / weight
 
-    def slope(q: float) -> float:
-        p = weight * q + delta
-        rise = weight * hits[0] / p + (hits[1] / q if hits[1] else 0.0)
-        fall = weight * (n - hits[0]) / (1.0 - p) if p < 1.0 else math.inf if hits[0] < n else 0.0
-        return rise - fall - (n - hits[1]) / (1.0 - q)
+    def unlikely(q: float) -> float:
+        both = zip((min(weight * q + delta, 1.0), q), hits, strict=True)
+        return -float(sum(xlogy(h, p) + xlog1py(n - h, -p) for p, h in both))
 
-    for _ in range(2 * _STEPS):
-        middle = (low + high) / 2.0
-        low, high = (middle, high) if slope(middle) > 0 else (low, middle)
-    q = (low + high) / 2.0
-    p = min(weight * q + delta, 1.0)
-    parts = np.array([p, q]), np.array(hits)
-    return float((xlogy(parts[1], parts[0]) + xlog1py(n - parts[1], -parts[0])).sum())
+    end = (1.0 - delta) / weight
+    inside = minimize_scalar(unlikely, bounds=(0.0, end), method="bounded", options={"xatol": 1e-13}).fun
+    return -min(float(inside), unlikely(end))

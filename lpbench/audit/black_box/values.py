@@ -23,7 +23,9 @@ def parse_values(words: Sequence[str], seed: int = 0) -> list[Any]:
             if value not in values:
                 values.append(value)
     if not 2 <= len(values) <= MOST_VALUES:
-        raise ConfigurationError(f"{len(values)} values: an audit compares 2 to {MOST_VALUES} distinct ones")
+        raise ConfigurationError(
+            f"{len(values)} values: an audit compares 2 to {MOST_VALUES} distinct ones, as --values 0 1 or uniform:0,1"
+        )
     return values
 
 

@@ -1,20 +1,14 @@
 """Lower bound on epsilon by guessing coins: one training on many canaries."""
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.stats import binom
+from scipy.special import logit
 
+from lpbench.audit.black_box.claims import clopper_pearson
 from lpbench.audit.learner.training import Maker, Protects, fitted, pairs, scores
 from lpbench.seeds import Streams
 
-#: What each audit can prove, for reports.
-PROVES = {
-    "leak": "a difference proves that fit reads private inputs beside the reports; it bounds no epsilon",
-    "canary": "a lower bound on epsilon from one training; nothing is proven by a small bound",
-}
 #: Probability that a bound exceeds the true loss.
 FAILURE = 1e-3
 N_CANARIES = 1000
@@ -36,7 +30,8 @@ class LearnerBound:
     def __str__(self) -> str:
         return (
             f"canary: epsilon >= {self.epsilon:.4g} (confidence {100 * (1 - FAILURE):.6g} %), "
-            f"{self.right} of {self.guesses} coins guessed, advantage {self.advantage:.3g}; {PROVES['canary']}"
+            f"{self.right} of {self.guesses} coins guessed, advantage {self.advantage:.3g}; a lower bound on "
+            "epsilon from one training; nothing is proven by a small bound"
         )
 
 
@@ -54,31 +49,17 @@ def canary_audit(make: Maker, epsilon: float, protects: Protects = "label", seed
     gaps = scores(model, X, y)
     order = np.argsort(-np.abs(gaps), kind="stable")
     order = order[gaps[order] != 0]
-    sizes = sorted({max(order.size // 2**k, 1) for k in range(6)}) if order.size else []
-    best = LearnerBound(0.0, 0, 0)
-    for size in sizes:
-        guessed = order[:size]
-        right = int(((gaps[guessed] > 0) == (coins[guessed] == 1)).sum())
-        bound = one_run_epsilon(right, size, FAILURE / len(sizes))
-        if bound >= best.epsilon:
-            best = LearnerBound(bound, right, size)
-    return best
+    right = np.cumsum((gaps[order] > 0) == (coins[order] == 1))
+    sizes = sorted({order.size // 2**k for k in range(6)} - {0})[::-1]
+    bounds = [LearnerBound(one_run_epsilon(right[n - 1], n, FAILURE / len(sizes)), int(right[n - 1]), n) for n in sizes]
+    return max(bounds, key=lambda bound: bound.epsilon, default=LearnerBound(0.0, 0, 0))
 
 
 def one_run_epsilon(right: int, guesses: int, failure: float) -> float:
     """Lower bound on epsilon, at delta 0, from the number of coins guessed right in one run.
 
     The largest epsilon at which P(at least ``right`` of ``guesses``) is at most ``failure``: by Steinke, Nasr and
-    Jagielski's Theorem 5.2 the number is dominated by Binomial(guesses, e^eps / (1 + e^eps)).
+    Jagielski's Theorem 5.2 the number is dominated by Binomial(guesses, e^eps / (1 + e^eps)), so that the bound is the
+    logit of Clopper and Pearson's lower limit.
     """
-    if guesses == 0 or 2 * right <= guesses:
-        return 0.0
-
-    def p_value(epsilon: float) -> float:
-        return float(binom.sf(right - 1, guesses, 1.0 / (1.0 + math.exp(-epsilon))))
-
-    if p_value(0.0) >= failure:
-        return 0.0
-    if p_value(40.0) <= failure:
-        return 40.0
-    return float(brentq(lambda epsilon: p_value(epsilon) - failure, 0.0, 40.0, xtol=1e-9))
+    return max(0.0, float(logit(clopper_pearson(right, guesses, failure)[0])))

@@ -2,8 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -41,10 +40,10 @@ class Ranges:
     features: tuple[Any, Any]  # numbers, or one for each feature
     labels: tuple[Any, Any]
 
-    def rows(self, n: int, d: int, unit: np.ndarray | float) -> np.ndarray:
+    def rows(self, n: int, d: int, unit: np.ndarray) -> np.ndarray:
         """Return ``n`` rows of ``d`` features, from positions in units of the range."""
         low, high = (np.broadcast_to(end, d) for end in self.features)
-        return np.broadcast_to(low + np.asarray(unit) * (high - low), (n, d))
+        return np.broadcast_to(low + unit * (high - low), (n, d))
 
 
 @dataclass(frozen=True)
@@ -54,12 +53,8 @@ class Neighbors:
     title: str
     ranges: Ranges
     tables: tuple[Table, Table]  # each (X of shape (n, d), y of shape (n,))
+    queries: np.ndarray  # from the lower to the upper ends of all features, shape (33, d)
     refits: bool  # True: the model was fitted to the first table before, by another seed
-
-    @cached_property
-    def queries(self) -> np.ndarray:
-        """Points from the lower to the upper ends of all features, shape (33, d)."""
-        return self.ranges.rows(33, self.tables[0][0].shape[1], np.linspace(0, 1, 33)[:, None])
 
 
 def stated_ranges(learner: Learner, epsilon: float) -> list[Ranges]:
@@ -67,18 +62,17 @@ def stated_ranges(learner: Learner, epsilon: float) -> list[Ranges]:
     model = learner(epsilon, 0)
     names = _names(learner, model)
     given = [next(filter(None, (_pair(getattr(model, n, None)) for n in of)), None) for of in names]
-    classes = {"classes": [0, 1]} if "classes" in learner.taken else {}
     defaults = {n: getattr(model, n, None) for of in names for n in of if n in learner.taken}
-    takes = {n: value for n, value in defaults.items() if _is_open(value)}
-    found = [Ranges(classes, *(stated or RANGES[0] for stated in given))] if None not in takes.values() else []
+    # a default may be replaced by a range of numbers, or by a norm
+    takes = {n: value for n, value in defaults.items() if value is None or (_pair(value) and np.ndim(value) < 2)}
+    classes = {"classes": [0, 1]} if "classes" in learner.taken else {}
+    ranges = [Ranges(classes, *(stated or RANGES[0] for stated in given))] if None not in takes.values() else []
     for low, high in RANGES if takes or not any(given) else ():
         public = {n: high if np.isscalar(value) else (low, high) for n, value in takes.items()}
-        ends = [
-            (low, high) if not stated or set(of) & public.keys() else stated
-            for stated, of in zip(given, names, strict=True)
-        ]
-        found.append(Ranges(public | classes, *ends))
-    return found
+        of_both = zip(given, names, strict=True)
+        ends = [stated if stated and not set(of) & public.keys() else (low, high) for stated, of in of_both]
+        ranges.append(Ranges(public | classes, *ends))
+    return ranges
 
 
 def _names(learner: Learner, model: Any) -> tuple[list[str], list[str]]:
@@ -90,7 +84,7 @@ def _names(learner: Learner, model: Any) -> tuple[list[str], list[str]]:
 def protects_by_default(learner: Learner, epsilon: float) -> Protects:
     """Return "record" of a model that is told bounds or norms of features, else "label"."""
     features, _ = _names(learner, learner(epsilon, 0))
-    return "record" if any(re.search("bound|norm", name) for name in features) else "label"
+    return "record" if re.search("bound|norm", " ".join(features)) else "label"
 
 
 def neighbors(learner: Learner, epsilon: float, protects: Protects, seed: int) -> Iterator[Neighbors]:
@@ -104,44 +98,39 @@ def neighbors(learner: Learner, epsilon: float, protects: Protects, seed: int) -
     rng = Streams(seed).generator("neighbors")
     for k in rng.permutation(len(sets)):
         ranges, n, d, features, labels, move, refits = sets[k]
-        d = max(d, *(np.size(end) for end in ranges.features))
-        first, second = _MOVES[move]
+        d = max(d, *map(np.size, ranges.features))
         if (both and n < 4) or (binary and move == "label beyond its range"):
             continue
         if binary:
-            ranges = Ranges(ranges.public, ranges.features, (0, 1))
+            ranges = replace(ranges, labels=(0, 1))
         X, y = _positions(features, n, d, ranges.features, rng), _positions(labels, n, 1, ranges.labels, rng)[:, 0]
+        low, high = map(np.asarray, ranges.labels)
         tables = []
-        for feature, label in (first, second):
+        for feature, label in _MOVES[move]:
             X[-1], y[-1] = feature, label
-            low, high = ranges.labels
-            values = low + (np.clip(np.round(y), 0, 1) if binary else y) * (np.asarray(high) - low)
-            if both:
-                values[:2] = 0, 1
+            values = low + (np.clip(np.round(y), 0, 1) if binary else y) * (high - low)
+            values[:2] = (0, 1) if both else values[:2]
             tables.append((ranges.rows(n, d, X).copy(), values))
-        title = f"{n} records of {d} features, the others {features} with labels {labels}; one: {move}"
-        told = "".join(f", {name}={value}" for name, value in ranges.public.items())
+        public = "".join(f", {name}={value}" for name, value in ranges.public.items())
         again = not refits and learner.seed_name in (None, *vars(model))
-        yield Neighbors(title + told + (", fitted again" if again else ""), ranges, (tables[0], tables[1]), again)
+        title = f"{n} records of {d} features, the others {features} with labels {labels}; one: {move}{public}"
+        queries = ranges.rows(33, d, np.linspace(0, 1, 33)[:, None])
+        yield Neighbors(title + ", fitted again" * again, ranges, (tables[0], tables[1]), queries, again)
 
 
 def _positions(kind: str, n: int, d: int, ends: tuple[Any, Any], rng: np.random.Generator) -> np.ndarray:
     """Positions of n records in units of the range, shape (n, d)."""
     low, high = (float(np.min(end)) for end in ends)
     anywhere = rng.random((n, d))
-    return {
-        "lowest": np.zeros((n, d)),
-        "highest": np.ones((n, d)),
-        "zero": np.full((n, d), np.clip(-low / (high - low), 0, 1)),
+    positions = {
+        "lowest": 0.0,
+        "highest": 1.0,
+        "zero": np.clip(-low / (high - low), 0, 1),
         "anywhere": anywhere,
-        "collinear": np.repeat(anywhere[:, :1], d, axis=1),
+        "collinear": anywhere[:, :1],
         "close together": 0.01 * anywhere,
-    }[kind]
-
-
-def _is_open(value: Any) -> bool:
-    """True if a parameter's default may be replaced by a range of numbers, or by a norm."""
-    return value is None or (_pair(value) is not None and np.ndim(value) < 2)
+    }
+    return np.broadcast_to(positions[kind], (n, d)).copy()
 
 
 def _pair(value: Any) -> tuple[Any, Any] | None:
@@ -153,7 +142,7 @@ def _pair(value: Any) -> tuple[Any, Any] | None:
     except (TypeError, ValueError):
         return None
     if ends.ndim == 0:
-        return (-float(ends), float(ends)) if ends > 0 else None
+        ends = np.array([-ends, ends])
     if len(ends) != 2 or not np.isfinite(ends).all():
         return None
     low, high = ends if (ends[0] < ends[1]).all() else ends.T

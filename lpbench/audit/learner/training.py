@@ -30,25 +30,25 @@ class Learner:
     ----------
     kind : callable
         It gets ``epsilon``, a seed and public values under the names that it takes.
-    name : str
-        Path by which another process imports it; empty if it is pickled as it is.
+    title : str
+        Its name in verdicts.
     """
 
-    def __init__(self, kind: Callable[..., Any], name: str = ""):
-        self.kind, self.name = kind, name
+    def __init__(self, kind: Callable[..., Any], title: str = ""):
+        self.kind, self.title = kind, title or getattr(kind, "__name__", "model")
         self.taken = list(inspect.signature(kind).parameters)
         self.seed_name = next((key for key in SEEDS if key in self.taken), None)
 
     def __call__(self, epsilon: float, seed: int, **public: Any) -> Any:
         """Make an unfitted learner of a budget and a seed."""
-        given = {"epsilon": epsilon, "eps": epsilon, **public}
-        if self.seed_name is not None:
-            given[self.seed_name] = np.random.default_rng(seed) if self.seed_name in GENERATORS else seed
-        with foreign(f"{self.name or self.kind} cannot be made"):
+        given = {"epsilon": epsilon, "eps": epsilon, **self.seeded(seed), **public}
+        with foreign(f"{self.title} cannot be made"):
             return self.kind(**{key: value for key, value in given.items() if key in self.taken})
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (load_learner, (self.name,)) if self.name else (Learner, (self.kind,))
+    def seeded(self, seed: int) -> dict[str, Any]:
+        """Return the seed under the name by which it is taken; empty where none is."""
+        value = np.random.default_rng(seed) if self.seed_name in GENERATORS else seed
+        return {} if self.seed_name is None else {self.seed_name: value}
 
 
 def load_learner(name: str) -> Learner:
