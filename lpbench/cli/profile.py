@@ -144,7 +144,7 @@ def _read(file: Path, listed: str, name: str, chosen: Choices) -> tuple[Profile,
         columns = {c: Column("number") if raw[c].dtype.kind in "if" else decide(texts(raw[c]), ()) for c in raw}
     else:
         size = file.stat().st_size
-        with Progress(shown=size > LARGE) as bar:
+        with Progress(live=size > LARGE) as bar:
             bar.stage(f"reading {file.name}, {size / 2**20:.0f} MB")
             text, source["format"], notes = read_text(file)
             bar.stage(f"deciding what {text.shape[1]} columns of {len(text)} rows hold")

@@ -35,15 +35,15 @@ def assemble(entries: Iterable[Entry], store: Store) -> pd.DataFrame:
     for _, alike in groupby(sorted(entries, key=_place), key=_place):
         parts, pieces, fresh = list[tuple[tuple[float, float], Entry, int]](), list[pa.Table](), list[pa.Table]()
         for entry in alike:
-            for place, table in _by_budget(entry, _entry_table(entry, store)):
-                parts.append((place, entry, len(table)))
+            for position, table in _by_budget(entry, _entry_table(entry, store)):
+                parts.append((position, entry, len(table)))
                 fresh.append(table)
             if len(fresh) >= _MANY:
                 pieces, fresh = [*pieces, _compact(fresh)], []
         order = sorted(range(len(parts)), key=lambda k: parts[k][0])
         names += [([getattr(parts[k][1], name) for name in _OF_ENTRY], parts[k][2]) for k in order]
         if pieces:
-            rows = np.split(np.arange(sum(part[2] for part in parts)), np.cumsum([part[2] for part in parts])[:-1])
+            rows = np.split(np.arange(sum(run[2] for run in parts)), np.cumsum([run[2] for run in parts])[:-1])
             tables.append(_compact([*pieces, *fresh]).take(np.concatenate([rows[k] for k in order])))
         else:
             tables += [fresh[k] for k in order]
@@ -51,12 +51,12 @@ def assemble(entries: Iterable[Entry], store: Store) -> pd.DataFrame:
             done, tables = [*done, _compact(tables)], []
     if not names:
         return pd.DataFrame(columns=SCORE_COLUMNS)
-    whole = _compact([*done, *tables])
-    columns = {name: _in_pandas(whole.column(name)) for name in whole.column_names}
+    joined = _compact([*done, *tables])
+    columns = {name: _in_pandas(joined.column(name)) for name in joined.column_names}
     each, counts = zip(*names, strict=True)
     for name, texts in zip(_OF_ENTRY, zip(*each, strict=True), strict=True):
-        known, codes = np.unique(np.array(texts, dtype=object), return_inverse=True)
-        columns[name] = _categories(codes, known.tolist()).repeat(counts)
+        distinct, codes = np.unique(np.array(texts, dtype=object), return_inverse=True)
+        columns[name] = _categories(codes, distinct.tolist()).repeat(counts)
     return pd.DataFrame({name: columns[name] for name in SCORE_COLUMNS}, copy=False)
 
 
@@ -111,9 +111,9 @@ def _shown(table: pa.Table, entry: Entry) -> pa.Table:
     if entry.block is None or entry.block.budgets == entry.epsilons:
         return table
     if entry.block.budgets == (math.inf,):
-        place = table.column_names.index("epsilon")
+        column = table.column_names.index("epsilon")
         each = [np.full(len(table), epsilon, dtype=float) for epsilon in entry.epsilons]
-        return pa.concat_tables([table.set_column(place, "epsilon", pa.array(e)) for e in each])
+        return pa.concat_tables([table.set_column(column, "epsilon", pa.array(e)) for e in each])
     return table.filter(pc.is_in(table.column("epsilon"), pa.array(entry.epsilons, pa.float64())))
 
 
@@ -138,12 +138,12 @@ def _x(table: pa.Table, entry: Entry) -> pa.Array:
         return table.column("epsilon")
     kind, _, parameter = (entry.x_axis or "").partition(".")
     if kind != "method":
-        place = math.nan if entry.x_value is None else float(entry.x_value)
-        return pa.array(np.full(len(table), place))
+        x = math.nan if entry.x_value is None else float(entry.x_value)
+        return pa.array(np.full(len(table), x))
     places = []
     for chunk in table.column("params").chunks:
-        known = [json.loads(text).get(parameter, math.nan) for text in chunk.dictionary.to_pylist()]
-        places.append(np.array(known, dtype=float)[chunk.indices])
+        values = [json.loads(text).get(parameter, math.nan) for text in chunk.dictionary.to_pylist()]
+        places.append(np.array(values, dtype=float)[chunk.indices])
     return pa.array(np.concatenate(places) if places else [], pa.float64())
 
 
@@ -156,7 +156,7 @@ def _in_pandas(column: pa.ChunkedArray) -> np.ndarray | pd.Categorical:
 
 
 def _categories(codes: np.ndarray, names: list[str]) -> pd.Categorical:
-    known = sorted(names[k] for k in np.flatnonzero(np.bincount(codes, minlength=len(names))))
-    place = {name: k for k, name in enumerate(known)}
-    number = np.array([place.get(name, -1) for name in names], dtype=np.min_scalar_type(-len(known) - 1))
-    return pd.Categorical.from_codes(number.take(codes), known, validate=False)
+    used = sorted(names[k] for k in np.flatnonzero(np.bincount(codes, minlength=len(names))))
+    code_of = {name: k for k, name in enumerate(used)}
+    number = np.array([code_of.get(name, -1) for name in names], dtype=np.min_scalar_type(-len(used) - 1))
+    return pd.Categorical.from_codes(number.take(codes), used, validate=False)

@@ -42,9 +42,9 @@ def clear() -> None:
 
 def method_folders() -> list[Path]:
     """Folders that hold method YAMLs: the project's, a user's own, those of installed plug-ins."""
-    own = [folder / "methods" for folder in own_folders()]
+    user_folders = [folder / "methods" for folder in own_folders()]
     # the group through which another package adds methods alone: each entry is a folder of YAMLs
-    return list(dict.fromkeys([CONF / "method", *own, *entry_folders("lpbench.methods")]))
+    return list(dict.fromkeys([CONF / "method", *user_folders, *entry_folders("lpbench.methods")]))
 
 
 def experiment_folders() -> list[Path]:
@@ -55,14 +55,14 @@ def experiment_folders() -> list[Path]:
 def _files(kind: str) -> dict[str, Path]:
     """YAML of every name of a kind; of a name that is there twice the first, and the other is passed over."""
     folders = {"method": method_folders, "experiment": experiment_folders}.get(kind, lambda: [CONF / kind])()
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for folder in folders:
         # the project's do not change in a process
         named = (_named if CONF in folder.parents else _named.__wrapped__)(folder, kind == "experiment")
-        for name in found.keys() & named.keys():
+        for name in files.keys() & named.keys():
             pass_over(kind, name, ConfigurationError(f"{kind} {name!r} is defined twice: rename {named[name]}"))
-        found = named | found
-    return found
+        files = named | files
+    return files
 
 
 def pass_over(kind: str, name: str, error: LpbenchError) -> None:
@@ -113,8 +113,8 @@ def methods(names: Iterable[str] | None = None) -> dict[str, Method]:
 def method(selector: str, *, apart: bool = False) -> Method:
     """Return the method of a selector ``name[param=value,...]``; ``apart``: its code runs where no record is."""
     parsed = Selector.parse(selector)
-    found = methods([parsed.name])[parsed.name]
-    return (found.apart() if apart else found).select(parsed.params)
+    registered = methods([parsed.name])[parsed.name]
+    return (registered.apart() if apart else registered).select(parsed.params)
 
 
 def guarded_method(selector: str) -> Method:
@@ -155,7 +155,7 @@ def heads(kind: str, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
     schema = {"method": Method, "experiment": Experiment, "mask": Named}[kind]
     empty = {f.name: {} if f.default is dataclasses.MISSING else f.default for f in dataclasses.fields(schema)}
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    found: dict[str, dict[str, Any]] = {}
+    values: dict[str, dict[str, Any]] = {}
     for name, path in _files(kind).items():
         if name == "single":
             continue
@@ -163,27 +163,27 @@ def heads(kind: str, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
             content = yaml.load(path.read_text(encoding="utf-8"), Loader=loader)
         except (yaml.YAMLError, OSError, ValueError, RecursionError):
             content = None  # composing it says what is wrong
-        known = isinstance(content, dict) and {*_REQUIRED[schema]} <= {*content} <= {*empty}
-        if not (known and content["name"] == name):  # something has to be composed, or refused
+        is_plain = isinstance(content, dict) and {*_REQUIRED[schema]} <= {*content} <= {*empty}
+        if not (is_plain and content["name"] == name):  # something has to be composed, or refused
             composed = _usable(kind, schema, [name])
             if not composed:
                 continue
             content = vars(composed[name])
-        found[name] = {key: content.get(key, empty[key]) for key in keys}
-    return found
+        values[name] = {key: content.get(key, empty[key]) for key in keys}
+    return values
 
 
 def _usable(kind: str, schema: type, names: Sequence[str] = ()) -> dict[str, Any]:
     """Objects of these or all names of a kind; a user's file that cannot be used hides no other."""
     files = {name: path for name, path in _files(kind).items() if name != "single" and (not names or name in names)}
-    found = {name: _composed[kind, name] for name in files if (kind, name) in _composed}
-    found |= _objects(kind, [n for n, path in files.items() if n not in found and CONF in path.parents], schema)
-    for name in [name for name in files if name not in found]:
+    objects = {name: _composed[kind, name] for name in files if (kind, name) in _composed}
+    objects |= _objects(kind, [n for n, path in files.items() if n not in objects and CONF in path.parents], schema)
+    for name in [name for name in files if name not in objects]:
         try:
-            found |= _objects(kind, [name], schema)
+            objects |= _objects(kind, [name], schema)
         except LpbenchError as error:
             pass_over(kind, name, error)
-    return {name: found[name] for name in files if name in found}
+    return {name: objects[name] for name in files if name in objects}
 
 
 def _objects(kind: str, names: Sequence[str], schema: type) -> dict[str, Any]:
@@ -197,10 +197,10 @@ def _objects(kind: str, names: Sequence[str], schema: type) -> dict[str, Any]:
         for name in todo:
             if name not in files or name == "single":
                 raise unknown_name(kind, name, files.keys() - {"single"})
-        own = [name for name in todo if CONF not in files[name].parents]
-        if own:
+        user_names = [name for name in todo if CONF not in files[name].parents]
+        if user_names:
             register()
-        for name in own:
+        for name in user_names:
             if (kind, name) in passed_over:
                 raise passed_over[kind, name]
         for name in todo:
@@ -244,16 +244,16 @@ def _typed(node: dict[str, Any], schema: type, name: str, path: Path) -> Any:
             raise ConfigurationError(f"{path}: key {key!r} is missing")
     if merged.name != name:
         raise ConfigurationError(f"{path}: name {merged.name!r} must equal the file name, {name!r}")
-    found = OmegaConf.to_object(merged)
-    if isinstance(found, Method):
+    typed = OmegaConf.to_object(merged)
+    if isinstance(typed, Method):
         from lpbench.experiments.schema import check_method  # imports numpy, which lists and help do without
 
-        check_method(found)
-    if isinstance(found, Experiment) and found.left_out:
+        check_method(typed)
+    if isinstance(typed, Experiment) and typed.left_out:
         from lpbench.experiments.schema import check_left_out
 
-        check_left_out(found)
-    return found
+        check_left_out(typed)
+    return typed
 
 
 def wrong_key(error: BaseException) -> str:
@@ -270,16 +270,16 @@ def wrong_key(error: BaseException) -> str:
         return f"{key}={value!r} must be a list: {key}: [{value}]"
     if "is not a valid bool" in text:
         return f"{key} must be true or false"
-    if key and (found := re.search(r"Value '(.*)' of type '.*' could not be converted to (\w+)", text)):
+    if key and (mismatch := re.search(r"Value '(.*)' of type '.*' could not be converted to (\w+)", text)):
         kinds = {"Integer": "a whole number", "Float": "a number", "String": "text"}
-        return f"{key}={found[1]} must be {kinds.get(found[2], found[2])}"
+        return f"{key}={mismatch[1]} must be {kinds.get(mismatch[2], mismatch[2])}"
     return text
 
 
-def check_chosen(kind: str, name: str, found: str, overrides: Iterable[str]) -> None:
+def check_chosen(kind: str, name: str, stated: str, overrides: Iterable[str]) -> None:
     """Refuse a file whose key ``name`` is not what it was chosen by, unless an override gave the key."""
-    if name.partition("[")[0] != found and not any(word.lstrip("+").startswith(f"{kind}.name=") for word in overrides):
-        raise ConfigurationError(f"{_files(kind)[name]}: name {found!r} must equal the file name, {name!r}")
+    if name.partition("[")[0] != stated and not any(word.lstrip("+").startswith(f"{kind}.name=") for word in overrides):
+        raise ConfigurationError(f"{_files(kind)[name]}: name {stated!r} must equal the file name, {name!r}")
 
 
 def register() -> None:

@@ -62,24 +62,24 @@ def commit(artifacts: Sequence[Any], folder: Path, paper: str, rule: str) -> boo
     spent = _commit_spent({a.name: a.full.table for a in artifacts if a.full is not None}, folder, paper)
     records = {a.name: {k: a.record[k] for k in _KEPT if k in a.record} | {"rule": rule} for a in artifacts}
     scored = {a.name: _rows(_read_later(a), a.reasons()) for a in artifacts if a.full is not None}
-    kept, there = _records(folder, paper), {name: _table(folder, name) for name in scored}
-    scored = {name: _but_for_rounding(there[name], table) for name, table in scored.items()}
+    stored, committed = _records(folder, paper), {name: _table(folder, name) for name in scored}
+    scored = {name: _but_for_rounding(committed[name], table) for name, table in scored.items()}
 
     def is_current(name: str) -> bool:
-        if name not in kept or kept[name]["config_hash"] != records[name]["config_hash"]:
+        if name not in stored or stored[name]["config_hash"] != records[name]["config_hash"]:
             return False
         if name in scored and _is_measured(scored[name]):
             # seconds stay where they are of the same blocks, which code, data and plan determine
-            return bool(kept[name]["block_times"].keys() == records[name]["block_times"].keys())
-        return name not in scored or scored[name] is there[name]
+            return bool(stored[name]["block_times"].keys() == records[name]["block_times"].keys())
+        return name not in scored or scored[name] is committed[name]
 
     current = {name for name in records if is_current(name)}
     if current == records.keys():
         return spent
     # the same scores keep the record of the run that they come from, so that pages name its commit
-    records = {name: kept[name] if name in current else record for name, record in records.items()}
-    scored = {name: there[name] if name in current else table for name, table in scored.items()}
-    others = {name: (record, _table(folder, name)) for name, record in kept.items() if name not in records}
+    records = {name: stored[name] if name in current else record for name, record in records.items()}
+    scored = {name: committed[name] if name in current else table for name, table in scored.items()}
+    others = {name: (record, _table(folder, name)) for name, record in stored.items() if name not in records}
     records = dict(sorted((records | {name: record for name, (record, _) in others.items()}).items()))
     scored = dict(sorted((scored | {n: table for n, (_, table) in others.items() if table is not None}).items()))
     for measured, suffix in ((False, ""), (True, "_seconds")):
@@ -96,8 +96,8 @@ def _read_later(artifact: Any) -> Summary:
     full: Summary = artifact.full
     if artifact.experiment.kind != ALTERNATIVES:
         return full
-    parts = {part: getattr(full, part) for part in ("table", "chosen", "reasons")}
-    return replace(full, **{part: table[table["selection"] == "oracle"] for part, table in parts.items()})
+    parts = {key: getattr(full, key) for key in ("table", "chosen", "reasons")}
+    return replace(full, **{key: table[table["selection"] == "oracle"] for key, table in parts.items()})
 
 
 def record(folder: Path, name: str) -> dict[str, Any]:
@@ -114,11 +114,11 @@ def summary(folder: Path, name: str) -> Summary | None:
 @lru_cache(maxsize=256)
 def _summary(folder: Path, name: str, scores: str, rule: Any) -> Summary:
     """The summary of scores with a hash, from the folder of records or computed and kept there."""
-    known = None
+    stored = None
     with suppress(OSError):  # where nothing can be written or locked, what is kept may be of other scores
         derived_summary(folder, name).make()
-        known = read_summary(folder / name / RECORDS)
-    return _computed(folder, name, rule) if known is None else known
+        stored = read_summary(folder / name / RECORDS)
+    return _computed(folder, name, rule) if stored is None else stored
 
 
 def derived_summary(folder: Path, name: str) -> Derivation:
@@ -155,10 +155,10 @@ def _commit_spent(tables: Mapping[str, pd.DataFrame], folder: Path, paper: str) 
     """Write what scores cost, of experiments whose fits all say so, beside that of the others; whether it differs."""
     before = _spent(folder, paper)
     silent = {n for n, t in tables.items() if (t["spent"].isna() & (t["audit"] != "") & t["mean"].notna()).any()}
-    told = {n: t for n, t in tables.items() if n not in silent and (t["audit"] != "").any()}
+    stated = {n: t for n, t in tables.items() if n not in silent and (t["audit"] != "").any()}
     keys = SPENT_COLUMNS[: len(PLACE) + 1]
-    rows = [table[SPENT_COLUMNS].drop_duplicates(keys) for table in told.values()]
-    rows.append(before[~before["experiment"].isin(told)])
+    rows = [table[SPENT_COLUMNS].drop_duplicates(keys) for table in stated.values()]
+    rows.append(before[~before["experiment"].isin(stated)])
     after = pd.concat([table for table in rows if len(table)] or rows, ignore_index=True)
     after = after.sort_values(keys, kind="stable", ignore_index=True)
     after = pa.Table.from_pandas(after, schema=_SPENT_SCHEMA, preserve_index=False)
@@ -200,30 +200,31 @@ def reasons(folder: Path, name: str) -> pd.DataFrame | None:
         return None
     rows = table.filter(pc.less(table["replication"], 0)).to_pandas()
     rows = rows.loc[rows["status"] != "", ["dataset", "method", "status", "reason"]]
-    said = [reason.removeprefix(f"{status}: ") for status, reason in rows[["status", "reason"]].to_numpy()]
-    return rows.assign(reason=said).drop_duplicates()
+    texts = [reason.removeprefix(f"{status}: ") for status, reason in rows[["status", "reason"]].to_numpy()]
+    return rows.assign(reason=texts).drop_duplicates()
 
 
-def _but_for_rounding(there: pa.Table | None, found: pa.Table) -> pa.Table:
+def _but_for_rounding(committed: pa.Table | None, computed: pa.Table) -> pa.Table:
     """Return committed scores in place of new ones that differ by rounding alone, as processors' last digits do."""
     others = [column for column in COLUMNS if column != "value"]
-    if there is None or not there.select(others).equals(found.select(others)):
-        return found
-    return there if np.allclose(found["value"], there["value"], rtol=_ROUNDING, atol=0.0, equal_nan=True) else found
+    if committed is None or not committed.select(others).equals(computed.select(others)):
+        return computed
+    same = np.allclose(computed["value"], committed["value"], rtol=_ROUNDING, atol=0.0, equal_nan=True)
+    return committed if same else computed
 
 
 def _is_measured(table: pa.Table) -> bool:
     return "seconds" in table.column("metric").unique().to_pylist()
 
 
-def _rows(found: Summary, reasons: pd.DataFrame) -> pa.Table:
+def _rows(summary: Summary, reasons: pd.DataFrame) -> pa.Table:
     """Rows of one experiment, from its summary at full precision and the cells that did not run."""
-    selections = found.table[found.table["n"] > 0].groupby(_POINT, dropna=False, sort=False)["selection"]
-    rows = found.chosen.drop(columns="selection").drop_duplicates([*_POINT, "replication"])
+    selections = summary.table[summary.table["n"] > 0].groupby(_POINT, dropna=False, sort=False)["selection"]
+    rows = summary.chosen.drop(columns="selection").drop_duplicates([*_POINT, "replication"])
     rows = rows.merge(selections.agg(" ".join).rename("selections").reset_index(), on=_POINT)
-    empty = found.reasons.merge(found.table[[*CELL, "selection", "metric"]], on=[*CELL, "selection"])
-    whole = {(r.dataset, r.method, f"{r.status}: {r.reason}"): r.status for r in reasons.itertuples()}
-    status = [whole.get((r.dataset, r.method, r.reason), "") for r in empty.itertuples()]
+    empty = summary.reasons.merge(summary.table[[*CELL, "selection", "metric"]], on=[*CELL, "selection"])
+    status_of = {(r.dataset, r.method, f"{r.status}: {r.reason}"): r.status for r in reasons.itertuples()}
+    status = [status_of.get((r.dataset, r.method, r.reason), "") for r in empty.itertuples()]
     empty = empty.rename(columns={"selection": "selections"}).assign(params="", replication=-1, status=status)
     table = pd.concat([rows.assign(status="ok"), empty], ignore_index=True).reindex(columns=COLUMNS)
     table = table.sort_values([*CELL, "params", "selections", "replication"], kind="stable")

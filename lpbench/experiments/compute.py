@@ -69,8 +69,8 @@ def execute(block: Block, spent: Spent | None = None) -> pa.Table:
         problems = [draw(r) for r in range(len(tables), min(len(tables) + batch, block.replications))]
         if not tables:
             # the first problem tells how many replications the method wants at once, and how many fit into memory
-            parts = (getattr(problems[0], part) for part in ("X_train", "X_test", "X_public"))
-            most = max(1, BATCH_BYTES // sum(int(part.nbytes) for part in parts if part is not None))
+            parts = (getattr(problems[0], matrix) for matrix in ("X_train", "X_test", "X_public"))
+            most = max(1, BATCH_BYTES // sum(int(matrix.nbytes) for matrix in parts if matrix is not None))
             batch = min(estimator.replications_per_batch(problems[0]), block.replications, most)
             problems += [draw(r) for r in range(1, batch)]
         tables += _scored(block, estimator, points, problems, len(tables), spent)
@@ -94,8 +94,8 @@ def _scored(
             warnings.simplefilter("ignore", category)
         by_fits = is_own(block.estimator) and fits.sweeps_by_fits(estimator)
         if by_fits:
-            own, counted = (estimator, block.budgets, points.listed), fits.Spent() if spent is None else spent
-            results = [fits.sweep_by_fits(*own, *pair, counted) for pair in zip(problems, streams, strict=True)]
+            swept, counted = (estimator, block.budgets, points.listed), fits.Spent() if spent is None else spent
+            results = [fits.sweep_by_fits(*swept, *pair, counted) for pair in zip(problems, streams, strict=True)]
         else:
             results = estimator.sweep_many(problems, block.budgets, points.listed, streams)
         seconds = (time.perf_counter() - start) / (len(problems) * len(block.budgets) * len(points.listed))
@@ -107,12 +107,12 @@ def _scored(
 
 def _draws(block: Block) -> Draws:
     """Replications of a scenario; those that one block has drawn are there for the next one."""
-    known = canonical_json([block.dataset, block.dataset_params, block.fingerprint, block.seed])
-    if known not in _last:
+    scenario = canonical_json([block.dataset, block.dataset_params, block.fingerprint, block.seed])
+    if scenario not in _last:
         _last.clear()
         _give_back(0)
-        _last[known] = Draws(block.dataset, block.dataset_params, seed=block.seed)
-    return _last[known]
+        _last[scenario] = Draws(block.dataset, block.dataset_params, seed=block.seed)
+    return _last[scenario]
 
 
 def method_streams(seed: int, dataset: str, mask: str | None, replication: int) -> Streams:
@@ -172,9 +172,9 @@ class _Points:
             name = self._block.estimator
             raise ValueError(f"{name}.sweep returned shape {result.values.shape}, expected {(budgets, n)}")
         values = np.asarray(result.values, dtype=float).ravel()
-        said = {b * n + g: words for (b, g), words in result.reasons.items()}
+        outcomes = {b * n + g: words for (b, g), words in result.reasons.items()}
         for i in np.flatnonzero(~np.isfinite(values)):
-            said.setdefault(int(i), ("failed", "the score is not finite"))
+            outcomes.setdefault(int(i), ("failed", "the score is not finite"))
         return pa.table(
             {
                 "epsilon": self._epsilon,
@@ -182,21 +182,21 @@ class _Points:
                 "replication": np.full(values.size, replication, dtype=np.int32),
                 "metric": words(values.size, metric),
                 "value": pa.array(values, from_pandas=True),
-                "status": words(values.size, "ok", *((i, status) for i, (status, _) in said.items())),
-                "reason": words(values.size, "", *((i, reason) for i, (_, reason) in said.items())),
+                "status": words(values.size, "ok", *((i, status) for i, (status, _) in outcomes.items())),
+                "reason": words(values.size, "", *((i, reason) for i, (_, reason) in outcomes.items())),
                 "seconds": np.full(values.size, seconds),
             }
         )
 
 
 @lru_cache(maxsize=64)  # pyarrow takes as long to make one as a small fit
-def words(size: int, usual: str, *other: tuple[int, str]) -> pa.DictionaryArray:
+def words(size: int, usual: str, *exceptions: tuple[int, str]) -> pa.DictionaryArray:
     """A column that says the same in nearly every row."""
-    known = list(dict.fromkeys([usual, *(word for _, word in other)]))
+    distinct = list(dict.fromkeys([usual, *(word for _, word in exceptions)]))
     codes = np.zeros(size, dtype=np.int32)
-    for row, word in other:
-        codes[row] = known.index(word)
-    return pa.DictionaryArray.from_arrays(codes, known)
+    for row, word in exceptions:
+        codes[row] = distinct.index(word)
+    return pa.DictionaryArray.from_arrays(codes, distinct)
 
 
 def run_block(block: Block, root: str, timeout: float, wait: bool = False) -> Outcome:
@@ -245,6 +245,6 @@ def _run_locked(block: Block, store: Store, timeout: float) -> Outcome:
 
 def _place(error: BaseException) -> str:
     """The last line of a user's own code that an error went through; empty where there is none."""
-    own = {str(folder) for folder in own_folders()}
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if str(Path(f.filename).parent) in own]
+    folders = {str(folder) for folder in own_folders()}
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if str(Path(f.filename).parent) in folders]
     return f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""

@@ -77,15 +77,15 @@ def _results(
 ) -> Iterator[Any]:
     """Send calls, yield once, then ``function(*call)`` of every call until a worker is lost."""
     most = len(calls) if isinstance(calls, list) else workers  # who reads results may take longer than a call
-    rest, done, pending = iter(calls), set[Future[Any]](), set[Future[Any]]()
+    queue, done, pending = iter(calls), set[Future[Any]](), set[Future[Any]]()
     try:
         submit = connect()
-        pending = {submit(function, *call) for call in islice(rest, most)}
+        pending = {submit(function, *call) for call in islice(queue, most)}
         yield
         while pending:
             done, pending = wait(pending, return_when=FIRST_COMPLETED)
             yield from (done.pop().result() for _ in range(len(done)))
-            pending |= {submit(function, *call) for call in islice(rest, most - len(pending))}
+            pending |= {submit(function, *call) for call in islice(queue, most - len(pending))}
     except lost:
         print("warning: a worker process died, and what it was on is lost", file=sys.stderr)
         yield from (f.result() for f in done | pending if f.done() and not f.cancelled() and not f.exception())
@@ -108,9 +108,9 @@ def _watch(parent: int) -> None:
     os.nice(5)
 
     def watch() -> None:
-        known = 0
+        imported = 0
         while os.getppid() == parent:
-            if known < (known := len(sys.modules)):
+            if imported < (imported := len(sys.modules)):
                 gc.freeze()  # loky collects garbage every second: to search all that was imported takes 70 ms
             time.sleep(_LOOK)
         discard_unfinished()

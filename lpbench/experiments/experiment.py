@@ -62,18 +62,18 @@ class Experiment(Frozen):
     def from_record(cls, record: Mapping[str, Any]) -> Self:
         """Build the experiment that ``run.json`` holds; keys that experiments no longer have are passed over."""
         groups = tuple(Group(**group) for group in record.get("groups", ()))
-        known = {f.name for f in fields(cls)}
-        return cls(**{key: value for key, value in record.items() if key in known} | {"groups": groups})
+        keys = {f.name for f in fields(cls)}
+        return cls(**{key: value for key, value in record.items() if key in keys} | {"groups": groups})
 
     def data_set(self, selector: str) -> Selector:
         """A data set as the experiment draws it: with ``scaling`` and ``sealed``, unless the selector has them."""
-        found = member(selector)
-        own: dict[str, Any] = {} if self.scaling == "rows" else {"scaling": self.scaling}
+        parsed = member(selector)
+        params: dict[str, Any] = {} if self.scaling == "rows" else {"scaling": self.scaling}
         if self.sealed:
             from lpbench.datasets.manifest import load_manifest  # which brings numpy
 
-            own |= {"sealed": True} if load_manifest(found.name).role == "sealed" else {}
-        return Selector(found.name, {**own, **found.params}) if own else found
+            params |= {"sealed": True} if load_manifest(parsed.name).role == "sealed" else {}
+        return Selector(parsed.name, {**params, **parsed.params}) if params else parsed
 
     @property
     def methods(self) -> list[str]:
@@ -83,19 +83,19 @@ class Experiment(Frozen):
 
 def deviations(run: Experiment, registered: Experiment) -> list[str]:
     """List what an experiment changes of the registered one, as ``key: registered → run``."""
-    found: list[str] = []
+    changed: list[str] = []
     for key in (f.name for f in fields(Experiment)):
         ours, theirs = getattr(run, key), getattr(registered, key)
         if ours == theirs or key == "sealed":  # which changes no number
             continue
         if key == "groups" and len(ours) == len(theirs):
-            for place, (one, other) in enumerate(zip(ours, theirs, strict=True)):
-                found += changes(asdict(one), asdict(other), f"groups[{place}].")
+            for position, (as_run, as_registered) in enumerate(zip(ours, theirs, strict=True)):
+                changed += changes(asdict(as_run), asdict(as_registered), f"groups[{position}].")
         elif key == "settings":
-            found += changes(ours, theirs, "settings.")
+            changed += changes(ours, theirs, "settings.")
         else:
-            found += changes({key: asdict(run)[key]}, {key: asdict(registered)[key]})
-    return found
+            changed += changes({key: asdict(run)[key]}, {key: asdict(registered)[key]})
+    return changed
 
 
 def changes(run: Mapping[str, Any], registered: Mapping[str, Any], prefix: str = "") -> list[str]:

@@ -68,8 +68,8 @@ class Spent:
     def enter(self, budget: float, users: Any) -> None:
         """Record what a fit at a budget spent of its users, if it is more than an earlier fit did."""
         # a person has the budget for each of her rows
-        found, rows = users.spent, 1 if users.units is None else np.bincount(users.units).max()
-        one = [found.epsilon, found.delta, list(MODELS).index(found.model), int(rows)]
+        account, rows = users.spent, 1 if users.units is None else np.bincount(users.units).max()
+        one = [account.epsilon, account.delta, list(MODELS).index(account.model), int(rows)]
         self.by_budget[budget] = [max(pair) for pair in zip(one, self.by_budget.get(budget, one), strict=True)]
 
     @property

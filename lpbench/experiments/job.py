@@ -75,9 +75,9 @@ class Job:
     @cached_property
     def methods(self) -> dict[str, Method]:
         """Methods by selector, as they are run."""
-        found = {s: m for s, m in self.overridden.items() if s in self.experiment.methods}
-        rest = [s for s in self.experiment.methods if s not in found]
-        return registered_methods(rest) | found
+        chosen = {s: m for s, m in self.overridden.items() if s in self.experiment.methods}
+        registered = [s for s in self.experiment.methods if s not in chosen]
+        return registered_methods(registered) | chosen
 
     @cached_property
     def plan(self) -> Plan:
@@ -95,11 +95,11 @@ def job_of(
         experiment = replace(experiment, replications=replications)
     if work_limit is not None and experiment.kind != "drawing":
         experiment = replace(experiment, work_limit=work_limit)
-    found = []
+    deviating = []
     if experiment.name in catalog.experiment_names():
-        found = deviations(experiment, catalog.experiment(experiment.name))
-        found += changes({"seed": seed}, {"seed": ROOT_SEED})
-    return Job(experiment, seed, tuple(found))
+        deviating = deviations(experiment, catalog.experiment(experiment.name))
+        deviating += changes({"seed": seed}, {"seed": ROOT_SEED})
+    return Job(experiment, seed, tuple(deviating))
 
 
 def placed(jobs: Sequence[Job]) -> list[Job]:
@@ -155,19 +155,19 @@ def _cell(config: Config) -> Job:
         registered, chosen = registered.apart(), chosen.apart()
     changed = {k: v for k, v in config.method.params.items() if registered.params.get(k) != v}
     method = replace(chosen, params=registered.params).select(changed)
-    known = catalog.mask(config.mask.name).params
-    mask = {k: v for k, v in config.mask.params.items() if known.get(k) != v}
+    registered_params = catalog.mask(config.mask.name).params
+    mask = {k: v for k, v in config.mask.params.items() if registered_params.get(k) != v}
     group = Group(
         dataset=(str(Selector(config.dataset.name, config.dataset.params)),),
         mask=(str(Selector(config.mask.name, mask)),),
         method=(method.name,),
         epsilon=(config.epsilon,),
     )
-    found = changes(asdict(method), asdict(registered.select(changed)), "method.")
+    changes_made = changes(asdict(method), asdict(registered.select(changed)), "method.")
     job = job_of(replace(config.experiment, groups=(group,)), replications=config.replications, seed=config.seed)
     others = deviations(job.experiment, catalog.single())
     others += changes({"seed": job.seed, "apart": config.apart}, {"seed": ROOT_SEED, "apart": False})
-    named = {k: v for k, v in _changed([*found, *others]).items() if not k.startswith(_NOT_NAMED)}
+    named = {k: v for k, v in _changed([*changes_made, *others]).items() if not k.startswith(_NOT_NAMED)}
     budget = f"epsilon={repr(config.epsilon).removesuffix('.0')}"
     places = [*group.dataset, *group.mask, *group.method, ",".join([budget, *filter(None, [_folder_name(named)])])]
     # what is too long for the name of a folder, or has a slash, is cut and hashed
@@ -175,16 +175,16 @@ def _cell(config: Config) -> Job:
         t if len(t.encode()) <= 2 * _LONGEST and "/" not in t else f"{_slug(t)[:_LONGEST]}-{_hash(t)}" for t in places
     )
     folder = "/".join(["single", *plain])
-    return replace(job, deviations=tuple(found), overridden={method.name: method}, folder=folder)
+    return replace(job, deviations=tuple(changes_made), overridden={method.name: method}, folder=folder)
 
 
 def _without_effect(config: Config, key: str, keys: Mapping[str, str]) -> str:
     """Say why a key would have no effect; empty if it has one."""
-    top, _, rest = key.partition(".")
+    top, _, below = key.partition(".")
     name = config.experiment.name
     if key.startswith("~"):
         return "a key cannot be deleted; give it another value"
-    if rest in _DESCRIPTIONS.get(top, ()):
+    if below in _DESCRIPTIONS.get(top, ()):
         return f"it describes what `{top}=...` chose; choose another {top}, or write one of your own"
     if key == "experiment.replications" and "replications" in keys:
         return "`replications` replaces it; give one of the two"
@@ -201,15 +201,15 @@ def _without_effect(config: Config, key: str, keys: Mapping[str, str]) -> str:
         if key == "experiment.left_out":
             check_left_out(config.experiment)
         if key.startswith("experiment.settings."):
-            known, setting = catalog.experiment(name).settings, key.split(".")[2]
-            if not known:
+            settings, setting = catalog.experiment(name).settings, key.split(".")[2]
+            if not settings:
                 raise ConfigurationError(f"experiment.settings.{setting}: experiment {name} has no settings")
-            if setting not in known:
-                raise unknown_name(f"setting of experiment {name}", setting, known)
+            if setting not in settings:
+                raise unknown_name(f"setting of experiment {name}", setting, settings)
         return ""
     if key.startswith(("experiment.groups", "experiment.left_out", "experiment.settings")):
         return "a single cell is given by dataset, mask, method and epsilon; choose an experiment with experiment=NAME"
-    return _without_effect_on_method(config, key) if top == "method" and rest else ""
+    return _without_effect_on_method(config, key) if top == "method" and below else ""
 
 
 def _without_effect_on_method(config: Config, key: str) -> str:

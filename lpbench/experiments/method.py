@@ -67,7 +67,7 @@ def checked(cls: Any) -> Any:
     parameters = inspect.signature(cls).parameters
     wanted = ["random_state", *(["epsilon"] if cls.uses_epsilon else [])]
     lacking = [p for p in wanted if p not in parameters]
-    lacking += [p for p, known in parameters.items() if known.default is known.empty and known.kind < known.VAR_KEYWORD]
+    lacking += [name for name, p in parameters.items() if p.default is p.empty and p.kind < p.VAR_KEYWORD]
     if not lacking:
         model = cls()
         lacking = [p for p in parameters if not hasattr(model, p)]
@@ -90,9 +90,9 @@ def _kept_facts(path: str) -> EstimatorFacts:
 
 @cache
 def _facts(cls: type[LocalEstimator]) -> EstimatorFacts:
-    known = inspect.signature(cls).parameters
-    takes_any = any(p.kind is p.VAR_KEYWORD for p in known.values())
-    return EstimatorFacts(cls.__module__, cls.uses_mask, cls.uses_epsilon, (*known,), takes_any)
+    parameters = inspect.signature(cls).parameters
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    return EstimatorFacts(cls.__module__, cls.uses_mask, cls.uses_epsilon, (*parameters,), takes_any)
 
 
 @dataclass
@@ -122,8 +122,8 @@ class Method(Frozen):
     @property
     def estimator_class(self) -> type[LocalEstimator]:
         """Import and return the estimator's class."""
-        found: type[LocalEstimator] = import_object(self.estimator)
-        return found
+        imported: type[LocalEstimator] = import_object(self.estimator)
+        return imported
 
     def build(self) -> LocalEstimator:
         """Return an estimator with the method's fixed parameters."""
@@ -160,8 +160,8 @@ class Method(Frozen):
         if mutant is not None:
             estimator = f"{MUTANTS}.{mutant}.{estimator.rpartition('.')[2]}"
         if changed:
-            known = facts_of(self.estimator).parameters
-            check_known(f"unknown parameter of method {self.name}", changed, known)
+            parameters = facts_of(self.estimator).parameters
+            check_known(f"unknown parameter of method {self.name}", changed, parameters)
         return replace(
             self,
             name=str(Selector(self.name, overrides)),
@@ -195,8 +195,8 @@ def import_object(path: str) -> Any:
     except (ModuleNotFoundError, AttributeError, ValueError) as error:
         raise ConfigurationError(f"cannot import {path!r}: {error}; a method's `estimator` is a dotted path") from error
     except (Exception, SystemExit) as error:  # whatever a user's module raises while it is imported
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        file, line = getattr(error, "filename", None) or place.filename, getattr(error, "lineno", None) or place.lineno
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        file, line = getattr(error, "filename", None) or frame.filename, getattr(error, "lineno", None) or frame.lineno
         raise ConfigurationError(
             f"cannot import {path!r}: {type(error).__name__} in {file}, line {line}: {error}"
         ) from error

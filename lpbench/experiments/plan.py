@@ -82,8 +82,8 @@ class Block:
         count, module = math.prod(map(len, self.grid.values())), facts_of(self.estimator).module
         if not count or any(isinstance(value, str) for values in self.grid.values() for value in values):
             about = canonical_json([self.estimator, self.params, self.grid, self.n_features])
-            own = is_own(module)
-            count = self._resolved() if own else remembered(f"points of {about}", self._resolved, {}, [module])
+            is_users = is_own(module)
+            count = self._resolved() if is_users else remembered(f"points of {about}", self._resolved, {}, [module])
         return count + (self.extra_point is not None)
 
     def _resolved(self) -> int:
@@ -163,19 +163,19 @@ class Plan:
         """Cells that the experiments leave out, ``method on data set`` -> why."""
         return {f"{e.method} on {e.dataset}": e.left_out for e in self.entries if e.left_out}
 
-    def __add__(self, other: Plan) -> Plan:
-        return Plan(self.entries + other.entries)
+    def __add__(self, plan: Plan) -> Plan:
+        return Plan(self.entries + plan.entries)
 
 
 def plan_experiment(
     experiment: Experiment, *, seed: int = ROOT_SEED, methods: Mapping[str, Method] | None = None
 ) -> Plan:
     """Plan a table or figure with methods by selector, as they are run (default: as registered)."""
-    found = registered_methods(experiment.methods) if methods is None else methods
-    check_experiment(experiment, found)
-    for method in found.values():
+    as_run = registered_methods(experiment.methods) if methods is None else methods
+    check_experiment(experiment, as_run)
+    for method in as_run.values():
         check_parameters(method)
-    return Plan(tuple(e for group in experiment.groups for e in _plan_group(experiment, group, seed, found)))
+    return Plan(tuple(e for group in experiment.groups for e in _plan_group(experiment, group, seed, as_run)))
 
 
 def registered_methods(selectors: Iterable[str]) -> dict[str, Method]:
@@ -243,8 +243,8 @@ def _block(
     if content and not info.how_to_get:
         _check_mask(str(dataset), mask.name, canonical_json(mask_params), content)
     facts = facts_of(method.estimator)
-    own = method.grid_for(mask.name)
-    points = {**own, **{k: v for k, v in grid.items() if k in own}}
+    method_grid = method.grid_for(mask.name)
+    points = {**method_grid, **{k: v for k, v in grid.items() if k in method_grid}}
     block = Block(
         dataset=dataset.name,
         dataset_params=dataset.params,

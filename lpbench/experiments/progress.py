@@ -15,7 +15,7 @@ THREAD = "lpbench-progress"
 class Progress:
     """Progress bar of a run with the time left, on standard error; a log gets a line every minute."""
 
-    def __init__(self, shown: bool = True):
+    def __init__(self, live: bool = True):
         """Prepare a bar for a terminal; elsewhere a thread that logs progress, unless nothing is to be shown."""
         # its import draws from Python's own generator
         from rich.console import Console
@@ -27,14 +27,14 @@ class Progress:
         self._bar = Bar(
             *columns,
             console=Console(stderr=True),
-            disable=not (shown and terminal),
+            disable=not (live and terminal),
             redirect_stdout=sys.stdout.isatty(),
             speed_estimate_period=float("inf"),
         )
         self._bar.add_task("", total=0.0)
         [self._task] = self._bar.tasks
-        self._shown, self._ended = shown, threading.Event()
-        self._logging = threading.Thread(target=self._log, name=THREAD, daemon=True) if not terminal and shown else None
+        self._shown, self._ended = live, threading.Event()
+        self._logging = threading.Thread(target=self._log, name=THREAD, daemon=True) if not terminal and live else None
 
     def __enter__(self) -> Self:
         self._bar.start()
@@ -68,10 +68,10 @@ class Progress:
 
     def line(self) -> str:
         """``12% done after 0:03:20, about 0:25:00 left``."""
-        elapsed, left = (
+        elapsed, remaining = (
             "-" if s is None else timedelta(seconds=round(s)) for s in (self._task.elapsed, self._task.time_remaining)
         )
-        return f"{self._task.percentage:.0f}% done after {elapsed}, about {left} left"
+        return f"{self._task.percentage:.0f}% done after {elapsed}, about {remaining} left"
 
     def _log(self) -> None:
         while not self._ended.wait(PERIOD):

@@ -133,13 +133,13 @@ def end(job: Job, store: Store) -> None:
 
 def begun(store: Store) -> list[Job]:
     """Jobs whose artifacts are wanted and not made, by their folders."""
-    found = []
+    jobs = []
     for path in (store.root / "wanted").glob("*.json"):
         content = json.loads(path.read_text(encoding="utf-8"))
         experiment = Experiment.from_record(content["experiment"])
-        known = {"audits": content.get("audits", {}), "folder": content["folder"]}
-        found.append(Job(experiment, content["seed"], tuple(content["deviations"]), **known))
-    return sorted(found, key=lambda job: job.folder)
+        facts = {"audits": content.get("audits", {}), "folder": content["folder"]}
+        jobs.append(Job(experiment, content["seed"], tuple(content["deviations"]), **facts))
+    return sorted(jobs, key=lambda job: job.folder)
 
 
 def _wanted(folder: str, store: Store) -> Path:

@@ -90,12 +90,12 @@ class Artifact:
         if not path.is_file():
             return committed.record(self.results, self.name)
         try:
-            found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         except (ValueError, RecursionError) as error:
             raise NotRunError(f"{path} is damaged ({error}); run {self.name} again") from error
-        if not isinstance(found, dict) or not isinstance(found.get("files", {}), dict):
+        if not isinstance(content, dict) or not isinstance(content.get("files", {}), dict):
             raise NotRunError(f"{path} is no record of a run; run {self.name} again")
-        return found
+        return content
 
     @property
     def seed(self) -> int:
@@ -134,9 +134,9 @@ class Artifact:
     def summary(self) -> pd.DataFrame | None:
         """The summary with seven significant digits, from its file or the committed scores; None without a run."""
         if self.summary_file.is_file() or self.full is None:
-            found = self._csv(self.summary_file)
+            table = self._csv(self.summary_file)
             # an earlier version wrote nothing of what scores cost
-            return found if found is None or "audit" in found else found.assign(**NO_COSTS)
+            return table if table is None or "audit" in table else table.assign(**NO_COSTS)
         return from_text(as_text(self.full.table))
 
     @cached_property
@@ -170,8 +170,8 @@ class Artifact:
     def content(self) -> str:
         """Hash of the numbers that the artifact shows, and of what deviates."""
         files = [self.folder / CHOSEN, self.folder / TABLE, self.summary_file]
-        shown = [file_hash(path) for path in files if path.is_file()]
-        return hash_of([self.deviations, committed.digest(self.results, self.name), shown])
+        hashes = [file_hash(path) for path in files if path.is_file()]
+        return hash_of([self.deviations, committed.digest(self.results, self.name), hashes])
 
     @property
     def has_scores(self) -> bool:
@@ -187,8 +187,8 @@ class Artifact:
     @cached_property
     def full(self) -> Summary | None:
         """The summary at full precision with the chosen replications; None where it was not kept."""
-        kept = read_summary(self.folder)
-        return committed.summary(self.results, self.name) if kept is None else kept
+        stored = read_summary(self.folder)
+        return committed.summary(self.results, self.name) if stored is None else stored
 
     @property
     def shown(self) -> Summary | None:
@@ -204,14 +204,14 @@ class Artifact:
 
         Columns experiment, panel, dataset, mask, method, epsilon, x, metric, selection, params, replication, value.
         """
-        kept = read_chosen(self.folder)
-        return self.full.chosen if kept is None and self.full else kept
+        stored = read_chosen(self.folder)
+        return self.full.chosen if stored is None and self.full else stored
 
     def reasons(self) -> pd.DataFrame:
         """Cells without a number: columns dataset, method, status, reason."""
         columns = ["dataset", "method", "status", "reason"]
         if not self.has_scores:
-            kept = committed.reasons(self.results, self.name)
-            return pd.DataFrame(columns=columns) if kept is None else kept
+            committed_reasons = committed.reasons(self.results, self.name)
+            return pd.DataFrame(columns=columns) if committed_reasons is None else committed_reasons
         rows = self.scores(columns=columns, filters=[("replication", "<", 0)])
         return rows.astype(str).drop_duplicates()

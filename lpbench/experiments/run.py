@@ -74,19 +74,21 @@ def run_blocks(
     start = time.perf_counter()
     limits = {b.key: WORK_LIMIT * len(b.budgets) for b in blocks} | dict(timeouts or {})
     report, workers = RunReport(), worker_count(runner)
-    with nullcontext(bar) if bar else Progress(progress) as shown:
+    with nullcontext(bar) if bar else Progress(progress) as active:
         pending = _ordered([block for block in blocks if not _is_done(block, store, report)], runner.order)
         report.reused = len(blocks) - len(pending)
-        wholes = {key: whole for key, whole in containing(blocks if pending else ()).items() if key not in timed}
+        wholes = {
+            key: container for key, container in containing(blocks if pending else ()).items() if key not in timed
+        }
         parts = [block for block in pending if block.key in wholes]
         pending = [block for block in pending if block.key not in wholes]
-        shown.expect(sum(map(_weight, pending)))
+        active.expect(sum(map(_weight, pending)))
         if pending or parts:
             backend = "serial" if runner.backend == "loky" and workers == 1 else runner.backend
             with engine(backend, workers, runner.address) as mapping:
-                _compute_all(pending, store, mapping, limits, report, shown)
-                left = [block for block in parts if not _is_read(block, wholes[block.key], store, report)]
-                _compute_all(left, store, mapping, limits, report, shown)
+                _compute_all(pending, store, mapping, limits, report, active)
+                unread = [block for block in parts if not _is_read(block, wholes[block.key], store, report)]
+                _compute_all(unread, store, mapping, limits, report, active)
     report.seconds = time.perf_counter() - start
     return report
 
@@ -107,16 +109,16 @@ def _is_done(block: Block, store: Store, report: RunReport) -> bool:
         return False
 
 
-def _is_read(block: Block, whole: Block, store: Store, report: RunReport) -> bool:
+def _is_read(block: Block, container: Block, store: Store, report: RunReport) -> bool:
     """Store a block from the one that contains it, if that has a result."""
     start = time.perf_counter()
     try:
-        table, metadata = store.read(whole.key)
+        table, metadata = store.read(container.key)
     except (FileNotFoundError, CorruptBlockError):
         return False
     rows = part_of(table, block)
     seconds = time.perf_counter() - start
-    metadata |= {"config": block.config, **block.derivation.stored(), "seconds": seconds, "part_of": whole.key}
+    metadata |= {"config": block.config, **block.derivation.stored(), "seconds": seconds, "part_of": container.key}
     store.write(block.key, rows, metadata)
     report.outcomes.append(Outcome(block.key, block.label, "ok", seconds, len(rows), "part of another block"))
     return True
@@ -144,10 +146,10 @@ def _compute_all(
     bar: Progress,
 ) -> None:
     """Compute blocks on an engine, and add each outcome to the report and the progress bar as it arrives."""
-    known = {block.key: block for block in blocks}
-    for outcome in _outcomes(known, store, mapping, limits):
+    by_key = {block.key: block for block in blocks}
+    for outcome in _outcomes(by_key, store, mapping, limits):
         report.outcomes.append(outcome)
-        bar.advance(_weight(known[outcome.key]))
+        bar.advance(_weight(by_key[outcome.key]))
         bar.write(f"[{len(report.outcomes)}/{len(blocks)}] {outcome.line()}")
 
 
@@ -177,17 +179,17 @@ def _calls(
     waiting: Mapping[str, Block], sent: list[Block], root: str, limits: Mapping[str, float], wait: bool
 ) -> Iterator[tuple[Block, str, float, bool]]:
     """Calls of :func:`run_block`, noted when they are sent; a worker goes on with the data set that it has."""
-    left, last = dict[str, deque[Block]](), dict[str, str]()
+    queues, last = dict[str, deque[Block]](), dict[str, str]()
     for block in waiting.values():
-        left.setdefault(canonical_json([block.dataset, block.dataset_params]), deque()).append(block)
-    while left:
+        queues.setdefault(canonical_json([block.dataset, block.dataset_params]), deque()).append(block)
+    while queues:
         # the worker that asks is the one whose outcome is known
-        own = (name for name, key in last.items() if key not in waiting)
-        name = next(itertools.chain(own, (name for name in left if name not in last), left))
-        sent.append(block := left[name].popleft())
+        idle = (name for name, key in last.items() if key not in waiting)
+        name = next(itertools.chain(idle, (name for name in queues if name not in last), queues))
+        sent.append(block := queues[name].popleft())
         last[name] = block.key
-        if not left[name]:
-            del left[name], last[name]
+        if not queues[name]:
+            del queues[name], last[name]
         yield block, root, limits[block.key], wait
 
 
@@ -209,7 +211,7 @@ def containing(blocks: Iterable[Block]) -> dict[str, Block]:
         # a parameter at its default is the same whether it is written or not
         same["params"] = import_object(block.estimator)(**block.params).get_params()
         alike.setdefault(canonical_json(same), []).append(block)
-    found = {}
+    containers = {}
     for group in alike.values():
         # whatever contains a block has each of its budgets and points: the largest is sought where the fewest have one
         having: dict[object, list[Block]] = {}
@@ -217,13 +219,13 @@ def containing(blocks: Iterable[Block]) -> dict[str, Block]:
             for value in _values(block):
                 having.setdefault(value, []).append(block)
         for block in group:
-            for other in min((having[value] for value in _values(block)), key=len, default=group):
-                if other.fits <= block.fits:
+            for candidate in min((having[value] for value in _values(block)), key=len, default=group):
+                if candidate.fits <= block.fits:
                     break
-                if _is_part(block, other):
-                    found[block.key] = other
+                if _is_part(block, candidate):
+                    containers[block.key] = candidate
                     break
-    return found
+    return containers
 
 
 def _values(block: Block) -> set[object]:
@@ -231,13 +233,13 @@ def _values(block: Block) -> set[object]:
     return {*block.budgets, *grid}
 
 
-def _is_part(block: Block, other: Block) -> bool:
+def _is_part(block: Block, container: Block) -> bool:
     return (
-        block.grid.keys() == other.grid.keys()
-        and all(_is_selection(values, other.grid[name]) for name, values in block.grid.items())
-        and block.extra_point == other.extra_point
-        and _is_selection(block.budgets, other.budgets)
-        and block.replications <= other.replications
+        block.grid.keys() == container.grid.keys()
+        and all(_is_selection(values, container.grid[name]) for name, values in block.grid.items())
+        and block.extra_point == container.extra_point
+        and _is_selection(block.budgets, container.budgets)
+        and block.replications <= container.replications
     )
 
 
@@ -260,11 +262,11 @@ def part_of(table: pa.Table, block: Block) -> pa.Table:
     points, index = map(json.loads, params.dictionary.to_pylist()), params.indices.to_numpy()
     grid = block.grid.items()
     wanted = [p == block.extra_point or all(_has_words(v) or p[name] in v for name, v in grid) for p in points]
-    kept = (
+    selected = (
         np.array(wanted, dtype=bool)[index]
         & np.isin(table["epsilon"].to_numpy(), block.budgets)
         & (table["replication"].to_numpy() < block.replications)
     )
-    rows = table.filter(pa.array(kept))
+    rows = table.filter(pa.array(selected))
     plain = pa.schema([(f.name, pa.string() if pa.types.is_dictionary(f.type) else f.type) for f in rows.schema])
     return rows.cast(plain)  # so that no dictionary holds words that no row uses

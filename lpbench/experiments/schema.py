@@ -26,8 +26,8 @@ STATED = ("tuning_free", "private")
 def check_experiment(experiment: Experiment, methods: Mapping[str, Method]) -> None:
     """Refuse an experiment that would fail, or whose keys would be ignored; its methods are by selector."""
     name, kind = f"experiment {experiment.name}", experiment.kind
-    known = KINDS if experiment.name == "single" else KINDS[:-1]
-    check_known(f"{name}: unknown kind", [kind], known)
+    kinds = KINDS if experiment.name == "single" else KINDS[:-1]
+    check_known(f"{name}: unknown kind", [kind], kinds)
     folder = experiment.name.partition("/")[0]
     if experiment.paper not in ("", folder):
         raise ConfigurationError(f"{name}: paper={experiment.paper!r} must be {folder!r}, the folder of its file")
@@ -40,8 +40,8 @@ def check_experiment(experiment: Experiment, methods: Mapping[str, Method]) -> N
         raise ConfigurationError(
             f"{name}: key 'groups' is missing; a {kind} needs at least one group of data sets, methods and budgets"
         )
-    for place, group in enumerate(experiment.groups):
-        _check_group(f"{name}: groups[{place}]", kind, group, methods)
+    for position, group in enumerate(experiment.groups):
+        _check_group(f"{name}: groups[{position}]", kind, group, methods)
 
 
 def check_left_out(experiment: Experiment) -> None:
@@ -106,8 +106,8 @@ def check_parameters(method: Method) -> None:
     by_mask = {f"grid_by_mask.{mask}": grid for mask, grid in method.grid_by_mask.items()}
     places: dict[str, Mapping[str, Any]] = {"params": method.params, "grid": method.grid, **by_mask}
     places["tuning_free"] = method.tuning_free or {}
-    for place, mapping in places.items():
-        check_known(f"method {method.name}: {place}: unknown parameter", mapping, facts.parameters)
+    for key, mapping in places.items():
+        check_known(f"method {method.name}: {key}: unknown parameter", mapping, facts.parameters)
 
 
 def _check_mapping(name: str, value: object) -> None:

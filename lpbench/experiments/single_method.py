@@ -72,8 +72,8 @@ def alone(
     task = describe(dataset.name, dataset.params).task
     if task != method.task:
         raise ConfigurationError(f"method {method.name} is for {method.task}, experiment {experiment.name} for {task}")
-    own = replace(experiment, name=name, paper=name.partition("/")[0], groups=tuple(groups), notes=())
-    return Job(own, overridden={method.name: run})
+    restricted = replace(experiment, name=name, paper=name.partition("/")[0], groups=tuple(groups), notes=())
+    return Job(restricted, overridden={method.name: run})
 
 
 def seconds_of_a_fit(method: Method, experiment: Experiment) -> float:

@@ -43,11 +43,11 @@ def costs_of(job: Job, store: Store) -> pd.DataFrame:
         method = methods[entry.method]
         audit = job.audits.get(method.name, f"{NO_AUDIT}: the run made none")
         if entry.block is not None and entry.block.key not in read:
-            known = store.footer(entry.block.key)[0].get("spent", []) if store.has(entry.block.key) else []
-            read[entry.block.key] = {row[0]: row[1:] for row in known}
-        found = read[entry.block.key] if entry.block is not None else {}
+            accounts = store.footer(entry.block.key)[0].get("spent", []) if store.has(entry.block.key) else []
+            read[entry.block.key] = {row[0]: row[1:] for row in accounts}
+        of_block = read[entry.block.key] if entry.block is not None else {}
         for budget in entry.epsilons:
-            spent = found.get(budget, found.get(math.inf, (math.nan, math.nan, "", 1)))
+            spent = of_block.get(budget, of_block.get(math.inf, (math.nan, math.nan, "", 1)))
             rows.append(
                 (
                     *(getattr(entry, name) for name in PLACE[:-1]),
@@ -64,16 +64,16 @@ def costs_of(job: Job, store: Store) -> pd.DataFrame:
 
 def said_of(method: Method, budget: float, spent: Sequence[Any], audit: str) -> str:
     """Name the promise that the real fits of a score broke, or the audit's verdict; empty without privacy."""
-    (epsilon, delta, model, rows), own = spent, is_own(method.estimator)
+    (epsilon, delta, model, rows), is_users = spent, is_own(method.estimator)
     if model == method.privacy == "none":
-        return f"{NO_PRIVACY}: {method.name} reads the records" if own else ""
+        return f"{NO_PRIVACY}: {method.name} reads the records" if is_users else ""
     if epsilon > rows * budget * (1 + ROUNDING):
-        over = OVER_AS_PUBLISHED if not own and method.build().exceeds_budget else OVER
+        over = OVER_AS_PUBLISHED if not is_users and method.build().exceeds_budget else OVER
         each = f" for each of {rows} rows" if rows > 1 else ""
         return f"{over}: {method.name} spent {epsilon:.6g} of a budget of {budget:g}{each}"
     if delta > MOST_DELTA:
         return f"{OVER}: {method.name} spent delta = {delta:.3g}, and a guarantee that fails so often is none"
-    if not own:
+    if not is_users:
         return AUDITED if facts_of(method.estimator).uses_epsilon else ""
     if audit == AUDITED and model and not keeps_model(method.privacy, model, method.estimator_class.protects):
         return f"{STATED_OTHERWISE}: {method.name} states privacy: {method.privacy}, and its users have {model}"
@@ -82,7 +82,7 @@ def said_of(method: Method, budget: float, spent: Sequence[Any], audit: str) -> 
     return audit
 
 
-def keeps_model(stated: str, found: str, protects: str) -> bool:
+def keeps_model(stated: str, measured: str, protects: str) -> bool:
     """Return True if users have the stated privacy model, or a stronger one that trusts the same people.
 
     A model bounds the ratio of what is sent for two records: ``ldp`` for any two, ``semi_feature_ldp`` for those that
@@ -94,12 +94,12 @@ def keeps_model(stated: str, found: str, protects: str) -> bool:
     ----------
     stated : str
         Model that a method states for all its settings; empty where it states none.
-    found : str
+    measured : str
         Model of what was asked, from ``users.spent``.
     protects : str
         What the method's users protect, as its class says. Under a mask that hides no feature, ``label_ldp`` is what
         ``semi_feature_ldp`` says of a method whose users protect what the mask names.
     """
-    if stated == "semi_feature_ldp" and found == "label_ldp":  # which no mask that hides a feature leads to
+    if stated == "semi_feature_ldp" and measured == "label_ldp":  # which no mask that hides a feature leads to
         return protects == "mask"
-    return stated in ("", found) or found in _STRONGER.get(stated, ())
+    return stated in ("", measured) or measured in _STRONGER.get(stated, ())

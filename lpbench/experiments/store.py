@@ -54,9 +54,9 @@ def _checksum(table: pa.Table) -> str:
         digest.update(name.encode())
         column = table.column(name)
         if pa.types.is_dictionary(column.type):  # by the text of every row, whatever the arrangement of the dictionary
-            whole = column.combine_chunks()
-            texts = b"".join(hashlib.sha256(text.encode()).digest()[:8] for text in whole.dictionary.to_pylist())
-            digest.update(np.frombuffer(texts, dtype=np.uint64).take(whole.indices).tobytes())
+            array = column.combine_chunks()
+            texts = b"".join(hashlib.sha256(text.encode()).digest()[:8] for text in array.dictionary.to_pylist())
+            digest.update(np.frombuffer(texts, dtype=np.uint64).take(array.indices).tobytes())
         else:
             if column.null_count:  # what stands behind a null is not written
                 digest.update(pc.is_null(column).to_numpy().tobytes())
@@ -84,8 +84,8 @@ class Store:
             os.unlink(probe)
         except OSError as error:
             otherwise = f"cannot write to {self.root}: {error.strerror}; choose another one with results_dir=DIR"
-            said = refusal(error, self.root)
-            raise StoreError(f"results folder: {said + _KEPT if said else otherwise}") from error
+            reason = refusal(error, self.root)
+            raise StoreError(f"results folder: {reason + _KEPT if reason else otherwise}") from error
 
     def lock(self, key: str) -> FileLock:
         """Lock that a process holds while it computes a block; the system lets go of it when the process dies."""
@@ -111,8 +111,8 @@ class Store:
             with atomic_write(target, durable=metadata.get("seconds", _LONG) >= _LONG) as file:
                 file.write(sink.getvalue())
         except OSError as error:
-            said = refusal(error, target)
-            raise StoreError(said + _KEPT if said else f"cannot write {target}: {error}") from error
+            reason = refusal(error, target)
+            raise StoreError(reason + _KEPT if reason else f"cannot write {target}: {error}") from error
         self._failure(key).unlink(missing_ok=True)
 
     def read(self, key: str) -> tuple[pa.Table, dict[str, Any]]:

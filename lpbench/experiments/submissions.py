@@ -58,37 +58,37 @@ class Submission:
     @cached_property
     def about(self) -> dict[str, Any]:
         """Content of ``submission.yaml``: authors, licence, paper, experiment, guarantee, version, seed."""
-        found = _plain(self.folder / ABOUT)
-        if missing := [key for key in KEYS if key not in found]:
+        content = _plain(self.folder / ABOUT)
+        if missing := [key for key in KEYS if key not in content]:
             raise ConfigurationError(f"{self.folder / ABOUT}: key {missing[0]!r} is missing")
-        if found["name"] != self.name:
-            raise ConfigurationError(f"{self.folder / ABOUT}: name {found['name']!r} must be the folder's")
-        return found
+        if content["name"] != self.name:
+            raise ConfigurationError(f"{self.folder / ABOUT}: name {content['name']!r} must be the folder's")
+        return content
 
     @cached_property
     def method(self) -> Method:
         """The method as its YAML describes it; its estimator is not imported."""
         path = self.folder / "methods" / f"{self.name}.yaml"
-        found = _plain(path)
-        if unknown := set(found) - {f.name for f in fields(Method)}:
+        content = _plain(path)
+        if unknown := set(content) - {f.name for f in fields(Method)}:
             raise ConfigurationError(f"{path}: unknown key {min(unknown)!r}")
-        if found.get("name") != self.name or not str(found.get("estimator", "")).startswith(f"{self.name}."):
+        if content.get("name") != self.name or not str(content.get("estimator", "")).startswith(f"{self.name}."):
             raise ConfigurationError(f"{path}: name must be {self.name}, estimator a class of {self.name}.py")
-        return Method(**found)
+        return Method(**content)
 
     @cached_property
     def claimed(self) -> pd.DataFrame:
         """Columns :data:`COLUMNS`, one row a score."""
         path = self.folder / CLAIMED
         try:
-            found = pd.read_csv(path, dtype={"value": str}).astype({"epsilon": float, "value": float})
+            scores = pd.read_csv(path, dtype={"value": str}).astype({"epsilon": float, "value": float})
         except (OSError, ValueError) as error:
             raise ConfigurationError(f"{path} cannot be read: {' '.join(str(error).split())}") from error
-        if list(found.columns) != COLUMNS or found.isna().any(axis=None) or found.duplicated(SCORE).any():
+        if list(scores.columns) != COLUMNS or scores.isna().any(axis=None) or scores.duplicated(SCORE).any():
             raise ConfigurationError(f"{path} must have the columns {', '.join(COLUMNS)}, and each score once")
-        if found.empty:
+        if scores.empty:
             raise ConfigurationError(f"{path} has a head and no score: the submission claims nothing")
-        return found
+        return scores
 
     @cached_property
     def digest(self) -> str:
@@ -106,10 +106,10 @@ class Submission:
         path = self.folder / VERIFIED
         if not path.is_file():
             return []
-        found = json.loads(path.read_text(encoding="utf-8"))
-        mine = [check for check in found["checks"] if check["digest"] == self.digest]
-        before = [check["badge"] == "verified" and "secret" not in check for check in mine]
-        return [{**check, "badge": REPEATS} if old else check for check, old in zip(mine, before, strict=True)]
+        content = json.loads(path.read_text(encoding="utf-8"))
+        current = [check for check in content["checks"] if check["digest"] == self.digest]
+        before = [check["badge"] == "verified" and "secret" not in check for check in current]
+        return [{**check, "badge": REPEATS} if old else check for check, old in zip(current, before, strict=True)]
 
     def add(self, check: Mapping[str, Any]) -> None:
         """Append a check to ``verified.json``; those of other files than these are dropped."""
@@ -129,8 +129,8 @@ class Submission:
     @property
     def cost(self) -> tuple[float, dict[float, float]]:
         """Seconds of one fit, and bits of a user's reports by budget, from the last check that ran the code."""
-        found: dict[str, Any] = next((c["cost"] for c in reversed(self.checks) if c.get("cost")), {"bits": {}})
-        return found.get("seconds", math.nan), {float(e): bits for e, bits in found["bits"].items()}
+        cost: dict[str, Any] = next((c["cost"] for c in reversed(self.checks) if c.get("cost")), {"bits": {}})
+        return cost.get("seconds", math.nan), {float(e): bits for e, bits in cost["bits"].items()}
 
     @property
     def words(self) -> str:

@@ -31,12 +31,12 @@ def is_measured(path: PurePath) -> bool:
 
 def block_times(blocks: Iterable[Block], store: Store) -> dict[str, list[Any]]:
     """Return the rows (fits that a loop would do) and the seconds of each stored block, by key."""
-    found = {}
+    times = {}
     for block in blocks:
         if store.has(block.key):
             metadata, rows = store.footer(block.key)
-            found[block.key] = [rows, round(float(metadata["seconds"]), 4)]
-    return found
+            times[block.key] = [rows, round(float(metadata["seconds"]), 4)]
+    return times
 
 
 def timing_table(records: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
@@ -78,8 +78,8 @@ def estimate(jobs: Sequence[Job], store: Store, workers: int, *, with_missing: b
     seconds = sum(fits * times[name] for name, fits in to_do if name in times) / workers
     untimed = {name for name, _ in to_do if name not in times}
     timed = [f"about {max(seconds, 1):.0f} s"] if seconds or not untimed else []
-    said = timed + ([f"not timed yet{f' ({len(untimed)} experiments)' if timed else ''}"] if untimed else [])
-    return f"{len(of_job)} blocks, {len(to_do)} to do: {sum(n for _, n in to_do)} fits, {', '.join(said)}"
+    counts = timed + ([f"not timed yet{f' ({len(untimed)} experiments)' if timed else ''}"] if untimed else [])
+    return f"{len(of_job)} blocks, {len(to_do)} to do: {sum(n for _, n in to_do)} fits, {', '.join(counts)}"
 
 
 def fit_seconds() -> dict[str, float]:
