@@ -50,7 +50,7 @@ def class_of(
     return np.select(cases, [NOT_COMPARABLE, EQUIVALENT, DIFFERENT], CANNOT_TELL)
 
 
-def identified(rows: pd.DataFrame, place: str = OURS, factor: float = 1.0) -> pd.DataFrame:
+def identified(rows: pd.DataFrame, judged_as: str = OURS, factor: float = 1.0) -> pd.DataFrame:
     """Say of every number its class, and what it identifies, if one of the alternatives is taken for our run.
 
     Parameters
@@ -59,7 +59,7 @@ def identified(rows: pd.DataFrame, place: str = OURS, factor: float = 1.0) -> pd
         The alternatives of each ``number``, :data:`OURS` among them: columns alternative, counted, value, se,
         published, margin, rescale (the print's standard error over that of our run: the root of our replications over
         the paper's).
-    place : str
+    judged_as : str
         The alternative in place of our run, which it then does not stand beside; our run takes its place among those
         that count against the method. Numbers without this alternative are left out.
     factor : float
@@ -71,27 +71,27 @@ def identified(rows: pd.DataFrame, place: str = OURS, factor: float = 1.0) -> pd
         Indexed by number: ``class`` of what is in place, ``identifies`` (empty, "method", or "budget", which includes
         the method), and ``beside``, the alternatives that are not different.
     """
-    own = rows[(rows["alternative"] == place) & rows["value"].notna()].set_index("number")
-    beside = rows[rows["number"].isin(own.index)]
-    classes = _classes(beside, own["se"] * own["rescale"] * factor)
-    counted = beside["counted"].mask(beside["alternative"] == OURS, METHOD).mask(beside["alternative"] == place, "")
-    found = pd.DataFrame({"number": beside["number"], "alternative": beside["alternative"], "class": classes})
-    equivalent = found[found["alternative"] == place].set_index("number")["class"]
-    result = pd.DataFrame({"class": equivalent, "identifies": "", "beside": ""}).loc[own.index]
-    told, holds = found["class"] == DIFFERENT, result["class"] == EQUIVALENT
+    judged = rows[(rows["alternative"] == judged_as) & rows["value"].notna()].set_index("number")
+    beside = rows[rows["number"].isin(judged.index)]
+    classes = _classes(beside, judged["se"] * judged["rescale"] * factor)
+    counted = beside["counted"].mask(beside["alternative"] == OURS, METHOD).mask(beside["alternative"] == judged_as, "")
+    classed = pd.DataFrame({"number": beside["number"], "alternative": beside["alternative"], "class": classes})
+    equivalent = classed[classed["alternative"] == judged_as].set_index("number")["class"]
+    result = pd.DataFrame({"class": equivalent, "identifies": "", "beside": ""}).loc[judged.index]
+    differs, holds = classed["class"] == DIFFERENT, result["class"] == EQUIVALENT
     for level in (METHOD, BUDGET):
         # who was compared with nothing identifies nothing
-        against = told[counted == level].groupby(found["number"][counted == level]).all()
+        against = differs[counted == level].groupby(classed["number"][counted == level]).all()
         holds &= against.reindex(result.index, fill_value=False)
         result["identifies"] = result["identifies"].mask(holds, level)
-    alike = found[(counted == METHOD) & ~told].groupby("number")["alternative"].agg("; ".join)
+    alike = classed[(counted == METHOD) & ~differs].groupby("number")["alternative"].agg("; ".join)
     return result.assign(beside=alike.reindex(result.index, fill_value=""))
 
 
 def classes_beside_ours(rows: pd.DataFrame) -> np.ndarray:
     """Return the class of each alternative, the print being as precise as our run."""
-    own = rows[rows["alternative"] == OURS].set_index("number")
-    return _classes(rows, own["se"] * own["rescale"])
+    ours = rows[rows["alternative"] == OURS].set_index("number")
+    return _classes(rows, ours["se"] * ours["rescale"])
 
 
 def _classes(rows: pd.DataFrame, se_print: pd.Series) -> np.ndarray:
@@ -110,8 +110,8 @@ def wrong_in_place(rows: pd.DataFrame, wrong: Sequence[str]) -> list[tuple[str, 
         the wrong one identifies in its place.
     """
     ours = identified(rows)["identifies"] != ""
-    found = []
+    counts = []
     for name in wrong:
-        own = identified(rows, name)["identifies"] != ""
-        found.append((name, len(own), int(ours[own.index].sum()), int(own.sum())))
-    return found
+        identifies = identified(rows, name)["identifies"] != ""
+        counts.append((name, len(identifies), int(ours[identifies.index].sum()), int(identifies.sum())))
+    return counts

@@ -44,18 +44,18 @@ class Region:
     low: float = -np.inf
     high: float = np.inf
 
-    def judge(self, found: Interval) -> str:
+    def judge(self, interval: Interval) -> str:
         """Return the outcome of an interval: inside the region, outside, or across its border."""
-        agrees, reach = self.reach(np.array([found.estimate, found.low, found.high]))
+        agrees, reach = self.reach(np.array([interval.estimate, interval.low, interval.high]))
         return AGREES if agrees else CONTRADICTS if reach > 1 else UNDECIDED
 
-    def reach(self, found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def reach(self, intervals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return True for intervals inside the region, and the half-widths by which others lie outside.
 
         Intervals stand on the last axis: estimate, lower end, upper end.
         """
         low, high = self.low, self.high
-        estimate, least, most = np.moveaxis(found, -1, 0)
+        estimate, least, most = np.moveaxis(intervals, -1, 0)
         with np.errstate(divide="ignore", invalid="ignore"):
             sides = [(low - estimate) / (most - estimate), (estimate - high) / (estimate - least)]
         return (least > low) & (most < high), np.nan_to_num(np.maximum(*sides), nan=0.0).clip(0, 1e6)
@@ -95,15 +95,15 @@ class Check:
         return replications_for(self.effect) if self.effect else 1
 
     def outcomes(
-        self, parts: np.ndarray, whole: np.ndarray, freedom: int, confirmed: np.ndarray | None = None
+        self, parts: np.ndarray, pooled_interval: np.ndarray, freedom: int, confirmed: np.ndarray | None = None
     ) -> np.ndarray:
         """Outcomes by the intervals of the instances that can tell, and by the pooled one.
 
         Contradictions count after Holm's correction within the check; below five instances none may contradict. Where
         "every" instance must agree, one wholly beyond its margin is enough not to hold, and to fail if the run of
         another seed contradicts it, too (``confirmed``, shape (m,)).
-        ``parts`` has shape (B, m, 3) and ``whole`` (B, 3): estimate, low and high, a row a sample of the replications.
-        ``freedom`` are the degrees of freedom behind them.
+        ``parts`` has shape (B, m, 3) and ``pooled_interval`` (B, 3): estimate, low and high, a row a sample of the
+        replications. ``freedom`` are the degrees of freedom behind them.
         """
         agrees, reach = self.region.reach(parts)
         if self.quantifier == "some":
@@ -112,7 +112,7 @@ class Check:
         p = 2 * scipy.stats.t.sf(np.sort(reach)[..., ::-1] * scipy.stats.t.ppf((1 + LEVEL) / 2, freedom), freedom)
         size = p.shape[-1]
         against = np.cumprod(p < (1 - LEVEL) / (size - np.arange(size)), axis=-1).sum(axis=-1)
-        inside, outside = self.region.reach(whole)
+        inside, outside = self.region.reach(pooled_interval)
         fails = (outside > 1) | (against > (0 if self.quantifier in ("every", "each") else int(EXCEPTIONS * size)))
         inside = np.asarray(agrees.all(axis=-1) if self.quantifier == "each" else inside)
         if self.quantifier == "every":
@@ -131,11 +131,11 @@ class Check:
             order = np.argsort(np.argsort(side * np.asarray(instance.arguments["x"])))
             shift = np.sort(cells.means)[order] - cells.means
             return replace(instance, cells=replace(cells, samples=cells.samples + shift)), 0.0
-        low, high, here = self.region.low, self.region.high, pooled([instance]).estimate
+        low, high, estimate = self.region.low, self.region.high, pooled([instance]).estimate
         # what is computed and not drawn has no spread, and is mirrored at the border
-        away = self.effect * spread if self.effect else abs(here - (high if high < np.inf else low))
+        away = self.effect * spread if self.effect else abs(estimate - (high if high < np.inf else low))
         aim = high - side * away if high < np.inf else low + side * away
-        return instance, ((low + high) / 2 if np.isfinite(high - low) and not mirrored else aim) - here
+        return instance, ((low + high) / 2 if np.isfinite(high - low) and not mirrored else aim) - estimate
 
 
 @cache
@@ -169,7 +169,7 @@ class Judged:
 
     instances: tuple[Instance, ...]
     intervals: tuple[Interval, ...]  # one an instance
-    whole: Interval  # of the mean of the instances that can tell
+    overall: Interval  # of the mean of the instances that can tell
     outcome: str  # undecided, or cannot decide, where too few resamples keep it
     stability: float = np.nan  # share of resamples of the replications that keep the verdict
     power: float = np.nan  # chance that the check holds if its sentence is true, simulated with the noise measured
@@ -192,22 +192,22 @@ def judge(check: Check, instances: Sequence[Instance], confirmed: Collection[str
     intervals = tuple(pooled([instance], [values]) for instance, values in zip(instances, samples, strict=True))
     telling = [k for k, instance in enumerate(instances) if not instance.silent]
     if not telling:
-        whole = Interval(float(np.mean([i.estimate for i in intervals])), np.nan, np.nan)
+        overall = Interval(float(np.mean([i.estimate for i in intervals])), np.nan, np.nan)
         silent = (0, len(instances), 0)
-        return Judged(tuple(instances), intervals, whole, UNDECIDED, reason=instances[0].silent, counts=silent)
-    told, values = [instances[k] for k in telling], [samples[k] for k in telling]
-    parts, twice = [intervals[k] for k in telling], np.array([i.name in confirmed for i in told])
-    whole = pooled(told, values)
-    freedom = max(min(len(i.cells.samples) for i in told) - 1, 1)
-    table = np.array([[i.estimate, i.low, i.high] for i in (*parts, whole)])
-    again = resampled(told)
+        return Judged(tuple(instances), intervals, overall, UNDECIDED, reason=instances[0].silent, counts=silent)
+    speaking, values = [instances[k] for k in telling], [samples[k] for k in telling]
+    parts, twice = [intervals[k] for k in telling], np.array([i.name in confirmed for i in speaking])
+    overall = pooled(speaking, values)
+    freedom = max(min(len(i.cells.samples) for i in speaking) - 1, 1)
+    table = np.array([[i.estimate, i.low, i.high] for i in (*parts, overall)])
+    again = resampled(speaking)
     first = str(check.outcomes(table[None, :-1], table[None, -1], freedom, twice)[0])
     others = [as_verdict(o) for o in check.outcomes(again[:, :-1], again[:, -1], freedom, twice)]
     stability = float(np.mean([o == as_verdict(first) for o in others]))
     outcome = first if stability >= STABLE else UNDECIDED
-    power, mirror = (_power(check, told, parts, again, freedom, side) for side in (False, True))
+    power, mirror = (_power(check, speaking, parts, again, freedom, side) for side in (False, True))
     reason = ""
-    if nameless := [i.name for i, part in zip(told, parts, strict=True) if np.isnan(part.estimate)]:
+    if nameless := [i.name for i, interval in zip(speaking, parts, strict=True) if np.isnan(interval.estimate)]:
         power = mirror = 0.0
         outcome, reason = CANNOT_DECIDE, f"no number for {len(nameless)} instances, such as {nameless[0]}"
     elif outcome == UNDECIDED and min(power, mirror) < LEAST_POWER:
@@ -219,18 +219,18 @@ def judge(check: Check, instances: Sequence[Instance], confirmed: Collection[str
         shares = {o: others.count(o) / len(others) for o in (HOLDS, FAILS)}
         side = max(shares, key=shares.__getitem__)
         reason = f"leans to {side} ({shares[side]:.0%}): a verdict needs {STABLE:.0%} of {DRAWS:,} resamples"
-    elif check.quantifier == "some" and all(check.region.judge(part) == AGREES for part in parts):
+    elif check.quantifier == "some" and all(check.region.judge(interval) == AGREES for interval in parts):
         reason = "every instance meets the tolerance"
-    words = [check.region.judge(part) for part in parts] + [UNDECIDED] * (len(instances) - len(telling))
+    words = [check.region.judge(interval) for interval in parts] + [UNDECIDED] * (len(instances) - len(telling))
     counts = words.count(AGREES), words.count(UNDECIDED), words.count(CONTRADICTS)
     if check.quantifier == "every" and outcome == UNDECIDED and not reason and counts[2]:
         reason = "instances beyond the margin that another seed does not confirm"
-    return Judged(tuple(instances), intervals, whole, outcome, stability, power, mirror, reason, counts)
+    return Judged(tuple(instances), intervals, overall, outcome, stability, power, mirror, reason, counts)
 
 
 def _power(
     check: Check,
-    told: Sequence[Instance],
+    speaking: Sequence[Instance],
     parts: Sequence[Interval],
     again: np.ndarray,
     freedom: int,
@@ -241,15 +241,15 @@ def _power(
     """  # noqa: D205 (one statement)
     edge = scipy.stats.t.ppf((1 + LEVEL) / 2, freedom)
     scale = np.sqrt(freedom + 1) / edge / 2
-    spreads = [float(scale * (part.high - part.low)) for part in parts]
-    if check.effect and (not max(spreads) < np.inf or (max(spreads) == 0 and told[0].statistic != "trend")):
+    spreads = [float(scale * (interval.high - interval.low)) for interval in parts]
+    if check.effect and (not max(spreads) < np.inf or (max(spreads) == 0 and speaking[0].statistic != "trend")):
         return np.nan
     if check.quantifier == "some":  # which some are meant it does not say: as they are, or all beyond the margin
         spreads = [max(spreads)] * len(spreads)
     if check.quantifier != "some" or mirrored:
-        pairs = [check.simulated(i, s, mirrored) for i, s in zip(told, spreads, strict=True)]
+        pairs = [check.simulated(i, s, mirrored) for i, s in zip(speaking, spreads, strict=True)]
         instances, shifts = zip(*pairs, strict=True)
-        again = resampled(instances) if any(i is not j for i, j in zip(instances, told, strict=True)) else again
+        again = resampled(instances) if any(i is not j for i, j in zip(instances, speaking, strict=True)) else again
         again = again + np.array([*shifts, np.mean(shifts)])[:, None]
     again = again[..., :1] + (again - again[..., :1]) * (1 + stable_margin(freedom + 1) / edge)
     wanted = FAILS if mirrored else HOLDS
@@ -263,8 +263,8 @@ def as_verdict(outcome: str) -> str:
 
 def weakest(outcomes: Iterable[str]) -> str:
     """The weakest of some outcomes; those without a print do not count, unless none has one."""
-    known = [o for o in outcomes if o != NOT_PRINTED]
-    return max(known, key=OUTCOMES.index) if known else NOT_PRINTED
+    printed = [o for o in outcomes if o != NOT_PRINTED]
+    return max(printed, key=OUTCOMES.index) if printed else NOT_PRINTED
 
 
 @dataclass(frozen=True)
@@ -293,15 +293,15 @@ class Claim:
 
 def titled(statement: str, section: str) -> str:
     """Quote a sentence with its section; a paraphrase has none, and no quotation marks."""
-    place = f"section {section}" if section[1:2] == "." else section.lower()
-    return f"“{statement}” ({place})" if section else statement
+    where = f"section {section}" if section[1:2] == "." else section.lower()
+    return f"“{statement}” ({where})" if section else statement
 
 
 @dataclass
 class Checks:
     """Checks by claim; an instance is a decorator: ``checks = Checks()``, then ``@checks("H1", "trend", above(0))``."""
 
-    found: dict[str, list[Check]] = field(default_factory=dict)
+    by_claim: dict[str, list[Check]] = field(default_factory=dict)
 
     def __call__(self, claim: str, name: str, region: Region, **options: Any) -> Callable[[Finder], Finder]:
         """Register the decorated function as a check of a claim."""
@@ -314,10 +314,10 @@ class Checks:
 
     def add(self, claim: str, name: str, region: Region, words: str, find: Finder, **options: Any) -> None:
         """Register a check of a claim whose rule is said in words."""
-        mine = self.found.setdefault(claim, [])
-        if any(check.name == name for check in mine):
+        checks = self.by_claim.setdefault(claim, [])
+        if any(check.name == name for check in checks):
             raise ValueError(f"claim {claim} has two checks named {name!r}")
-        mine.append(Check(name, find, region, words, **options))
+        checks.append(Check(name, find, region, words, **options))
 
 
 def above(base: float = 0.0, margin: float = 0.0) -> Region:

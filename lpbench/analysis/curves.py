@@ -68,10 +68,10 @@ class Curve:
 
     def at(self, x: float) -> int:
         """Return the index of the point at x; NotRunError if the curve has none."""
-        found = np.flatnonzero(np.isclose(self.x, x))
-        if found.size != 1:
+        indices = np.flatnonzero(np.isclose(self.x, x))
+        if indices.size != 1:
             raise NotRunError(f"{self.method} has no point at x = {x:g}")
-        return int(found[0])
+        return int(indices[0])
 
     @property
     def decay(self) -> np.ndarray:
@@ -101,12 +101,12 @@ def curves(table: pd.DataFrame, chosen: pd.DataFrame | None = None, selection: s
     rows = table[(table["selection"] == selection) & table["x"].notna() & table["mean"].notna()]
     if chosen is not None:
         chosen = chosen[chosen["selection"] == selection]
-    found = []
-    for panel, part in rows.groupby("panel"):
-        on_axis = bool((part["x"] == part["epsilon"]).all())
+    collected = []
+    for panel, of_panel in rows.groupby("panel"):
+        on_axis = bool((of_panel["x"] == of_panel["epsilon"]).all())
         keys = ["panel", "dataset", "mask", "method", *([] if on_axis else ["epsilon"])]
         samples = {} if chosen is None else dict(iter(chosen[chosen["panel"] == panel].groupby(keys)))
-        for key, points in part.groupby(keys):
+        for key, points in of_panel.groupby(keys):
             _, dataset, mask, method, *budget = key
             points = points.sort_values("x")
             values = None
@@ -115,5 +115,5 @@ def curves(table: pd.DataFrame, chosen: pd.DataFrame | None = None, selection: s
                 values = wide.reindex(columns=points["x"]).to_numpy()
             x, mean, se = (points[column].to_numpy() for column in ("x", "mean", "se"))
             epsilon = math.nan if on_axis else float(budget[0])
-            found.append(Curve(str(panel), dataset, mask, method, epsilon, x, mean, se, values))
-    return found
+            collected.append(Curve(str(panel), dataset, mask, method, epsilon, x, mean, se, values))
+    return collected

@@ -71,26 +71,26 @@ def gains(standings: pd.DataFrame) -> pd.DataFrame:
     ``constant``, ``public`` and ``private`` are geometric means of losses over those of the best without privacy.
     """
     keys = [*PLACE, "method", "role"]
-    every = [
+    compared = [
         dict(zip(keys, (*key, role), strict=True)) | numbers(group, role)
         for key, group in comparable(standings).groupby(keys[:-1])
         for role in sorted(ROLES)
     ]
-    return pd.DataFrame([row for row in every if row["sets"]], columns=COLUMNS)
+    return pd.DataFrame([row for row in compared if row["sets"]], columns=COLUMNS)
 
 
 def numbers(rows: pd.DataFrame, role: str) -> dict[str, Any]:
     """Return the columns of :data:`COLUMNS` that follow from one method's standings on the data sets of a role."""
     reference = beside(str(rows["inputs"].iloc[0]))
-    own = rows[rows["role"] == role].dropna(subset=[f"over_{reference}"])
-    found, free = gain(own[f"over_{reference}"]), own["over_free"]
-    lines = {"constant": free / own["over_constant"], "public": own["public_over_free"], "private": free}
+    of_role = rows[rows["role"] == role].dropna(subset=[f"over_{reference}"])
+    gained, free = gain(of_role[f"over_{reference}"]), of_role["over_free"]
+    lines = {"constant": free / of_role["over_constant"], "public": of_role["public_over_free"], "private": free}
     return {
-        "sets": len(own),
-        "names": " ".join(sorted(map(bare_name, own["dataset"]))),
+        "sets": len(of_role),
+        "names": " ".join(sorted(map(bare_name, of_role["dataset"]))),
         "beside": reference,
-        "gain": found.estimate,
-        "low": found.low,
-        "high": found.high,
+        "gain": gained.estimate,
+        "low": gained.low,
+        "high": gained.high,
         **{name: float(np.exp(np.log(line).mean())) for name, line in lines.items()},
     }

@@ -47,8 +47,8 @@ class CellScores:
 def join(parts: Iterable[CellScores]) -> CellScores:
     """Put cells side by side, with the replications that all have."""
     parts = list(parts)
-    count = min(len(part.samples) for part in parts)
-    samples = np.concatenate([part.samples[:count] for part in parts], axis=1)
+    count = min(len(block.samples) for block in parts)
+    samples = np.concatenate([block.samples[:count] for block in parts], axis=1)
     return CellScores(sum((p.keys for p in parts), ()), samples, np.concatenate([p.step for p in parts]))
 
 
@@ -99,11 +99,11 @@ def draws(instance: Instance) -> np.ndarray:
     return statistic(instance.statistic, means, instance.arguments)
 
 
-def pooled(instances: Sequence[Instance], found: Sequence[np.ndarray] | None = None) -> Interval:
-    """Value and interval of the mean of instances, which is taken within each replication or draw (``found``)."""
-    found = [draws(i) for i in instances] if found is None else found
-    count = min(len(values) for values in found)
-    values = np.mean([v[:count] for v in found], axis=0)
+def pooled(instances: Sequence[Instance], drawn: Sequence[np.ndarray] | None = None) -> Interval:
+    """Value and interval of the mean of instances, which is taken within each replication or draw (``drawn``)."""
+    drawn = [draws(i) for i in instances] if drawn is None else drawn
+    count = min(len(values) for values in drawn)
+    values = np.mean([v[:count] for v in drawn], axis=0)
     if instances[0].statistic in WITHIN:
         return _students(values, _rounding(instances))
     estimates = [statistic(i.statistic, i.cells.means, i.arguments) for i in instances]
@@ -119,8 +119,8 @@ def resampled(instances: Sequence[Instance]) -> np.ndarray:
         values = [draws(i) for i in instances]
         count = min(map(len, values))
         each = [_students_again(v, _rounding([i])) for i, v in zip(instances, values, strict=True)]
-        whole = _students_again(np.mean([v[:count] for v in values], axis=0), _rounding(instances))
-        return np.stack([*each, whole], axis=1)
+        mean = _students_again(np.mean([v[:count] for v in values], axis=0), _rounding(instances))
+        return np.stack([*each, mean], axis=1)
     pairs = [_drawn_again(i) for i in instances]
     estimate, inner = (np.stack([p[k] for p in pairs], axis=1) for k in (0, 1))
     estimate = np.concatenate([estimate, estimate.mean(axis=1, keepdims=True)], axis=1)
@@ -155,8 +155,8 @@ def _drawn_again(instance: Instance) -> tuple[np.ndarray, np.ndarray]:
     if step.any():
         rng = np.random.default_rng(crc32(instance.name.encode()))
         means = means + rng.uniform(-0.5, 0.5, means.shape) * step
-    found = (statistic(instance.statistic, y, instance.arguments) for y in (first, means.reshape(-1, means.shape[-1])))
-    estimate, inner = found
+    values = (statistic(instance.statistic, y, instance.arguments) for y in (first, means.reshape(-1, means.shape[-1])))
+    estimate, inner = values
     return estimate, inner.reshape(means.shape[:2])
 
 
@@ -187,7 +187,7 @@ def _weights(instance: Instance) -> Sequence[float] | np.ndarray:
     """Weights of the cells in the mean over replications; of a dip, those of the end and the place of all of them."""
     if instance.statistic == "linear":
         return instance.arguments["weights"]
-    end, place = dip_places(instance.arguments.get("sign", 1) * instance.cells.samples)
+    end, inside = dip_places(instance.arguments.get("sign", 1) * instance.cells.samples)
     weights = np.zeros(len(instance.cells.keys))
-    weights[[end, place]] = 1, -1
+    weights[[end, inside]] = 1, -1
     return weights

@@ -47,9 +47,9 @@ class Sample:
 
     def mean(self, replications: np.ndarray | None = None) -> float:
         """The number in its unit, over all replications or some of them."""
-        kept = slice(None) if replications is None else np.isin(self.replications, replications)
-        mean = float(self.values[kept].mean())
-        return mean if self.base is None else mean / float(self.base[kept].mean())
+        chosen = slice(None) if replications is None else np.isin(self.replications, replications)
+        mean = float(self.values[chosen].mean())
+        return mean if self.base is None else mean / float(self.base[chosen].mean())
 
     @property
     def se(self) -> float:
@@ -73,10 +73,10 @@ def cause_of(
     def meets(sample: Sample, shared: np.ndarray) -> bool:
         return bool(abs(distance_of(sample.mean(shared), published, relative)) <= tolerance + 1e-11)
 
-    for other, sample in others:
+    for interpretation, sample in others:
         shared = np.intersect1d(judged.replications, sample.replications)
         if shared.size and meets(sample, shared) and not meets(judged, shared):
-            return other
+            return interpretation
     return None
 
 
@@ -181,4 +181,4 @@ def by_configuration(rows: pd.DataFrame) -> list[dict[str, Any]]:
     rows = rows[(rows["class"] != "") & ((rows["reading"] == "") | (rows["configuration"] == AFTER_THE_FACT))]
     keys = ["paper", "what", "configuration", "judges"]
     rows = rows.assign(what=np.where(rows["x"].notna(), "curves", "tables"), judges=rows["judges"].astype(bool))
-    return [dict(zip(keys, key, strict=True)) | counts(part) for key, part in rows.groupby(keys, sort=False)]
+    return [dict(zip(keys, key, strict=True)) | counts(group) for key, group in rows.groupby(keys, sort=False)]

@@ -83,10 +83,10 @@ def first_rows(numbers: np.ndarray) -> np.ndarray:
 def _category(column: pd.Series, clean: Callable[[str], str]) -> pd.Series:
     column = column.astype("category")
     names = [clean(c) for c in column.cat.categories]
-    known = sorted({*names, ""})
-    codes = pd.Index(known).get_indexer([*names, ""])
+    categories = sorted({*names, ""})
+    codes = pd.Index(categories).get_indexer([*names, ""])
     # the last code stands for a missing text
-    return pd.Series(pd.Categorical.from_codes(codes[column.cat.codes.to_numpy()], known), index=column.index)
+    return pd.Series(pd.Categorical.from_codes(codes[column.cat.codes.to_numpy()], categories), index=column.index)
 
 
 def check_scores(scores: pd.DataFrame) -> pd.DataFrame:
@@ -133,10 +133,10 @@ def check_scores(scores: pd.DataFrame) -> pd.DataFrame:
     return frame
 
 
-def _check_words(frame: pd.DataFrame, column: str, known: Collection[str]) -> None:
-    unknown = sorted(set(frame[column].unique()) - set(known))
+def _check_words(frame: pd.DataFrame, column: str, allowed: Collection[str]) -> None:
+    unknown = sorted(set(frame[column].unique()) - set(allowed))
     if unknown:
-        raise DataError(f"{column}={unknown[0]!r} in the scores must be one of {', '.join(known)}")
+        raise DataError(f"{column}={unknown[0]!r} in the scores must be one of {', '.join(allowed)}")
 
 
 def _check_dense(rows: pd.DataFrame, numbers: np.ndarray) -> None:

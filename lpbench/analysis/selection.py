@@ -71,12 +71,12 @@ def select(scores: pd.DataFrame, settings: Settings | None = None) -> Selected:
     complete = points[points["complete"]]
     oracle = _best(complete[~off_grid[complete.index] & ~complete["chose"]])
     stated = complete[complete["stated"] & ~complete["chose"]]
-    found = [oracle.assign(selection="oracle"), stated.assign(selection="tuning_free")]
+    selections = [oracle.assign(selection="oracle"), stated.assign(selection="tuning_free")]
     if private:
         alone = ~points.duplicated(CELL, keep=False)
         fair = complete["stated"] & (complete["chose"] | alone[complete.index])
-        found.append(complete[fair].assign(selection="private"))
-    cells = pd.concat(found, ignore_index=True)
+        selections.append(complete[fair].assign(selection="private"))
+    cells = pd.concat(selections, ignore_index=True)
     chosen = _chosen(scores, numbers, cells)
     heads = scores.iloc[first_rows(numbers)]
     reasons = _reasons(scores, heads, points, cells, private)
@@ -130,8 +130,8 @@ def _points(scores: pd.DataFrame, numbers: np.ndarray) -> pd.DataFrame:
 def _chosen(scores: pd.DataFrame, numbers: np.ndarray, cells: pd.DataFrame) -> pd.DataFrame:
     """The scores of chosen points; a point chosen by both selections appears for each."""
     wanted = np.isin(np.arange(len(scores) and numbers[-1] + 1), cells["number"])
-    kept = (scores["status"] == "ok").to_numpy() & wanted[numbers]
-    values = scores.loc[kept, ["replication", "value"]].assign(number=numbers[kept])
+    is_chosen = (scores["status"] == "ok").to_numpy() & wanted[numbers]
+    values = scores.loc[is_chosen, ["replication", "value"]].assign(number=numbers[is_chosen])
     keys = cells[[*CELL, "metric", "selection", "params", "number"]]
     return keys.merge(values, on="number").drop(columns="number")
 
@@ -142,11 +142,11 @@ def _plain(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _stated(points: pd.DataFrame, settings: Settings) -> tuple[pd.Series, pd.Series]:
     """Flags of the points that are the stated setting, and of those among them that are off the grid."""
-    found = {key: (canonical_params(s.params), s.on_grid) for key, s in settings.items()}
+    stated_params = {key: (canonical_params(s.params), s.on_grid) for key, s in settings.items()}
     places = zip(points["panel"], points["mask"], points["method"], strict=True)
-    known = [found.get(place, (None, True)) for place in places]
-    stated = points["params"] == pd.Series([params for params, _ in known], index=points.index, dtype=object)
-    return stated, stated & ~np.array([on_grid for _, on_grid in known], dtype=bool)
+    of_points = [stated_params.get(cell, (None, True)) for cell in places]
+    stated = points["params"] == pd.Series([params for params, _ in of_points], index=points.index, dtype=object)
+    return stated, stated & ~np.array([on_grid for _, on_grid in of_points], dtype=bool)
 
 
 def _best(points: pd.DataFrame) -> pd.DataFrame:
@@ -174,15 +174,15 @@ def _reasons(
         return pd.DataFrame(columns=columns).astype({"epsilon": float, "x": float})
     lost = _plain(scores.loc[scores["status"] != "ok", [*CELL, "status", "reason"]].drop_duplicates())
     lost["reason"] = [f"{s}: {r}" if r else s for s, r in zip(lost["status"], lost["reason"], strict=True)]
-    said = lost.groupby(CELL, dropna=False)["reason"].agg(lambda reasons: "; ".join(sorted(set(reasons))[:3]))
-    found = wanted.merge(said.astype(object).reset_index(), on=CELL, how="left")
-    return found.fillna({"reason": "no grid point is eligible"})[columns]
+    lost_reasons = lost.groupby(CELL, dropna=False)["reason"].agg(lambda reasons: "; ".join(sorted(set(reasons))[:3]))
+    missing = wanted.merge(lost_reasons.astype(object).reset_index(), on=CELL, how="left")
+    return missing.fillna({"reason": "no grid point is eligible"})[columns]
 
 
 def _metric_of(heads: pd.DataFrame, empty: pd.DataFrame) -> list[str]:
     """Metric of the same data set elsewhere in the experiment, for cells that have none of their own."""
-    known = heads.loc[heads["metric"] != "", ["dataset", "metric"]].drop_duplicates()
-    by_dataset = dict(zip(known["dataset"], known["metric"], strict=True))
+    metrics = heads.loc[heads["metric"] != "", ["dataset", "metric"]].drop_duplicates()
+    by_dataset = dict(zip(metrics["dataset"], metrics["metric"], strict=True))
     anywhere = sorted(set(by_dataset.values()))
     default = anywhere[0] if len(anywhere) == 1 else ""
     return [by_dataset.get(d, default) for d in empty["dataset"]]

@@ -119,57 +119,57 @@ def standings(runs: Iterable[Run], inputs_of: Callable[[Mapping[str, Any]], str]
     masks = {row["mask"] for row in rows if _is_public_only(row) and SHOWN in row["inputs"]}
     public = {mask: _best_on_halves(rows, losses, partial(_is_public_only, mask=mask)) for mask in {"", *masks}}
     gains: dict[int, list[tuple[dict[str, Any], np.ndarray]]] = {}
-    for row, own in zip(rows, losses, strict=True):
-        known, values = (row["metric"], row["seed"]), own[1]
-        same = _data(row["dataset"]), *known
+    for row, loss in zip(rows, losses, strict=True):
+        basis, values = (row["metric"], row["seed"]), loss[1]
+        same = _data(row["dataset"]), *basis
         row |= {
             "loss": values.mean(),
             "replications": values.size,
             "p_constant": np.nan,
             "se": values.std(ddof=1) / values.size**0.5 if values.size > 1 else np.nan,
         }
-        references = {"constant": constants.get((row["dataset"], *known, row["epsilon"])), "free": free.get(same)}
+        references = {"constant": constants.get((row["dataset"], *basis, row["epsilon"])), "free": free.get(same)}
         references["public"] = public.get(row["mask"] if SHOWN in row["inputs"] else "", public[""]).get(same)
         for name, reference in references.items():
-            row |= _over(own, reference, f"over_{name}")
+            row |= _over(loss, reference, f"over_{name}")
         row |= _over(references["public"], references["free"], "public_over_free")
-        mine, theirs = paired(own, references["constant"])
-        if mine.size > 1:
-            gains.setdefault(mine.size, []).append((row, theirs - mine))
-    for found in gains.values():
-        for (row, _), p in zip(found, signed_ranks(np.column_stack([gain for _, gain in found])), strict=True):
+        own_losses, theirs = paired(loss, references["constant"])
+        if own_losses.size > 1:
+            gains.setdefault(own_losses.size, []).append((row, theirs - own_losses))
+    for same_size in gains.values():
+        for (row, _), p in zip(same_size, signed_ranks(np.column_stack([gain for _, gain in same_size])), strict=True):
             row["p_constant"] = p
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _over(one: Losses | None, other: Losses | None, name: str) -> dict[str, float]:
+def _over(one: Losses | None, reference: Losses | None, name: str) -> dict[str, float]:
     """Return the ratio of two mean losses and its standard error, by name; NaN where they share no replication."""
-    mine, theirs = paired(one, other)
-    ratio, error = ratio_of_means(mine, theirs) if mine.size > 0 and theirs.mean() > 0 else (np.nan, np.nan)
+    losses, theirs = paired(one, reference)
+    ratio, error = ratio_of_means(losses, theirs) if losses.size > 0 and theirs.mean() > 0 else (np.nan, np.nan)
     return {name: ratio, f"{name}_se": error}
 
 
-def paired(one: Losses | None, other: Losses | None) -> tuple[np.ndarray, np.ndarray]:
+def paired(first: Losses | None, second: Losses | None) -> tuple[np.ndarray, np.ndarray]:
     """Return the losses of both on their common replications."""
-    if one is None or other is None:
+    if first is None or second is None:
         return np.empty(0), np.empty(0)
-    if np.array_equal(one[0], other[0]):
-        return one[1], other[1]
-    _, mine, theirs = np.intersect1d(one[0], other[0], assume_unique=True, return_indices=True)
-    return one[1][mine], other[1][theirs]
+    if np.array_equal(first[0], second[0]):
+        return first[1], second[1]
+    _, in_first, in_second = np.intersect1d(first[0], second[0], assume_unique=True, return_indices=True)
+    return first[1][in_first], second[1][in_second]
 
 
 def _constants(rows: Sequence[Mapping[str, Any]], losses: Sequence[Losses]) -> dict[Place, Losses]:
     """Return the losses of the constant of a (data set, metric, seed, budget), which depends on no experiment."""
-    found: dict[Place, tuple[tuple[int, int], Losses]] = {}
-    for row, own in zip(rows, losses, strict=True):
+    best: dict[Place, tuple[tuple[int, int], Losses]] = {}
+    for row, loss in zip(rows, losses, strict=True):
         if member(row["method"]).is_constant and row["privacy"] != NONE:
-            place = row["dataset"], row["metric"], row["seed"], row["epsilon"]
+            key = row["dataset"], row["metric"], row["seed"], row["epsilon"]
             # of several experiments that with most replications
-            order = CONSTANTS.index(bare_name(row["method"])), -own[0].size
-            if place not in found or order < found[place][0]:
-                found[place] = order, own
-    return {place: own for place, (_, own) in found.items()}
+            order = CONSTANTS.index(bare_name(row["method"])), -loss[0].size
+            if key not in best or order < best[key][0]:
+                best[key] = order, loss
+    return {key: loss for key, (_, loss) in best.items()}
 
 
 def _is_public_only(row: Mapping[str, Any], mask: str | None = None) -> bool:
@@ -186,7 +186,7 @@ def _best_on_halves(
     A learner without privacy is a candidate a mask: it may read what users show. Trees read all features.
     """
     candidates: dict[Place, dict[tuple[str, str], tuple[Place, Losses]]] = {}
-    for row, own in zip(rows, losses, strict=True):
+    for row, loss in zip(rows, losses, strict=True):
         if is_candidate(row):
             by_method = candidates.setdefault((_data(row["dataset"]), row["metric"], row["seed"]), {})
             private = bare_name(row["method"]) not in PUBLIC_ONLY
@@ -194,17 +194,17 @@ def _best_on_halves(
             # its best setting; of several experiments the one with most replications
             order = (
                 private and "oracle" not in row["selection"],
-                -own[0].size,
+                -loss[0].size,
                 row["experiment"],
                 row["setting"],
                 row["epsilon"],
             )
             if name not in by_method or order < by_method[name][0]:
-                by_method[name] = order, own
+                by_method[name] = order, loss
     return {
-        place: crossed
-        for place, by_method in candidates.items()
-        if (crossed := best_of_other_half([own for _, (_, own) in sorted(by_method.items())])) is not None
+        key: crossed
+        for key, by_method in candidates.items()
+        if (crossed := best_of_other_half([loss for _, (_, loss) in sorted(by_method.items())])) is not None
     }
 
 
@@ -235,14 +235,14 @@ def optimism(scores: pd.DataFrame) -> pd.DataFrame:
     rows = []
     ran = scores[(scores["status"] == "ok") & (scores["replication"] >= 0)]
     cells = ran.groupby([*CELL, "metric"], observed=True, dropna=False, sort=False)
-    for key, part in ((key, part) for key, part in cells if part["params"].nunique() > 1):
-        wide = part.pivot(index="params", columns="replication", values="value").dropna().to_numpy()
+    for key, group in ((key, group) for key, group in cells if group["params"].nunique() > 1):
+        wide = group.pivot(index="params", columns="replication", values="value").dropna().to_numpy()
         loss, replications = costs(wide, str(key[-1])), np.arange(wide.shape[1])
-        found = best_of_other_half([(replications, line) for line in loss]) if len(loss) > 1 else None
-        if found is not None:
+        crossed = best_of_other_half([(replications, line) for line in loss]) if len(loss) > 1 else None
+        if crossed is not None:
             best = loss[np.round(loss.mean(axis=1), DIGITS).argmin()]
-            error = np.std(found[1] - best, ddof=1) / len(best) ** 0.5
-            rows.append((*key, *(costs(v.mean(), str(key[-1])) for v in (best, found[1])), error))
+            error = np.std(crossed[1] - best, ddof=1) / len(best) ** 0.5
+            rows.append((*key, *(costs(v.mean(), str(key[-1])) for v in (best, crossed[1])), error))
     return pd.DataFrame(rows, columns=[*CELL, "metric", "oracle", "crossed", "se"])
 
 
@@ -250,7 +250,7 @@ def view(table: pd.DataFrame, selection: str) -> pd.DataFrame:
     """Rows of one selection, a cell each; ``fair``: the setting chosen by reports, else the one fixed beforehand."""
     wanted = ["private", "tuning_free"] if selection == FAIR else [selection]
     words = table["selection"].str.split()
-    order = np.array([next((k for k, name in enumerate(wanted) if name in found), len(wanted)) for found in words])
+    order = np.array([next((k for k, name in enumerate(wanted) if name in given), len(wanted)) for given in words])
     rows = table.assign(_order=order)[order < len(wanted)].sort_values("_order", kind="stable")
     cell = ["experiment", "panel", "mask", "epsilon", "dataset", "method", "metric"]
     return rows.drop_duplicates(cell).drop(columns="_order").sort_index()
@@ -265,9 +265,9 @@ def over_sets(rows: pd.DataFrame, control: str = "") -> pd.DataFrame:
     loss, constant, free = (
         rows.pivot(index="dataset", columns="method", values=name) for name in ("loss", "over_constant", "over_free")
     )
-    found = compare_losses(loss, control).set_index("method")
+    compared = compare_losses(loss, control).set_index("method")
     means = {"constant": geometric_means(constant), "free": geometric_means(free)}
-    return found.assign(**means, worst=constant.max()).reset_index()
+    return compared.assign(**means, worst=constant.max()).reset_index()
 
 
 def compare_losses(losses: pd.DataFrame, control: str = "") -> pd.DataFrame:
@@ -286,7 +286,7 @@ def compare_losses(losses: pd.DataFrame, control: str = "") -> pd.DataFrame:
     tested = ratios.notna().all().to_numpy() & (losses.columns != control)
     if tested.any() and len({bare_name(name) for name in losses.index}) == len(losses):
         p[tested] = holm(two_sided(_logarithms(ratios.loc[:, tested].to_numpy())))
-    found = {
+    columns = {
         "method": list(losses.columns),
         "datasets": losses.notna().sum().to_numpy(),
         "rank": rank,
@@ -298,7 +298,7 @@ def compare_losses(losses: pd.DataFrame, control: str = "") -> pd.DataFrame:
         "losses": (ahead < 0).sum(axis=0),
         "p": p,
     }
-    return pd.DataFrame(found).sort_values("rank", kind="stable", ignore_index=True)
+    return pd.DataFrame(columns).sort_values("rank", kind="stable", ignore_index=True)
 
 
 def _logarithms(ratios: np.ndarray) -> np.ndarray:

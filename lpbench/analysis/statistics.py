@@ -61,10 +61,10 @@ def log_linear(y: np.ndarray, weights: Sequence[float], floor: float = 0.0) -> n
 @_named
 def trend(y: np.ndarray, x: Sequence[float]) -> np.ndarray:
     """Spearman's correlation with ``x``; 0 for a constant curve."""
-    place = scipy.stats.rankdata(x) - (len(x) + 1) / 2
+    rank_of_x = scipy.stats.rankdata(x) - (len(x) + 1) / 2
     rank = scipy.stats.rankdata(np.round(y, 12), axis=-1) - (len(x) + 1) / 2
-    size = np.sqrt((place @ place) * (rank**2).sum(axis=-1))
-    return (rank @ place) / np.where(size > 0, size, 1.0)
+    size = np.sqrt((rank_of_x @ rank_of_x) * (rank**2).sum(axis=-1))
+    return (rank @ rank_of_x) / np.where(size > 0, size, 1.0)
 
 
 @_named
@@ -75,11 +75,11 @@ def dip(y: np.ndarray, sign: float = 1) -> np.ndarray:
     The location of the minimum is chosen on one half of the replications and tested on the other, because the minimum
     of noisy means always looks like a U.
     """
-    y, found = sign * y, np.empty(len(y))
+    y, depth = sign * y, np.empty(len(y))
     for half in (0, 1):
-        end, place = dip_places(y[1 - half :: 2] if len(y) > 1 else y)
-        found[half::2] = y[half::2, end] - y[half::2, place]
-    return found
+        end, inside = dip_places(y[1 - half :: 2] if len(y) > 1 else y)
+        depth[half::2] = y[half::2, end] - y[half::2, inside]
+    return depth
 
 
 def dip_places(y: np.ndarray) -> tuple[int, int]:
@@ -135,16 +135,17 @@ def loss_of_any_single(y: np.ndarray, curves: int, floor: float) -> np.ndarray:
 
 @_named
 def rank_sum_gap(
-    y: np.ndarray, columns: int, proposed: int, ties: str, sign: float = 1, every: bool = True
+    y: np.ndarray, columns: int, proposed: int, ties: str, sign: float = 1, all_proposed: bool = True
 ) -> np.ndarray:
     """Best competitor's rank sum minus the worst proposed method's (the best one's, where one is enough).
 
-    Cells are a table row by row, the proposed columns first; a missing cell ranks last. One is enough unless ``every``.
+    Cells are a table row by row, the proposed columns first; a missing cell ranks last. One is enough unless
+    ``all_proposed``.
     """
     cost = sign * significant(y.reshape(*y.shape[:-1], -1, columns), EQUAL)
     sums = ranks(cost, larger_is_better=False, ties=ties).sum(axis=-2)
     ours, others = sums[..., :proposed], sums[..., proposed:]
-    return others.min(axis=-1) - (ours.max(axis=-1) if every else ours.min(axis=-1))
+    return others.min(axis=-1) - (ours.max(axis=-1) if all_proposed else ours.min(axis=-1))
 
 
 @_named

@@ -124,8 +124,8 @@ def summary_of(selected: Selected, rule: str = "star", costs: pd.DataFrame | Non
 def beats(chosen: pd.DataFrame) -> pd.DataFrame:
     """One-sided p-values over shared replications that ``method`` is better than ``than``, in each comparison."""
     parts = []
-    for key, part in chosen.groupby(COMPARISON, dropna=False):
-        wide = part.pivot(index="replication", columns="method", values="value").dropna()
+    for key, group in chosen.groupby(COMPARISON, dropna=False):
+        wide = group.pivot(index="replication", columns="method", values="value").dropna()
         scores = wide.to_numpy() * (1 if LARGER_IS_BETTER[key[-1]] else -1)
         for k, method in enumerate(wide if len(wide) else ()):
             table = pd.DataFrame({"method": method, "than": wide.columns, "p": signed_ranks(scores[:, [k]] - scores)})
@@ -146,14 +146,14 @@ def distinct_selections(table: pd.DataFrame) -> list[str]:
     list of str
         Names of the selections to show.
     """
-    points = {s: part.drop(columns="selection").reset_index(drop=True) for s, part in table.groupby("selection")}
+    points = {s: group.drop(columns="selection").reset_index(drop=True) for s, group in table.groupby("selection")}
     return [s for s in sorted(points) if s == "oracle" or not points[s].equals(points.get("oracle"))]
 
 
 def barred(table: pd.DataFrame) -> dict[str, str]:
     """Methods without rank and star, of the cells of a summary or of its costs, and what is said of the first cell."""
-    said = table.loc[~table["audit"].isin(KEPT), ["method", "audit"]].drop_duplicates("method")
-    return dict(said.itertuples(index=False, name=None))
+    verdicts = table.loc[~table["audit"].isin(KEPT), ["method", "audit"]].drop_duplicates("method")
+    return dict(verdicts.itertuples(index=False, name=None))
 
 
 def stated_privacy(model: str, audit: str) -> str:
@@ -169,8 +169,8 @@ def baseline_means(table: pd.DataFrame) -> pd.Series:
     for keys in (wide, narrow):
         means = rows.groupby(keys, dropna=False)["mean"].agg(["min", "max"]).reset_index()
         means = means[(means["max"] - means["min"]).round(DIGITS) == 0].drop(columns="max")
-        found = table[keys].merge(means, on=keys, how="left")["min"].set_axis(table.index)
-        result = found.fillna(result)
+        matched = table[keys].merge(means, on=keys, how="left")["min"].set_axis(table.index)
+        result = matched.fillna(result)
     return result
 
 
@@ -183,23 +183,23 @@ def _compare(table: pd.DataFrame, marked_holm: pd.Series, selected: Selected, ru
     ranked = ranked[np.array(competes, dtype=bool)]
     chosen = selected.chosen.merge(ranked[[*CELL, "selection", "group"]], on=[*CELL, "selection"])
     scores = split_replications(chosen, ["group", "method"])
-    found = {name: table[name].to_numpy(copy=True) for name in ("rank", "best", "marked", "p_best_is_better")}
+    filled = {name: table[name].to_numpy(copy=True) for name in ("rank", "best", "marked", "p_best_is_better")}
     holm = marked_holm.to_numpy(copy=True)
     method, metric, mean = (ranked[name].to_numpy() for name in ("method", "metric", "mean"))
     places, mean = table.index.get_indexer(ranked.index), np.round(mean, DIGITS)
-    for group, own in ranked.groupby("group").indices.items():
-        larger, at = LARGER_IS_BETTER[metric[own[0]]], places[own]
-        found["rank"][at] = ranks(mean[own], larger_is_better=larger)
-        found["best"][at] = mean[own] == (mean[own].max() if larger else mean[own].min())
-        values, replications = zip(*(scores[group, m] for m in method[own]), strict=True)
-        if all(np.array_equal(replications[0], other) for other in replications[1:]):
+    for group, indices in ranked.groupby("group").indices.items():
+        larger, at = LARGER_IS_BETTER[metric[indices[0]]], places[indices]
+        filled["rank"][at] = ranks(mean[indices], larger_is_better=larger)
+        filled["best"][at] = mean[indices] == (mean[indices].max() if larger else mean[indices].min())
+        values, replications = zip(*(scores[group, m] for m in method[indices]), strict=True)
+        if all(np.array_equal(replications[0], numbers) for numbers in replications[1:]):
             wide = np.stack(values).T
         else:
             wide = pd.DataFrame(dict(enumerate(map(pd.Series, values, replications)))).to_numpy()
         if wide.shape[0] > 1 and wide.shape[1] > 1:
             marks = RULES[rule](wide, larger_is_better=larger)
-            found["marked"][at], found["p_best_is_better"][at] = marks.marked, marks.p_value
+            filled["marked"][at], filled["p_best_is_better"][at] = marks.marked, marks.p_value
             holm[at] = marks.marked_holm
-    for name, values in found.items():
+    for name, values in filled.items():
         table[name] = values
     marked_holm[:] = holm

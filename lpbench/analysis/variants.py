@@ -77,10 +77,10 @@ def competitors(selectors: Iterable[str]) -> set[str]:
     """
     groups = by_method(selectors)
     chosen = representatives(s for group in groups.values() for s in group)
-    found = set()
+    competing = set()
     for name, group in groups.items():
         if member(chosen[name]).is_preset:
-            found.add(chosen[name])
+            competing.add(chosen[name])
         if name not in group:
-            found |= {s for s in group if not member(s).is_preset}
-    return found
+            competing |= {s for s in group if not member(s).is_preset}
+    return competing

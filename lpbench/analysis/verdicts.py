@@ -33,24 +33,24 @@ OUTCOMES = (HOLDS, UNDECIDED, CANNOT_DECIDE, FAILS)
 def claims_of(verdicts: pd.DataFrame) -> pd.DataFrame:
     """A row a claim, as weak as its weakest check; ``depends``: whether a configuration comes to another outcome."""
     rows = []
-    for _, part in verdicts.groupby(["paper", "claim"], sort=False):
-        counted = part[part["counts"].astype(bool)]
+    for _, checks in verdicts.groupby(["paper", "claim"], sort=False):
+        counted = checks[checks["counts"].astype(bool)]
         judging, others = (counted[counted["judges"].astype(bool) == judges] for judges in (True, False))
         ours = judging["ours_outcome"].tolist()
-        here = judging.set_index("check")["ours_outcome"].to_dict()
-        pairs = [(here[row.check], row.ours_outcome) for row in others.itertuples()]
+        outcome_of = judging.set_index("check")["ours_outcome"].to_dict()
+        pairs = [(outcome_of[row.check], row.ours_outcome) for row in others.itertuples()]
         differ = any(as_verdict(a) != as_verdict(b) for a, b in pairs if NO_VERDICT not in (a, b))
-        reasons = (judging if ours else part)["reason"]
-        printed, found = as_verdict(weakest(judging["published_outcome"])), as_verdict(weakest(ours or [NO_VERDICT]))
+        reasons = (judging if ours else checks)["reason"]
+        printed, final = as_verdict(weakest(judging["published_outcome"])), as_verdict(weakest(ours or [NO_VERDICT]))
         causes = "; ".join(dict.fromkeys(c for c in judging["cause"] if c)) or "no cause was found"
         rows.append(
             {
-                **part.iloc[0][["paper", "claim", "artifact", "section", "sentence", "counted_apart"]].to_dict(),
+                **checks.iloc[0][["paper", "claim", "artifact", "section", "sentence", "counted_apart"]].to_dict(),
                 "print": printed,
-                "ours": found,
+                "ours": final,
                 "depends": "yes" if differ else "unknown" if any(NO_VERDICT in pair for pair in pairs) else "no",
                 "reason": "; ".join(dict.fromkeys(r for r in reasons if r)),
-                "cause": causes if (printed, found) == (HOLDS, FAILS) else "",
+                "cause": causes if (printed, final) == (HOLDS, FAILS) else "",
             }
         )
     columns = ["paper", "claim", "artifact", "section", "sentence", "counted_apart", "print", "ours", "depends"]
@@ -59,18 +59,18 @@ def claims_of(verdicts: pd.DataFrame) -> pd.DataFrame:
 
 def changes(first: Path, second: Path) -> tuple[pd.DataFrame, str]:
     """Checks that both files judge and whose outcome differs (``_other``: the second file), and how many in words."""
-    one, other = (pd.read_csv(path, dtype=str, keep_default_na=False) for path in (first, second))
-    one, ours = one[one["judges"] == "true"], ["ours_outcome", "ours_outcome_other"]
-    both = one.merge(other, on=COLUMNS[:4], suffixes=("", "_other"))
-    judged = both[(both[ours] != NO_VERDICT).all(axis=1)]
+    before, after = (pd.read_csv(path, dtype=str, keep_default_na=False) for path in (first, second))
+    before, ours = before[before["judges"] == "true"], ["ours_outcome", "ours_outcome_other"]
+    joined = before.merge(after, on=COLUMNS[:4], suffixes=("", "_other"))
+    judged = joined[(joined[ours] != NO_VERDICT).all(axis=1)]
     differ = (judged["published_outcome"] != judged["published_outcome_other"]) | (judged[ours[0]] != judged[ours[1]])
-    claims = judged[judged["counts"] == "true"].groupby(COLUMNS[:2])[ours].agg(lambda part: as_verdict(weakest(part)))
-    said = (
+    claims = judged[judged["counts"] == "true"].groupby(COLUMNS[:2])[ours].agg(lambda each: as_verdict(weakest(each)))
+    words = (
         f"{differ.sum()} of {len(judged)} checks have another outcome, {(claims[ours[0]] != claims[ours[1]]).sum()} of "
         f"the {len(claims)} claims that have a verdict under both"
     )
-    skipped = len(one) - len(judged)
-    return judged[differ], said + (f"; {skipped} checks were not judged under both seeds" if skipped else "")
+    skipped = len(before) - len(judged)
+    return judged[differ], words + (f"; {skipped} checks were not judged under both seeds" if skipped else "")
 
 
 def cross_table(claims: pd.DataFrame) -> pd.DataFrame:
@@ -83,16 +83,16 @@ def cross_table(claims: pd.DataFrame) -> pd.DataFrame:
 def in_words(claims: pd.DataFrame) -> str:
     """Count claims by outcome in one sentence."""
     table = cross_table(claims)
-    here, holds = table.sum(axis=1), table.loc[HOLDS]
+    ours, holds = table.sum(axis=1), table.loc[HOLDS]
     first = claims[~claims["counted_apart"].astype(bool)]
     depend, unknown = ((first["depends"] == word).sum() for word in ("yes", "unknown"))
     parts = [
-        f"{here[HOLDS]} hold{'s' if here[HOLDS] == 1 else ''} here ({holds[HOLDS]} of them in the printed numbers too, "
+        f"{ours[HOLDS]} hold{'s' if ours[HOLDS] == 1 else ''} here ({holds[HOLDS]} of them in the printed numbers too, "
         f"{holds[NOT_PRINTED]} have no printed number)",
-        f"{here[UNDECIDED]} {'is' if here[UNDECIDED] == 1 else 'are'} undecided",
-        *([f"{here[CANNOT_DECIDE]} cannot be decided"] if here[CANNOT_DECIDE] else []),
-        f"{here[FAILS]} fail{'s' if here[FAILS] == 1 else ''}",
-        *([f"{here[NO_VERDICT]} without a verdict"] if here[NO_VERDICT] else []),
+        f"{ours[UNDECIDED]} {'is' if ours[UNDECIDED] == 1 else 'are'} undecided",
+        *([f"{ours[CANNOT_DECIDE]} cannot be decided"] if ours[CANNOT_DECIDE] else []),
+        f"{ours[FAILS]} fail{'s' if ours[FAILS] == 1 else ''}",
+        *([f"{ours[NO_VERDICT]} without a verdict"] if ours[NO_VERDICT] else []),
     ]
     text = f"Of {len(first)} claims in words {', '.join(parts)}; {depend} depend on how an open point is interpreted"
     text += f" (not known for {unknown})" if unknown else ""

@@ -38,9 +38,9 @@ def stated_claims(letter: str, *parts: Checks) -> tuple[Claim, ...]:
     """Return a paper's rows of ``claims.csv`` as claims, each with its checks."""
     found: dict[str, list[Check]] = {}
     for part in parts:
-        if twice := found.keys() & part.found.keys():
+        if twice := found.keys() & part.by_claim.keys():
             raise ValueError(f"claim {min(twice)} has checks in two places")
-        found |= part.found
+        found |= part.by_claim
     rows = read("claims.csv")
     rows = rows[rows["paper"] == letter]
     if odd := found.keys() ^ set(rows["claim"]):

@@ -104,7 +104,7 @@ def _row(decision: Decision, verdict: CheckVerdict, judges: bool) -> dict[str, A
         "changed": check.rule_changes,
     }
     for source, judged in (("published", printed), ("ours", ours)):
-        whole = judged.whole
+        whole = judged.overall
         row |= {source: whole.estimate, f"{source}_low": whole.low, f"{source}_high": whole.high}
         of = "published_" * (source == "published")
         row |= {f"{of}power": judged.power, f"{of}mirror": judged.mirror, f"{of}stability": judged.stability}
@@ -130,7 +130,7 @@ def _instance_rows(
         arguments = json.dumps(_rounded(instance.arguments), separators=(",", ":"))
         computed = instance.statistic, arguments, cells.numbers(instance, source)
         yield *head, instance.name, source, found.estimate, found.low, found.high, outcome, *computed
-    whole = judged.whole
+    whole = judged.overall
     yield *head, POOLED, source, whole.estimate, whole.low, whole.high, judged.outcome, "", "", ""
 
 

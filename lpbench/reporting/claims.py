@@ -124,9 +124,9 @@ def _judged(check: Check, instances: tuple[Instance, ...], twice: Sequence[str])
     about = content_hash((instances, check.region, check.quantifier, check.effect, tuple(twice))).hex()
     judged = lambda: asdict(replace(judge(check, instances, twice), instances=()))  # noqa: E731
     known = remembered(f"judged {about}", judged, {}, [Judged.__module__])
-    each, whole = tuple(Interval(**one) for one in known["intervals"]), Interval(**known["whole"])
+    each, whole = tuple(Interval(**one) for one in known["intervals"]), Interval(**known["overall"])
     counts = tuple(known["counts"])
-    return Judged(**known | {"instances": instances, "intervals": each, "whole": whole, "counts": counts})
+    return Judged(**known | {"instances": instances, "intervals": each, "overall": whole, "counts": counts})
 
 
 def confirmed(claim: str, check: Check) -> tuple[str, ...]:

@@ -191,7 +191,7 @@ def test_a_curve_without_an_inner_minimum_is_no_u():
 
 def test_an_instance_that_cannot_tell_is_left_out():
     good, silent = linear("a", (cells([1.0, 1.1]), [1.0])), linear("b", (cells([-5.0, -5.1]), [1.0]), silent="why")
-    assert judge(check(), [good, silent]).whole.estimate == pytest.approx(1.05)
+    assert judge(check(), [good, silent]).overall.estimate == pytest.approx(1.05)
     alone = judge(check(), [silent])
     assert (alone.outcome, alone.reason) == ("undecided", "why")
 

@@ -50,7 +50,7 @@ def smallest_rank_sum(results: Evidence) -> Iterator[Instance]:
     """The smallest rank sum of a compared method exceeds the smallest of LPCT's columns (equals share their rank)."""
     for where, table in _tables(results):
         arguments = {"columns": len(table.methods), "proposed": len(OURS), "ties": "average", "sign": -1}
-        yield Instance(where, table.cells, "rank_sum_gap", arguments | {"every": False})
+        yield Instance(where, table.cells, "rank_sum_gap", arguments | {"all_proposed": False})
 
 
 @checks("L15", "best results", above())
