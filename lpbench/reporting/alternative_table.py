@@ -45,12 +45,12 @@ def alternatives_of(
         :data:`~lpbench.analysis.alternatives.COLUMNS`, published, margin and rescale.
     """
     rows = judged.to_dict("records")
-    names, found = number_names(judged), list[dict[str, Any]]()
+    names, lines = number_names(judged), list[dict[str, Any]]()
     beside = _Beside(judged)
     for name, row in zip(names, rows, strict=True):
         fixed = {"number": name, "published": row["published"], "margin": row["margin"]}
         fixed["rescale"] = np.sqrt(row["replications"] / printed[row["artifact"]]) if row["replications"] else 1.0
-        found.append(fixed | {"alternative": OURS, "counted": "", "value": row["ours"], "se": row["se"]})
+        lines.append(fixed | {"alternative": OURS, "counted": "", "value": row["ours"], "se": row["se"]})
         for one in declared:
             if one.stands_for(row["artifact"], row["selector"]):
                 # what was not run is not told apart
@@ -58,9 +58,9 @@ def alternatives_of(
                 values = (
                     {"value": np.nan, "se": np.nan} if sample is None else {"value": sample.mean(), "se": sample.se}
                 )
-                found.append(fixed | {"alternative": one.name, "counted": one.counted} | values)
-        found += [fixed | one for one in beside.of(row)]
-    table = pd.DataFrame(found, columns=[*COLUMNS[:-1], "published", "margin", "rescale"])
+                lines.append(fixed | {"alternative": one.name, "counted": one.counted} | values)
+        lines += [fixed | one for one in beside.of(row)]
+    table = pd.DataFrame(lines, columns=[*COLUMNS[:-1], "published", "margin", "rescale"])
     return table.assign(**{"class": classes_beside_ours(table)})
 
 
@@ -82,17 +82,17 @@ class _Beside:
 
     def of(self, row: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """Alternatives of one number, by what is printed and run elsewhere."""
-        data, here = row["cell"].partition("|")[0], ("panel", "mask", "epsilon", "x")
-        columns = self._alike(row, data, "artifact", *here)
-        for other in columns[columns["method"] != row["method"]].to_dict("records"):
-            yield _reported(f"{COLUMN} {other['method']}", other)
+        data, setting = row["cell"].partition("|")[0], ("panel", "mask", "epsilon", "x")
+        columns = self._alike(row, data, "artifact", *setting)
+        for number in columns[columns["method"] != row["method"]].to_dict("records"):
+            yield _reported(f"{COLUMN} {number['method']}", number)
         for axis, name, counted in (("epsilon", NEXT, BUDGET), ("x", PLACE, "")):
             same = [key for key in ("panel", "mask", "method", "epsilon", "x") if key != axis]
             if axis == "epsilon" and row["artifact"] in self._over_budget:
                 same.remove("x")
             alike = self._alike(row, data, "family", *same)
-            for side, other in _next(alike, axis, row[axis]):
-                yield _reported(f"{name} {side}", other) | {"counted": counted}
+            for side, number in _next(alike, axis, row[axis]):
+                yield _reported(f"{name} {side}", number) | {"counted": counted}
         prints = columns[columns["method"] != row["method"]]["published"]
         if len(prints):
             yield {"alternative": PRINTED, "counted": "", "value": prints.median(), "se": 0.0}
@@ -101,9 +101,9 @@ class _Beside:
         """Numbers of the same data set that agree with one in some columns."""
         if keys not in self._by:
             groups = self._rows.groupby(["data", *keys], dropna=False, sort=False)
-            self._by[keys] = {_key(key): part for key, part in groups}
-        own = row | {"family": row["artifact"] if row["x"] == row["x"] else row["unit"]}
-        return self._by[keys][_key((data, *(own[key] for key in keys)))]
+            self._by[keys] = {_key(key): group for key, group in groups}
+        values = row | {"family": row["artifact"] if row["x"] == row["x"] else row["unit"]}
+        return self._by[keys][_key((data, *(values[key] for key in keys)))]
 
 
 def _key(values: tuple) -> tuple:
@@ -112,20 +112,20 @@ def _key(values: tuple) -> tuple:
 
 def _next(rows: pd.DataFrame, axis: str, value: float) -> Iterator[tuple[str, dict[str, Any]]]:
     """The numbers below and above a place on an axis."""
-    for side, part in (("below", rows[rows[axis] < value]), ("above", rows[rows[axis] > value])):
-        if len(part):
-            yield side, part.sort_values(axis).iloc[-1 if side == "below" else 0].to_dict()
+    for side, numbers in (("below", rows[rows[axis] < value]), ("above", rows[rows[axis] > value])):
+        if len(numbers):
+            yield side, numbers.sort_values(axis).iloc[-1 if side == "below" else 0].to_dict()
 
 
-def _reported(name: str, other: Mapping[str, Any]) -> dict[str, Any]:
-    return {"alternative": name, "counted": "", "value": other["ours"], "se": other["se"]}
+def _reported(name: str, number: Mapping[str, Any]) -> dict[str, Any]:
+    return {"alternative": name, "counted": "", "value": number["ours"], "se": number["se"]}
 
 
 def write_alternatives(table: pd.DataFrame, folder: Path) -> Path:
     """Write ``alternatives.csv.gz``; return it."""
-    shown = table.reindex(columns=COLUMNS)
-    digits = {c: [float(f"{v:.{n}g}") for v in shown[c]] for c, n in _DIGITS.items()}
-    write_csv(shown.assign(**digits), folder / FILE)
+    columns = table.reindex(columns=COLUMNS)
+    digits = {c: [float(f"{v:.{n}g}") for v in columns[c]] for c, n in _DIGITS.items()}
+    write_csv(columns.assign(**digits), folder / FILE)
     return folder / FILE
 
 

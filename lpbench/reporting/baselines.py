@@ -27,20 +27,20 @@ Constants = Mapping[tuple[str, float], Any]
 
 def best_constants(table: pd.DataFrame) -> Constants:
     """Named constants, one a task: mean score, and ratio of the loss to the tree's (NaN: none)."""
-    table, place = table.sort_values("replications", kind="stable"), ["dataset", "epsilon"]
-    own = table["method"].map(bare_name)
-    trees = table[(own == BASELINE) & table["selection"].str.contains("oracle")]
-    trees = trees[[*place, "over_constant", "over_constant_se"]]
-    found = table[own.isin(NAMED)]
-    found, trees = (rows.drop_duplicates(place, keep="last") for rows in (found, trees))
-    found = found.merge(trees, on=place, how="left", suffixes=("", "_of_tree"))
-    ratio = found["over_constant"] / found["over_constant_of_tree"]
-    found = found.assign(
-        mean=found["loss"].mask(found["metric"].map(LARGER_IS_BETTER).astype(bool), 1 - found["loss"]),
+    table, keys = table.sort_values("replications", kind="stable"), ["dataset", "epsilon"]
+    names = table["method"].map(bare_name)
+    trees = table[(names == BASELINE) & table["selection"].str.contains("oracle")]
+    trees = trees[[*keys, "over_constant", "over_constant_se"]]
+    constants = table[names.isin(NAMED)]
+    constants, trees = (rows.drop_duplicates(keys, keep="last") for rows in (constants, trees))
+    constants = constants.merge(trees, on=keys, how="left", suffixes=("", "_of_tree"))
+    ratio = constants["over_constant"] / constants["over_constant_of_tree"]
+    constants = constants.assign(
+        mean=constants["loss"].mask(constants["metric"].map(LARGER_IS_BETTER).astype(bool), 1 - constants["loss"]),
         ratio=ratio,
-        ratio_se=found["over_constant_se_of_tree"] * ratio**2 / found["over_constant"],
+        ratio_se=constants["over_constant_se_of_tree"] * ratio**2 / constants["over_constant"],
     )
-    return {(row.dataset, row.epsilon): row for row in found.itertuples()}
+    return {(row.dataset, row.epsilon): row for row in constants.itertuples()}
 
 
 def published_wins(name: str, paper: Paper, constants: Constants) -> list[dict]:
@@ -64,17 +64,17 @@ def published_wins(name: str, paper: Paper, constants: Constants) -> list[dict]:
     for end, factor in (("below", 1.0), ("least", 1 + MOVED), ("most", 1 - MOVED)):
         cells[end] = (cells["loss"] - factor * constant).round(DIGITS) >= 0
     rows = []
-    for (mask, epsilon), part in cells.groupby(["mask", "epsilon"]):
-        wins = part[part["loss"] == part.groupby("dataset")["loss"].transform("min")]
+    for (mask, epsilon), group in cells.groupby(["mask", "epsilon"]):
+        wins = group[group["loss"] == group.groupby("dataset")["loss"].transform("min")]
         proposed = wins[wins["method"].str.startswith(paper.proposed)]
         rows.append(
-            {"artifact": name, "mask": mask, "epsilon": epsilon, "datasets": part["dataset"].nunique()}
+            {"artifact": name, "mask": mask, "epsilon": epsilon, "datasets": group["dataset"].nunique()}
             | _count("wins", wins.groupby("dataset")["below"].max())
             | {f"wins_{end}": int(wins.groupby("dataset")[end].max().sum()) for end in ("least", "most")}
             | _count("proposed", proposed.groupby("dataset")["below"].max())
-            | _count("marks", part.loc[part["starred"], "below"])
-            | _count("cells", part["below"])
-            | {"by_set": {d: (len(b), int(b.sum())) for d, b in part.groupby("dataset")["below"]}}
+            | _count("marks", group.loc[group["starred"], "below"])
+            | _count("cells", group["below"])
+            | {"by_set": {d: (len(b), int(b.sum())) for d, b in group.groupby("dataset")["below"]}}
         )
     return rows
 
@@ -93,12 +93,12 @@ def by_selection(rows: pd.DataFrame, cards: Mapping[str, Method]) -> list[dict]:
     keys = ["panel", "mask", "epsilon", "method"]
     rows = rows[(rows["privacy"] != NONE) & ~rows["method"].isin(CONSTANTS) & rows["over_constant"].notna()]
     views = (view(rows, selection) for selection in ("oracle", "tuning_free"))
-    both = pd.merge(*views, on=[*keys, "dataset"], suffixes=("_oracle", "_tuning_free"))
-    both["cost"] = both["loss_tuning_free"] / both["loss_oracle"]
+    joined = pd.merge(*views, on=[*keys, "dataset"], suffixes=("_oracle", "_tuning_free"))
+    joined["cost"] = joined["loss_tuning_free"] / joined["loss_oracle"]
     how = {"dataset": "size", "cost": "median"}
     for selection in ("oracle", "tuning_free"):
-        both[selection] = both[f"over_constant_{selection}"].round(DIGITS) < 1
-        both[f"{selection}_significant"] = both[selection] & (both[f"p_constant_{selection}"] < ALPHA)
+        joined[selection] = joined[f"over_constant_{selection}"].round(DIGITS) < 1
+        joined[f"{selection}_significant"] = joined[selection] & (joined[f"p_constant_{selection}"] < ALPHA)
         how |= {selection: "sum", f"{selection}_significant": "sum"}
-    found = both.groupby(keys, sort=False).agg(how).rename(columns={"dataset": "datasets"}).reset_index()
-    return found.assign(title=[method_title(m, cards) for m in found["method"]]).to_dict("records")
+    counts = joined.groupby(keys, sort=False).agg(how).rename(columns={"dataset": "datasets"}).reset_index()
+    return counts.assign(title=[method_title(m, cards) for m in counts["method"]]).to_dict("records")

@@ -64,16 +64,19 @@ def tabulate(decisions: Sequence[Decision]) -> Files:
     instances: list[tuple[Any, ...]] = []
     for decision in decisions:
         for verdict in decision.verdicts:
-            verdicts += [_row(decision, verdict, True), *(_row(decision, other, False) for other in verdict.others)]
+            verdicts += [
+                _row(decision, verdict, True),
+                *(_row(decision, configured, False) for configured in verdict.others),
+            ]
             for source in ("published", "ours"):
                 judged = getattr(verdict, source)
                 if judged is not None:
-                    mine = cells.setdefault(decision.paper, _Numbered())
-                    instances += _instance_rows(decision, verdict.check, source, judged, mine)
+                    numbered = cells.setdefault(decision.paper, _Numbered())
+                    instances += _instance_rows(decision, verdict.check, source, judged, numbered)
     return Files(
         pd.DataFrame(verdicts, columns=COLUMNS),
         pd.DataFrame(instances, columns=INSTANCE_COLUMNS),
-        {paper: mine.table() for paper, mine in cells.items()},
+        {paper: numbered.table() for paper, numbered in cells.items()},
     )
 
 
@@ -104,8 +107,8 @@ def _row(decision: Decision, verdict: CheckVerdict, judges: bool) -> dict[str, A
         "changed": check.rule_changes,
     }
     for source, judged in (("published", printed), ("ours", ours)):
-        whole = judged.overall
-        row |= {source: whole.estimate, f"{source}_low": whole.low, f"{source}_high": whole.high}
+        overall = judged.overall
+        row |= {source: overall.estimate, f"{source}_low": overall.low, f"{source}_high": overall.high}
         of = "published_" * (source == "published")
         row |= {f"{of}power": judged.power, f"{of}mirror": judged.mirror, f"{of}stability": judged.stability}
         row |= {f"{of}{word}": n for word, n in zip(COUNTED, judged.counts, strict=True)}
@@ -125,13 +128,13 @@ def _instance_rows(
     decision: Decision, check: Check, source: str, judged: Judged, cells: _Numbered
 ) -> Iterator[tuple[Any, ...]]:
     head = decision.paper, decision.claim.name, check.name
-    for instance, found in zip(judged.instances, judged.intervals, strict=True):
-        outcome = f"{UNDECIDED}: {instance.silent}" if instance.silent else check.region.judge(found)
+    for instance, interval in zip(judged.instances, judged.intervals, strict=True):
+        outcome = f"{UNDECIDED}: {instance.silent}" if instance.silent else check.region.judge(interval)
         arguments = json.dumps(_rounded(instance.arguments), separators=(",", ":"))
         computed = instance.statistic, arguments, cells.numbers(instance, source)
-        yield *head, instance.name, source, found.estimate, found.low, found.high, outcome, *computed
-    whole = judged.overall
-    yield *head, POOLED, source, whole.estimate, whole.low, whole.high, judged.outcome, "", "", ""
+        yield *head, instance.name, source, interval.estimate, interval.low, interval.high, outcome, *computed
+    overall = judged.overall
+    yield *head, POOLED, source, overall.estimate, overall.low, overall.high, judged.outcome, "", "", ""
 
 
 class _Numbered:
@@ -144,23 +147,23 @@ class _Numbered:
 
     def numbers(self, instance: Instance, source: str) -> str:
         """Note an instance's cells and return their numbers, consecutive ones as ``first:last``."""
-        found = []
+        numbers = []
         for key, column, step in zip(instance.cells.keys, instance.cells.samples.T, instance.cells.step, strict=True):
-            number = self._number.setdefault(tuple(str(part) for part in key), len(self._number))
-            found.append(number)
+            number = self._number.setdefault(tuple(str(word) for word in key), len(self._number))
+            numbers.append(number)
             if source == "ours":
                 self._constant[number] = float(column[0]) if np.ptp(column) == 0 else np.nan
             else:
                 self._print[number] = (float(column.mean()), float(step))
-        return _ranges(found)
+        return _ranges(numbers)
 
     def table(self) -> pd.DataFrame:
         """Number, key, print, step and constant of every cell."""
         rows = []
         for key, number in self._number.items():
-            shown = *self._print.get(number, (np.nan, np.nan)), self._constant.get(number, np.nan)
-            head = [number, *("" if part == "nan" else part for part in key)]
-            rows.append([*head, *(f"{v:.7g}" if v == v else "" for v in shown)])
+            values = *self._print.get(number, (np.nan, np.nan)), self._constant.get(number, np.nan)
+            head = [number, *("" if word == "nan" else word for word in key)]
+            rows.append([*head, *(f"{v:.7g}" if v == v else "" for v in values)])
         return pd.DataFrame(rows, columns=["cell", *KEY, "published", "step", "constant"])
 
 
@@ -177,9 +180,9 @@ def read_claims(folder: Path) -> list[dict[str, Any]]:
     checks: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         if row["judges"]:
-            others = [other for other in rows if key(other) == key(row) and not other["judges"]]
-            mine = [point for point in points if key(point) == key(row) and point["instance"] != POOLED]
-            checks.setdefault(row["claim"], []).append(row | {"points": mine, "others": others})
+            others = [configured for configured in rows if key(configured) == key(row) and not configured["judges"]]
+            of_check = [point for point in points if key(point) == key(row) and point["instance"] != POOLED]
+            checks.setdefault(row["claim"], []).append(row | {"points": of_check, "others": others})
     claims = claims_of(pd.DataFrame(rows, columns=COLUMNS))
     return [claim | {"checks": checks[claim["claim"]]} for claim in claims.to_dict("records")]
 

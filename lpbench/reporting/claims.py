@@ -83,7 +83,7 @@ def decide(paper: Paper, claims: Sequence[Claim], results: Evidence) -> list[Dec
     for name, variants in paper.configurations.items():
         ours = Evidence(results.results, variants, paper)  # files are read once
         evidence[name] = (ours, Published(ours))
-    found = []
+    decisions = []
     for claim in claims:
         judging = paper.judge_of(claim.artifact)
         verdicts = []
@@ -91,9 +91,9 @@ def decide(paper: Paper, claims: Sequence[Claim], results: Evidence) -> list[Dec
             first = _verdict(paper, claim.name, check, judging, evidence)
             names = [name for name in evidence if name != judging and first.ours]
             beside = (_elsewhere(paper, claim.name, first, name, evidence) for name in names)
-            verdicts.append(replace(first, others=tuple(other for other in beside if other is not None)))
-        found.append(Decision(paper.letter, claim, tuple(verdicts)))
-    return found
+            verdicts.append(replace(first, others=tuple(verdict for verdict in beside if verdict is not None)))
+        decisions.append(Decision(paper.letter, claim, tuple(verdicts)))
+    return decisions
 
 
 def _verdict(
@@ -112,21 +112,21 @@ def _verdict(
     except NotRunError:
         printed = None
     why = _no_verdict(check, ours, results)
-    here = NO_VERDICT if why else ours.outcome
+    outcome = NO_VERDICT if why else ours.outcome
     cells = [dict(zip(KEY, key, strict=True)) for i in ours.instances for key in i.cells.keys]
-    causes = "; ".join(paper.differences.causes_of(*cells)) if here == FAILS else ""
+    causes = "; ".join(paper.differences.causes_of(*cells)) if outcome == FAILS else ""
     in_print = printed.outcome if printed else NOT_PRINTED
-    return CheckVerdict(check, name, printed, ours, in_print, here, why or ours.reason, causes)
+    return CheckVerdict(check, name, printed, ours, in_print, outcome, why or ours.reason, causes)
 
 
 def _judged(check: Check, instances: tuple[Instance, ...], twice: Sequence[str]) -> Judged:
     """Return what :func:`judge` says, which takes a tenth of a second; of numbers judged before it is remembered."""
     about = content_hash((instances, check.region, check.quantifier, check.effect, tuple(twice))).hex()
     judged = lambda: asdict(replace(judge(check, instances, twice), instances=()))  # noqa: E731
-    known = remembered(f"judged {about}", judged, {}, [Judged.__module__])
-    each, whole = tuple(Interval(**one) for one in known["intervals"]), Interval(**known["overall"])
-    counts = tuple(known["counts"])
-    return Judged(**known | {"instances": instances, "intervals": each, "overall": whole, "counts": counts})
+    stored = remembered(f"judged {about}", judged, {}, [Judged.__module__])
+    each, overall = tuple(Interval(**one) for one in stored["intervals"]), Interval(**stored["overall"])
+    counts = tuple(stored["counts"])
+    return Judged(**stored | {"instances": instances, "intervals": each, "overall": overall, "counts": counts})
 
 
 def confirmed(claim: str, check: Check) -> tuple[str, ...]:
@@ -180,7 +180,7 @@ def by_paper(experiments: Sequence[str]) -> list[tuple[Paper, list[Claim]]]:
     leaves: dict[Paper, list[str]] = {}
     for name in experiments:
         leaves.setdefault(paper_of(name), []).append(name.rpartition("/")[2])
-    return [(paper, claims_about(paper, *mine)) for paper, mine in leaves.items()]
+    return [(paper, claims_about(paper, *names)) for paper, names in leaves.items()]
 
 
 def decide_about(experiments: Sequence[str], results: Evidence) -> list[Decision]:

@@ -26,7 +26,7 @@ def compare(experiment: str, paper: Paper, summary: Summary) -> pd.DataFrame:
     """
     published = published_cells(experiment, paper)
     ours = _reproduced(paper.tables.get(experiment), summary)
-    by_method = {base: part.to_dict("records") for base, part in ours.groupby("base")}
+    by_method = {base: group.to_dict("records") for base, group in ours.groupby("base")}
     rows = [r for cell in published.to_dict("records") for r in _match(cell, by_method.get(cell["method"], []))]
     frame = pd.DataFrame(rows, columns=COMPARISON_COLUMNS)
     frame["experiment"] = experiment
@@ -65,8 +65,8 @@ def ratio_errors(table: pd.DataFrame, chosen: pd.DataFrame) -> list[float]:
             base.setdefault(dataset, values)
     errors = []
     for key in zip(*(table[k] for k in keys), strict=True):
-        known = key in scores and key[0] in base
-        errors.append(ratio_of_means(scores[key], base[key[0]])[1] if known else np.nan)
+        is_paired = key in scores and key[0] in base
+        errors.append(ratio_of_means(scores[key], base[key[0]])[1] if is_paired else np.nan)
     return errors
 
 

@@ -22,7 +22,7 @@ def drawn_from(experiment: Experiment, seed: int, methods: Mapping[str, Method],
         named = experiment.settings.get("datasets") or dict.fromkeys(published_cells(experiment.name, paper)["dataset"])
         sets = {str(name): experiment.data_set(name) for name in named}
         facts = {name: describe(data.name, data.params) for name, data in sets.items()}
-        inputs["data"] = {name: [known.fingerprint, known.available] for name, known in facts.items()}
+        inputs["data"] = {name: [fact.fingerprint, fact.available] for name, fact in facts.items()}
     return inputs | {"published": printed(experiment.name, paper)}
 
 

@@ -62,18 +62,18 @@ class Evidence:
     def curves(self, name: str, *bases: str, panel: str | None = None) -> list[Curve]:
         """Curves of an experiment, those of the named methods (default: all), one variant a method."""
         self.consulted[name] = None
-        found = [curve for curve in self._curves(name) if panel is None or curve.panel == panel]
+        selected = [curve for curve in self._curves(name) if panel is None or curve.panel == panel]
         for base in bases:
-            if not any(curve.base == base for curve in found):
+            if not any(curve.base == base for curve in selected):
                 raise NotRunError(f"{name} has no curve of {base}")
-        return [curve for curve in found if not bases or curve.base in bases]
+        return [curve for curve in selected if not bases or curve.base in bases]
 
     def curve(self, name: str, base: str) -> Curve:
         """Return the only curve of a method in an experiment; NotRunError if there is none, or several."""
-        found = self.curves(name, base)
-        if len(found) != 1:
-            raise NotRunError(f"{name} has {len(found)} curves of {base}, expected one")
-        return found[0]
+        curves = self.curves(name, base)
+        if len(curves) != 1:
+            raise NotRunError(f"{name} has {len(curves)} curves of {base}, expected one")
+        return curves[0]
 
     def _read_curves(self, name: str) -> tuple[Curve, ...]:
         rows = self.summary(name)
@@ -101,8 +101,8 @@ class Evidence:
         """Read the cells of methods at one budget and mask; NotRunError names a method that is missing."""
         rows = self.summary(name, selection)
         rows = rows[np.isclose(rows["epsilon"], epsilon) & (rows["mask"].map(bare_name) == mask if mask else True)]
-        stands, known = representatives(rows["method"], self.variants), set(rows["method"])
-        stands |= {method: method for method in methods if method != bare_name(method) and method in known}
+        stands, methods_run = representatives(rows["method"], self.variants), set(rows["method"])
+        stands |= {method: method for method in methods if method != bare_name(method) and method in methods_run}
         absent = [m for m in methods if m not in stands]
         if absent:
             raise NotRunError(f"{name} has no column {absent[0]}")
@@ -120,34 +120,34 @@ class Evidence:
             if (dataset, mask, method) not in wide and (dataset, method) in ran:
                 raise NotRunError(f"{name}: the scores of {method} by replication are not at hand")
         samples = wide.reindex(columns=pd.MultiIndex.from_tuples(places)).to_numpy()
-        keys = tuple((name, "", *place, float(epsilon), np.nan) for place in places)
+        keys = tuple((name, "", *cell, float(epsilon), np.nan) for cell in places)
         cells = CellScores(keys, significant(samples), np.zeros(len(keys)))
         return CellTable(datasets, methods, cells)
 
     def settings(self, table: CellTable, method: str) -> dict[str, dict[str, Any]]:
         """Grid point that is reported, by data set, of a method of a table; NotRunError if one is not at hand."""
-        found = {}
+        points = {}
         for dataset in table.datasets:
             experiment, _, _, mask, selector, epsilon, _ = table.cell(dataset, method).keys[0]
             chosen = self._chosen(experiment)
-            here = (chosen[["selection", "dataset", "mask", "method"]] == ["oracle", dataset, mask, selector]).all(
-                axis=1
-            )
-            rows = chosen[here & np.isclose(chosen["epsilon"], epsilon)]
+            is_of_cell = (
+                chosen[["selection", "dataset", "mask", "method"]] == ["oracle", dataset, mask, selector]
+            ).all(axis=1)
+            rows = chosen[is_of_cell & np.isclose(chosen["epsilon"], epsilon)]
             params = json.loads(rows["params"].iloc[0]) if len(rows) else {}
             if not params:
                 raise NotRunError(f"{experiment}: the setting of {method} on {dataset} is not at hand")
-            found[dataset] = params
-        return found
+            points[dataset] = params
+        return points
 
     def deviations(self) -> dict[str, list[str]]:
         """Consulted experiments run otherwise than registered, replications and seed aside, and how."""
-        found = {}
+        deviating = {}
         for name in self.consulted:
             changes = self.results.artifact(name).deviations
-            if other := [c for c in changes if not c.startswith(("replications:", "seed:"))]:
-                found[name] = other
-        return found
+            if more := [c for c in changes if not c.startswith(("replications:", "seed:"))]:
+                deviating[name] = more
+        return deviating
 
 
 class Published(Evidence):
@@ -164,8 +164,10 @@ class Published(Evidence):
 
     def _read_curves(self, name: str) -> tuple[Curve, ...]:
         printed = _Print(name, self.paper)
-        shown = [_printed_curve(curve, printed) for curve in self._ours._curves(name) if curve.values is not None]
-        return tuple(curve for curve in shown if curve is not None)
+        printed_curves = [
+            _printed_curve(curve, printed) for curve in self._ours._curves(name) if curve.values is not None
+        ]
+        return tuple(curve for curve in printed_curves if curve is not None)
 
     def _read_table(self, name: str, epsilon: float, mask: str, methods: tuple[str, ...], selection: str) -> CellTable:
         table = self._ours.table(name, epsilon, mask, methods, selection)
@@ -209,9 +211,16 @@ def _printed(cells: CellScores, printed: _Print) -> CellScores:
 
 def _printed_curve(curve: Curve, printed: _Print) -> Curve | None:
     cells = _printed(curve.cells(), printed)
-    known = ~np.isnan(cells.samples).all(axis=0)
-    if not known.any():
+    is_printed = ~np.isnan(cells.samples).all(axis=0)
+    if not is_printed.any():
         return None
-    shown = cells[np.flatnonzero(known)]
-    mean = shown.samples.mean(axis=0)
-    return replace(curve, x=curve.x[known], mean=mean, se=curve.se[known], values=shown.samples, step=shown.step)
+    printed_cells = cells[np.flatnonzero(is_printed)]
+    mean = printed_cells.samples.mean(axis=0)
+    return replace(
+        curve,
+        x=curve.x[is_printed],
+        mean=mean,
+        se=curve.se[is_printed],
+        values=printed_cells.samples,
+        step=printed_cells.step,
+    )

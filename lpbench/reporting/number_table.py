@@ -82,8 +82,8 @@ def numbers_about(artifact: Artifact, report: Path) -> pd.DataFrame:
     """Rows of one artifact: those of a report's table if it has any, else what the artifact's own files say."""
     rows = read_numbers(report)
     rows = rows[rows["artifact"] == artifact.name]
-    own = _PaperNumbers(paper_of(artifact.name), Results(artifact.results))
-    return rows if len(rows) else own.configured([artifact])
+    computed = _PaperNumbers(paper_of(artifact.name), Results(artifact.results))
+    return rows if len(rows) else computed.configured([artifact])
 
 
 def printed_numbers(artifact: Artifact) -> pd.DataFrame:
@@ -99,11 +99,11 @@ def kept_by_seed(judged: pd.DataFrame, folder: Path) -> str:
     """Say how many numbers keep their class, and identify their method again, under the other seed; empty: no run."""
     if not (folder / OTHER_SEED).is_file() or judged.empty:
         return ""
-    other = pd.read_csv(folder / OTHER_SEED, index_col="number").reindex(number_names(judged))
-    kept = (other["class"].to_numpy() == judged["class"]).sum()
-    again, named = (of["identifies"].isin([METHOD, BUDGET]).to_numpy() for of in (other, judged))
+    second = pd.read_csv(folder / OTHER_SEED, index_col="number").reindex(number_names(judged))
+    same_class = (second["class"].to_numpy() == judged["class"]).sum()
+    again, named = (of["identifies"].isin([METHOD, BUDGET]).to_numpy() for of in (second, judged))
     return (
-        f"Under another seed {kept:,} of {len(judged):,} keep their class, and {(again & named).sum()} of the "
+        f"Under another seed {same_class:,} of {len(judged):,} keep their class, and {(again & named).sum()} of the "
         f"{named.sum()} that identify their method do so again"
     )
 
@@ -113,10 +113,10 @@ def with_margins(alternatives: pd.DataFrame, numbers: pd.DataFrame) -> pd.DataFr
     judged = judged_numbers(numbers)
     judged = judged[judged["class"] != NOT_COMPARABLE]
     reach = (judged["tolerance"] * judged["published"].abs()).where(judged["unit"] == "ratio", judged["tolerance"])
-    known = judged.assign(number=number_names(judged), margin=reach, rescale=[*map(_rescale, judged.itertuples())])
+    named = judged.assign(number=number_names(judged), margin=reach, rescale=[*map(_rescale, judged.itertuples())])
     of = ["number", "paper", "artifact", "published", "margin", "rescale"]
     # an empty column is of no kind
-    return alternatives.astype({"number": object}).merge(known[of].astype({"number": object}), on="number")
+    return alternatives.astype({"number": object}).merge(named[of].astype({"number": object}), on="number")
 
 
 def _rescale(row: Any) -> float:
@@ -149,12 +149,12 @@ class _PaperNumbers:
         ]
         table = table.assign(cause=[cause for cause, _ in why], reason=[reason for _, reason in why])
         table = table.assign(chance=self._chances(table, blind))
-        there = {(_key(row), row["selector"]) for row in table.to_dict("records")}
+        judged_already = {(_key(row), row["selector"]) for row in table.to_dict("records")}
         tried = [
             self._tried(row, step, sample)
             for row in table.drop_duplicates(NUMBER).to_dict("records")
             for step, sample in self._steps(row)
-            if step.experiment or (_key(row), step.method) not in there
+            if step.experiment or (_key(row), step.method) not in judged_already
         ]
         return pd.concat([table, pd.DataFrame(tried, columns=COLUMNS)], ignore_index=True)[COLUMNS], beside
 
@@ -166,23 +166,23 @@ class _PaperNumbers:
                 continue
             judge = self.paper.judge_of(artifact.leaf)
             for configuration in [judge, *(c for c in self.paper.configurations if c != judge), AS_RUN]:
-                part = self._configured(artifact, configuration)
-                parts.append(part.assign(is_judge=configuration == judge))
+                of_artifact = self._configured(artifact, configuration)
+                parts.append(of_artifact.assign(is_judge=configuration == judge))
         if not parts:
             return pd.DataFrame(columns=[*COLUMNS, "note"])
         table = pd.concat(parts, ignore_index=True)
-        known = table["ours"].notna()
-        judges = known & ~table.where(known).duplicated(NUMBER)
-        kept = judges.where(table["configuration"] == AS_RUN, known | table["is_judge"])
-        table = table.drop(columns="is_judge").assign(judges=judges)[kept].reset_index(drop=True)
+        was_run = table["ours"].notna()
+        judges = was_run & ~table.where(was_run).duplicated(NUMBER)
+        selected = judges.where(table["configuration"] == AS_RUN, was_run | table["is_judge"])
+        table = table.drop(columns="is_judge").assign(judges=judges)[selected].reset_index(drop=True)
         table = table.assign(paper=self.paper.name, reading="", identifies="", cause="", reason="", chance=np.nan)
         return self._classed(table)
 
     def _classed(self, table: pd.DataFrame) -> pd.DataFrame:
         """Add the class of each row, by the print's error, which is that of the row that judges."""
         error = table["se"] * [*map(_rescale, table.itertuples())]
-        known = {_key(row): e for row, e in zip(table.to_dict("records"), error, strict=True) if row["judges"]}
-        prints = [known.get(_key(row), e) for row, e in zip(table.to_dict("records"), error, strict=True)]
+        errors = {_key(row): e for row, e in zip(table.to_dict("records"), error, strict=True) if row["judges"]}
+        prints = [errors.get(_key(row), e) for row, e in zip(table.to_dict("records"), error, strict=True)]
         table = table.assign(se_print=prints)
         return table.assign(**{"class": [self._class(row) for row in table.to_dict("records")]})
 
@@ -208,9 +208,9 @@ class _PaperNumbers:
     def _alternatives(self, table: pd.DataFrame) -> pd.DataFrame:
         judged = judged_numbers(table)
         printed = {name: catalog.experiment(name).replications for name in judged["artifact"].unique()}
-        found = alternatives_of(judged, self.paper.alternatives, self._rival, printed)
-        apart = found["number"].isin(number_names(judged[judged["class"] == NOT_COMPARABLE]))
-        return found.assign(**{"class": found["class"].mask(apart, NOT_COMPARABLE)})
+        alternatives = alternatives_of(judged, self.paper.alternatives, self._rival, printed)
+        apart = alternatives["number"].isin(number_names(judged[judged["class"] == NOT_COMPARABLE]))
+        return alternatives.assign(**{"class": alternatives["class"].mask(apart, NOT_COMPARABLE)})
 
     def _rival(self, row: dict[str, Any], one: Alternative) -> Sample | None:
         """Scores of an alternative in the place of a number."""
@@ -222,17 +222,17 @@ class _PaperNumbers:
             of, beside = (name, (method,), panel, relative, row["mask"]), (row["artifact"],)
             cells = self._scores(*of, "", one.budget, beside)
             # what has no place on the axis is the same at all of them, and so are budgets that are the axis
-            for place in (row, row | {"x": np.nan}):
-                if (sample := _find(cells, place | {"panel": "*"})) is not None:
+            for cell in (row, row | {"x": np.nan}):
+                if (sample := _find(cells, cell | {"panel": "*"})) is not None:
                     return sample
         return None
 
     def _identified(self, table: pd.DataFrame, beside: pd.DataFrame) -> list[str]:
         """Say what each row identifies that judges; empty where no alternative was run."""
-        told = identified(beside)["identifies"] if len(beside) else pd.Series(dtype=str)
+        identifies = identified(beside)["identifies"] if len(beside) else pd.Series(dtype=str)
         rivals = set(beside.loc[(beside["counted"] != "") & beside["value"].notna(), "number"])
         return [
-            ((told[name] if row.equivalent else "") or NOTHING) if row.judges and name in rivals else ""
+            ((identifies[name] if row.equivalent else "") or NOTHING) if row.judges and name in rivals else ""
             for name, row in zip(
                 number_names(table), table.assign(equivalent=table["class"] == EQUIVALENT).itertuples(), strict=True
             )
@@ -273,7 +273,7 @@ class _PaperNumbers:
         places = zip(comparison.loc[table.index, "dataset"], table["selector"], strict=True)
         table = table.assign(
             ours=table["reproduced"].mask(borrowed),
-            replications=[count.get(place, 0) for place in places],
+            replications=[count.get(key, 0) for key in places],
             unit=self._unit(name),
             tolerance=tolerance.within,
         )
@@ -311,10 +311,10 @@ class _PaperNumbers:
                 if step.support not in ("tried", "refuted") and not _is_itself(step, row)
             ]
             others.sort(key=lambda one: [*SUPPORT].index(one[0].support))
-            found = cause_of(row["published"], judged, others, *self._tolerance(row["artifact"]))
-            if found:
-                after = found.support == AFTER_THE_FACT
-                return AFTER_THE_FACT if after else f"{MET_BY} {found.support}", found.reading
+            cause = cause_of(row["published"], judged, others, *self._tolerance(row["artifact"]))
+            if cause:
+                after = cause.support == AFTER_THE_FACT
+                return AFTER_THE_FACT if after else f"{MET_BY} {cause.support}", cause.reading
         causes = self.paper.differences.causes_of({**row, "experiment": row["artifact"]})
         hints = "; ".join(filter(None, [row["note"], *causes]))
         return (SUSPECTED, hints) if hints else (NO_CAUSE, "")
@@ -327,13 +327,13 @@ class _PaperNumbers:
         changed: dict[
             tuple, dict[str, dict[int, tuple]]
         ] = {}  # column -> reading -> number of the row -> ours, changed
-        for place, row in enumerate(table.to_dict("records")):
+        for position, row in enumerate(table.to_dict("records")):
             judged = None if row["configuration"] == AFTER_THE_FACT else self._sample(row)
             for step, sample in self._steps(row):
                 if judged and step.support == AFTER_THE_FACT and not _is_itself(step, row):
                     shared = np.intersect1d(judged.replications, sample.replications)
                     readings = changed.setdefault(tuple(row[k] for k in _PERMUTED), {})
-                    readings.setdefault(step.reading, {})[place] = judged.mean(shared), sample.mean(shared)
+                    readings.setdefault(step.reading, {})[position] = judged.mean(shared), sample.mean(shared)
         chance, published = np.full(len(table), np.nan), table["published"].to_numpy(dtype=float)
         for (artifact, *_), readings in changed.items():
             places = sorted(set().union(*readings.values()))
@@ -347,10 +347,10 @@ class _PaperNumbers:
     def _with_found(self, table: pd.DataFrame) -> pd.DataFrame:
         """The last configuration again, with the last interpretation of each method that was found after the fact."""
         rows = table[table["configuration"] == [*self.paper.configurations][-1]].to_dict("records")
-        found = [[one for one in self._steps(row) if one[0].support == AFTER_THE_FACT] for row in rows]
-        if not any(found):
+        steps_of = [[one for one in self._steps(row) if one[0].support == AFTER_THE_FACT] for row in rows]
+        if not any(steps_of):
             return table.iloc[:0]
-        last = [self._tried(row, *steps[-1]) if steps else row for row, steps in zip(rows, found, strict=True)]
+        last = [self._tried(row, *steps[-1]) if steps else row for row, steps in zip(rows, steps_of, strict=True)]
         return pd.DataFrame(last, columns=table.columns).assign(configuration=AFTER_THE_FACT, judges=False)
 
     def _tried(self, row: dict[str, Any], step: Step, sample: Sample) -> dict[str, Any]:
@@ -395,7 +395,7 @@ class _PaperNumbers:
     @cached_property
     def _runs(self) -> list[tuple[Interpretations, list[tuple[Step, dict[tuple, Sample]]]]]:
         """Interpretations with their steps, each with the samples of its cells."""
-        found = []
+        runs = []
         for candidates in self.paper.differences.interpretations:
             steps, relative = [], self._tolerance(candidates.artifacts[0]).relative
             for step in candidates.steps:
@@ -413,8 +413,8 @@ class _PaperNumbers:
                         candidates.artifacts,
                     )
                 steps.append((step, cells))
-            found.append((candidates, steps))
-        return found
+            runs.append((candidates, steps))
+        return runs
 
     def _read_scores(
         self,
@@ -423,7 +423,7 @@ class _PaperNumbers:
         panel: str,
         relative: bool,
         mask: str,
-        shown: str = "",
+        by_name: str = "",
         budget: float = 1.0,
         beside: tuple[str, ...] = (),
     ) -> dict[tuple, Sample]:
@@ -434,36 +434,36 @@ class _PaperNumbers:
         rows = rows[rows["mask"].isin([m for m in rows["mask"].unique() if mask in ("", bare_name(m))])]
         # an interpretation has its own tree where one was run with it
         base = {d: tree for n in (*beside, name) for d, tree in self._trees(n).items()} if relative else {}
-        found: dict[tuple, Sample] = {}
+        samples: dict[tuple, Sample] = {}
         if len(methods) > 1:  # of errors the least is the best
             rows = rows.groupby([*_AXES, "replication"], dropna=False, sort=False)["value"].min().reset_index()
-        for (place, dataset, by, epsilon, x), part in rows.groupby(_AXES, dropna=False, sort=False):
-            numbers, values = part["replication"].to_numpy(), part["value"].to_numpy()
+        for (panel_name, dataset, by, epsilon, x), scores in rows.groupby(_AXES, dropna=False, sort=False):
+            numbers, values = scores["replication"].to_numpy(), scores["value"].to_numpy()
             if relative and dataset not in base:
                 continue
             reference = base[dataset].reindex(numbers).to_numpy() if relative else None
-            there = np.isfinite(values if reference is None else reference)
-            if not there.any():
+            is_finite = np.isfinite(values if reference is None else reference)
+            if not is_finite.any():
                 continue
-            sample = Sample(numbers[there], values[there], None if reference is None else reference[there])
+            sample = Sample(numbers[is_finite], values[is_finite], None if reference is None else reference[is_finite])
             axes = _place(epsilon * budget), _place(x)
-            for key in itertools.product((place, "*"), (bare_name(dataset), ""), (shown or bare_name(by), "")):
-                found.setdefault((*key, *axes), sample)
-        return found
+            for key in itertools.product((panel_name, "*"), (bare_name(dataset), ""), (by_name or bare_name(by), "")):
+                samples.setdefault((*key, *axes), sample)
+        return samples
 
     def _read_chosen(self, name: str) -> pd.DataFrame:
         """Scores of an experiment's best grid points; empty without any."""
         texts = ["panel", "dataset", "mask", "method"]
         with suppress(NotRunError):
-            if (kept := self.results.artifact(name).chosen) is not None:
-                return kept[kept["selection"] == "oracle"].astype(dict.fromkeys(texts, object))
+            if (chosen := self.results.artifact(name).chosen) is not None:
+                return chosen[chosen["selection"] == "oracle"].astype(dict.fromkeys(texts, object))
         return pd.DataFrame(columns=[*_AXES, "method", "replication", "value"])
 
     def _read_trees(self, name: str) -> dict[str, pd.Series]:
         """Scores of the non-private tree of an experiment, by data set."""
         rows = self._chosen(name)
         trees = rows[rows["method"] == BASELINE].drop_duplicates(["dataset", "replication"])
-        return {dataset: part.set_index("replication")["value"] for dataset, part in trees.groupby("dataset")}
+        return {dataset: scores.set_index("replication")["value"] for dataset, scores in trees.groupby("dataset")}
 
 
 def cell_name(row: Mapping[str, Any]) -> str:
@@ -488,16 +488,16 @@ def _key(row: Mapping[str, Any]) -> tuple:
 @cache
 def _variant(selector: str) -> tuple[str, dict[str, Any]]:
     """Variant of a selector, or of its bare name the one that changes nothing, and the variants that its method has."""
-    known = catalog.method(bare_name(selector)).variants
-    return member(selector).variant or next((v for v, changed in known.items() if not changed), ""), known
+    variants = catalog.method(bare_name(selector)).variants
+    return member(selector).variant or next((v for v, changed in variants.items() if not changed), ""), variants
 
 
 def _borrowed(selector: str, variants: tuple[str, ...]) -> bool:
     """Return True if a row was run in another configuration and must not stand for this one."""
     if not selector:
         return False
-    variant, known = _variant(selector)
-    return bool(set(variants) & set(known)) and variant not in variants
+    variant, of_method = _variant(selector)
+    return bool(set(variants) & set(of_method)) and variant not in variants
 
 
 def _preference(selector: str, variants: tuple[str, ...]) -> tuple:

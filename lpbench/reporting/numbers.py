@@ -21,8 +21,8 @@ def print_number(value: float, style: str) -> str:
 
 def print_score(mean: float, se: float) -> str:
     """A mean with its standard error, where there is one, without exponents where they can do without."""
-    shown, spread = (f"{float(format(value, digits)):g}" for value, digits in ((mean, ".4g"), (se, ".2g")))
-    return shown if math.isnan(se) else f"{shown} ±{spread}"
+    value_text, spread = (f"{float(format(value, digits)):g}" for value, digits in ((mean, ".4g"), (se, ".2g")))
+    return value_text if math.isnan(se) else f"{value_text} ±{spread}"
 
 
 def print_value(value: object, form: str = "g") -> str:
@@ -30,11 +30,11 @@ def print_value(value: object, form: str = "g") -> str:
     return format(value, form) if isinstance(value, float) else str(value)
 
 
-def print_ratio(found: Interval) -> str:
+def print_ratio(ratio: Interval) -> str:
     """A ratio with its interval over data sets, where there are enough for one."""
-    if math.isnan(found.estimate):
+    if math.isnan(ratio.estimate):
         return "–"
-    return f"{found.estimate:.2f}" + ("" if math.isnan(found.low) else f" [{found.low:.2f}, {found.high:.2f}]")
+    return f"{ratio.estimate:.2f}" + ("" if math.isnan(ratio.low) else f" [{ratio.low:.2f}, {ratio.high:.2f}]")
 
 
 def per_cent(share: float) -> str:

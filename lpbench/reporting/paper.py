@@ -196,8 +196,8 @@ class Paper:
 
     def judge_of(self, artifact: str) -> str:
         """Configuration that judges what is said of an artifact, named by the last part of its experiment's name."""
-        other = (name for start, name in self.judging.exceptions.items() if artifact.startswith(start))
-        return next(other, next(iter(self.configurations)))
+        exceptions = (name for start, name in self.judging.exceptions.items() if artifact.startswith(start))
+        return next(exceptions, next(iter(self.configurations)))
 
     @property
     def rivals(self) -> list[str]:
@@ -225,16 +225,16 @@ def _modules(folders: tuple[Path, ...]) -> dict[str, Paper]:
     ours = importlib.import_module("lpbench.papers")
     modules = [m.name for m in pkgutil.iter_modules(ours.__path__, "lpbench.papers.") if m.ispkg]
     modules += [f"papers.{p.parent.name}" for folder in folders for p in sorted(folder.glob("papers/*/__init__.py"))]
-    found: dict[str, Paper] = {}
+    papers: dict[str, Paper] = {}
     for module in modules:
         paper = import_object(f"{module}.PAPER")
-        own = module.startswith("papers.")
-        if not isinstance(paper, Paper) or (own and paper.name != module.rpartition(".")[2]):
+        is_own = module.startswith("papers.")
+        if not isinstance(paper, Paper) or (is_own and paper.name != module.rpartition(".")[2]):
             raise ConfigurationError(f"{module}.PAPER must be a Paper whose name is that of its package")
-        if any(paper.name == known.name for known in found.values()):
+        if any(paper.name == listed.name for listed in papers.values()):
             raise ConfigurationError(f"paper {paper.name!r} is defined twice (second time as {module})")
-        found[module] = paper
-    return dict(sorted(found.items(), key=lambda item: (item[1].order, item[1].name)))
+        papers[module] = paper
+    return dict(sorted(papers.items(), key=lambda item: (item[1].order, item[1].name)))
 
 
 def paper_of(experiment: str) -> Paper:
@@ -270,8 +270,8 @@ def sources(experiment: str) -> tuple[str, ...]:
     name, in_paper, _ = experiment.partition("/")
     if not in_paper:  # a single cell is of no paper, and papers load matplotlib
         return ("lpbench.reporting.artifact",)
-    own = [module for module, paper in _modules(tuple(own_folders())).items() if paper.name == name]
-    return ("lpbench.reporting.artifact", *own)
+    packages = [module for module, paper in _modules(tuple(own_folders())).items() if paper.name == name]
+    return ("lpbench.reporting.artifact", *packages)
 
 
 def errata(about: Iterable[Paper]) -> list[dict[str, str]]:

@@ -127,12 +127,12 @@ def _own_title(name: str) -> str:
 
 def describe_params(params: Mapping) -> list[str]:
     """Parameters in the papers' symbols; what has a name of its own (:data:`NAMED`) is its bare name."""
-    found = []
+    texts = []
     for key, value in params.items():
         words = f"{value:g}" if isinstance(value, float) else in_words(str(value))
         phrase = PHRASES.get(key, {}).get(str(value), words if key in NAMED else "")
-        found.append(phrase or f"{SYMBOLS.get(key, in_words(key))} = {words}")
-    return found
+        texts.append(phrase or f"{SYMBOLS.get(key, in_words(key))} = {words}")
+    return texts
 
 
 def mask_title(mask: str) -> str:

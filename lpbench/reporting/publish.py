@@ -41,28 +41,28 @@ from lpbench.reporting.render import TEMPLATES
 _QUICK_TEXTS = pd.option_context("mode.string_storage", "python")
 
 
-def report_run(results_dir: Path, asked: Sequence[str] = (), within: str = "") -> list[Report]:
+def report_run(results_dir: Path, experiments: Sequence[str] = (), within: str = "") -> list[Report]:
     """Write the reports of what was run in a results folder (``within`` it, of runs that deviate), and their pages.
 
     The experiments of a user's paper have a report in its folder, all others one beside them. The committed report
     stays as it is. Where experiments are asked for, the reports that show one of them are written.
     """
     with locked(lock_of(results_dir / "store")):
-        return [report.write() for report in reports_of_run(Results(results_dir / within), asked)]
+        return [report.write() for report in reports_of_run(Results(results_dir / within), experiments)]
 
 
-def reports_of_run(results: Results, asked: Sequence[str] = ()) -> list[Report]:
+def reports_of_run(results: Results, experiments: Sequence[str] = ()) -> list[Report]:
     """Reports that show what was run in a results folder, of users' papers and of all others."""
-    own, studies = set(catalog.own_names("experiment")), dict[str, list[str]]()
-    shown = (a.name for a in results.finished() if a.experiment.kind != ALTERNATIVES)
-    for name in dict.fromkeys([*shown, *asked]):
-        studies.setdefault(name.partition("/")[0] if name in own else "", []).append(name)
-    wanted = {paper: names for paper, names in studies.items() if not asked or set(asked) & set(names)}
+    user_names, studies = set(catalog.own_names("experiment")), dict[str, list[str]]()
+    listed = (a.name for a in results.finished() if a.experiment.kind != ALTERNATIVES)
+    for name in dict.fromkeys([*listed, *experiments]):
+        studies.setdefault(name.partition("/")[0] if name in user_names else "", []).append(name)
+    wanted = {paper: names for paper, names in studies.items() if not experiments or set(experiments) & set(names)}
     titles = {paper: paper_of(paper).title if paper else "Results of this run" for paper in wanted}
     return [Report(results.folder, tuple(wanted[p]), titles[p], p) for p in sorted(wanted, reverse=True)]
 
 
-def replace_committed(results_dir: Path, asked: Sequence[str] = ()) -> tuple[Report, dict[str, list[str]]]:
+def replace_committed(results_dir: Path, experiments: Sequence[str] = ()) -> tuple[Report, dict[str, list[str]]]:
     """Replace the committed scores of each paper that was run in full, then write the committed report from scores.
 
     Return the report and, by paper, why the scores of others stay. Where experiments are asked for, no other paper's
@@ -76,7 +76,7 @@ def replace_committed(results_dir: Path, asked: Sequence[str] = ()) -> tuple[Rep
         for paper in papers():
             of_paper = [n for n in names if n.partition("/")[0] == paper.name]
             run = [a for a in map(results.artifact, of_paper) if a.was_computed]
-            if not run or (asked and not set(asked) & set(of_paper)):
+            if not run or (experiments and not set(experiments) & set(of_paper)):
                 continue
             if reasons := list(_refusals(results, committed, {n: registered[n] for n in of_paper})):
                 refused[paper.name] = reasons
@@ -90,24 +90,24 @@ def replace_committed(results_dir: Path, asked: Sequence[str] = ()) -> tuple[Rep
         scored = [a for a in artifacts if a.is_finished and registered[a.name]["kind"] != "drawing"]
         _make([drawn_from_scores(artifact) for artifact in scored])
         # nobody misses what runs on request alone
-        shown = [a.name for a in artifacts if not registered[a.name]["on_request"] or a.was_run]
-        return Report(committed.folder, tuple(shown)).write(), refused
+        listed = [a.name for a in artifacts if not registered[a.name]["on_request"] or a.was_run]
+        return Report(committed.folder, tuple(listed)).write(), refused
 
 
 def _refusals(results: Results, committed: Results, registered: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """Say what keeps a run of a paper's experiments from standing for the committed one."""
     of_the_checkout = committed.folder.resolve() == COMMITTED.resolve()
     for name, head in registered.items():
-        here, there = results.artifact(name), committed.artifact(name)
-        if of_the_checkout and here.commit.endswith("+changes"):
+        run, before = results.artifact(name), committed.artifact(name)
+        if of_the_checkout and run.commit.endswith("+changes"):
             yield f"{name} ran from a work tree with changes"
-        if not here.was_computed:
+        if not run.was_computed:
             if not head["on_request"]:
                 yield f"{name} was not run"
-        elif here.deviations:
-            yield f"{name} was not run as registered ({'; '.join(here.deviations)})"
-        elif there.numbers > here.numbers:
-            yield f"{name} shows less: {there.numbers} numbers or files are committed, and {here.numbers} were run"
+        elif run.deviations:
+            yield f"{name} was not run as registered ({'; '.join(run.deviations)})"
+        elif before.numbers > run.numbers:
+            yield f"{name} shows less: {before.numbers} numbers or files are committed, and {run.numbers} were run"
 
 
 def report_experiment(results_dir: Path, name: str, paper: Paper) -> Path:
@@ -191,8 +191,8 @@ class Report:
         of = [(name, paper_of(name)) for name in self.names]
         scores = {artifact.name: artifact.content for artifact in self.artifacts}
         judged = {n: [scores[n], printed(n, p)] for n, p in of if p.claims or p.published or n in read}
-        known = map(Results(self.folder).artifact, (name for paper in papers() for name in paper.rivals))
-        rivals = {artifact.name: artifact.content for artifact in known}
+        artifacts = map(Results(self.folder).artifact, (name for paper in papers() for name in paper.rivals))
+        rivals = {artifact.name: artifact.content for artifact in artifacts}
         runs = {a.name: [a.experiment.settings, a.seed, a.commit] for a in self.artifacts}
         costs = [{name: card.privacy for name, card in self.cards.items()}, fit_seconds(), folder_hash(SUBMITTED)]
         compared = "lpbench.reporting.number_table", "lpbench.reporting.comparison"
@@ -298,8 +298,8 @@ def _write_times(artifacts: Sequence[Artifact], path: Path) -> None:
     """Write seconds by artifact; those of which nothing is kept but their tables keep their lines."""
     times = timing_table(a.record for a in artifacts if a.is_finished)
     if path.is_file():
-        before, shown = pd.read_csv(path), {a.name for a in artifacts if not a.is_finished}
-        times = pd.concat([before[before["artifact"].isin(shown)], times])[times.columns]
+        before, unfinished = pd.read_csv(path), {a.name for a in artifacts if not a.is_finished}
+        times = pd.concat([before[before["artifact"].isin(unfinished)], times])[times.columns]
     write_text(times.to_csv(index=False, lineterminator="\n"), path)
 
 

@@ -47,8 +47,8 @@ def coded(text: str) -> Markup:
 
 def contents(body: str) -> list[tuple[str, Markup]]:
     """Identifiers and texts of a page's headings of the second level, also of those that open a fold."""
-    found = re.findall(r'<(?:h2|details class="group") id="([^"]+)".*?>(?:<summary><h2>)?(.*?)</h2>', body)
-    return [(name, Markup(text)) for name, text in found]
+    headings = re.findall(r'<(?:h2|details class="group") id="([^"]+)".*?>(?:<summary><h2>)?(.*?)</h2>', body)
+    return [(name, Markup(text)) for name, text in headings]
 
 
 def in_symbols(text: str) -> str:

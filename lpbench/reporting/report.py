@@ -74,7 +74,7 @@ def write_claims(results_dir: Path, folder: Path, about: Sequence[str] | None = 
 
 def in_order(entry: Artifact) -> list[tuple[int, str]]:
     """Sort key by which figure 2 comes before figure 10."""
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", entry.name)]
+    return [(int(piece), "") if piece.isdigit() else (-1, piece) for piece in re.split(r"(\d+)", entry.name)]
 
 
 def headline(claims: Sequence[Mapping], entries: Sequence[ReportEntry], numbers: pd.DataFrame, folder: Path) -> dict:
@@ -103,20 +103,20 @@ def banner(claims: Sequence[Mapping]) -> str:
 
 def _papers(claims: Sequence[Mapping], entries: Sequence[ReportEntry], page: str) -> list[dict]:
     """Title, page (default: its own), claims by verdict and artifacts of every paper that has experiments."""
-    found = []
+    summaries = []
     for paper in dict.fromkeys([*papers(), *(e.paper for e in entries)]):
-        if mine := [e for e in entries if e.paper is paper]:
+        if of_paper := [e for e in entries if e.paper is paper]:
             ours = [c for c in claims if c["paper"] == paper.letter]
             decided = {s: [c["claim"] for c in ours if c["ours"] == s] for s in (*OUTCOMES, NO_VERDICT)}
-            found.append(
+            summaries.append(
                 {
                     "title": paper.title,
-                    "page": page or f"{mine[0].section.file}.html",
-                    "artifacts": mine,
+                    "page": page or f"{of_paper[0].section.file}.html",
+                    "artifacts": of_paper,
                     "claims": {s: names for s, names in decided.items() if names},
                 }
             )
-    return found
+    return summaries
 
 
 def described(environment: Mapping) -> dict[str, str]:
@@ -149,12 +149,12 @@ def not_run(entries: Sequence[ReportEntry], missing: Sequence[tuple[str, str]]) 
         "absent": [e.name for e in entries if not e.was_run],
         "cells": [
             {
-                "count": len(methods := part["method"].unique()),
+                "count": len(methods := group["method"].unique()),
                 "methods": list(methods) if len(methods) <= NAMED else [],
-                "experiments": list(part["experiment"].unique()),
+                "experiments": list(group["experiment"].unique()),
                 **dict(zip(cell, key, strict=True)),
             }
-            for key, part in rows.groupby(cell, sort=False)
+            for key, group in rows.groupby(cell, sort=False)
         ],
     }
     return {"not_run": content, "not_run_in_short": short}

@@ -21,48 +21,50 @@ def draw_budgets(
 ) -> list[Path]:
     """Draw a file for each panel and mask that was run at two budgets or more, of many methods the best."""
     sets: dict[tuple[str, str], list[Part]] = {}
-    for part in sorted(parts, key=lambda p: p.epsilon):
-        if not math.isnan(part.epsilon):
-            sets.setdefault((part.panel, part.group), []).append(part)
-    sets = {key: found for key, found in sets.items() if len(found) > 1}
+    for table in sorted(parts, key=lambda p: p.epsilon):
+        if not math.isnan(table.epsilon):
+            sets.setdefault((table.panel, table.group), []).append(table)
+    sets = {key: grouped for key, grouped in sets.items() if len(grouped) > 1}
     written = []
-    for key, found in sets.items():
+    for key, grouped in sets.items():
         title = ", ".join(filter(None, key))
         end = f"_{slug(title)}" if len(sets) > 1 else ""
-        written += _draw(found, in_words(title), folder / (name + end), selection, cards)
+        written += _draw(grouped, in_words(title), folder / (name + end), selection, cards)
     return written
 
 
-def _draw(found: Sequence[Part], title: str, path: Path, selection: str, cards: Mapping[str, Method]) -> list[Path]:
+def _draw(tables: Sequence[Part], title: str, path: Path, selection: str, cards: Mapping[str, Method]) -> list[Path]:
     """Draw the curves of the paper's own methods, constants and references against ε, a panel for each data set."""
-    known, paper = leading(found), style.printed_width()
+    colored, paper = leading(tables), style.printed_width()
     looks: dict[str, dict[str, Any]] = {}
     curves = []
     methods, datasets = (
-        list(dict.fromkeys(name for p in found for name in getattr(p.means, axis))) for axis in ("columns", "index")
+        list(dict.fromkeys(name for p in tables for name in getattr(p.means, axis))) for axis in ("columns", "index")
     )
     for method in methods:
         one = member(method)
-        if method in known or one.is_constant or one.is_reference:
+        if method in colored or one.is_constant or one.is_reference:
             label = f"{method_title(method, cards)}{' (constant)' * one.is_constant}"
-            look = known.get(method, {"color": style.GRAY, "marker": ""})
+            look = colored.get(method, {"color": style.GRAY, "marker": ""})
             # variants of a method share its color and marker: their lines differ
-            turn = sum(look.items() <= other.items() for other in looks.values())
+            turn = sum(look.items() <= look_before.items() for look_before in looks.values())
             looks[label] = look | {"linestyle": style.LINES[turn % len(style.LINES)]}
-            curves += [_curve(found, method, dataset, label) for dataset in datasets]
+            curves += [_curve(tables, method, dataset, label) for dataset in datasets]
     panels = {d: (dataset_title(d), "epsilon") for d in datasets}
-    shown = f"{len(looks)} of {len(methods)} methods" if len(looks) < len(methods) else ""
+    count = f"{len(looks)} of {len(methods)} methods" if len(looks) < len(methods) else ""
     text = f"{CHOSEN[selection]}, ± {BAND:g} standard errors"
     most = 3 if paper is None else 2 if paper <= style.WIDTHS["column"] else 4
     handles = [style.pyplot().Line2D([], [], label=label, **look) for label, look in looks.items()]
-    heading = ", ".join(filter(None, [title, shown, text]))
-    return draw_panels(curves, panels, found[0].metric, lambda c: looks[c.label], handles, most, heading, path)
+    heading = ", ".join(filter(None, [title, count, text]))
+    return draw_panels(curves, panels, tables[0].metric, lambda c: looks[c.label], handles, most, heading, path)
 
 
-def _curve(found: Sequence[Part], method: str, dataset: str, label: str) -> Curve:
-    means, errors = ([getattr(p, k).get(method, {}).get(dataset, math.nan) for p in found] for k in ("means", "errors"))
+def _curve(tables: Sequence[Part], method: str, dataset: str, label: str) -> Curve:
+    means, errors = (
+        [getattr(p, k).get(method, {}).get(dataset, math.nan) for p in tables] for k in ("means", "errors")
+    )
     ran = ~np.isnan(means)
-    x, mean, se = (np.array(v)[ran] for v in ([p.epsilon for p in found], means, errors))
+    x, mean, se = (np.array(v)[ran] for v in ([p.epsilon for p in tables], means, errors))
     return Curve(dataset, dataset, "", method, math.nan, x, mean, se, label=label)
 
 

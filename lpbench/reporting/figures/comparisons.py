@@ -41,8 +41,8 @@ class Part:
     @property
     def competing(self) -> Self:
         """Return the part with the methods that compete for ranks."""
-        kept = [m for m in self.means if m in competitors(filter(is_ranked, self.means))]
-        return replace(self, means=self.means[kept], errors=self.errors[kept])
+        methods = [m for m in self.means if m in competitors(filter(is_ranked, self.means))]
+        return replace(self, means=self.means[methods], errors=self.errors[methods])
 
 
 def parts(summary: Summary, selection: str) -> list[Part]:
@@ -50,27 +50,29 @@ def parts(summary: Summary, selection: str) -> list[Part]:
     order = {method: k for k, method in enumerate(method for paper in papers() for method in paper.methods)}
     table = summary.table[(summary.table["selection"] == selection) & summary.table["mean"].notna()]
     table = table[~table["method"].isin(barred(summary.table))]
-    several, found = table["mask"].nunique() > 1, []
+    several, comparisons = table["mask"].nunique() > 1, []
     for (panel, epsilon, mask), rows in table.groupby(["panel", "epsilon", "mask"], dropna=False):
         if rows["metric"].nunique() == 1:
             methods = sorted(set(rows["method"]) - {BASELINE}, key=lambda m: (order.get(bare_name(m), len(order)), m))
             means, errors = (rows.pivot(index="dataset", columns="method", values=v)[methods] for v in ("mean", "se"))
             metric = str(rows["metric"].iloc[0])
-            found.append(Part(panel, mask_name(mask) if several else "", epsilon, metric, means, errors))
-    return found
+            comparisons.append(Part(panel, mask_name(mask) if several else "", epsilon, metric, means, errors))
+    return comparisons
 
 
-def leading(found: Sequence[Part]) -> dict[str, dict[str, str]]:
+def leading(comparisons: Sequence[Part]) -> dict[str, dict[str, str]]:
     """Color and marker of methods shown in color: all few, or the best by rank; references are gray."""
     places: dict[str, list[float]] = {}
-    for part in found:
-        kept = [m for m in part.means if not member(m).is_constant and is_ranked(m)]
-        whole = costs(part.means[kept].dropna().to_numpy(), part.metric)
-        for method, placed in zip(kept, (ranks(whole, larger_is_better=False) / max(len(kept), 1)).T, strict=True):
+    for comparison in comparisons:
+        methods = [m for m in comparison.means if not member(m).is_constant and is_ranked(m)]
+        losses = costs(comparison.means[methods].dropna().to_numpy(), comparison.metric)
+        for method, placed in zip(
+            methods, (ranks(losses, larger_is_better=False) / max(len(methods), 1)).T, strict=True
+        ):
             places.setdefault(method, []).extend(placed)
     best = sorted(places, key=lambda m: float(np.mean(places[m])) if places[m] else 1.0)
-    shown = best if len(best) <= FEW else best[:COLORED]
+    colored = best if len(best) <= FEW else best[:COLORED]
     # variants of a paper's method look alike; those of no paper have nothing but their look to be known by
-    names = {m: base if place_of(base := bare_name(m)) is not None else m for m in shown}
+    names = {m: base if place_of(base := bare_name(m)) is not None else m for m in colored}
     looks = looks_of(names.values())
     return {m: looks[name] for m, name in names.items()}

@@ -31,11 +31,13 @@ def labeled_curves(
     experiment: Experiment, table: pd.DataFrame, cards: Mapping[str, Method], selection: str = "oracle"
 ) -> list[Curve]:
     """Return the curves of an experiment with printed names, in a fixed order."""
-    found = curves(table, selection=selection)
+    labelled = curves(table, selection=selection)
     named = []
-    for curve in found:
+    for curve in labelled:
         # the variant has no part of it; mask and data set have where a panel has several
-        many = {key: len({getattr(c, key) for c in found if c.panel == curve.panel}) > 1 for key in ("dataset", "mask")}
+        many = {
+            key: len({getattr(c, key) for c in labelled if c.panel == curve.panel}) > 1 for key in ("dataset", "mask")
+        }
         mask, dataset = many["mask"] * mask_title(curve.mask), many["dataset"] * dataset_title(curve.dataset)
         title = method_title(curve.method, cards, variant=False)
         named.append(replace(curve, label=", ".join(filter(None, [title, mask, dataset]))))
@@ -51,16 +53,18 @@ def published_curves(name: str, paper: Paper, ours: list[Curve]) -> list[Curve]:
 
 def _same(curve: Curve, ours: list[Curve]) -> str:
     """Label of our curve that stands for a published one; its bare name comes before a variant."""
-    found = [c for c in ours if (c.panel, c.base) == (curve.panel, curve.base)]
-    found = [c for c in found if not curve.dataset or bare_name(c.dataset) == curve.dataset]
-    return min(found, key=lambda c: (c.method != curve.method, c.method)).label if found else curve.base
+    candidates = [c for c in ours if (c.panel, c.base) == (curve.panel, curve.base)]
+    candidates = [c for c in candidates if not curve.dataset or bare_name(c.dataset) == curve.dataset]
+    return min(candidates, key=lambda c: (c.method != curve.method, c.method)).label if candidates else curve.base
 
 
 def looks_of(bases: Iterable[str]) -> dict[str, dict[str, str]]:
     """Colors and markers of the methods of one figure, a user's own the first to choose among unused ones."""
-    own = catalog.own_names("method")
+    user_names = catalog.own_names("method")
     bases = list(dict.fromkeys(bases))
-    looks = style.method_looks({base: place_of(base) for base in sorted(bases, key=lambda base: base not in own)})
+    looks = style.method_looks(
+        {base: place_of(base) for base in sorted(bases, key=lambda base: base not in user_names)}
+    )
     return {base: looks[base] for base in bases}
 
 

@@ -30,9 +30,9 @@ def draw_four_lines(rows: pd.DataFrame, standings: pd.DataFrame, title: str, pat
     free = rows.dropna(subset=["over_free"])
     constants = standings[standings["method"].map(lambda name: member(name).is_constant)]
     constants = constants[constants["over_constant"] == 1].drop_duplicates(["dataset", "epsilon"])
-    both = free.merge(constants, on=["dataset", "epsilon"], suffixes=("", "_constant"))
+    joined = free.merge(constants, on=["dataset", "epsilon"], suffixes=("", "_constant"))
     lines = {
-        "constant": both[["dataset", "epsilon", "over_free_constant", "over_free_se_constant"]],
+        "constant": joined[["dataset", "epsilon", "over_free_constant", "over_free_se_constant"]],
         "public only": free[["dataset", "epsilon", "public_over_free", "public_over_free_se"]],
         "private": free[["dataset", "epsilon", "over_free", "over_free_se"]],
         "non-private": free[["dataset", "epsilon"]].assign(mean=1.0, se=0.0),
@@ -41,10 +41,10 @@ def draw_four_lines(rows: pd.DataFrame, standings: pd.DataFrame, title: str, pat
     lines = {name: line for name, line in lines.items() if len(line)}
     curves = []
     for name, line in lines.items():
-        panels = {str(dataset): part.set_index("epsilon") for dataset, part in line.groupby("dataset")}
-        means = line.groupby("epsilon")["mean"].apply(lambda own: pd.Series(_mean_over_sets(own.to_numpy())))
-        for panel, part in {**panels, MEAN: means.unstack()}.items():
-            x, mean, se = part.index.to_numpy(), *(part[k].to_numpy() for k in ("mean", "se"))
+        panels = {str(dataset): line_of_set.set_index("epsilon") for dataset, line_of_set in line.groupby("dataset")}
+        means = line.groupby("epsilon")["mean"].apply(lambda ratios: pd.Series(_mean_over_sets(ratios.to_numpy())))
+        for panel, line_of_panel in {**panels, MEAN: means.unstack()}.items():
+            x, mean, se = line_of_panel.index.to_numpy(), *(line_of_panel[k].to_numpy() for k in ("mean", "se"))
             curves.append(Curve(panel, panel, "", name, math.nan, x, mean, se, label=name))
     count = free["dataset"].nunique()
     titles = {d: (dataset_title(bare_name(d)), "epsilon") for d in sorted(free["dataset"].unique())}

@@ -55,24 +55,24 @@ def draw_lines(
 ) -> list[Path]:
     """Draw all panels of an experiment side by side; nothing if no curve has two places."""
     default = paper.default_variant
-    found = [_bare(c, default) for c in labeled_curves(experiment, table, cards, selection)]
-    if not any(len(c.x) > 1 for c in found):
+    curves = [_bare(c, default) for c in labeled_curves(experiment, table, cards, selection)]
+    if not any(len(c.x) > 1 for c in curves):
         return []
     metric = table.loc[table["metric"] != "", "metric"].iloc[0]
-    looks, printed = _looks(found), style.printed_width()
-    under = published_curves(experiment.name, paper, found) if selection == "oracle" and not printed else []
-    places = sorted({c.panel for c in found})
-    panels = {p: (_panel_title(p, found) if p else "", axis_of(experiment, p)) for p in places}
+    looks, printed = _looks(curves), style.printed_width()
+    under = published_curves(experiment.name, paper, curves) if selection == "oracle" and not printed else []
+    places = sorted({c.panel for c in curves})
+    panels = {p: (_panel_title(p, curves) if p else "", axis_of(experiment, p)) for p in places}
     text = CHOSEN[selection].capitalize() if selection != "oracle" else ""
     most = 1 if printed and printed <= style.WIDTHS["column"] else _COLUMNS
     with style.look():
-        handles = _legend(found, looks, bool(under), default)
-    return draw_panels(found, panels, metric, partial(_look, looks), handles, most, text, folder / name, under)
+        handles = _legend(curves, looks, bool(under), default)
+    return draw_panels(curves, panels, metric, partial(_look, looks), handles, most, text, folder / name, under)
 
 
 @style.look()
 def draw_panels(
-    found: Sequence[Curve],
+    curves: Sequence[Curve],
     panels: Mapping[str, tuple[str, str]],  # title and axis of each
     metric: str,
     look: Callable[[Curve], dict[str, Any]],
@@ -100,11 +100,15 @@ def draw_panels(
     for ax in axes.flat[len(panels) :]:
         ax.set_axis_off()
     for ax, (panel, (title, axis)) in zip(axes.flat, panels.items(), strict=False):
-        mine, theirs = (
-            [c if scale == 1 else replace(c, mean=scale * c.mean, se=scale * c.se) for c in part if c.panel == panel]
-            for part in (found, under)
+        ours, theirs = (
+            [
+                c if scale == 1 else replace(c, mean=scale * c.mean, se=scale * c.se)
+                for c in of_source
+                if c.panel == panel
+            ]
+            for of_source in (curves, under)
         )
-        _panel(ax, mine, theirs, axis, metric, look)
+        _panel(ax, ours, theirs, axis, metric, look)
         ax.set_title(textwrap.fill(title, int(10 * size[0] / columns)), loc="left")
     for ax in axes[:, 0]:
         ax.set_ylabel(_METRIC_NAMES.get(metric, metric))
@@ -120,35 +124,35 @@ def _bare(curve: Curve, default_variant: str) -> Curve:
     return replace(curve, method=member(curve.method).without("variant")) if is_default else curve
 
 
-def _panel_title(panel: str, found: Sequence[Curve]) -> str:
+def _panel_title(panel: str, curves: Sequence[Curve]) -> str:
     title = f"({panel})" if len(panel) == 1 else panel.replace("_", " ")
-    budgets = {c.epsilon for c in found if c.panel == panel and not math.isnan(c.epsilon)}
-    if len(budgets) != 1 or _budgets_vary(found):
+    budgets = {c.epsilon for c in curves if c.panel == panel and not math.isnan(c.epsilon)}
+    if len(budgets) != 1 or _budgets_vary(curves):
         return title
     [budget] = budgets
     return f"{title} ε = {budget:g}" + (" (non-private)" if budget >= NON_PRIVATE_EPSILON else "")
 
 
-def _budgets_vary(found: Sequence[Curve]) -> bool:
+def _budgets_vary(curves: Sequence[Curve]) -> bool:
     """Return True if some panel has curves at several budgets; a single budget goes into the panel's title."""
-    panels = {c.panel for c in found}
-    return any(len({c.epsilon for c in found if c.panel == p and not math.isnan(c.epsilon)}) > 1 for p in panels)
+    panels = {c.panel for c in curves}
+    return any(len({c.epsilon for c in curves if c.panel == p and not math.isnan(c.epsilon)}) > 1 for p in panels)
 
 
-def _looks(found: Sequence[Curve]) -> dict[str, dict]:
+def _looks(curves: Sequence[Curve]) -> dict[str, dict]:
     """Give each value of each dimension its look: color by budget (else kind), marker by kind, line by variant."""
-    kinds = list(dict.fromkeys(c.label for c in found))
-    variants = sorted({c.variant for c in found}, key=lambda v: (v not in ("", "published_code"), v))
+    kinds = list(dict.fromkeys(c.label for c in curves))
+    variants = sorted({c.variant for c in curves}, key=lambda v: (v not in ("", "published_code"), v))
     color: dict[Any, str] = {v: style.COLORS[k % len(style.COLORS)] for k, v in enumerate(kinds)}
     # beyond the colors, the same color has another marker
     marker = {v: style.MARKERS[(k + k // len(style.COLORS)) % len(style.MARKERS)] for k, v in enumerate(kinds)}
-    bases = {c.label: c.base for c in found}
-    known = looks_of(bases.values())
-    if len({tuple(look.values()) for look in known.values()}) == len(kinds) == len(set(bases.values())):
+    bases = {c.label: c.base for c in curves}
+    base_looks = looks_of(bases.values())
+    if len({tuple(look.values()) for look in base_looks.values()}) == len(kinds) == len(set(bases.values())):
         # a curve a method: each looks the same in all figures
-        color, marker = ({label: known[base][key] for label, base in bases.items()} for key in ("color", "marker"))
-    if by_budget := _budgets_vary(found):
-        budgets = sorted({c.epsilon for c in found if not math.isnan(c.epsilon)})
+        color, marker = ({label: base_looks[base][key] for label, base in bases.items()} for key in ("color", "marker"))
+    if by_budget := _budgets_vary(curves):
+        budgets = sorted({c.epsilon for c in curves if not math.isnan(c.epsilon)})
         color = style.budget_colors(budgets, NON_PRIVATE_EPSILON)
     line_of = variants if len(variants) > 1 or not by_budget else kinds
     lines = {v: style.LINES[k % len(style.LINES)] for k, v in enumerate(line_of)}
@@ -164,16 +168,16 @@ def _look(looks: Mapping, curve: Curve) -> dict[str, Any]:
 
 
 def _panel(
-    ax: style.Axes, found: Sequence[Curve], under: Sequence[Curve], axis: str, metric: str, look: Callable
+    ax: style.Axes, curves: Sequence[Curve], under: Sequence[Curve], axis: str, metric: str, look: Callable
 ) -> None:
     """Draw the curves of one panel with bands of standard errors, and choose its axes."""
-    places = np.unique(np.concatenate([c.x for c in found]))
+    places = np.unique(np.concatenate([c.x for c in curves]))
     position = _positions(axis, places)
     for curve in under:
         keep = np.isin(curve.x, places)
         x = np.array([position[v] for v in curve.x[keep]])
         ax.plot(x, curve.mean[keep], linewidth=1.1, zorder=4, **(look(curve) | _UNDER))
-    for curve in found:
+    for curve in curves:
         x = np.array([position[v] for v in curve.x])
         margin = BAND * np.nan_to_num(curve.se)
         band = (curve.mean - margin, curve.mean + margin)
@@ -182,7 +186,7 @@ def _panel(
         ax.fill_between(x, *band, color=look(curve)["color"], alpha=0.13, linewidth=0, zorder=2)
         ax.plot(x, curve.mean, zorder=3, **look(curve))
     _x_axis(ax, axis, places, position, metric)
-    values, error = np.concatenate([c.mean for c in found]), metric in ("mse", "seconds")
+    values, error = np.concatenate([c.mean for c in curves]), metric in ("mse", "seconds")
     # errors far apart are drawn on a logarithmic axis
     if metric == "excess_risk" or (error and values.min() > 0 and np.ptp(np.log(values)) > 1.5):
         style.log_scale(ax)
@@ -221,16 +225,16 @@ def _x_axis(ax: style.Axes, axis: str, places: np.ndarray, position: Mapping, me
         ax.xaxis.set_major_locator(style.pyplot().MaxNLocator(integer=True, nbins=8))
 
 
-def _legend(found: Sequence[Curve], looks: Mapping, published: bool, default_variant: str) -> list[Any]:
+def _legend(curves: Sequence[Curve], looks: Mapping, published: bool, default_variant: str) -> list[Any]:
     """Entries for each dimension that varies, not for each of their products."""
-    by_budget, several_variants = _budgets_vary(found), len({c.variant for c in found}) > 1
+    by_budget, several_variants = _budgets_vary(curves), len({c.variant for c in curves}) > 1
     handles, line = [], partial(style.pyplot().Line2D, [], [])
-    for kind in dict.fromkeys(c.label for c in found):
+    for kind in dict.fromkeys(c.label for c in curves):
         fixed = {"linestyle": "-"} if several_variants else {}
         fixed |= {"color": style.COLORS[6]} if by_budget else {}
-        handles.append(line(label=kind, **_look(looks, next(c for c in found if c.label == kind)) | fixed))
+        handles.append(line(label=kind, **_look(looks, next(c for c in curves if c.label == kind)) | fixed))
     if by_budget:
-        for budget in sorted({c.epsilon for c in found}):
+        for budget in sorted({c.epsilon for c in curves}):
             text = f"ε = {budget:g}" + (" (non-private)" if budget >= NON_PRIVATE_EPSILON else "")
             text = "non-private" if math.isinf(budget) else text
             handles.append(line(color=looks["color"][budget], linewidth=4, label=text))

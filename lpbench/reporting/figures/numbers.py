@@ -38,28 +38,28 @@ def draw_numbers(judged: pd.DataFrame, folder: Path) -> list[Path]:
     """Draw ``numbers.svg`` from the judged rows of the table of numbers, whose column ``line`` names their lines."""
     if judged.empty:
         return []
-    of, told = judged["class"], judged["identifies"].isin([METHOD, BUDGET])
-    cases = [(of == EQUIVALENT) & told, of == EQUIVALENT, of == CANNOT_TELL, of == NOT_COMPARABLE]
+    of, identifies = judged["class"], judged["identifies"].isin([METHOD, BUDGET])
+    cases = [(of == EQUIVALENT) & identifies, of == EQUIVALENT, of == CANNOT_TELL, of == NOT_COMPARABLE]
     rows = judged.assign(kind=np.select(cases, ["identifies", "alike", "open", "apart"], "different"))
     units = dict(iter(rows.groupby("unit", sort=False)))
-    for unit, part in units.items():
+    for unit, numbers in units.items():
         end = math.log(PLACES.get(unit, PLACES[""])[-1])
-        across = (HALF * np.log(part["ours"] / part["published"]) / end).clip(-HALF, HALF).round()
-        up = part.groupby(["line", across]).cumcount()
-        base = (up.groupby(part["line"], sort=False).max() + 4).cumsum()
-        units[unit] = part.assign(across=across, down=part["line"].map(base) - up)
-    heights = [part["down"].max() + 4 for part in units.values()]
+        across = (HALF * np.log(numbers["ours"] / numbers["published"]) / end).clip(-HALF, HALF).round()
+        up = numbers.groupby(["line", across]).cumcount()
+        base = (up.groupby(numbers["line"], sort=False).max() + 4).cumsum()
+        units[unit] = numbers.assign(across=across, down=numbers["line"].map(base) - up)
+    heights = [numbers["down"].max() + 4 for numbers in units.values()]
     with style.look(), style.pyplot().rc_context({"path.simplify": False}):
         size = 7.9, STEP / 72 * sum(heights) + 0.6 + 0.3 * len(units)
         figure, axes = style.pyplot().subplots(len(units), figsize=size, squeeze=False, height_ratios=heights)
-        for ax, (unit, part), height in zip(axes.flat, units.items(), heights, strict=True):
+        for ax, (unit, numbers), height in zip(axes.flat, units.items(), heights, strict=True):
             places = PLACES.get(unit, PLACES[""])
-            for kind, mine in part.groupby("kind"):
+            for kind, dots in numbers.groupby("kind"):
                 color, marker, _ = KINDS[kind]
-                ax.plot(mine["across"], mine["down"], color=color, marker=marker, markersize=STEP, linestyle="")
-            _draw_bands(ax, part, places[-1])
-            _count_ends(ax, part)
-            lines = part.groupby("line", sort=False)["down"].max()
+                ax.plot(dots["across"], dots["down"], color=color, marker=marker, markersize=STEP, linestyle="")
+            _draw_bands(ax, numbers, places[-1])
+            _count_ends(ax, numbers)
+            lines = numbers.groupby("line", sort=False)["down"].max()
             ax.set_yticks(lines, lines.index, va="bottom")
             ax.set_xticks([HALF * math.log(v) / math.log(places[-1]) for v in places], [f"× {v:.3g}" for v in places])
             ax.set(xlim=(-HALF - 4, HALF + 4), ylim=(height, 0), xlabel=TITLES.get(unit, TITLES[""]))
@@ -75,17 +75,17 @@ def draw_numbers(judged: pd.DataFrame, folder: Path) -> list[Path]:
         return style.save(figure, folder, "numbers")
 
 
-def _draw_bands(ax: Axes, part: pd.DataFrame, end: float) -> None:
+def _draw_bands(ax: Axes, numbers: pd.DataFrame, end: float) -> None:
     """Shade the margin of equivalence behind each line, the widest where its numbers have several."""
-    for _, mine in part.groupby("line"):
-        relative = mine["tolerance"] / (1 if mine["unit"].iloc[0] == "ratio" else mine["published"].abs())
+    for _, line in numbers.groupby("line"):
+        relative = line["tolerance"] / (1 if line["unit"].iloc[0] == "ratio" else line["published"].abs())
         half = HALF * math.log1p(float(relative.max())) / math.log(end)
-        rows = mine["down"].min() - 1, mine["down"].max() + 1
+        rows = line["down"].min() - 1, line["down"].max() + 1
         ax.fill_betweenx(rows, -half, half, color=style.GRAY, alpha=0.15, linewidth=0)
 
 
-def _count_ends(ax: Axes, part: pd.DataFrame) -> None:
+def _count_ends(ax: Axes, numbers: pd.DataFrame) -> None:
     """Write above a stack at an end of the axis how many numbers lie there or beyond."""
-    for (_, across), mine in part[part["across"].abs() == HALF].groupby(["line", "across"]):
-        if len(mine) > COUNTED:
-            ax.text(across, mine["down"].min() - 1, str(len(mine)), ha="center", va="bottom", fontsize=7)
+    for (_, across), stack in numbers[numbers["across"].abs() == HALF].groupby(["line", "across"]):
+        if len(stack) > COUNTED:
+            ax.text(across, stack["down"].min() - 1, str(len(stack)), ha="center", va="bottom", fontsize=7)

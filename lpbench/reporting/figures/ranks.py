@@ -44,23 +44,23 @@ def draw_ranks(
     if experiment.settings.get("data_sets"):
         return []
     rows: dict[tuple[str, str], list[Part]] = {}
-    for part in parts:
-        if _is_enough(part.competing):
-            rows.setdefault((part.panel, part.group), []).append(part.competing)
+    for comparison in parts:
+        if _is_enough(comparison.competing):
+            rows.setdefault((comparison.panel, comparison.group), []).append(comparison.competing)
     if not rows:
         return []
-    control = control_of(experiment, paper, [m for part in rows[next(iter(rows))] for m in part.means])
-    found = {
-        key: [compare_losses(1 - p.means if LARGER_IS_BETTER[p.metric] else p.means, control) for p in mine]
-        for key, mine in rows.items()
+    control = control_of(experiment, paper, [m for comparison in rows[next(iter(rows))] for m in comparison.means])
+    compared = {
+        key: [compare_losses(1 - p.means if LARGER_IS_BETTER[p.metric] else p.means, control) for p in comparisons]
+        for key, comparisons in rows.items()
     }
     orders = {}
-    for key, tables in found.items():  # methods by their mean rank, as a share of the methods of each panel
+    for key, tables in compared.items():  # methods by their mean rank, as a share of the methods of each panel
         shares = pd.concat([table.set_index("method")["rank"] / len(table) for table in tables])
         orders[key] = list(shares.groupby(level=0, sort=False).mean().sort_values(kind="stable").index)
     beside = max(map(len, rows.values()))
     heights = [_AROUND + _LINE * len(orders[key]) for key in rows]
-    looks = leading([part for mine in rows.values() for part in mine])
+    looks = leading([comparison for comparisons in rows.values() for comparison in comparisons])
     with style.look():
         printed = style.printed_width()
         width = style.WIDTHS["text"] if printed else min(_WIDTH, 4.0 + _PANEL * (beside - 1))
@@ -70,8 +70,8 @@ def draw_ranks(
         for line, key in zip(axes, rows, strict=True):
             for ax in line[len(rows[key]) :]:
                 ax.set_axis_off()
-            for place, (ax, part, table) in enumerate(zip(line, rows[key], found[key], strict=False)):
-                _panel(ax, part, table, orders[key], looks, cards if place == 0 else None)
+            for position, (ax, comparison, table) in enumerate(zip(line, rows[key], compared[key], strict=False)):
+                _panel(ax, comparison, table, orders[key], looks, cards if position == 0 else None)
         if printed is None:
             text = (
                 f"Average ranks, 1 is best ({CHOSEN[selection]}).\n"
@@ -89,15 +89,15 @@ def control_of(experiment: Experiment, paper: Paper, methods: Sequence[str]) -> 
     return next(same, next((m for m in methods if proposed and m.startswith(proposed)), methods[0]))
 
 
-def _is_enough(part: Part) -> bool:
+def _is_enough(comparison: Part) -> bool:
     """Enough methods, and enough data sets that are not variants of one another."""
-    sets = part.means.dropna(how="all").index
-    return part.means.shape[1] >= LEAST_METHODS and len({*map(bare_name, sets)}) == len(sets) >= FEWEST
+    sets = comparison.means.dropna(how="all").index
+    return comparison.means.shape[1] >= LEAST_METHODS and len({*map(bare_name, sets)}) == len(sets) >= FEWEST
 
 
 def _panel(
     ax: style.Axes,
-    part: Part,
+    comparison: Part,
     table: pd.DataFrame,
     order: Sequence[str],
     looks: dict[str, dict[str, str]],
@@ -117,8 +117,8 @@ def _panel(
     ax.tick_params(axis="y", length=0)
     ax.tick_params(axis="x", labelsize=7)
     ax.set_xticks(range(1, len(table) + 1, max(1, round(len(table) / 4))))
-    sets = len(part.means)
-    text = f"{part.title}\n{sets} sets, p ≥ {least_p(sets, len(table)):.2g}"
+    sets = len(comparison.means)
+    text = f"{comparison.title}\n{sets} sets, p ≥ {least_p(sets, len(table)):.2g}"
     ax.set_title(text.lstrip("\n"), loc="left", fontsize=8)
 
 
@@ -134,8 +134,11 @@ def draw_standard(
     ranked: bool = False,
 ) -> None:
     """Draw ``<stem>_ranks.svg`` and, unless ``ranked``, ``_budgets``, of up to five data sets or methods."""
-    found = parts(summary, selection)
-    draw_ranks(found, folder, stem + RANKS, selection, experiment, paper, cards)
-    sets, methods = ({name for part in found for name in getattr(part.means, axis)} for axis in ("index", "columns"))
+    comparisons = parts(summary, selection)
+    draw_ranks(comparisons, folder, stem + RANKS, selection, experiment, paper, cards)
+    sets, methods = (
+        {name for comparison in comparisons for name in getattr(comparison.means, axis)}
+        for axis in ("index", "columns")
+    )
     if min(len(sets), len(methods)) <= 5 and not ranked:
-        draw_budgets(found, folder, stem + BUDGETS, selection, cards)
+        draw_budgets(comparisons, folder, stem + BUDGETS, selection, cards)

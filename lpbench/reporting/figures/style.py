@@ -94,8 +94,8 @@ def pyplot() -> Any:
 @contextmanager
 def look(mathematics: bool = False):
     """Apply the style in a ``with`` block; a dollar sign in a text is one, unless it begins ``mathematics``."""
-    own = {"text.parse_math": mathematics}
-    with pyplot().style.context(["default", (_RC if printed_width() is None else _RC | _PRINTED_RC) | own]):
+    settings = {"text.parse_math": mathematics}
+    with pyplot().style.context(["default", (_RC if printed_width() is None else _RC | _PRINTED_RC) | settings]):
         yield
 
 
@@ -125,28 +125,28 @@ def budget_colors(budgets: Sequence[float], non_private: float) -> dict[float, s
     else:
         places = [k / max(len(private) - 1, 1) for k in range(len(private))]
     scale = pyplot().get_cmap("viridis")
-    found = {b: to_hex(scale(0.92 * p)) for b, p in zip(private, places, strict=True)}
-    return {b: found.get(b, "#000000") for b in budgets}
+    colors = {b: to_hex(scale(0.92 * p)) for b, p in zip(private, places, strict=True)}
+    return {b: colors.get(b, "#000000") for b in budgets}
 
 
-def method_look(place: int | None) -> dict[str, str]:
+def method_look(position: int | None) -> dict[str, str]:
     """Color and marker of a method by its place among those of its paper; ``None`` for a method of no paper."""
-    if place is None:
+    if position is None:
         return {"color": OWN, "marker": "*"}
-    return {"color": COLORS[place % 7], "marker": MARKERS[(place % 7 + place // 7) % len(MARKERS)]}
+    return {"color": COLORS[position % 7], "marker": MARKERS[(position % 7 + position // 7) % len(MARKERS)]}
 
 
 def method_looks(places: Mapping[str, int | None]) -> dict[str, dict[str, str]]:
     """Colors and markers by the place in the paper; those of no paper get, in order, what is still free."""
-    found = {name: method_look(place) for name, place in places.items() if place is not None}
-    taken = {value for look in found.values() for value in look.values()}
-    colors, markers = (sorted(known, key=taken.__contains__) for known in ((OWN, *COLORS[:7]), ("*", *MARKERS[:7])))
-    for name, place in places.items():
-        if place is None:
+    look_of = {name: method_look(position) for name, position in places.items() if position is not None}
+    taken = {value for look in look_of.values() for value in look.values()}
+    colors, markers = (sorted(choices, key=taken.__contains__) for choices in ((OWN, *COLORS[:7]), ("*", *MARKERS[:7])))
+    for name, position in places.items():
+        if position is None:
             # every color with every marker, both new from one to the next
             looks = ({"color": colors[k % 8], "marker": markers[(k + k // 8) % 8]} for k in count())
-            found[name] = next(look for look in looks if look not in found.values())
-    return {name: found[name] for name in places}
+            look_of[name] = next(look for look in looks if look not in look_of.values())
+    return {name: look_of[name] for name in places}
 
 
 def log_scale(ax: Axes) -> None:

@@ -29,7 +29,7 @@ SEED_FILE = f"claims_seed{SEED}.csv"
 
 def about(folder: Path, entries: Sequence[ReportEntry], environment: Mapping, cards: Mapping[str, Method]) -> dict:
     """Collect the page's content; a table whose file is not there is named as not made."""
-    found = []
+    tables = []
     for stem, (title, text, command) in TABLES.items():
         table = csv_table(folder / f"{stem}.csv")
         if table is None:
@@ -37,10 +37,10 @@ def about(folder: Path, entries: Sequence[ReportEntry], environment: Mapping, ca
         if table[0][0] == "artifact":
             table = table[0], [[printed_name(row[0]) if "/" in row[0] else row[0], *row[1:]] for row in table[1]]
         about = {"stem": stem, "title": title, "text": text, "command": command}
-        found.append(about | {"heads": table[0], "rows": table[1]})
+        tables.append(about | {"heads": table[0], "rows": table[1]})
     return {
         "title": "About",
-        "found": found,
+        "found": tables,
         "seconds": [
             {"anchor": anchor_of(e.name), "title": e.title, "table": table}
             for e in entries
@@ -57,7 +57,7 @@ def changed_by_seed(folder: Path) -> tuple[str, tuple[str, ...], list[list[str]]
     """Compare the verdicts of both seeds: a sentence, the heads and the rows of a table; None without a second run."""
     if not (folder / SEED_FILE).is_file():
         return None
-    table, said = changes(folder / "verdicts.csv", folder / SEED_FILE)
+    table, words = changes(folder / "verdicts.csv", folder / SEED_FILE)
     rows = [
         [
             f"{row.claim}, {row.check}",
@@ -67,16 +67,16 @@ def changed_by_seed(folder: Path) -> tuple[str, tuple[str, ...], list[list[str]]
         ]
         for row in table.itertuples()
     ]
-    return f"With seed {SEED}, {said}.", ("check", "print / ours", f"with seed {SEED}", "kept by resamples"), rows
+    return f"With seed {SEED}, {words}.", ("check", "print / ours", f"with seed {SEED}", "kept by resamples"), rows
 
 
 def _of_the_run(entries: Sequence[ReportEntry]) -> dict[str, str]:
     """Seed, workers and environment of the experiments; several values where they differ."""
     records = [e.record for e in entries if e.record]
     run = [{"seed": r["config"]["seed"], "workers": r.get("workers", "")} | r["environment"] for r in records]
-    found = {}
+    facts = {}
     for key, column in pd.DataFrame(map(described, run)).items():
         count = column.value_counts(sort=False)
         texts = [f"{value} ({n} of {len(run)} experiments)" for value, n in count.items()]
-        found[str(key)] = str(count.index[0]) if count.iloc[0] == len(run) else "; ".join(texts)
-    return found
+        facts[str(key)] = str(count.index[0]) if count.iloc[0] == len(run) else "; ".join(texts)
+    return facts

@@ -26,9 +26,9 @@ NOT_APPLICABLE = "does not apply"
 WITHIN, EXCEEDS, NOT_COVERED = "within", "exceeds", "the claim rests on"
 
 
-def write_audit(found: Mapping, folder: Path) -> None:
+def write_audit(findings: Mapping, folder: Path) -> None:
     """Write ``audit.json`` and ``audit.md`` from :func:`lpbench.audit.table.findings`."""
-    write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", folder / FILE)
+    write_text(json.dumps(findings, indent=1, ensure_ascii=False) + "\n", folder / FILE)
     write_text(render("audit.md.j2", **audit_page(folder)), folder / "audit.md")
 
 
@@ -41,9 +41,9 @@ def audit_page(folder: Path) -> dict:
         for p in papers()
         if p.released
     }
-    found: dict = json.loads((folder / FILE).read_text(encoding="utf-8"))
+    findings: dict = json.loads((folder / FILE).read_text(encoding="utf-8"))
     tables = {name: _table(folder / file) for name, file in FURTHER.items()}
-    verdict = _verdict(found, tables["mutants"])
+    verdict = _verdict(findings, tables["mutants"])
     tables["mutants"] = _by_mutant(tables["mutants"])
     rows = tables["libraries"][1] if tables["libraries"] else []
     for row in rows:  # no verdict where a claim is not about the pair that was tried
@@ -51,11 +51,11 @@ def audit_page(folder: Path) -> dict:
             row[-2] = "not covered by the claim"
     if tables["libraries"]:
         tables["libraries"] = tables["libraries"][0], [row for row in rows if row[-2] != WITHIN]
-    methods = _in_words(found["methods"])
-    settings = [member(row[0]).params for row in found["methods"]["rows"]]
+    methods = _in_words(findings["methods"])
+    settings = [member(row[0]).params for row in findings["methods"]["rows"]]
     return {
         "title": "Privacy audit",
-        "audit": found | {"methods": methods},
+        "audit": findings | {"methods": methods},
         "as_listed": [row for row, given in zip(methods["rows"], settings, strict=True) if not given],
         "in_settings": [row for row, given in zip(methods["rows"], settings, strict=True) if given],
         "verdict": verdict,
@@ -68,17 +68,21 @@ def audit_page(folder: Path) -> dict:
     }
 
 
-def _verdict(found: Mapping, mutants: tuple[list[str], list[list[str]]] | None) -> str:
+def _verdict(findings: Mapping, mutants: tuple[list[str], list[list[str]]] | None) -> str:
     """One sentence: what the audit catches, and whether it accuses anything that keeps its promise."""
-    bad, good = found["bad"]["rows"], found["good"]["rows"]
+    bad, good = findings["bad"]["rows"], findings["good"]["rows"]
     caught, accused = (sum(row[-1] == "yes" for row in rows) for rows in (bad, good))
     text = f"The audit catches {caught} of {len(bad)} mechanisms known to be wrong"
     text += f" and accuses {accused or 'none'} of {len(good)} that keep their promise."
     if mutants:
         applied = [row[-1] for row in mutants[1] if not row[-1].startswith(NOT_APPLICABLE)]
-        kinds, known, of = len({row[1] for row in mutants[1]}), sum(map(bool, applied)), len(applied)
+        kinds, applicable, of = len({row[1] for row in mutants[1]}), sum(map(bool, applied)), len(applied)
         text += f" Each of {kinds} planted faults is caught in "
-        text += f"all {of} settings it applies to." if known == of else f"{known} of the {of} settings it applies to."
+        text += (
+            f"all {of} settings it applies to."
+            if applicable == of
+            else f"{applicable} of the {of} settings it applies to."
+        )
     return text
 
 
@@ -89,11 +93,11 @@ def _leaks(released: Mapping[str, Sequence], libraries: tuple[list[str], list[li
         for repository, rows in released.items()
         if (count := sum(not loss.startswith("none") for *_, loss, _ in rows))
     ]
-    found: dict[str, dict[str, None]] = {}
+    leaking: dict[str, dict[str, None]] = {}
     for library, _, name, *_, verdict, _ in libraries[1] if libraries else []:
         if verdict == EXCEEDS:
-            found.setdefault(library, {})[name] = None
-    parts += [f"{library} ({'; '.join(names)})" for library, names in found.items()]
+            leaking.setdefault(library, {})[name] = None
+    parts += [f"{library} ({'; '.join(names)})" for library, names in leaking.items()]
     return f"Released code that spends more than it promises: {', '.join(parts)}." if parts else ""
 
 
@@ -121,8 +125,8 @@ def _in_words(table: Mapping) -> dict:
     k = table["heads"].index("model")
     heads = ["protects" if head == "model" else head for head in table["heads"]]
     for row in rows:
-        model, comma, rest = row[k].partition(",")
-        row[k] = f"{PROTECTS.get(model, model)}{comma}{rest}"
+        model, comma, unit = row[k].partition(",")
+        row[k] = f"{PROTECTS.get(model, model)}{comma}{unit}"
     return {"heads": heads, "rows": rows}
 
 

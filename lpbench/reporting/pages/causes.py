@@ -60,10 +60,12 @@ def said(rows: pd.DataFrame) -> tuple[str, str]:
     missed = judged[judged["class"] == DIFFERENT]
     if len(missed):
         text += f"; largest difference {_largest(missed, unit)}"
-    for other, part in rows[~rows["judges"].astype(bool) & (rows["configuration"] != TRIED)].groupby("configuration"):
-        if (m := counts(part[part["class"] != ""]))["compared"]:
-            text += f"; under {other.replace('_', ' ')}: {equivalent_in_words(m)}"
-    shares = ", ".join(f"{len(part)} {in_plain(cause)}" for cause, part in missed.groupby("cause", sort=True))
+    for under, numbers in rows[~rows["judges"].astype(bool) & (rows["configuration"] != TRIED)].groupby(
+        "configuration"
+    ):
+        if (m := counts(numbers[numbers["class"] != ""]))["compared"]:
+            text += f"; under {under.replace('_', ' ')}: {equivalent_in_words(m)}"
+    shares = ", ".join(f"{len(numbers)} {in_plain(cause)}" for cause, numbers in missed.groupby("cause", sort=True))
     return f"{text}.", f"{len(missed)} different: {shares}." if shares else ""
 
 
@@ -83,21 +85,21 @@ def _largest(missed: pd.DataFrame, unit: str) -> str:
 def misses(rows: pd.DataFrame, cards: Mapping[str, Method]) -> list[tuple[str, str, int, str, str]]:
     """Cause, reason, count, methods and largest of the numbers that differ under the judging configuration."""
     missed = rows[(rows["class"] == DIFFERENT) & rows["judges"].astype(bool)]
-    found = []
-    for (cause, reason), part in missed.groupby(["cause", "reason"], sort=False):
-        methods = part["method"].map(lambda method: method_title(method, cards) if method else "").value_counts()
-        largest = part.loc[part["distance"].abs().fillna(0.0).idxmax()]
+    lines = []
+    for (cause, reason), numbers in missed.groupby(["cause", "reason"], sort=False):
+        methods = numbers["method"].map(lambda method: method_title(method, cards) if method else "").value_counts()
+        largest = numbers.loc[numbers["distance"].abs().fillna(0.0).idxmax()]
         named = ", ".join(f"{method} {n}".strip() for method, n in methods.items())
-        found.append((in_plain(cause), reason or "none found", len(part), named, _printed(largest.to_dict())))
-    return sorted(found, key=lambda line: -line[2])
+        lines.append((in_plain(cause), reason or "none found", len(numbers), named, _printed(largest.to_dict())))
+    return sorted(lines, key=lambda line: -line[2])
 
 
 def _printed(row: dict[str, Any]) -> str:
     """One number: where it is, print and ours."""
     mask = "" if row["mask"] == "all_private" else row["mask"]
-    place = [dataset_title(row["dataset"]) if row["dataset"] else "", mask]
-    place += [f"{axis} = {row[key]:g}" for axis, key in (("ε", "epsilon"), ("x", "x")) if row[key] == row[key]]
-    return f"{', '.join(filter(None, place))}: {row['published']:g}, ours {row['ours']:.3g}"
+    cell = [dataset_title(row["dataset"]) if row["dataset"] else "", mask]
+    cell += [f"{axis} = {row[key]:g}" for axis, key in (("ε", "epsilon"), ("x", "x")) if row[key] == row[key]]
+    return f"{', '.join(filter(None, cell))}: {row['published']:g}, ours {row['ours']:.3g}"
 
 
 def causes_of(paper: Paper, numbers: pd.DataFrame, results: Results) -> dict[str, Any] | None:
@@ -110,7 +112,9 @@ def causes_of(paper: Paper, numbers: pd.DataFrame, results: Results) -> dict[str
         return None
     steps = [step for candidates in paper.differences.interpretations for step in candidates.steps[1:]]
     tried = {(step.reading, *(str(member(m).params) for m in step.method.split(" or "))) for step in steps}
-    shown = [found for candidates in paper.differences.interpretations if (found := steps_of(candidates, rows))]
+    interpretations = [
+        distances for candidates in paper.differences.interpretations if (distances := steps_of(candidates, rows))
+    ]
     totals = [
         [
             n["what"].capitalize(),
@@ -120,41 +124,41 @@ def causes_of(paper: Paper, numbers: pd.DataFrame, results: Results) -> dict[str
         for n in by_configuration(rows)
     ]
     judged = judged_numbers(rows)
-    said = f"{in_words(judged)}. {causes_in_words(judged)}"
+    words = f"{in_words(judged)}. {causes_in_words(judged)}"
     heads = ("Printed numbers", "Configuration", *TOTAL_HEADS)
-    tables = {"heads": heads, "totals": totals, "bounds": evidence, "interpretations": shown}
-    return {"said": said, "tried": len(tried), **tables}
+    tables = {"heads": heads, "totals": totals, "bounds": evidence, "interpretations": interpretations}
+    return {"said": words, "tried": len(tried), **tables}
 
 
 def steps_of(candidates: Interpretations, rows: pd.DataFrame) -> dict[str, Any] | None:
     """Each interpretation's distance from the numbers that all of them have; None where none was run."""
-    mine = rows[rows["artifact"].isin(candidates.artifacts) & (rows["method"] == candidates.method)]
-    mine = mine[mine["mask"] == candidates.mask] if candidates.mask else mine
-    ran = mine["cell"].str.split("|").str[1]
+    numbers = rows[rows["artifact"].isin(candidates.artifacts) & (rows["method"] == candidates.method)]
+    numbers = numbers[numbers["mask"] == candidates.mask] if candidates.mask else numbers
+    ran = numbers["cell"].str.split("|").str[1]
     parts = {}
     for step in candidates.steps:  # in a row of its own, or what stands for a configuration
-        part = mine[(mine["reading"] == step.reading) & (mine["configuration"] == TRIED)]
-        part = part if len(part) or step.experiment else mine[ran == step.method].drop_duplicates(NUMBER)
-        if len(part):
-            parts[step] = part.dropna(subset=["ours"]).set_index(NUMBER)
+        of_step = numbers[(numbers["reading"] == step.reading) & (numbers["configuration"] == TRIED)]
+        of_step = of_step if len(of_step) or step.experiment else numbers[ran == step.method].drop_duplicates(NUMBER)
+        if len(of_step):
+            parts[step] = of_step.dropna(subset=["ours"]).set_index(NUMBER)
     if not parts:
         return None
-    shared = [k for k in next(iter(parts.values())).index if all(k in part.index for part in parts.values())]
-    steps, unit = [], "%" if mine["unit"].iloc[0] == "ratio" else "pp"
-    for step, part in parts.items():
-        part = part.loc[shared]
-        apart = part["distance"]
-        within = apart.abs() <= part["tolerance"] + 1e-11
+    shared = [k for k in next(iter(parts.values())).index if all(k in of_step.index for of_step in parts.values())]
+    steps, unit = [], "%" if numbers["unit"].iloc[0] == "ratio" else "pp"
+    for step, of_step in parts.items():
+        of_step = of_step.loc[shared]
+        apart = of_step["distance"]
+        within = apart.abs() <= of_step["tolerance"] + 1e-11
         steps.append(
             {
                 "reading": step.reading,
                 "support": SUPPORT[step.support],
-                "cells": len(part),
+                "cells": len(of_step),
                 "adopted": step.support not in (AFTER_THE_FACT, "tried", "refuted"),
                 "within": per_cent(within.mean()),
                 "median": f"{100 * apart.median():+.1f} {unit}",
                 "size": f"{100 * apart.abs().median():.1f} {unit}",
             }
         )
-    tolerance = f"{100 * mine['tolerance'].iloc[0]:g} {unit}"
+    tolerance = f"{100 * numbers['tolerance'].iloc[0]:g} {unit}"
     return {"what": candidates.what, "steps": steps, "unexplained": candidates.unexplained, "tolerance": tolerance}

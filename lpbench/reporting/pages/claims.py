@@ -85,9 +85,9 @@ class Intervals:
     @property
     def ends(self) -> tuple[float, float]:
         """Smallest and largest number on the axis, zero included."""
-        known = [0.0, *(w for _, values in self.rows for v in values for w in v[:3] if math.isfinite(w))]
-        known += [v for v in self.region if math.isfinite(v)]
-        return min(known), max(known)
+        numbers = [0.0, *(w for _, values in self.rows for v in values for w in v[:3] if math.isfinite(w))]
+        numbers += [v for v in self.region if math.isfinite(v)]
+        return min(numbers), max(numbers)
 
     def at(self, value: float) -> float:
         """Place of a value, in per cent."""
@@ -104,11 +104,11 @@ def here_and_in_print(ours: str, printed: str) -> str:
 
 def shown_claims(folder: Path) -> list[dict[str, Any]]:
     """Read a report's claims: one dictionary a claim, in the papers' order."""
-    known = {claim.name: claim for paper in papers() for claim in paper.claims}
-    found = []
+    claims = {claim.name: claim for paper in papers() for claim in paper.claims}
+    contents = []
     for row in read_claims(folder):
-        claim, (tone, sign) = known.get(row["claim"]), LOOKS[row["ours"]]
-        found.append(
+        claim, (tone, sign) = claims.get(row["claim"]), LOOKS[row["ours"]]
+        contents.append(
             {
                 **{key: row[key] for key in ("paper", "claim", "reason", "cause", "depends", "counted_apart", "print")},
                 "artifact": label_of(row["artifact"]),
@@ -120,14 +120,14 @@ def shown_claims(folder: Path) -> list[dict[str, Any]]:
                 "concerns": claim.concerns if claim else lambda leaf: False,
             }
         )
-    return found
+    return contents
 
 
 def _check(row: Mapping[str, Any]) -> dict[str, Any]:
     """One check: its rule, the outcomes by configuration, the distance from the rule's border, and a chart."""
     low, high = row["region_low"], row["region_high"]
-    asked = " and ".join(f"{word} {v:.3g}" for word, v in (("above", low), ("below", high)) if abs(v) < math.inf)
-    found = Value(row["ours"], row["ours_low"], row["ours_high"])
+    bounds = " and ".join(f"{word} {v:.3g}" for word, v in (("above", low), ("below", high)) if abs(v) < math.inf)
+    value = Value(row["ours"], row["ours_low"], row["ours_high"])
     dots: dict[str, list[Value]] = {}
     order = {
         p["instance"]: _ORDER.index(p["outcome"].partition(":")[0]) for p in row["points"] if p["source"] == "ours"
@@ -144,5 +144,5 @@ def _check(row: Mapping[str, Any]) -> dict[str, Any]:
         "unit": unit(first["statistic"], json.loads(first["arguments"])) if first else "",
         "drawn": meaning(first["statistic"]) if first else "",
         "outcomes": [row, *row["others"]],
-        "margin": f"the rule asks for values {asked}, ours is {found.text}" if found.value == found.value else "",
+        "margin": f"the rule asks for values {bounds}, ours is {value.text}" if value.value == value.value else "",
     }

@@ -76,30 +76,35 @@ def _share(rows: Sequence[Mapping[str, Any]]) -> tuple[float, float, int]:
 
 def users_add(table: pd.DataFrame, entries: Sequence[ReportEntry], folder: Path) -> list[PageFinding]:
     """Say what private users add to public data, a task a finding: the compared method that reads a public sample."""
-    both = gains(table) if len(table) else pd.DataFrame(columns=COLUMNS)
-    found: dict[str, PageFinding] = {}
+    gained = gains(table) if len(table) else pd.DataFrame(columns=COLUMNS)
+    by_task: dict[str, PageFinding] = {}
     for entry in sorted((e for e in entries if e.experiment.settings.get("compared")), key=lambda e: e.name):
         method = str(entry.experiment.settings["compared"])
-        mine = both[(both["experiment"] == entry.name) & (both["method"] == method)]
-        mine = mine[(mine["beside"] == "public") & (mine["mask"] == mine["mask"].min())]
-        held, development = (mine[mine["role"] == role] for role in (HELD, DEVELOPED))
-        if len(held) and (task := str(held["task"].iloc[0])) not in found:
-            found[task] = _of_method(entry, held, development, both, table, folder)
-    return [found[task] for task in sorted(found)]
+        of_method = gained[(gained["experiment"] == entry.name) & (gained["method"] == method)]
+        of_method = of_method[(of_method["beside"] == "public") & (of_method["mask"] == of_method["mask"].min())]
+        held, development = (of_method[of_method["role"] == role] for role in (HELD, DEVELOPED))
+        if len(held) and (task := str(held["task"].iloc[0])) not in by_task:
+            by_task[task] = _of_method(entry, held, development, gained, table, folder)
+    return [by_task[task] for task in sorted(by_task)]
 
 
 def _of_method(
-    entry: ReportEntry, held: pd.DataFrame, beside: pd.DataFrame, both: pd.DataFrame, table: pd.DataFrame, folder: Path
+    entry: ReportEntry,
+    held: pd.DataFrame,
+    beside: pd.DataFrame,
+    gained: pd.DataFrame,
+    table: pd.DataFrame,
+    folder: Path,
 ) -> PageFinding:
     """Return a finding: what private users add to public data by one method, on held-out sets, with its caveat."""
     task, inputs, method, mask = (str(held[k].iloc[0]) for k in ("task", "inputs", "method", "mask"))
     title, n = method_title(method, catalog.methods()), int(held["sets"].max())
     rows = comparable(table[(table["experiment"] == entry.name) & (table["mask"] == mask)])
-    own = rows[(rows["method"] == method) & (rows["role"] == HELD)]
+    held_rows = rows[(rows["method"] == method) & (rows["role"] == HELD)]
     beside_it = table[table["experiment"] == entry.name]
-    drawn = draw_four_lines(own, beside_it, f"{title}: {inputs}", folder / f"lines_{task}")
+    drawn = draw_four_lines(held_rows, beside_it, f"{title}: {inputs}", folder / f"lines_{task}")
     named = few(held["names"].iloc[0].split(), " (", ")")
-    rivals = both[(both["experiment"] == entry.name) & (both["inputs"] == inputs) & (both["mask"] == mask)]
+    rivals = gained[(gained["experiment"] == entry.name) & (gained["inputs"] == inputs) & (gained["mask"] == mask)]
     rivals = rivals[(rivals["role"] == HELD) & (rivals["method"] != method)]
     above = sorted({method_title(m, catalog.methods()) for m in rivals.loc[rivals["low"] > 0, "method"]})
     caveat = (

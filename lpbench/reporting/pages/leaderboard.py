@@ -73,9 +73,9 @@ def board(table: pd.DataFrame, cards: Mapping[str, Method], submitted: Sequence[
     sent = {f"{SUBMITTED}/{one.name}": one for one in submitted if one.name in set(table["method"])}
     rows = table[table["experiment"].isin([*order, *sent]) & (table["privacy"] != NONE) & (table["inputs"] != "")]
     alike = rows.groupby(["experiment", "inputs"])["method"]
-    competing = {place: competitors(set(methods)) for place, methods in alike}
-    kept = [m in competing[e, i] for e, i, m in rows[["experiment", "inputs", "method"]].to_numpy()]
-    rows = view(rows[np.array(kept, dtype=bool)], FAIR)
+    competing = {pair: competitors(set(methods)) for pair, methods in alike}
+    competes = [m in competing[e, i] for e, i, m in rows[["experiment", "inputs", "method"]].to_numpy()]
+    rows = view(rows[np.array(competes, dtype=bool)], FAIR)
     rows = rows.assign(
         order=[order.get(name, len(order)) for name in rows["experiment"]],
         experiment=[sent[e].about["experiment"] if e in sent else e for e in rows["experiment"]],
@@ -83,27 +83,27 @@ def board(table: pd.DataFrame, cards: Mapping[str, Method], submitted: Sequence[
     badges = {one.name: one.words for one in sent.values()}
     cards = {**cards, **{one.name: one.method for one in sent.values()}}
     refuted = {m for m, words in badges.items() if words.startswith("refuted")}
-    found = [pd.DataFrame(columns=COLUMNS)]
-    for _, part in rows.groupby(["task", "mask", "epsilon", "inputs"]):
-        once = part.drop_duplicates(["dataset", "method"], keep="last")
-        found.append(_each(once.sort_values(["method", "dataset"]), refuted))
+    tables = [pd.DataFrame(columns=COLUMNS)]
+    for _, group in rows.groupby(["task", "mask", "epsilon", "inputs"]):
+        once = group.drop_duplicates(["dataset", "method"], keep="last")
+        tables.append(_each(once.sort_values(["method", "dataset"]), refuted))
         # data sets of the experiment with the most cells are taken together: others may have other selectors
-        whole = Counter(part["experiment"]).most_common(1)[0][0]
-        inside = part[part["experiment"] == whole].drop_duplicates(["dataset", "method"], keep="last")
+        experiment = Counter(group["experiment"]).most_common(1)[0][0]
+        inside = group[group["experiment"] == experiment].drop_duplicates(["dataset", "method"], keep="last")
         inside = inside.sort_values(["method", "dataset"])
         groups = {HELD_OUT: inside["role"] == "held out", DEVELOPMENT: inside["role"] == "development", ALL: True}
         for name, chosen in groups.items():
             rows_of = inside[np.broadcast_to(chosen, len(inside))]
             if rows_of["dataset"].nunique() > 1:
-                found.append(_together(rows_of, refuted).assign(dataset=name))
-    lines = pd.concat([part for part in found if len(part)] or found, ignore_index=True)
+                tables.append(_together(rows_of, refuted).assign(dataset=name))
+    lines = pd.concat([frame for frame in tables if len(frame)] or tables, ignore_index=True)
     lines.loc[lines["inputs"] == UNKNOWN, ["rank", "low", "high"]] = np.nan
-    known = {m: card_of(m, cards) for m in set(lines["method"])}
+    card_by_method = {m: card_of(m, cards) for m in set(lines["method"])}
     lines = lines.assign(
         title=[method_title(m, cards) for m in lines["method"]],
         mask=[in_words(bare_name(m)) or "–" for m in lines["mask_key"]],
         badge=[badges.get(m, PACKAGE) for m in lines["method"]],
-        paper=[card.reference if (card := known[m]) else "" for m in lines["method"]],
+        paper=[card.reference if (card := card_by_method[m]) else "" for m in lines["method"]],
     )
     lines["command"] = [_command(line) for line in lines.itertuples()]
     return lines.sort_values(["task", "mask_key", "epsilon", "inputs"], kind="stable", ignore_index=True).reindex(
@@ -206,7 +206,7 @@ def in_view(lines: pd.DataFrame, view: Mapping[str, str]) -> list[Any]:
 
 def as_script(lines: pd.DataFrame, view: Mapping[str, str]) -> str:
     """Write the rows down, shared parts once, numbers as the page shows them, ranks finer for the order."""
-    known: tuple[dict[tuple, int], ...] = ({}, {}, {})
+    numbering: tuple[dict[tuple, int], ...] = ({}, {}, {})
     groups: dict[tuple, list[list]] = {}
     for line in lines.itertuples():
         shared = (
@@ -214,11 +214,11 @@ def as_script(lines: pd.DataFrame, view: Mapping[str, str]) -> str:
             (line.method, line.title, for_script(line.work, ".5g"), line.badge, line.paper),
             (line.experiment,),
         )
-        places = [known[k].setdefault(one, len(known[k])) for k, one in enumerate(shared)]
+        places = [numbering[k].setdefault(one, len(numbering[k])) for k, one in enumerate(shared)]
         numbers = (for_script(getattr(line, name), form) for name, form in SCRIPTED.items())
         group = (line.task, line.mask_key, line.mask, line.epsilon, line.inputs)
         groups.setdefault(group, []).append([*places, int(line.sets), *numbers])
-    sets, methods, experiments = map(list, known)
+    sets, methods, experiments = map(list, numbering)
     content = {
         "view": dict(view),
         "sets": sets,

@@ -16,16 +16,16 @@ def anchor_of(name: str) -> str:
 def label_of(name: str, title: str = "") -> str:
     """Printed name: ``Figure 2(a)``; an artifact without a number is its title, or without one its name in words."""
     leaf = name.rpartition("/")[2]
-    found = _NUMBERED.match(leaf)
-    if not found and title:
+    match = _NUMBERED.match(leaf)
+    if not match and title:
         return title
-    if not found:
+    if not match:
         words, shorts = leaf, [(paper.name, paper.short) for paper in papers() if paper.citation]
         for code, word in (*shorts, ("tuning_free", "tuning-free"), ("_", " ")):
             words = words.replace(code, word)
         words = re.sub(r"(figure|table)(\d)", r"\1 \2", words)
         return words[:1].upper() + words[1:]
-    kind, number, panel = found.groups()
+    kind, number, panel = match.groups()
     return f"{kind.capitalize()} {number}" + (f"({panel})" if panel else "")
 
 
@@ -36,14 +36,14 @@ def printed_name(name: str) -> str:
 
 def group_of(name: str, title: str = "") -> tuple[str, str]:
     """Anchor and heading of the figure that a panel belongs to; those of the artifact itself where it has no panels."""
-    whole = re.sub(r"((?:figure|table)\d+)[a-z]$", r"\1", name)
-    return anchor_of(whole), label_of(whole, title)
+    figure = re.sub(r"((?:figure|table)\d+)[a-z]$", r"\1", name)
+    return anchor_of(figure), label_of(figure, title)
 
 
 def concerned(where: str, name: str) -> bool:
     """Return True if a reference into a paper (``Tables 1-3, Hist``) includes an artifact."""
-    found = _NUMBERED.match(name.rpartition("/")[2])
+    match = _NUMBERED.match(name.rpartition("/")[2])
     named = re.match(r"(Table|Figure)s? (\d+)(?:-(\d+))?", where)
-    if not found or not named or named[1].lower() != found[1]:
+    if not match or not named or named[1].lower() != match[1]:
         return False
-    return int(named[2]) <= int(found[2]) <= int(named[3] or named[2])
+    return int(named[2]) <= int(match[2]) <= int(named[3] or named[2])

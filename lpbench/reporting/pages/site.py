@@ -121,25 +121,26 @@ class Site:
     def _unit(self, entry: ReportEntry, constants: Mapping, table: pd.DataFrame) -> dict:
         letter = entry.paper.letter
         claims, errata = ([row for row in rows if row["paper"] == letter] for rows in (self.claims, self.errata))
-        mine = [t[t[key] == entry.name] for t, key in ((table, "experiment"), (self.numbers, "artifact"))]
-        return unit(entry, self.cards, constants, mine[0], mine[1], claims, errata)
+        tables = (table, "experiment"), (self.numbers, "artifact")
+        standings, numbers = (t[t[key] == entry.name] for t, key in tables)
+        return unit(entry, self.cards, constants, standings, numbers, claims, errata)
 
     def write(self) -> list[Path]:
         """Write all pages and return their paths."""
         boarded = len(self.lines) or BOARD in self.papers
-        own = {p: "index.html" if self.one else f"{p}.html" for p in self.papers if p != BOARD}
+        files = {p: "index.html" if self.one else f"{p}.html" for p in self.papers if p != BOARD}
         # pages of experiments that no paper has are reached from the leaderboard
-        in_menu = set(filter(self._is_in_menu, own))
+        in_menu = set(filter(self._is_in_menu, files))
         menu = [
             ("index.html", "Home" if not self.study else "Results", True),
             ("use.html", USE, self.choices),
             (f"{BOARD}.html", "Leaderboard", boarded),
-            *((file, self._short(p), p in in_menu and not self.one) for p, file in own.items()),
+            *((file, self._short(p), p in in_menu and not self.one) for p, file in files.items()),
             ("audit.html", "Audit", self.audit),
             ("about.html", "About", True),
         ]
-        shared = self._shared([(file, label) for file, label, there in menu if there])
-        contents = [("paper", own[p], self._paper_page(p)) for p in own]
+        shared = self._shared([(file, label) for file, label, is_shown in menu if is_shown])
+        contents = [("paper", files[p], self._paper_page(p)) for p in files]
         if self.audit:
             contents.append(("audit", "audit.html", self.audit))
         if boarded:
@@ -152,7 +153,7 @@ class Site:
                 "rows": in_view(self.lines, self.view),
                 "added": (self.folder / GAINS).is_file(),
                 "sources": sorted({(line.title, line.paper) for line in self.lines.itertuples() if line.paper}),
-                "further": [(own[p], self._short(p)) for p in own if p not in in_menu],
+                "further": [(files[p], self._short(p)) for p in files if p not in in_menu],
             }
             content = self._paper_page(BOARD) | content | {"title": "Leaderboard"}
             contents.append(("leaderboard", f"{BOARD}.html", content))
@@ -160,8 +161,8 @@ class Site:
             distinct = list(dict.fromkeys(c["code"] for c in self.choices))
             codes = [distinct.index(c["code"]) for c in self.choices]
             contents.append(("use", "use.html", {"title": USE, "choices": self.choices, "codes": codes, "rule": RULE}))
-        told = about(self.folder, self.entries, self.environment, self.cards)
-        contents.append(("about", "about.html", told | self.not_run | {"other_seed": self.other_seed}))
+        about_content = about(self.folder, self.entries, self.environment, self.cards)
+        contents.append(("about", "about.html", about_content | self.not_run | {"other_seed": self.other_seed}))
         if not self.one:
             contents.append(("index", "index.html", self._index()))
         written = [self._write(name, file, shared | content) for name, file, content in contents]
@@ -178,11 +179,11 @@ class Site:
         """Write the page of the only experiment, with its claims and nothing else of its paper."""
         (entry,) = self.entries
         file = alone(entry.name)
-        whole = [("index.html", "Results")] if (self.folder / "index.html").is_file() else []
-        shared = self._shared([*whole, (file, label_of(entry.name))])
+        back = [("index.html", "Results")] if (self.folder / "index.html").is_file() else []
+        shared = self._shared([*back, (file, label_of(entry.name))])
         content = self._paper_page(entry.section.file)
-        rest = {"lead": (), "elsewhere": [], "errata": [], "facts": (), "overview": [], "heading": ""}
-        content |= {"sections": [s | rest for s in content["sections"]], "not_run": {}, "title": entry.title}
+        empty = {"lead": (), "elsewhere": [], "errata": [], "facts": (), "overview": [], "heading": ""}
+        content |= {"sections": [s | empty for s in content["sections"]], "not_run": {}, "title": entry.title}
         self._write_claims(shared)
         return self._write("paper", file, shared | content)
 
@@ -199,8 +200,8 @@ class Site:
     def _write(self, template: str, file: str, content: dict) -> Path:
         files = [file for file, _ in content["pages"]]
         above = f"{BOARD}.html" if f"{BOARD}.html" in files else "index.html"
-        here = file if file in files else content.get("page", above)
-        return write_page(f"{template}.html.j2", self.folder / file, **content, here=here)
+        page = file if file in files else content.get("page", above)
+        return write_page(f"{template}.html.j2", self.folder / file, **content, here=page)
 
     def _write_claims(self, shared: Mapping) -> list[Path]:
         """Write a page for each claim, with a link back to the page where the claim stands; return their paths."""
@@ -208,10 +209,10 @@ class Site:
         seeds = {row[0].partition(",")[0] for row in (self.other_seed or ("", [], []))[2]}
         written = []
         for c in self.claims:
-            known = [e for e in self.entries if e.paper is by_letter[c["paper"]]]
-            mine = [e for e in known if c["concerns"](e.leaf)]
+            of_paper = [e for e in self.entries if e.paper is by_letter[c["paper"]]]
+            concerned = [e for e in of_paper if c["concerns"](e.leaf)]
             # a sentence about no artifact stands on its paper's page as well
-            page = next((f"{e.section.file}.html" for e in [*mine, *known]), "index.html")
+            page = next((f"{e.section.file}.html" for e in [*concerned, *of_paper]), "index.html")
             files = [file for file, _ in shared["pages"]]
             page = page if page in files else files[-1] if len(files) < 3 else "index.html"
             content = {
@@ -220,8 +221,8 @@ class Site:
                 "c": c,
                 "paper": by_letter[c["paper"]],
                 "page": page,
-                "anchor": f"claim-{c['claim']}" if known else "main",
-                "experiments": [e.name for e in mine],
+                "anchor": f"claim-{c['claim']}" if of_paper else "main",
+                "experiments": [e.name for e in concerned],
                 "seed": "another seed changes a check" if c["claim"] in seeds else "",
             }
             written.append(self._write("claim", f"{CLAIMS}/{c['claim']}.html", {**shared, **content}))
@@ -235,40 +236,40 @@ class Site:
                 sections.setdefault(section.name, (section, []))[1].append(entry)
         # a paper's own section comes first, then those that it lists, in its order
         order = [name for p in papers() for name in (p.name, *(s.name for s in p.pages))]
-        found = sorted(sections.values(), key=lambda one: order.index(one[0].name) if one[0].name in order else -1)
-        shown = [self._section(*one, early=k < 2) for k, one in enumerate(found)]
-        if len(shown) == 1 and page != BOARD:
-            shown[0]["heading"] = ""
-        units = [u for s in shown for g in s["groups"] for u in g["units"]]
+        in_order = sorted(sections.values(), key=lambda one: order.index(one[0].name) if one[0].name in order else -1)
+        contents = [self._section(*one, early=k < 2) for k, one in enumerate(in_order)]
+        if len(contents) == 1 and page != BOARD:
+            contents[0]["heading"] = ""
+        units = [u for s in contents for g in s["groups"] for u in g["units"]]
         return {
-            "title": found[0][0].title if len(found) == 1 else self._short(page) or USE,
-            "sections": shown,
+            "title": in_order[0][0].title if len(in_order) == 1 else self._short(page) or USE,
+            "sections": contents,
             "compared": any(t[0][1]["compared"] for u in units for t in u["tables"]),
             "cells": any(u["tables"] for u in units),
             # of a study of one page, this is the place for it
             **(self.not_run if self.one else {"not_run": {}, "not_run_in_short": []}),
         }
 
-    def _section(self, section: Page, mine: list[ReportEntry], early: bool) -> dict:
+    def _section(self, section: Page, entries: list[ReportEntry], early: bool) -> dict:
         """Return a section's content: claims, numbers, experiments in groups, causes of differences, errata."""
-        paper = mine[0].paper
+        paper = entries[0].paper
         # what a paper's main result is laid out as comes first, the rest in the section's order
-        grids = {name for name, shown in self.units.items() if shown["grid"]}
-        mine.sort(key=lambda e: (e.name not in grids, [not e.name.startswith(s) for s in section.experiments]))
-        shown = [self.units[e.name] | {"files": e.links(self.folder, self.stored)} for e in mine if e.was_run]
-        names = {e.name for e in mine}
-        _anchored(shown)
-        own = section.name == paper.name
-        placed = {id(e) for u in shown for e in u["errata"]}
-        claims = [c for c in self.claims if c["paper"] == paper.letter] if own else []
-        beside = {c["claim"] for u in shown for c in u["claims"]}
+        grids = {name for name, unit in self.units.items() if unit["grid"]}
+        entries.sort(key=lambda e: (e.name not in grids, [not e.name.startswith(s) for s in section.experiments]))
+        units = [self.units[e.name] | {"files": e.links(self.folder, self.stored)} for e in entries if e.was_run]
+        names = {e.name for e in entries}
+        _anchored(units)
+        is_main = section.name == paper.name
+        placed = {id(e) for u in units for e in u["errata"]}
+        claims = [c for c in self.claims if c["paper"] == paper.letter] if is_main else []
+        beside = {c["claim"] for u in units for c in u["claims"]}
         numbers = self.numbers[self.numbers["artifact"].isin(names)]
-        trials = _trials(shown)
-        groups, won = _grouped(shown), [r for r in self.wins if r["artifact"] in names]
+        trials = _trials(units)
+        groups, won = _grouped(units), [r for r in self.wins if r["artifact"] in names]
         lines = [_overview(g) for g in groups]
         for k, (group, line) in enumerate(zip(groups, lines, strict=True)):
-            said = equivalent_in_words(line["numbers"]) if line["numbers"] else ""
-            group |= {"said": said, "open": _is_printed_table(group) or (early and not (k or trials))}
+            words = equivalent_in_words(line["numbers"]) if line["numbers"] else ""
+            group |= {"said": words, "open": _is_printed_table(group) or (early and not (k or trials))}
         lines = [o for o, g in zip(lines, groups, strict=True) if not g["folded"] and (o["claims"] or o["numbers"])]
         return {
             "anchor": section.name,
@@ -276,16 +277,16 @@ class Site:
             "paper": paper,
             "lead": section.lead,
             "headline": headline(claims, [], numbers, self.folder),
-            "overview": lines if own and not trials else [],
+            "overview": lines if is_main and not trials else [],
             "elsewhere": [c for c in claims if c["claim"] not in beside],
             "banner": banner(claims),
-            "deviating": _deviating(mine),
+            "deviating": _deviating(entries),
             "trials": trials,
             "groups": groups,
-            "why": count_numbers(judged) if own and len(judged := judged_numbers(numbers)) else None,
-            "causes": self.results and own and causes_of(paper, self.numbers, self.results),
-            "telling": own and telling(paper, self.numbers, self.alternatives, {n: label_of(n) for n in names}),
-            "chosen": self.results and own and paper.chosen and paper.chosen(self.results),
+            "why": count_numbers(judged) if is_main and len(judged := judged_numbers(numbers)) else None,
+            "causes": self.results and is_main and causes_of(paper, self.numbers, self.results),
+            "telling": is_main and telling(paper, self.numbers, self.alternatives, {n: label_of(n) for n in names}),
+            "chosen": self.results and is_main and paper.chosen and paper.chosen(self.results),
             "won": f"{sum(r['wins_below'] for r in won)} of {sum(r['wins'] for r in won)}",
             "wins": [
                 [
@@ -296,20 +297,20 @@ class Site:
                 ]
                 for r in won
             ],
-            "errata": [e for e in self.errata if own and e["paper"] == paper.letter and id(e) not in placed],
-            "facts": paper.released.deviations if own and paper.released else (),
+            "errata": [e for e in self.errata if is_main and e["paper"] == paper.letter and id(e) not in placed],
+            "facts": paper.released.deviations if is_main and paper.released else (),
         }
 
     def _index(self) -> dict:
         """Return the content of Home: verdicts by paper, the comparison of all printed numbers, findings."""
-        judged, found = judged_numbers(self.numbers), headline([], self.entries, self.numbers, self.folder)
+        judged, content = judged_numbers(self.numbers), headline([], self.entries, self.numbers, self.folder)
         rows = [self._row(p) for p in self.papers if self._is_in_menu(p)]
-        known = {e.name: e for e in self.entries}
-        judged = judged.assign(line=[f"{known[n].paper.short}, {group_of(n)[1]}" for n in judged["artifact"]])
+        by_name = {e.name: e for e in self.entries}
+        judged = judged.assign(line=[f"{by_name[n].paper.short}, {group_of(n)[1]}" for n in judged["artifact"]])
         pairs = judged[["line", "artifact"]].values
-        lines = {line: f"{known[n].section.file}.html#{group_of(n)[0]}" for line, n in pairs}
+        lines = {line: f"{by_name[n].section.file}.html#{group_of(n)[0]}" for line, n in pairs}
         counted = [c for c in self.claims if not c["counted_apart"]]
-        dots = [picture(path, path.name, found["numbers"]) for path in draw_numbers(judged, self.folder)]
+        dots = [picture(path, path.name, content["numbers"]) for path in draw_numbers(judged, self.folder)]
         return {
             "title": self.study or "Home",
             "study": self.study,
@@ -324,9 +325,9 @@ class Site:
             "total": [sum(v for v in column if v != "–") for column in zip(*(r["cells"] for r in rows), strict=True)],
             "findings": self.findings,
             "doors": not self.study,
-            "theorems": next((known[name].section.file for name, shown in self.units.items() if _trials([shown])), ""),
+            "theorems": next((by_name[name].section.file for name, unit in self.units.items() if _trials([unit])), ""),
             "chosen": bool(self.choices),
-            "headline": found,
+            "headline": content,
             "dots": dots,
             "lines": lines,
             "banner": banner(self.claims),
@@ -341,13 +342,13 @@ class Site:
         names = {e.name for e in self.entries if e.section.file == page}
         rows = self.numbers[self.numbers["artifact"].isin(names)]
         judged, letters = count_numbers(judged_numbers(rows)), {p.letter for p in self._papers_on(page)}
-        said = [c["ours"] for c in self.claims if c["paper"] in letters and not c["counted_apart"]]
-        some = judged["compared"] > 0
+        outcomes = [c["ours"] for c in self.claims if c["paper"] in letters and not c["counted_apart"]]
+        is_compared = judged["compared"] > 0
         numbers = [
             *(judged[key] for key in ("compared", "method", "budget", "alike", "different", "undecided", "apart")),
         ]
-        sentences = [said.count(outcome) for outcome in (*OUTCOMES, NO_VERDICT)]
-        values = [*(numbers if some else "–" * len(numbers)), *(sentences if said else "–" * len(sentences))]
+        sentences = [outcomes.count(outcome) for outcome in (*OUTCOMES, NO_VERDICT)]
+        values = [*(numbers if is_compared else "–" * len(numbers)), *(sentences if outcomes else "–" * len(sentences))]
         return {"page": f"{page}.html", "name": self._short(page), "cells": values}
 
 
@@ -370,17 +371,17 @@ def provenance(records: Iterable[Mapping[str, str]]) -> dict[str, str]:
 def _anchored(units: Sequence[dict]) -> None:
     """Show each claim and each error in print once, beside the first artifact that it is about."""
     seen: set[object] = set()
-    for shown in units:
+    for entry in units:
         for kind, key in (("claims", itemgetter("claim")), ("errata", id)):
-            shown[kind] = [one for one in shown[kind] if key(one) not in seen]
-            seen |= {key(one) for one in shown[kind]}
+            entry[kind] = [one for one in entry[kind] if key(one) not in seen]
+            seen |= {key(one) for one in entry[kind]}
 
 
 def page_names(entries: Iterable[ReportEntry]) -> list[str]:
     """Names of the pages of some experiments, in the order of the papers."""
     needed = dict.fromkeys(e.section.file for e in entries)
-    known = [name for paper in papers() for name in (paper.name, *(page.file for page in paper.pages))]
-    return [name for name in dict.fromkeys([*known, *needed]) if name in needed]
+    in_order = [name for paper in papers() for name in (paper.name, *(page.file for page in paper.pages))]
+    return [name for name in dict.fromkeys([*in_order, *needed]) if name in needed]
 
 
 def _deviating(entries: Sequence[ReportEntry]) -> list[str]:
@@ -391,8 +392,8 @@ def _trials(units: Sequence[dict]) -> str:
     """Count of the outcomes of theorems' cases; empty without any."""
     tables = [u["plain"] for u in units if u["plain"] and "outcome" in u["plain"].heads]
     counts = Counter(row[table.heads.index("outcome")] for table in tables for row in table.rows)
-    said = ", ".join(f"{word} {n}" for word, n in counts.most_common())
-    return f"{counts.total()} cases of theorems: {said}." if tables else ""
+    words = ", ".join(f"{word} {n}" for word, n in counts.most_common())
+    return f"{counts.total()} cases of theorems: {words}." if tables else ""
 
 
 def _overview(group: dict) -> dict:
@@ -408,16 +409,16 @@ def _overview(group: dict) -> dict:
 def _grouped(units: Sequence[dict]) -> list[dict]:
     """Units by figure, whose panels stand together: printed tables first, drawings and tried interpretations last."""
     readings = trial_experiments()
-    found: dict[str, dict] = {}
-    for shown in units:
-        anchor, label = shown["group"]
-        read = shown["name"] in readings
+    groups: dict[str, dict] = {}
+    for entry in units:
+        anchor, label = entry["group"]
+        read = entry["name"] in readings
         anchor, label = ("readings", "Interpretations that were tried") if read else (anchor, label)
         folded = read or anchor == "drawings"
-        group = found.setdefault(anchor, {"anchor": anchor, "label": label, "units": [], "folded": folded})
-        group["units"].append(shown)
+        group = groups.setdefault(anchor, {"anchor": anchor, "label": label, "units": [], "folded": folded})
+        group["units"].append(entry)
     last = itemgetter("folded")
-    return sorted(found.values(), key=lambda g: (last(g), g["anchor"] == "drawings", not _is_printed_table(g)))
+    return sorted(groups.values(), key=lambda g: (last(g), g["anchor"] == "drawings", not _is_printed_table(g)))
 
 
 def _is_printed_table(group: dict) -> bool:

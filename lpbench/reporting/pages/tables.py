@@ -104,11 +104,11 @@ def _shown(
     layout = grid.layout
 
     def shown(cell: Cell, column: TableColumn, dataset: str) -> ShownCell:
-        place = (layout.panel, dataset, column.mask, column.method, layout.epsilon)
-        level, cue = apart.get(ours.get(place), ("", ""))
+        cell_key = (layout.panel, dataset, column.mask, column.method, layout.epsilon)
+        level, cue = apart.get(ours.get(cell_key), ("", ""))
         one = member(column.method)
-        is_below = place in below and not (one.is_constant or one.is_reference)
-        return ShownCell(**vars(cell), level=level, cue=cue, ours=place in ours, below=is_below)
+        is_below = cell_key in below and not (one.is_constant or one.is_reference)
+        return ShownCell(**vars(cell), level=level, cue=cue, ours=cell_key in ours, below=is_below)
 
     cells = [
         [shown(cell, column, dataset) for cell, column in zip(row, layout.columns, strict=True)]
@@ -125,8 +125,10 @@ def _shown(
     names = [Head(label, dataset=dataset) for label, dataset in layout.datasets]
     if len(names) == 1:
         # one data set reads better from top to bottom; rank sums over it say nothing
-        kept = [c.group for c in layout.columns] + [""]
-        heads = [replace(head, label=f"{group} {head.label}".strip()) for group, head in zip(kept, heads, strict=False)]
+        groups = [c.group for c in layout.columns] + [""]
+        heads = [
+            replace(head, label=f"{group} {head.label}".strip()) for group, head in zip(groups, heads, strict=False)
+        ]
         cells, names, heads, spans, footer = [[cell] for cell in cells[0]], heads, names, [], ()
     return {
         "caption": in_symbols(layout.caption.replace("_", " ")),
@@ -153,7 +155,7 @@ def under_configurations(
     table: Mapping[str, Any], configurations: Mapping[str, Sequence[str]]
 ) -> list[tuple[str, dict[str, Any]]]:
     """A table once a configuration: the variant that stands for each method, beside the printed number."""
-    found: dict[tuple[int, ...], tuple[str, dict[str, Any]]] = {}
+    tables: dict[tuple[int, ...], tuple[str, dict[str, Any]]] = {}
     base = [(head.mask, bare_name(head.method)) for head in table["heads"]]
     labels = [label for label, span in table["groups"] for _ in range(span)]
 
@@ -164,15 +166,16 @@ def under_configurations(
     for name, variants in configurations.items():
         chosen = one_variant_each((head.method for head in table["heads"]), variants)
         of_it = [k for k, head in enumerate(table["heads"]) if head.method in chosen]
-        kept = tuple(sorted(of_it, key=lambda k: base.index(base[k])))  # a method's place is that of its first variant
-        shown = {
-            "groups": _spans([labels[k] for k in kept]) if labels else [],
-            "heads": [table["heads"][k] for k in kept],
-            "rows": [(head, [beside(cells, k) for k in kept]) for head, cells in table["rows"]],
-            "footer": [(label, [values[k] for k in kept]) for label, values in table["footer"]],
+        # a method's place is that of its first variant
+        indices = tuple(sorted(of_it, key=lambda k: base.index(base[k])))
+        content = {
+            "groups": _spans([labels[k] for k in indices]) if labels else [],
+            "heads": [table["heads"][k] for k in indices],
+            "rows": [(head, [beside(cells, k) for k in indices]) for head, cells in table["rows"]],
+            "footer": [(label, [values[k] for k in indices]) for label, values in table["footer"]],
         }
-        found.setdefault(kept, (name, {**table, **shown}))
-    return list(found.values())
+        tables.setdefault(indices, (name, {**table, **content}))
+    return list(tables.values())
 
 
 def _rank_line(footer: Sequence[tuple[str, tuple[str, ...]]]) -> tuple:
@@ -188,18 +191,18 @@ def _rank_line(footer: Sequence[tuple[str, tuple[str, ...]]]) -> tuple:
 
 def _constants_beside(layout: Layout, constants: Constants) -> tuple[Head, list[ShownCell]] | None:
     """The constant baseline beside a table that does not have it among its own columns."""
-    found = [constants.get((dataset, layout.epsilon)) for _, dataset in layout.datasets]
-    known, ratio = next(filter(None, found), None), layout.value == "ratio"
-    if known is None or layout.value == "seconds" or any(member(c.method).is_constant for c in layout.columns):
+    of_sets = [constants.get((dataset, layout.epsilon)) for _, dataset in layout.datasets]
+    first, ratio = next(filter(None, of_sets), None), layout.value == "ratio"
+    if first is None or layout.value == "seconds" or any(member(c.method).is_constant for c in layout.columns):
         return None
-    if ratio and math.isnan(known.ratio):
+    if ratio and math.isnan(first.ratio):
         return None
-    pairs = [(math.nan, math.nan) if f is None else (f.ratio, f.ratio_se) if ratio else (f.mean, f.se) for f in found]
+    pairs = [(math.nan, math.nan) if f is None else (f.ratio, f.ratio_se) if ratio else (f.mean, f.se) for f in of_sets]
     texts = [[print_number(v, layout.style) for v in pair] for pair in pairs]
     cells = [
         ShownCell(reproduced=text or "-", se=se, value=float(text or "nan"), ours=bool(text)) for text, se in texts
     ]
-    return Head(catalog.method(known.method).title, method=known.method, mask=known.mask), cells
+    return Head(catalog.method(first.method).title, method=first.method, mask=first.mask), cells
 
 
 def csv_table(path) -> tuple[list[str], list[list[str]]] | None:

@@ -44,25 +44,29 @@ def telling(paper: Paper, numbers: pd.DataFrame, alternatives: pd.DataFrame, lab
 def alternative_rows(beside: pd.DataFrame, kinds: Sequence[str]) -> list[list[Any]]:
     """A row an alternative: what it counts against, then for each kind of artifact its numbers by class."""
     name = beside["alternative"].mask(beside["alternative"].str.startswith(f"{COLUMN} "), "another column")
-    found = []
-    for alternative, mine in beside.assign(name=name).groupby("name", sort=False):
-        row = [alternative, COUNTED[mine["counted"].iloc[0]]]
+    rows = []
+    for alternative, numbers in beside.assign(name=name).groupby("name", sort=False):
+        row = [alternative, COUNTED[numbers["counted"].iloc[0]]]
         for what in kinds:
-            part = mine.loc[mine["what"] == what, "class"].value_counts()
-            row += [int(part.get(c, 0)) for c in (EQUIVALENT, CANNOT_TELL, DIFFERENT)]
-        found.append(row)
-    return found
+            counts = numbers.loc[numbers["what"] == what, "class"].value_counts()
+            row += [int(counts.get(c, 0)) for c in (EQUIVALENT, CANNOT_TELL, DIFFERENT)]
+        rows.append(row)
+    return rows
 
 
 def artifact_rows(beside: pd.DataFrame, labels: Mapping[str, str]) -> list[list[str]]:
     """A row an artifact: the share of counted alternatives that differ."""
     rivals = beside[(beside["counted"] != "") & beside["value"].notna()]
     share = (rivals["class"] == DIFFERENT).groupby(rivals["artifact"], sort=False).mean()
-    return [[labels.get(artifact, artifact), per_cent(told)] for artifact, told in share.items()]
+    return [[labels.get(artifact, artifact), per_cent(differing)] for artifact, differing in share.items()]
 
 
 def factor_row(beside: pd.DataFrame, factor: float) -> list[int]:
     """Numbers that identify their method, its budget, and that are equivalent, but not alone, by a print's error."""
-    found = identified(beside, factor=factor)
-    told = found["identifies"]
-    return [int((told != "").sum()), int((told == BUDGET).sum()), int((found["class"] == EQUIVALENT)[told == ""].sum())]
+    identified_rows = identified(beside, factor=factor)
+    identifies = identified_rows["identifies"]
+    return [
+        int((identifies != "").sum()),
+        int((identifies == BUDGET).sum()),
+        int((identified_rows["class"] == EQUIVALENT)[identifies == ""].sum()),
+    ]

@@ -30,7 +30,7 @@ def unit(
 ) -> dict:
     """Collect what the page shows of one experiment; ``standings`` and ``numbers`` are its own rows."""
     # seconds differ from run to run: they stand on the page About
-    shown = shown_tables(entry, cards, constants, standings, numbers) if entry.kind != "timing" else []
+    contents = shown_tables(entry, cards, constants, standings, numbers) if entry.kind != "timing" else []
     paper, output = entry.paper, entry.paper.output_of(entry.name)
     plain, second = [*(output.read(entry.folder, standings, cards) if output.read else ()), None, None][:2]
     grid = plain and plain.grid
@@ -41,10 +41,10 @@ def unit(
     ]
     met, explained = said(numbers)
     if entry.name in paper.tables:
-        tables = [under_configurations(table, paper.configurations) for table in shown]
+        tables = [under_configurations(table, paper.configurations) for table in contents]
     else:  # columns of ours have several inputs: the leaderboard has them, and what sums them up stands here
         summed_up = pictures or plain or entry.experiment.settings.get("data_sets")
-        tables = [[("", table)] for table in shown[:1] if not summed_up]
+        tables = [[("", table)] for table in contents[:1] if not summed_up]
     group = ("drawings", "Drawings") if entry.kind == "drawing" and not plain else group_of(entry.name, entry.title)
     group = (output.section.replace(" ", "-").lower(), output.section) if output.section else group
     return {
@@ -92,8 +92,8 @@ def _optimism(entry: ReportEntry) -> str:
 
 def picture(path: Path, href: str, alt: str) -> dict:
     """Address, text alternative and size (known before the picture is there, so that the page does not jump)."""
-    found = _SIZE.search(path.read_text(encoding="utf-8")[:2000])
-    width, height = (round(float(v) * 4 / 3) for v in found.groups()) if found else (0, 0)
+    size = _SIZE.search(path.read_text(encoding="utf-8")[:2000])
+    width, height = (round(float(v) * 4 / 3) for v in size.groups()) if size else (0, 0)
     # beyond 700 pixels a picture is not shrunk to a small screen, and takes a row of its own
     return {"href": href, "alt": alt, "width": width, "height": height, "broad": width > 700}
 
@@ -103,8 +103,8 @@ def _selections(standings: pd.DataFrame, cards: Mapping[str, Method]) -> list[li
     for row in by_selection(standings, cards):
         where = ", ".join(filter(None, [in_words(row["panel"]), mask_name(row["mask"])]))
         wins = [f"{row[s]} ({row[f'{s}_significant']})" for s in ("oracle", "tuning_free")]
-        place = row["title"], where, f"{row['epsilon']:g}", str(row["datasets"])
-        rows.append([*place, *wins, f"loss × {row['cost']:.2f}"])
+        cells = row["title"], where, f"{row['epsilon']:g}", str(row["datasets"])
+        rows.append([*cells, *wins, f"loss × {row['cost']:.2f}"])
     return rows
 
 

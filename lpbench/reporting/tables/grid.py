@@ -64,30 +64,30 @@ def build(
 
 def _grid(layout: Layout, rows: pd.DataFrame, published: Mapping, sums: pd.DataFrame, reasons: pd.DataFrame) -> Grid:
     """Lay a panel's rows out as its paper does, with printed numbers, rank sums and reasons for missing cells."""
-    found = {(r["dataset"], r["mask"], r["method"]): r for r in rows.to_dict("records")}
-    reference = {r["dataset"]: r["mean"] for r in found.values() if bare_name(r["method"]) == "ct_w"}
+    by_cell = {(r["dataset"], r["mask"], r["method"]): r for r in rows.to_dict("records")}
+    reference = {r["dataset"]: r["mean"] for r in by_cell.values() if bare_name(r["method"]) == "ct_w"}
     cells = tuple(
-        tuple(_cell(layout, column, dataset, found, published, reference) for column in layout.columns)
+        tuple(_cell(layout, column, dataset, by_cell, published, reference) for column in layout.columns)
         for _, dataset in layout.datasets
     )
     metrics = sorted(set(rows["metric"]) - {""})
     footer = _footer(sums, layout, cells, metrics[0]) if len(metrics) == 1 else ()
     same = (reasons["panel"] == layout.panel) & (reasons["epsilon"] == layout.epsilon)
     lines = []
-    for reason, part in reasons[same & (reasons["selection"] == "oracle")].groupby("reason"):
-        where = sorted({f"{r.dataset} {r.method}" for r in part.itertuples()})
-        shown = ", ".join(where[:4]) + (f" and {len(where) - 4} more" if len(where) > 4 else "")
-        lines.append(f"{shown}: {reason}")
+    for reason, group in reasons[same & (reasons["selection"] == "oracle")].groupby("reason"):
+        where = sorted({f"{r.dataset} {r.method}" for r in group.itertuples()})
+        places = ", ".join(where[:4]) + (f" and {len(where) - 4} more" if len(where) > 4 else "")
+        lines.append(f"{places}: {reason}")
     return Grid(layout, cells, footer, tuple(lines), tuple(barred(rows).values()))
 
 
-def _cell(layout: Layout, column: TableColumn, dataset: str, found: Mapping, published: Mapping, reference) -> Cell:
+def _cell(layout: Layout, column: TableColumn, dataset: str, by_cell: Mapping, published: Mapping, reference) -> Cell:
     """Return a cell: the printed number and ours, with its standard error and stars."""
     key = (bare_name(dataset), column.paper_mask, column.paper_method, layout.epsilon)
     printed = ""
     if column.paper_method and key in published:
         printed = print_number(published[key], layout.style) or "-"
-    row = found.get((dataset, column.mask, column.method))
+    row = by_cell.get((dataset, column.mask, column.method))
     if row is None or math.isnan(row["mean"]):
         return Cell(published=printed, reproduced="-")
     value, error = row["mean"], row["error"]
@@ -112,8 +112,8 @@ def _footer(sums: pd.DataFrame, layout: Layout, cells, metric: str) -> tuple[tup
     ours = (OURS, _sums(layout, costs(values, metric)))
     if sums.empty:
         return (ours,)
-    known = sums[sums["epsilon"] == layout.epsilon].set_index(["mask", "method"])["rank_sum"].to_dict()
-    printed = (known.get((c.paper_mask, c.paper_method), math.nan) for c in layout.columns)
+    rank_sums = sums[sums["epsilon"] == layout.epsilon].set_index(["mask", "method"])["rank_sum"].to_dict()
+    printed = (rank_sums.get((c.paper_mask, c.paper_method), math.nan) for c in layout.columns)
     return (PRINTED, tuple("" if math.isnan(v) else f"{v:g}" for v in printed)), ours
 
 

@@ -43,9 +43,9 @@ class Layout:
 
 def marked(cards: Mapping[str, Method], table: pd.DataFrame) -> dict[str, Method]:
     """Methods whose printed names say what bars them from ranks and stars in a summary's table."""
-    said = {method: why.partition(":")[0] for method, why in barred(table).items()}
-    known = {method: card for method in said if (card := card_of(method, cards)) is not None}
-    return {**cards, **{m: replace(card, title=f"{card.title} ({said[m]})") for m, card in known.items()}}
+    bars = {method: why.partition(":")[0] for method, why in barred(table).items()}
+    barred_cards = {method: card for method in bars if (card := card_of(method, cards)) is not None}
+    return {**cards, **{m: replace(card, title=f"{card.title} ({bars[m]})") for m, card in barred_cards.items()}}
 
 
 def layouts(experiment: str, paper: Paper, table: pd.DataFrame, cards: Mapping[str, Method]) -> list[Layout]:
@@ -68,8 +68,8 @@ def _paper_layout(spec: TableLayout, table: pd.DataFrame, cards: Mapping[str, Me
 
 def _masks(mask: str, table: pd.DataFrame) -> list[str]:
     """Selectors of a paper's mask in a run; without one the run has one mask."""
-    found = sorted(m for m in set(table["mask"]) if not mask or bare_name(m) == mask)
-    return (found if mask else found[:1]) or [mask]
+    masks = sorted(m for m in set(table["mask"]) if not mask or bare_name(m) == mask)
+    return (masks if mask else masks[:1]) or [mask]
 
 
 def _paper_columns(group, mask, paper_mask, methods, present, cards) -> list[TableColumn]:
@@ -92,8 +92,8 @@ def _paper_rows(spec: TableLayout, table: pd.DataFrame) -> tuple[tuple[str, str]
         for selector in selectors or [dataset]:
             title = dataset_title(selector)
             rows.append((title if title.lower() == label.lower() else f"{title} ({label})", selector))
-    known = {s for _, s in rows}
-    return tuple(rows + [(dataset_title(s), s) for s in present if s not in known])
+    listed = {s for _, s in rows}
+    return tuple(rows + [(dataset_title(s), s) for s in present if s not in listed])
 
 
 def _general(table: pd.DataFrame, cards: Mapping[str, Method], published: pd.DataFrame) -> list[Layout]:
@@ -107,7 +107,7 @@ def _general(table: pd.DataFrame, cards: Mapping[str, Method], published: pd.Dat
     # points of a figure are no cells of a table
     cells = published[published["x"].isna()]
     printed = set(zip(cells["mask"], cells["method"], strict=True))
-    found = []
+    layouts = []
     for (panel, epsilon), rows in table.groupby(["panel", "epsilon"], dropna=False):
         ratio = (rows["metric"] == "mse").all() and rows["ratio"].notna().any()
         pairs = sorted(set(zip(rows["mask"], rows["method"], strict=True)), key=place)
@@ -132,11 +132,11 @@ def _general(table: pd.DataFrame, cards: Mapping[str, Method], published: pd.Dat
         # without the reference in the run, times stand as they are
         what = text.get(value, in_words(" and ".join(sorted(set(rows["metric"]) - {""})) or "no result"))
         budget = "" if math.isnan(epsilon) else f"Epsilon = {epsilon:g}, "
-        part = f"Panel {in_words(panel)}: " if panel else ""
+        prefix = f"Panel {in_words(panel)}: " if panel else ""
         accuracy = (rows.loc[rows["metric"] != "", "metric"] == "accuracy").all()
         what, style = ("accuracy (%)", "per_cent") if accuracy and value == "mean" else (what, "general")
-        found.append(Layout(f"{part}{budget}{what}", datasets, columns, panel, epsilon, value, style))
-    return found
+        layouts.append(Layout(f"{prefix}{budget}{what}", datasets, columns, panel, epsilon, value, style))
+    return layouts
 
 
 def _printed_as(mask: str, method: str, printed: set[tuple[str, str]]) -> tuple[str, str]:

@@ -20,8 +20,8 @@ def tables_of(artifact: Artifact) -> list[PlainTable]:
     """An artifact's own tables, else its summary: methods below each other, data sets or places side by side."""
     paper = paper_of(artifact.name)
     read = paper.output_of(artifact.name).read
-    if read and (found := read(artifact.folder, None, {})):
-        return list(found)
+    if read and (tables := read(artifact.folder, None, {})):
+        return list(tables)
     if artifact.summary is None:
         return []
     if "marked" not in artifact.summary:
@@ -45,15 +45,15 @@ def tables_of(artifact: Artifact) -> list[PlainTable]:
         keys, columns = ["panel", "dataset", "mask"], "x"
     else:
         keys, rows, columns = ["panel", "mask", "epsilon"], ["method"], "dataset"
-    said = {method: f"{method} ({why.partition(':')[0]})" for method, why in barred(artifact.summary).items()}
+    barred_names = {method: f"{method} ({why.partition(':')[0]})" for method, why in barred(artifact.summary).items()}
     parts: list[PlainTable] = []
-    for key, part in table.groupby(keys, sort=False, dropna=False):
-        place = ", ".join(f"{k} {v}" for k, v in zip(keys, key, strict=True) if v != "" and v == v)
-        wide = part.pivot(index=rows, columns=columns, values="entry").fillna("").reset_index()
-        if columns == "dataset" and part["spent"].notna().any():
-            most = part.groupby("method")["spent"].max()
+    for key, group in table.groupby(keys, sort=False, dropna=False):
+        heading = ", ".join(f"{k} {v}" for k, v in zip(keys, key, strict=True) if v != "" and v == v)
+        wide = group.pivot(index=rows, columns=columns, values="entry").fillna("").reset_index()
+        if columns == "dataset" and group["spent"].notna().any():
+            most = group.groupby("method")["spent"].max()
             wide["spent"] = ["–" if pd.isna(most[m]) else f"{most[m]:.6g}" for m in wide["method"]]
-        wide["method"] = wide["method"].replace(said)
+        wide["method"] = wide["method"].replace(barred_names)
         body = tuple(tuple(map(print_value, row)) for row in wide.itertuples(index=False))
-        parts.append(PlainTable(place, tuple(map(print_value, wide.columns)), body, "" if parts else legend))
+        parts.append(PlainTable(heading, tuple(map(print_value, wide.columns)), body, "" if parts else legend))
     return parts
