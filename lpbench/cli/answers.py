@@ -46,11 +46,11 @@ def print_cell(summary: pd.DataFrame, selection: str, reused: bool) -> None:
 
 def cost_of(row: Mapping[Any, Any]) -> str:
     """Say how much users spent for a score, in which privacy model, and what the audit found."""
-    said = row["audit"].partition(":")[0]
+    verdict = row["audit"].partition(":")[0]
     if row["spent"] != row["spent"]:
-        return said or "no privacy"
+        return verdict or "no privacy"
     delta = f", delta {row['spent_delta']:.3g}" if row["spent_delta"] else ""
-    return f"spent {row['spent']:.6g}{delta} ({in_words(row['spent_model'])}), {said}"
+    return f"spent {row['spent']:.6g}{delta} ({in_words(row['spent_model'])}), {verdict}"
 
 
 def print_verdicts(names: Sequence[str], results_dir: Path) -> None:
@@ -59,10 +59,10 @@ def print_verdicts(names: Sequence[str], results_dir: Path) -> None:
     from lpbench.reporting.evidence import Evidence
     from lpbench.reporting.plain_table import PlainTable
 
-    if found := decide_about(names, Evidence(results_dir)):
+    if decisions := decide_about(names, Evidence(results_dir)):
         heads = ("claim", "in print", "here", "statement", "checks: in print / here")
         rows = []
-        for d in found:
+        for d in decisions:
             checks = [f"{v.check.name}: {v.published_outcome} / {v.ours_outcome}" for v in d.verdicts]
             rows.append((d.claim.name, *d.outcomes, d.claim.title, "; ".join(filter(None, [*checks, d.reason]))))
         print_tables([PlainTable("The paper's claims", heads, tuple(rows))])
@@ -101,27 +101,29 @@ def print_sweep(cells: Mapping[str, Mapping[str, str]], results_dir: Path, path:
         scores = {row.selection: (row.mean, row.se) for row in table.itertuples()}
         # a method is shown under one of the two
         without = scores.get("tuning_free", scores.get("private", _NONE))
-        shown = {"oracle": scores.get("oracle", _NONE), "tuning-free": without}
-        shown["baseline"] = baselines.get(cell.folder, _NONE)
-        place = {key: first[key] for key in ("dataset", "mask", "method")}
+        columns = {"oracle": scores.get("oracle", _NONE), "tuning-free": without}
+        columns["baseline"] = baselines.get(cell.folder, _NONE)
+        setting = {key: first[key] for key in ("dataset", "mask", "method")}
         stated = stated_privacy(catalog.method(first["method"]).privacy, first["audit"])
-        place["privacy"] = in_words(stated) or "not stated"
-        numbers = {f"{head}{end}": v for head, pair in shown.items() for end, v in zip(("", "_se"), pair, strict=True)}
+        setting["privacy"] = in_words(stated) or "not stated"
+        numbers = {
+            f"{head}{end}": v for head, pair in columns.items() for end, v in zip(("", "_se"), pair, strict=True)
+        }
         seed = {"seed": cell.record["config"]["seed"], "n": int(table["n"].max())}
         cost = {key: first[key] for key in COSTS}
         reason = "" if cell.was_run or cell.full is None else "; ".join(dict.fromkeys(cell.full.reasons["reason"]))
         rows.append(
-            place
+            setting
             | {"epsilon": first["epsilon"], **given}
             | seed
             | {"metric": first["metric"], **numbers}
             | cost
             | {"reason": reason}
         )
-        texts = ["–" if mean != mean else print_score(mean, se) for mean, se in shown.values()]
-        said = reason or cost_of(first).removeprefix("spent ")
-        printed.append((*place.values(), f"{first['epsilon']:g}", *given.values(), first["metric"], *texts, said))
-    heads = ("dataset", "mask", "method", "privacy", "ε", *swept, "metric", *shown, "spent")
+        texts = ["–" if mean != mean else print_score(mean, se) for mean, se in columns.values()]
+        note = reason or cost_of(first).removeprefix("spent ")
+        printed.append((*setting.values(), f"{first['epsilon']:g}", *given.values(), first["metric"], *texts, note))
+    heads = ("dataset", "mask", "method", "privacy", "ε", *swept, "metric", *columns, "spent")
     print_tables([PlainTable("", heads, tuple(printed), _SWEEP_REMARK)])
     write_csv(pd.DataFrame(rows), path)
     print(f"table: {path}")
@@ -136,13 +138,13 @@ def print_tables(tables: Sequence[PlainTable]) -> None:
 
     console = Console(file=sys.stdout, width=None if sys.stdout.isatty() else _WIDE, highlight=False)
     for table in tables:
-        shown = Table(
+        printed = Table(
             title=Text(table.legend) if table.legend else None, title_justify="left", box=SIMPLE_HEAD, pad_edge=False
         )
         for head in table.heads:
-            shown.add_column(Text(head), overflow="fold")
+            printed.add_column(Text(head), overflow="fold")
         for row in table.rows:
-            shown.add_row(*map(Text, row))
-        console.print(shown)
+            printed.add_row(*map(Text, row))
+        console.print(printed)
         if table.remark:
             console.print(Text(table.remark), soft_wrap=not sys.stdout.isatty())

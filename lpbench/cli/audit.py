@@ -46,10 +46,10 @@ def command(methods: Sequence[str], samples: int, seed: int, workers: int, resul
 
     for name in methods:
         catalog.method(name)  # before processes start
-    found = of_each(table.method_complaints, methods or table.audited_methods(), workers, "methods")
-    if methods and found:
+    complaints = of_each(table.method_complaints, methods or table.audited_methods(), workers, "methods")
+    if methods and complaints:
         # what a method that leaks spends or breaks otherwise says nothing
-        print("\n".join(found))
+        print("\n".join(complaints))
         return 1
     if methods:
         rows = [("method", table.audit("method", name, samples, seed)) for name in methods]
@@ -67,14 +67,14 @@ def command(methods: Sequence[str], samples: int, seed: int, workers: int, resul
     missed = [f"{m.method}: the mutant {m.mutant} was not caught" for m in mutants if not m.caught_by]
     applied = [m for m in mutants if not m.caught_by.startswith("does not apply")]
     caught = f"{len(applied) - len(missed)} of {len(applied)} mutants caught" if applied else "no mutant applies"
-    print(f"{caught}, {len(found)} complaints about methods")
+    print(f"{caught}, {len(complaints)} complaints about methods")
     if methods:
         for mutant in mutants:
             print(f"  {mutant.mutant}: {mutant.caught_by or 'NOT CAUGHT'}")
     else:
         text = pd.DataFrame(mutants).to_csv(index=False, lineterminator="\n")
         write_text(text, results / "reproduced" / "audit_mutants.csv")
-    problems = [*table.problems(rows), *found, *missed]
+    problems = [*table.problems(rows), *complaints, *missed]
     for problem in problems:
         print(problem)
     return 1 if problems else 0
@@ -86,7 +86,7 @@ def of_each(function: Callable[[str], list[Any]], named: Sequence[str], workers:
 
     calls = [(name,) for name in named]
     parts = in_order(function, calls, workers, title) if len(calls) > 1 else [function(*call) for call in calls]
-    return [item for part in parts for item in part]
+    return [item for findings in parts for item in findings]
 
 
 def run(results: Path, samples: int = SAMPLES, seed: int = ROOT_SEED, workers: int = 2) -> list[tuple[str, AuditRow]]:

@@ -57,14 +57,14 @@ class _ManyValues(click.Command):
 @click.option("--confidence", type=click.FloatRange(0, 1, True, True), default=0.999, metavar="X", show_default=True)
 @options.seed("Seed of the samples.")
 @options.above_0("--timeout", "S", "Seconds of the code; a --learner is audited in 120.  [default: 300]", 300.0)
-def code(subjects: Sequence[str], program: str | None, learner: str | None, **asked: Any) -> int:
+def code(subjects: Sequence[str], program: str | None, learner: str | None, **settings: Any) -> int:
     """Audit SUBJECT (file.py:function or a table of reports), a command, or training code."""
     if len(given := [*subjects[:1], *filter(None, (program, learner))]) != 1:
         raise ConfigurationError(
             f"{' and '.join(map(repr, given)) or 'nothing'} is to be audited: name file.py:function or a table, a "
             "--command, or a --learner"
         )
-    return _audit_learner(learner, **asked) if learner else _audit_reports(subjects, program, **asked)
+    return _audit_learner(learner, **settings) if learner else _audit_reports(subjects, program, **settings)
 
 
 def _audit_reports(

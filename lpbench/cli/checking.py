@@ -45,8 +45,8 @@ def run(
                 print(f"{name} {title:13s} not made: {error}", flush=True)
                 continue
             except (Exception, SystemExit) as error:  # the method's own code may raise anything
-                own = isinstance(error, (AssertionError, LpbenchError))
-                verdict = f"FAILED\n    {'' if own else f'{type(error).__name__}: '}{error}"
+                is_ours = isinstance(error, (AssertionError, LpbenchError))
+                verdict = f"FAILED\n    {'' if is_ours else f'{type(error).__name__}: '}{error}"
             made += 1
             broken += verdict != "ok"
             print(f"{name} {title:13s}{time.perf_counter() - start:6.1f} s  {verdict}", flush=True)

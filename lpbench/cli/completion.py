@@ -20,11 +20,11 @@ _CHANGES = {"complete -o nosort": "COMP_WORDBREAKS=${COMP_WORDBREAKS//=}\ncomple
 @click.pass_context
 def command(context: click.Context, shell: str) -> int:
     """Print the completion script of a shell."""
-    found = get_completion_class(shell)
-    assert found is not None
-    script = found(context.find_root().command, {}, "lpbench", VARIABLE).source()
-    for of_click, here in _CHANGES.items():
-        script = script.replace(of_click, here)
+    complete = get_completion_class(shell)
+    assert complete is not None
+    script = complete(context.find_root().command, {}, "lpbench", VARIABLE).source()
+    for of_click, of_lpbench in _CHANGES.items():
+        script = script.replace(of_click, of_lpbench)
     print(script)
     return 0
 
@@ -57,9 +57,9 @@ class Override(click.ParamType):
 
 def overrides(word: str) -> list[str]:
     """Return what the beginning of an override may become: keys, and names, after commas too."""
-    known = known_names()
+    names = known_names()
     key, sep, value = word.partition("=")
     if sep:
         earlier, comma, _ = value.rpartition(",")
-        return [f"{key}={earlier}{comma}{name}" for name in known.get(key, ())]
-    return [f"{found}=" for found in (known_keys()[0] if "." in key else (*known, *plain_keys()))]
+        return [f"{key}={earlier}{comma}{name}" for name in names.get(key, ())]
+    return [f"{option}=" for option in (known_keys()[0] if "." in key else (*names, *plain_keys()))]

@@ -90,18 +90,18 @@ def command(
             f"run it: lpbench dataset={names[0]} method={names[1]} epsilon={epsilon:g}"
         )
     cells = sorted(_narrowed(cells, narrowing), key=_papers_first)
-    shown = [row for row in cells if len(cells) <= MOST or row["experiment"] == cells[0]["experiment"]][:MOST]
-    for row in shown:
+    printed = [row for row in cells if len(cells) <= MOST or row["experiment"] == cells[0]["experiment"]][:MOST]
+    for row in printed:
         _print_cell(row)
         if row.get("audit"):
             print(f"  its run: {cost_of(row)}")
         spent = _guarantee(row, seed)
-        if row is shown[-1] or not spent.startswith("unknown"):  # why it is unknown is said once
+        if row is printed[-1] or not spent.startswith("unknown"):  # why it is unknown is said once
             print(f"  spent: {spent}")
-    if rest := Counter(row["experiment"] for row in cells if row not in shown):
-        places = ", ".join(f"{name} ({count})" for name, count in rest.items())
-        print(f"{sum(rest.values())} more cells: {places}")
-        words = f"{dataset} {method} {epsilon:g} --experiment {next(iter(rest))}"
+    if more := Counter(row["experiment"] for row in cells if row not in printed):
+        places = ", ".join(f"{name} ({count})" for name, count in more.items())
+        print(f"{sum(more.values())} more cells: {places}")
+        words = f"{dataset} {method} {epsilon:g} --experiment {next(iter(more))}"
         print(f"Next: lpbench explain {words} (with --mask, --panel, --x)")
     return 0
 
@@ -117,10 +117,10 @@ def _papers_first(row: Row) -> int:
 def _print_cell(row: Row) -> None:
     """Print one cell: setting, mean with error, rank or why it has none, the printed number, its replications."""
     # a single cell's folder says what it was run with besides
-    place = [row["folder"].name if row["experiment"] == "single" else f"epsilon={row['epsilon']:g}"]
-    place += [f"panel={row['panel']}"] if row["panel"] else []
-    place += [] if math.isnan(row["x"]) else [f"x={row['x']:g}"]
-    print(f"{row['experiment']}: {row['dataset']} {row['mask']} {row['method']} {' '.join(place)}")
+    setting = [row["folder"].name if row["experiment"] == "single" else f"epsilon={row['epsilon']:g}"]
+    setting += [f"panel={row['panel']}"] if row["panel"] else []
+    setting += [] if math.isnan(row["x"]) else [f"x={row['x']:g}"]
+    print(f"{row['experiment']}: {row['dataset']} {row['mask']} {row['method']} {' '.join(setting)}")
     print(f"  selection {row['selection']}: {row['params']}")
     numbers = f"  {row['metric']} mean {row['mean']:.6g}, se {row['se']:.3g}, n {row['n']:g}"
     numbers += "" if math.isnan(row["ratio"]) else f", ratio {row['ratio']:.4g}"
@@ -147,12 +147,12 @@ def _beside_print(row: Row) -> list[str]:
     artifact = Artifact(row["folder"], row["experiment"])
     report = artifact.results if REPRODUCED in artifact.results.parts else artifact.results / REPRODUCED
     numbers = numbers_about(artifact, report)
-    found = []
+    lines = []
     for number in numbers[numbers["cell"] == cell_name(row)].to_dict("records"):
         why = ": ".join(filter(None, [number["cause"], number["reason"]]))
         apart = f"ours {number['ours']:.6g}, {number['class'] or 'not judged'} under {number['configuration']}"
-        found.append(f"printed {number['published']:.6g}; {apart}" + (f"; {why}" if why else ""))
-    return found
+        lines.append(f"printed {number['published']:.6g}; {apart}" + (f"; {why}" if why else ""))
+    return lines
 
 
 def _beside(row: Row) -> str:
@@ -162,12 +162,12 @@ def _beside(row: Row) -> str:
     table = read_standings(row["folder"].parents[row["experiment"].count("/")])
     keys = ["experiment", "panel", "mask", "dataset", "method", "epsilon"]
     same = (table[keys] == [row[key] for key in keys]).all(axis=1) & (table["setting"] == row["params"])
-    said = []
-    for found in table[same].to_dict("records")[:1]:
+    ratios = []
+    for standing in table[same].to_dict("records")[:1]:
         for name, words in (("constant", "the best private constant's"), ("free", "the best without privacy's")):
-            ratio, error = found[f"over_{name}"], found[f"over_{name}_se"]
-            said += [f"loss {ratio:.4g} +- {error:.2g} times {words}"] if ratio == ratio else []
-    return "".join(f", {words}" for words in said)
+            ratio, error = standing[f"over_{name}"], standing[f"over_{name}_se"]
+            ratios += [f"loss {ratio:.4g} +- {error:.2g} times {words}"] if ratio == ratio else []
+    return "".join(f", {words}" for words in ratios)
 
 
 def _why_no_rank(row: Row) -> str:
@@ -221,12 +221,12 @@ def _narrowed(cells: list[Row], narrowing: dict[str, Any]) -> list[Row]:
         wanted = narrowing[option]
         if wanted is None:
             continue
-        kept = [row for row in cells if same(row[option], wanted)]
-        if not kept:
+        matches = [row for row in cells if same(row[option], wanted)]
+        if not matches:
             values = dict.fromkeys(f"{row[option]:g}" if option == "x" else row[option] for row in cells)
-            known = ", ".join(repr(v) for v in values)
-            raise ConfigurationError(f"--{option} {wanted}: the stored results have {known}")
-        cells = kept
+            stored = ", ".join(repr(v) for v in values)
+            raise ConfigurationError(f"--{option} {wanted}: the stored results have {stored}")
+        cells = matches
     return cells
 
 
@@ -249,8 +249,12 @@ def _guarantee(row: Row, seed: int) -> str:
     from lpbench.experiments.single_method import fit
 
     spec = registry.method(row["method"])
-    known = row["experiment"] in registry.experiment_names()
-    drawn = registry.experiment(row["experiment"]).data_set(row["dataset"]) if known else Selector.parse(row["dataset"])
+    is_registered = row["experiment"] in registry.experiment_names()
+    drawn = (
+        registry.experiment(row["experiment"]).data_set(row["dataset"])
+        if is_registered
+        else Selector.parse(row["dataset"])
+    )
     dataset, params = drawn.name, dict(drawn.params)
     mask, mask_params = parse_selector(row["mask"])
     description = describe(dataset, params)

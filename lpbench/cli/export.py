@@ -48,8 +48,8 @@ def command(experiment: str, width: str, selection: str, ranks: bool, folder: Pa
     run = artifact.experiment
     if run.kind not in ("table", "figure"):
         raise ConfigurationError(f"experiment {experiment} is a {run.kind}; tables and figures of scores are exported")
-    own = {name: Method(**card) for name, card in artifact.record.get("methods", {}).items()}  # of lpbench rank
-    methods = by_name(registered_methods(m for m in run.methods if m not in own)) | own
+    cards = {name: Method(**card) for name, card in artifact.record.get("methods", {}).items()}  # of lpbench rank
+    methods = by_name(registered_methods(m for m in run.methods if m not in cards)) | cards
     summary = artifact.full or summarize_experiment(run, artifact.scores(), methods)
     target = folder / experiment
     for path in export(run, summary, methods, target, width=inches, selection=selection, ranks=ranks):
@@ -90,10 +90,10 @@ def export(
     from lpbench.reporting.tables.grid import build
     from lpbench.reporting.tables.latex import to_latex
 
-    shown = summary.table[(summary.table["selection"] == selection) & summary.table["mean"].notna()]
-    if shown.empty:
-        known = ", ".join(sorted(set(summary.table["selection"])))
-        raise ConfigurationError(f"{experiment.name} has no result with selection={selection}; it has {known}")
+    table = summary.table[(summary.table["selection"] == selection) & summary.table["mean"].notna()]
+    if table.empty:
+        selections = ", ".join(sorted(set(summary.table["selection"])))
+        raise ConfigurationError(f"{experiment.name} has no result with selection={selection}; it has {selections}")
     folder.mkdir(parents=True, exist_ok=True)
     paper = paper_of(experiment.name)
     leaf = experiment.name.rpartition("/")[2]
@@ -102,9 +102,9 @@ def export(
         if experiment.kind == "figure":
             written = draw_lines(experiment, paper, summary.table, methods, folder, leaf, selection)
         else:
-            found = parts(summary, selection)
-            written = draw_budgets(found, folder, leaf + BUDGETS, selection, methods)
-            written += draw_ranks(found, folder, leaf + RANKS, selection, experiment, paper, methods)
+            comparisons = parts(summary, selection)
+            written = draw_budgets(comparisons, folder, leaf + BUDGETS, selection, methods)
+            written += draw_ranks(comparisons, folder, leaf + RANKS, selection, experiment, paper, methods)
     if experiment.kind != "figure":
         grids = build(experiment.name, paper, summary, methods, selection)
         text = to_latex(

@@ -90,8 +90,8 @@ def compose(overrides: list[str]) -> Config:
 
 
 def _checked(config: Config, choices: Mapping[str, str], overrides: list[str]) -> Config:
-    for kind, found in (("experiment", config.experiment.name), ("method", config.method.name)):
-        catalog.check_chosen(kind, choices[kind], found, overrides)
+    for kind, name in (("experiment", config.experiment.name), ("method", config.method.name)):
+        catalog.check_chosen(kind, choices[kind], name, overrides)
     return config
 
 
@@ -125,18 +125,18 @@ def _app(config: DictConfig) -> None:
     from lpbench.cli.composed import run_config
 
     overrides = list(HydraConfig.get().overrides.task)
-    here = os.environ.get(_PARENT) == str(os.getpid())
+    is_parent = os.environ.get(_PARENT) == str(os.getpid())
     try:
         hydra_config = HydraConfig.get()
         job_folder = hydra_config.runtime.output_dir if hydra_config.mode == RunMode.MULTIRUN else None
-        found: Config = OmegaConf.to_object(config)  # type: ignore[assignment]
-        code = run_config(_checked(found, hydra_config.runtime.choices, overrides), overrides, job_folder)
+        composed: Config = OmegaConf.to_object(config)  # type: ignore[assignment]
+        code = run_config(_checked(composed, hydra_config.runtime.choices, overrides), overrides, job_folder)
     except LpbenchError as error:
-        if not here:
+        if not is_parent:
             raise
         _errors.append(error)
         return
-    if here:
+    if is_parent:
         _exit_codes.append(code)
     elif code:
         raise CellError(f"{' '.join(overrides)}: no result; the job's output says why")

@@ -73,17 +73,17 @@ def _check_folder(job: Job, results: Path, against: Path) -> None:
     """Refuse a folder of new results that holds an experiment run otherwise, or what it is compared with."""
     if results == against:
         raise ConfigurationError(f"--results {results} is --against too: new results need a folder of their own")
-    there = Artifact(results / job.name, job.name)
-    config = there.record.get("config") if there.was_computed else None
+    stored = Artifact(results / job.name, job.name)
+    config = stored.record.get("config") if stored.was_computed else None
     if config:
-        found = deviations(
+        changed = deviations(
             replace(Experiment.from_record(config["experiment"]), title="", notes=()),
             replace(job.experiment, title="", notes=()),
         )
-        found += changes({"seed": config["seed"]}, {"seed": job.seed})
-        if found:
+        changed += changes({"seed": config["seed"]}, {"seed": job.seed})
+        if changed:
             raise ConfigurationError(
-                f"{there.folder} holds {job.name} run otherwise ({'; '.join(found)}): choose another --results"
+                f"{stored.folder} holds {job.name} run otherwise ({'; '.join(changed)}): choose another --results"
             )
 
 
@@ -141,8 +141,8 @@ def _compare(
     others = [f"{p} is {v}, requirements.lock has {pinned.get(p)}" for p, v in installed.items() if pinned.get(p) != v]
     for line in others:
         print(f"note: {line}; the same bits are promised for the versions of requirements.lock only")
-    whole = [job.name for job in jobs if everything and level == "bitwise" and not job.plan.missing]
-    compared, different = _print_differences(level, tables, {n: _other_tables(n, results, against) for n in whole})
+    complete = [job.name for job in jobs if everything and level == "bitwise" and not job.plan.missing]
+    compared, different = _print_differences(level, tables, {n: _other_tables(n, results, against) for n in complete})
     if compared and different:
         print("no promise is broken: the versions differ" if others else f"the promise of the {level} level is broken")
     return compared, problems + different
@@ -150,8 +150,8 @@ def _compare(
 
 def _sides(job: Job, results: Path, against: Path, everything: bool) -> Sides:
     """Lines of both sides with data at hand; of a sample the columns that depend on the line's method alone."""
-    here = results if everything else results / FOLDER
-    ours, theirs = (read_summary(folder, job.name) for folder in (here, against))
+    folder_of_run = results if everything else results / FOLDER
+    ours, theirs = (read_summary(folder, job.name) for folder in (folder_of_run, against))
     if not everything:
         return ours[OWN], theirs.loc[theirs.index.isin(ours.index), OWN]
 
@@ -170,15 +170,19 @@ def _print_differences(level: str, tables: dict[str, Sides], derived: dict[str, 
     rows = {name: compare(*sides, TOLERANCES[level]) for name, sides in tables.items()}
     limit = FALSE_ALARM / max(sum(map(len, rows.values())), 1)
     compared = problems = 0
-    for name, found in rows.items():
-        different = found[found["p"] < limit]
+    for name, compared_rows in rows.items():
+        different = compared_rows[compared_rows["p"] < limit]
         lines = [*(different["line"] + ": " + different["change"]).head(_MOST), *derived.get(name, [])]
         ours, theirs = tables[name]
         # a line without a mean is that of a failed or missing block
-        numbers = found if level == "statistical" else ours[ours.index.isin(theirs.index) & (ours["mean"] != "")]
+        numbers = (
+            compared_rows if level == "statistical" else ours[ours.index.isin(theirs.index) & (ours["mean"] != "")]
+        )
         compared += len(numbers) > 0
         words = (
-            _in_words(level, tables[name], found, different) if len(numbers) else "not compared, no number is in both"
+            _in_words(level, tables[name], compared_rows, different)
+            if len(numbers)
+            else "not compared, no number is in both"
         )
         print(f"{name}: {words}")
         for line in lines:
@@ -187,10 +191,10 @@ def _print_differences(level: str, tables: dict[str, Sides], derived: dict[str, 
     return compared, problems
 
 
-def _in_words(level: str, sides: Sides, found: pd.DataFrame, different: pd.DataFrame) -> str:
+def _in_words(level: str, sides: Sides, compared: pd.DataFrame, different: pd.DataFrame) -> str:
     if level == "statistical":
-        inside = (found["p"] >= 0.05).mean()
-        return f"{len(found)} cells, {inside:.1%} within the 95 % interval, {len(different)} different"
+        inside = (compared["p"] >= 0.05).mean()
+        return f"{len(compared)} cells, {inside:.1%} within the 95 % interval, {len(different)} different"
     ours, theirs = map(len, sides)
     if different.empty:
         return f"{'identical' if level == 'bitwise' else 'the same numbers'}, {ours} lines"
@@ -202,17 +206,17 @@ def _in_words(level: str, sides: Sides, found: pd.DataFrame, different: pd.DataF
 def _other_tables(name: str, results: Path, against: Path) -> list[str]:
     """Tables besides the summary that are not the same bytes, where all cells of the experiment were compared."""
     published = sorted(p for p in (against / name).glob("*.csv") if p.name != "summary.csv" and not is_measured(p))
-    both = [(p, results / name / p.name) for p in published]
-    return [f"{p.name}: not the same bytes" for p, q in both if not q.is_file() or p.read_bytes() != q.read_bytes()]
+    pairs = [(p, results / name / p.name) for p in published]
+    return [f"{p.name}: not the same bytes" for p, q in pairs if not q.is_file() or p.read_bytes() != q.read_bytes()]
 
 
 def _print_verdicts(results: Path, against: Path) -> None:
     """Print the verdicts on claims that change with the seed."""
     for path in [*results.glob("verdicts.csv"), *results.glob("*/verdicts.csv")]:
         if (theirs := against / path.relative_to(results)).is_file():
-            found, said = changed_verdicts(theirs, path)
-            print(f"claims: {said}")
-            for row in found.itertuples():
+            changed, summary = changed_verdicts(theirs, path)
+            print(f"claims: {summary}")
+            for row in changed.itertuples():
                 print(f"  {row.claim}, {row.check}: {row.ours_outcome_other}, published: {row.ours_outcome}")
 
 
@@ -236,21 +240,21 @@ def run_sample(jobs: Sequence[Job], results: Path, runner: Runner) -> Result:
     """Run a sample of the jobs' blocks and write ``<results>/sample/<experiment>/summary.csv`` of it."""
     store = Store(results / "store")
     plans = {job.name: sample(job.plan) for job in jobs}
-    whole = sum((job.plan for job in jobs), Plan(()))
+    plan = sum((job.plan for job in jobs), Plan(()))
     run = run_blocks(sum(plans.values(), Plan(())).blocks, store, runner)
     for job in jobs:
         scores = assemble(plans[job.name].entries, store)
         table = summarize_experiment(job.experiment, scores, by_name(job.methods)).table
         write_csv(table, results / FOLDER / job.name / "summary.csv")
-    return Result(run=run, plan=whole)
+    return Result(run=run, plan=plan)
 
 
 def read_summary(folder: Path, name: str) -> pd.DataFrame:
     """Texts of an experiment's ``summary.csv``, indexed by what each line is about."""
-    found = Artifact(folder / name, name).summary
-    if found is None:
+    table = Artifact(folder / name, name).summary
+    if table is None:
         raise ConfigurationError(f"{folder / name / 'summary.csv'} is not there: nothing to compare for {name}")
-    return as_text(found).set_index(KEYS)
+    return as_text(table).set_index(KEYS)
 
 
 def compare(ours: pd.DataFrame, theirs: pd.DataFrame, tolerance: float | None) -> pd.DataFrame:
@@ -260,13 +264,13 @@ def compare(ours: pd.DataFrame, theirs: pd.DataFrame, tolerance: float | None) -
     beyond, or of Welch's test). By digits only lines whose text differs have a row, else all cells of both sides.
     """
     shared = ours.index.intersection(theirs.index)
-    left, right = ours.loc[shared], theirs.loc[shared]
+    sides = ours.loc[shared], theirs.loc[shared]
     if tolerance is None:
-        rows = _by_means(left, right) if len(shared) else []
+        rows = _by_means(*sides) if len(shared) else []
     else:
         rows = [(key, "missing here", np.inf, 0.0) for key in theirs.index.difference(ours.index)]
         rows += [(key, "not published", np.inf, 0.0) for key in ours.index.difference(theirs.index)]
-        rows += _by_digits(left, right, tolerance) if len(shared) else []
+        rows += _by_digits(*sides, tolerance) if len(shared) else []
     return pd.DataFrame([(_words(key), *row) for key, *row in rows], columns=["line", "change", "size", "p"])
 
 
@@ -276,7 +280,7 @@ def _by_digits(ours: pd.DataFrame, theirs: pd.DataFrame, tolerance: float) -> li
         columns = [c for c in ours.columns if ours[c].iloc[row] != theirs[c].iloc[row]]
         pairs = {c: (ours[c].iloc[row], theirs[c].iloc[row]) for c in columns}
         size = max(_relative(*pair) for pair in pairs.values())
-        change = ", ".join(f"{c} {one or '-'} for {other or '-'}" for c, (one, other) in pairs.items())
+        change = ", ".join(f"{c} {one or '-'} for {published or '-'}" for c, (one, published) in pairs.items())
         by = f" ({size:.1e} of the value)" if np.isfinite(size) else ""
         rows.append((ours.index[int(row)], change + by, size, float(size <= tolerance)))
     return rows
@@ -285,10 +289,14 @@ def _by_digits(ours: pd.DataFrame, theirs: pd.DataFrame, tolerance: float) -> li
 def _relative(ours: str, theirs: str) -> float:
     """Relative difference of two texts; inf if one is not a number."""
     try:
-        one, other = float(ours), float(theirs)
+        first, second = float(ours), float(theirs)
     except ValueError:
         return np.inf
-    return abs(one - other) / max(abs(one), abs(other)) if np.isfinite([one, other]).all() and one != other else np.inf
+    return (
+        abs(first - second) / max(abs(first), abs(second))
+        if np.isfinite([first, second]).all() and first != second
+        else np.inf
+    )
 
 
 def _by_means(ours: pd.DataFrame, theirs: pd.DataFrame) -> list[tuple]:

@@ -32,9 +32,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             words = list(sys.argv[1:] if argv is None else argv) or ["--help"]
             return int(cli.main(words, "lpbench", standalone_mode=False) or 0)
         except (click.ClickException, LpbenchError, ModuleNotFoundError) as error:
-            said = error.format_message() if isinstance(error, click.ClickException) else str(error)
-            lacks = said.startswith(("No such command", "No module named"))
-            surroundings.say(f"error: {said}{_WHOLE if lacks else ''}")
+            sentence = error.format_message() if isinstance(error, click.ClickException) else str(error)
+            lacks = sentence.startswith(("No such command", "No module named"))
+            surroundings.say(f"error: {sentence}{_WHOLE if lacks else ''}")
         except click.Abort:
             surroundings.say("interrupted")
             return 130

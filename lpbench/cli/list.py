@@ -41,7 +41,7 @@ def _datasets() -> Table:
             print(f"warning: {error}", file=sys.stderr)
             continue
         parts = (facts.n_train, facts.n_test, facts.n_public)  # all that a replication draws
-        drawn = None if None in parts else sum(part or 0 for part in parts)
+        drawn = None if None in parts else sum(count or 0 for count in parts)
         total = load_manifest(name).fingerprint.get("rows") or drawn
         rows.append((name, facts.task, total or "?", facts.n_features, "yes" if facts.available else "no"))
     return ("DATASET", "TASK", "ROWS", "FEATURES", "AT HAND"), rows

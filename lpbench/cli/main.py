@@ -68,9 +68,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         words = [*words[1:], "--help"]
     catalog.passed_over.clear()  # by an earlier command of this process
     with surroundings.fixed():
-        code, said = _answered(words)
+        code, sentence = _answered(words)
         for passed_over in catalog.passed_over.values():
-            if str(passed_over) != said:
+            if str(passed_over) != sentence:
                 surroundings.say(f"warning: passed over: {passed_over}")
     return code
 
@@ -82,36 +82,36 @@ def _answered(words: Sequence[str]) -> tuple[int, str]:
         sys.stdout.flush()
         return code, ""
     except (click.ClickException, LpbenchError) as error:
-        code, said = 2, _sentence(error)
+        code, sentence = 2, _sentence(error)
     except KeyboardInterrupt:
-        kept = words[0] in _RUNS or words[0] not in COMMANDS
-        more = ": finished blocks are kept; run the same command again to go on" if kept else ""
+        runs_blocks = words[0] in _RUNS or words[0] not in COMMANDS
+        more = ": finished blocks are kept; run the same command again to go on" if runs_blocks else ""
         surroundings.say(f"\ninterrupted{more}")
         return 130, ""
     except BrokenPipeError:  # `lpbench list methods | head -1`: nobody reads on
         surroundings.silence(sys.stdout)
         return 141, ""
     except (Exception, SystemExit) as error:
-        code, said = 2, ""
+        code, sentence = 2, ""
         if isinstance(error, OSError):
             # of a copy, the second is the target
-            said = refusal(error, error.filename2 or error.filename or "a file or the output")
+            sentence = refusal(error, error.filename2 or error.filename or "a file or the output")
         elif isinstance(error, UnicodeEncodeError) and error.encoding == sys.getfilesystemencoding():
-            said = f"{error.object!r} is no name of a file where names are in {error.encoding}; set LC_ALL=C.UTF-8"
-        if not said:
-            code, said = 3, surroundings.unforeseen(error)
-    surroundings.say(f"error: {said}")
+            sentence = f"{error.object!r} is no name of a file where names are in {error.encoding}; set LC_ALL=C.UTF-8"
+        if not sentence:
+            code, sentence = 3, surroundings.unforeseen(error)
+    surroundings.say(f"error: {sentence}")
     try:
         sys.stdout.flush()
     except OSError:
         surroundings.silence(sys.stdout)
-    return code, said
+    return code, sentence
 
 
 def _invoked(words: Sequence[str]) -> int:
     try:
-        if asked := os.environ.get(completion.VARIABLE):
-            return shell_complete(cli, {}, "lpbench", completion.VARIABLE, asked)
+        if instruction := os.environ.get(completion.VARIABLE):
+            return shell_complete(cli, {}, "lpbench", completion.VARIABLE, instruction)
         with cli.make_context("lpbench", [*words]) as context:
             return cli.invoke(context)
     except click.exceptions.Exit as end:  # --help, --version
@@ -186,9 +186,9 @@ def _check_overrides(words: Sequence[str]) -> None:
     for word in words:
         option = word.partition("=")[0]
         if word.startswith("-"):
-            known = (*_HYDRA_FLAGS, *_HYDRA_VALUES)
-            if option not in known:
-                near = difflib.get_close_matches(option, (*known, "--help", "--version"), n=1)
+            options = (*_HYDRA_FLAGS, *_HYDRA_VALUES)
+            if option not in options:
+                near = difflib.get_close_matches(option, (*options, "--help", "--version"), n=1)
                 hint = f"did you mean {near[0]}?" if near else "settings are written key=value, as in epsilon=2"
                 raise ConfigurationError(f"unknown option {word!r}: {hint} {_MORE}")
         elif "=" not in word and not word.startswith(("+", "~")) and previous not in _HYDRA_VALUES:
@@ -200,10 +200,10 @@ def _check_overrides(words: Sequence[str]) -> None:
 
 def _unknown_word(word: str, first: bool) -> ConfigurationError:
     """Say what a lone word may have been meant to be: a command, a key, or the name of something."""
-    known = names.known_names()
-    if word in (*known, *names.plain_keys()):
+    names_of = names.known_names()
+    if word in (*names_of, *names.plain_keys()):
         return ConfigurationError(f"{word!r} is a key and needs a value, without blanks: lpbench {word}=... {_MORE}")
-    for kind, of_kind in known.items():
+    for kind, of_kind in names_of.items():
         if word in of_kind:
             return ConfigurationError(f"{word!r} is the name of a {kind}: lpbench {kind}={word} {_MORE}")
     near = difflib.get_close_matches(word, COMMANDS, n=2, cutoff=0.5) if first else []

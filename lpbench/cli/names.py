@@ -38,8 +38,8 @@ def known_names() -> dict[str, list[str]]:
 
 
 def _stems(folders: Iterable[Path]) -> list[str]:
-    found = (p.relative_to(folder).with_suffix("").as_posix() for folder in folders for p in folder.rglob("*.yaml"))
-    return sorted(set(found))
+    stems = (p.relative_to(folder).with_suffix("").as_posix() for folder in folders for p in folder.rglob("*.yaml"))
+    return sorted(set(stems))
 
 
 def plain_keys() -> list[str]:
@@ -49,7 +49,7 @@ def plain_keys() -> list[str]:
 
 def check_names(argv: Sequence[str]) -> None:
     """Refuse unknown keys, data sets, masks, methods and experiments with the nearest known names."""
-    known = known_names()
+    names = known_names()
     sweep = bool({"-m", "--multirun"} & set(argv))
     given: dict[str, list[str]] = {}
     for argument in argv:
@@ -66,11 +66,11 @@ def check_names(argv: Sequence[str]) -> None:
             _check_launcher(value)
         elif sep:
             _check_key(key)
-        if sep and key in known and not value.startswith(("glob(", "choice(")):
+        if sep and key in names and not value.startswith(("glob(", "choice(")):
             for text in (text.strip().strip("'\"") for text in values_of(value)):
                 chosen = Selector.parse(text) if key in SELECTED and "[" in text else Selector(text)
-                if chosen.name not in known[key]:
-                    raise unknown_name(key, chosen.name, known[key])
+                if chosen.name not in names[key]:
+                    raise unknown_name(key, chosen.name, names[key])
                 for parameter in chosen.params if key == "mask" else ():
                     _check_key(f"mask.params.{parameter}")
     for key, values in given.items():
@@ -86,17 +86,17 @@ def check_names(argv: Sequence[str]) -> None:
 
 def values_of(value: str) -> list[str]:
     """Values of an override, which commas outside brackets and quotes separate."""
-    found, depth, quote = [""], 0, ""
+    values, depth, quote = [""], 0, ""
     for sign in value:
         if sign in "'\"" and quote in ("", sign):
             quote = "" if quote else sign
         elif not quote:
             depth += (sign in "[({") - (sign in "])}")
         if sign == "," and not (depth or quote):
-            found.append("")
+            values.append("")
         else:
-            found[-1] += sign
-    return found
+            values[-1] += sign
+    return values
 
 
 def with_selectors(argument: str) -> str:

@@ -31,23 +31,23 @@ _OF_ADVICE = ("without_pilot", "task", "protect", "epsilon")
 class Span(click.ParamType):
     """Numbers: a list ``1,2,4``, or ``LOW:HIGH`` in steps of a factor."""
 
-    def __init__(self, factor: float, whole: bool = False):
-        self.name, self._factor, self._whole = "numbers", factor, whole
+    def __init__(self, factor: float, integers: bool = False):
+        self.name, self._factor, self._whole = "numbers", factor, integers
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[float]:
         """Return the numbers of a list or of ``LOW:HIGH``, whose ends are included; anything else is refused."""
         try:
-            found = [float(part) for part in str(value).replace(":", ",").split(",")]
-            if not all(0 < part < math.inf for part in found):
+            numbers = [float(number) for number in str(value).replace(":", ",").split(",")]
+            if not all(0 < number < math.inf for number in numbers):
                 raise ValueError(value)
         except ValueError:
             self.fail(f"{value!r} must be numbers above 0, as in 1,2,4 or 0.5:8", param, ctx)
         if ":" in str(value):
-            if len(found) != 2 or found[0] > found[1]:
+            if len(numbers) != 2 or numbers[0] > numbers[1]:
                 self.fail(f"{value!r} must be LOW:HIGH with LOW at most HIGH", param, ctx)
-            steps = math.floor(math.log(found[1] / found[0], self._factor) * (1 + 1e-12))
-            found = sorted({*(found[0] * self._factor**k for k in range(steps + 1)), found[1]})
-        return [round(part) for part in found] if self._whole else found
+            steps = math.floor(math.log(numbers[1] / numbers[0], self._factor) * (1 + 1e-12))
+            numbers = sorted({*(numbers[0] * self._factor**k for k in range(steps + 1)), numbers[1]})
+        return [round(number) for number in numbers] if self._whole else numbers
 
 
 @click.command(epilog="FILE is read in the clear and never leaves this machine.")
@@ -65,7 +65,7 @@ class Span(click.ParamType):
 @click.option("--mse", type=float, metavar="V", help="Wanted mean squared error.")
 @click.option("--accuracy", type=click.FloatRange(0, 1), metavar="V", help="Wanted share of right classes.")
 @click.option("--epsilon", type=Span(2.0), default="0.5:8", metavar="SPAN", show_default=True, help="Budgets.")
-@click.option("--users", type=Span(10.0, whole=True), metavar="SPAN", help="Numbers of users, as in 1000:100000.")
+@click.option("--users", type=Span(10.0, integers=True), metavar="SPAN", help="Numbers of users, as in 1000:100000.")
 @click.option("--unit", default="person", metavar="NOUN", show_default=True, help="What a row is, for the answer.")
 @click.option("--quick", is_flag=True, help="Four splits of 16: wider intervals.")
 @click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Draw the answer.")
@@ -173,8 +173,8 @@ def print_advice(task: str | None, protect: str, budgets: Sequence[float]) -> No
     fitting = [a for a in answers if task in (None, a["task"]) and (protect != "all" or a["features"] == "all")]
     fitting = [answer for answer in fitting if float(answer["epsilon"]) in budgets]
     for row in fitting:
-        place = f"protected features: {row['features']}, public sample: {row['sample']}, ε = {row['epsilon']}"
-        print(f"{row['task']}, asked: {row['asked']}, {place}")
+        setting = f"protected features: {row['features']}, public sample: {row['sample']}, ε = {row['epsilon']}"
+        print(f"{row['task']}, asked: {row['asked']}, {setting}")
         print(f"    {row['method']}; second choice: {row['second']}")
         adds = "users add to public data" if row["sample"] == "yes" else "gain over a private constant"
         print(f"    {adds}: {row['adds']}\n    {row['command']}")
@@ -220,26 +220,26 @@ def _mask(
     from lpbench.datasets.real import group_names
 
     sources = group_names(manifest_of("pilot", content), columns)
-    asked = _names(protect, (*sources, target, *left_out))
-    if asked == ["all"]:
+    protected = _names(protect, (*sources, target, *left_out))
+    if protected == ["all"]:
         return np.ones(len(columns), dtype=bool)
-    for part in asked:
-        if part in left_out:
-            raise ConfigurationError(f"--protect: column {part!r} is left out: {left_out[part]}")
-        if part not in (*sources, target):
-            raise unknown_key("--protect: no feature", part, dict.fromkeys(sources))
-    return np.isin(sources, asked)
+    for column in protected:
+        if column in left_out:
+            raise ConfigurationError(f"--protect: column {column!r} is left out: {left_out[column]}")
+        if column not in (*sources, target):
+            raise unknown_key("--protect: no feature", column, dict.fromkeys(sources))
+    return np.isin(sources, protected)
 
 
-def _names(words: str, known: Sequence[str]) -> list[str]:
+def _names(words: str, columns: Sequence[str]) -> list[str]:
     """Names that commas separate; one that has commas itself is the longest that is known, or is quoted."""
-    parts, found = words.split(","), list[str]()
+    parts, names = words.split(","), list[str]()
     while parts:
         starts = {n: ",".join(parts[:n]).strip(' "') for n in range(len(parts), 0, -1)}
-        n = next((n for n, name in starts.items() if name in known), 1)
-        found += filter(None, [starts[n]])
+        n = next((n for n, name in starts.items() if name in columns), 1)
+        names += filter(None, [starts[n]])
         del parts[:n]
-    return found
+    return names
 
 
 def print_answer(answer: Need, goal: float | str, unit: str, protected: list[str], target: str) -> None:
@@ -247,10 +247,10 @@ def print_answer(answer: Need, goal: float | str, unit: str, protected: list[str
     table, pilot = answer.table(), answer.pilot
     wanted, constant = answer.wanted(goal), answer.least_useful()
     model = type(pilot.models()["method"]).__name__
-    some = answer.guarantees[float(answer.budgets[-1])]
+    guarantee = answer.guarantees[float(answer.budgets[-1])]
     private = ", ".join([target, *protected[:5]]) + (", ..." if len(protected) > 5 else "")
     print(f"""
-Protected   {private}: of each {unit}, by local privacy ({some.model}): against everybody, the collector included
+Protected   {private}: of each {unit}, by local privacy ({guarantee.model}): against everybody, the collector included
 Not         the columns that are shown, who takes part; a {unit} with several rows spends a budget for each
 Sent        {table["bits"].min():.0f} to {table["bits"].max():.0f} bits a {unit}, what is shown included
 Method      {model}, nothing to tune; {len(answer.runs.losses["method"])} splits of {len(pilot.y)} rows
@@ -283,8 +283,8 @@ def _grid(table: pd.DataFrame) -> str:
     """Errors, a line for each number of users and a column for each budget."""
     budgets = list(dict.fromkeys(table["epsilon"]))
     rows = {
-        n: [f"{r.error:.4g} [{r.low:.4g}, {r.high:.4g}]{' ' if r.better else '*'}" for r in part.itertuples()]
-        for n, part in table.groupby("users")
+        n: [f"{r.error:.4g} [{r.low:.4g}, {r.high:.4g}]{' ' if r.better else '*'}" for r in of_size.itertuples()]
+        for n, of_size in table.groupby("users")
     }
     width = max(26, 2 + max(len(cell) for cells in rows.values() for cell in cells))
     lines = [f"{'users':>9}" + "".join(f"{f'ε = {e:g}':>{width}}" for e in budgets) + f"{'without privacy':>18}"]

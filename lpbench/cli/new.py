@@ -71,8 +71,8 @@ def dataset(file: Path, name: str | None, folder: Path, **choices: Any) -> int:
     from lpbench.cli.new_dataset import new_dataset, new_openml
     from lpbench.cli.new_method import export_line, shown
 
-    if found := re.fullmatch(r"openml[:/_](task[:/])?(\d+)", str(file)):
-        path, profile = new_openml(int(found[2]), bool(found[1]), name=name, **choices)
+    if match := re.fullmatch(r"openml[:/_](task[:/])?(\d+)", str(file)):
+        path, profile = new_openml(int(match[2]), bool(match[1]), name=name, **choices)
     else:
         path, profile = new_dataset(file, folder, name=name, **choices)
     name = path.stem.replace("openml_", "openml/")
@@ -81,6 +81,6 @@ def dataset(file: Path, name: str | None, folder: Path, **choices: Any) -> int:
         print(f"  {decision}")
     methods = _FIRST_METHODS[profile.content["task"]]
     print(f"""Wrong? Edit the manifest, or remove it and use other options (--help). Next:
-{"" if found else export_line(folder)}  lpbench check dataset {name}
+{"" if match else export_line(folder)}  lpbench check dataset {name}
   lpbench -m dataset={name} method={methods} epsilon=1,4 replications=5""")
     return 0

@@ -35,7 +35,7 @@ def new_method(name: str, folder: Path, task: str = "regression") -> list[Path]:
         "name": name,
         "task": task,
         "title": name.replace("_", " ").capitalize(),
-        "class_name": "".join(part.capitalize() for part in name.split("_")),
+        "class_name": "".join(word.capitalize() for word in name.split("_")),
     }
     loader = jinja2.FileSystemLoader(TEMPLATES)
     templates = jinja2.Environment(loader=loader, keep_trailing_newline=True, undefined=jinja2.StrictUndefined)

@@ -25,8 +25,8 @@ def choice(name: str, words: Sequence[str], default: str) -> Decorator:
 
 def count(name: str, text: str, default: int | None = None) -> Decorator:
     """Option with a whole number that is at least 1."""
-    shown = default is not None
-    return click.option(name, type=click.IntRange(1), default=default, metavar="N", show_default=shown, help=text)
+    has_default = default is not None
+    return click.option(name, type=click.IntRange(1), default=default, metavar="N", show_default=has_default, help=text)
 
 
 def above_0(name: str, letter: str, text: str, default: float | None = None) -> Decorator:

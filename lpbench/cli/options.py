@@ -88,12 +88,12 @@ def experiments(required: bool = False) -> Decorator:
 
 def matching(words: Sequence[str]) -> list[str]:
     """Experiments that a word (default: "*") is or matches, in order; on-request ones must be named in full."""
-    known = catalog.experiment_names()
+    names = catalog.experiment_names()
     chosen: dict[str, None] = {}
     for word in words or ["*"]:
-        matches = fnmatch.filter(known, word)
+        matches = fnmatch.filter(names, word)
         if not matches:
-            raise unknown_name("experiment", word, known)
+            raise unknown_name("experiment", word, names)
         if matches != [word]:
             heads = catalog.heads("experiment", ("on_request",))
             matches = [name for name in matches if name == word or not heads[name]["on_request"]]

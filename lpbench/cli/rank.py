@@ -84,35 +84,35 @@ def command(
     if predicted:
         if not experiments:
             raise ConfigurationError(f"{method}: say which experiment it predicts: --experiment comparison/regression")
-        found = Method(re.sub(r"\W+", "_", Path(method).stem), Path(method).stem, "", "", tuning_free={})
+        ranked = Method(re.sub(r"\W+", "_", Path(method).stem), Path(method).stem, "", "", tuning_free={})
     else:
-        found = method_named(method)
-        usual = EXPERIMENTS[found.task][: 1 + found.estimator_class.uses_public]
-        experiments = experiments or (STRESS[found.task] if stress else usual)
+        ranked = method_named(method)
+        usual = EXPERIMENTS[ranked.task][: 1 + ranked.estimator_class.uses_public]
+        experiments = experiments or (STRESS[ranked.task] if stress else usual)
     broken = False
     for name in experiments:
         experiment, others = catalog.experiment(name), Results(COMMITTED).artifact(name)
         ran = set() if others.summary is None else {*others.summary["method"]}
         output = ranking.paper_of(name).output_of(name)
         if stress and output.read is None:
-            raise ConfigurationError(f"--stress: {name} is no stress test; there are {', '.join(STRESS[found.task])}")
+            raise ConfigurationError(f"--stress: {name} is no stress test; there are {', '.join(STRESS[ranked.task])}")
         if not stress and not ran:
             raise ConfigurationError(f"experiment {name} has no committed summary to be ranked in")
         _check_budgets(experiment, budgets)
-        mine = None
+        scored = None
         if predicted:
-            mine = ranking.predicted(Path(method), found, experiment)
-        elif stress or found.name not in ran:
+            scored = ranking.predicted(Path(method), ranked, experiment)
+        elif stress or ranked.name not in ran:
             fair, runner = stress or selection == "fair", Runner(workers=workers)
-            mine = ranking.run_alone(found, experiment, budgets, fair, runner, results, audit)
-        said = {} if mine is None or predicted else barred(mine.table)
-        broken |= any(map(is_broken, said.values()))
-        if mine is not None and said:
-            ranking.print_barred(found, experiment, mine, results)
-        elif mine is not None and stress:
-            ranking.print_stress(found, mine, others, output)
+            scored = ranking.run_alone(ranked, experiment, budgets, fair, runner, results, audit)
+        bars = {} if scored is None or predicted else barred(scored.table)
+        broken |= any(map(is_broken, bars.values()))
+        if scored is not None and bars:
+            ranking.print_barred(ranked, experiment, scored, results)
+        elif scored is not None and stress:
+            ranking.print_stress(ranked, scored, others, output)
         else:
-            ranking.rank(found, experiment, mine, budgets, selection, results)
+            ranking.rank(ranked, experiment, scored, budgets, selection, results)
     return int(broken)
 
 

@@ -69,19 +69,19 @@ def run_alone(
     return summarized(job, results, runner, audit)
 
 
-def print_barred(method: Method, experiment: Experiment, mine: Summary, results: Path) -> None:
+def print_barred(method: Method, experiment: Experiment, summary: Summary, results: Path) -> None:
     """Print the scores of a method that has no rank; the page of a rank that it had is removed."""
     shutil.rmtree(results / _folder(method, experiment), ignore_errors=True)
     print(f"{method.title} in {experiment.name}: no rank")
-    scored = mine.table[mine.table["mean"].notna()]
+    scored = summary.table[summary.table["mean"].notna()]
     if len(scored):
         print_cell(scored, scored["selection"].iloc[0], False)
 
 
-def print_stress(method: Method, mine: Summary, others: Artifact, output: Output) -> None:
+def print_stress(method: Method, tested: Summary, others: Artifact, output: Output) -> None:
     """Print the table and finding of a stress test for one method, beside learners without privacy."""
     cards = by_name(registered_methods(others.experiment.methods)) | {method.name: method}
-    runs = [Run(others.name, mine.chosen.assign(experiment=others.name), {method.name: method.privacy}, {})]
+    runs = [Run(others.name, tested.chosen.assign(experiment=others.name), {method.name: method.privacy}, {})]
     if others.is_finished:
         run = run_of(others, cards)
         runs.append(replace(run, chosen=run.chosen[run.chosen["method"] != method.name]))
@@ -100,15 +100,15 @@ def predicted(path: Path, method: Method, experiment: Experiment) -> Summary:
     if table.empty:
         raise ConfigurationError(f"{path} has a head and no row: there is no prediction to rank")
     groups = [group for group in experiment.groups if not group.panel]
-    known = {(d, m) for group in groups for d in group.dataset for m in group.mask}
-    _check_predictions(path, table, experiment, {float(e) for group in groups for e in group.epsilon}, len(known))
+    cells = {(d, m) for group in groups for d in group.dataset for m in group.mask}
+    _check_predictions(path, table, experiment, {float(e) for group in groups for e in group.epsilon}, len(cells))
     rows = []
-    for (dataset, mask), part in table.groupby(["dataset", "mask"]):
-        if (dataset, mask) not in known:
+    for (dataset, mask), predictions in table.groupby(["dataset", "mask"]):
+        if (dataset, mask) not in cells:
             raise ConfigurationError(f"{path}: {experiment.name} has no data set {dataset} under mask {mask}")
         parsed = experiment.data_set(str(dataset))
         draws = Draws(parsed.name, dict(parsed.params), None, {}, ROOT_SEED)
-        for replication, split in part.groupby("replication"):
+        for replication, split in predictions.groupby("replication"):
             problem = draws.problem(int(replication))
             for epsilon, one in split.groupby("epsilon"):
                 one = one.sort_values("row")
@@ -122,13 +122,13 @@ def predicted(path: Path, method: Method, experiment: Experiment) -> Summary:
     scores = pd.DataFrame(rows, columns=["dataset", "mask", "epsilon", "value", "replication", "metric"])
     same = {"experiment": experiment.name, "method": method.name, "panel": "", "params": "{}", "reason": ""}
     scores = scores.assign(**same, status="ok", x=math.nan, seconds=math.nan)
-    return summarize(scores, {("", mask, method.name): Setting("{}") for _, mask in known})
+    return summarize(scores, {("", mask, method.name): Setting("{}") for _, mask in cells})
 
 
 def _check_predictions(path: Path, table: pd.DataFrame, experiment: Experiment, budgets: set[float], n: int) -> None:
     """Refuse predictions of a budget or split that the experiment has not, or that are no numbers; say what lacks."""
-    whole: dict[str, set[float]] = {"epsilon": budgets, "replication": set(range(experiment.replications))}
-    for column, of_all in whole.items():
+    expected: dict[str, set[float]] = {"epsilon": budgets, "replication": set(range(experiment.replications))}
+    for column, of_all in expected.items():
         for value in pd.to_numeric(table[column], errors="coerce").unique():
             if value not in of_all:
                 among = f"{min(of_all):g} to {max(of_all):g}" if column == "replication" else sorted(of_all)
@@ -138,8 +138,8 @@ def _check_predictions(path: Path, table: pd.DataFrame, experiment: Experiment, 
         row = int(bad.to_numpy().argmax())
         raise ConfigurationError(f"{path}: line {row + 2}: prediction {table['prediction'][row]!r} is no finite number")
     have = {"pairs of data set and mask": (table.groupby(["dataset", "mask"]).ngroups, n)}
-    have |= {f"{c}s": (table[c].nunique(), len(of_all)) for c, of_all in whole.items()}
-    lacking = [f"{some} of {of_all} {what}" for what, (some, of_all) in have.items() if some < of_all]
+    have |= {f"{c}s": (table[c].nunique(), len(of_all)) for c, of_all in expected.items()}
+    lacking = [f"{count} of {of_all} {what}" for what, (count, of_all) in have.items() if count < of_all]
     if lacking:
         print(f"{path} predicts {', '.join(lacking)}; the other methods are ranked by all of theirs")
 
@@ -147,7 +147,7 @@ def _check_predictions(path: Path, table: pd.DataFrame, experiment: Experiment, 
 def rank(
     method: Method,
     experiment: Experiment,
-    mine: Summary | None,
+    scored: Summary | None,
     budgets: Sequence[float],
     selection: str,
     results: Path,
@@ -157,29 +157,32 @@ def rank(
     compared = replace(experiment, groups=tuple(group for group in experiment.groups if not group.panel))
     cards = {method.name: method} | by_name(registered_methods(compared.methods))
     run = run_of(others, cards)
-    if mine is not None:
-        own_costs = mine.table.drop_duplicates(PLACE)
+    if scored is not None:
+        own_costs = scored.table.drop_duplicates(PLACE)
         run = replace(run, costs=own_costs if run.costs is None else pd.concat([run.costs, own_costs]))
-    own = run.chosen if mine is None else mine.chosen.assign(experiment=experiment.name)
-    own = own[(own["method"] == method.name) & (own["panel"] == "")]
-    own = own[own["epsilon"].isin(budgets)] if budgets else own
-    kept = {*own["epsilon"]}
-    rest = run.chosen[run.chosen["method"] != method.name]
-    chosen = pd.concat([rest[rest["epsilon"].isin(kept) | (rest["panel"] != "")], own], ignore_index=True)
+    own_scores = run.chosen if scored is None else scored.chosen.assign(experiment=experiment.name)
+    own_scores = own_scores[(own_scores["method"] == method.name) & (own_scores["panel"] == "")]
+    own_scores = own_scores[own_scores["epsilon"].isin(budgets)] if budgets else own_scores
+    run_at = {*own_scores["epsilon"]}
+    field_scores = run.chosen[run.chosen["method"] != method.name]
+    chosen = pd.concat(
+        [field_scores[field_scores["epsilon"].isin(run_at) | (field_scores["panel"] != "")], own_scores],
+        ignore_index=True,
+    )
     # what was run without privacy in other experiments is the reference everywhere
     free = [run_of(a, cards) for name in FREE if (a := Results(COMMITTED).artifact(name)).is_finished]
     model = at_one_setting(replace(method, tuning_free=method.tuning_free or {})).build() if method.estimator else None
-    reads = {} if mine is None else {method.name: partial(inputs_of_model, model) if model else lambda mask: UNKNOWN}
+    reads = {} if scored is None else {method.name: partial(inputs_of_model, model) if model else lambda mask: UNKNOWN}
     table = standings_of_runs([replace(run, chosen=chosen), *free], reads)
-    here = (table["method"] == method.name) & (table["panel"] == "")
-    if model is not None and mine is not None:
-        bits = {e: randomizer_of(model, e).bits_up for e in kept}
-        table.loc[here, "bits"] = table.loc[here, "epsilon"].map(bits)
-        table.loc[here, "seconds"] = seconds_of_a_fit(method, compared)
+    is_method = (table["method"] == method.name) & (table["panel"] == "")
+    if model is not None and scored is not None:
+        bits = {e: randomizer_of(model, e).bits_up for e in run_at}
+        table.loc[is_method, "bits"] = table.loc[is_method, "epsilon"].map(bits)
+        table.loc[is_method, "seconds"] = seconds_of_a_fit(method, compared)
     rows = view(table[(table["panel"] == "") & (table["privacy"] != NONE)], selection)
     if method.name not in set(rows["method"]):
-        known = ", ".join(sorted(set(own["selection"])))
-        raise ConfigurationError(f"{method.name} has no {selection} score, only {known}: --selection")
+        selections = ", ".join(sorted(set(own_scores["selection"])))
+        raise ConfigurationError(f"{method.name} has no {selection} score, only {selections}: --selection")
     inputs = rows.loc[rows["method"] == method.name, ["mask", "inputs"]].drop_duplicates()
     if UNKNOWN in set(inputs["inputs"]):
         return _print_unknown(method, experiment, rows[rows["method"] == method.name])
@@ -188,28 +191,28 @@ def rank(
     held = rows["role"] == HELD
     judged = held | ~held.any()
     ranks = []
-    for (mask, epsilon), part in rows.groupby(["mask", "epsilon"]):
-        part = part[part["dataset"].isin(part["dataset"][part["method"] == method.name])]
-        counted, aside = part[judged[part.index]], part[~judged[part.index]]
+    for (mask, epsilon), competing in rows.groupby(["mask", "epsilon"]):
+        competing = competing[competing["dataset"].isin(competing["dataset"][competing["method"] == method.name])]
+        counted, aside = competing[judged[competing.index]], competing[~judged[competing.index]]
         if len(counted):
-            found = over_sets(counted, method.name)
-            cost = part.drop_duplicates("method").set_index("method")[["inputs", "bits", "seconds"]]
-            found = found.join(cost, on="method").assign(mask=mask, epsilon=epsilon, of=len(found))
-            of_each = [part[part["method"] == m] for m in found["method"]]
+            ranking = over_sets(counted, method.name)
+            cost = competing.drop_duplicates("method").set_index("method")[["inputs", "bits", "seconds"]]
+            ranking = ranking.join(cost, on="method").assign(mask=mask, epsilon=epsilon, of=len(ranking))
+            of_each = [competing[competing["method"] == m] for m in ranking["method"]]
             for role in ROLES[:2]:
                 added = pd.DataFrame([numbers(one, role) for one in of_each]).add_prefix(f"{role.replace(' ', '_')}_")
-                found = found.join(added)
+                ranking = ranking.join(added)
             beside = over_sets(aside).set_index("method")["rank"] if len(aside) else {}
-            found = found.assign(own=found["method"] == method.name, aside=found["method"].map(beside))
+            ranking = ranking.assign(own=ranking["method"] == method.name, aside=ranking["method"].map(beside))
             sets = counted["dataset"]
             words = f"{sets.nunique()} {'held-out ' * bool(held.any())}data sets{few(sets, ' (', ')')}"
-            ranks.append(found.assign(sets=words))
+            ranks.append(ranking.assign(sets=words))
     board = pd.concat(ranks, ignore_index=True)
     board.insert(0, "title", [method_title(m, cards) for m in board["method"]])
     name = _folder(method, experiment)
     groups = (*compared.groups, replace(compared.groups[0], method=(method.name,)))
     settings = {**compared.settings, "compared": method.name, "data_sets": {}}
-    shown = replace(
+    narrowed = replace(
         compared,
         name=name,
         paper="rank",
@@ -227,12 +230,12 @@ def rank(
     write_text(board.to_csv(index=False, lineterminator="\n"), folder / "rank.csv")
     record = {
         "name": name,
-        "config": {"experiment": asdict(shown)},
+        "config": {"experiment": asdict(narrowed)},
         "files": {},
         "methods": {method.name: asdict(method)},
     }
     write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", folder / RECORD)
-    page = write_rank(shown, summary, method, board, rows, selection, cards, folder, table)
+    page = write_rank(narrowed, summary, method, board, rows, selection, cards, folder, table)
     _print(method, experiment, board, selection)
     costs = map(cost_of, rows[rows["method"] == method.name].to_dict("records"))
     for cost in dict.fromkeys(costs) if method.estimator else ["may have spent anything, not audited"]:
@@ -242,37 +245,37 @@ def rank(
 
 def on_shared_sets(rows: pd.DataFrame, method: str) -> pd.DataFrame:
     """Return the rows on data sets that a method and another one ran on; where it is alone everywhere, on its own."""
-    own, others = (set(rows["dataset"][same]) for same in (rows["method"] == method, rows["method"] != method))
-    return rows[rows["dataset"].isin(own & others or own)]
+    of_method, others = (set(rows["dataset"][same]) for same in (rows["method"] == method, rows["method"] != method))
+    return rows[rows["dataset"].isin(of_method & others or of_method)]
 
 
 def _print_unknown(method: Method, experiment: Experiment, rows: pd.DataFrame) -> None:
     """Print the losses of a method whose inputs no account shows: it is compared with no other one."""
     print(f"{method.title} in {experiment.name}: no rank, unknown inputs: data can enter beside users.public")
-    for (mask, epsilon), part in rows.groupby(["mask", "epsilon"]):
-        ratios = [f"{geometric_mean(part[f'over_{name}']).estimate:.3g}" for name in ("constant", "free")]
+    for (mask, epsilon), group in rows.groupby(["mask", "epsilon"]):
+        ratios = [f"{geometric_mean(group[f'over_{name}']).estimate:.3g}" for name in ("constant", "free")]
         print(f"{mask}, epsilon = {epsilon:g}: loss over constant, best non-private {', '.join(ratios)}")
 
 
 def _print(method: Method, experiment: Experiment, ranks: pd.DataFrame, selection: str) -> None:
     """A line for each mask and budget."""
-    own = ranks[ranks["own"]]
-    print(f"{method.title} in {experiment.name}, {own['sets'].iloc[0]}, {CHOSEN[selection]}")
-    one = own.iloc[0]
+    of_method = ranks[ranks["own"]]
+    print(f"{method.title} in {experiment.name}, {of_method['sets'].iloc[0]}, {CHOSEN[selection]}")
+    one = of_method.iloc[0]
     adds = "users add to public data" if one["held_out_beside"] == "public" else "gain over the constant"
     print(f"inputs: {one['inputs']}; {adds}, 1 - loss / loss of the reference, is in per cent [95 % over data sets]")
     heads = (
         "epsilon  rank [95 %] of n, development won:lost  loss over constant, non-private       bits  s a fit  first"
     )
     print(f"{heads}; {adds}")
-    for row in own.itertuples():
-        here = ranks[(ranks["mask"] == row.mask) & (ranks["epsilon"] == row.epsilon)]
-        others = here[~here["own"]]
-        place = f"{row.rank:.1f} [{row.rank_low:.1f}, {row.rank_high:.1f}] of {row.of}, {row.aside:.1f}"
+    for row in of_method.itertuples():
+        group = ranks[(ranks["mask"] == row.mask) & (ranks["epsilon"] == row.epsilon)]
+        others = group[~group["own"]]
+        position = f"{row.rank:.1f} [{row.rank_low:.1f}, {row.rank_high:.1f}] of {row.of}, {row.aside:.1f}"
         against = f"{row.constant:.3g}, {row.free:.3g}"
         print(
-            f"{row.epsilon:<8g} {place:<30}{others['wins'].sum()}:{others['losses'].sum():<8}"
-            f"{against:<37}{row.bits:<5g} {row.seconds:<8.2g} {here['title'].iloc[0]}; "
+            f"{row.epsilon:<8g} {position:<30}{others['wins'].sum()}:{others['losses'].sum():<8}"
+            f"{against:<37}{row.bits:<5g} {row.seconds:<8.2g} {group['title'].iloc[0]}; "
             f"held out {_per_cent(row, 'held_out')}, development {_per_cent(row, 'development')}"
         )
 
@@ -298,26 +301,26 @@ def write_rank(
     paper = paper_of(experiment.name)
     drawn = draw_ranks(parts(summary, selection), folder, "ranks", selection, experiment, paper, cards)
     four = []
-    for (mask, inputs), own in rows[rows["method"] == method.name].groupby(["mask", "inputs"]):
-        held, words = own[own["role"] == HELD], f"{method.title}, {mask_name(mask)}: {inputs}"
+    for (mask, inputs), of_method in rows[rows["method"] == method.name].groupby(["mask", "inputs"]):
+        held, words = of_method[of_method["role"] == HELD], f"{method.title}, {mask_name(mask)}: {inputs}"
         four += draw_four_lines(held, standings, words, folder / f"lines_{slug(str(mask))}") if len(held) else []
     boards = [
-        {"mask": mask_name(mask), "epsilon": epsilon, "rows": part.to_dict("records")}
-        for (mask, epsilon), part in ranks.groupby(["mask", "epsilon"], sort=True)
+        {"mask": mask_name(mask), "epsilon": epsilon, "rows": group.to_dict("records")}
+        for (mask, epsilon), group in ranks.groupby(["mask", "epsilon"], sort=True)
     ]
     wide: dict[tuple[str, str], dict] = {}
-    for (mask, dataset, epsilon), part in rows.groupby(["mask", "dataset", "epsilon"], sort=True):
-        losses = part.set_index("method")["loss"]
+    for (mask, dataset, epsilon), group in rows.groupby(["mask", "dataset", "epsilon"], sort=True):
+        losses = group.set_index("method")["loss"]
         if method.name in losses and len(losses) > 1:
-            own, others = losses[method.name], losses.drop(method.name)
-            place = wide.setdefault(
+            loss, others = losses[method.name], losses.drop(method.name)
+            line = wide.setdefault(
                 (mask, dataset), {"dataset": dataset_title(dataset), "mask": mask_name(mask), "cells": {}}
             )
             best = others.idxmin()
-            place["cells"][epsilon] = (
-                int((others < own).sum()) + 1,
+            line["cells"][epsilon] = (
+                int((others < loss).sum()) + 1,
                 len(losses),
-                own / others[best],
+                loss / others[best],
                 method_title(best, cards),
             )
     return write_page(

@@ -68,55 +68,59 @@ def command(
     from lpbench.papers.theory import theorems
     from lpbench.papers.theory.floors import ROWS, floor_row, hard_families
 
-    found, runner = method_named(method), Runner(workers=workers)
-    name, constant = FAMILIES[found.task]
-    name, kind = family or name, found.estimator_class
-    key = _size_of(found, name)
-    model = found.privacy
-    hard = hard_families(found.task, model)
-    own = mask or hard[0][1]
+    fitted, runner = method_named(method), Runner(workers=workers)
+    name, constant = FAMILIES[fitted.task]
+    name, kind = family or name, fitted.estimator_class
+    key = _size_of(fitted, name)
+    model = fitted.privacy
+    hard = hard_families(fitted.task, model)
+    mask_name = mask or hard[0][1]
     places = tuple(sorted(set(sizes or SIZES)))
     if len(places) < theorems.FEWEST:
         raise ConfigurationError(f"--n {' '.join(map(str, places))}: a slope needs {theorems.FEWEST} different sizes")
     if replications < 2:
         raise ConfigurationError("--replications 1: an interval needs 2 or more")
     budget = epsilon if kind.uses_epsilon else math.inf
-    searched = found.grid_for(own.partition("[")[0])
+    searched = fitted.grid_for(mask_name.partition("[")[0])
     # some methods need two bins
     grid = {k: tuple(b for b in v if k == "depth" or b >= min(searched[k])) for k, v in GRID.items() if k in searched}
     common: dict[str, Any] = {"panel": "rate", "dataset": (name,), "x": key, "values": places}
     groups = [
-        Group(**common, mask=(own,), method=(found.name,), epsilon=(budget,), grid=grid),
+        Group(**common, mask=(mask_name,), method=(fitted.name,), epsilon=(budget,), grid=grid),
         Group(**common, method=(constant,), epsilon=(math.inf,)),
     ]
-    print(f"{found.title} on {name}, mask {own}, ε = {budget:g}, {replications} draws of each size")
+    print(f"{fitted.title} on {name}, mask {mask_name}, ε = {budget:g}, {replications} draws of each size")
     try:
-        _fit(*_run(found, groups, replications, seed, runner, results), theorems.facts_of(name, own, model), budget)
+        _fit(
+            *_run(fitted, groups, replications, seed, runner, results),
+            theorems.facts_of(name, mask_name, model),
+            budget,
+        )
     except LpbenchError as error:
         if family or mask:
             raise
         print(f"exponent: not fitted: {error}")
     channel, leaks = "label_cdp" if model in ("label_cdp", "cdp") else "label_ldp", []
-    for place, hidden, most, draws in hard:
-        common = {"panel": "floor", "dataset": (place,), "x": "dataset.n", "values": (ROWS,)}
+    for hard_family, hidden, most, draws in hard:
+        common = {"panel": "floor", "dataset": (hard_family,), "x": "dataset.n", "values": (ROWS,)}
         strict = min(budget, most) if kind.uses_epsilon else budget
-        group = Group(**common, mask=(hidden,), method=(found.name,), epsilon=(strict,))
-        settings = math.prod(map(len, found.grid_for(hidden.partition("[")[0]).values()))
+        group = Group(**common, mask=(hidden,), method=(fitted.name,), epsilon=(strict,))
+        settings = math.prod(map(len, fitted.grid_for(hidden.partition("[")[0]).values()))
         try:
-            bound = floor_row(channel, _run(found, [group], draws, seed, runner, results)[0], settings)
+            bound = floor_row(channel, _run(fitted, [group], draws, seed, runner, results)[0], settings)
         except LpbenchError as error:
             if hidden == hard[0][1]:
                 raise
-            print(f"not held against {place}, mask {hidden}: {error}")
+            print(f"not held against {hard_family}, mask {hidden}: {error}")
             continue
         if bound.word == theorems.FAILS and model != "none":
             leaks.append(f"ε = {strict:g} allows ({bound.theorem})")
         print(
             f"{bound.theorem}: {bound.found:.3g} [{bound.found - bound.reach:.3g}, {bound.found + bound.reach:.3g}] "
-            f"times the least possible on {place}, mask {hidden}, n = {ROWS}; {bound.remark}"
+            f"times the least possible on {hard_family}, mask {hidden}, n = {ROWS}; {bound.remark}"
         )
     if leaks:
-        print(f"LEAK: {found.name} lies below what {' and '.join(leaks)}: it uses more than its reports")
+        print(f"LEAK: {fitted.name} lies below what {' and '.join(leaks)}: it uses more than its reports")
     return int(bool(leaks))
 
 
@@ -155,8 +159,8 @@ def _size_of(method: Method, family: str) -> str:
     from lpbench.selectors import parse_selector
 
     name, _ = parse_selector(family)
-    known = map(load_manifest, [name, *list_datasets()])
-    fit = [m.name for m in known if m.synthetic and m.score == "excess_risk" and m.task == method.task]
+    manifests = map(load_manifest, [name, *list_datasets()])
+    fit = [m.name for m in manifests if m.synthetic and m.score == "excess_risk" and m.task == method.task]
     if name not in fit:
         raise ConfigurationError(
             f"--family {family}: {method.name} is for {method.task}, and a rate needs the excess over the true "
@@ -174,9 +178,9 @@ def _run(
     from lpbench.experiments.job import Job
     from lpbench.pipeline import summarized
 
-    own = Experiment("rates/run", "rates", "figure", replications=replications, groups=tuple(groups))
-    summary = summarized(Job(own, seed, overridden={method.name: method}), results, runner)
+    experiment = Experiment("rates/run", "rates", "figure", replications=replications, groups=tuple(groups))
+    summary = summarized(Job(experiment, seed, overridden={method.name: method}), results, runner)
     lines = curves(summary.table, summary.chosen)
     if method.selection == "private":  # its users choose the setting, and nobody else
         lines += curves(summary.table, summary.chosen, "private")
-    return lines, summary.table, own
+    return lines, summary.table, experiment

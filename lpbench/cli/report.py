@@ -38,10 +38,10 @@ def command(experiments: Sequence[str], replace: bool, tracking: str, tracking_u
         print(f"{track_results(results, tracking_uri)} runs written to MLflow")
     for line in write_unfinished(results, names):
         print(line)
-    found = Results(results)
-    shown = [a for run in (found, *found.runs()) for a in run.finished() if not names or a.name in names]
-    folders = list(dict.fromkeys(artifact.results for artifact in shown))
-    if not folders and tracked and any(found.cells()):
+    stored = Results(results)
+    chosen = [a for run in (stored, *stored.runs()) for a in run.finished() if not names or a.name in names]
+    folders = list(dict.fromkeys(artifact.results for artifact in chosen))
+    if not folders and tracked and any(stored.cells()):
         return 0  # single cells have no report
     if not folders:
         what = f"no result of {', '.join(experiments)}" if experiments else "no finished experiment"
@@ -51,7 +51,7 @@ def command(experiments: Sequence[str], replace: bool, tracking: str, tracking_u
         )
     for folder in folders:
         print_reports(report_run(results, names, "" if folder == results else folder.relative_to(results).as_posix()))
-    if not any(artifact.was_run for artifact in shown):
+    if not any(artifact.was_run for artifact in chosen):
         raise NotRunError("the reports show no result: every block failed, as they say")
     return 0
 

@@ -35,7 +35,7 @@ def command(
 
     METHOD is a name in lpbench_plugins; nothing of another method is run.
     """
-    found = catalog.method(method)
+    card = catalog.method(method)
     from lpbench.cli.new_method import shown
     from lpbench.experiments.submissions import FOLDER
     from lpbench.submission.pack import pack
@@ -43,7 +43,7 @@ def command(
 
     submission = pack(
         method,
-        experiment or EXPERIMENTS[found.task][0],
+        experiment or EXPERIMENTS[card.task][0],
         authors=authors,
         licence=licence,
         paper=paper,

@@ -65,7 +65,7 @@ def silence(stream: Any) -> None:
 
 def unforeseen(error: BaseException) -> str:
     """Put the traceback of an error that nobody thought of into a file; returns the sentence for the user."""
-    said = " ".join("".join(traceback.format_exception_only(error)).split())
+    text = " ".join("".join(traceback.format_exception_only(error)).split())
     try:
         descriptor, file = tempfile.mkstemp(prefix="lpbench-error-", suffix=".txt")
         with open(descriptor, "w", encoding="utf-8", errors="replace") as report:
@@ -75,7 +75,7 @@ def unforeseen(error: BaseException) -> str:
     except OSError as refused:
         last = traceback.extract_tb(error.__traceback__)[-1]
         where = f"the traceback cannot be written ({refused.strerror}) and ends in {last.filename}, line {last.lineno}"
-    return f"this is a fault of lpbench or of code that it was given: {said}; {where}"
+    return f"this is a fault of lpbench or of code that it was given: {text}; {where}"
 
 
 def _keep(stack: ExitStack) -> None:

@@ -29,13 +29,13 @@ def apart_values(values: np.ndarray) -> list[float]:
     levels = np.unique(values)
     ends = [*levels[:_ENDS], *levels[-_ENDS:]]
     codes = [v for v in ends if (v < 0 or v > 9) and (v == -1 or _STANDS_FOR_MISSING.fullmatch(f"{abs(v):.17g}"))]
-    others, found = np.setdiff1d(levels, codes), list[float]()
+    others, suspects = np.setdiff1d(levels, codes), list[float]()
     if len(others) > (2 if -1 in codes else 1):
         low, high, counts = others[0], others[-1], others[0] >= 0 and (others == others.round()).all()
         span = high - low
-        found = [v for v in dict.fromkeys(codes) if (counts and v < 0) or not low - span < v < high + span]
-    levels = np.setdiff1d(levels, found)
+        suspects = [v for v in dict.fromkeys(codes) if (counts and v < 0) or not low - span < v < high + span]
+    levels = np.setdiff1d(levels, suspects)
     if len(levels) > 3:
-        found += [levels[0]] * bool(levels[1] - levels[0] > APART * (levels[-1] - levels[1]))
-        found += [levels[-1]] * bool(levels[-1] - levels[-2] > APART * (levels[-2] - levels[0]))
-    return found
+        suspects += [levels[0]] * bool(levels[1] - levels[0] > APART * (levels[-1] - levels[1]))
+        suspects += [levels[-1]] * bool(levels[-1] - levels[-2] > APART * (levels[-2] - levels[0]))
+    return suspects

@@ -87,16 +87,16 @@ def _submissions(
     badges, nothing = [], True
     for folder in folders:
         submission = Submission(Path(folder).resolve())
-        found = verify(submission, seconds=60.0 * minutes, everything=everything, seed=seed)
-        submission.add(found)
-        badges.append(found["badge"])
-        nothing &= not found["drawn"] and not found["wrong"]
-        detection = ", ".join(f"{what} {p:.3g}" for what, p in found["detection"].items())
-        print(f"{submission.name}: {submission.words}; {found['seconds']:.0f} s")
-        print(f"  run again: {', '.join(found['drawn']) or 'nothing'} (drawn with seed {found['seed']})")
+        check = verify(submission, seconds=60.0 * minutes, everything=everything, seed=seed)
+        submission.add(check)
+        badges.append(check["badge"])
+        nothing &= not check["drawn"] and not check["wrong"]
+        detection = ", ".join(f"{what} {p:.3g}" for what, p in check["detection"].items())
+        print(f"{submission.name}: {submission.words}; {check['seconds']:.0f} s")
+        print(f"  run again: {', '.join(check['drawn']) or 'nothing'} (drawn with seed {check['seed']})")
         print(f"  probability to find tampering: {detection}")
-        held = [what for what, had in found["isolation"].items() if had is True]
-        print(f"  isolation by {found['isolation']['by']}: {', '.join(held) or 'none'}")
-        for sentence in [*found["wrong"], *filter(None, [found["unfinished"]])]:
+        held = [what for what, had in check["isolation"].items() if had is True]
+        print(f"  isolation by {check['isolation']['by']}: {', '.join(held) or 'none'}")
+        for sentence in [*check["wrong"], *filter(None, [check["unfinished"]])]:
             print(f"  {sentence}")
     return 2 if nothing else int(any(badge not in MET for badge in badges))

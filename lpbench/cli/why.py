@@ -79,13 +79,13 @@ def _of_table(name: str) -> Iterator[str]:
 
 def _stored(store: Store) -> list[dict[str, Any]]:
     """Configuration and inputs of all stored blocks."""
-    found = []
+    footers = []
     for key in store.keys():
         try:
-            found.append(store.footer(key)[0])
+            footers.append(store.footer(key)[0])
         except (CorruptBlockError, FileNotFoundError):
             continue
-    return found
+    return footers
 
 
 def _nearest(block: Block, stored: Sequence[Mapping[str, Any]]) -> list[str]:
