@@ -36,17 +36,17 @@ def names(kind: str, letter: str) -> dict[tuple[str, str], str]:
 
 def stated_claims(letter: str, *parts: Checks) -> tuple[Claim, ...]:
     """Return a paper's rows of ``claims.csv`` as claims, each with its checks."""
-    found: dict[str, list[Check]] = {}
-    for part in parts:
-        if twice := found.keys() & part.by_claim.keys():
+    by_claim: dict[str, list[Check]] = {}
+    for checks in parts:
+        if twice := by_claim.keys() & checks.by_claim.keys():
             raise ValueError(f"claim {min(twice)} has checks in two places")
-        found |= part.by_claim
+        by_claim |= checks.by_claim
     rows = read("claims.csv")
     rows = rows[rows["paper"] == letter]
-    if odd := found.keys() ^ set(rows["claim"]):
+    if odd := by_claim.keys() ^ set(rows["claim"]):
         raise ValueError(f"claim {min(odd)} must have a row in claims.csv and at least one check")
     return tuple(
-        Claim(r["claim"], r["artifact"], r["statement"], tuple(found[r["claim"]]), r["stated"] != "", r["section"])
+        Claim(r["claim"], r["artifact"], r["statement"], tuple(by_claim[r["claim"]]), r["stated"] != "", r["section"])
         for r in rows.to_dict("records")
     )
 
@@ -71,8 +71,8 @@ def table_cells(letter: str, rows: pd.DataFrame, **columns: object) -> pd.DataFr
 
 def methods_of(letter: str, rows: pd.DataFrame) -> list[str]:
     """Our names of the methods of a table's rows."""
-    known = names("method", letter)
-    return [known[key] for key in zip(rows["method"], rows["rule"], strict=True)]
+    our_names = names("method", letter)
+    return [our_names[key] for key in zip(rows["method"], rows["rule"], strict=True)]
 
 
 def rank_sums_of(letter: str, rows: pd.DataFrame) -> pd.DataFrame:
@@ -85,14 +85,14 @@ def rank_sums_of(letter: str, rows: pd.DataFrame) -> pd.DataFrame:
 def with_notes(experiment: str, cells: pd.DataFrame) -> pd.DataFrame:
     """Add to published cells the column ``note``: the rows of ``notes.csv`` whose filled-in keys all agree."""
     notes = read("notes.csv")
-    found: list[list[str]] = [[] for _ in range(len(cells))]
+    of_cells: list[list[str]] = [[] for _ in range(len(cells))]
     for row in notes[notes["experiment"] == experiment].to_dict("records"):
-        said = {key: row[key] for key in ("dataset", "mask", "method") if row[key]}
-        said |= {"epsilon": float(row["epsilon"])} if row["epsilon"] else {}
-        same = np.all([np.full(len(cells), True), *(cells[key] == value for key, value in said.items())], axis=0)
+        keys = {key: row[key] for key in ("dataset", "mask", "method") if row[key]}
+        keys |= {"epsilon": float(row["epsilon"])} if row["epsilon"] else {}
+        same = np.all([np.full(len(cells), True), *(cells[key] == value for key, value in keys.items())], axis=0)
         for k in np.flatnonzero(same):
-            found[k].append(row["note"])
-    return cells.assign(note=["; ".join(texts) for texts in found])
+            of_cells[k].append(row["note"])
+    return cells.assign(note=["; ".join(texts) for texts in of_cells])
 
 
 def printed_rows(letter: str) -> tuple[tuple[str, str], ...]:

@@ -44,9 +44,9 @@ def write_intervals(experiment: Experiment, folder: Path, seed: int) -> list[Pat
                 problem = make_problem(drawn.name, drawn.params, "aligned", {}, k, seed)
                 streams = Streams(seed).child("intervals", dataset=selector, replication=k)
                 runs.append(measured(problem, epsilon, streams))
-            n, found = len(problem.y_train), np.array(runs)
-            cells = dict(zip(MEASURED, found.mean(axis=0), strict=True))
-            error = found[:, 0].std(ddof=1) / math.sqrt(len(found))
+            n, measured_runs = len(problem.y_train), np.array(runs)
+            cells = dict(zip(MEASURED, measured_runs.mean(axis=0), strict=True))
+            error = measured_runs[:, 0].std(ddof=1) / math.sqrt(len(measured_runs))
             cells |= {"coverage_se": error, "ratio": cells["width"] / cells["exact_width"]}
             about = {"dataset": selector, "users": n, "epsilon": epsilon}
             rows.append(about | cells | {"enough": n * epsilon**2 >= ENOUGH})
@@ -65,8 +65,8 @@ def measured(problem: Problem, epsilon: float, streams: Streams) -> tuple[float,
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ClippingWarning)  # features are scaled by public rows where there are some
         model.learn_problem(problem, streams)
-    here, score = model.calibrating_, SCORES["residual" if numbers else "class"]
-    scores = np.sort(score(model, problem.X_train[here], problem.y_train[here]))
+    calibrating, score = model.calibrating_, SCORES["residual" if numbers else "class"]
+    scores = np.sort(score(model, problem.X_train[calibrating], problem.y_train[calibrating]))
     rank = math.ceil(COVERAGE * (scores.size + 1))
     exact = float(scores[rank - 1]) if rank <= scores.size else model.curves_[COVERAGE].reach
     cells: list[float] = []
@@ -108,13 +108,13 @@ def _conclusion(rows: pd.DataFrame) -> str:
     """Name the cells whose coverage and width are as asked for, and those whose are not."""
     narrow, low = rows[rows["enough"]], rows[rows["coverage"] < LEAST]
     held = narrow["coverage"].between(*HELD)
-    said = [
+    sentences = [
         f"Where n ε² is at least {ENOUGH:,.0f}: coverage within {HELD[0]} and {HELD[1]} in {held.sum()} of "
         f"{len(narrow)} cells, width at most {WIDTH} exact ones in {(narrow['ratio'] <= WIDTH).sum()}; coverage at "
         f"least {LEAST} in {len(rows) - len(low)} of all {len(rows)}."
     ]
     where = {"Below that coverage": low, "Wider": narrow[narrow["ratio"] > WIDTH], "Outside": narrow[~held]}
-    for word, part in where.items():
-        cells = [f"{r.title} at ε = {r.epsilon:g} ({r.coverage:.3f}, {r.ratio:.2f})" for r in part.itertuples()]
-        said += [f"{word} (coverage, width): {'; '.join(cells)}."] if cells else []
-    return " ".join(said)
+    for word, group in where.items():
+        cells = [f"{r.title} at ε = {r.epsilon:g} ({r.coverage:.3f}, {r.ratio:.2f})" for r in group.itertuples()]
+        sentences += [f"{word} (coverage, width): {'; '.join(cells)}."] if cells else []
+    return " ".join(sentences)

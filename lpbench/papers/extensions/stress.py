@@ -57,7 +57,7 @@ def fixed(rows: pd.DataFrame) -> pd.DataFrame:
 
 def drawn_with(rows: pd.DataFrame, given: Mapping[str, Any]) -> pd.DataFrame:
     """Rows whose data set has these parameters and no others."""
-    return rows[[found == given for found in rows["given"]]]
+    return rows[[params == given for params in rows["given"]]]
 
 
 def ratio_to(rows: pd.DataFrame, before: pd.DataFrame) -> tuple[Interval, dict[str, float]]:
@@ -66,9 +66,9 @@ def ratio_to(rows: pd.DataFrame, before: pd.DataFrame) -> tuple[Interval, dict[s
     return geometric_mean(ratios), {str(name): float(ratio) for name, ratio in ratios.items()}
 
 
-def times(found: Interval) -> str:
+def times(ratio: Interval) -> str:
     """A ratio with its interval over data sets; one beyond measure as a power of ten."""
-    return f"10^{math.log10(found.estimate):.0f}" if found.estimate > 1e3 else print_ratio(found)
+    return f"10^{math.log10(ratio.estimate):.0f}" if ratio.estimate > 1e3 else print_ratio(ratio)
 
 
 def over(losses: Mapping[str, float], before: Mapping[str, float]) -> dict[str, float]:
@@ -115,15 +115,15 @@ def corrupted_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
     if rows.empty:
         return None
     labels = [member(name).params.get("labels", "recorded") for name in rows["dataset"]]
-    found = []
-    for (kind, epsilon, method), part in rows.assign(labels=labels).groupby(["labels", "epsilon", "method"]):
-        worst, largest = dataset_title(part.loc[part["over_constant"].idxmax(), "dataset"]), part["over_constant"].max()
-        mean = geometric_mean(part["over_constant"]).estimate
-        found.append((str(kind), f"{epsilon:g}", method_title(str(method), cards), mean, float(largest), worst))
-    found.sort(key=lambda row: (row[0], float(row[1]), row[3]))
+    lines = []
+    for (kind, epsilon, method), cell in rows.assign(labels=labels).groupby(["labels", "epsilon", "method"]):
+        worst, largest = dataset_title(cell.loc[cell["over_constant"].idxmax(), "dataset"]), cell["over_constant"].max()
+        mean = geometric_mean(cell["over_constant"]).estimate
+        lines.append((str(kind), f"{epsilon:g}", method_title(str(method), cards), mean, float(largest), worst))
+    lines.sort(key=lambda row: (row[0], float(row[1]), row[3]))
     heads = ("labels", "ε", "method", "geometric mean", "largest", "data set")
-    cells = tuple((*place, f"{mean:.3f}", f"{most:.3f}", worst) for *place, mean, most, worst in found)
-    return PlainTable("Loss over that of the best private constant", heads, cells, _never_worse(found))
+    cells = tuple((*head, f"{mean:.3f}", f"{most:.3f}", worst) for *head, mean, most, worst in lines)
+    return PlainTable("Loss over that of the best private constant", heads, cells, _never_worse(lines))
 
 
 def _never_worse(rows: list[tuple[str, str, str, float, float, str]]) -> str:
@@ -132,12 +132,14 @@ def _never_worse(rows: list[tuple[str, str, str, float, float, str]]) -> str:
     for labels, epsilon, title, mean, largest, worst in rows:
         if mean > MOST_ON_AVERAGE or largest > MOST:
             worse.setdefault(title, []).append(f"{labels} at ε = {epsilon} ({mean:.3f}, {largest:.3f} on {worst})")
-    kept = [title for title in dict.fromkeys(row[2] for row in rows) if title not in worse]
-    said = [
+    never_worse = [title for title in dict.fromkeys(row[2] for row in rows) if title not in worse]
+    sentences = [
         f"At most {MOST_ON_AVERAGE} in the geometric mean and {MOST:.2f} on any data set everywhere: "
-        f"{'; '.join(kept) or 'no method'}."
+        f"{'; '.join(never_worse) or 'no method'}."
     ]
-    return " ".join([*said, *(f"{title} is worse with labels {'; '.join(where)}." for title, where in worse.items())])
+    return " ".join(
+        [*sentences, *(f"{title} is worse with labels {'; '.join(where)}." for title, where in worse.items())]
+    )
 
 
 def strength_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
@@ -147,8 +149,8 @@ def strength_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
     none, *strengths = sorted(rows["strength"].unique())
     odds = {s: posterior_odds(1.0 / (1.0 + np.exp([[s], [-s]])), np.array([[True]]))[0] for s in strengths}
     lines, strongest = [], []
-    for (epsilon, method), part in rows.groupby(["epsilon", "method"]):
-        ratios = [ratio_to(part[part["strength"] == s], part[part["strength"] == none]) for s in strengths]
+    for (epsilon, method), group in rows.groupby(["epsilon", "method"]):
+        ratios = [ratio_to(group[group["strength"] == s], group[group["strength"] == none]) for s in strengths]
         strongest.append(ratios[-1][1])
         cells = [times(interval) for interval, _ in ratios]
         lines.append((f"{epsilon:g}", f"{math.exp(epsilon):.3g}", method_title(str(method), cards), *cells))
@@ -161,9 +163,9 @@ def strength_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
 def rules_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
     """Tabulate the cost of random cuts, which do not hide the mask either, beside both rules, under each mask."""
     rows, lines, each = fixed(rows), [], []
-    for (mask, epsilon), part in rows.groupby(["mask", "epsilon"]):
+    for (mask, epsilon), group in rows.groupby(["mask", "epsilon"]):
         for rule in ("histoftree_max_edge", "histoftree_cart"):
-            mean, ratios = ratio_to(part[part["method"].str.contains("random")], part[part["method"] == rule])
+            mean, ratios = ratio_to(group[group["method"].str.contains("random")], group[group["method"] == rule])
             lines.append((mask_name(str(mask)), f"{epsilon:g}", method_title(rule, cards), times(mean)))
             each.append(ratios)
     cost = Effect.of(each, rows)
@@ -197,11 +199,11 @@ def liars_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
     rows, lines = fixed(rows), []
     reach: dict[tuple[str, float], float | str] = {}
     poisoned: dict[tuple[str, float], dict[str, float]] = {}
-    for (method, epsilon), part in rows.groupby(["method", "epsilon"], sort=False):
+    for (method, epsilon), group in rows.groupby(["method", "epsilon"], sort=False):
         cells = []
         for scenario in SCENARIOS.values():
             before = {"metric": "at_point"} if "metric" in scenario else {}
-            lying, honest = drawn_with(part, scenario), drawn_with(part, before)
+            lying, honest = drawn_with(group, scenario), drawn_with(group, before)
             mean, ratios = ratio_to(lying, honest)
             if scenario == SCENARIOS[POISONED]:
                 poisoned[str(method), float(epsilon)] = ratios
@@ -232,7 +234,7 @@ def _reach(influence: float | str) -> str:
 def groups_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
     """Gap between two groups of people by data set, its ratio to that without privacy, and score of the worse."""
     rows = fixed(rows)
-    gaps, worst = (rows[rows["metric"].str.startswith(part)] for part in ("group_gap", "worst_group"))
+    gaps, worst = (rows[rows["metric"].str.startswith(prefix)] for prefix in ("group_gap", "worst_group"))
     free, sets = gaps[gaps["privacy"] == NONE], list(dict.fromkeys(gaps["base"]))
     if free.empty:
         return None
@@ -244,38 +246,38 @@ def groups_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
     changes = _changes(gaps, free)
     lines: list[tuple[str, ...]] = []
     attribute: dict[tuple[str, float], dict[bool, dict[str, float]]] = {}
-    for (panel, method, epsilon, mask), part in gaps.groupby(keys, sort=False):
+    for (panel, method, epsilon, mask), group in gaps.groupby(keys, sort=False):
         low, cells = worse.get((panel, method, epsilon), worst.iloc[:0]), []
         for d in sets:
-            (gap, error, _), (score, *_) = _at(part, d), _at(low, d)
+            (gap, error, _), (score, *_) = _at(group, d), _at(low, d)
             ratio, mark = changes.get((panel, method, epsilon, mask, d), (math.nan, False))
             beside = "" if math.isnan(ratio) else f" ×{ratio:.2g}{'*' * mark}"
             below = "" if math.isnan(score) else f" ({unit[d] * score:.3g})"
             cells.append("–" if math.isnan(gap) else f"{unit[d] * gap:.3g} ± {unit[d] * error:.2g}{beside}{below}")
             if panel == "attribute" and gap == gap:
                 attribute.setdefault((method, epsilon), {}).setdefault(mask == "label_only", {})[d] = gap
-        shown = f", attribute {'shown' if mask == 'label_only' else 'protected'}" * (panel == "attribute")
-        title = method_title(str(method), cards) + shown
+        note = f", attribute {'shown' if mask == 'label_only' else 'protected'}" * (panel == "attribute")
+        title = method_title(str(method), cards) + note
         lines.append((title, panel if panel == "without privacy" else f"{epsilon:g}", *cells))
     by_cell: dict[tuple[Any, ...], dict[str, float]] = {}
     for (*cell, d), (ratio, _) in changes.items():
         by_cell.setdefault(tuple(cell), {})[d] = ratio
     change, words = Effect.of(list(by_cell.values()), rows), "Privacy changes the gap between groups of people"
     wider = [ratio > 1 for ratio, mark in changes.values() if mark]
-    said = [
+    sentences = [
         change.remark(words),
         f"After Holm's correction (*) it is wider in {sum(wider)} and narrower in {len(wider) - sum(wider)} of "
         f"{len(changes)} cells whose gap without privacy is above noise.",
     ]
     if attribute:
-        effect = Effect.of([over(both.get(False, {}), both.get(True, {})) for both in attribute.values()], rows)
+        effect = Effect.of([over(sides.get(False, {}), sides.get(True, {})) for sides in attribute.values()], rows)
         protected = "Protecting the group's attribute changes the gap"
-        said += [effect.remark(protected), *([f"{effect.finding(protected)}."] if effect.decided else [])]
+        sentences += [effect.remark(protected), *([f"{effect.finding(protected)}."] if effect.decided else [])]
     legend = (
         "Gap between the groups with its 95 % interval over replications × that without privacy (the worse group's "
     )
     legend += "score), in " + ("percentage points." if classes else "per cent of that group's error without privacy.")
-    remark = " ".join(filter(None, said))
+    remark = " ".join(filter(None, sentences))
     heads = ("method", "ε", *map(dataset_title, sets))
     return PlainTable(legend, heads, tuple(lines), remark, change.finding(words))
 

@@ -50,8 +50,8 @@ def chosen_settings(results: Results) -> PlainTable | None:
     cells = cells.assign(**{key: [json.loads(text).get(key) for text in cells["params"]] for key in ("bins", "depth")})
     cells["mask"] = cells["mask"].map(bare_name)
     lines = [
-        (f"{epsilon:g}", mask, method, *_share(part))
-        for (epsilon, mask, method), part in cells.groupby(["epsilon", "mask", "method"])
+        (f"{epsilon:g}", mask, method, *_share(group))
+        for (epsilon, mask, method), group in cells.groupby(["epsilon", "mask", "method"])
     ]
     one, shallow, total = (cells["bins"] == 1).sum(), (cells["depth"] == 1).sum(), len(cells)
     return PlainTable(

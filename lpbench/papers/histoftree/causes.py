@@ -46,7 +46,7 @@ def _by_importance(method: str, reading: str = "") -> Step:
 def _interpretations() -> Iterator[Interpretations]:
     """Yield the interpretations of Tables 1-3, method by method and mask by mask, from the text's onwards."""
     building = "Building (see the bounds)"
-    whole = "also: a depth-0 tree spends the whole ε on the label"
+    depth_0 = "also: a depth-0 tree spends the whole ε on the label"
     for mask in MASKS:
         for rule, name in NAMES.items():
             method = f"histoftree_{rule}"
@@ -54,7 +54,7 @@ def _interpretations() -> Iterator[Interpretations]:
                 Step("the text's grid, depth 1, 2, 4, 6", method, "text"),
                 Step("a depth-0 tree in the grid", f"{method}[variant=inferred]", "inferred"),
                 _by_importance(f"{method}[variant=inferred]"),
-                _by_importance(f"{method}[variant=found]", whole),
+                _by_importance(f"{method}[variant=found]", depth_0),
             ]
             if mask == "aligned":
                 leaf = "a least leaf size from 10 to 2000 in place of a depth-0 tree"
@@ -72,7 +72,7 @@ def _interpretations() -> Iterator[Interpretations]:
             Step("rule (15) from p = 1", method, "text"),
             Step("rule (15) from p = 0", f"{method}[variant=inferred]", "inferred"),
             _by_importance(f"{method}[variant=inferred]"),
-            _by_importance(f"{method}[variant=found]", whole),
+            _by_importance(f"{method}[variant=found]", depth_0),
             unexplained=building,
         )
     for mask in MASKS:

@@ -112,10 +112,10 @@ def faster_for_small_masks(results: Evidence) -> Iterator[Instance]:
 
 def _by_bins(results: Evidence) -> dict[int, Curve]:
     lines = results.curves("histoftree/figure2c", METHOD)
-    found = dict(sorted((int(line.parameter("bins")), line) for line in lines))
-    if len(found) < 2 or any(line.x.size < 3 for line in found.values()):
+    by_bins = dict(sorted((int(line.parameter("bins")), line) for line in lines))
+    if len(by_bins) < 2 or any(line.x.size < 3 for line in by_bins.values()):
         raise NotRunError("histoftree/figure2c needs at least two numbers of bins and three depths")
-    return found
+    return by_bins
 
 
 def _interior(lines: dict[int, Curve]) -> str:
@@ -189,10 +189,10 @@ def _adaptive(results: Evidence, floor: float, near: float) -> Iterator[Instance
     """Yield an instance for each γ; none can be judged if every s is within the margin, as any choice would be."""
     lines, adaptive = _fixed(results), results.curve("histoftree/figure2d", "adhistoftree_max_edge")
     for k, gamma in enumerate(adaptive.x):
-        here = [line.cells([line.at(gamma)]) for line in lines]
-        means = np.array([[cells.samples.mean()] for cells in here])
+        at_gamma = [line.cells([line.at(gamma)]) for line in lines]
+        means = np.array([[cells.samples.mean()] for cells in at_gamma])
         silent = f"every s is within {100 * near:g} % of the best here" if _all_near(means, floor, near) else ""
-        cells = join([adaptive.cells([k]), *here])
+        cells = join([adaptive.cells([k]), *at_gamma])
         yield Instance(f"γ = {gamma:g}", cells, "excess_over_best", {"floor": floor}, silent)
 
 

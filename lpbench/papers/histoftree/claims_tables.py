@@ -70,10 +70,10 @@ def adaptive_is_comparable(results: Evidence) -> Iterator[Instance]:
         for rule in ("max_edge", "cart")
     ]
     adaptive, tuned = (join(side) for side in zip(*pairs, strict=True))
-    known = ~np.isnan(adaptive.samples.mean(axis=0) + tuned.samples.mean(axis=0))
-    if not known.any():
+    is_complete = ~np.isnan(adaptive.samples.mean(axis=0) + tuned.samples.mean(axis=0))
+    if not is_complete.any():
         raise NotRunError("no data set has both the adaptive and the tuned method")
-    places = np.flatnonzero(known)
+    places = np.flatnonzero(is_complete)
     yield Instance("personalized", join([adaptive[places], tuned[places]]), "median_ratio")
 
 

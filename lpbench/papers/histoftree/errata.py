@@ -16,13 +16,13 @@ def histoftree_tie_rules() -> dict[str, dict[str, int]]:
     counts: dict[str, dict[str, int]] = {}
     for name in TABLES:
         cells, sums = printed_cells(name), RANK_SUMS[name]()
-        for mask, part in cells.groupby("mask"):
-            wide, mine = wide_table(part), counts.setdefault(mask, dict.fromkeys(("min", "average", "max", "of"), 0))
+        for mask, group in cells.groupby("mask"):
+            wide, tally = wide_table(group), counts.setdefault(mask, dict.fromkeys(("min", "average", "max", "of"), 0))
             printed = sums[sums["mask"] == mask].set_index("method")["rank_sum"].reindex(wide.columns)
             for ties in ("min", "average", "max"):
                 same = rank_sums(wide.to_numpy(), larger_is_better=False, ties=ties) == printed.to_numpy()
-                mine[ties] += int(same.sum())
-            mine["of"] += len(printed)
+                tally[ties] += int(same.sum())
+            tally["of"] += len(printed)
     return counts
 
 
@@ -61,23 +61,23 @@ def _copied_values() -> str:
 
 def _growing_ratios() -> str:
     wide = _all_histoftree().pivot(index=["dataset", "mask", "method"], columns="epsilon", values="published")
-    found = [
+    steps = [
         f"{d} {k} {m} {row[low]:g} at {low:g}, {row[high]:g} at {high:g}"
         for (d, k, m), row in wide.iterrows()
         for low, high in ((1.0, 2.0), (2.0, 4.0))
         if row[high] > row[low]
     ]
-    return f"{len(found)} of {2 * len(wide)} steps: " + "; ".join(found)
+    return f"{len(steps)} of {2 * len(wide)} steps: " + "; ".join(steps)
 
 
 def _partial_stars() -> str:
     cells = _all_histoftree()
-    found = []
+    named = []
     for (epsilon, dataset, mask), row in cells.groupby(["epsilon", "dataset", "mask"]):
         starred = set(row.loc[row["starred"], "published"])
         if (row.loc[~row["starred"], "published"].isin(starred)).any():
-            found.append(f"epsilon {epsilon:g} {dataset} {mask}")
-    return ", ".join(found)
+            named.append(f"epsilon {epsilon:g} {dataset} {mask}")
+    return ", ".join(named)
 
 
 def _sizes(dataset: str) -> str:

@@ -67,11 +67,11 @@ def _matched(results: Evidence, *panels: str) -> Iterator[tuple[str, Curve, Curv
     for panel in panels:
         methods, constant = PANELS[panel], CONSTANTS[panel]
         small, large = (budgets(results, panel, methods[m]) for m in ("label_cdp", "cdp"))
-        for epsilon, other in itertools.product(small, large):
-            if np.isclose(other, constant * epsilon):
+        for epsilon, matching in itertools.product(small, large):
+            if np.isclose(matching, constant * epsilon):
                 label = largest(find(results, panel, methods["label_cdp"], epsilon))
-                full = largest(find(results, panel, methods["cdp"], other))
-                yield f"{panel}, ε = {epsilon:g} and {other:g}", label, full
+                full = largest(find(results, panel, methods["cdp"], matching))
+                yield f"{panel}, ε = {epsilon:g} and {matching:g}", label, full
 
 
 @checks("Z2", "exponents", within(EQUAL), not_counted_because=CONSTRUCTED)
@@ -163,10 +163,10 @@ def mechanisms(results: Evidence, epsilon: float) -> tuple[Curve, Curve]:
     """Curves of the bit vector and of K-ary randomized response against K."""
     name = "label_dp/classes"
     lines = [line for line in results.curves(name, "label_ldp_vote") if np.isclose(line.epsilon, epsilon)]
-    found = {line.parameter("mechanism", "bit_vector"): line for line in lines}
-    if set(found) != {"bit_vector", "krr"}:
+    by_mechanism = {line.parameter("mechanism", "bit_vector"): line for line in lines}
+    if set(by_mechanism) != {"bit_vector", "krr"}:
         raise NotRunError(f"{name} lacks a mechanism at epsilon {epsilon:g}")
-    return found["bit_vector"], found["krr"]
+    return by_mechanism["bit_vector"], by_mechanism["krr"]
 
 
 def _growth(name: str, line: Curve) -> Instance:

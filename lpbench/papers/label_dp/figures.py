@@ -55,17 +55,17 @@ def write_rates(experiment: Experiment, folder: Path, seed: int) -> None:
 
 def _draw_tasks(lines: Sequence[Curve], table: pd.DataFrame, folder: Path) -> None:
     """Draw Table 1 in four panels: three learning tasks, and heavy tails by the moment p."""
-    shown = {*table[["panel", "method", "epsilon"]].itertuples(index=False, name=None)}
+    listed = {*table[["panel", "method", "epsilon"]].itertuples(index=False, name=None)}
     figure, axes = style.pyplot().subplots(2, 2, figsize=(11, 8.4))
     for ax, (panel, text) in zip(axes.flat, PANELS.items(), strict=False):
-        drawn = [line for line in lines if line.panel == panel and _is_drawn(line, shown)]
+        drawn = [line for line in lines if line.panel == panel and _is_drawn(line, listed)]
         for k, line in enumerate(sorted(drawn, key=_row)):
             _draw_fit(ax, k, line, lines)
         finish(ax, text, loc="lower left" if panel == "classification" else "upper right", legend=FITTED)
         # Room for the legend, above the curves or below.
         low, high = ax.get_ylim()
         ax.set_ylim(*((low / 2, high) if panel == "classification" else (low, 4 * high)))
-    curves = {(c.panel, c.base): c for c in lines if (c.panel, c.method, c.epsilon) in shown and not is_constant(c)}
+    curves = {(c.panel, c.base): c for c in lines if (c.panel, c.method, c.epsilon) in listed and not is_constant(c)}
     for k, (p, base) in enumerate(product(MOMENTS, ("label_ldp_knn", "knn_mean"))):
         _draw_fit(axes.flat[3], k, curves[f"heavy_tail_{p}", base], lines, f"p = {p}, ")
     finish(axes.flat[3], "(d) heavy tails: label LDP against no privacy", loc="upper right", legend=FITTED)
@@ -79,11 +79,11 @@ def _row(line: Curve) -> tuple[int, str]:
     return list(MODEL_NAMES).index(row_of(line.base)[1]), line.method
 
 
-def _is_drawn(line: Curve, shown: Set[tuple[str, str, float]]) -> bool:
+def _is_drawn(line: Curve, listed: Set[tuple[str, str, float]]) -> bool:
     if is_constant(line) or line.parameter("constants", "paper") != "paper":
         return False
     # Of the two non-private references the cubes' is drawn: that of three of the four private models.
-    return line.base != "knn_mean" and (line.panel, line.method, line.epsilon) in shown
+    return line.base != "knn_mean" and (line.panel, line.method, line.epsilon) in listed
 
 
 def _draw_fit(ax: style.Axes, k: int, line: Curve, lines: Sequence[Curve], prefix: str = "") -> None:
@@ -94,24 +94,24 @@ def _draw_fit(ax: style.Axes, k: int, line: Curve, lines: Sequence[Curve], prefi
     _draw_curve(ax, k, line, largest(line), title, *expected)
 
 
-def _draw_curve(ax: style.Axes, k: int, line: Curve, part: Curve, title: str, *expected: float) -> None:
+def _draw_curve(ax: style.Axes, k: int, line: Curve, segment: Curve, title: str, *expected: float) -> None:
     """Draw the k-th curve with the exponent of a part of it, and the theory's slope there."""
-    fitted, color = exponent(part), style.COLORS[k]
+    fitted, color = exponent(segment), style.COLORS[k]
     theory = "–".join(dict.fromkeys(f"{e:.2f}" for e in expected))
     label = f"{title}: {fitted.estimate:.2f} ± {(fitted.high - fitted.low) / 2:.2f} ({theory})"
     ax.fill_between(line.x, line.mean - 2 * line.se, line.mean + 2 * line.se, color=color, alpha=0.15, linewidth=0)
     ax.plot(line.x, line.mean, color=color, marker=style.MARKERS[k], label=label)
-    draw_slope(ax, part.x, part.mean, expected[-1], color=color)
+    draw_slope(ax, segment.x, segment.mean, expected[-1], color=color)
 
 
 def _draw_collapse(lines: Sequence[Curve], folder: Path) -> None:
     """Label LDP for epsilon <= 1 against N, and against the effective sample N eps^2."""
     figure, axes = style.pyplot().subplots(1, 4, figsize=(14, 3.6))
     for pair, panel in zip(axes.reshape(2, 2), ("classification", "regression"), strict=True):
-        found = [c for c in lines if c.panel == panel and row_of(c.base)[1] == "label_ldp" and c.epsilon <= 1]
+        curves = [c for c in lines if c.panel == panel and row_of(c.base)[1] == "label_ldp" and c.epsilon <= 1]
         for ax, power, name in zip(pair, (0, 2), ("sample size N", "effective sample N ε²"), strict=True):
-            colors = style.budget_colors([line.epsilon for line in found], NON_PRIVATE_EPSILON)
-            for k, line in enumerate(sorted(found, key=lambda line: line.epsilon)):
+            colors = style.budget_colors([line.epsilon for line in curves], NON_PRIVATE_EPSILON)
+            for k, line in enumerate(sorted(curves, key=lambda line: line.epsilon)):
                 look = {"color": colors[line.epsilon], "marker": style.MARKERS[k], "label": f"ε = {line.epsilon:g}"}
                 ax.errorbar(line.x * line.epsilon**power, line.mean, 2 * line.se, **look)
             finish(ax, panel, name)
@@ -142,8 +142,8 @@ def _budget_rate(line: Curve) -> dict[str, Any]:
     """Exponent of epsilon, fitted where the privacy term should dominate, beside the theorem's."""
     _, model, rate = theory(line)
     low, high, power = BUDGETS[model]
-    kept = line.between(low, high)
-    fitted = exponent(kept)
+    segment = line.between(low, high)
+    fitted = exponent(segment)
     keys = {"panel": line.panel, "model": MODEL_NAMES[model], "method": line.method}
-    budgets = {"epsilon_low": kept.x[0], "epsilon_high": kept.x[-1], "expected": power * rate.privacy}
+    budgets = {"epsilon_low": segment.x[0], "epsilon_high": segment.x[-1], "expected": power * rate.privacy}
     return keys | budgets | {"slope": fitted.estimate, "slope_low": fitted.low, "slope_high": fitted.high}

@@ -75,8 +75,8 @@ def facts(dataset: str) -> tuple[str, dict[str, Any]]:
 
 def rate_on(model: str, dataset: str) -> Rate:
     """Return the rate that Table I states for a privacy model at a data set's smoothness and dimension."""
-    task, known = facts(dataset)
-    return table_i(task, model, **{key: known[key] for key in ("beta", "d", "margin", "moment")})
+    task, of_data = facts(dataset)
+    return table_i(task, model, **{key: of_data[key] for key in ("beta", "d", "margin", "moment")})
 
 
 def is_constant(line: Curve) -> bool:
@@ -88,8 +88,8 @@ def excess(line: Curve, lines: Sequence[Curve]) -> float:
     """Risk at the largest n over that of the non-private counterpart in ``lines`` (NaN for a reference)."""
     name = REFERENCE.get(line.base)
     places = [r for r in lines if (r.panel, r.dataset) == (line.panel, line.dataset)]
-    known = [r for r in places if r.base == name and not is_constant(r)]
-    return float(line.mean[-1] / known[0].mean[-1]) if known else float("nan")
+    references = [r for r in places if r.base == name and not is_constant(r)]
+    return float(line.mean[-1] / references[0].mean[-1]) if references else float("nan")
 
 
 def allowed(rate: Rate, ratio: float = math.nan) -> tuple[float, float]:
@@ -111,10 +111,10 @@ def measure(line: Curve, lines: Sequence[Curve]) -> dict[str, Any]:
     ``local_slopes`` are those between neighboring n.
     """
     task, model, rate = theory(line)
-    constant = next(other for other in lines if other.panel == line.panel and is_constant(other))
+    constant = next(curve for curve in lines if curve.panel == line.panel and is_constant(curve))
     ratio, share = excess(line, lines), float(line.mean[-LARGEST] / constant.mean[-LARGEST])
     low, high = allowed(rate, ratio)
-    found: dict[str, Any] = {
+    row: dict[str, Any] = {
         "panel": line.panel,
         "task": task,
         "model": MODEL_NAMES[model],
@@ -126,11 +126,11 @@ def measure(line: Curve, lines: Sequence[Curve]) -> dict[str, Any]:
         "expected_low": low,
         "expected_high": high,
     }
-    for name, part in (("slope", line), ("local", largest(line))):
-        fitted = exponent(part)
-        found |= {name: fitted.estimate, f"{name}_low": fitted.low, f"{name}_high": fitted.high}
-    return found | {
-        "covers": found["local_low"] <= high and found["local_high"] >= low,
+    for name, segment in (("slope", line), ("local", largest(line))):
+        fitted = exponent(segment)
+        row |= {name: fitted.estimate, f"{name}_low": fitted.low, f"{name}_high": fitted.high}
+    return row | {
+        "covers": row["local_low"] <= high and row["local_high"] >= low,
         "resolved": share <= RESOLVED,
         "ratio_to_non_private": ratio,
         "share_of_constant": share,

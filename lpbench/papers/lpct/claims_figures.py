@@ -31,8 +31,8 @@ AUTHORS = "min_samples_leaf=1"
 
 def lines(results: Evidence, name: str, base: str, *, panel: str | None = None) -> list[Curve]:
     """Curves of a method with no other parameter than its variant, in the order of the budget."""
-    found = results.curves(name, base, panel=panel)
-    plain = [line for line in found if member(line.method).is_preset]
+    curves = results.curves(name, base, panel=panel)
+    plain = [line for line in curves if member(line.method).is_preset]
     if not plain:
         raise NotRunError(f"{name} has no curve of {base} in its default setting")
     return sorted(plain, key=lambda line: line.epsilon)
@@ -40,10 +40,10 @@ def lines(results: Evidence, name: str, base: str, *, panel: str | None = None) 
 
 def line(results: Evidence, name: str, base: str, *, panel: str | None = None) -> Curve:
     """The one such curve where the budget is on the axis, or there is one budget."""
-    found = lines(results, name, base, panel=panel)
-    if len(found) != 1:
-        raise NotRunError(f"{name} has {len(found)} curves of {base}, expected one")
-    return found[0]
+    curves = lines(results, name, base, panel=panel)
+    if len(curves) != 1:
+        raise NotRunError(f"{name} has {len(curves)} curves of {base}, expected one")
+    return curves[0]
 
 
 def by_epsilon(results: Evidence, name: str, base: str, *, panel: str | None = None) -> dict[float, Curve]:
@@ -120,13 +120,13 @@ def grows_with_epsilon(results: Evidence) -> Iterator[Instance]:
 @checks("L2", "gain", above())
 def both_samples_beat_one(results: Evidence) -> Iterator[Instance]:
     """At the points of both panels LPCT is more accurate than LPCT-P and LPCT-Q, on average over the points."""
-    for name, other in itertools.product(_AGAINST_BUDGET, (ONLY_P, ONLY_Q)):
-        yield from _gains(line(results, name, LPCT), line(results, name, other), f"{_NAMES[other]}, {_leaf(name)}, ε")
+    for name, single in itertools.product(_AGAINST_BUDGET, (ONLY_P, ONLY_Q)):
+        yield from _gains(line(results, name, LPCT), line(results, name, single), f"{_NAMES[single]}, {_leaf(name)}, ε")
 
 
-def _gains(both: Curve, other: Curve, name: str) -> Iterator[Instance]:
-    for x, (a, b) in shared_places(both, other):
-        yield difference(f"{name} = {x:g}", both.cells([a]), other.cells([b]))
+def _gains(lpct: Curve, single: Curve, name: str) -> Iterator[Instance]:
+    for x, (a, b) in shared_places(lpct, single):
+        yield difference(f"{name} = {x:g}", lpct.cells([a]), single.cells([b]))
 
 
 @checks("L3", "LPCT-P", below(0.5, 0.1))
@@ -142,8 +142,8 @@ def private_sample_alone_says_little(results: Evidence) -> Iterator[Instance]:
 def both_samples_are_close_to_public(results: Evidence) -> Iterator[Instance]:
     """For ε up to 1 the accuracy of LPCT is within 0.02 of that of LPCT-Q."""
     for name in _AGAINST_BUDGET:
-        both, public = (line(results, name, method).between(0, 1) for method in (LPCT, ONLY_Q))
-        yield from _gains(both, public, f"{_leaf(name)}, ε")
+        lpct, public = (line(results, name, method).between(0, 1) for method in (LPCT, ONLY_Q))
+        yield from _gains(lpct, public, f"{_leaf(name)}, ε")
 
 
 each_budget(
@@ -204,21 +204,21 @@ def faster_at_large_budgets(results: Evidence) -> Iterator[Instance]:
 def always_better_than_one_sample(results: Evidence) -> Iterator[Instance]:
     """At every point LPCT is more accurate than LPCT-P and LPCT-Q."""
     name = "lpct/figure5b"
-    both = by_epsilon(results, name, LPCT)
-    for other in (ONLY_P, ONLY_Q):
-        for epsilon, curve in by_epsilon(results, name, other).items():
-            if epsilon in both:
-                yield from _gains(both[epsilon], curve, f"{_NAMES[other]}, ε = {epsilon:g}, n_P")
+    lpct = by_epsilon(results, name, LPCT)
+    for single in (ONLY_P, ONLY_Q):
+        for epsilon, curve in by_epsilon(results, name, single).items():
+            if epsilon in lpct:
+                yield from _gains(lpct[epsilon], curve, f"{_NAMES[single]}, ε = {epsilon:g}, n_P")
 
 
 @checks("L6", "order", above())
 def gain_over_public_grows(results: Evidence) -> Iterator[Instance]:
     """LPCT's mean gain over LPCT-Q is larger at each ε than at the one before, on average."""
     name = "lpct/figure5b"
-    both, public = by_epsilon(results, name, LPCT), by_epsilon(results, name, ONLY_Q)
-    budgets = [e for e in both if e in public]
+    lpct, public = by_epsilon(results, name, LPCT), by_epsilon(results, name, ONLY_Q)
+    budgets = [e for e in lpct if e in public]
     for a, b in itertools.pairwise(budgets):
-        parts = [(both[b], 1), (public[b], -1), (both[a], -1), (public[a], 1)]
+        parts = [(lpct[b], 1), (public[b], -1), (lpct[a], -1), (public[a], 1)]
         means = ((curve.cells(), np.full(curve.x.size, sign / curve.x.size)) for curve, sign in parts)
         yield linear(f"ε = {b:g} against {a:g}", *means)
 
@@ -226,8 +226,8 @@ def gain_over_public_grows(results: Evidence) -> Iterator[Instance]:
 @checks("L7", "gap", within(0.02))
 def pruned_behaves_alike(results: Evidence) -> Iterator[Instance]:
     """The accuracy of LPCT minus that of LPCT-prune, averaged over n_P, is within 0.02 of 0."""
-    for title, both, prune in pairs(results, "lpct/figure5c", LPCT, PRUNE):
-        yield difference(title, both.cells(), prune.cells())
+    for title, lpct, prune in pairs(results, "lpct/figure5c", LPCT, PRUNE):
+        yield difference(title, lpct.cells(), prune.cells())
 
 
 each_budget(
@@ -260,15 +260,15 @@ def grows_with_public_sample(results: Evidence) -> Iterator[Instance]:
 @checks("L8", "gap falls", above())
 def pruned_comes_closer(results: Evidence) -> Iterator[Instance]:
     """The gap of LPCT-prune to LPCT falls as n_Q doubles."""
-    for title, both, prune in pairs(results, "lpct/figure6a", LPCT, PRUNE):
-        gaps = (both.cells(), -per_doubling(both.x)), (prune.cells(), per_doubling(prune.x))
+    for title, lpct, prune in pairs(results, "lpct/figure6a", LPCT, PRUNE):
+        gaps = (lpct.cells(), -per_doubling(lpct.x)), (prune.cells(), per_doubling(prune.x))
         yield linear(title, *gaps)
 
 
 def _knee(name: str, curve: Curve) -> Instance:
     """The slope up to the knee minus the slope beyond, per 100 rows."""
     parts = (curve.between(0, KNEE), 100), (curve.between(KNEE, np.inf), -100)
-    return linear(name, *((part.cells(), rows * slope_weights(part.x)) for part, rows in parts))
+    return linear(name, *((segment.cells(), rows * slope_weights(segment.x)) for segment, rows in parts))
 
 
 for _name, _method in (("LPCT", LPCT), ("LPCT-P", ONLY_P)):
@@ -390,39 +390,39 @@ _moves(
 def _ranges(results: Evidence) -> Iterator[tuple[str, dict[str, Curve]]]:
     name = "lpct/figure8"
     for panel in sorted({c.panel for c in results.curves(name, LPCT)}):
-        found = {bare_name(c.dataset): c for c in lines(results, name, LPCT, panel=panel)}
-        absent = {"range_known", "range_estimated", "range_unknown"} - set(found)
+        by_range = {bare_name(c.dataset): c for c in lines(results, name, LPCT, panel=panel)}
+        absent = {"range_known", "range_estimated", "range_unknown"} - set(by_range)
         if absent:
             raise NotRunError(f"{name} lacks {sorted(absent)[0]}")
-        yield f"({panel})", found
+        yield f"({panel})", by_range
 
 
 @checks("L12", "gap falls", above())
 def estimated_range_approaches(results: Evidence) -> Iterator[Instance]:
     """The gap of the estimated to the known range falls as n_Q doubles."""
-    for panel, found in _ranges(results):
-        known, estimated = found["range_known"], found["range_estimated"]
-        weights = per_doubling(known.x)
-        yield linear(panel, (known.cells(), -weights), (estimated.cells(), weights))
+    for panel, by_range in _ranges(results):
+        stated, estimated = by_range["range_known"], by_range["range_estimated"]
+        weights = per_doubling(stated.x)
+        yield linear(panel, (stated.cells(), -weights), (estimated.cells(), weights))
 
 
 @checks("L12", "unknown is worse", above())
 def unknown_range_is_worse(results: Evidence) -> Iterator[Instance]:
     """Accuracy with the known range exceeds accuracy with the unknown one, averaged over n_Q."""
-    for panel, found in _ranges(results):
-        yield difference(panel, found["range_known"].cells(), found["range_unknown"].cells())
+    for panel, by_range in _ranges(results):
+        yield difference(panel, by_range["range_known"].cells(), by_range["range_unknown"].cells())
 
 
 def _against_random(results: Evidence, authors: bool) -> Iterator[Instance]:
     name = "lpct/figure9"
-    both = by_epsilon(results, name, LPCT)
+    lpct = by_epsilon(results, name, LPCT)
     compared = [c for c in results.curves(name, RANDOM) if (AUTHORS in c.method) == authors]
     if not compared:
         raise NotRunError(f"{name} has no curve of LPCT-R on this grid")
     for curve in sorted(compared, key=lambda c: c.epsilon):
-        for x, (a, b) in shared_places(both[curve.epsilon], curve):
+        for x, (a, b) in shared_places(lpct[curve.epsilon], curve):
             name = f"ε = {curve.epsilon:g}, n_Q = {x:g}"
-            yield difference(name, both[curve.epsilon].cells([a]), curve.cells([b]))
+            yield difference(name, lpct[curve.epsilon].cells([a]), curve.cells([b]))
 
 
 checks.add(
@@ -461,5 +461,5 @@ def a_third_of_the_private_rows(results: Evidence) -> Iterator[Instance]:
     panels = [c.panel for c in results.curves(name, LPCT) if c.dataset.startswith("employee")]
     if not panels:
         raise NotRunError(f"{name} was not run on employee")
-    both, phist = (line(results, name, m, panel=panels[0]) for m in (LPCT, "phist"))
-    yield difference("Employee", both.cells([both.at(0.2)]), phist.cells([phist.at(0.6)]))
+    lpct, phist = (line(results, name, m, panel=panels[0]) for m in (LPCT, "phist"))
+    yield difference("Employee", lpct.cells([lpct.at(0.2)]), phist.cells([phist.at(0.6)]))

@@ -92,8 +92,8 @@ def _held_out(results: Evidence, epsilon: float, methods: Sequence[str], selecti
     """Cells of each method on the data sets on which no choice was made."""
     held = experiment(SELECTED).settings["data_sets"]["held_out"]
     table = results.table(SELECTED, epsilon, "", methods, selection)
-    kept = [d for d in table.datasets if bare_name(d) in held]
-    return {m: join([table.cell(d, m) for d in kept]) for m in methods}
+    datasets = [d for d in table.datasets if bare_name(d) in held]
+    return {m: join([table.cell(d, m) for d in datasets]) for m in methods}
 
 
 def _selected(method: str) -> str:
@@ -140,8 +140,8 @@ def non_interactive_is_faster(results: Evidence) -> Iterator[Instance]:
     table = results.table("lpct/table3", 2.0, "", slow + quick)
     for dataset in table.datasets:
         cells = join([table.cell(dataset, method) for method in table.methods])
-        known = ~np.isnan(cells.samples.mean(axis=0))
-        if known[: len(slow)].any() and known[len(slow) :].any():
+        is_measured = ~np.isnan(cells.samples.mean(axis=0))
+        if is_measured[: len(slow)].any() and is_measured[len(slow) :].any():
             yield Instance(dataset, cells, "log_gap", {"first": len(slow)})
 
 

@@ -18,14 +18,14 @@ def outside(seed: int) -> dict[str, int]:
     spread = rng.standard_gamma(PRIVATE, (2, 2, DRAWS, leaves))
     noise = (4 / EPSILON) * (spread[0] - spread[1])
     ones, ones_q = rng.binomial(private, eta), rng.binomial(public, eta)
-    found = np.zeros((2, DRAWS), dtype=bool)
+    is_outside = np.zeros((2, DRAWS), dtype=bool)
     for k in range(1, DEPTH + 1):
         sums = (private + noise[0], ones + noise[1], public, ones_q)
         u, v, u_q, v_q = (votes.reshape(DRAWS, 2**k, -1).sum(axis=2) for votes in sums)
         level = 2.0 ** (DEPTH - k + 3) * PRIVATE / EPSILON**2
-        both, noisy = np.abs(v + v_q - eta * (u + u_q)), level >= u
-        found[0] |= (both > np.sqrt((32 * np.maximum(level, u) + 8 * u_q) * log_n)).any(axis=1)
+        deviation, noisy = np.abs(v + v_q - eta * (u + u_q)), level >= u
+        is_outside[0] |= (deviation > np.sqrt((32 * np.maximum(level, u) + 8 * u_q) * log_n)).any(axis=1)
         # Algorithm 2 looks at P alone where the noise switch is on
-        far, square = np.where(noisy, np.abs(v - eta * u), both), np.where(noisy, 4 * level, 32 * u + 4 * u_q)
-        found[1] |= (far > np.sqrt(square * log_n)).any(axis=1)
-    return dict(zip(("(14), C₁ = 8 log n", "Algorithm 2"), found.sum(axis=1).tolist(), strict=True))
+        far, square = np.where(noisy, np.abs(v - eta * u), deviation), np.where(noisy, 4 * level, 32 * u + 4 * u_q)
+        is_outside[1] |= (far > np.sqrt(square * log_n)).any(axis=1)
+    return dict(zip(("(14), C₁ = 8 log n", "Algorithm 2"), is_outside.sum(axis=1).tolist(), strict=True))

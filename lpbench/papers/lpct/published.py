@@ -94,7 +94,7 @@ def _panel(panel: str, rows: pd.DataFrame) -> pd.DataFrame:
             "dataset": [datasets.get((m, ""), "") for m in method],
             "mask": "",
             "method": [series[m, ""] for m in method],
-            "epsilon": [float(b) if b else single or place for b, place in zip(budget, x, strict=True)],
+            "epsilon": [float(b) if b else single or at for b, at in zip(budget, x, strict=True)],
             "x": x,
             "published": rows["accuracy"].astype(float).tolist(),
             "step": steps(rows["accuracy"]),
@@ -137,13 +137,13 @@ def write_facts(experiment: Experiment, folder: Path, seed: int) -> list[Path]:
     """Write ``comparison.csv`` from manifests, of data that are not at hand too; a row's panel says which fact."""
     name = experiment.name
     rows = complete_cells(sizes).copy()
-    known = {d: describe(d) for d in dict.fromkeys(rows["dataset"])}
-    ours = [getattr(known[d], FACTS[fact]) for d, fact in zip(rows["dataset"], rows["panel"], strict=True)]
+    descriptions = {d: describe(d) for d in dict.fromkeys(rows["dataset"])}
+    ours = [getattr(descriptions[d], FACTS[fact]) for d, fact in zip(rows["dataset"], rows["panel"], strict=True)]
     rows["reproduced"] = [np.nan if v is None else float(v) for v in ours]
     rows["experiment"], rows["se"] = name, np.nan
     rows["difference"] = rows["reproduced"] - rows["published"]
     rows["relative_difference"] = rows["difference"] / rows["published"]
-    rows["note"] = [_note(row, known[row["dataset"]].available) for row in rows.to_dict("records")]
+    rows["note"] = [_note(row, descriptions[row["dataset"]].available) for row in rows.to_dict("records")]
     comparison = folder / "comparison.csv"
     write_csv(rows[COMPARISON_COLUMNS], comparison)
     return [comparison]

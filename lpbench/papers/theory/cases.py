@@ -32,9 +32,9 @@ TAILS = "(N ε²)^(−2β(p − 1) / (2pβ + d(p − 1))) + N^(−2β / (2β + d
 CENTRAL_TAILS = "N^(−2β / (2β + d)) + (ε N)^(−2β(p − 1) / (pβ + d(p − 1)))"
 
 
-def cases(theorem: str, source: str, states: str, *rows: tuple[Any, ...], **known: Any) -> list[Case]:
+def cases(theorem: str, source: str, states: str, *rows: tuple[Any, ...], **shared: Any) -> list[Case]:
     """Build the cases of one statement: what is judged, the panel or panels compared, and the width if there is one."""
-    return [Case(theorem, source, states, *row, **known) for row in rows]
+    return [Case(theorem, source, states, *row, **shared) for row in rows]
 
 
 #: Leaf of an experiment -> its cases. Panels are those of conf/experiment/theory.
@@ -109,13 +109,13 @@ def judged(results: Evidence, experiment: Experiment) -> Iterator[Row]:
     for case in CASES[experiment.name.rpartition("/")[2]]:
         yield trial(case, lines, table, experiment)
     panels = [(c.panel, c.dataset, c.epsilon) for c in lines if c.panel.startswith("floor")]
-    for place in dict.fromkeys(panels):
-        tried = [c for c in lines if (c.panel, c.dataset, c.epsilon) == place]
+    for family in dict.fromkeys(panels):
+        tried = [c for c in lines if (c.panel, c.dataset, c.epsilon) == family]
         for model in ("label_ldp", "label_cdp"):
             central = {c.method: catalog.method(c.base).privacy in ("label_cdp", "cdp") for c in tried}
-            mine = [c for c in tried if central[c.method] == (model == "label_cdp")]
-            if mine:
-                yield floor_row(model, mine)
+            of_model = [c for c in tried if central[c.method] == (model == "label_cdp")]
+            if of_model:
+                yield floor_row(model, of_model)
 
 
 def worth(results: Evidence) -> pd.DataFrame:

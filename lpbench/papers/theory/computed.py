@@ -105,9 +105,9 @@ def cost_rows(letter: str) -> Iterator[Row]:
     }
     powers, most_read = [], 0.0
     for name, pair in settings.items():
-        work, whole = ([f(*place) for place in pair] for f in (labels_read, lambda *place: math.prod(place)))
-        powers.append(f"{name}^{math.log(work[1] / work[0]) / math.log(whole[1] / whole[0]):.2f}")
-        most_read = max(most_read, work[0] / whole[0], work[1] / whole[1])
+        work, products = ([f(*size) for size in pair] for f in (labels_read, lambda *size: math.prod(size)))
+        powers.append(f"{name}^{math.log(work[1] / work[0]) / math.log(products[1] / products[0]):.2f}")
+        most_read = max(most_read, work[0] / products[0], work[1] / products[1])
     for method, (theorem, source, most, says, order) in COSTS.items():
         if not theorem.startswith(letter):
             continue
@@ -131,14 +131,14 @@ def mask_rows() -> Iterator[Row]:
     tree = grow_max_edge(np.empty((0, 3)), np.empty(0), 1, rule="random", rng=Streams(0).generator("tree"))
     X = np.full(masks.shape, 0.25)
     (leaves,) = UserLeaves.at_depths([tree], [1], X, masks, SampleGroups.singletons(len(masks)))
-    told = float(np.mean((leaves.choices > 1) == masks[:, tree.feature[0]]))
+    agreement = float(np.mean((leaves.choices > 1) == masks[:, tree.feature[0]]))
     yield exact(
         "H-T3",
         "§3.4 (ii)",
         "random cuts eliminate the risk of W",
         "W at a cut feature, read off V (the compatible cells)",
         (0.0, 0.5),
-        told,
+        agreement,
         "share of users; all masks of 3 features, random cuts; a guess is right in 0.5",
     )
 

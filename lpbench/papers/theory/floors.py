@@ -56,8 +56,8 @@ def two_point(
         blind = scale * (1.0 - share / cubes) ** n
         if central:
             k = np.arange(n + 1)
-            told = scipy.special.expit(-epsilon * k)
-            return max(blind / 2.0, scale * float(scipy.stats.binom.pmf(k, n, share / cubes) @ told))
+            errs = scipy.special.expit(-epsilon * k)
+            return max(blind / 2.0, scale * float(scipy.stats.binom.pmf(k, n, share / cubes) @ errs))
         signal = 1.0
     # chances that the optimal channel of a row agrees with the sign, times a common factor
     agrees, differs = ((1.0 + v * math.tanh(epsilon / 2.0)) * share for v in (signal, -signal))
@@ -66,8 +66,8 @@ def two_point(
     lead, chance = _votes(n, 1.0 / cubes, keep)
     if central:
         return scale * float(chance @ _private_test(lead / 2.0, epsilon))
-    shown, often = _votes(public[0], share / cubes, 0.5 * (1.0 + public[1]))
-    odds = lead[:, None] * (math.log(agrees / differs) if differs > 0 else 1e3) + shown * 2.0 * math.atanh(public[1])
+    votes, often = _votes(public[0], share / cubes, 0.5 * (1.0 + public[1]))
+    odds = lead[:, None] * (math.log(agrees / differs) if differs > 0 else 1e3) + votes * 2.0 * math.atanh(public[1])
     wrong = 0.5 * (1.0 - np.sign(odds)) if classes else 1.0 - np.tanh(odds / 2.0) ** 2
     return max(blind, scale * float(chance @ wrong @ often))
 
@@ -83,9 +83,9 @@ def _votes(most: int, share: float, keep: float) -> tuple[np.ndarray, np.ndarray
 def _private_test(lead: np.ndarray, epsilon: float) -> np.ndarray:
     """Chance that the optimal eps-DP test errs if the right side leads by this many votes over a draw."""
     distance = np.abs(lead)
-    whole = np.floor(distance)
-    first = np.where(distance == whole, 0.5, 1.0 / (1.0 + math.exp(epsilon)))
-    behind = first * np.exp(-epsilon * whole)
+    steps = np.floor(distance)
+    first = np.where(distance == steps, 0.5, 1.0 / (1.0 + math.exp(epsilon)))
+    behind = first * np.exp(-epsilon * steps)
     return np.where(lead >= 0, behind, 1.0 - behind)
 
 
@@ -117,11 +117,11 @@ def greatest_floor(n: int, epsilon: float, *, letter: str, n_public: int = 0) ->
     values = []
     for bins in 2.0 ** np.arange(0, 4, 0.25):  # widths need not be whole for the value
         height, share = 0.5 / bins, 1.0 / bins
-        known = {"n": n, "epsilon": epsilon, "height": height, "share": share}
+        family = {"n": n, "epsilon": epsilon, "height": height, "share": share}
         if letter == "H":
-            values.append(two_point("label_ldp", classes=False, cubes=bins, **known))
+            values.append(two_point("label_ldp", classes=False, cubes=bins, **family))
         else:
-            values.append(share * two_point("label_ldp", classes=True, cubes=1, public=(n_public, height), **known))
+            values.append(share * two_point("label_ldp", classes=True, cubes=1, public=(n_public, height), **family))
     return max(values)
 
 
@@ -161,26 +161,26 @@ def hard_families(task: str, model: str) -> list[tuple[str, str, float, int]]:
     That of label DP for all, that of LPCT for local classifiers, and that of HistOfTree for local regressors that hide
     features: what a report tells of a sign beside a protected feature is bounded closely for small budgets alone.
     """
-    own = "label_only" if model in ("semi_feature_ldp", "label_ldp") else "all_private"
+    protected = "label_only" if model in ("semi_feature_ldp", "label_ldp") else "all_private"
     name, central = ("sign_classes" if task == "classification" else "sign_regression"), model in ("label_cdp", "cdp")
-    found = [(f"{name}[bins=16]", own, 0.1 if central else 1.0, 80)]
+    families = [(f"{name}[bins=16]", protected, 0.1 if central else 1.0, 80)]
     if task == "classification" and not central:
-        found.append((f"{name}[bins=16,gamma=1]", own, 1.0, 80))
+        families.append((f"{name}[bins=16,gamma=1]", protected, 1.0, 80))
     elif model in ("semi_feature_ldp", "ldp"):
-        found.append((f"{name}[bins=2,d=2]", "aligned[n_protected=1]", 0.25, 240))  # four signs a draw
-    return found
+        families.append((f"{name}[bins=2,d=2]", "aligned[n_protected=1]", 0.25, 240))  # four signs a draw
+    return families
 
 
 def family_of(dataset: str, mask: str, model: str, n: int) -> tuple[str, dict[str, Any]]:
     """Paper whose hard family a data set under a mask is, and what :func:`two_point` takes of it."""
-    task, known = facts(dataset)
-    bins, height = sign_cubes(known | {"n": n})
+    task, of_data = facts(dataset)
+    bins, height = sign_cubes(of_data | {"n": n})
     hidden = member(mask).params.get("n_protected", 1) if bare_name(mask) == "aligned" else 0
     shape = {"model": model, "classes": task == "classification", "n": n, "height": height}
-    shape |= {"cubes": bins ** (known["d"] - hidden), "share": bins**-hidden, "moment": known.get("moment")}
-    if known.get("gamma") is None:
+    shape |= {"cubes": bins ** (of_data["d"] - hidden), "share": bins**-hidden, "moment": of_data.get("moment")}
+    if of_data.get("gamma") is None:
         return "H" if hidden else "Z", shape
-    return "L", shape | {"public": (known["n_public"], height ** known["gamma"])}
+    return "L", shape | {"public": (of_data["n_public"], height ** of_data["gamma"])}
 
 
 def floor_row(model: str, tried: Sequence[Curve], settings: int = 1) -> Row:
@@ -197,13 +197,13 @@ def floor_row(model: str, tried: Sequence[Curve], settings: int = 1) -> Row:
     leak = least_leak(round(len(values[lowest]) * shape["cubes"] / shape["share"]), epsilon, **shape)
     freedom = len(values[lowest]) - 1
     # position among the lower bounds of Z
-    place = 1 if letter in LOWER else 5 - 4 * shape["classes"] + 4 * bool(shape["moment"]) + 2 * (model == "label_cdp")
+    number = 1 if letter in LOWER else 5 - 4 * shape["classes"] + 4 * bool(shape["moment"]) + 2 * (model == "label_cdp")
     # Bonferroni: an interval at 95 % that holds for the lowest of all tried
     wide = scipy.stats.t.isf(0.025 / (settings * len(tried)), freedom) / scipy.stats.t.isf(0.025, freedom)
     seen = f"an optimal method that spends {leak:.2f} would be seen" if leak < 64 else "more would not be seen"
     return Row(
-        f"{letter}-L{place // 2 + 1}",
-        LOWER.get(letter, f"Th. {place}"),
+        f"{letter}-L{number // 2 + 1}",
+        LOWER.get(letter, f"Th. {number}"),
         "no method's mean over hypotheses lies below the two-point value",
         f"lowest of {len(tried)} methods over the two-point value, ε = {epsilon:g}",
         1.0,

@@ -100,10 +100,10 @@ class Facts:
 
 def facts_of(dataset: str, mask: str, model: str, axis: str = "n") -> Facts | None:
     """Facts of a model on a family under a mask; None where no theorem speaks of them."""
-    name, (task, known), shape, given = bare_name(dataset), facts(dataset), bare_name(mask), member(mask).params
+    name, (task, of_data), shape, given = bare_name(dataset), facts(dataset), bare_name(mask), member(mask).params
     hidden = given.get("n_protected", 1) if shape == "aligned" else 0
     if name.startswith("posterior_drift"):
-        return Facts("L", axis, model, task, ALPHA, DIMENSION, margin=MARGIN, gamma=known["gamma"])
+        return Facts("L", axis, model, task, ALPHA, DIMENSION, margin=MARGIN, gamma=of_data["gamma"])
     local = model in ("semi_feature_ldp", "label_ldp", "ldp")
     if name.startswith("sine_sum"):
         return Facts("H", axis, model, d=5, hidden=5 if model == "ldp" else hidden) if local else None
@@ -111,21 +111,21 @@ def facts_of(dataset: str, mask: str, model: str, axis: str = "n") -> Facts | No
         model = "label_ldp"
     if model == "semi_feature_ldp":
         fits = task == "regression" and shape in ("aligned", "label_only")
-        return Facts("H", axis, model, alpha=known["beta"], d=known["d"], hidden=hidden) if fits else None
-    shared = {key: known[key] for key in ("d", "margin", "moment")}
-    return Facts("Z", axis, model, task, known["beta"], **shared)
+        return Facts("H", axis, model, alpha=of_data["beta"], d=of_data["d"], hidden=hidden) if fits else None
+    shared = {key: of_data[key] for key in ("d", "margin", "moment")}
+    return Facts("Z", axis, model, task, of_data["beta"], **shared)
 
 
 def points_of(line: Curve, axis: str) -> Iterator[tuple[float, float, float]]:
     """Rows, budget and public rows at each place of a curve; a method that reads no public label counts none."""
-    known, public = facts(line.dataset)[1], 0.0
-    rows = float(known.get("n_private", known.get("n", 0)))
+    of_data, public = facts(line.dataset)[1], 0.0
+    rows = float(of_data.get("n_private", of_data.get("n", 0)))
     for x in line.x.tolist():
         epsilon = float(x) if axis == "epsilon" else line.epsilon
         if axis == "n_public":
             public = float(x)
         elif "prune" in line.base:
-            public = float(known["n_public"])
+            public = float(of_data["n_public"])
         yield float(x) if axis == "n" else rows, epsilon, public
 
 
@@ -300,13 +300,13 @@ def trial(case: Case, lines: Sequence[Curve], table: pd.DataFrame, experiment: E
     expected = sum(sign * stated.exponent() for sign, stated, _ in legs)
     means = [bootstrap_means(line.samples) for *_, line in legs]
     drawn = sum(-sign * loglog_slope(line.x, mean) for (sign, _, line), mean in zip(legs, means, strict=True))
-    found = sum(-sign * float(loglog_slope(line.x, line.mean)) for sign, _, line in legs)
+    difference = sum(-sign * float(loglog_slope(line.x, line.mean)) for sign, _, line in legs)
     count = min(len(line.samples) for *_, line in legs)
     return Row(
         *statement,
         expected,
         (-case.width, case.width or 2.0 * expected),
-        found,
+        difference,
         float(np.std(drawn)) * math.sqrt(count / (count - 1)),
         count - 1,
         regime=", ".join(sorted(regimes)),
@@ -327,16 +327,16 @@ def axis_of(line: Curve) -> str:
 
 def family(line: Curve) -> tuple[Any, ...]:
     """Facts that fix the best constant's excess: the distribution of the test rows."""
-    task, known = facts(line.dataset)
-    return task, bare_name(line.dataset), *(known.get(key) for key in ("beta", "d", "margin", "moment", "pair_mass"))
+    task, of_data = facts(line.dataset)
+    return task, bare_name(line.dataset), *(of_data.get(key) for key in ("beta", "d", "margin", "moment", "pair_mass"))
 
 
 def tabulate(rows: Sequence[Row]) -> pd.DataFrame:
     """One line a row with its outcome: upper bounds, lower ones, and reasons."""
-    found = []
+    lines = []
     for row in sorted(rows, key=lambda row: ("TLE".index(row.theorem[2]), row.theorem)):
         names = ("theorem", "source", "states", "judged", "kind", "regime", "over", "expected")
-        found.append(
+        lines.append(
             {
                 **{name: getattr(row, name) for name in names},
                 "below": row.neighbors[0],
@@ -350,4 +350,4 @@ def tabulate(rows: Sequence[Row]) -> pd.DataFrame:
                 "remark": row.unjudged or row.remark,
             }
         )
-    return pd.DataFrame(found)
+    return pd.DataFrame(lines)
