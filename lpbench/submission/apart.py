@@ -74,26 +74,30 @@ def moved(problem: Problem, rng: np.random.Generator) -> tuple[Problem, float]:
 
 def _labels(problem: Problem, rng: np.random.Generator) -> tuple[dict[str, Any], dict[str, Any], float]:
     """Move labels in secret: swap two classes, or reflect and rescale numbers. Also y_range, and the loss's factor."""
-    own = {name: getattr(problem, name) for name in ("y_train", "y_test", "y_public")}
+    labels = {name: getattr(problem, name) for name in ("y_train", "y_test", "y_public")}
     if problem.y_range is None:
-        known = np.unique(problem.y_train) if problem.classes is None else np.asarray(problem.classes)
-        if known.size != 2 or problem.eta_test is not None:
+        classes = np.unique(problem.y_train) if problem.classes is None else np.asarray(problem.classes)
+        if classes.size != 2 or problem.eta_test is not None:
             return {}, {}, 1.0
-        return {k: None if y is None else np.where(y == known[0], known[1], known[0]) for k, y in own.items()}, {}, 1.0
+        return (
+            {k: None if y is None else np.where(y == classes[0], classes[1], classes[0]) for k, y in labels.items()},
+            {},
+            1.0,
+        )
     (low, high), a, b = problem.y_range, rng.uniform(0.5, 2.0), rng.uniform(-1.0, 1.0)
     if problem.eta_test is not None:
-        own["eta_test"] = problem.eta_test
+        labels["eta_test"] = problem.eta_test
     ends = a * low + b, a * high + b
     # rounding must not put a label outside of its range
-    reflected = {k: None if y is None else np.clip(a * (low + high - y) + b, *ends) for k, y in own.items()}
+    reflected = {k: None if y is None else np.clip(a * (low + high - y) + b, *ends) for k, y in labels.items()}
     return reflected, {"y_range": ends}, a**2
 
 
 def worse_in_secret(claimed: pd.DataFrame, secret: pd.DataFrame) -> Iterator[str]:
     """A sentence for each block and budget whose loss under the secret seed is significantly above the claimed one."""
     key = ["dataset", "mask", "epsilon", "replication"]
-    both = secret.merge(claimed, on=key, suffixes=("", "_claimed"))
-    groups = list(both.groupby(key[:3]))
+    joined = secret.merge(claimed, on=key, suffixes=("", "_claimed"))
+    groups = list(joined.groupby(key[:3]))
     for (dataset, mask, epsilon), rows in groups:
         sign = -1.0 if METRICS[rows["metric"].iloc[0]] else 1.0
         loss, stated = (sign * rows[name].to_numpy() for name in ("value", "value_claimed"))

@@ -94,14 +94,14 @@ def _installed(name: str) -> str:
     except PackageNotFoundError as error:
         raise ConfigurationError(f"{name} is not installed") from error
     files = [line for line in record.splitlines() if ",sha256=" in line]
-    kept = sorted(line for line in files if ".dist-info/" not in line and not line.startswith(".."))
-    return hashlib.sha256("\n".join(kept).encode()).hexdigest()
+    code_lines = sorted(line for line in files if ".dist-info/" not in line and not line.startswith(".."))
+    return hashlib.sha256("\n".join(code_lines).encode()).hexdigest()
 
 
 def own_sweep(method: Method) -> str:
     """A sentence if a method scores its sweeps itself: there test labels would be within its reach."""
-    found = fits.own_sweep(method.estimator_class)
-    return f"a submission is fitted point by point and has no {found} of its own" if found else ""
+    verb = fits.own_sweep(method.estimator_class)
+    return f"a submission is fitted point by point and has no {verb} of its own" if verb else ""
 
 
 def plan_of(method: Method, experiment: str) -> Plan:
@@ -118,8 +118,8 @@ def scores_of(plan: Plan, folder: Path, workers: int | None) -> pd.DataFrame:
     run = run_blocks(plan.blocks, store, Runner(workers=workers))
     if run.failed:
         raise ConfigurationError("; ".join(outcome.line() for outcome in run.failed))
-    found = assemble(plan.entries, store)
-    if (bad := found[found["status"] != "ok"]).size:
+    scores = assemble(plan.entries, store)
+    if (bad := scores[scores["status"] != "ok"]).size:
         raise ConfigurationError(f"{bad['dataset'].iloc[0]}: {bad['reason'].iloc[0]}")
-    texts = found.astype(dict.fromkeys(("dataset", "mask", "metric"), str))
+    texts = scores.astype(dict.fromkeys(("dataset", "mask", "metric"), str))
     return texts[COLUMNS].sort_values(SCORE, ignore_index=True)

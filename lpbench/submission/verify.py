@@ -66,20 +66,20 @@ def verify(
 
 def copied(submission: Submission, folder: Path) -> Submission:
     """Copy the files of a submission; it is refused if one is missing, and if there are others, or links."""
-    there = {str(p.relative_to(submission.folder)): p for p in sorted(submission.folder.rglob("*"))}
-    for name, path in there.items():
+    paths = {str(p.relative_to(submission.folder)): p for p in sorted(submission.folder.rglob("*"))}
+    for name, path in paths.items():
         if path.is_symlink() or not (name in submission.files or name == "methods"):
             raise ConfigurationError(f"{path} is no file of a submission, which has {', '.join(submission.files)}")
-    if missing := [name for name in submission.files[:-1] if name not in there]:
+    if missing := [name for name in submission.files[:-1] if name not in paths]:
         raise ConfigurationError(f"{submission.folder} has no {missing[0]}; `lpbench submit` writes all files")
     target = folder / submission.name
     (target / "methods").mkdir(parents=True)
     for name in submission.files:
-        if name in there:
-            shutil.copyfile(there[name], target / name, follow_symlinks=False)
+        if name in paths:
+            shutil.copyfile(paths[name], target / name, follow_symlinks=False)
             (target / name).chmod(0o644)
-    for place in (target, target / "methods"):  # read by accounts with fewer rights than ours
-        place.chmod(0o755)
+    for directory in (target, target / "methods"):  # read by accounts with fewer rights than ours
+        directory.chmod(0o755)
     return Submission(target)
 
 
@@ -87,10 +87,10 @@ def _verify(submission: Submission, seconds: float, everything: bool, seed: int 
     """Run drawn blocks again and compare; the badge needs equal scores, isolation and the whole sample."""
     start = time.monotonic()
     seed = secrets.randbits(63) if seed is None else seed
-    there = list(dict.fromkeys(f"{d} {m}" for d, m in submission.claimed[["dataset", "mask"]].itertuples(index=False)))
-    reached = [block for block in there if _at_hand(block.split(" ")[0])]
+    claims = list(dict.fromkeys(f"{d} {m}" for d, m in submission.claimed[["dataset", "mask"]].itertuples(index=False)))
+    reached = [block for block in claims if _at_hand(block.split(" ")[0])]
     cells = submission.claimed["epsilon"].nunique()
-    number = len(there) if everything else least_drawn(len(there), cells, TAMPERED)
+    number = len(claims) if everything else least_drawn(len(claims), cells, TAMPERED)
     drawn = draw(reached, submission.rerun, number, seed)
     wrong = _incomplete(submission)
     run = _Run()
@@ -99,11 +99,11 @@ def _verify(submission: Submission, seconds: float, everything: bool, seed: int 
         run = _run(submission, drawn, seconds)
         wrong += run.wrong
         wrong += worse_in_secret(submission.claimed, run.in_secret)
-        other = differences(submission.claimed, run.scores, NUMERIC if run.rounding else 0.0)
+        mismatches = differences(submission.claimed, run.scores, NUMERIC if run.rounding else 0.0)
         if libraries:
-            wrong += other
-        elif other:
-            run.unfinished = f"other libraries than those of {REQUIREMENTS}, and other scores; {other[0]}"
+            wrong += mismatches
+        elif mismatches:
+            run.unfinished = f"other libraries than those of {REQUIREMENTS}, and other scores; {mismatches[0]}"
     if not (wrong or run.drawn or run.unfinished):
         run.unfinished = "no block was run again: none of the data that it claims scores on are at hand"
     complete = bool(run.isolation) and all(run.isolation.values()) and not run.unfinished
@@ -113,12 +113,12 @@ def _verify(submission: Submission, seconds: float, everything: bool, seed: int 
         "wrong": wrong,
         "unfinished": run.unfinished,
         "drawn": ran,
-        "blocks": len(there),
+        "blocks": len(claims),
         "seed": seed,
         "secret": run.secret,
         "detection": {
-            "one tampered block": found_in_blocks(len(there), len(ran)) if reached == there else 0.0,
-            "5 % of cells at random": found_in_cells(len(there), cells, len(ran), TAMPERED),
+            "one tampered block": found_in_blocks(len(claims), len(ran)) if reached == claims else 0.0,
+            "5 % of cells at random": found_in_cells(len(claims), cells, len(ran), TAMPERED),
         },
         "isolation": {"by": run.by, **run.isolation},
         "same libraries": libraries,
@@ -131,27 +131,27 @@ def _verify(submission: Submission, seconds: float, everything: bool, seed: int 
     }
 
 
-def draw(there: Sequence[str], before: Sequence[str], number: int, seed: int) -> list[str]:
+def draw(blocks: Sequence[str], before: Sequence[str], number: int, seed: int) -> list[str]:
     """Draw blocks without replacement, those that were run again before only where no others are left."""
-    order = [str(b) for b in np.random.default_rng(seed).permutation(sorted(there))]
+    order = [str(b) for b in np.random.default_rng(seed).permutation(sorted(blocks))]
     return sorted(order, key=lambda block: block in before)[:number]
 
 
 def differences(claimed: pd.DataFrame, again: pd.DataFrame, tolerance: float) -> list[str]:
     """A sentence for each block whose claimed scores are not those of the second run."""
     rerun = claimed.merge(again[["dataset", "mask"]].drop_duplicates(), on=["dataset", "mask"])
-    both = again.merge(rerun, on=SCORE, how="outer", suffixes=("", "_claimed"))
-    same = both["metric"] == both["metric_claimed"]
-    same &= (both["value"] - both["value_claimed"]).abs() <= tolerance * both["value"].abs()
-    found = []
-    for (dataset, mask), rows in both[~same].groupby(["dataset", "mask"]):
+    joined = again.merge(rerun, on=SCORE, how="outer", suffixes=("", "_claimed"))
+    same = joined["metric"] == joined["metric_claimed"]
+    same &= (joined["value"] - joined["value_claimed"]).abs() <= tolerance * joined["value"].abs()
+    sentences = []
+    for (dataset, mask), rows in joined[~same].groupby(["dataset", "mask"]):
         first = rows.iloc[0]
         before, now = float(first["value_claimed"]), float(first["value"])
-        found.append(
+        sentences.append(
             f"block {dataset} {mask}: {len(rows)} scores are other ones, the first at epsilon = {first['epsilon']:g}, "
             f"replication {first['replication']}: claimed {before}, run again {now}"
         )
-    return found
+    return sentences
 
 
 def _at_hand(dataset: str) -> bool:
@@ -172,8 +172,8 @@ def _incomplete(submission: Submission) -> list[str]:
         for r in range(experiment.replications)
     }
     have = set(submission.claimed[SCORE].itertuples(index=False, name=None))
-    begun = {score[:2] for score in have}
-    many, few = len(have - wanted), sum(score[:2] in begun for score in wanted - have)
+    started = {score[:2] for score in have}
+    many, few = len(have - wanted), sum(score[:2] in started for score in wanted - have)
     return [f"claimed.csv has {many} scores too many and lacks {few} of the blocks it claims"] if many or few else []
 
 
@@ -204,8 +204,8 @@ def _run(submission: Submission, drawn: Sequence[str], seconds: float) -> _Run:
             run.unfinished = run.unfinished or f"isolation: {places.words}"
         method, stated = at_one_setting(submission.method), submission.about["guarantee"]
         method = replace(method, privacy=stated["model"])
-        found = dict.fromkeys(foreign_complaints(places, method.estimator, method.params, method.privacy))
-        run.wrong += [f"audit: {complaint}" for complaint in found]
+        complaints = dict.fromkeys(foreign_complaints(places, method.estimator, method.params, method.privacy))
+        run.wrong += [f"audit: {complaint}" for complaint in complaints]
         if submission.method.privacy not in ("", stated["model"]):
             run.wrong.append(f"submission.yaml states {stated['model']}, and its method {submission.method.privacy}")
         if run.wrong:
@@ -224,9 +224,9 @@ def _misstated(places: Places, method: Method, stated: dict[str, Any], budgets: 
     """Yield what submission.yaml says of the guarantee and is not so, and a budget that changes nothing."""
     kind = kind_of(places, method.estimator)
     sample, spent = audit_sample(kind(**method.params)), {}
-    for asked in (stated["asked"], budgets[0], budgets[-1]) if kind.uses_epsilon else ():
-        own = {**method.params, "epsilon": asked, **sample.stated(kind().get_params())}
-        spent[asked] = kind(**own, random_state=CURATOR_SEED).learn_from(sample.users(USERS_SEED)).guarantee_
+    for budget in (stated["asked"], budgets[0], budgets[-1]) if kind.uses_epsilon else ():
+        params = {**method.params, "epsilon": budget, **sample.stated(kind().get_params())}
+        spent[budget] = kind(**params, random_state=CURATOR_SEED).learn_from(sample.users(USERS_SEED)).guarantee_
     if spent and not keeps_model(stated["model"], model := spent[stated["asked"]].model, kind.protects):
         yield f"submission.yaml states {stated['model']}, and the reports say {model}"
     if spent and spent[stated["asked"]].epsilon > stated["epsilon"] * (1.0 + 1e-9):
@@ -255,9 +255,9 @@ def _score(run: _Run, submission: Submission, places: Places, model: Method, dra
 def _contract(run: _Run, places: Places, submission: Submission) -> None:
     """Check the contract in a process that runs the submitted code, which may say anything there."""
     words = {"name": submission.name, "experiment": str(submission.about["experiment"]), "folder": places.there[0]}
-    asked = {"function": "lpbench.submission.contract.findings", "words": words}
+    request = {"function": "lpbench.submission.contract.findings", "words": words}
     try:
-        _read(run, places.call("run", None, True, **asked)["found"])
+        _read(run, places.call("run", None, True, **request)["found"])
     except (LpbenchError, ValueError, KeyError, TypeError, AttributeError) as error:
         run.unfinished = f"the contract left no findings ({type(error).__name__}: {error})"
 
@@ -285,8 +285,8 @@ def found_in_blocks(blocks: int, drawn: int, tampered: int = 1) -> float:
 
 def found_in_cells(blocks: int, cells: int, drawn: int, share: float) -> float:
     """Probability to draw one of the cells tampered with at random, in blocks of ``cells`` (budgets) each."""
-    there, tampered = blocks * cells, math.ceil(share * blocks * cells - 1e-9)
-    return 1.0 - math.comb(there - drawn * cells, tampered) / math.comb(there, tampered)
+    total, tampered = blocks * cells, math.ceil(share * blocks * cells - 1e-9)
+    return 1.0 - math.comb(total - drawn * cells, tampered) / math.comb(total, tampered)
 
 
 def least_drawn(blocks: int, cells: int, share: float = 0.05, wanted: float = 0.99) -> int:
