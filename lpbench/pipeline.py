@@ -62,15 +62,15 @@ class Result:
 
 def audited(jobs: Sequence[Job], run: bool = True) -> list[Job]:
     """Add the audit's verdict on each method of somebody's own to its jobs; ``run`` audits where there is none."""
-    own = {m.name: m for job in jobs for m in job.methods.values() if is_own(m.estimator)}
-    if not own:
+    user_methods = {m.name: m for job in jobs for m in job.methods.values() if is_own(m.estimator)}
+    if not user_methods:
         return list(jobs)
     from lpbench.audit.own import audit_of  # brings every estimator
 
-    said = {name: audit_of(method, run) for name, method in own.items()}
-    names = [{m.name for m in job.methods.values()} & said.keys() for job in jobs]
-    found = zip(jobs, names, strict=True)
-    return [replace(job, audits={n: said[n] for n in sorted(mine)}) if mine else job for job, mine in found]
+    verdicts = {name: audit_of(method, run) for name, method in user_methods.items()}
+    names = [{m.name for m in job.methods.values()} & verdicts.keys() for job in jobs]
+    pairs = zip(jobs, names, strict=True)
+    return [replace(job, audits={n: verdicts[n] for n in sorted(of_job)}) if of_job else job for job, of_job in pairs]
 
 
 def is_broken(audit: str) -> bool:
@@ -121,11 +121,11 @@ def summarized(job: Job, results_dir: Path, runner: Runner, audit: bool = True) 
     store, [job] = Store(results_dir / "store"), audited([job], audit)
     run = run_blocks(job.plan.blocks, store, runner)
     scores, costs = assemble(job.plan.entries, store), costs_of(job, store)
-    said = barred(costs)
-    if (run.failed or not scores["value"].notna().any()) and not any(map(is_broken, said.values())):
+    bars = barred(costs)
+    if (run.failed or not scores["value"].notna().any()) and not any(map(is_broken, bars.values())):
         reasons = "; ".join(dict.fromkeys(outcome.reason for outcome in run.failed)) or NOTHING
         raise ConfigurationError(f"{', '.join(method.name for method in job.overridden.values())}: {reasons}")
-    tell_barred(said)
+    tell_barred(bars)
     return summarize_experiment(job.experiment, scores, job.methods, costs=costs)
 
 
@@ -157,8 +157,8 @@ def _execute(jobs: Sequence[Job], plan: Plan, runner: Runner, store: Store, bar:
     for job in jobs:
         for entry in job.plan.entries:
             if entry.block is not None:
-                whole = job.experiment.work_limit * entry.cells
-                seconds[entry.block.key] = max(whole, seconds.get(entry.block.key, 0.0))
+                limit = job.experiment.work_limit * entry.cells
+                seconds[entry.block.key] = max(limit, seconds.get(entry.block.key, 0.0))
     return run_blocks(plan.blocks, store, runner, timeouts=seconds, bar=bar, timed=timed)
 
 
@@ -234,14 +234,14 @@ def _write(job: Job, results_dir: Path, runner: Runner, paper: Paper | None) -> 
     with locked(lock_of(store.root), shared=True):  # who reads all artifacts waits
         folder.mkdir(parents=True, exist_ok=True)
         (folder / RECORD).unlink(missing_ok=True)
-        shown, scores = labeled(job.experiment, job.deviations), None
+        titled, scores = labeled(job.experiment, job.deviations), None
         if job.experiment.kind == "drawing":
-            write_drawing(shown, folder, job.seed, paper)
+            write_drawing(titled, folder, job.seed, paper)
         else:
             scores = assemble(job.plan.entries, store)
             with atomic_write(folder / "scores.parquet") as file:
                 scores.to_parquet(file, compression="zstd", index=False, write_statistics=["replication"])
-            write_artifact(shown, scores, by_name(job.methods), folder, job.seed, costs_of(job, store), paper)
+            write_artifact(titled, scores, by_name(job.methods), folder, job.seed, costs_of(job, store), paper)
         record = record_of(job, runner, folder, store, scores)
         write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", folder / RECORD)
         return files_of(folder)
@@ -276,12 +276,12 @@ def baseline_scores(cells: Sequence[Artifact], results_dir: Path) -> dict[Path, 
         jobs[cell.folder] = Job(replace(experiment, groups=groups), cell.seed)
     plan = sum((job.plan for job in jobs.values()), Plan(()))
     run_blocks(plan.blocks, store, Runner(backend="serial"), progress=False)
-    found = {}
+    means = {}
     for folder, job in jobs.items():
         values = assemble(job.plan.entries, store)["value"].dropna()
         if len(values):
-            found[folder] = (float(values.mean()), float(values.sem()))
-    return found
+            means[folder] = (float(values.mean()), float(values.sem()))
+    return means
 
 
 def print_gaps(plan: Plan) -> None:

@@ -29,10 +29,10 @@ class Selector:
         if not match:
             raise ConfigurationError(f"selector {text!r} is not of the form name or name[param=value,...]")
         params = {}
-        for part in filter(None, (p.strip() for p in (match["body"] or "").split(","))):
-            key, sep, raw = part.partition("=")
+        for assignment in filter(None, (p.strip() for p in (match["body"] or "").split(","))):
+            key, sep, raw = assignment.partition("=")
             if not sep or not key.strip():
-                raise ConfigurationError(f"selector {text!r}: {part!r} is not of the form param=value")
+                raise ConfigurationError(f"selector {text!r}: {assignment!r} is not of the form param=value")
             params[key.strip()] = parse_value(raw.strip())
         return Selector(match["name"], params)
 

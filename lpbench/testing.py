@@ -98,8 +98,8 @@ def check_audit(selector: str) -> None:
 
     if ":" in selector:
         return CHECKS["audit"](named(selector))
-    found = complaints_about(named(selector))
-    assert not found, "; ".join(found)
+    complaints = complaints_about(named(selector))
+    assert not complaints, "; ".join(complaints)
 
 
 def check_mechanism(name: str) -> None:
@@ -114,10 +114,10 @@ def mechanism_of(name: str, epsilon: float = 1.0) -> Mechanism:
         import_object(name)
     check_known("unknown mechanism", [name], REGISTERED)
     try:
-        found: Mechanism = REGISTERED[name](epsilon)
+        mechanism: Mechanism = REGISTERED[name](epsilon)
     except TypeError as error:  # a member is missing, or the example has other arguments than the class
         raise ConfigurationError(f"the example of {name} cannot be built: {error}") from error
-    return found
+    return mechanism
 
 
 def check_domain(name: str) -> None:
@@ -152,8 +152,8 @@ def check_loss(name: str) -> None:
 def check_influence(name: str) -> None:
     """One report moves the estimate at least as far as one record; NaN says that no estimate is stated."""
     for epsilon in (0.5, 4.0):
-        found = mechanism_of(name, epsilon).influence
-        assert math.isnan(found) or found >= 1, f"influence={found!r}"
+        influence = mechanism_of(name, epsilon).influence
+        assert math.isnan(influence) or influence >= 1, f"influence={influence!r}"
 
 
 def check_sampled(name: str) -> None:
@@ -203,10 +203,12 @@ def check_scale(name: str) -> None:
 def check_draws(name: str) -> None:
     """A replication is drawn from seed and number alone, whatever the mask; another one is another draw."""
     first, again = (make_problem(name, None, mask, None, 0, 1) for mask in ("aligned", "personalized"))
-    other = make_problem(name, None, "aligned", None, 1, 1)
-    for part in ("X_train", "y_train", "X_test", "y_test"):
-        np.testing.assert_array_equal(getattr(first, part), getattr(again, part), err_msg=f"{part} depends on the mask")
-    assert not np.array_equal(first.X_train, other.X_train), "replications 0 and 1 have the same training rows"
+    second = make_problem(name, None, "aligned", None, 1, 1)
+    for array in ("X_train", "y_train", "X_test", "y_test"):
+        np.testing.assert_array_equal(
+            getattr(first, array), getattr(again, array), err_msg=f"{array} depends on the mask"
+        )
+    assert not np.array_equal(first.X_train, second.X_train), "replications 0 and 1 have the same training rows"
 
 
 def _of_selector(check: Callable[[Method], None]) -> Callable[[str], None]:

@@ -122,8 +122,8 @@ class Need:
         one asked about reaches the error.
         """
         grid = np.geomspace(self.budgets.min(), self.budgets.max(), _STEPS)
-        asked = self.users if users is None else np.asarray(users)
-        return self._least(error, "users", asked, "epsilon", grid, lambda n: self.error(n, grid))
+        numbers = self.users if users is None else np.asarray(users)
+        return self._least(error, "users", numbers, "epsilon", grid, lambda n: self.error(n, grid))
 
     def least_users(self, *, error: float | str) -> pd.DataFrame:
         """Return the fewest users that reach an error at each budget, as :meth:`least_epsilon` does."""
@@ -135,8 +135,8 @@ class Need:
         import pandas as pd
 
         grid = np.geomspace(self.budgets.min(), self.budgets.max(), _STEPS)
-        found = [_first(grid, self.advantage(n, grid)[2] < 1.0) for n in self.users]
-        return pd.DataFrame({"users": self.users, "epsilon": found})
+        least = [_first(grid, self.advantage(n, grid)[2] < 1.0) for n in self.users]
+        return pd.DataFrame({"users": self.users, "epsilon": least})
 
     def _least(
         self,
@@ -238,16 +238,16 @@ def need(
     [[1000, 1.0, True], [1000, 4.0, True]]
     """
     pilot = make_pilot(X, y, mask, y_range, task, target, seed)
-    asked = np.unique([check_number("budgets", float(e), above=0) for e in budgets])
-    if asked.size == 0:
+    epsilons = np.unique([check_number("budgets", float(e), above=0) for e in budgets])
+    if epsilons.size == 0:
         raise ConfigurationError("budgets=[] is empty: ask about one or more values of epsilon")
     check_whole("splits", splits, least=2)
     n = len(pilot.y)
     numbers = np.unique([check_whole("users", k, least=1) for k in ([n, 10 * n] if users is None else users)])
     _check_users(numbers, n)
-    inside = asked if asked.size <= len(BUDGETS) else np.geomspace(asked[0], asked[-1], len(BUDGETS))
+    inside = epsilons if epsilons.size <= len(BUDGETS) else np.geomspace(epsilons[0], epsilons[-1], len(BUDGETS))
     runs = run_pilot(pilot, [*inside, np.inf], seed, splits, progress, each)
-    return Need(pilot, runs, asked, numbers, {float(e): _guarantee(pilot, float(e)) for e in asked}, seed)
+    return Need(pilot, runs, epsilons, numbers, {float(e): _guarantee(pilot, float(e)) for e in epsilons}, seed)
 
 
 def _guarantee(pilot: Pilot, epsilon: float) -> Guarantee:

@@ -43,8 +43,8 @@ class Pilot:
         if self.y_range is not None:
             kinds = {"method": ResidualGP, "constant": PrivateMean, "shrunk constant": PrivateConstant}
             return {name: kind(y_range=self.y_range) for name, kind in kinds.items()}
-        known = np.arange(self.classes.size)
-        return {"method": ResidualScore(classes=known), "constant": PrivateMajority(classes=known)}
+        classes = np.arange(self.classes.size)
+        return {"method": ResidualScore(classes=classes), "constant": PrivateMajority(classes=classes)}
 
 
 def make_pilot(X: Any, y: Any, mask: Any, y_range: Any, task: str | None, name: str, seed: int) -> Pilot:
@@ -76,20 +76,20 @@ def make_pilot(X: Any, y: Any, mask: Any, y_range: Any, task: str | None, name: 
         raise DataError(f"mask has shape {mask.shape} and type {mask.dtype}; pass a boolean a feature, or X's shape")
     lo, hi = X.min(axis=0), X.max(axis=0)
     X = (X - lo) / np.where(hi > lo, hi - lo, 1.0)
-    kept = np.arange(len(y))
+    rows = np.arange(len(y))
     if len(y) > MOST_ROWS:
-        kept = np.sort(Streams(seed).generator("pilot rows").permutation(len(y))[:MOST_ROWS])
-    mask = mask[kept] if mask.ndim == 2 else mask
+        rows = np.sort(Streams(seed).generator("pilot rows").permutation(len(y))[:MOST_ROWS])
+    mask = mask[rows] if mask.ndim == 2 else mask
     if task == "classification":
-        return Pilot(X[kept], codes[kept], mask, None, classes)
+        return Pilot(X[rows], codes[rows], mask, None, classes)
     y = y.astype(np.float64)
-    known = (float(y.min()), float(y.max())) if y_range is None else check_range("y_range", y_range)
-    if y.min() < known[0] or y.max() > known[1]:
+    ends = (float(y.min()), float(y.max())) if y_range is None else check_range("y_range", y_range)
+    if y.min() < ends[0] or y.max() > ends[1]:
         raise DataError(
-            f"target {name!r} has values outside its public range ({known[0]:g}, {known[1]:g}); declare a wider one, "
+            f"target {name!r} has values outside its public range ({ends[0]:g}, {ends[1]:g}); declare a wider one, "
             "or clip the column first"
         )
-    return Pilot(X[kept], y[kept], mask, known, np.empty(0))
+    return Pilot(X[rows], y[rows], mask, ends, np.empty(0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,8 +122,8 @@ def run_pilot(
         for split in range(splits):
             streams = Streams(seed).child("need", split=split)
             order = streams.generator("split").permutation(n)
-            found = [_scores(pilot, order[held_out:][:size], order[:held_out], budgets, streams) for size in sizes]
-            finished.append({name: np.array([scores[name] for scores in found]) for name in found[0]})
+            by_size = [_scores(pilot, order[held_out:][:size], order[:held_out], budgets, streams) for size in sizes]
+            finished.append({name: np.array([scores[name] for scores in by_size]) for name in by_size[0]})
             each(_runs(sizes, budgets, finished))
             if progress is not None:
                 progress(split + 1, splits)
@@ -153,8 +153,8 @@ def _scores(
         metric=pilot.metric,
         classes=np.arange(pilot.classes.size) if pilot.y_range is None else None,
     )
-    found = {}
+    losses = {}
     for name, model in pilot.models().items():
         values = model.sweep(problem, budgets, {}, streams.child(name)).values[:, 0]
-        found[name] = values if pilot.y_range is not None else 1.0 - values
-    return found
+        losses[name] = values if pilot.y_range is not None else 1.0 - values
+    return losses

@@ -77,11 +77,11 @@ class Surface:
         # Splits share the pilot's rows: its own error about the population is common to all cells, with a variance of
         # n_test / n_train times that of a split, which is estimated: Student's t in the place of the normal law [1]_.
         # Reports are randomized anew in every split, so that it is read from the largest budget.
-        whole = _of_the_pilot(spread.reshape(losses.shape[1:]), budgets, test_share)
+        sampling = _of_the_pilot(spread.reshape(losses.shape[1:]), budgets, test_share)
         fits = [self._fit(cells.mean(axis=0), p, 0.0) for p in EXPONENTS]
         misfit = min(float(np.sqrt(np.mean((law.at(self._s, self._n) / scale - 1.0) ** 2))) for law in fits)
         self._central, self._draws = fits, []
-        self._factors = np.exp(np.hypot(whole, misfit) * _wider(len(cells)) * rng.normal(size=DRAWS))
+        self._factors = np.exp(np.hypot(sampling, misfit) * _wider(len(cells)) * rng.normal(size=DRAWS))
         for _ in range(DRAWS):
             again = cells[rng.integers(len(cells), size=len(cells))].mean(axis=0)
             self._draws.append(self._fit(again, rng.choice(EXPONENTS), rng.uniform(*_BEYOND)))
@@ -141,9 +141,11 @@ class Advantage:
         streams: Streams,
     ) -> None:
         """Fit a surface to each method, and estimate how far the ratio of two surfaces errs."""
-        self._method, *self._others = (Surface(users, budgets, part, test_share, streams) for part in (method, *others))
+        self._method, *self._others = (
+            Surface(users, budgets, losses, test_share, streams) for losses in (method, *others)
+        )
         n, epsilon = (grid.ravel() for grid in np.meshgrid(users, budgets, indexing="ij"))
-        better = np.min([part.mean(axis=0) for part in others], axis=0)
+        better = np.min([losses.mean(axis=0) for losses in others], axis=0)
         scale, _ = _relative((method.mean(axis=0) / better).reshape(1, -1))
         spread = (method / np.min(others, axis=0)).std(axis=0, ddof=1) / scale.reshape(method.shape[1:])
         # Few users and a small budget are fitted worst and weigh least: the median, as a standard deviation.
