@@ -2,7 +2,7 @@
 
 The key of a :class:`Derivation` hashes its inputs, the source of the code that makes it and the versions of the
 libraries that decide its bits. Key and inputs are stored beside the result, which is current as long as the key and the
-contents of its files are what is stored. Times of files decide nothing (``docs/architecture.md``).
+contents of its files are what is stored. Times of files decide nothing (``docs/derivations.md``).
 """
 
 from __future__ import annotations

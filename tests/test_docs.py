@@ -37,6 +37,15 @@ def test_the_architecture_names_modules_that_exist():
     assert set(re.findall(r"`(\w+\.py)`", text)) <= modules
 
 
+def test_twenty_questions_are_each_answered_by_a_file_on_two_pages():
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    table = text.partition("## Where is it?")[2]
+    answers = dict(re.findall(r"^\| (\S.*\?) \| `([^`]+)` \|$", table, re.MULTILINE))
+    assert len(answers) == 20 == table.count("\n| ") - 1 and len({*answers.values()}) == 20
+    assert [path for path in answers.values() if not (ROOT / path).is_file()] == []
+    assert sum(bool(re.search(r"\w", word)) for word in text.split()) <= 900
+
+
 def test_every_page_of_the_documentation_is_linked_from_another():
     texts = {page: (ROOT / page).read_text(encoding="utf-8") for page in PAGES}
     by_table_of_contents = {"index.md", "api.md"}

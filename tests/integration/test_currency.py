@@ -1,7 +1,7 @@
 """Results are made again after a change if they depend on it, and no others.
 
 A user's paper with a data set of its own is run, then changed in one place and run again. A result was made again if
-its record is another one. What depends on what is stated in :data:`DEPENDS`; ``docs/architecture.md`` explains it.
+its record is another one. What depends on what is stated in :data:`DEPENDS`; ``docs/derivations.md`` explains it.
 """
 
 import json
