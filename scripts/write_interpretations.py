@@ -19,8 +19,8 @@ from lpbench.analysis.numbers import NOT_ALONE, by_configuration, judged_numbers
 from lpbench.files import write_text
 from lpbench.paths import COMMITTED, ROOT
 from lpbench.reporting.alternative_table import number_names
-from lpbench.reporting.claims import OTHER_SEED as INSTANCES
-from lpbench.reporting.number_table import OTHER_SEED as CLASSES_OF_SEED
+from lpbench.reporting.claims import OTHER_SEED_INSTANCES as INSTANCES
+from lpbench.reporting.number_table import OTHER_SEED_CLASSES as CLASSES_OF_SEED
 from lpbench.reporting.number_table import kept_by_seed, read_numbers
 from lpbench.reporting.pages.about import SEED_FILE, changed_by_seed
 from lpbench.reporting.pages.causes import TOTAL_HEADS, TOTALS

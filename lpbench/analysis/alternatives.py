@@ -14,14 +14,14 @@ import pandas as pd
 #: *Different*: one of them shows a larger one. *Cannot tell*: neither. *Not comparable*: there is no number, the paper
 #: contradicts itself, or our target is a guess.
 EQUIVALENT, DIFFERENT, CANNOT_TELL, NOT_COMPARABLE = "equivalent", "different", "cannot tell", "not comparable"
-CLASSES = (EQUIVALENT, CANNOT_TELL, DIFFERENT, NOT_COMPARABLE)
+NUMBER_CLASSES = (EQUIVALENT, CANNOT_TELL, DIFFERENT, NOT_COMPARABLE)
 #: The upper 5 % of the normal law begin here.
 ONE_SIDED = 1.645
 #: What our run that judges is called among the alternatives.
 OURS = "our run"
 #: What an alternative counts against: the method that a print identifies, or its budget.
 METHOD, BUDGET = "method", "budget"
-COLUMNS = ["number", "alternative", "counted", "value", "se", "class"]
+ALTERNATIVE_COLUMNS = ["number", "alternative", "counted", "value", "se", "class"]
 
 
 def class_of(
@@ -41,7 +41,7 @@ def class_of(
     Returns
     -------
     ndarray of str of shape (n,)
-        One of :data:`CLASSES`.
+        One of :data:`NUMBER_CLASSES`.
     """
     apart = np.abs(np.asarray(value, dtype=float) - published)
     reach = ONE_SIDED * np.hypot(se, se_print)

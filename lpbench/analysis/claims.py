@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import scipy
 
-from lpbench.analysis.instances import DRAWS, Instance, draws, pooled, resampled
+from lpbench.analysis.instances import RESAMPLES, Instance, draws, pooled, resampled
 from lpbench.analysis.rates import LEVEL, Interval
 
 AGREES, CONTRADICTS, UNDECIDED = "agrees", "contradicts", "undecided"
@@ -218,7 +218,7 @@ def judge(check: Check, instances: Sequence[Instance], confirmed: Collection[str
     elif stability < STABLE:
         shares = {o: others.count(o) / len(others) for o in (HOLDS, FAILS)}
         side = max(shares, key=shares.__getitem__)
-        reason = f"leans to {side} ({shares[side]:.0%}): a verdict needs {STABLE:.0%} of {DRAWS:,} resamples"
+        reason = f"leans to {side} ({shares[side]:.0%}): a verdict needs {STABLE:.0%} of {RESAMPLES:,} resamples"
     elif check.quantifier == "some" and all(check.region.judge(interval) == AGREES for interval in parts):
         reason = "every instance meets the tolerance"
     words = [check.region.judge(interval) for interval in parts] + [UNDECIDED] * (len(instances) - len(telling))

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-TASKS = ("classification", "regression")
+THEOREM_TASKS = ("classification", "regression")
 MODELS = ("label_ldp", "ldp", "label_cdp", "cdp", "none")
 #: Regimes: the term that rules a theorem's order at a point, or that its own inequality does not hold there.
-PRIVATE, SAMPLING, OUTSIDE = "private term", "sampling term", "outside"
+PRIVATE_TERM, SAMPLING, OUTSIDE_RANGE = "private term", "sampling term", "outside"
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ def table_i(task: str, model: str, *, beta: float, d: int, margin: float = 1.0, 
     ``ldp`` is full LDP, ``cdp`` full CDP; ``beta`` is the Hölder exponent, ``margin`` gamma (classification),
     ``moment`` p for labels with a bounded p-th moment (regression; None: bounded labels).
     """
-    if task not in TASKS or model not in MODELS:
-        raise ValueError(f"task={task!r} must be one of {TASKS} and model={model!r} one of {MODELS}")
+    if task not in THEOREM_TASKS or model not in MODELS:
+        raise ValueError(f"task={task!r} must be one of {THEOREM_TASKS} and model={model!r} one of {MODELS}")
     # Classification squares nothing and gains the margin; regression is squared: factors beta (gamma + 1) and 2 beta.
     gain = beta * (margin + 1) if task == "classification" else 2 * beta
     r = 1.0 if moment is None or task == "classification" else (moment - 1) / moment
@@ -69,8 +69,8 @@ def semi_feature_regime(n: float, epsilon: float, *, alpha: float, d: int, n_pro
     while e^eps - 1 <= n^(s / (4 alpha + 2d)).
     """
     if epsilon > (n / math.log(n)) ** (n_protected / (alpha + d - n_protected)):
-        return OUTSIDE
-    return PRIVATE if math.expm1(epsilon) <= n ** (n_protected / (4 * alpha + 2 * d)) else SAMPLING
+        return OUTSIDE_RANGE
+    return PRIVATE_TERM if math.expm1(epsilon) <= n ** (n_protected / (4 * alpha + 2 * d)) else SAMPLING
 
 
 def public_data_regime(
@@ -83,10 +83,10 @@ def public_data_regime(
     """
     most = n_private ** (d / (4 * (alpha_range or alpha) + 2 * d))
     if not n_private ** (-alpha / (2 * alpha + 2 * d)) <= epsilon <= most:
-        return OUTSIDE
+        return OUTSIDE_RANGE
     log_n = math.log(n_private + n_public)
     public = (n_public / log_n) ** ((2 * alpha + 2 * d) / (2 * gamma * alpha + d))
-    return PRIVATE if n_private * epsilon**2 / log_n >= public else SAMPLING
+    return PRIVATE_TERM if n_private * epsilon**2 / log_n >= public else SAMPLING
 
 
 def label_dp_regime(model: str, n: float, epsilon: float, rate: Rate) -> str:
@@ -95,7 +95,7 @@ def label_dp_regime(model: str, n: float, epsilon: float, rate: Rate) -> str:
         private = (n * epsilon) ** -rate.privacy >= n**-rate.sampling
     else:
         private = model != "none" and epsilon <= 1
-    return PRIVATE if private else SAMPLING
+    return PRIVATE_TERM if private else SAMPLING
 
 
 def reference_line(x: ArrayLike, y: ArrayLike, exponent: float) -> tuple[np.ndarray, np.ndarray]:

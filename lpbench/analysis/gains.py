@@ -24,9 +24,9 @@ UNKNOWN = "unknown inputs"
 #: Roles of data sets, which are never taken together.
 HELD, DEVELOPED, SEALED = ROLES = ("held out", "development", "sealed")
 #: One comparison at equal inputs.
-PLACE = ["task", "experiment", "mask", "inputs", "epsilon"]
-COLUMNS = [
-    *(*PLACE, "method", "role", "sets", "names", "beside", "gain", "low", "high"),
+GAIN_KEYS = ["task", "experiment", "mask", "inputs", "epsilon"]
+GAIN_COLUMNS = [
+    *(*GAIN_KEYS, "method", "role", "sets", "names", "beside", "gain", "low", "high"),
     *("constant", "public", "private"),
 ]
 
@@ -66,21 +66,21 @@ def comparable(standings: pd.DataFrame) -> pd.DataFrame:
 
 
 def gains(standings: pd.DataFrame) -> pd.DataFrame:
-    """Tabulate both numbers: a row a method, inputs, budget and role of data sets; columns :data:`COLUMNS`.
+    """Tabulate both numbers: a row a method, inputs, budget and role of data sets; columns :data:`GAIN_COLUMNS`.
 
     ``constant``, ``public`` and ``private`` are geometric means of losses over those of the best without privacy.
     """
-    keys = [*PLACE, "method", "role"]
+    keys = [*GAIN_KEYS, "method", "role"]
     compared = [
         dict(zip(keys, (*key, role), strict=True)) | numbers(group, role)
         for key, group in comparable(standings).groupby(keys[:-1])
         for role in sorted(ROLES)
     ]
-    return pd.DataFrame([row for row in compared if row["sets"]], columns=COLUMNS)
+    return pd.DataFrame([row for row in compared if row["sets"]], columns=GAIN_COLUMNS)
 
 
 def numbers(rows: pd.DataFrame, role: str) -> dict[str, Any]:
-    """Return the columns of :data:`COLUMNS` that follow from one method's standings on the data sets of a role."""
+    """Return the columns of :data:`GAIN_COLUMNS` that follow from one method's standings on the data sets of a role."""
     reference = beside(str(rows["inputs"].iloc[0]))
     of_role = rows[rows["role"] == role].dropna(subset=[f"over_{reference}"])
     gained, free = gain(of_role[f"over_{reference}"]), of_role["over_free"]

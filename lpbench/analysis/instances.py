@@ -19,7 +19,7 @@ from lpbench.analysis.rates import LEVEL, Interval
 from lpbench.analysis.statistics import WITHIN, dip_places, significant, statistic
 
 #: Draws of the bootstrap, each of which is judged anew as a sample of its own, and draws of such a sample's bootstrap.
-DRAWS, INNER = 2000, 40
+RESAMPLES, INNER = 2000, 40
 
 #: What tells a cell from others, and the type of its values.
 KEY = ("experiment", "panel", "dataset", "mask", "method", "epsilon", "x")
@@ -85,7 +85,7 @@ def difference(name: str, a: CellScores, b: CellScores, *, silent: str = "") -> 
 def _shares(replications: int) -> np.ndarray:
     """Share of each replication in each draw of the bootstrap; it depends on their number alone."""
     even = np.full(replications, 1 / replications)
-    return np.random.default_rng(replications).multinomial(replications, even, size=DRAWS) / replications
+    return np.random.default_rng(replications).multinomial(replications, even, size=RESAMPLES) / replications
 
 
 def draws(instance: Instance) -> np.ndarray:
@@ -133,7 +133,7 @@ def _students_again(values: np.ndarray, rounding: float) -> np.ndarray:
     """:func:`_students` on each resample."""
     count = len(values)
     if count < 2:
-        return np.tile([values.mean(), -np.inf, np.inf], (DRAWS, 1))
+        return np.tile([values.mean(), -np.inf, np.inf], (RESAMPLES, 1))
     shares, centered = _shares(count), values - values.mean()
     mean = shares @ centered
     variance = (shares @ centered**2 - mean**2).clip(0) / (count - 1)

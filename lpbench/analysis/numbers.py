@@ -25,14 +25,14 @@ CONTRADICTION, GUESS = "contradiction in the paper", "our target is a guess"
 #: configuration is "tried"; ``cell``: what was run, data set, method, mask, epsilon, panel and x joined by "|";
 #: ``class``: empty where there is no number or no tolerance; ``identifies``: empty where no alternative was run;
 #: ``chance``: how often what was found after the fact would meet it by chance.
-COLUMNS = [
+NUMBER_COLUMNS = [
     *("paper", "artifact", "panel", "dataset", "mask", "method", "epsilon", "x", "unit", "configuration", "reading"),
     *("judges", "cell", "published", "ours", "se", "replications", "distance", "tolerance", "class", "identifies"),
     *("cause", "reason", "chance"),
 ]
-NUMBER = COLUMNS[1:8]
+NUMBER = NUMBER_COLUMNS[1:8]
 #: Draws of the columns permuted.
-DRAWS = 1000
+PERMUTATIONS = 1000
 
 T = TypeVar("T")
 
@@ -90,13 +90,13 @@ def met_by_chance(
     """
     met, rng = np.zeros(len(published)), np.random.default_rng(0)
     pairs = [(judged, np.log(ours / judged) if relative else ours - judged) for judged, ours in readings]
-    for _ in range(DRAWS):
+    for _ in range(PERMUTATIONS):
         order, hit = np.argsort(rng.random(len(published)), kind="stable"), np.zeros(len(published), dtype=bool)
         for judged, change in pairs:
             ours = judged * np.exp(change[order]) if relative else judged + change[order]
             hit |= np.abs(distance_of(ours, published, relative)) <= tolerance + 1e-11
         met += hit
-    return met / DRAWS
+    return met / PERMUTATIONS
 
 
 def judged_numbers(numbers: pd.DataFrame) -> pd.DataFrame:

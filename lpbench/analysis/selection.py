@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from lpbench.analysis.scores import CELL, LARGER_IS_BETTER, POINT, canonical_params, first_rows, point_numbers
-from lpbench.analysis.significance import DIGITS
+from lpbench.analysis.significance import LOSS_DIGITS
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ def _stated(points: pd.DataFrame, settings: Settings) -> tuple[pd.Series, pd.Ser
 def _best(points: pd.DataFrame) -> pd.DataFrame:
     """The point with the best mean in each cell; of equal ones the first in the order of their JSON."""
     sign = points["metric"].map({m: -1.0 if larger else 1.0 for m, larger in LARGER_IS_BETTER.items()}).astype(float)
-    ordered = points.assign(cost=(sign * points["mean"]).round(DIGITS))
+    ordered = points.assign(cost=(sign * points["mean"]).round(LOSS_DIGITS))
     ordered = ordered.sort_values([*CELL, "cost", "params"], kind="stable")
     return ordered.drop_duplicates(CELL).drop(columns="cost")
 

@@ -2,7 +2,7 @@
 
 Both papers use the Wilcoxon signed-rank test over replications at level 0.05, without saying which variant. Scipy
 changed its defaults between versions, so ours is written down: one-sided, differences rounded to
-:data:`DIGITS` digits, zero differences dropped, and the exact null law given the sizes of the differences, so also
+:data:`LOSS_DIGITS` digits, zero differences dropped, and the exact null law given the sizes of the differences, so also
 where some tie (accuracies on few test rows often do).
 """
 
@@ -14,12 +14,12 @@ import scipy
 
 ALPHA = 0.05
 #: Differences are rounded to this many decimal digits, so that the order of a floating-point sum decides no test.
-DIGITS = 12
+LOSS_DIGITS = 12
 
 
 def signed_ranks(differences: np.ndarray) -> np.ndarray:
     """One-sided p-values of Wilcoxon's test that differences (replications, tests) are positive; 1 if all are 0."""
-    differences = np.round(np.asarray(differences, dtype=float), DIGITS)
+    differences = np.round(np.asarray(differences, dtype=float), LOSS_DIGITS)
     # doubled, so that average ranks of ties are whole numbers; zeros rank below all others and are taken off
     zeros = (differences == 0).sum(axis=0)
     doubled = np.rint(2 * (scipy.stats.rankdata(np.abs(differences), axis=0) - zeros)).astype(int)
@@ -124,7 +124,7 @@ def _against(scores: np.ndarray, column: int, larger_is_better: bool) -> np.ndar
 
 
 def _best_column(scores: np.ndarray, larger_is_better: bool) -> int:
-    mean = np.round(scores.mean(axis=0), DIGITS)
+    mean = np.round(scores.mean(axis=0), LOSS_DIGITS)
     return int(np.argmax(mean) if larger_is_better else np.argmin(mean))
 
 

@@ -28,12 +28,12 @@ import pandas as pd
 from lpbench.analysis.ranks import rank_intervals
 from lpbench.analysis.rates import Interval, bootstrap_means, ratio_of_means
 from lpbench.analysis.scores import CELL, LARGER_IS_BETTER, costs
-from lpbench.analysis.significance import DIGITS, holm, signed_ranks, two_sided
+from lpbench.analysis.significance import LOSS_DIGITS, holm, signed_ranks, two_sided
 from lpbench.analysis.summary import (
+    CELL_KEYS,
     COSTS,
     NO_COSTS,
     NON_PRIVATE_PANEL,
-    PLACE,
     split_replications,
 )
 from lpbench.cast import CONSTANTS, PUBLIC_ONLY, bare_name, is_ranked, member
@@ -47,9 +47,9 @@ FAIR = "fair"
 #: Parameters of a data set that say what is known about it.
 KNOWN_ABOUT = ("label_range",)
 #: Draws of the bootstrap over data sets; data sets below which there is no interval over them.
-DRAWS, FEWEST = 100_000, 5
+SET_RESAMPLES, FEWEST = 100_000, 5
 _POINT = ["panel", "mask", "epsilon", "dataset", "method", "metric", "params"]
-COLUMNS = [
+STANDING_COLUMNS = [
     *("task", "experiment", "panel", "mask", "epsilon", "dataset", "role", "method", "selection", "setting", "privacy"),
     *("inputs", "metric", "loss", "se", "replications", "seed", "commit"),
     *("over_constant", "over_constant_se", "p_constant"),
@@ -77,7 +77,7 @@ class Run:
 
 
 def standings(runs: Iterable[Run], inputs_of: Callable[[Mapping[str, Any]], str] = lambda row: "") -> pd.DataFrame:
-    """One row a method at one setting on one data set: columns :data:`COLUMNS`.
+    """One row a method at one setting on one data set: columns :data:`STANDING_COLUMNS`.
 
     ``inputs_of`` says what the method of a row reads.
     ``selection`` names every selection that chose the setting, separated by spaces; :func:`view` has the rows of one.
@@ -88,7 +88,7 @@ def standings(runs: Iterable[Run], inputs_of: Callable[[Mapping[str, Any]], str]
     rows: list[dict[str, Any]] = []
     losses: list[Losses] = []
     for run in runs:
-        cost = {} if run.costs is None else run.costs.set_index(PLACE)[COSTS].to_dict("index")
+        cost = {} if run.costs is None else run.costs.set_index(CELL_KEYS)[COSTS].to_dict("index")
         scored = run.chosen[run.chosen["x"].isna() & (run.chosen["metric"] != "seconds")]
         chose: dict[tuple[Any, ...], list[str]] = {}
         for *point, selection in scored[[*_POINT, "selection"]].drop_duplicates().itertuples(index=False):
@@ -111,7 +111,7 @@ def standings(runs: Iterable[Run], inputs_of: Callable[[Mapping[str, Any]], str]
                     "privacy": NONE if free or not is_ranked(row["method"]) else model,
                     "seed": run.seed,
                     "commit": run.commit,
-                    **cost.get(tuple(row[name] for name in PLACE), NO_COSTS),
+                    **cost.get(tuple(row[name] for name in CELL_KEYS), NO_COSTS),
                 }
             )
             rows[-1]["inputs"] = inputs_of(rows[-1])
@@ -139,7 +139,7 @@ def standings(runs: Iterable[Run], inputs_of: Callable[[Mapping[str, Any]], str]
     for same_size in gains.values():
         for (row, _), p in zip(same_size, signed_ranks(np.column_stack([gain for _, gain in same_size])), strict=True):
             row["p_constant"] = p
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return pd.DataFrame(rows, columns=STANDING_COLUMNS)
 
 
 def _over(one: Losses | None, reference: Losses | None, name: str) -> dict[str, float]:
@@ -222,7 +222,7 @@ def best_of_other_half(candidates: Sequence[Losses]) -> Losses | None:
         [y if replications is common else y[np.isin(replications, common)] for replications, y in candidates]
     )
     halves = np.arange(common.size) % 2
-    best = [int(np.round(table[:, halves != half].mean(axis=1), DIGITS).argmin()) for half in (0, 1)]
+    best = [int(np.round(table[:, halves != half].mean(axis=1), LOSS_DIGITS).argmin()) for half in (0, 1)]
     return common, table[np.where(halves == 0, *best), np.arange(common.size)]
 
 
@@ -240,7 +240,7 @@ def optimism(scores: pd.DataFrame) -> pd.DataFrame:
         loss, replications = costs(wide, str(key[-1])), np.arange(wide.shape[1])
         crossed = best_of_other_half([(replications, line) for line in loss]) if len(loss) > 1 else None
         if crossed is not None:
-            best = loss[np.round(loss.mean(axis=1), DIGITS).argmin()]
+            best = loss[np.round(loss.mean(axis=1), LOSS_DIGITS).argmin()]
             error = np.std(crossed[1] - best, ddof=1) / len(best) ** 0.5
             rows.append((*key, *(costs(v.mean(), str(key[-1])) for v in (best, crossed[1])), error))
     return pd.DataFrame(rows, columns=[*CELL, "metric", "oracle", "crossed", "se"])
@@ -279,9 +279,9 @@ def compare_losses(losses: pd.DataFrame, control: str = "") -> pd.DataFrame:
     over data sets, after Holm over all methods but the control. Variants of one data set are no independent evidence:
     there is no test where a data set appears twice.
     """
-    rank, low, high = rank_intervals(losses.round(DIGITS).to_numpy(), larger_is_better=False)
+    rank, low, high = rank_intervals(losses.round(LOSS_DIGITS).to_numpy(), larger_is_better=False)
     beside = losses[control] if control in losses else pd.Series(np.nan, index=losses.index)
-    ratios, ahead = losses.div(beside, axis=0), losses.sub(beside, axis=0).round(DIGITS).to_numpy()
+    ratios, ahead = losses.div(beside, axis=0), losses.sub(beside, axis=0).round(LOSS_DIGITS).to_numpy()
     p = np.full(losses.shape[1], np.nan)
     tested = ratios.notna().all().to_numpy() & (losses.columns != control)
     if tested.any() and len({bare_name(name) for name in losses.index}) == len(losses):
@@ -318,7 +318,7 @@ def geometric_mean(ratios: Iterable[float]) -> Interval:
     logs = logs[~np.isnan(logs)]
     ends = np.full(2, np.nan)
     if logs.size >= FEWEST:
-        ends = np.quantile(bootstrap_means(logs[:, None], draws=DRAWS)[:, 0], [0.025, 0.975])
+        ends = np.quantile(bootstrap_means(logs[:, None], draws=SET_RESAMPLES)[:, 0], [0.025, 0.975])
     return Interval(*map(float, np.exp([logs.mean() if logs.size else np.nan, *ends])))
 
 

@@ -9,12 +9,12 @@ import pandas as pd
 from lpbench.analysis.ranks import ranks
 from lpbench.analysis.scores import CELL, LARGER_IS_BETTER, check_scores
 from lpbench.analysis.selection import Selected, Settings, select
-from lpbench.analysis.significance import DIGITS, RULES, signed_ranks
+from lpbench.analysis.significance import LOSS_DIGITS, RULES, signed_ranks
 from lpbench.analysis.variants import competitors
 from lpbench.cast import BASELINE, is_ranked
 
 #: Keys and columns of what scores cost: epsilon, delta and privacy model that users spent, and what the audit says.
-PLACE = ["panel", "dataset", "mask", "method", "epsilon"]
+CELL_KEYS = ["panel", "dataset", "mask", "method", "epsilon"]
 COSTS = ["spent", "spent_delta", "spent_model", "audit"]
 #: What is said of a score's privacy; nothing of references without privacy. All but what is kept has neither rank nor
 #: star, and a reason behind a colon. The methods of the package are audited by its tests.
@@ -76,7 +76,7 @@ def summarize(
     rule : {"star", "bold"}
         Which rule decides ``marked``: HistOfTree's star or LPCT's bold.
     costs : DataFrame, optional
-        Columns :data:`PLACE` and :data:`COSTS`, a row a cell. Methods that :func:`barred` names compete with none.
+        Columns :data:`CELL_KEYS` and :data:`COSTS`, a row a cell. Methods that :func:`barred` names compete with none.
 
     Returns
     -------
@@ -112,7 +112,9 @@ def summary_of(selected: Selected, rule: str = "star", costs: pd.DataFrame | Non
     if costs is None:
         table = table.assign(**NO_COSTS)
     else:
-        table = table.merge(costs[[*PLACE, *COSTS]], on=PLACE, how="left").fillna({"spent_model": "", "audit": ""})
+        table = table.merge(costs[[*CELL_KEYS, *COSTS]], on=CELL_KEYS, how="left").fillna(
+            {"spent_model": "", "audit": ""}
+        )
     table["se"] = table["std"] / np.sqrt(table["n"].where(table["n"] > 0))
     table["ratio"] = table["mean"] / baseline_means(table)
     table["rank"], table["best"], table["marked"], table["p_best_is_better"] = np.nan, False, False, np.nan
@@ -168,7 +170,7 @@ def baseline_means(table: pd.DataFrame) -> pd.Series:
     result = pd.Series(np.nan, index=table.index)
     for keys in (wide, narrow):
         means = rows.groupby(keys, dropna=False)["mean"].agg(["min", "max"]).reset_index()
-        means = means[(means["max"] - means["min"]).round(DIGITS) == 0].drop(columns="max")
+        means = means[(means["max"] - means["min"]).round(LOSS_DIGITS) == 0].drop(columns="max")
         matched = table[keys].merge(means, on=keys, how="left")["min"].set_axis(table.index)
         result = matched.fillna(result)
     return result
@@ -186,7 +188,7 @@ def _compare(table: pd.DataFrame, marked_holm: pd.Series, selected: Selected, ru
     filled = {name: table[name].to_numpy(copy=True) for name in ("rank", "best", "marked", "p_best_is_better")}
     holm = marked_holm.to_numpy(copy=True)
     method, metric, mean = (ranked[name].to_numpy() for name in ("method", "metric", "mean"))
-    places, mean = table.index.get_indexer(ranked.index), np.round(mean, DIGITS)
+    places, mean = table.index.get_indexer(ranked.index), np.round(mean, LOSS_DIGITS)
     for group, indices in ranked.groupby("group").indices.items():
         larger, at = LARGER_IS_BETTER[metric[indices[0]]], places[indices]
         filled["rank"][at] = ranks(mean[indices], larger_is_better=larger)

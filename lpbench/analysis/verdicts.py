@@ -18,7 +18,7 @@ from lpbench.analysis.claims import (
 #: ``section``: of the paper, where the sentence is quoted; ``agree``, ``undecided``, ``contradict``: instances;
 #: ``mirror``: power where the contrary is true; ``judges``: whether the claim rests on this configuration; ``counts``:
 #: and on this check.
-COLUMNS = [
+VERDICT_COLUMNS = [
     *("paper", "claim", "check", "configuration", "judges", "counts", "counted_apart", "artifact", "section"),
     *("sentence", "rule", "quantifier", "region_low", "region_high", "instances"),
     *("published", "published_low", "published_high", "published_outcome", "published_agree", "published_undecided"),
@@ -27,7 +27,7 @@ COLUMNS = [
     *("stability", "replications", "needed", "reason", "cause", "changed"),
 ]
 #: What a claim is, in print and here, the best news first.
-OUTCOMES = (HOLDS, UNDECIDED, CANNOT_DECIDE, FAILS)
+COUNTED_OUTCOMES = (HOLDS, UNDECIDED, CANNOT_DECIDE, FAILS)
 
 
 def claims_of(verdicts: pd.DataFrame) -> pd.DataFrame:
@@ -61,10 +61,14 @@ def changes(first: Path, second: Path) -> tuple[pd.DataFrame, str]:
     """Checks that both files judge and whose outcome differs (``_other``: the second file), and how many in words."""
     before, after = (pd.read_csv(path, dtype=str, keep_default_na=False) for path in (first, second))
     before, ours = before[before["judges"] == "true"], ["ours_outcome", "ours_outcome_other"]
-    joined = before.merge(after, on=COLUMNS[:4], suffixes=("", "_other"))
+    joined = before.merge(after, on=VERDICT_COLUMNS[:4], suffixes=("", "_other"))
     judged = joined[(joined[ours] != NO_VERDICT).all(axis=1)]
     differ = (judged["published_outcome"] != judged["published_outcome_other"]) | (judged[ours[0]] != judged[ours[1]])
-    claims = judged[judged["counts"] == "true"].groupby(COLUMNS[:2])[ours].agg(lambda each: as_verdict(weakest(each)))
+    claims = (
+        judged[judged["counts"] == "true"]
+        .groupby(VERDICT_COLUMNS[:2])[ours]
+        .agg(lambda each: as_verdict(weakest(each)))
+    )
     words = (
         f"{differ.sum()} of {len(judged)} checks have another outcome, {(claims[ours[0]] != claims[ours[1]]).sum()} of "
         f"the {len(claims)} claims that have a verdict under both"
@@ -77,7 +81,9 @@ def cross_table(claims: pd.DataFrame) -> pd.DataFrame:
     """Count claims by outcome here (rows) and in print (columns); those of later origin are left out."""
     claims = claims[~claims["counted_apart"].astype(bool)]
     counted = pd.crosstab(claims["ours"], claims["print"])
-    return counted.reindex(index=[*OUTCOMES, NO_VERDICT], columns=[*OUTCOMES, NOT_PRINTED], fill_value=0)
+    return counted.reindex(
+        index=[*COUNTED_OUTCOMES, NO_VERDICT], columns=[*COUNTED_OUTCOMES, NOT_PRINTED], fill_value=0
+    )
 
 
 def in_words(claims: pd.DataFrame) -> str:

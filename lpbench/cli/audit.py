@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lpbench.cli import options
-from lpbench.cli.audit_code import TABLES, code
+from lpbench.cli.audit_code import TABLE_SUFFIXES, code
 from lpbench.errors import NotRunError
 from lpbench.experiments.config import ROOT_SEED
 from lpbench.files import write_text
@@ -26,7 +26,7 @@ class _MethodsOrCode(click.Command):
 
     def make_context(self, info_name: str | None, args: list[str], *more: Any, **extra: Any) -> click.Context:
         """Hand the words behind ``code``, or those that begin with a function or a table, to its own command."""
-        if args[:1] == [code.name] or any(":" in word or word.endswith(TABLES) for word in args[:1]):
+        if args[:1] == [code.name] or any(":" in word or word.endswith(TABLE_SUFFIXES) for word in args[:1]):
             return code.make_context(f"{info_name} {code.name}", args[args[0] == code.name :], *more, **extra)
         return super().make_context(info_name, args, *more, **extra)
 

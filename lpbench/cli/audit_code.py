@@ -23,7 +23,7 @@ SAMPLES = 1_000_000
 _PROTECTS = "What --learner protects: label, record  [default: record if it takes bounds of features]"
 _LEAK = "a difference proves that fit reads private inputs beside the reports; it bounds no epsilon"
 #: Ends of the names of tables; every other SUBJECT is a function.
-TABLES = (".csv", ".parquet")
+TABLE_SUFFIXES = (".csv", ".parquet")
 
 
 class _ManyValues(click.Command):
@@ -92,8 +92,8 @@ def _audit_reports(
     from lpbench.audit.black_box.sources import load_function
 
     claim = PrivacyClaim(epsilon, delta, renyi)
-    tables = [subject for subject in subjects if subject.endswith(TABLES)]
-    functions = [subject for subject in subjects if not subject.endswith(TABLES)]
+    tables = [subject for subject in subjects if subject.endswith(TABLE_SUFFIXES)]
+    functions = [subject for subject in subjects if not subject.endswith(TABLE_SUFFIXES)]
     if values and not (functions or program):
         raise ConfigurationError("--values: a table has a column of its own for them")
     compared = parse_values(values, seed) if functions or program else []
@@ -105,9 +105,9 @@ def _audit_reports(
     sources += [CallableSource(load_function(name), compared, seed, timeout, name) for name in functions]
     violated = False
     for source in sources:
-        asked = WithFeatures(source, load_function(features), features) if features else source
+        subject = WithFeatures(source, load_function(features), features) if features else source
         # together the bounds fail as rarely as stated
-        verdict = audit(asked, claim, samples, (1 - confidence) / len(sources))
+        verdict = audit(subject, claim, samples, (1 - confidence) / len(sources))
         print(verdict)
         violated |= verdict.violated
     return int(violated)

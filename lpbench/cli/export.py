@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.option("--width", default="column", metavar="W", help="column, text, or inches.  [default: column]")
 @options.choice("--selection", (*SELECTIONS, "fair"), "oracle")
 @click.option("--ranks", is_flag=True, help="Add rank sums to the tables.")
-@click.option("--folder", type=options.FOLDER, default="export", metavar="DIR", help="[default: export]")
+@click.option("--folder", type=options.FOLDER_TYPE, default="export", metavar="DIR", help="[default: export]")
 @options.results(exists=True)
 def command(experiment: str, width: str, selection: str, ranks: bool, folder: Path, results: Path) -> int:
     """Write an experiment's figures as PDF and PNG, its tables as LaTeX.
@@ -85,7 +85,7 @@ def export(
     from lpbench.reporting.figures.budgets import draw_budgets
     from lpbench.reporting.figures.comparisons import parts
     from lpbench.reporting.figures.lines import draw_lines
-    from lpbench.reporting.figures.ranks import BUDGETS, RANKS, draw_ranks
+    from lpbench.reporting.figures.ranks import BUDGETS_SUFFIX, RANKS_SUFFIX, draw_ranks
     from lpbench.reporting.paper import mark_words, paper_of
     from lpbench.reporting.tables.grid import build
     from lpbench.reporting.tables.latex import to_latex
@@ -103,8 +103,8 @@ def export(
             written = draw_lines(experiment, paper, summary.table, methods, folder, leaf, selection)
         else:
             comparisons = parts(summary, selection)
-            written = draw_budgets(comparisons, folder, leaf + BUDGETS, selection, methods)
-            written += draw_ranks(comparisons, folder, leaf + RANKS, selection, experiment, paper, methods)
+            written = draw_budgets(comparisons, folder, leaf + BUDGETS_SUFFIX, selection, methods)
+            written += draw_ranks(comparisons, folder, leaf + RANKS_SUFFIX, selection, experiment, paper, methods)
     if experiment.kind != "figure":
         grids = build(experiment.name, paper, summary, methods, selection)
         text = to_latex(

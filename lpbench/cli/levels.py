@@ -40,15 +40,15 @@ from lpbench.selectors import parse_selector
 #: standard errors.
 TOLERANCES = {"bitwise": 0.0, "numeric": 1.5e-6, "statistical": None}
 #: Probability that any cell of a correct run with another seed is called different (Bonferroni over all cells).
-FALSE_ALARM = 1e-3
+VERIFY_FALSE_ALARM = 1e-3
 #: Differences of an experiment that are printed.
 _MOST = 10
 #: Where the summaries of a sample are written; a whole run has the experiment's own folder.
-FOLDER = "sample"
+SAMPLE_FOLDER = "sample"
 #: Numbers that a block reads which is sampled, unless a method has none as small.
 _SMALL = 100_000
 #: What one line of a summary is about.
-KEYS = ["panel", "dataset", "mask", "method", "epsilon", "x", "selection"]
+LINE_KEYS = ["panel", "dataset", "mask", "method", "epsilon", "x", "selection"]
 #: Columns that depend on a line's own method alone; the others compare it with the methods beside it.
 OWN = ["params", "metric", "mean", "std", "se", "n"]
 
@@ -150,7 +150,7 @@ def _compare(
 
 def _sides(job: Job, results: Path, against: Path, everything: bool) -> Sides:
     """Lines of both sides with data at hand; of a sample the columns that depend on the line's method alone."""
-    folder_of_run = results if everything else results / FOLDER
+    folder_of_run = results if everything else results / SAMPLE_FOLDER
     ours, theirs = (read_summary(folder, job.name) for folder in (folder_of_run, against))
     if not everything:
         return ours[OWN], theirs.loc[theirs.index.isin(ours.index), OWN]
@@ -168,7 +168,7 @@ def _print_differences(level: str, tables: dict[str, Sides], derived: dict[str, 
     Returns the number of experiments with at least one compared number, and that of differences.
     """
     rows = {name: compare(*sides, TOLERANCES[level]) for name, sides in tables.items()}
-    limit = FALSE_ALARM / max(sum(map(len, rows.values())), 1)
+    limit = VERIFY_FALSE_ALARM / max(sum(map(len, rows.values())), 1)
     compared = problems = 0
     for name, compared_rows in rows.items():
         different = compared_rows[compared_rows["p"] < limit]
@@ -245,7 +245,7 @@ def run_sample(jobs: Sequence[Job], results: Path, runner: Runner) -> Result:
     for job in jobs:
         scores = assemble(plans[job.name].entries, store)
         table = summarize_experiment(job.experiment, scores, by_name(job.methods)).table
-        write_csv(table, results / FOLDER / job.name / "summary.csv")
+        write_csv(table, results / SAMPLE_FOLDER / job.name / "summary.csv")
     return Result(run=run, plan=plan)
 
 
@@ -254,7 +254,7 @@ def read_summary(folder: Path, name: str) -> pd.DataFrame:
     table = Artifact(folder / name, name).summary
     if table is None:
         raise ConfigurationError(f"{folder / name / 'summary.csv'} is not there: nothing to compare for {name}")
-    return as_text(table).set_index(KEYS)
+    return as_text(table).set_index(LINE_KEYS)
 
 
 def compare(ours: pd.DataFrame, theirs: pd.DataFrame, tolerance: float | None) -> pd.DataFrame:
@@ -314,5 +314,5 @@ def _by_means(ours: pd.DataFrame, theirs: pd.DataFrame) -> list[tuple]:
 
 def _words(key: Sequence[str]) -> str:
     """Return the nonempty keys of a compared line as words, for messages."""
-    named = dict(zip(KEYS, key, strict=True))
-    return " ".join(named[k] if k != "epsilon" else f"epsilon={named[k]}" for k in KEYS if named[k] and k != "x")
+    named = dict(zip(LINE_KEYS, key, strict=True))
+    return " ".join(named[k] if k != "epsilon" else f"epsilon={named[k]}" for k in LINE_KEYS if named[k] and k != "x")

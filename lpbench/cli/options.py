@@ -14,10 +14,10 @@ from lpbench.experiments import catalog
 from lpbench.paths import OWN_FOLDER, RESULTS_VARIABLE, results_folder
 
 __all__ = [
-    "FOLDER", "Decorator", "Kinds", "NameOf", "above_0", "audit", "choice", "count", "counted", "experiments",
+    "FOLDER_TYPE", "Decorator", "Kinds", "NameOf", "above_0", "audit", "choice", "count", "counted", "experiments",
     "matching", "own_folder", "results", "seed", "tracking", "tracking_uri",
 ]  # fmt: skip
-FOLDER = click.Path(file_okay=False, resolve_path=True, path_type=Path)
+FOLDER_TYPE = click.Path(file_okay=False, resolve_path=True, path_type=Path)
 
 
 class NameOf(click.ParamType):
@@ -76,7 +76,7 @@ def tracking_uri() -> Decorator:
 def own_folder() -> Decorator:
     """Option ``--folder``: destination of a user's own files."""
     text = f"Where to write.  [default: {OWN_FOLDER}, where lpbench looks]"
-    return click.option("--folder", type=FOLDER, default=OWN_FOLDER, metavar="DIR", help=text)
+    return click.option("--folder", type=FOLDER_TYPE, default=OWN_FOLDER, metavar="DIR", help=text)
 
 
 def experiments(required: bool = False) -> Decorator:

@@ -31,7 +31,7 @@ STRESS = {
     ),
 }
 #: The budget of a quick run.
-QUICK = 1.0
+QUICK_BUDGET = 1.0
 
 
 @click.command(epilog="Next: lpbench export rank/METHOD/regression --selection fair; lpbench submit METHOD")
@@ -46,7 +46,7 @@ QUICK = 1.0
 )
 @options.choice("--selection", ("fair", "oracle"), "fair")
 @click.option("--epsilon", "budgets", multiple=True, type=float, metavar="E", help="Budget; repeat for more.  [all]")
-@click.option("--quick", is_flag=True, help=f"The budget {QUICK:g} alone.")
+@click.option("--quick", is_flag=True, help=f"The budget {QUICK_BUDGET:g} alone.")
 @click.option("--stress", is_flag=True, help="Instead: masks that tell, liars, groups of people.")
 @options.count("--workers", "Processes.  [default: one per core]")
 @options.audit()
@@ -69,7 +69,7 @@ def command(
     """
     if quick and budgets:
         raise ConfigurationError("--quick is one budget: leave --epsilon out, or --quick")
-    budgets = (QUICK,) if quick else budgets
+    budgets = (QUICK_BUDGET,) if quick else budgets
     from lpbench.analysis.summary import barred
     from lpbench.cli import ranking
     from lpbench.experiments import catalog

@@ -16,7 +16,7 @@ from lpbench.analysis import Summary, selected_of, summary_of
 from lpbench.analysis.gains import HELD, ROLES, UNKNOWN, numbers
 from lpbench.analysis.selection import Setting
 from lpbench.analysis.standings import NONE, Run, geometric_mean, over_sets, view
-from lpbench.analysis.summary import PLACE, summarize
+from lpbench.analysis.summary import CELL_KEYS, summarize
 from lpbench.audit.inputs import inputs_of_model
 from lpbench.audit.recorded import randomizer_of
 from lpbench.cli.answers import cost_of, print_cell, print_tables
@@ -158,7 +158,7 @@ def rank(
     cards = {method.name: method} | by_name(registered_methods(compared.methods))
     run = run_of(others, cards)
     if scored is not None:
-        own_costs = scored.table.drop_duplicates(PLACE)
+        own_costs = scored.table.drop_duplicates(CELL_KEYS)
         run = replace(run, costs=own_costs if run.costs is None else pd.concat([run.costs, own_costs]))
     own_scores = run.chosen if scored is None else scored.chosen.assign(experiment=experiment.name)
     own_scores = own_scores[(own_scores["method"] == method.name) & (own_scores["panel"] == "")]

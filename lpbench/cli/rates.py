@@ -113,7 +113,7 @@ def command(
                 raise
             print(f"not held against {hard_family}, mask {hidden}: {error}")
             continue
-        if bound.word == theorems.FAILS and model != "none":
+        if bound.word == theorems.BOUND_FAILS and model != "none":
             leaks.append(f"ε = {strict:g} allows ({bound.theorem})")
         print(
             f"{bound.theorem}: {bound.found:.3g} [{bound.found - bound.reach:.3g}, {bound.found + bound.reach:.3g}] "

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 QUICK_REPLICATIONS = 2
 #: What a quick run is of, unless experiments are named: a few of each kind, without download.
-QUICK = ("extensions/embedded_*", "histoftree/figure2c", "lpct/figure4c")
+QUICK_EXPERIMENTS = ("extensions/embedded_*", "histoftree/figure2c", "lpct/figure4c")
 _RUNNERS = sorted(path.stem for path in (CONF / "runner").glob("*.yaml"))
 
 
@@ -70,7 +70,7 @@ def command(
     if overwrite:
         raise ConfigurationError("a run does not replace the committed report: lpbench report --replace does")
     start = time.perf_counter()
-    chosen = options.matching(experiments or (QUICK if quick else ()))
+    chosen = options.matching(experiments or (QUICK_EXPERIMENTS if quick else ()))
     if len(chosen) > 1:
         print(f"planning {options.counted(len(chosen))} ...", file=sys.stderr, flush=True)
     from lpbench.experiments.job import job_of, placed

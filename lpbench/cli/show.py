@@ -29,7 +29,7 @@ _OPTIONS = {
 
 @click.command(epilog="Next: lpbench reproduce with the same experiments.")
 @click.argument("words", nargs=-1, type=Override("experiment"), metavar="[EXPERIMENT | KEY=VALUE]...")
-@click.option("--results", type=options.FOLDER, metavar="DIR", help="Results folder.  [default: that of a run]")
+@click.option("--results", type=options.FOLDER_TYPE, metavar="DIR", help="Results folder.  [default: that of a run]")
 def command(words: Sequence[str], results: Path | None) -> int:
     """Print settings, blocks, fits, time and tables of a run, without running it.
 

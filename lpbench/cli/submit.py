@@ -19,7 +19,7 @@ from lpbench.experiments import catalog
     "--experiment", type=options.NameOf("experiment"), metavar="NAME", help="[default: the comparison of its task]"
 )
 @options.count("--workers", "Processes.  [default: one per core]")
-@click.option("--folder", type=options.FOLDER, metavar="DIR", help="[default: results/submissions]")
+@click.option("--folder", type=options.FOLDER_TYPE, metavar="DIR", help="[default: results/submissions]")
 @options.results()
 def command(
     method: str,
@@ -37,7 +37,7 @@ def command(
     """
     card = catalog.method(method)
     from lpbench.cli.new_method import shown
-    from lpbench.experiments.submissions import FOLDER
+    from lpbench.experiments.submissions import SUBMISSIONS_FOLDER
     from lpbench.submission.pack import pack
     from lpbench.submission.verify import verify
 
@@ -48,7 +48,7 @@ def command(
         licence=licence,
         paper=paper,
         scratch=results,
-        folder=folder or FOLDER,
+        folder=folder or SUBMISSIONS_FOLDER,
         workers=workers,
     )
     print(f"wrote {shown(submission.folder)}: {len(submission.claimed)} scores claimed")

@@ -29,13 +29,15 @@ LEVELS = ("bitwise", "numeric", "statistical", "submission")
 @options.count("--workers", "Processes.  [default: one per core]")
 @click.option(
     "--against",
-    type=options.FOLDER,
+    type=options.FOLDER_TYPE,
     default=COMMITTED,
     metavar="DIR",
     help="Published results.  [default: those of the checkout]",
 )
 @options.count("--minutes", "submission: limit of each.", 60)
-@click.option("--results", type=options.FOLDER, metavar="DIR", help="New results.  [default: results/verify/LEVEL]")
+@click.option(
+    "--results", type=options.FOLDER_TYPE, metavar="DIR", help="New results.  [default: results/verify/LEVEL]"
+)
 def command(
     level: str,
     experiments: Sequence[str],

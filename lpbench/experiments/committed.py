@@ -2,7 +2,7 @@
 
 ``<folder>/scores/`` holds of each paper
 
-- ``<paper>.parquet``: columns :data:`COLUMNS`, one row group an experiment;
+- ``<paper>.parquet``: columns :data:`COMMITTED_COLUMNS`, one row group an experiment;
 - ``<paper>_seconds.parquet``: the same of the experiments that measure seconds, which differ from run to run;
 - ``<paper>_spent.parquet``: what the scores of each cell cost its users, columns :data:`SPENT_COLUMNS`;
 - ``<paper>.json``: what each experiment was run with: configuration, seed, environment, and the keys of its blocks
@@ -29,7 +29,7 @@ import pyarrow.parquet as pq
 
 from lpbench.analysis import Summary, selected_of, summary_of
 from lpbench.analysis.scores import CELL
-from lpbench.analysis.summary import COSTS, PLACE
+from lpbench.analysis.summary import CELL_KEYS, COSTS
 from lpbench.derivation import RECORDS, TABLES, Derivation, record_in
 from lpbench.digest import file_hash
 from lpbench.errors import StoreError
@@ -41,17 +41,17 @@ from lpbench.files import atomic_write, write_text
 SCORES = "scores"
 #: ``selections``: under which selections the setting was chosen, separated by spaces. A cell without a number has a row
 #: a selection with ``replication`` -1 and the ``reason``; its ``status`` is empty unless the whole cell did not run.
-COLUMNS = [*CELL, "params", "metric", "selections", "replication", "value", "status", "reason"]
-SPENT_COLUMNS = ["experiment", *PLACE, *COSTS]
+COMMITTED_COLUMNS = [*CELL, "params", "metric", "selections", "replication", "value", "status", "reason"]
+SPENT_COLUMNS = ["experiment", *CELL_KEYS, *COSTS]
 _POINT = [*CELL, "metric", "params"]
 _NUMBERS = {"epsilon": pa.float64(), "x": pa.float64(), "replication": pa.int16(), "value": pa.float64()}
-_SCHEMA = pa.schema([(c, _NUMBERS.get(c, pa.string())) for c in COLUMNS])
+_SCHEMA = pa.schema([(c, _NUMBERS.get(c, pa.string())) for c in COMMITTED_COLUMNS])
 _NUMBERS_SPENT = dict.fromkeys(("epsilon", "spent", "spent_delta"), pa.float64())
 _SPENT_SCHEMA = pa.schema([(c, _NUMBERS_SPENT.get(c, pa.string())) for c in SPENT_COLUMNS])
 #: Relative difference of scores that processors with other vector units find; tables have seven digits.
 _ROUNDING = 1e-7
 #: What is kept of ``run.json``.
-_KEPT = (
+_RECORD_KEYS = (
     *("config", "config_hash", "deviations", "environment", "workers", "datasets", "missing", "block_times"),
     *("name", "fits"),
 )
@@ -60,7 +60,7 @@ _KEPT = (
 def commit(artifacts: Sequence[Any], folder: Path, paper: str, rule: str) -> bool:
     """Write the scores of a paper's registered experiments if one differs from what is there; whether it did."""
     spent = _commit_spent({a.name: a.full.table for a in artifacts if a.full is not None}, folder, paper)
-    records = {a.name: {k: a.record[k] for k in _KEPT if k in a.record} | {"rule": rule} for a in artifacts}
+    records = {a.name: {k: a.record[k] for k in _RECORD_KEYS if k in a.record} | {"rule": rule} for a in artifacts}
     scored = {a.name: _rows(_read_later(a), a.reasons()) for a in artifacts if a.full is not None}
     stored, committed = _records(folder, paper), {name: _table(folder, name) for name in scored}
     scored = {name: _but_for_rounding(committed[name], table) for name, table in scored.items()}
@@ -156,7 +156,7 @@ def _commit_spent(tables: Mapping[str, pd.DataFrame], folder: Path, paper: str) 
     before = _spent(folder, paper)
     silent = {n for n, t in tables.items() if (t["spent"].isna() & (t["audit"] != "") & t["mean"].notna()).any()}
     stated = {n: t for n, t in tables.items() if n not in silent and (t["audit"] != "").any()}
-    keys = SPENT_COLUMNS[: len(PLACE) + 1]
+    keys = SPENT_COLUMNS[: len(CELL_KEYS) + 1]
     rows = [table[SPENT_COLUMNS].drop_duplicates(keys) for table in stated.values()]
     rows.append(before[~before["experiment"].isin(stated)])
     after = pd.concat([table for table in rows if len(table)] or rows, ignore_index=True)
@@ -206,7 +206,7 @@ def reasons(folder: Path, name: str) -> pd.DataFrame | None:
 
 def _but_for_rounding(committed: pa.Table | None, computed: pa.Table) -> pa.Table:
     """Return committed scores in place of new ones that differ by rounding alone, as processors' last digits do."""
-    others = [column for column in COLUMNS if column != "value"]
+    others = [column for column in COMMITTED_COLUMNS if column != "value"]
     if committed is None or not committed.select(others).equals(computed.select(others)):
         return computed
     same = np.allclose(computed["value"], committed["value"], rtol=_ROUNDING, atol=0.0, equal_nan=True)
@@ -226,7 +226,7 @@ def _rows(summary: Summary, reasons: pd.DataFrame) -> pa.Table:
     status_of = {(r.dataset, r.method, f"{r.status}: {r.reason}"): r.status for r in reasons.itertuples()}
     status = [status_of.get((r.dataset, r.method, r.reason), "") for r in empty.itertuples()]
     empty = empty.rename(columns={"selection": "selections"}).assign(params="", replication=-1, status=status)
-    table = pd.concat([rows.assign(status="ok"), empty], ignore_index=True).reindex(columns=COLUMNS)
+    table = pd.concat([rows.assign(status="ok"), empty], ignore_index=True).reindex(columns=COMMITTED_COLUMNS)
     table = table.sort_values([*CELL, "params", "selections", "replication"], kind="stable")
     return pa.Table.from_pandas(table.fillna({"reason": ""}), schema=_SCHEMA, preserve_index=False)
 
@@ -237,7 +237,7 @@ def _write(tables: Sequence[pa.Table], path: Path) -> None:
     # accuracies are few numbers, errors are not: their bytes are stored place by place
     options: dict[str, Any] = {"use_dictionary": True}
     if 2 * pc.count_distinct(values).as_py() > len(values):
-        others = [column for column in COLUMNS if column != "value"]
+        others = [column for column in COMMITTED_COLUMNS if column != "value"]
         options = {"use_dictionary": others, "column_encoding": {"value": "BYTE_STREAM_SPLIT"}}
     with (
         atomic_write(path) as file,

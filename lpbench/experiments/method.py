@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 #: Package of the patches that ``method[mutant=patch]`` names: modules with a class for each estimator that they break.
-MUTANTS = "lpbench.papers.mutants"
+MUTANTS_PACKAGE = "lpbench.papers.mutants"
 #: Before the dotted path of a class, with the privacy model that is stated: its code runs apart (``lpbench.apart``).
 APART = "apart:"
 #: Largest delta that a method may spend: beyond, a share of the users may be published and the guarantee still hold.
@@ -144,7 +144,7 @@ class Method(Frozen):
     def select(self, overrides: Mapping[str, Any]) -> Method:
         """Apply ``[param=value,...]``: ``variant`` picks a preset, else parameters are fixed and leave the grid.
 
-        ``mutant`` takes the estimator of the same name from a module of :data:`MUTANTS`: the method, but wrong.
+        ``mutant`` takes the estimator of the same name from a module of :data:`MUTANTS_PACKAGE`: the method, but wrong.
         """
         changed = dict(overrides)
         params, grid, tuning_free, estimator = self.params, self.grid, self.tuning_free, self.estimator
@@ -158,7 +158,7 @@ class Method(Frozen):
             estimator = self._like(preset.get("estimator", estimator))
         mutant = changed.pop("mutant", None)
         if mutant is not None:
-            estimator = f"{MUTANTS}.{mutant}.{estimator.rpartition('.')[2]}"
+            estimator = f"{MUTANTS_PACKAGE}.{mutant}.{estimator.rpartition('.')[2]}"
         if changed:
             parameters = facts_of(self.estimator).parameters
             check_known(f"unknown parameter of method {self.name}", changed, parameters)

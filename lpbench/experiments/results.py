@@ -28,8 +28,8 @@ from lpbench.digest import file_hash, hash_of
 from lpbench.errors import NotRunError
 from lpbench.experiments import catalog, committed
 from lpbench.experiments.experiment import Experiment, labeled
-from lpbench.experiments.summaries import CHOSEN, ROW, TABLE, read_chosen, read_parquet, read_summary
-from lpbench.experiments.timing import COMPARED_SECONDS, SECONDS
+from lpbench.experiments.summaries import CHOSEN_FILE, ROW, SUMMARY_FILE, read_chosen, read_parquet, read_summary
+from lpbench.experiments.timing import COMPARED_SECONDS, SECONDS_FILE
 from lpbench.paths import RUNS
 
 #: The record of a run, written last: an artifact without it is not finished.
@@ -128,7 +128,7 @@ class Artifact:
     @property
     def summary_file(self) -> Path:
         """``summary.csv``, or ``seconds.csv`` of an experiment that measures."""
-        return self.folder / (SECONDS if (self.folder / SECONDS).is_file() else "summary.csv")
+        return self.folder / (SECONDS_FILE if (self.folder / SECONDS_FILE).is_file() else "summary.csv")
 
     @cached_property
     def summary(self) -> pd.DataFrame | None:
@@ -169,7 +169,7 @@ class Artifact:
     @cached_property
     def content(self) -> str:
         """Hash of the numbers that the artifact shows, and of what deviates."""
-        files = [self.folder / CHOSEN, self.folder / TABLE, self.summary_file]
+        files = [self.folder / CHOSEN_FILE, self.folder / SUMMARY_FILE, self.summary_file]
         hashes = [file_hash(path) for path in files if path.is_file()]
         return hash_of([self.deviations, committed.digest(self.results, self.name), hashes])
 

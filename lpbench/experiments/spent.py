@@ -10,13 +10,13 @@ import pandas as pd
 
 from lpbench.analysis.summary import (
     AUDITED,
+    CELL_KEYS,
     COSTS,
     KEPT,
     NO_AUDIT,
     NO_PRIVACY,
     OVER,
     OVER_AS_PUBLISHED,
-    PLACE,
     STATED_OTHERWISE,
 )
 from lpbench.experiments.job import Job
@@ -50,16 +50,16 @@ def costs_of(job: Job, store: Store) -> pd.DataFrame:
             spent = of_block.get(budget, of_block.get(math.inf, (math.nan, math.nan, "", 1)))
             rows.append(
                 (
-                    *(getattr(entry, name) for name in PLACE[:-1]),
+                    *(getattr(entry, name) for name in CELL_KEYS[:-1]),
                     budget,
                     *spent[:3],
                     said_of(method, budget, spent, audit),
                 )
             )
-    table = pd.DataFrame(rows, columns=[*PLACE, *COSTS])
+    table = pd.DataFrame(rows, columns=[*CELL_KEYS, *COSTS])
     # of places on an axis, which share a cell, the one that costs most
     worst = table.assign(_kept=table["audit"].isin(KEPT)).sort_values(["_kept", "spent"], ascending=[True, False])
-    return worst.drop_duplicates(PLACE).drop(columns="_kept").sort_index(ignore_index=True)
+    return worst.drop_duplicates(CELL_KEYS).drop(columns="_kept").sort_index(ignore_index=True)
 
 
 def said_of(method: Method, budget: float, spent: Sequence[Any], audit: str) -> str:

@@ -18,7 +18,7 @@ from filelock import FileLock
 from lpbench.errors import StoreError
 from lpbench.files import atomic_write, refusal, write_text
 
-_KEPT = ": finished blocks are kept"
+_BLOCKS_KEPT = ": finished blocks are kept"
 #: Seconds of a block that is worth waiting for the disk.
 _LONG = 1.0
 #: Rows that take twice as long to write and read if they are compressed, and no less space.
@@ -85,7 +85,7 @@ class Store:
         except OSError as error:
             otherwise = f"cannot write to {self.root}: {error.strerror}; choose another one with results_dir=DIR"
             reason = refusal(error, self.root)
-            raise StoreError(f"results folder: {reason + _KEPT if reason else otherwise}") from error
+            raise StoreError(f"results folder: {reason + _BLOCKS_KEPT if reason else otherwise}") from error
 
     def lock(self, key: str) -> FileLock:
         """Lock that a process holds while it computes a block; the system lets go of it when the process dies."""
@@ -112,7 +112,7 @@ class Store:
                 file.write(sink.getvalue())
         except OSError as error:
             reason = refusal(error, target)
-            raise StoreError(reason + _KEPT if reason else f"cannot write {target}: {error}") from error
+            raise StoreError(reason + _BLOCKS_KEPT if reason else f"cannot write {target}: {error}") from error
         self._failure(key).unlink(missing_ok=True)
 
     def read(self, key: str) -> tuple[pa.Table, dict[str, Any]]:

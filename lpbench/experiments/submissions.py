@@ -24,15 +24,15 @@ from lpbench.experiments.method import Method
 from lpbench.files import write_text
 from lpbench.paths import ROOT
 
-FOLDER = ROOT / "results" / "submissions"
+SUBMISSIONS_FOLDER = ROOT / "results" / "submissions"
 #: Files that the verifier writes; all others are the submitter's.
 VERIFIED = "verified.json"
 CLAIMED, ABOUT, REQUIREMENTS = "claimed.csv", "submission.yaml", "requirements.txt"
 #: What ``submission.yaml`` says.
-KEYS = ("name", "authors", "licence", "paper", "experiment", "guarantee", "lpbench", "seed")
+ABOUT_KEYS = ("name", "authors", "licence", "paper", "experiment", "guarantee", "lpbench", "seed")
 #: What names a score, and the columns of ``claimed.csv``.
 SCORE = ["dataset", "mask", "epsilon", "replication"]
-COLUMNS = [*SCORE, "metric", "value"]
+CLAIMED_COLUMNS = [*SCORE, "metric", "value"]
 #: The badge of checks of before, which had no secret seed.
 REPEATS = "scores repeat"
 #: Badges of which blocks count as run again.
@@ -59,7 +59,7 @@ class Submission:
     def about(self) -> dict[str, Any]:
         """Content of ``submission.yaml``: authors, licence, paper, experiment, guarantee, version, seed."""
         content = _plain(self.folder / ABOUT)
-        if missing := [key for key in KEYS if key not in content]:
+        if missing := [key for key in ABOUT_KEYS if key not in content]:
             raise ConfigurationError(f"{self.folder / ABOUT}: key {missing[0]!r} is missing")
         if content["name"] != self.name:
             raise ConfigurationError(f"{self.folder / ABOUT}: name {content['name']!r} must be the folder's")
@@ -78,14 +78,14 @@ class Submission:
 
     @cached_property
     def claimed(self) -> pd.DataFrame:
-        """Columns :data:`COLUMNS`, one row a score."""
+        """Columns :data:`CLAIMED_COLUMNS`, one row a score."""
         path = self.folder / CLAIMED
         try:
             scores = pd.read_csv(path, dtype={"value": str}).astype({"epsilon": float, "value": float})
         except (OSError, ValueError) as error:
             raise ConfigurationError(f"{path} cannot be read: {' '.join(str(error).split())}") from error
-        if list(scores.columns) != COLUMNS or scores.isna().any(axis=None) or scores.duplicated(SCORE).any():
-            raise ConfigurationError(f"{path} must have the columns {', '.join(COLUMNS)}, and each score once")
+        if list(scores.columns) != CLAIMED_COLUMNS or scores.isna().any(axis=None) or scores.duplicated(SCORE).any():
+            raise ConfigurationError(f"{path} must have the columns {', '.join(CLAIMED_COLUMNS)}, and each score once")
         if scores.empty:
             raise ConfigurationError(f"{path} has a head and no score: the submission claims nothing")
         return scores
@@ -154,4 +154,4 @@ def _plain(path: Path) -> dict[str, Any]:
 
 def submissions() -> list[Submission]:
     """Return all submissions in ``results/submissions``, by name."""
-    return [Submission(path.parent) for path in sorted(FOLDER.glob(f"*/{ABOUT}"))]
+    return [Submission(path.parent) for path in sorted(SUBMISSIONS_FOLDER.glob(f"*/{ABOUT}"))]

@@ -12,9 +12,9 @@ from lpbench.errors import StoreError
 from lpbench.files import atomic_write
 
 #: The summary with the marks after Holm's correction and the reasons of its empty cells.
-TABLE = "summary.parquet"
+SUMMARY_FILE = "summary.parquet"
 #: The scores of the chosen grid points, one row a replication.
-CHOSEN = "chosen.parquet"
+CHOSEN_FILE = "chosen.parquet"
 #: What a row of a summary is about.
 ROW = [*CELL, "selection"]
 _TEXT = ["experiment", "panel", "dataset", "mask", "method", "selection", "params", "metric", "spent_model", "audit"]
@@ -28,17 +28,17 @@ def keep_summary(summary: Summary, folder: Path) -> list[Path]:
         table = table.merge(summary.reasons, on=ROW, how="left")
     else:
         table = table.assign(reason=None)
-    _write(table.astype({"reason": "str"}), folder / TABLE)
-    _write(summary.chosen, folder / CHOSEN)
-    return [folder / TABLE, folder / CHOSEN]
+    _write(table.astype({"reason": "str"}), folder / SUMMARY_FILE)
+    _write(summary.chosen, folder / CHOSEN_FILE)
+    return [folder / SUMMARY_FILE, folder / CHOSEN_FILE]
 
 
 def read_summary(folder: Path) -> Summary | None:
     """Read the summary that was kept in an artifact's folder; None if there is none."""
     chosen = read_chosen(folder)
-    if chosen is None or not (folder / TABLE).is_file():
+    if chosen is None or not (folder / SUMMARY_FILE).is_file():
         return None
-    table = _read(folder / TABLE)
+    table = _read(folder / SUMMARY_FILE)
     if not {*SUMMARY_COLUMNS} <= {*table.columns}:  # kept by an earlier version
         return None
     reasons = table.loc[table["reason"].notna(), [*ROW, "reason"]].reset_index(drop=True)
@@ -47,7 +47,7 @@ def read_summary(folder: Path) -> Summary | None:
 
 def read_chosen(folder: Path) -> pd.DataFrame | None:
     """Read the kept scores of the chosen grid points alone; None if there are none."""
-    return _read(folder / CHOSEN) if (folder / CHOSEN).is_file() else None
+    return _read(folder / CHOSEN_FILE) if (folder / CHOSEN_FILE).is_file() else None
 
 
 def read_parquet(path: Path, **options: Any) -> pd.DataFrame:

@@ -18,8 +18,8 @@ from lpbench.paths import COMMITTED
 #: Files of a report that hold seconds, memory or facts of the machine; ``*seconds*`` are those of timing experiments.
 MEASURED = ("*seconds*", "timing.csv", "about.html", "bench.csv", "bench_*.svg")
 #: Summary, comparison and table of a timing experiment.
-SECONDS, COMPARED_SECONDS, SECONDS_TABLE = "seconds.csv", "seconds_comparison.csv", "seconds.tex"
-COLUMNS = ["artifact", "blocks", "fits_replaced", "seconds", "workers"]
+SECONDS_FILE, COMPARED_SECONDS, SECONDS_TABLE = "seconds.csv", "seconds_comparison.csv", "seconds.tex"
+TIMING_COLUMNS = ["artifact", "blocks", "fits_replaced", "seconds", "workers"]
 #: Median seconds of one fit of each method in the leaderboard (columns method, seconds; scripts/measure_fits.py).
 FIT_SECONDS = "fit_seconds.csv"
 
@@ -58,7 +58,7 @@ def timing_table(records: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
             rows.append(_row(record["name"], times, record["workers"]))
     if rows:
         rows.append(_row("total", distinct, workers))
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return pd.DataFrame(rows, columns=TIMING_COLUMNS)
 
 
 def _row(name: str, times: Mapping[str, list[Any]], workers: int) -> list[Any]:

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 #: Budgets that are asked about by default, and those among which the least is looked for.
-BUDGETS = (0.5, 1.0, 2.0, 4.0, 8.0)
+DEFAULT_BUDGETS = (0.5, 1.0, 2.0, 4.0, 8.0)
 #: Numbers of users are refused beyond this multiple of the pilot's rows.
 FARTHEST = 100
 #: Rows on which the guarantee of a budget is read off.
 _ROWS_OF_GUARANTEE = 500
 #: Grid of the inverse: steps between the smallest and the largest budget, or number of users.
-_STEPS = 121
+_GRID_STEPS = 121
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,20 +121,20 @@ class Need:
         It has a 90 % interval from ``low`` to ``high``, and is inf where no budget between the smallest and the largest
         one asked about reaches the error.
         """
-        grid = np.geomspace(self.budgets.min(), self.budgets.max(), _STEPS)
+        grid = np.geomspace(self.budgets.min(), self.budgets.max(), _GRID_STEPS)
         numbers = self.users if users is None else np.asarray(users)
         return self._least(error, "users", numbers, "epsilon", grid, lambda n: self.error(n, grid))
 
     def least_users(self, *, error: float | str) -> pd.DataFrame:
         """Return the fewest users that reach an error at each budget, as :meth:`least_epsilon` does."""
-        grid = np.unique(np.geomspace(self.runs.users[0], FARTHEST * len(self.pilot.y), _STEPS).astype(int))
+        grid = np.unique(np.geomspace(self.runs.users[0], FARTHEST * len(self.pilot.y), _GRID_STEPS).astype(int))
         return self._least(error, "epsilon", self.budgets, "users", grid, lambda e: self.error(grid, e))
 
     def least_useful(self) -> pd.DataFrame:
         """Return the least budget (or inf) that :meth:`table` calls better than a private constant, by ``users``."""
         import pandas as pd
 
-        grid = np.geomspace(self.budgets.min(), self.budgets.max(), _STEPS)
+        grid = np.geomspace(self.budgets.min(), self.budgets.max(), _GRID_STEPS)
         least = [_first(grid, self.advantage(n, grid)[2] < 1.0) for n in self.users]
         return pd.DataFrame({"users": self.users, "epsilon": least})
 
@@ -209,7 +209,7 @@ def need(
     y: Any,
     *,
     mask: Any = None,  # boolean, (d,) or (n, d), True = protected; None: every feature; the target always is
-    budgets: Sequence[float] = BUDGETS,  # values of epsilon
+    budgets: Sequence[float] = DEFAULT_BUDGETS,  # values of epsilon
     users: Sequence[int] | None = None,  # None: the pilot's and 10 times as many
     y_range: tuple[float, float] | None = None,  # public range; None: the pilot's, which must then be public knowledge
     task: str | None = None,  # regression or classification; None: decided by the target's values
@@ -245,7 +245,11 @@ def need(
     n = len(pilot.y)
     numbers = np.unique([check_whole("users", k, least=1) for k in ([n, 10 * n] if users is None else users)])
     _check_users(numbers, n)
-    inside = epsilons if epsilons.size <= len(BUDGETS) else np.geomspace(epsilons[0], epsilons[-1], len(BUDGETS))
+    inside = (
+        epsilons
+        if epsilons.size <= len(DEFAULT_BUDGETS)
+        else np.geomspace(epsilons[0], epsilons[-1], len(DEFAULT_BUDGETS))
+    )
     runs = run_pilot(pilot, [*inside, np.inf], seed, splits, progress, each)
     return Need(pilot, runs, epsilons, numbers, {float(e): _guarantee(pilot, float(e)) for e in epsilons}, seed)
 

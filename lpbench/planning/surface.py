@@ -28,7 +28,7 @@ EXPONENTS = (0.5, 0.75, 1.0)
 _PER_DECADE, _BEYOND = 2, (-1.0, 1.5)
 #: Relative standard deviation that a cell has at least: the law is no exact one.
 _FLOOR = 0.01
-DRAWS, COVERAGE = 200, 0.9
+FITS_DRAWN, COVERAGE = 200, 0.9
 
 
 def information(epsilon: float) -> float:
@@ -81,8 +81,8 @@ class Surface:
         fits = [self._fit(cells.mean(axis=0), p, 0.0) for p in EXPONENTS]
         misfit = min(float(np.sqrt(np.mean((law.at(self._s, self._n) / scale - 1.0) ** 2))) for law in fits)
         self._central, self._draws = fits, []
-        self._factors = np.exp(np.hypot(sampling, misfit) * _wider(len(cells)) * rng.normal(size=DRAWS))
-        for _ in range(DRAWS):
+        self._factors = np.exp(np.hypot(sampling, misfit) * _wider(len(cells)) * rng.normal(size=FITS_DRAWN))
+        for _ in range(FITS_DRAWN):
             again = cells[rng.integers(len(cells), size=len(cells))].mean(axis=0)
             self._draws.append(self._fit(again, rng.choice(EXPONENTS), rng.uniform(*_BEYOND)))
 
@@ -153,7 +153,7 @@ class Advantage:
         self._misfit = float(np.median(off) / ndtri(0.75))
         self._whole = _of_the_pilot(spread, budgets, test_share)
         self._most = max(1.0 - float(np.median(scale.reshape(method.shape[1:])[:, np.argmax(budgets)])), 1e-9)
-        self._normal = _wider(len(method)) * streams.generator("advantage").normal(size=(DRAWS, 1))
+        self._normal = _wider(len(method)) * streams.generator("advantage").normal(size=(FITS_DRAWN, 1))
 
     def at(self, users: np.ndarray, epsilon: np.ndarray) -> np.ndarray:
         """Quotient and its interval at pairs of users and budgets, (3, m); beyond the pilot as :meth:`Surface.at`."""

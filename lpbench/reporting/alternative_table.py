@@ -8,14 +8,14 @@ import numpy as np
 import pandas as pd
 
 from lpbench.analysis import write_csv
-from lpbench.analysis.alternatives import BUDGET, COLUMNS, OURS, classes_beside_ours
+from lpbench.analysis.alternatives import ALTERNATIVE_COLUMNS, BUDGET, OURS, classes_beside_ours
 from lpbench.analysis.numbers import Sample
 from lpbench.reporting.interpretations import Alternative
 
-FILE = "alternatives.csv.gz"
+ALTERNATIVES_FILE = "alternatives.csv.gz"
 #: Alternatives that every paper's numbers have: at the next printed budgets, in other columns, at the next places, and
 #: the median of what is printed for the same data set elsewhere, which knows no method.
-NEXT, COLUMN, PLACE, PRINTED = "next budget", "column", "next place", "median of other prints"
+NEXT, COLUMN, NEXT_PLACE, PRINTED = "next budget", "column", "next place", "median of other prints"
 #: Significant digits of the file.
 _DIGITS = {"value": 7, "se": 4}
 
@@ -42,7 +42,7 @@ def alternatives_of(
     Returns
     -------
     DataFrame
-        :data:`~lpbench.analysis.alternatives.COLUMNS`, published, margin and rescale.
+        :data:`~lpbench.analysis.alternatives.ALTERNATIVE_COLUMNS`, published, margin and rescale.
     """
     rows = judged.to_dict("records")
     names, lines = number_names(judged), list[dict[str, Any]]()
@@ -60,7 +60,7 @@ def alternatives_of(
                 )
                 lines.append(fixed | {"alternative": one.name, "counted": one.counted} | values)
         lines += [fixed | one for one in beside.of(row)]
-    table = pd.DataFrame(lines, columns=[*COLUMNS[:-1], "published", "margin", "rescale"])
+    table = pd.DataFrame(lines, columns=[*ALTERNATIVE_COLUMNS[:-1], "published", "margin", "rescale"])
     return table.assign(**{"class": classes_beside_ours(table)})
 
 
@@ -86,7 +86,7 @@ class _Beside:
         columns = self._alike(row, data, "artifact", *setting)
         for number in columns[columns["method"] != row["method"]].to_dict("records"):
             yield _reported(f"{COLUMN} {number['method']}", number)
-        for axis, name, counted in (("epsilon", NEXT, BUDGET), ("x", PLACE, "")):
+        for axis, name, counted in (("epsilon", NEXT, BUDGET), ("x", NEXT_PLACE, "")):
             same = [key for key in ("panel", "mask", "method", "epsilon", "x") if key != axis]
             if axis == "epsilon" and row["artifact"] in self._over_budget:
                 same.remove("x")
@@ -123,15 +123,15 @@ def _reported(name: str, number: Mapping[str, Any]) -> dict[str, Any]:
 
 def write_alternatives(table: pd.DataFrame, folder: Path) -> Path:
     """Write ``alternatives.csv.gz``; return it."""
-    columns = table.reindex(columns=COLUMNS)
+    columns = table.reindex(columns=ALTERNATIVE_COLUMNS)
     digits = {c: [float(f"{v:.{n}g}") for v in columns[c]] for c, n in _DIGITS.items()}
-    write_csv(columns.assign(**digits), folder / FILE)
-    return folder / FILE
+    write_csv(columns.assign(**digits), folder / ALTERNATIVES_FILE)
+    return folder / ALTERNATIVES_FILE
 
 
 def read_alternatives(folder: Path) -> pd.DataFrame:
     """Read the table of a report's folder; empty without it."""
-    if not (folder / FILE).is_file():
-        return pd.DataFrame(columns=COLUMNS)
-    table = pd.read_csv(folder / FILE)
+    if not (folder / ALTERNATIVES_FILE).is_file():
+        return pd.DataFrame(columns=ALTERNATIVE_COLUMNS)
+    table = pd.read_csv(folder / ALTERNATIVES_FILE)
     return table.fillna({"counted": ""})

@@ -15,7 +15,7 @@ from lpbench.experiments.config import ROOT_SEED
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
 from lpbench.experiments.summaries import keep_summary
-from lpbench.experiments.timing import COMPARED_SECONDS, SECONDS, SECONDS_TABLE, is_measured
+from lpbench.experiments.timing import COMPARED_SECONDS, SECONDS_FILE, SECONDS_TABLE, is_measured
 from lpbench.files import write_text
 from lpbench.reporting.comparison import compare
 from lpbench.reporting.figures.lines import draw_lines
@@ -66,7 +66,7 @@ def render_artifact(
         if not is_measured(path) and path.name != OPTIMISM:
             path.unlink()
     measured = experiment.kind == "timing"
-    files = (SECONDS, COMPARED_SECONDS) if measured else ("summary.csv", "comparison.csv")
+    files = (SECONDS_FILE, COMPARED_SECONDS) if measured else ("summary.csv", "comparison.csv")
     unknown = (summary.table["audit"] == "").all()  # of committed scores
     write_csv(summary.table.drop(columns=COSTS) if unknown else summary.table, folder / files[0])
     write_csv(compare(name, paper, summary), folder / files[1])

@@ -8,7 +8,7 @@ import pandas as pd
 
 from lpbench.analysis import ALPHA
 from lpbench.analysis.scores import LARGER_IS_BETTER
-from lpbench.analysis.significance import DIGITS
+from lpbench.analysis.significance import LOSS_DIGITS
 from lpbench.analysis.standings import NONE, view
 from lpbench.cast import BASELINE, CONSTANTS, REFERENCES, bare_name
 from lpbench.experiments.method import Method
@@ -17,7 +17,7 @@ from lpbench.reporting.printed_names import method_title
 from lpbench.reporting.published import published_cells
 
 #: The constants that sentences name, of errors and of accuracies: the better of two would be an oracle.
-NAMED = ("private_mean", "private_majority")
+NAMED_CONSTANTS = ("private_mean", "private_majority")
 #: Change of the constant's error under which wins are counted again.
 MOVED = 0.05
 
@@ -31,7 +31,7 @@ def best_constants(table: pd.DataFrame) -> Constants:
     names = table["method"].map(bare_name)
     trees = table[(names == BASELINE) & table["selection"].str.contains("oracle")]
     trees = trees[[*keys, "over_constant", "over_constant_se"]]
-    constants = table[names.isin(NAMED)]
+    constants = table[names.isin(NAMED_CONSTANTS)]
     constants, trees = (rows.drop_duplicates(keys, keep="last") for rows in (constants, trees))
     constants = constants.merge(trees, on=keys, how="left", suffixes=("", "_of_tree"))
     ratio = constants["over_constant"] / constants["over_constant_of_tree"]
@@ -62,7 +62,7 @@ def published_wins(name: str, paper: Paper, constants: Constants) -> list[dict]:
     falls = [LARGER_IS_BETTER[c.metric] and not is_ratio for c in cells["constant"]]
     cells["loss"] = np.where(falls, 1 - cells["published"], cells["published"])
     for end, factor in (("below", 1.0), ("least", 1 + MOVED), ("most", 1 - MOVED)):
-        cells[end] = (cells["loss"] - factor * constant).round(DIGITS) >= 0
+        cells[end] = (cells["loss"] - factor * constant).round(LOSS_DIGITS) >= 0
     rows = []
     for (mask, epsilon), group in cells.groupby(["mask", "epsilon"]):
         wins = group[group["loss"] == group.groupby("dataset")["loss"].transform("min")]
@@ -97,7 +97,7 @@ def by_selection(rows: pd.DataFrame, cards: Mapping[str, Method]) -> list[dict]:
     joined["cost"] = joined["loss_tuning_free"] / joined["loss_oracle"]
     how = {"dataset": "size", "cost": "median"}
     for selection in ("oracle", "tuning_free"):
-        joined[selection] = joined[f"over_constant_{selection}"].round(DIGITS) < 1
+        joined[selection] = joined[f"over_constant_{selection}"].round(LOSS_DIGITS) < 1
         joined[f"{selection}_significant"] = joined[selection] & (joined[f"p_constant_{selection}"] < ALPHA)
         how |= {selection: "sum", f"{selection}_significant": "sum"}
     counts = joined.groupby(keys, sort=False).agg(how).rename(columns={"dataset": "datasets"}).reset_index()

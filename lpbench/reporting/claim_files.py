@@ -17,7 +17,7 @@ from lpbench.analysis import write_csv
 from lpbench.analysis.claims import UNDECIDED, Check, Judged
 from lpbench.analysis.instances import KEY, Instance
 from lpbench.analysis.rates import Interval
-from lpbench.analysis.verdicts import COLUMNS, claims_of
+from lpbench.analysis.verdicts import VERDICT_COLUMNS, claims_of
 from lpbench.reporting.claims import CheckVerdict, Decision
 
 INSTANCE_COLUMNS = [
@@ -39,7 +39,7 @@ POOLED = "pooled"
 class Files:
     """The three tables beside the claims page, from which every outcome can be computed again."""
 
-    verdicts: pd.DataFrame  # columns :data:`lpbench.analysis.verdicts.COLUMNS`
+    verdicts: pd.DataFrame  # columns :data:`lpbench.analysis.verdicts.VERDICT_COLUMNS`
     #: One row a check, instance and source, columns :data:`INSTANCE_COLUMNS`; the instance ``pooled`` comes last.
     instances: pd.DataFrame
     #: Paper -> one row a cell: its number and key, the print and its step, and the value that all replications
@@ -74,7 +74,7 @@ def tabulate(decisions: Sequence[Decision]) -> Files:
                     numbered = cells.setdefault(decision.paper, _Numbered())
                     instances += _instance_rows(decision, verdict.check, source, judged, numbered)
     return Files(
-        pd.DataFrame(verdicts, columns=COLUMNS),
+        pd.DataFrame(verdicts, columns=VERDICT_COLUMNS),
         pd.DataFrame(instances, columns=INSTANCE_COLUMNS),
         {paper: numbered.table() for paper, numbered in cells.items()},
     )
@@ -183,7 +183,7 @@ def read_claims(folder: Path) -> list[dict[str, Any]]:
             others = [configured for configured in rows if key(configured) == key(row) and not configured["judges"]]
             of_check = [point for point in points if key(point) == key(row) and point["instance"] != POOLED]
             checks.setdefault(row["claim"], []).append(row | {"points": of_check, "others": others})
-    claims = claims_of(pd.DataFrame(rows, columns=COLUMNS))
+    claims = claims_of(pd.DataFrame(rows, columns=VERDICT_COLUMNS))
     return [claim | {"checks": checks[claim["claim"]]} for claim in claims.to_dict("records")]
 
 

@@ -29,7 +29,7 @@ from lpbench.reporting.evidence import Evidence, Published
 from lpbench.reporting.paper import Paper, paper_of, papers
 
 #: Instances of claims under the other seed, where it was run: columns of ``claims_instances.csv``.
-OTHER_SEED = "claims_instances_seed2026.csv"
+OTHER_SEED_INSTANCES = "claims_instances_seed2026.csv"
 #: How the reason begins where a run has too few replications for a verdict.
 TOO_FEW = "too few replications"
 
@@ -131,7 +131,7 @@ def _judged(check: Check, instances: tuple[Instance, ...], twice: Sequence[str])
 
 def confirmed(claim: str, check: Check) -> tuple[str, ...]:
     """Names of a check's instances that the committed run of the other seed contradicts."""
-    path = COMMITTED / OTHER_SEED
+    path = COMMITTED / OTHER_SEED_INSTANCES
     if check.quantifier != "every" or not path.is_file():
         return ()
     rows = pd.read_csv(path)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.results import Artifact
-from lpbench.reporting.figures.ranks import BUDGETS
+from lpbench.reporting.figures.ranks import BUDGETS_SUFFIX
 from lpbench.reporting.paper import Page, Paper, paper_of
 
 
@@ -30,7 +30,7 @@ class ReportEntry(Artifact):
     @property
     def pictures(self) -> list[str]:
         """Vector images, those of scores against the budget left out."""
-        return [f for f in self.files if f.endswith(".svg") and f.startswith(self.leaf) and BUDGETS not in f]
+        return [f for f in self.files if f.endswith(".svg") and f.startswith(self.leaf) and BUDGETS_SUFFIX not in f]
 
     def links(self, folder: Path, stored: bool) -> list[tuple[str, str]]:
         """Names and addresses of files as seen from pages in ``folder``; in the repository, of those in git."""
@@ -39,7 +39,7 @@ class ReportEntry(Artifact):
             files += ["scores.parquet"] if (self.folder / "scores.parquet").is_file() else []
         else:  # the others are made again from the scores; numbers.csv has what comparison.csv says
             remade = () if self.kind == "drawing" else ("summary.csv", "comparison.csv")
-            files = [f for f in files if f.endswith((".csv", ".svg")) and f not in remade and BUDGETS not in f]
+            files = [f for f in files if f.endswith((".csv", ".svg")) and f not in remade and BUDGETS_SUFFIX not in f]
         # a CSV file may have heads and nothing else
         files = [f for f in files if not f.endswith(".csv") or (self.folder / f).read_bytes().count(b"\n") > 1]
         return [(f, f"{self.address}/{f}") for f in files]

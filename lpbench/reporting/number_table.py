@@ -23,11 +23,11 @@ from lpbench.analysis.alternatives import (
 )
 from lpbench.analysis.numbers import (
     AFTER_THE_FACT,
-    COLUMNS,
     MET_BY,
     NO_CAUSE,
     NOTHING,
     NUMBER,
+    NUMBER_COLUMNS,
     SUSPECTED,
     Sample,
     cause_of,
@@ -43,9 +43,9 @@ from lpbench.reporting.alternative_table import alternatives_of, number_names, w
 from lpbench.reporting.interpretations import SUPPORT, Alternative, Bound, Interpretations, Step, Tolerance
 from lpbench.reporting.paper import Paper, paper_of
 
-FILE = "numbers.csv"
+NUMBERS_FILE = "numbers.csv"
 #: Class of each number that judges in a run with seed 2026, and what it identifies there.
-OTHER_SEED = "classes_seed2026.csv.gz"
+OTHER_SEED_CLASSES = "classes_seed2026.csv.gz"
 #: Configurations beside those of a paper: its last one with what was found after the fact, what was tried, and what was
 #: run in none of them.
 TRIED, AS_RUN = "tried", "as run"
@@ -59,19 +59,19 @@ def write_numbers(
 ) -> list[Path]:
     """Write ``numbers.csv`` of papers, or of some of their artifacts, and ``alternatives.csv.gz``; return them."""
     pairs = [_PaperNumbers(paper, results).rows(artifacts) for paper in about]
-    pairs = [pair for pair in pairs if len(pair[0])] or [(pd.DataFrame(columns=COLUMNS), pd.DataFrame())]
+    pairs = [pair for pair in pairs if len(pair[0])] or [(pd.DataFrame(columns=NUMBER_COLUMNS), pd.DataFrame())]
     numbers, alternatives = (pd.concat(parts, ignore_index=True) for parts in zip(*pairs, strict=True))
-    write_csv(numbers, folder / FILE)
-    return [folder / FILE, write_alternatives(alternatives, folder)]
+    write_csv(numbers, folder / NUMBERS_FILE)
+    return [folder / NUMBERS_FILE, write_alternatives(alternatives, folder)]
 
 
 def read_numbers(folder: Path) -> pd.DataFrame:
     """Read ``numbers.csv`` of a report's folder; empty without it."""
-    path = folder / FILE
+    path = folder / NUMBERS_FILE
     if not path.is_file():
-        return pd.DataFrame(columns=COLUMNS)
+        return pd.DataFrame(columns=NUMBER_COLUMNS)
     table = pd.read_csv(path)
-    texts = [c for c in COLUMNS if c not in _NUMERIC]
+    texts = [c for c in NUMBER_COLUMNS if c not in _NUMERIC]
     return table.assign(**{c: table[c].astype(object).fillna("") for c in texts})
 
 
@@ -97,9 +97,9 @@ def printed_numbers(artifact: Artifact) -> pd.DataFrame:
 
 def kept_by_seed(judged: pd.DataFrame, folder: Path) -> str:
     """Say how many numbers keep their class, and identify their method again, under the other seed; empty: no run."""
-    if not (folder / OTHER_SEED).is_file() or judged.empty:
+    if not (folder / OTHER_SEED_CLASSES).is_file() or judged.empty:
         return ""
-    second = pd.read_csv(folder / OTHER_SEED, index_col="number").reindex(number_names(judged))
+    second = pd.read_csv(folder / OTHER_SEED_CLASSES, index_col="number").reindex(number_names(judged))
     same_class = (second["class"].to_numpy() == judged["class"]).sum()
     again, named = (of["identifies"].isin([METHOD, BUDGET]).to_numpy() for of in (second, judged))
     return (
@@ -156,7 +156,9 @@ class _PaperNumbers:
             for step, sample in self._steps(row)
             if step.experiment or (_key(row), step.method) not in judged_already
         ]
-        return pd.concat([table, pd.DataFrame(tried, columns=COLUMNS)], ignore_index=True)[COLUMNS], beside
+        return pd.concat([table, pd.DataFrame(tried, columns=NUMBER_COLUMNS)], ignore_index=True)[
+            NUMBER_COLUMNS
+        ], beside
 
     def configured(self, artifacts: Sequence[Artifact]) -> pd.DataFrame:
         """A row a published number and configuration that has one, judged by the first of its judge and the others."""
@@ -169,7 +171,7 @@ class _PaperNumbers:
                 of_artifact = self._configured(artifact, configuration)
                 parts.append(of_artifact.assign(is_judge=configuration == judge))
         if not parts:
-            return pd.DataFrame(columns=[*COLUMNS, "note"])
+            return pd.DataFrame(columns=[*NUMBER_COLUMNS, "note"])
         table = pd.concat(parts, ignore_index=True)
         was_run = table["ours"].notna()
         judges = was_run & ~table.where(was_run).duplicated(NUMBER)

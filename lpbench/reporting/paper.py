@@ -172,7 +172,7 @@ class Paper:
     errata: tuple[Erratum, ...] = ()
     released: Released | None = None
     #: Experiment -> its published cells: a CSV file or a function that returns a table, with columns among those
-    #: of :data:`lpbench.reporting.published.COLUMNS`.
+    #: of :data:`lpbench.reporting.published.PUBLISHED_COLUMNS`.
     published: Mapping[str, Path | Callable[[], pd.DataFrame]] = field(default_factory=dict)
     tables: Mapping[str, TableLayout] = field(default_factory=dict)  # experiment -> how the paper lays out its table
     rule: Literal["star", "bold"] = "star"  # which results the paper marks, see :mod:`lpbench.analysis.significance`

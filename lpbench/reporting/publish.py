@@ -28,7 +28,7 @@ from lpbench.experiments.records import environment, missing_data
 from lpbench.experiments.results import RECORD, Artifact, Results
 from lpbench.experiments.schema import ALTERNATIVES
 from lpbench.experiments.store import lock_of
-from lpbench.experiments.submissions import FOLDER as SUBMITTED
+from lpbench.experiments.submissions import SUBMISSIONS_FOLDER as SUBMITTED
 from lpbench.experiments.submissions import submissions
 from lpbench.experiments.timing import fit_seconds, is_measured, timing_table
 from lpbench.files import inside, locked, write_text

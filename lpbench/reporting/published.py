@@ -21,7 +21,7 @@ DEFAULTS: dict[str, Any] = {
     "starred": False,
     "note": "",
 }
-COLUMNS = list(DEFAULTS)
+PUBLISHED_COLUMNS = list(DEFAULTS)
 
 
 def published_cells(experiment: str, paper: Paper | None = None) -> pd.DataFrame:
@@ -31,7 +31,7 @@ def published_cells(experiment: str, paper: Paper | None = None) -> pd.DataFrame
     ``starred`` is the paper's mark, ``note`` says what is wrong with a printed number, which is never corrected.
     """
     source = (paper or paper_of(experiment)).published.get(experiment)
-    return pd.DataFrame(columns=COLUMNS) if source is None else complete_cells(source).copy()
+    return pd.DataFrame(columns=PUBLISHED_COLUMNS) if source is None else complete_cells(source).copy()
 
 
 @cache
@@ -39,9 +39,11 @@ def complete_cells(source: Path | Callable[[], pd.DataFrame]) -> pd.DataFrame:
     """Published cells as a paper states them, with all columns."""
     texts = [column for column, default in DEFAULTS.items() if default == ""]
     cells = pd.read_csv(source).fillna(dict.fromkeys(texts, "")) if isinstance(source, Path) else source()
-    if "published" not in cells or not set(cells) <= set(COLUMNS):
-        raise DataError(f"published cells have columns {', '.join(cells)}; expected published and some of {COLUMNS}")
-    return cells.assign(**{c: v for c, v in DEFAULTS.items() if c not in cells})[COLUMNS]
+    if "published" not in cells or not set(cells) <= set(PUBLISHED_COLUMNS):
+        raise DataError(
+            f"published cells have columns {', '.join(cells)}; expected published and some of {PUBLISHED_COLUMNS}"
+        )
+    return cells.assign(**{c: v for c, v in DEFAULTS.items() if c not in cells})[PUBLISHED_COLUMNS]
 
 
 def published_rank_sums(experiment: str, paper: Paper | None = None) -> pd.DataFrame:

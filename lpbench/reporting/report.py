@@ -9,7 +9,7 @@ import pandas as pd
 from lpbench.analysis.claims import NO_VERDICT
 from lpbench.analysis.numbers import by_configuration, equivalent_in_words, judged_numbers
 from lpbench.analysis.numbers import in_words as numbers_in_words
-from lpbench.analysis.verdicts import OUTCOMES
+from lpbench.analysis.verdicts import COUNTED_OUTCOMES
 from lpbench.analysis.verdicts import in_words as claims_in_words
 from lpbench.cast import bare_name
 from lpbench.experiments import catalog
@@ -107,7 +107,7 @@ def _papers(claims: Sequence[Mapping], entries: Sequence[ReportEntry], page: str
     for paper in dict.fromkeys([*papers(), *(e.paper for e in entries)]):
         if of_paper := [e for e in entries if e.paper is paper]:
             ours = [c for c in claims if c["paper"] == paper.letter]
-            decided = {s: [c["claim"] for c in ours if c["ours"] == s] for s in (*OUTCOMES, NO_VERDICT)}
+            decided = {s: [c["claim"] for c in ours if c["ours"] == s] for s in (*COUNTED_OUTCOMES, NO_VERDICT)}
             summaries.append(
                 {
                     "title": paper.title,

@@ -10,8 +10,8 @@ import pandas as pd
 
 from lpbench.analysis import gains, write_csv
 from lpbench.analysis.scores import read_csv
-from lpbench.analysis.standings import COLUMNS, NONE, Run, standings
-from lpbench.analysis.summary import COSTS, PLACE
+from lpbench.analysis.standings import NONE, STANDING_COLUMNS, Run, standings
+from lpbench.analysis.summary import CELL_KEYS, COSTS
 from lpbench.audit import inputs
 from lpbench.cast import PUBLIC_ONLY, bare_name, member
 from lpbench.datasets import describe
@@ -22,11 +22,11 @@ from lpbench.experiments.timing import fit_seconds
 from lpbench.reporting.paper import papers, trial_experiments
 from lpbench.reporting.printed_names import card_of
 
-FILE = "standings.csv.gz"
+STANDINGS_FILE = "standings.csv.gz"
 #: Start of the name under which a submission's rows stand.
 SUBMITTED = "submissions"
 #: Significant digits of the file: beyond any standard error.
-DIGITS = 5
+STANDING_DIGITS = 5
 NOISE = "se", "over_constant_se", "p_constant", "over_free_se", "over_public_se", "public_over_free_se", "seconds"
 #: Both derived numbers of every task, inputs and budget.
 GAINS = "users_add.csv"
@@ -104,7 +104,7 @@ def run_of(artifact: Artifact, cards: Mapping[str, Method]) -> Run:
     models = {m: card.privacy for m in chosen["method"].unique() if (card := card_of(m, cards)) is not None}
     named = artifact.experiment.settings.get("data_sets", {})
     roles = {name: kind.replace("_", " ") for kind, names in named.items() for name in names}
-    costs = summary.table.reindex(columns=[*PLACE, *COSTS]).drop_duplicates(PLACE)
+    costs = summary.table.reindex(columns=[*CELL_KEYS, *COSTS]).drop_duplicates(CELL_KEYS)
     return Run(artifact.name, chosen, models, roles, artifact.seed, artifact.commit, costs)
 
 
@@ -114,20 +114,20 @@ def write_standings(
     """Write ``standings.csv.gz``; return it."""
     table = standings_of(artifacts, cards, submitted)
     both = gains.gains(table)
-    digits = dict.fromkeys(table.select_dtypes("floating"), DIGITS) | dict.fromkeys(NOISE, 3)
+    digits = dict.fromkeys(table.select_dtypes("floating"), STANDING_DIGITS) | dict.fromkeys(NOISE, 3)
     numbers = {c: [float(f"{v:.{n}g}") for v in table[c]] for c, n in digits.items()}
     # ranks are of losses: digits that are cut would tie them
     exact = {c: [repr(float(f"{v:.{n}g}")) for v in table[c]] for c, n in {"loss": 12, "epsilon": 17}.items()}
     table = table.assign(**numbers | exact)
-    write_csv(table.drop(columns=COSTS) if table["spent"].isna().all() else table, folder / FILE)
+    write_csv(table.drop(columns=COSTS) if table["spent"].isna().all() else table, folder / STANDINGS_FILE)
     if len(both):
         write_csv(both, folder / GAINS)
-    return folder / FILE
+    return folder / STANDINGS_FILE
 
 
 def read_standings(folder: Path) -> pd.DataFrame:
     """The table of a report's folder; without rows where there is none."""
-    if not (folder / FILE).is_file():
-        return pd.DataFrame(columns=[*COLUMNS, "bits", "seconds", "public_rows"])
-    table = read_csv(folder / FILE)
+    if not (folder / STANDINGS_FILE).is_file():
+        return pd.DataFrame(columns=[*STANDING_COLUMNS, "bits", "seconds", "public_rows"])
+    table = read_csv(folder / STANDINGS_FILE)
     return table.astype({c: object for c in table.columns if table[c].dtype != float})  # rows are taken one by one

@@ -22,11 +22,11 @@ from lpbench.experiments import catalog
 from lpbench.experiments.compute import method_streams
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
-from lpbench.experiments.submissions import COLUMNS
+from lpbench.experiments.submissions import CLAIMED_COLUMNS
 from lpbench.problem import METRICS, Problem
 
 #: Probability that a method whose scores do not depend on the seed is refuted, over all its blocks and budgets.
-FALSE_ALARM = 1e-3
+SECRET_FALSE_ALARM = 1e-3
 #: Share of the claimed loss by which a second run may be worse on top of noise: methods break ties by order.
 SLACK = 0.05
 
@@ -55,7 +55,7 @@ def scores_apart(
         streams = method_streams(seed, data.name, masked.name if estimator.uses_mask else None, replication)
         values = estimator.sweep(problem, budgets, [{}], streams).values[:, 0] / scale
         rows += [(dataset, mask, e, replication, problem.metric, v) for e, v in zip(budgets, values, strict=True)]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return pd.DataFrame(rows, columns=CLAIMED_COLUMNS)
 
 
 def moved(problem: Problem, rng: np.random.Generator) -> tuple[Problem, float]:
@@ -106,7 +106,7 @@ def worse_in_secret(claimed: pd.DataFrame, secret: pd.DataFrame) -> Iterator[str
             continue
         # of one excess and all others beside it the mean tells nothing, and of few replications the ranks
         tests = (test(excess, alternative="greater").pvalue for test in (partial(ttest_1samp, popmean=0.0), wilcoxon))
-        if min(tests) < FALSE_ALARM / 2 / len(groups):
+        if min(tests) < SECRET_FALSE_ALARM / 2 / len(groups):
             yield (
                 f"block {dataset} {mask}, epsilon = {epsilon:g}: {abs(stated.mean()):.4g} is claimed, and with users' "
                 f"noise from a secret seed and data moved in secret it is {abs(loss.mean()):.4g}"

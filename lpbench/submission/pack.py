@@ -22,7 +22,15 @@ from lpbench.experiments.plan import Plan
 from lpbench.experiments.run import run_blocks
 from lpbench.experiments.single_method import alone
 from lpbench.experiments.store import Store
-from lpbench.experiments.submissions import ABOUT, CLAIMED, COLUMNS, FOLDER, REQUIREMENTS, SCORE, Submission
+from lpbench.experiments.submissions import (
+    ABOUT,
+    CLAIMED,
+    CLAIMED_COLUMNS,
+    REQUIREMENTS,
+    SCORE,
+    SUBMISSIONS_FOLDER,
+    Submission,
+)
 from lpbench.files import write_text
 from lpbench.paths import own_folders
 from lpbench.pipeline import describe_missing
@@ -39,7 +47,7 @@ def pack(
     licence: str,
     paper: str,
     scratch: Path,
-    folder: Path = FOLDER,
+    folder: Path = SUBMISSIONS_FOLDER,
     workers: int | None = None,
 ) -> Submission:
     """Write ``<folder>/<name>`` from a plug-in run on all blocks of an experiment; nothing there is overwritten."""
@@ -122,4 +130,4 @@ def scores_of(plan: Plan, folder: Path, workers: int | None) -> pd.DataFrame:
     if (bad := scores[scores["status"] != "ok"]).size:
         raise ConfigurationError(f"{bad['dataset'].iloc[0]}: {bad['reason'].iloc[0]}")
     texts = scores.astype(dict.fromkeys(("dataset", "mask", "metric"), str))
-    return texts[COLUMNS].sort_values(SCORE, ignore_index=True)
+    return texts[CLAIMED_COLUMNS].sort_values(SCORE, ignore_index=True)

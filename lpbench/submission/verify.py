@@ -37,7 +37,7 @@ from lpbench.experiments.method import Method
 from lpbench.experiments.records import git_commit
 from lpbench.experiments.single_method import at_one_setting
 from lpbench.experiments.spent import keeps_model
-from lpbench.experiments.submissions import COLUMNS, REQUIREMENTS, SCORE, Submission
+from lpbench.experiments.submissions import CLAIMED_COLUMNS, REQUIREMENTS, SCORE, Submission
 from lpbench.submission.apart import scores_apart, worse_in_secret
 from lpbench.submission.contract import CONTRACT
 from lpbench.submission.pack import requirements
@@ -48,7 +48,7 @@ TAMPERED = 0.05
 #: moved by 9e-8 (docs/reproduction.md), and no rank turns on this.
 NUMERIC = 1e-6
 #: The scores of no block, of the types that claims have.
-_NO_SCORES = pd.DataFrame(columns=COLUMNS).astype({"epsilon": float, "replication": int, "value": float})
+_NO_SCORES = pd.DataFrame(columns=CLAIMED_COLUMNS).astype({"epsilon": float, "replication": int, "value": float})
 
 
 def verify(

@@ -6,10 +6,10 @@ import pytest
 
 from lpbench.analysis.alternatives import (
     CANNOT_TELL,
-    CLASSES,
     DIFFERENT,
     EQUIVALENT,
     NOT_COMPARABLE,
+    NUMBER_CLASSES,
     ONE_SIDED,
     OURS,
     class_of,
@@ -24,7 +24,7 @@ def test_classes_are_two_one_sided_tests():
     value = np.array([2.0, 2.23, 2.24, 2.3, 2.36, 2.37, 1.63, 1.64, np.nan])
     found = class_of(value, np.full(9, 0.03), np.full(9, 2.0), np.full(9, 0.03), np.full(9, 0.3))
     hand = [EQUIVALENT, EQUIVALENT, CANNOT_TELL, CANNOT_TELL, CANNOT_TELL, DIFFERENT, DIFFERENT, CANNOT_TELL]
-    assert found.tolist() == [*hand, NOT_COMPARABLE] and set(found) == set(CLASSES)
+    assert found.tolist() == [*hand, NOT_COMPARABLE] and set(found) == set(NUMBER_CLASSES)
 
 
 def test_what_is_not_known_decides_nothing():

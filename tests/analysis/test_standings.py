@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 
 from lpbench.analysis.standings import (
-    COLUMNS,
-    DRAWS,
     FEWEST,
     NONE,
+    SET_RESAMPLES,
+    STANDING_COLUMNS,
     Run,
     best_of_other_half,
     compare_losses,
@@ -48,7 +48,7 @@ def three_by_three():
 
 def test_three_methods_on_three_data_sets_by_hand():
     table = standings([run(*three_by_three(), roles={"a": "development", "b": "held out"}, seed=7, commit="abc")])
-    assert list(table.columns) == COLUMNS and len(table) == 9
+    assert list(table.columns) == STANDING_COLUMNS and len(table) == 9
     row = table[(table["dataset"] == "a") & (table["method"] == "krr")].iloc[0]
     assert row[["task", "experiment", "role", "privacy", "loss", "se", "replications", "seed", "commit"]].tolist() == [
         "regression", "test/table", "development", "ldp", 4.0, 0.5, 2, 7, "abc"
@@ -187,7 +187,7 @@ def test_a_setting_has_one_row_and_every_selection_that_chose_it():
 def test_intervals_are_over_data_sets_and_their_draws_are_many():
     rng, logs = np.random.default_rng(3), np.random.default_rng(1).normal(size=10)
     found = geometric_mean(np.exp(logs))
-    assert DRAWS >= 100_000 and found.estimate == pytest.approx(np.exp(logs.mean()))
+    assert SET_RESAMPLES >= 100_000 and found.estimate == pytest.approx(np.exp(logs.mean()))
     again = np.exp(logs[rng.integers(10, size=(200_000, 10))].mean(axis=1))
     # the ends of two bootstraps of so many draws differ by their Monte-Carlo error alone
     assert [found.low, found.high] == pytest.approx(np.quantile(again, [0.025, 0.975]), rel=0.01)

@@ -8,10 +8,10 @@ import pytest
 from filelock import Timeout
 
 from lpbench import derivation
-from lpbench.analysis.summary import PLACE
+from lpbench.analysis.summary import CELL_KEYS
 from lpbench.experiments import committed
 from lpbench.experiments.results import RECORD, Results
-from lpbench.experiments.summaries import CHOSEN, TABLE, keep_summary
+from lpbench.experiments.summaries import CHOSEN_FILE, SUMMARY_FILE, keep_summary
 from lpbench.reporting.artifact import summarize_experiment
 from tests.reporting.fake import CARDS, experiment, placeholder, scores_of, typed
 
@@ -75,7 +75,7 @@ def test_what_scores_cost_comes_back_and_stays_where_a_run_does_not_say_it(run, 
     assert Results(tmp_path / "committed").artifact(NAMES[0]).full.table["spent"].isna().all()
     before = committed.digest(tmp_path / "committed", NAMES[0])
     table = pd.read_parquet(run / NAMES[0] / "scores.parquet")
-    costs = table[PLACE].drop_duplicates().assign(spent=0.5, spent_delta=0.0, spent_model="ldp", audit="audited")
+    costs = table[CELL_KEYS].drop_duplicates().assign(spent=0.5, spent_delta=0.0, spent_model="ldp", audit="audited")
     kept(tmp_path / "told", NAMES[0], table, costs)
     partly = costs.assign(spent=[0.25, *[None] * (len(costs) - 1)])
     kept(tmp_path / "partly", NAMES[0], table, partly.astype({"spent": float}))
@@ -109,9 +109,9 @@ def test_the_same_scores_are_not_written_again(run, folder):
 def test_another_number_is_written_and_the_rounding_of_another_processor_is_not(run, folder, tmp_path, by, written):
     for name in NAMES:
         (tmp_path / name).mkdir(parents=True)
-        for file in (CHOSEN, TABLE, RECORD, "scores.parquet"):
+        for file in (CHOSEN_FILE, SUMMARY_FILE, RECORD, "scores.parquet"):
             (tmp_path / name / file).write_bytes((run / name / file).read_bytes())
-    path = tmp_path / NAMES[0] / CHOSEN
+    path = tmp_path / NAMES[0] / CHOSEN_FILE
     frame = pd.read_parquet(path)
     before = frame.loc[0, "value"]
     frame.loc[0, "value"] += by
@@ -144,12 +144,12 @@ def test_the_same_scores_keep_their_record_beside_others_that_changed(run, tmp_p
     before = {name: committed.record(first, name) for name in NAMES}
     for name in NAMES:
         (again / name).mkdir(parents=True)
-        for file in (CHOSEN, TABLE, "scores.parquet"):
+        for file in (CHOSEN_FILE, SUMMARY_FILE, "scores.parquet"):
             (again / name / file).write_bytes((run / name / file).read_bytes())
         record = json.loads((run / name / RECORD).read_text(encoding="utf-8"))
         (again / name / RECORD).write_text(json.dumps(record | {"environment": {"lpbench": "3"}}), encoding="utf-8")
-    frame = pd.read_parquet(again / NAMES[0] / CHOSEN)
-    frame.assign(value=frame["value"] * 2).to_parquet(again / NAMES[0] / CHOSEN, index=False)
+    frame = pd.read_parquet(again / NAMES[0] / CHOSEN_FILE)
+    frame.assign(value=frame["value"] * 2).to_parquet(again / NAMES[0] / CHOSEN_FILE, index=False)
     assert committed.commit(list(map(Results(again).artifact, NAMES)), first, "histoftree", "star")
     assert committed.record(first, NAMES[0])["environment"] == {"lpbench": "3"}
     assert committed.record(first, NAMES[1]) == before[NAMES[1]]
@@ -166,13 +166,13 @@ def test_seconds_are_written_again_where_other_blocks_were_measured(run, tmp_pat
     monkeypatch.setattr(committed, "_is_measured", lambda table: True)
     place = tmp_path / "run" / NAMES[0]
     place.mkdir(parents=True)
-    for file in (CHOSEN, TABLE, "scores.parquet"):
+    for file in (CHOSEN_FILE, SUMMARY_FILE, "scores.parquet"):
         (place / file).write_bytes((run / NAMES[0] / file).read_bytes())
     record = json.loads((run / NAMES[0] / RECORD).read_text(encoding="utf-8"))
     found = []
     for key, factor in (("a", 1), ("a", 2), ("b", 3)):
-        frame = pd.read_parquet(run / NAMES[0] / CHOSEN)
-        frame.assign(value=frame["value"] * factor).to_parquet(place / CHOSEN, index=False)
+        frame = pd.read_parquet(run / NAMES[0] / CHOSEN_FILE)
+        frame.assign(value=frame["value"] * factor).to_parquet(place / CHOSEN_FILE, index=False)
         (place / RECORD).write_text(json.dumps(record | {"block_times": {key: [1, 0.1, None]}}), encoding="utf-8")
         found.append(
             committed.commit([Results(tmp_path / "run").artifact(NAMES[0])], tmp_path / "kept", "histoftree", "star")

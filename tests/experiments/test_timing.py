@@ -3,7 +3,7 @@ import pytest
 from lpbench.experiments.config import Runner
 from lpbench.experiments.run import run_blocks
 from lpbench.experiments.store import Store
-from lpbench.experiments.timing import COLUMNS, block_times, timing_table
+from lpbench.experiments.timing import TIMING_COLUMNS, block_times, timing_table
 from tests.experiments.helpers import block
 
 
@@ -14,7 +14,7 @@ def test_shared_blocks_count_once_in_the_total():
         {"name": "drawing", "workers": 2},
     ]
     table = timing_table(records)
-    assert list(table.columns) == COLUMNS
+    assert list(table.columns) == TIMING_COLUMNS
     assert table.to_numpy().tolist() == [
         ["a", 2, 15, 2.0, 2],
         ["b", 2, 6, 2.5, 2],

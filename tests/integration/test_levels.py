@@ -151,9 +151,9 @@ def test_nothing_to_compare_with_is_an_error_before_anything_runs(home, capsys):
 
 def summary(means, std=1.0, n=50) -> pd.DataFrame:
     size = len(means)
-    columns = {key: ["k"] * size for key in levels.KEYS} | {"method": [f"m{i}" for i in range(size)]}
+    columns = {key: ["k"] * size for key in levels.LINE_KEYS} | {"method": [f"m{i}" for i in range(size)]}
     numbers = {"mean": means, "std": np.broadcast_to(std, size), "n": [n] * size}
-    return pd.DataFrame(columns | numbers).astype(str).set_index(levels.KEYS)
+    return pd.DataFrame(columns | numbers).astype(str).set_index(levels.LINE_KEYS)
 
 
 def test_false_alarms_have_the_stated_probability():
@@ -162,7 +162,7 @@ def test_false_alarms_have_the_stated_probability():
     a, b = rng.standard_normal((2, 2000, 50))
     sides = (summary(x.mean(axis=1), x.std(axis=1, ddof=1)) for x in (a, b))
     compared = levels.compare(*sides, None)
-    assert (compared["p"] >= levels.FALSE_ALARM / 2000).all()
+    assert (compared["p"] >= levels.VERIFY_FALSE_ALARM / 2000).all()
     assert abs((compared["p"] >= 0.05).mean() - 0.95) < 6 * np.sqrt(0.05 * 0.95 / 2000)
 
 

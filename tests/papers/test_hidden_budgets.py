@@ -16,7 +16,7 @@ from lpbench.cli.main import main
 from lpbench.datasets import make_problem
 from lpbench.experiments import catalog
 from lpbench.papers.theory.floors import ROWS, floor_row, hard_families
-from lpbench.papers.theory.theorems import FAILS
+from lpbench.papers.theory.theorems import BOUND_FAILS
 from lpbench.paths import ROOT
 
 from .overspender import NAMES, OverspendingClassifier, OverspendingRegressor, reading
@@ -42,7 +42,7 @@ def named(floor, mechanism, k):
         model.fit(problem.X_train, problem.y_train, **problem.fit_arguments)
         values[r] = problem.score(model.predict(problem.X_test))
     curve = Curve("floor", dataset, mask, "planted", epsilon, np.array([ROWS]), values.mean(axis=0), None, values)
-    return floor_row("label_ldp", [curve]).word == FAILS
+    return floor_row("label_ldp", [curve]).word == BOUND_FAILS
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from lpbench.experiments import catalog
-from lpbench.papers.comparison.intervals import ENOUGH, FILE, measured, read_intervals, write_intervals
+from lpbench.papers.comparison.intervals import ENOUGH, INTERVALS_FILE, measured, read_intervals, write_intervals
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
 
@@ -32,10 +32,10 @@ def test_much_budget_gives_about_the_exact_answer_and_little_a_wide_one(classes)
 def test_one_row_a_set_and_budget_and_a_page_that_names_what_is_not_met(tmp_path):
     settings = {"datasets": ["diabetes_progression"], "epsilon": [1, 8]}
     write_intervals(replace(catalog.experiment("comparison/intervals"), replications=2, settings=settings), tmp_path, 0)
-    rows = pd.read_csv(tmp_path / FILE)
+    rows = pd.read_csv(tmp_path / INTERVALS_FILE)
     assert (rows["enough"] == (rows["users"] * rows["epsilon"] ** 2 >= ENOUGH)).all() and len(rows) == 2
     np.testing.assert_allclose(rows["ratio"], rows["width"] / rows["exact_width"], rtol=1e-5)
-    rows.assign(coverage=[0.7, 0.9], ratio=[1.0, 2.0]).to_csv(tmp_path / FILE, index=False)
+    rows.assign(coverage=[0.7, 0.9], ratio=[1.0, 2.0]).to_csv(tmp_path / INTERVALS_FILE, index=False)
     remark = read_intervals(tmp_path)[0].remark
     assert "in 1 of all 2" in remark and "at ε = 1 (0.700, 1.00)" in remark and "at ε = 8 (0.900, 2.00)" in remark
     assert read_intervals(tmp_path / "none") == []

@@ -17,9 +17,9 @@ from lpbench.papers.theory.cases import judged
 from lpbench.papers.theory.computed import labels_read
 from lpbench.papers.theory.floors import least_leak, two_point
 from lpbench.papers.theory.theorems import (
+    BOUND_FAILS,
+    BOUND_HOLDS,
     CANNOT,
-    FAILS,
-    HOLDS,
     NOT_JUDGED,
     NOT_SEEN,
     OPPOSITE,
@@ -49,9 +49,9 @@ def row(found=0.2, error=0.02, neighbors=(0.0, 0.4), **options):
         (row(error=0.2), CANNOT),
         (row(-1.0, error=0.2), OPPOSITE),
         (row(unjudged="2 of 4 places resolved"), NOT_JUDGED),
-        (row(0.1, 0.0, kind="exact"), HOLDS),
-        (row(0.5, 0.0, kind="exact"), FAILS),
-        (row(0.5, 0.2, kind="exact"), HOLDS),
+        (row(0.1, 0.0, kind="exact"), BOUND_HOLDS),
+        (row(0.5, 0.0, kind="exact"), BOUND_FAILS),
+        (row(0.5, 0.2, kind="exact"), BOUND_HOLDS),
     ],
 )
 def test_a_rule_decides_each_row(case, word):

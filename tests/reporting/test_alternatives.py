@@ -5,7 +5,7 @@ import re
 import pandas as pd
 import pytest
 
-from lpbench.analysis.alternatives import BUDGET, CLASSES, DIFFERENT, METHOD, OURS, identified, wrong_in_place
+from lpbench.analysis.alternatives import BUDGET, DIFFERENT, METHOD, NUMBER_CLASSES, OURS, identified, wrong_in_place
 from lpbench.analysis.numbers import counts, in_words, judged_numbers
 from lpbench.experiments.results import Results
 from lpbench.papers.histoftree.alternatives import chosen_settings
@@ -84,7 +84,7 @@ def test_mlflow_counts_the_same_classes(numbers):
 def test_the_table_holds_our_run_and_each_class_is_what_is_computed(numbers, beside):
     judged = judged_numbers(numbers)
     own = beside[beside["alternative"] == OURS]
-    assert set(read_alternatives(COMMITTED)["class"]) <= {*CLASSES} and own["number"].is_unique
+    assert set(read_alternatives(COMMITTED)["class"]) <= {*NUMBER_CLASSES} and own["number"].is_unique
     found = identified(beside)
     known = judged.assign(number=judged["artifact"] + "|" + judged["cell"]).set_index("number").loc[found.index]
     assert (found["class"] == known["class"]).all()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lpbench.analysis.claims import Checks, above
-from lpbench.analysis.verdicts import COLUMNS, claims_of
+from lpbench.analysis.verdicts import VERDICT_COLUMNS, claims_of
 from lpbench.papers.published_files import read, stated_claims
 from lpbench.reporting.claim_files import tabulate
 from lpbench.reporting.claims import decide_all
@@ -194,7 +194,7 @@ def test_h13(tmp_path, gain, expected):
 
 def test_claims_without_results_have_no_verdict(tmp_path):
     claims = tabulate(decide_all(Evidence(tmp_path))).verdicts
-    assert list(claims.columns) == COLUMNS
+    assert list(claims.columns) == VERDICT_COLUMNS
     assert list(dict.fromkeys(claims["claim"])) == read("claims.csv")["claim"].tolist()
     assert set(claims["ours_outcome"]) == {"no verdict"} and (claims["reason"] != "").all()
 

@@ -3,12 +3,12 @@
 import pandas as pd
 import pytest
 
-from lpbench.analysis.alternatives import CLASSES
+from lpbench.analysis.alternatives import NUMBER_CLASSES
 from lpbench.analysis.numbers import judged_numbers
 from lpbench.analysis.verdicts import changes
 from lpbench.paths import COMMITTED
 from lpbench.reporting.alternative_table import number_names
-from lpbench.reporting.number_table import OTHER_SEED, kept_by_seed, read_numbers
+from lpbench.reporting.number_table import OTHER_SEED_CLASSES, kept_by_seed, read_numbers
 from lpbench.reporting.pages.about import SEED_FILE, changed_by_seed
 from lpbench.reporting.report import write_claims
 from scripts.write_interpretations import CHANGES, COLUMNS, KINDS, PAGE, keep_classes, keep_verdicts, kinds, page
@@ -65,14 +65,14 @@ def test_classes_kept_under_the_other_seed_are_counted(judged, tmp_path):
     assert kept_by_seed(rows, tmp_path) == ""
     other = rows.assign(identifies=["nothing", *rows["identifies"][1:]])
     other.loc[other.index[3:5], "class"] = "cannot tell"
-    other[::-1].to_csv(tmp_path / OTHER_SEED, index=False)
+    other[::-1].to_csv(tmp_path / OTHER_SEED_CLASSES, index=False)
     assert kept_by_seed(rows, tmp_path).startswith("Under another seed 18 of 20 keep their class, and 9 of the 10 that")
 
 
 @pytest.mark.parametrize("page", ["index.html", "report.md"])
 def test_pages_say_how_many_classes_the_other_seed_keeps(judged, page):
-    other = pd.read_csv(COMMITTED / OTHER_SEED).set_index("number")
-    assert sorted(other.index) == sorted(judged["number"]) and set(other["class"]) <= set(CLASSES)
+    other = pd.read_csv(COMMITTED / OTHER_SEED_CLASSES).set_index("number")
+    assert sorted(other.index) == sorted(judged["number"]) and set(other["class"]) <= set(NUMBER_CLASSES)
     kept = (other.loc[judged["number"], "class"].to_numpy() == judged["class"]).sum()
     text = (COMMITTED / page).read_text(encoding="utf-8")
     assert f"Under another seed {kept:,} of 1,395 keep their class" in text

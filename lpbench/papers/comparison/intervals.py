@@ -26,12 +26,12 @@ from lpbench.reporting.plain_table import PlainTable
 from lpbench.reporting.printed_names import dataset_title
 from lpbench.seeds import Streams
 
-FILE = "intervals.csv"
+INTERVALS_FILE = "intervals.csv"
 MEASURED = ("coverage", "width", "exact_coverage", "exact_width")
 #: Nominal coverage, and n epsilon^2 from which the calibrating users tell enough for a narrow interval.
 COVERAGE, ENOUGH = 0.9, 1e4
 #: What is asked for: coverage there, width there in exact widths, and coverage everywhere.
-HELD, WIDTH, LEAST = (0.88, 0.94), 1.3, 0.88
+COVERAGE_HELD, WIDTH, LEAST = (0.88, 0.94), 1.3, 0.88
 
 
 def write_intervals(experiment: Experiment, folder: Path, seed: int) -> list[Path]:
@@ -50,7 +50,7 @@ def write_intervals(experiment: Experiment, folder: Path, seed: int) -> list[Pat
             cells |= {"coverage_se": error, "ratio": cells["width"] / cells["exact_width"]}
             about = {"dataset": selector, "users": n, "epsilon": epsilon}
             rows.append(about | cells | {"enough": n * epsilon**2 >= ENOUGH})
-    path = Path(folder) / FILE
+    path = Path(folder) / INTERVALS_FILE
     write_csv(pd.DataFrame(rows), path)
     return [path]
 
@@ -83,7 +83,7 @@ def measured(problem: Problem, epsilon: float, streams: Streams) -> tuple[float,
 
 def read_intervals(folder: Path, *_: object) -> list[PlainTable]:
     """The same as a table of a page; empty without a run."""
-    path = Path(folder) / FILE
+    path = Path(folder) / INTERVALS_FILE
     if not path.is_file():
         return []
     rows = pd.read_csv(path)
@@ -107,11 +107,11 @@ def read_intervals(folder: Path, *_: object) -> list[PlainTable]:
 def _conclusion(rows: pd.DataFrame) -> str:
     """Name the cells whose coverage and width are as asked for, and those whose are not."""
     narrow, low = rows[rows["enough"]], rows[rows["coverage"] < LEAST]
-    held = narrow["coverage"].between(*HELD)
+    held = narrow["coverage"].between(*COVERAGE_HELD)
     sentences = [
-        f"Where n ε² is at least {ENOUGH:,.0f}: coverage within {HELD[0]} and {HELD[1]} in {held.sum()} of "
-        f"{len(narrow)} cells, width at most {WIDTH} exact ones in {(narrow['ratio'] <= WIDTH).sum()}; coverage at "
-        f"least {LEAST} in {len(rows) - len(low)} of all {len(rows)}."
+        f"Where n ε² is at least {ENOUGH:,.0f}: coverage within {COVERAGE_HELD[0]} and {COVERAGE_HELD[1]} in "
+        f"{held.sum()} of {len(narrow)} cells, width at most {WIDTH} exact ones in "
+        f"{(narrow['ratio'] <= WIDTH).sum()}; coverage at least {LEAST} in {len(rows) - len(low)} of all {len(rows)}."
     ]
     where = {"Below that coverage": low, "Wider": narrow[narrow["ratio"] > WIDTH], "Outside": narrow[~held]}
     for word, group in where.items():

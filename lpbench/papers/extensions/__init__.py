@@ -42,7 +42,7 @@ PEOPLE = (
     "the group of people whose error grows most under privacy; manifests name the groups, which are read in test rows "
     "alone.",
 )
-TASKS = ("regression", "classification")
+STANDARD_TASKS = ("regression", "classification")
 
 
 def _compared(lay_out: Callable[..., PlainTable | None]) -> Output:
@@ -64,12 +64,12 @@ PAPER = Paper(
     leaderboard=tuple(
         f"{name}{task}"
         for name in ("extensions/tuning_free_", "comparison/", "extensions/constants_")
-        for task in TASKS
+        for task in STANDARD_TASKS
     ),
     outputs={
-        **{f"extensions/corrupted_data_{task}": _compared(stress.corrupted_table) for task in TASKS},
-        **{f"extensions/liars_{task}": _compared(stress.liars_table) for task in TASKS},
-        **{f"extensions/groups_{task}": _compared(stress.groups_table) for task in TASKS},
+        **{f"extensions/corrupted_data_{task}": _compared(stress.corrupted_table) for task in STANDARD_TASKS},
+        **{f"extensions/liars_{task}": _compared(stress.liars_table) for task in STANDARD_TASKS},
+        **{f"extensions/groups_{task}": _compared(stress.groups_table) for task in STANDARD_TASKS},
         "extensions/masks_strength": _compared(stress.strength_table),
         "extensions/masks_strength_classification": _compared(stress.strength_table),
         "extensions/masks_rules": _compared(stress.rules_table),

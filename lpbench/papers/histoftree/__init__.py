@@ -5,7 +5,7 @@ from lpbench.papers.histoftree.alternatives import ALTERNATIVES, chosen_settings
 from lpbench.papers.histoftree.causes import BOUNDS, CAUSES, INTERPRETATIONS, TOLERANCES
 from lpbench.papers.histoftree.drawings import draw_masks
 from lpbench.papers.histoftree.errata import ERRATA
-from lpbench.papers.histoftree.published import COLUMNS, LAYOUTS, PUBLISHED, RANK_SUMS
+from lpbench.papers.histoftree.published import LAYOUTS, PUBLISHED, RANK_SUMS, TABLE_METHODS
 from lpbench.papers.published_files import outputs, stated_claims
 from lpbench.reporting.paper import Citation, Differences, Judging, Paper
 
@@ -28,7 +28,7 @@ PAPER = Paper(
     errata=ERRATA,
     published=PUBLISHED,
     tables=LAYOUTS,
-    methods=COLUMNS["personalized"],
+    methods=TABLE_METHODS["personalized"],
     proposed=("histoftree", "adhistoftree"),
     differences=Differences(CAUSES, INTERPRETATIONS, BOUNDS),
     alternatives=ALTERNATIVES,

@@ -8,24 +8,24 @@ import numpy as np
 from lpbench.analysis.claims import Checks, above, below
 from lpbench.analysis.instances import Instance, join, stated
 from lpbench.errors import NotRunError
-from lpbench.papers.histoftree.published import COLUMNS, TABLES
+from lpbench.papers.histoftree.published import TABLE_METHODS, TABLES
 from lpbench.reporting.evidence import CellTable, Evidence
 
 checks = Checks()
 
 #: The paper's own columns of each half of a table; three compared ones follow.
-PROPOSED = {mask: columns[:-3] for mask, columns in COLUMNS.items()}
+PROPOSED = {mask: columns[:-3] for mask, columns in TABLE_METHODS.items()}
 #: The rule by which each half of the printed tables ranks equals.
 TIES = {"aligned": "max", "personalized": "min"}
 #: H15's change.
 BINS_ON_AVERAGE = "the mean over the cells was compared, not each cell; it failed, too"
-MECHANISMS = ("histoftree_max_edge[mechanism=rr]", "histoftree_max_edge[mechanism=grr]")
+BY_MECHANISM = ("histoftree_max_edge[mechanism=rr]", "histoftree_max_edge[mechanism=grr]")
 
 
 def _tables(results: Evidence, mask: str) -> Iterator[tuple[str, CellTable]]:
     """The three tables' halves of a mask, the proposed columns first."""
     for name, (_, epsilon) in sorted(TABLES.items(), key=lambda item: item[1][1]):
-        yield f"{mask}, ε = {epsilon:g}", results.table(name, epsilon, mask, COLUMNS[mask])
+        yield f"{mask}, ε = {epsilon:g}", results.table(name, epsilon, mask, TABLE_METHODS[mask])
 
 
 def _rank_sums(results: Evidence, ties: dict[str, str]) -> Iterator[Instance]:
@@ -123,8 +123,8 @@ def generalized_response_is_better(results: Evidence) -> Iterator[Instance]:
     """The error with plain randomized response exceeds that with the generalized one (logarithm of the ratio)."""
     name = "histoftree/mechanism"
     for epsilon in sorted(results.summary(name)["epsilon"].unique()):
-        table = results.table(name, epsilon, "", MECHANISMS)
+        table = results.table(name, epsilon, "", BY_MECHANISM)
         for dataset in table.datasets:
-            cells = join([table.cell(dataset, method) for method in MECHANISMS])
+            cells = join([table.cell(dataset, method) for method in BY_MECHANISM])
             if not np.isnan(cells.samples).any():
                 yield Instance(f"{dataset}, ε = {epsilon:g}", cells, "log_linear", {"weights": [1.0, -1.0]})

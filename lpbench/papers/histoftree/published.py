@@ -11,7 +11,7 @@ from lpbench.reporting.published import complete_cells
 #: Experiment -> number and budget of the table.
 TABLES = {"histoftree/table1": (1, 2.0), "histoftree/table2": (2, 1.0), "histoftree/table3": (3, 4.0)}
 #: Columns of each half of a table.
-COLUMNS = {
+TABLE_METHODS = {
     "aligned": ("histoftree_max_edge", "histoftree_cart", "par_dt", "hist", "krr"),
     "personalized": (
         *("histoftree_max_edge", "histoftree_cart", "adhistoftree_max_edge", "adhistoftree_cart"),
@@ -49,7 +49,7 @@ PUBLISHED = {name: partial(cells, name) for name in TABLES}
 RANK_SUMS = {name: partial(rank_sums, name) for name in TABLES}
 LAYOUTS = {
     name: TableLayout(
-        columns=COLUMNS,
+        columns=TABLE_METHODS,
         rows=printed_rows("H"),
         epsilons=(epsilon,),
         caption="Epsilon = {epsilon:g}, MSE relative to the non-private tree",

@@ -22,9 +22,9 @@ VOTES = {"label_ldp": "label_ldp_vote", "ldp": "ldp_vote", "label_cdp": "label_c
 MEANS = {"label_ldp": "label_ldp_knn", "ldp": "ldp_mean", "label_cdp": "label_cdp_mean", "cdp": "cdp_mean"}
 PANELS = {"classification": VOTES, "regression": MEANS, "heavy_tail_4": MEANS}
 #: Ratio of the printed constants of full and label CDP: with this many times the budget the same term dominates both.
-CONSTANTS = {"classification": 2.0, "regression": 6.0, "heavy_tail_4": 6.0}
+CONSTANT_RATIOS = {"classification": 2.0, "regression": 6.0, "heavy_tail_4": 6.0}
 #: Non-private counterparts of label LDP.
-REFERENCES = {"classification": "cube_vote", "regression": "knn_mean"}
+NON_PRIVATE_METHODS = {"classification": "cube_vote", "regression": "knn_mean"}
 #: The largest ratio of two risks that counts as the same curve, and of a private risk whose cost has vanished.
 SAME, VANISHED = 1.25, 1.1
 #: Exponents within this are called equal.
@@ -65,7 +65,7 @@ def label_ldp_is_steeper_than_full_ldp(results: Evidence) -> Iterator[Instance]:
 def _matched(results: Evidence, *panels: str) -> Iterator[tuple[str, Curve, Curve]]:
     """Label CDP and full CDP at matched budgets, at the largest n."""
     for panel in panels:
-        methods, constant = PANELS[panel], CONSTANTS[panel]
+        methods, constant = PANELS[panel], CONSTANT_RATIOS[panel]
         small, large = (budgets(results, panel, methods[m]) for m in ("label_cdp", "cdp"))
         for epsilon, matching in itertools.product(small, large):
             if np.isclose(matching, constant * epsilon):
@@ -100,16 +100,16 @@ def votes_are_equal_by_construction(results: Evidence) -> Iterator[Instance]:
 @checks("Z3", "exponents", within(EQUAL))
 def label_ldp_keeps_the_non_private_slope(results: Evidence) -> Iterator[Instance]:
     """The exponents of label LDP and of the non-private method at the largest n are within 0.05 of each other."""
-    for panel, epsilon in itertools.product(REFERENCES, (0.5, 1.0, 2.0, 8.0)):
+    for panel, epsilon in itertools.product(NON_PRIVATE_METHODS, (0.5, 1.0, 2.0, 8.0)):
         label = largest(find(results, panel, PANELS[panel]["label_ldp"], epsilon))
-        free = largest(find(results, panel, REFERENCES[panel], np.inf))
+        free = largest(find(results, panel, NON_PRIVATE_METHODS[panel], np.inf))
         yield exponents(f"{panel}, ε = {epsilon:g}", (1, label), (-1, free))
 
 
 @checks("Z3", "collapse", within(float(np.log(SAME))))
 def budget_enters_as_its_square(results: Evidence) -> Iterator[Instance]:
     """At equal N ε² the risks at two ε up to 1 are within a factor 1.25 (logarithm of the ratio)."""
-    for panel, (small, large) in itertools.product(REFERENCES, ((0.25, 0.5), (0.5, 1.0), (0.25, 1.0))):
+    for panel, (small, large) in itertools.product(NON_PRIVATE_METHODS, ((0.25, 0.5), (0.5, 1.0), (0.25, 1.0))):
         a, b = (find(results, panel, PANELS[panel]["label_ldp"], e) for e in (small, large))
         places = [(i, k) for i, k in np.ndindex(a.x.size, b.x.size) if np.isclose(a.x[i] * small**2, b.x[k] * large**2)]
         for i, k in places[-LARGEST:]:

@@ -40,7 +40,7 @@ MOMENTS = (2, 4, 16)
 FITTED = "fitted exponent at the largest n (theory, dashed)"
 #: Budgets at which a curve's slope in epsilon is fitted, and how often epsilon enters the effective sample: under label
 #: LDP it is N (eps^2 ∧ 1), under central privacy the term of eps N dominates at small budgets only.
-BUDGETS = {"label_ldp": (0.0, 1.0, 2), "ldp": (1.0, 8.0, 2), "label_cdp": (0.0, 0.1, 1), "cdp": (0.0, 0.25, 1)}
+BUDGET_RANGES = {"label_ldp": (0.0, 1.0, 2), "ldp": (1.0, 8.0, 2), "label_cdp": (0.0, 0.1, 1), "cdp": (0.0, 0.25, 1)}
 
 
 def write_rates(experiment: Experiment, folder: Path, seed: int) -> None:
@@ -141,7 +141,7 @@ def write_budget_rates(experiment: Experiment, folder: Path, seed: int) -> None:
 def _budget_rate(line: Curve) -> dict[str, Any]:
     """Exponent of epsilon, fitted where the privacy term should dominate, beside the theorem's."""
     _, model, rate = theory(line)
-    low, high, power = BUDGETS[model]
+    low, high, power = BUDGET_RANGES[model]
     segment = line.between(low, high)
     fitted = exponent(segment)
     keys = {"panel": line.panel, "model": MODEL_NAMES[model], "method": line.method}

@@ -31,7 +31,7 @@ REFERENCE = {
 }
 MODEL_NAMES = {"label_ldp": "label LDP", "ldp": "full LDP", "label_cdp": "label CDP", "cdp": "full CDP", "none": "none"}
 #: Start of a panel's name -> its task in Table I.
-TASKS = {
+TABLE_I_TASKS = {
     "classification": "classification",
     "regression": "regression, bounded labels",
     "heavy": "regression, heavy tails",
@@ -211,7 +211,7 @@ def rate_grid(table: pd.DataFrame) -> dict[str, Any]:
         task, _, moment = row["panel"].partition("_tail_")
         label = f"ε = {row['epsilon']:g}" + (f", {moment} moments" if moment else "")
         label += ", tight constants" if "constants=tight" in row["method"] else ""
-        cells.setdefault((TASKS.get(task, task), row["model"]), []).append(row | {"label": label})
+        cells.setdefault((TABLE_I_TASKS.get(task, task), row["model"]), []).append(row | {"label": label})
     tasks, models = ({key[k] for key in cells} for k in (0, 1))
     columns = [model for model in MODEL_NAMES.values() if model in models]
     legend = (
@@ -219,5 +219,7 @@ def rate_grid(table: pd.DataFrame) -> dict[str, Any]:
         "smallest ε where it can be measured. ✓: the interval meets the theory; ▼ slower here; ▲ faster here. An "
         "asymptotic theorem is not refuted by a slower fall at our sample sizes."
     )
-    rows = [(task, [cells.get((task, model), []) for model in columns]) for task in TASKS.values() if task in tasks]
+    rows = [
+        (task, [cells.get((task, model), []) for model in columns]) for task in TABLE_I_TASKS.values() if task in tasks
+    ]
     return {"legend": legend, "columns": columns, "rows": rows}

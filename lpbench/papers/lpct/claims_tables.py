@@ -10,14 +10,14 @@ from lpbench.cast import bare_name
 from lpbench.datasets import describe
 from lpbench.errors import NotRunError
 from lpbench.experiments.catalog import experiment
-from lpbench.papers.lpct.published import COLUMNS, printed_cells
+from lpbench.papers.lpct.published import TABLE_METHODS, printed_cells
 from lpbench.reporting.evidence import CellTable, Evidence
 
 checks = Checks()
 
 TABLE = "lpct/table2"
 EPSILONS = (0.5, 2.0, 8.0)
-OURS, COMPARED = COLUMNS[1:5], COLUMNS[5:]
+OURS, COMPARED = TABLE_METHODS[1:5], TABLE_METHODS[5:]
 #: Bytes of the two noisy votes of one cell, and the memory at which the paper stopped a run.
 CELL_BYTES, MEMORY = 16, 100e9
 #: Microseconds of a fit for each number read, measured on one core, and of updating one hidden unit by it.

@@ -18,7 +18,7 @@ from lpbench.reporting.plain_table import PlainTable
 from lpbench.reporting.published import complete_cells
 
 #: Columns of tables 2 and 3.
-COLUMNS = (
+TABLE_METHODS = (
     *("ct_w", "lpct_max_edge", "lpct_cart", "lpct_prune_max_edge", "lpct_prune_cart", "ct_q"),
     *("phist", "lpdt", "pglm", "psgd_linear", "psgd_neural"),
 )
@@ -30,7 +30,7 @@ FIGURES = tuple(
 #: Columns of table 1 -> what the description of a data set calls them.
 FACTS = {"n_private": "n_train", "n_public": "n_public", "n_features": "n_features"}
 #: Budgets of the panels with one budget, which is not the axis.
-BUDGETS = {"figure8b": 0.5, "figure8c": 8.0, "figure10a": 8.0, "figure10b": 1000.0}
+PANEL_BUDGETS = {"figure8b": 0.5, "figure8c": 8.0, "figure10a": 8.0, "figure10b": 1000.0}
 
 
 def sizes() -> pd.DataFrame:
@@ -87,7 +87,7 @@ def _panel(panel: str, rows: pd.DataFrame) -> pd.DataFrame:
     method, _, budget = zip(*(s.partition(" eps=") for s in rows["series"]), strict=True)
     x = rows["x"].astype(float).tolist()
     given = [float(b) for b in budget if b]
-    single = min(given) if given else BUDGETS.get(figure)
+    single = min(given) if given else PANEL_BUDGETS.get(figure)
     return pd.DataFrame(
         {
             "panel": panel,
@@ -112,14 +112,14 @@ PUBLISHED: dict[str, Callable[[], pd.DataFrame]] = {
 RANK_SUMS = {"lpct/table2": lambda: rank_sums_of("L", read("lpct_ranksums.csv"))}
 LAYOUTS = {
     "lpct/table2": TableLayout(
-        columns={"": COLUMNS},
+        columns={"": TABLE_METHODS},
         rows=printed_rows("L"),
         epsilons=(0.5, 2.0, 8.0),
         caption="Epsilon = {epsilon:g}, accuracy (%)",
         style="per_cent",
     ),
     "lpct/table3": TableLayout(
-        columns={"": COLUMNS},
+        columns={"": TABLE_METHODS},
         rows=printed_rows("L"),
         epsilons=(2.0,),
         caption="Seconds for one fit as multiples of CT-W in the same run",

@@ -17,8 +17,8 @@ from lpbench.reporting.figures import style
 from lpbench.reporting.paper import Output, Page, Paper
 from lpbench.reporting.plain_table import PlainTable
 
-FILE, WORTH = "theorems.csv", "worth.csv"
-KEYS = ["theorem", "judged"]
+THEOREMS_FILE, WORTH_FILE = "theorems.csv", "worth.csv"
+THEOREM_KEYS = ["theorem", "judged"]
 #: Seeds that chose nothing: verdicts are those of the first, the second stands beside.
 FRESH = (2028, 2029)
 
@@ -26,9 +26,9 @@ FRESH = (2028, 2029)
 def write(experiment: Experiment, folder: Path, seed: int = 0) -> None:
     """Write ``theorems.csv``, the picture, and of LPCT ``worth.csv``."""
     leaf, results = experiment.name.rpartition("/")[2], Evidence(folder.parents[1])
-    write_csv(tabulate([*judged(results, experiment), *COMPUTED[leaf]()]), folder / FILE)
+    write_csv(tabulate([*judged(results, experiment), *COMPUTED[leaf]()]), folder / THEOREMS_FILE)
     if leaf == "lpct":
-        write_csv(worth(results), folder / WORTH)
+        write_csv(worth(results), folder / WORTH_FILE)
     first, second = _tables(folder)
     draw(first, second, folder, leaf)
 
@@ -39,7 +39,7 @@ def _tables(folder: Path) -> list[pd.DataFrame]:
     Pages and pictures show the committed verdicts first: a run under the seed that chose sizes decides nothing.
     """
     fresh = [COMMITTED / f"theory_seed{seed}" / f"{folder.name}.csv" for seed in FRESH]
-    runs = [path if path.is_file() else folder / FILE for path in fresh]
+    runs = [path if path.is_file() else folder / THEOREMS_FILE for path in fresh]
     return [pd.read_csv(path, keep_default_na=False, na_values=[""]) for path in runs]
 
 
@@ -51,7 +51,7 @@ def draw(table: pd.DataFrame, beside: pd.DataFrame, folder: Path, leaf: str) -> 
         places = np.arange(len(table))[::-1]
         reach = [table["ours"] - table["low"], table["high"] - table["ours"]]
         ax.errorbar(table["ours"], places, xerr=reach, fmt="o", color=style.COLORS[0], label="ours, 95 %")
-        second = table[KEYS].merge(beside, on=KEYS, how="left")["ours"]
+        second = table[THEOREM_KEYS].merge(beside, on=THEOREM_KEYS, how="left")["ours"]
         ax.plot(second, places, "o", color=style.COLORS[0], fillstyle="none", label=f"seed {FRESH[1]}")
         ax.plot(table["expected"], places, "|", markersize=16, color=style.COLORS[1], label="theorem")
         ax.plot(table[["below", "above"]], places, "x", color="gray", label=["nearest other statements", ""])
@@ -81,10 +81,10 @@ def _found(row: Any) -> str:
 
 def read(folder: Path, *_: object) -> list[PlainTable]:
     """Lay out ``theorems.csv``, a row a case, each theorem with its statement once, and ``worth.csv``."""
-    if not (folder / FILE).is_file():
+    if not (folder / THEOREMS_FILE).is_file():
         return []
     first, second = _tables(folder)
-    table = first.merge(second[[*KEYS, "outcome"]], on=KEYS, how="left", suffixes=("", "_beside"))
+    table = first.merge(second[[*THEOREM_KEYS, "outcome"]], on=THEOREM_KEYS, how="left", suffixes=("", "_beside"))
     text = ["regime", "over", "slopes", "remark", "outcome_beside"]
     table[text] = table[text].astype(object).where(table[text].notna(), "")
     table.loc[table.duplicated(["theorem", "source", "states"]), "states"] = ""
@@ -96,8 +96,8 @@ def read(folder: Path, *_: object) -> list[PlainTable]:
         rows.append((f"{row['theorem']} {row['source']}", *outcome, _found(row), where, beside, row["states"]))
     heads = ("theorem", "outcome", "judged", f"seed {FRESH[1]}", "power", "ours [95 %] and theirs", "range", "beside")
     tables = [PlainTable(f"{len(first)} cases.", (*heads, "states"), tuple(rows))]
-    if (folder / WORTH).is_file():
-        texts = tuple(tuple(map(number, row)) for row in pd.read_csv(folder / WORTH).to_numpy())
+    if (folder / WORTH_FILE).is_file():
+        texts = tuple(tuple(map(number, row)) for row in pd.read_csv(folder / WORTH_FILE).to_numpy())
         legend = "Private rows with which LPCT-P is as accurate as LPCT-Q with n_Q public rows; 95 % by bootstrap."
         tables.append(PlainTable(legend, ("γ", "n_Q", "ε", "private rows", "low", "high"), texts))
     return tables

@@ -17,7 +17,7 @@ from lpbench.seeds import Streams
 
 def coverage_rows(seed: int) -> Iterator[Row]:
     """L-T4: how often a node's estimate leaves r_k at λ = 1, by (14) with the proof's constant and by Algorithm 2."""
-    draws, bound = coverage.DRAWS, 3 / (coverage.PRIVATE + coverage.PUBLIC) ** 2
+    draws, bound = coverage.NOISE_DRAWS, 3 / (coverage.PRIVATE + coverage.PUBLIC) ** 2
     for name, count in coverage.outside(seed).items():
         share = count / draws
         yield Row(

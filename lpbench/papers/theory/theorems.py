@@ -28,7 +28,7 @@ from lpbench.papers.label_dp.rates import facts
 from lpbench.seeds import Streams
 
 SEEN, OPPOSITE, NOT_SEEN, CANNOT = "seen", "opposite here", "not seen", "cannot decide"
-NOT_JUDGED, HOLDS, FAILS = "not judged", "holds", "fails"
+NOT_JUDGED, BOUND_HOLDS, BOUND_FAILS = "not judged", "holds", "fails"
 SLOWER, STATED, FASTER = "slower here", "as stated", "faster here"
 #: Symbols of the axes along which an excess risk falls.
 AXES = {"n": "n", "n_public": "n_Q", "epsilon": "ε", "classes": "K"}
@@ -228,7 +228,7 @@ class Row:
         if self.unjudged:
             return NOT_JUDGED
         if self.kind == "exact":
-            return FAILS if high < self.neighbors[0] or low > self.neighbors[1] else HOLDS
+            return BOUND_FAILS if high < self.neighbors[0] or low > self.neighbors[1] else BOUND_HOLDS
         if self.kind == "order":
             return level(self.found, self.expected)
         side = int(self.side(low, high))
@@ -285,7 +285,7 @@ def trial(case: Case, lines: Sequence[Curve], table: pd.DataFrame, experiment: E
         points = list(points_of(line, axis))
         regime = np.array([stated.regime(*point) for point in points])
         clear = resolved(line, constant, table, experiment) if case.resolves else np.ones(len(line.x), dtype=bool)
-        places = longest(clear & (regime != exponents.OUTSIDE))
+        places = longest(clear & (regime != exponents.OUTSIDE_RANGE))
         if places.sum() < FEWEST:
             why.append(f"{side}{clear.sum()} of {len(clear)} places resolved, {sum(regime != 'outside')} in range")
             continue

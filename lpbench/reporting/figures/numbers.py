@@ -27,7 +27,7 @@ KINDS = {
 #: Titles of the axes of ratios of errors and of accuracies.
 TITLES = {"ratio": "our error / printed error", "": "our accuracy / printed accuracy"}
 #: Places on the axis, ours over print, of ratios of errors and of accuracies; beyond the last a dot stands at the end.
-PLACES = {"ratio": (0.5, 0.7, 0.85, 1, 1.2, 1.4, 2), "": (1 / 1.1, 0.95, 1, 1.05, 1.1)}
+TICKS = {"ratio": (0.5, 0.7, 0.85, 1, 1.2, 1.4, 2), "": (1 / 1.1, 0.95, 1, 1.05, 1.1)}
 #: Dots between the middle of an axis and its end, and points from one dot to the next.
 HALF, STEP = 92, 2.8
 #: Dots of a stack at an end, beyond which their number is written above it.
@@ -43,7 +43,7 @@ def draw_numbers(judged: pd.DataFrame, folder: Path) -> list[Path]:
     rows = judged.assign(kind=np.select(cases, ["identifies", "alike", "open", "apart"], "different"))
     units = dict(iter(rows.groupby("unit", sort=False)))
     for unit, numbers in units.items():
-        end = math.log(PLACES.get(unit, PLACES[""])[-1])
+        end = math.log(TICKS.get(unit, TICKS[""])[-1])
         across = (HALF * np.log(numbers["ours"] / numbers["published"]) / end).clip(-HALF, HALF).round()
         up = numbers.groupby(["line", across]).cumcount()
         base = (up.groupby(numbers["line"], sort=False).max() + 4).cumsum()
@@ -53,7 +53,7 @@ def draw_numbers(judged: pd.DataFrame, folder: Path) -> list[Path]:
         size = 7.9, STEP / 72 * sum(heights) + 0.6 + 0.3 * len(units)
         figure, axes = style.pyplot().subplots(len(units), figsize=size, squeeze=False, height_ratios=heights)
         for ax, (unit, numbers), height in zip(axes.flat, units.items(), heights, strict=True):
-            places = PLACES.get(unit, PLACES[""])
+            places = TICKS.get(unit, TICKS[""])
             for kind, dots in numbers.groupby("kind"):
                 color, marker, _ = KINDS[kind]
                 ax.plot(dots["across"], dots["down"], color=color, marker=marker, markersize=STEP, linestyle="")

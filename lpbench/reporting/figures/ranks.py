@@ -25,7 +25,7 @@ _WIDTH = 8.4
 #: Fewer methods say nothing in a diagram of average ranks.
 LEAST_METHODS = 3
 #: Ends of the names of the standard plots, in the order in which a page shows them.
-RANKS, BUDGETS = "_ranks", "_budgets"
+RANKS_SUFFIX, BUDGETS_SUFFIX = "_ranks", "_budgets"
 
 
 def draw_ranks(
@@ -135,10 +135,10 @@ def draw_standard(
 ) -> None:
     """Draw ``<stem>_ranks.svg`` and, unless ``ranked``, ``_budgets``, of up to five data sets or methods."""
     comparisons = parts(summary, selection)
-    draw_ranks(comparisons, folder, stem + RANKS, selection, experiment, paper, cards)
+    draw_ranks(comparisons, folder, stem + RANKS_SUFFIX, selection, experiment, paper, cards)
     sets, methods = (
         {name for comparison in comparisons for name in getattr(comparison.means, axis)}
         for axis in ("index", "columns")
     )
     if min(len(sets), len(methods)) <= 5 and not ranked:
-        draw_budgets(comparisons, folder, stem + BUDGETS, selection, cards)
+        draw_budgets(comparisons, folder, stem + BUDGETS_SUFFIX, selection, cards)

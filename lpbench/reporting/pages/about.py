@@ -14,7 +14,7 @@ from lpbench.reporting.pages.tables import csv_table, shown_tables
 from lpbench.reporting.report import described
 
 #: Tables that other commands leave in the folder of the report: title, what it shows, the command that makes it.
-TABLES = {
+ABOUT_TABLES = {
     "timing": ("Time", "Seconds of the blocks, added up over the workers.",
                "lpbench report"),
     "bench": ("Benchmarks", "Kernels and sweeps against their slow counterparts. Seconds are processor time of one "
@@ -30,7 +30,7 @@ SEED_FILE = f"claims_seed{SEED}.csv"
 def about(folder: Path, entries: Sequence[ReportEntry], environment: Mapping, cards: Mapping[str, Method]) -> dict:
     """Collect the page's content; a table whose file is not there is named as not made."""
     tables = []
-    for stem, (title, text, command) in TABLES.items():
+    for stem, (title, text, command) in ABOUT_TABLES.items():
         table = csv_table(folder / f"{stem}.csv")
         if table is None:
             continue

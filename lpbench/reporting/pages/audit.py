@@ -16,7 +16,7 @@ from lpbench.reporting.printed_names import card_of, method_title
 from lpbench.reporting.render import render
 
 #: Findings of the last audit, from which its page is made.
-FILE = "audit.json"
+AUDIT_FILE = "audit.json"
 #: Tables that other commands leave beside it.
 FURTHER = {"mutants": "audit_mutants.csv", "libraries": "libraries.csv", "power": "power.csv"}
 #: How a row of a mutant begins that cannot be made of a method.
@@ -28,7 +28,7 @@ WITHIN, EXCEEDS, NOT_COVERED = "within", "exceeds", "the claim rests on"
 
 def write_audit(findings: Mapping, folder: Path) -> None:
     """Write ``audit.json`` and ``audit.md`` from :func:`lpbench.audit.table.findings`."""
-    write_text(json.dumps(findings, indent=1, ensure_ascii=False) + "\n", folder / FILE)
+    write_text(json.dumps(findings, indent=1, ensure_ascii=False) + "\n", folder / AUDIT_FILE)
     write_text(render("audit.md.j2", **audit_page(folder)), folder / "audit.md")
 
 
@@ -41,7 +41,7 @@ def audit_page(folder: Path) -> dict:
         for p in papers()
         if p.released
     }
-    findings: dict = json.loads((folder / FILE).read_text(encoding="utf-8"))
+    findings: dict = json.loads((folder / AUDIT_FILE).read_text(encoding="utf-8"))
     tables = {name: _table(folder / file) for name, file in FURTHER.items()}
     verdict = _verdict(findings, tables["mutants"])
     tables["mutants"] = _by_mutant(tables["mutants"])
@@ -64,7 +64,7 @@ def audit_page(folder: Path) -> dict:
         "released_heads": ("where", "commit", "what the file does", "privacy loss", "rebuilt as"),
         "further": tables,
         "audited_libraries": len(rows),
-        "files": [n for n in ("audit.md", FILE, "audit.csv", *FURTHER.values()) if (folder / n).is_file()],
+        "files": [n for n in ("audit.md", AUDIT_FILE, "audit.csv", *FURTHER.values()) if (folder / n).is_file()],
     }
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from lpbench.analysis import ratio_of_means
-from lpbench.analysis.gains import COLUMNS, DEVELOPED, HELD, comparable, gains
+from lpbench.analysis.gains import DEVELOPED, GAIN_COLUMNS, HELD, comparable, gains
 from lpbench.experiments import catalog
 from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.figures.four_lines import draw_four_lines
@@ -76,7 +76,7 @@ def _share(rows: Sequence[Mapping[str, Any]]) -> tuple[float, float, int]:
 
 def users_add(table: pd.DataFrame, entries: Sequence[ReportEntry], folder: Path) -> list[PageFinding]:
     """Say what private users add to public data, a task a finding: the compared method that reads a public sample."""
-    gained = gains(table) if len(table) else pd.DataFrame(columns=COLUMNS)
+    gained = gains(table) if len(table) else pd.DataFrame(columns=GAIN_COLUMNS)
     by_task: dict[str, PageFinding] = {}
     for entry in sorted((e for e in entries if e.experiment.settings.get("compared")), key=lambda e: e.name):
         method = str(entry.experiment.settings["compared"])

@@ -15,7 +15,7 @@ import pandas as pd
 
 from lpbench.analysis import competitors
 from lpbench.analysis.gains import UNKNOWN, beside, gain
-from lpbench.analysis.significance import DIGITS
+from lpbench.analysis.significance import LOSS_DIGITS
 from lpbench.analysis.standings import FAIR, NONE, compare_losses, over_sets, view
 from lpbench.cast import bare_name
 from lpbench.experiments.method import Method
@@ -53,7 +53,7 @@ NAMED = 5
 SCRIPT = "leaderboard.js"
 SCRIPTED = {"gain": ".4f", "least": ".4f", "most": ".4f", "constant": ".4g", "best": ".4g", "rank": ".3f",
             "low": ".1f", "high": ".1f", "bits": ".5g", "spent": ".4g"}  # fmt: skip
-COLUMNS = [
+BOARD_COLUMNS = [
     *("task", "mask_key", "mask", "epsilon", "inputs", "dataset_key", "dataset", "names", "method", "title"),
     *("gain", "least", "most", "constant", "best", "rank", "low", "high", "work", "bits", "spent", "sets"),
     *("experiment", "badge", "paper", "command"),
@@ -83,7 +83,7 @@ def board(table: pd.DataFrame, cards: Mapping[str, Method], submitted: Sequence[
     badges = {one.name: one.words for one in sent.values()}
     cards = {**cards, **{one.name: one.method for one in sent.values()}}
     refuted = {m for m, words in badges.items() if words.startswith("refuted")}
-    tables = [pd.DataFrame(columns=COLUMNS)]
+    tables = [pd.DataFrame(columns=BOARD_COLUMNS)]
     for _, group in rows.groupby(["task", "mask", "epsilon", "inputs"]):
         once = group.drop_duplicates(["dataset", "method"], keep="last")
         tables.append(_each(once.sort_values(["method", "dataset"]), refuted))
@@ -107,7 +107,7 @@ def board(table: pd.DataFrame, cards: Mapping[str, Method], submitted: Sequence[
     )
     lines["command"] = [_command(line) for line in lines.itertuples()]
     return lines.sort_values(["task", "mask_key", "epsilon", "inputs"], kind="stable", ignore_index=True).reindex(
-        columns=COLUMNS
+        columns=BOARD_COLUMNS
     )
 
 
@@ -130,7 +130,7 @@ def _command(line: Any) -> str:
 def _each(rows: pd.DataFrame, refuted: Collection[str]) -> pd.DataFrame:
     """Return a row a method and data set, with its rank there."""
     ranked = rows[~rows["method"].isin(refuted)]
-    losses = ranked["loss"].round(DIGITS).groupby(ranked["dataset"])
+    losses = ranked["loss"].round(LOSS_DIGITS).groupby(ranked["dataset"])
     return pd.DataFrame(
         {
             **_shared(rows),

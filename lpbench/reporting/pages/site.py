@@ -14,7 +14,7 @@ import pandas as pd
 from lpbench.analysis.claims import FAILS, NO_VERDICT
 from lpbench.analysis.numbers import counts as count_numbers
 from lpbench.analysis.numbers import equivalent_in_words, judged_numbers
-from lpbench.analysis.verdicts import OUTCOMES
+from lpbench.analysis.verdicts import COUNTED_OUTCOMES
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
 from lpbench.experiments.results import Results
@@ -30,7 +30,7 @@ from lpbench.reporting.figures.numbers import draw_numbers
 from lpbench.reporting.number_table import read_numbers, write_numbers
 from lpbench.reporting.pages.about import about, changed_by_seed
 from lpbench.reporting.pages.advice import RULE, choices
-from lpbench.reporting.pages.audit import FILE as AUDIT
+from lpbench.reporting.pages.audit import AUDIT_FILE as AUDIT
 from lpbench.reporting.pages.audit import audit_page
 from lpbench.reporting.pages.causes import causes_of
 from lpbench.reporting.pages.claims import shown_claims
@@ -347,7 +347,7 @@ class Site:
         numbers = [
             *(judged[key] for key in ("compared", "method", "budget", "alike", "different", "undecided", "apart")),
         ]
-        sentences = [outcomes.count(outcome) for outcome in (*OUTCOMES, NO_VERDICT)]
+        sentences = [outcomes.count(outcome) for outcome in (*COUNTED_OUTCOMES, NO_VERDICT)]
         values = [*(numbers if is_compared else "–" * len(numbers)), *(sentences if outcomes else "–" * len(sentences))]
         return {"page": f"{page}.html", "name": self._short(page), "cells": values}
 

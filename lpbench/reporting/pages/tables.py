@@ -11,7 +11,7 @@ import pandas as pd
 
 from lpbench.analysis import read_csv
 from lpbench.analysis.alternatives import DIFFERENT, EQUIVALENT
-from lpbench.analysis.significance import DIGITS
+from lpbench.analysis.significance import LOSS_DIGITS
 from lpbench.analysis.standings import view
 from lpbench.analysis.variants import one_variant_each
 from lpbench.cast import bare_name, member
@@ -23,11 +23,11 @@ from lpbench.reporting.number_table import cell_name
 from lpbench.reporting.numbers import print_number, print_value
 from lpbench.reporting.paper import mark_words
 from lpbench.reporting.render import in_symbols
-from lpbench.reporting.tables.grid import OURS, PRINTED, Cell, Grid, build
+from lpbench.reporting.tables.grid import RANK_SUM_OURS, RANK_SUM_PRINTED, Cell, Grid, build
 from lpbench.reporting.tables.layouts import Layout, TableColumn
 
 #: What tells the cells of an experiment's tables apart.
-PLACE = ("panel", "dataset", "mask", "method", "epsilon")
+TABLE_KEYS = ("panel", "dataset", "mask", "method", "epsilon")
 
 
 @dataclass(frozen=True)
@@ -67,9 +67,9 @@ def shown_tables(
     )
     apart = {r["cell"]: distance(r["class"], r["distance"], r["unit"]) for r in compared}
     oracle = summary.table[(summary.table["selection"] == "oracle") & summary.table["mean"].notna()]
-    ours = {tuple(r[k] for k in PLACE): cell_name(r) for r in oracle.to_dict("records")}
+    ours = {tuple(r[k] for k in TABLE_KEYS): cell_name(r) for r in oracle.to_dict("records")}
     rows = [] if standings is None else view(standings, "oracle").to_dict("records")
-    below = {tuple(r[k] for k in PLACE) for r in rows if round(r["over_constant"], DIGITS) >= 1}
+    below = {tuple(r[k] for k in TABLE_KEYS) for r in rows if round(r["over_constant"], LOSS_DIGITS) >= 1}
     tables = [
         _shown(grid, mark_words(entry.name, entry.paper), ours, apart, below, constants)
         for grid in build(entry.name, entry.paper, summary, cards, "oracle")
@@ -181,10 +181,10 @@ def under_configurations(
 def _rank_line(footer: Sequence[tuple[str, tuple[str, ...]]]) -> tuple:
     """One line of rank sums, ties averaged, the printed ones before ours."""
     lines = dict(footer)
-    ours = lines.get(OURS, ())
+    ours = lines.get(RANK_SUM_OURS, ())
     if not any(ours):
         return ()
-    printed = lines.get(PRINTED, ("",) * len(ours))
+    printed = lines.get(RANK_SUM_PRINTED, ("",) * len(ours))
     values = tuple(f"{a} / {b}" if a else b for a, b in zip(printed, ours, strict=True))
     return (("Rank sum (published / ours)" if any(printed) else "Rank sum", values),)
 

@@ -19,7 +19,7 @@ from lpbench.reporting.published import published_cells, published_rank_sums
 from lpbench.reporting.tables.layouts import Layout, TableColumn, layouts, marked
 
 #: Lines of rank sums below a table.
-PRINTED, OURS = "Rank sum, published", "Rank sum, reproduced, average ties"
+RANK_SUM_PRINTED, RANK_SUM_OURS = "Rank sum, published", "Rank sum, reproduced, average ties"
 
 
 @dataclass(frozen=True)
@@ -109,12 +109,12 @@ def _footer(sums: pd.DataFrame, layout: Layout, cells, metric: str) -> tuple[tup
     if layout.value == "seconds":
         return ()
     values = np.array([[c.value for c in row] for row in cells], dtype=float).reshape(len(cells), len(layout.columns))
-    ours = (OURS, _sums(layout, costs(values, metric)))
+    ours = (RANK_SUM_OURS, _sums(layout, costs(values, metric)))
     if sums.empty:
         return (ours,)
     rank_sums = sums[sums["epsilon"] == layout.epsilon].set_index(["mask", "method"])["rank_sum"].to_dict()
     printed = (rank_sums.get((c.paper_mask, c.paper_method), math.nan) for c in layout.columns)
-    return (PRINTED, tuple("" if math.isnan(v) else f"{v:g}" for v in printed)), ours
+    return (RANK_SUM_PRINTED, tuple("" if math.isnan(v) else f"{v:g}" for v in printed)), ours
 
 
 def _sums(layout: Layout, values: np.ndarray) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ import pandas as pd
 
 from lpbench.reporting.printed_names import CHOSEN
 from lpbench.reporting.render import in_symbols
-from lpbench.reporting.tables.grid import OURS, Cell, Grid
+from lpbench.reporting.tables.grid import RANK_SUM_OURS, Cell, Grid
 
 #: What LaTeX would read as a command, and symbols of titles. A title may be somebody else's.
 _ESCAPED = str.maketrans(
@@ -63,7 +63,7 @@ def _table(grid: Grid, ranks: bool, published: bool) -> pd.DataFrame:
     datasets = [escape(label) for label, _ in grid.layout.datasets]
     cells = [[f"{c.published} / " * bool(published and c.published) + _cell(c) for c in row] for row in grid.cells]
     if ranks:
-        sums = next((line for name, line in grid.footer if name == OURS), None)
+        sums = next((line for name, line in grid.footer if name == RANK_SUM_OURS), None)
         if sums is not None and len(datasets) > 1:
             datasets, cells = [*datasets, "Rank sum"], [*cells, list(sums)]
     table = pd.DataFrame(cells, datasets, methods)
