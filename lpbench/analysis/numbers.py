@@ -21,12 +21,24 @@ NOT_ALONE = "equivalent, but not alone"
 #: Causes of a difference, and why a number is not comparable.
 MET_BY, AFTER_THE_FACT, SUSPECTED, NO_CAUSE = "met by", "after_the_fact", "suspected", "none"
 CONTRADICTION, GUESS = "contradiction in the paper", "our target is a guess"
-#: ``judges``: whether the number is counted under this configuration; ``reading``: the interpretation of a row whose
+#: ``judges``: whether the number is counted under this configuration; ``interpretation``: that of a row whose
 #: configuration is "tried"; ``cell``: what was run, data set, method, mask, epsilon, panel and x joined by "|";
 #: ``class``: empty where there is no number or no tolerance; ``identifies``: empty where no alternative was run;
 #: ``chance``: how often what was found after the fact would meet it by chance.
 NUMBER_COLUMNS = [
-    *("paper", "artifact", "panel", "dataset", "mask", "method", "epsilon", "x", "unit", "configuration", "reading"),
+    *(
+        "paper",
+        "artifact",
+        "panel",
+        "dataset",
+        "mask",
+        "method",
+        "epsilon",
+        "x",
+        "unit",
+        "configuration",
+        "interpretation",
+    ),
     *("judges", "cell", "published", "ours", "se", "replications", "distance", "tolerance", "class", "identifies"),
     *("cause", "reason", "chance"),
 ]
@@ -178,7 +190,7 @@ def distinct_fits(rows: pd.DataFrame) -> pd.DataFrame:
 
 def by_configuration(rows: pd.DataFrame) -> list[dict[str, Any]]:
     """Counts under each configuration of each paper, of tables and curves, judging or not; what was tried is none."""
-    rows = rows[(rows["class"] != "") & ((rows["reading"] == "") | (rows["configuration"] == AFTER_THE_FACT))]
+    rows = rows[(rows["class"] != "") & ((rows["interpretation"] == "") | (rows["configuration"] == AFTER_THE_FACT))]
     keys = ["paper", "what", "configuration", "judges"]
     rows = rows.assign(what=np.where(rows["x"].notna(), "curves", "tables"), judges=rows["judges"].astype(bool))
     return [dict(zip(keys, key, strict=True)) | counts(group) for key, group in rows.groupby(keys, sort=False)]

@@ -27,7 +27,7 @@ SUPPORT = {
 class Step:
     """One interpretation of what a paper leaves open."""
 
-    reading: str  # what differs from the step before it, or from the first one where it was tried
+    interpretation: str  # what differs from the step before it, or from the first one where it was tried
     method: str  # selector under which it was run; several, joined by "or": the best of them in each replication
     support: str  # what it rests on, see :data:`SUPPORT`
     experiment: str = ""  # where it was run; empty: in the artifacts themselves

@@ -70,7 +70,7 @@ def read_numbers(folder: Path) -> pd.DataFrame:
     path = folder / NUMBERS_FILE
     if not path.is_file():
         return pd.DataFrame(columns=NUMBER_COLUMNS)
-    table = pd.read_csv(path)
+    table = pd.read_csv(path).rename(columns={"reading": "interpretation"})  # of older reports
     texts = [c for c in NUMBER_COLUMNS if c not in _NUMERIC]
     return table.assign(**{c: table[c].astype(object).fillna("") for c in texts})
 
@@ -177,7 +177,9 @@ class _PaperNumbers:
         judges = was_run & ~table.where(was_run).duplicated(NUMBER)
         selected = judges.where(table["configuration"] == AS_RUN, was_run | table["is_judge"])
         table = table.drop(columns="is_judge").assign(judges=judges)[selected].reset_index(drop=True)
-        table = table.assign(paper=self.paper.name, reading="", identifies="", cause="", reason="", chance=np.nan)
+        table = table.assign(
+            paper=self.paper.name, interpretation="", identifies="", cause="", reason="", chance=np.nan
+        )
         return self._classed(table)
 
     def _classed(self, table: pd.DataFrame) -> pd.DataFrame:
@@ -316,7 +318,7 @@ class _PaperNumbers:
             cause = cause_of(row["published"], judged, others, *self._tolerance(row["artifact"]))
             if cause:
                 after = cause.support == AFTER_THE_FACT
-                return AFTER_THE_FACT if after else f"{MET_BY} {cause.support}", cause.reading
+                return AFTER_THE_FACT if after else f"{MET_BY} {cause.support}", cause.interpretation
         causes = self.paper.differences.causes_of({**row, "experiment": row["artifact"]})
         hints = "; ".join(filter(None, [row["note"], *causes]))
         return (SUSPECTED, hints) if hints else (NO_CAUSE, "")
@@ -328,18 +330,18 @@ class _PaperNumbers:
         """
         changed: dict[
             tuple, dict[str, dict[int, tuple]]
-        ] = {}  # column -> reading -> number of the row -> ours, changed
+        ] = {}  # column -> interpretation -> number of the row -> ours, changed
         for position, row in enumerate(table.to_dict("records")):
             judged = None if row["configuration"] == AFTER_THE_FACT else self._sample(row)
             for step, sample in self._steps(row):
                 if judged and step.support == AFTER_THE_FACT and not _is_itself(step, row):
                     shared = np.intersect1d(judged.replications, sample.replications)
-                    readings = changed.setdefault(tuple(row[k] for k in _PERMUTED), {})
-                    readings.setdefault(step.reading, {})[position] = judged.mean(shared), sample.mean(shared)
+                    samples = changed.setdefault(tuple(row[k] for k in _PERMUTED), {})
+                    samples.setdefault(step.interpretation, {})[position] = judged.mean(shared), sample.mean(shared)
         chance, published = np.full(len(table), np.nan), table["published"].to_numpy(dtype=float)
-        for (artifact, *_), readings in changed.items():
-            places = sorted(set().union(*readings.values()))
-            arrays = [np.array([of.get(p, (np.nan, np.nan)) for p in places]) for of in readings.values()]
+        for (artifact, *_), samples in changed.items():
+            places = sorted(set().union(*samples.values()))
+            arrays = [np.array([of.get(p, (np.nan, np.nan)) for p in places]) for of in samples.values()]
             pairs = [(pair[:, 0], pair[:, 1]) for pair in arrays]
             chance[places] = met_by_chance(published[places], pairs, *self._tolerance(artifact))
         counts = table["cause"].isin([AFTER_THE_FACT, SUSPECTED, NO_CAUSE])
@@ -360,7 +362,7 @@ class _PaperNumbers:
         tolerance = self._tolerance(row["artifact"])
         changed = row | {
             "configuration": TRIED,
-            "reading": step.reading,
+            "interpretation": step.interpretation,
             "cell": "",
             "judges": False,
             "ours": sample.mean(),
@@ -389,7 +391,7 @@ class _PaperNumbers:
 
     def _sample(self, row: Mapping[str, Any]) -> Sample | None:
         """Scores behind a row of a configuration; None where they are not at hand."""
-        if row["configuration"] == AFTER_THE_FACT and row["reading"]:
+        if row["configuration"] == AFTER_THE_FACT and row["interpretation"]:
             return None
         relative = self._tolerance(row["artifact"]).relative
         return _find(self._scores(row["artifact"], (row["selector"],), "", relative, row["mask"]), row)

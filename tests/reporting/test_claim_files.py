@@ -53,9 +53,9 @@ def correlation(a, b):
     return (a @ b) / np.maximum(np.sqrt((a * a).sum(-1) * (b @ b)), 1e-300)
 
 
-def rank_sums(y, columns, proposed, ties, sign=1, all_proposed=True, every=True):  # ``every``: in older reports
+def rank_sums(y, columns, proposed, ties, sign=1, all_proposed=True):
     ours, rivals = np.split(rank(table(sign * y, columns), method=ties).sum(1), [proposed], axis=-1)
-    return rivals.min(-1) - (ours.max(-1) if all_proposed and every else ours.min(-1))
+    return rivals.min(-1) - (ours.max(-1) if all_proposed else ours.min(-1))
 
 
 def wins(y, columns, proposed, sign=1):

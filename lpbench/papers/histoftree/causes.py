@@ -37,10 +37,10 @@ def _candidates(mask: str, method: str, what: str, *steps: Step, unexplained: st
     return Interpretations(words, ARTIFACTS, method, steps, mask, unexplained)
 
 
-def _by_importance(method: str, reading: str = "") -> Step:
+def _by_importance(method: str, interpretation: str = "") -> Step:
     """A step on the nine sets whose features were put in the order of importance."""
     order = "the features in the order of a forest's importance, not of the manifest's sensitivity"
-    return Step(reading or order, method, AFTER_THE_FACT, TRIED, "importance")
+    return Step(interpretation or order, method, AFTER_THE_FACT, TRIED, "importance")
 
 
 def _interpretations() -> Iterator[Interpretations]:

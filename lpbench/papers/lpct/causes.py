@@ -44,7 +44,7 @@ def _tables() -> Iterator[Interpretations]:
         "ten candidate thresholds a feature",
         "the next of the best tenth of the features where the best cut leaves too few rows",
     )
-    for words, base, default, scripts, reading, search in (
+    for words, base, default, scripts, difference, search in (
         ("LPCT (max-edge)", "lpct_max_edge", "[variant=text]", "published_tables", CODE, next_best),
         ("LPCT (CART)", "lpct_cart", "", "published_code", CODE, f"{ten}, and {next_best}"),
         ("LPCT-prune (max-edge)", "lpct_prune_max_edge", "[variant=text]", "published_tables", shallow, next_best),
@@ -70,7 +70,7 @@ def _tables() -> Iterator[Interpretations]:
         also = search if base.startswith("psgd") else f"its cuts: {search}"
         steps = [
             Step("the text", base + default, "text"),
-            Step(reading, f"{base}[variant={scripts}]", "code", TRIED_TABLE, "scripts"),
+            Step(difference, f"{base}[variant={scripts}]", "code", TRIED_TABLE, "scripts"),
             Step(f"and {also}", f"{base}[variant=released]", "code"),
         ]
         if "prune" in base:

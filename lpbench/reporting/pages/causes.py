@@ -111,7 +111,7 @@ def causes_of(paper: Paper, numbers: pd.DataFrame, results: Results) -> dict[str
     if judged_numbers(rows).empty and not evidence:
         return None
     steps = [step for candidates in paper.differences.interpretations for step in candidates.steps[1:]]
-    tried = {(step.reading, *(str(member(m).params) for m in step.method.split(" or "))) for step in steps}
+    tried = {(step.interpretation, *(str(member(m).params) for m in step.method.split(" or "))) for step in steps}
     interpretations = [
         distances for candidates in paper.differences.interpretations if (distances := steps_of(candidates, rows))
     ]
@@ -137,7 +137,7 @@ def steps_of(candidates: Interpretations, rows: pd.DataFrame) -> dict[str, Any] 
     ran = numbers["cell"].str.split("|").str[1]
     parts = {}
     for step in candidates.steps:  # in a row of its own, or what stands for a configuration
-        of_step = numbers[(numbers["reading"] == step.reading) & (numbers["configuration"] == TRIED)]
+        of_step = numbers[(numbers["interpretation"] == step.interpretation) & (numbers["configuration"] == TRIED)]
         of_step = of_step if len(of_step) or step.experiment else numbers[ran == step.method].drop_duplicates(NUMBER)
         if len(of_step):
             parts[step] = of_step.dropna(subset=["ours"]).set_index(NUMBER)
@@ -151,7 +151,7 @@ def steps_of(candidates: Interpretations, rows: pd.DataFrame) -> dict[str, Any] 
         within = apart.abs() <= of_step["tolerance"] + 1e-11
         steps.append(
             {
-                "reading": step.reading,
+                "interpretation": step.interpretation,
                 "support": SUPPORT[step.support],
                 "cells": len(of_step),
                 "adopted": step.support not in (AFTER_THE_FACT, "tried", "refuted"),

@@ -63,7 +63,9 @@ def shown_tables(
     if entry.kind not in ("table", "timing") or summary is None or entry.paper.output_of(entry.name).in_place:
         return []
     compared = (
-        [] if numbers is None else numbers[(numbers["class"] != "") & (numbers["reading"] == "")].to_dict("records")
+        []
+        if numbers is None
+        else numbers[(numbers["class"] != "") & (numbers["interpretation"] == "")].to_dict("records")
     )
     apart = {r["cell"]: distance(r["class"], r["distance"], r["unit"]) for r in compared}
     oracle = summary.table[(summary.table["selection"] == "oracle") & summary.table["mean"].notna()]
