@@ -25,23 +25,10 @@ CONTRADICTION, GUESS = "contradiction in the paper", "our target is a guess"
 #: configuration is "tried"; ``cell``: what was run, data set, method, mask, epsilon, panel and x joined by "|";
 #: ``class``: empty where there is no number or no tolerance; ``identifies``: empty where no alternative was run;
 #: ``chance``: how often what was found after the fact would meet it by chance.
-NUMBER_COLUMNS = [
-    *(
-        "paper",
-        "artifact",
-        "panel",
-        "dataset",
-        "mask",
-        "method",
-        "epsilon",
-        "x",
-        "unit",
-        "configuration",
-        "interpretation",
-    ),
-    *("judges", "cell", "published", "ours", "se", "replications", "distance", "tolerance", "class", "identifies"),
-    *("cause", "reason", "chance"),
-]
+NUMBER_COLUMNS = (
+    "paper artifact panel dataset mask method epsilon x unit configuration interpretation judges cell published ours "
+    "se replications distance tolerance class identifies cause reason chance"
+).split()
 NUMBER = NUMBER_COLUMNS[1:8]
 #: Draws of the columns permuted.
 PERMUTATIONS = 1000
