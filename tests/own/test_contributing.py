@@ -124,6 +124,8 @@ def write_mechanism(folder: Path) -> None:
 def write_dataset(folder: Path) -> None:
     towns = ("Ulm", "Graz", "Bern")
     rows = [f"{18 + 7 * k % 60},{1 + 0.25 * (k % 37)},{towns[k % 3]},{2 + 1.5 * (k % 37) + k % 5}" for k in range(300)]
+    with (folder / "datasets" / "README.md").open("a", encoding="utf-8") as file:
+        file.write("\n| name | rows |\n| --- | --- |\n| my_trips | 300 |\n")
     (folder / "my_trips.csv").write_text("\n".join(["age,distance,town,fare", *rows]) + "\n", encoding="utf-8")
 
 
