@@ -114,32 +114,47 @@ def page(rows: list[dict[str, str]]) -> str:
     """Return the page of the table's lines in Markdown."""
     names = list(dict.fromkeys((row["library"], row["version"], row["name"]) for row in rows))
     cells = {(row["library"], row["name"], float(row["epsilon"])): row for row in rows}
-    delta = {key: cells[key[0], key[2], EPSILONS[0]]["delta"] for key in names}
     lines = [
         "# Randomizers of libraries",
         "",
-        "Lower bounds on the loss of the local randomizers of four libraries, between two values, at three claimed",
-        f"budgets: {SAMPLES} reports of each value, each bound wrong with probability {FAILURE:g} at most. A bound",
-        "below the claim contradicts nothing; one above it, in bold, refutes the guarantee. (above): larger than the",
-        "claim between two values that it does not cover, see the notes. Noise is compared as numbers of single",
-        "precision, so that rounding errors of double precision are not detected. Where delta > 0",
-        "it is what was asked for, and the bound is on epsilon at that delta. `python -m scripts.audits.libraries`",
-        "makes the table and this page anew, and `python -m scripts.audits.libraries LIBRARY 1` prints a column of",
-        "it, after `pip install '.[audit-libraries]'` in an environment of its own: the libraries need older versions",
-        "of scikit-learn and xxhash than lpbench is locked to.",
-        "",
-        "| library | randomizer | delta | " + " | ".join(f"ε = {e:g}" for e in EPSILONS) + " |",
-        "| --- | --- | --- |" + " --- |" * len(EPSILONS),
+        "After reading this page you can say how much the local randomizers of four libraries, and models of two, lose",
+        f"at least. The bounds are between two values, at three claimed budgets: {SAMPLES} reports of each",
+        f"value, each bound wrong with probability {FAILURE:g} at most. A bound below the claim contradicts nothing;",
+        "one above it, in bold, refutes the guarantee. (above): the claim does not cover the two values (notes).",
+        "Noise is compared as numbers of single precision, so that rounding errors of double precision are not",
+        "detected. A δ is what was asked for (0 where none stands), and the bound is on ε at that δ.",
+        "`python -m scripts.audits.libraries` makes the tables and this page anew, and",
+        "`python -m scripts.audits.libraries LIBRARY 1` prints a column, after `pip install '.[audit-libraries]'` in",
+        "an environment of its own: the libraries need older versions of scikit-learn and xxhash than lpbench has.",
     ]
-    for library, release, name in names:
-        shown = [_cell(cells[library, name, epsilon]) for epsilon in EPSILONS]
-        lines.append(f"| {library} {release} | {name} | {delta[library, release, name]} | " + " | ".join(shown) + " |")
-    notes = {(row["library"], row["name"]): row["note"] for row in rows if row["note"]}
-    lines += ["", "## Notes", ""] + [
-        f"- {library}, {name}: {note.rstrip('.')}." for (library, name), note in notes.items()
-    ]
+    for library, release in dict.fromkeys(key[:2] for key in names):
+        lines += ["", f"## {library} {release}", ""]
+        lines += ["| randomizer | " + " | ".join(f"ε = {e:g}" for e in EPSILONS) + " |"]
+        lines += ["| --- |" + " --- |" * len(EPSILONS)]
+        for name in (name for of, _, name in names if of == library):
+            bounds = " | ".join(_cell(cells[library, name, epsilon]) for epsilon in EPSILONS)
+            delta = float(cells[library, name, EPSILONS[0]]["delta"])
+            lines.append(f"| {name}{f' (δ = {delta:g})' * (delta > 0)} | {bounds} |")
+    lines += ["", "## Notes", "", *_notes(rows)]
     lines += ["", "## Not in the table", ""] + [f"- {name}: {reason}." for name, reason in NOT_ADAPTED.items()]
     return "\n".join(lines) + "\n" + MODELS.read_text(encoding="utf-8")
+
+
+def _notes(rows: list[dict[str, str]]) -> list[str]:
+    """Return one line for each note, with the randomizers that share it; their common ending is named once."""
+    by_note: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        if row["note"]:
+            by_note.setdefault((row["library"], row["note"].rstrip(".")), []).append(row["name"])
+    lines = []
+    for (library, note), repeated in by_note.items():
+        names = list(dict.fromkeys(repeated))
+        endings = {name.partition(", ")[2] for name in names}
+        if len(names) > 1 and len(endings) == 1 and endings != {""}:
+            lines.append(f"- {library}, *{endings.pop()}* ({len(names)} rows): {note}.")
+        else:
+            lines.append(f"- {library}, {', '.join(names)}: {note}.")
+    return lines
 
 
 def _cell(row: dict[str, str]) -> str:
