@@ -12,12 +12,14 @@ from lpbench.analysis.numbers import counts, equivalent_in_words, judged_numbers
 from lpbench.analysis.verdicts import claims_of
 from lpbench.experiments import catalog
 from lpbench.files import write_text
+from lpbench.papers.theory import FRESH
 from lpbench.paths import COMMITTED, ROOT
 from lpbench.reporting.number_table import read_numbers
-from lpbench.reporting.paper import papers
+from lpbench.reporting.paper import Paper, papers
 from lpbench.reporting.printed_names import method_title
 from lpbench.reporting.standings import GAINS
 from scripts.audits.released import RELEASES
+from scripts.measure_audit import AUDIT_TIME
 
 #: Table of what users add, and the comparisons whose compared method reads a public sample.
 ADDED, EXPERIMENTS = Path(GAINS), ("comparison/classification", "comparison/public_sample")
@@ -144,10 +146,25 @@ def artifact(folder: Path) -> str:
         size = _megabytes(folder, experiment.partition("/")[0])
         cells = *cells, f"{low} to {high} %", "every digit", minutes_of(folder, experiment), f"{size} (all comparisons)"
         lines.append(f"| {' | '.join(cells)} |")
+    for paper, outcomes in theorems(folder).items():
+        cells = f"{paper.short}: theorems", f"`theory/{paper.name}`"
+        command = f"`lpbench reproduce theory/{paper.name} --seed {FRESH[0]}`"
+        expected = f"{outcomes.sum()} cases: {', '.join(f'{word} {n}' for word, n in outcomes.items())}"
+        size = f"{_megabytes(folder, 'theory')} (all theorems)"
+        cells = *cells, command, expected, "every outcome", minutes_of(folder, f"theory/{paper.name}"), size
+        lines.append(f"| {' | '.join(cells)} |")
     caught, applied = faults(folder)
+    taken = pd.read_csv(folder / AUDIT_TIME).iloc[0]
+    minutes = f"{taken['seconds'] / 60:.1f} ({taken['cpu_seconds'] / 60:.0f} of processor time)"
     found = f"{caught} of {applied} caught"
-    lines.append(f"| stated ε hold, faults are caught | audit | `make audit` | {found} | none missed | not timed | |")
+    lines.append(f"| stated ε hold, faults are caught | audit | `make audit` | {found} | none missed | {minutes} | |")
     return "\n".join(lines)
+
+
+def theorems(folder: Path) -> dict[Paper, "pd.Series[int]"]:
+    """Count the outcomes of each paper's theorems, under the seed that decides."""
+    tables = {paper: folder / f"theory_seed{FRESH[0]}" / f"{paper.name}.csv" for paper in papers() if paper.citation}
+    return {paper: pd.read_csv(path)["outcome"].value_counts() for paper, path in tables.items()}
 
 
 def _megabytes(folder: Path, paper: str) -> str:

@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -113,6 +114,19 @@ def test_the_papers_rows_of_the_artifact_add_up_to_the_numbers_of_the_readme():
     assert f"Of {compared:,} printed numbers, {identify} identify their method and {different} are different" in readme
     assert f"Of {judged} sentences, {hold} hold in our runs and {fail} fail" in readme
     assert {f"{n:,}" for _, n, _ in papers} == set(re.findall(r"\(([\d,]+) numbers\)", text))
+
+
+def test_the_theorems_of_the_artifact_are_those_of_the_page():
+    text, page = (ROOT / "ARTIFACT.md").read_text(encoding="utf-8"), (COMMITTED / "label_dp.html").read_text()
+    rows = re.findall(r"\| \S.*: theorems \|.*\| (\d+) cases: ([^|]+) \|", text)
+    outcomes = Counter()
+    for cases, counted in rows:
+        row = {word: int(n) for word, n in re.findall(r"([a-z ]+?) (\d+)(?:, |$)", counted)}
+        assert sum(row.values()) == int(cases)
+        outcomes.update(row)
+    (total, listed), *_ = re.findall(r'id="trials">(\d+) cases of theorems: ([^<]+)\.<', page)
+    assert len(rows) == 3 and outcomes.total() == int(total)
+    assert outcomes == {word: int(n) for word, n in re.findall(r"([a-z ]+?) (\d+)(?:, |$)", listed)}
 
 
 def site(folder: Path, change: float) -> dict[str, Page]:
