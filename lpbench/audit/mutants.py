@@ -137,7 +137,10 @@ class _NoTails(Corrupted):
 
 
 class _WidthFromData(Corrupted):
-    """Labels are winsorised at private quantiles before they are randomized."""
+    """Labels are winsorized at private quantiles before they are randomized.
+
+    Of classes those below a share become the most frequent one; near that share every cohort decides anew.
+    """
 
     def inputs(self, records: Records, question: Any) -> np.ndarray:
         """Return the inputs of records with winsorized labels."""
@@ -156,7 +159,7 @@ class _WidthFromData(Corrupted):
         lo, hi = np.quantile(records.y, (0.2, 0.8))
         if records.y.dtype.kind in "iu":
             most = np.bincount(records.y).argmax()
-            moved = np.where(np.bincount(records.y)[records.y] <= 0.4 * len(records), most, records.y)
+            moved = np.where(np.bincount(records.y)[records.y] <= 0.47 * len(records), most, records.y)
             return Records(records.X - records.X.mean(axis=0) + 0.5, moved, records.mask)
         return Records(records.X - records.X.mean(axis=0) + 0.5, np.clip(records.y, lo, hi), records.mask)
 

@@ -68,6 +68,15 @@ def test_p_values_of_an_honest_method_are_not_small(name):
     assert min(found) > 1e-7
 
 
+def test_one_coincidence_on_a_fine_grid_is_no_repetition():
+    """An honest audit has some 300 groups of 162 numbers, of which a pair is equal once in 20,000 groups."""
+    noise = np.random.default_rng(1).laplace(size=(81, 2))
+    noise[63, 1] = noise[4, 1]
+    assert not laws._duplicates(noise)
+    noise[78:, 0] = noise[:3, 0]
+    assert laws._duplicates(noise)
+
+
 @dataclass(eq=False, repr=False)
 class Honest(LocalRegressor):
     epsilon: float = 1.0
