@@ -103,6 +103,7 @@ lint: $(STAMP) ## Style, types, layers of the architecture, words, docstrings, s
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/python scripts/check_clocks.py tests
+	$(BIN)/codespell
 	$(BIN)/python scripts/check_words.py .
 	$(BIN)/python scripts/check_docstrings.py .
 	$(BIN)/python scripts/check_size.py .

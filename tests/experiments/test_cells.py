@@ -69,15 +69,16 @@ def test_cells_with_other_numbers_have_other_folders(key):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("key", DECIDE)
-def test_a_sweep_over_two_values_has_two_rows_two_folders_and_two_runs(key, tmp_path, capsys):
+def test_a_sweep_over_two_values_has_two_rows_two_folders_and_a_run_each_below_its_own(key, tmp_path, capsys):
     besides, one, other = DECIDE[key]
     besides = besides if "replications" in key else [*besides, "replications=2"]
     swept = f"{word(key, one)},{other.partition(':')[2] or other}"
     assert main(["-m", *besides, swept, "tracking=mlflow", f"results_dir={tmp_path}"]) == 0
     (path,) = tmp_path.glob("hydra/*/sweep.csv")
     rows = path.read_text(encoding="utf-8").splitlines()[1:]
-    assert len(rows) == 2 == len({a.folder for a in Results(tmp_path).cells()})
-    assert "2 runs written to MLflow" in capsys.readouterr().out
+    folders = {a.folder for a in Results(tmp_path).cells()}
+    assert len(rows) == 2 and sorted(f.name.startswith("sweep-") for f in folders) == [False, False, True]
+    assert "3 runs written to MLflow" in capsys.readouterr().out
 
 
 @pytest.fixture(scope="module")
