@@ -31,12 +31,12 @@ def labeled_curves(
     experiment: Experiment, table: pd.DataFrame, cards: Mapping[str, Method], selection: str = "oracle"
 ) -> list[Curve]:
     """Return the curves of an experiment with printed names, in a fixed order."""
-    labelled = curves(table, selection=selection)
+    labeled = curves(table, selection=selection)
     named = []
-    for curve in labelled:
+    for curve in labeled:
         # the variant has no part of it; mask and data set have where a panel has several
         many = {
-            key: len({getattr(c, key) for c in labelled if c.panel == curve.panel}) > 1 for key in ("dataset", "mask")
+            key: len({getattr(c, key) for c in labeled if c.panel == curve.panel}) > 1 for key in ("dataset", "mask")
         }
         mask, dataset = many["mask"] * mask_title(curve.mask), many["dataset"] * dataset_title(curve.dataset)
         title = method_title(curve.method, cards, variant=False)
