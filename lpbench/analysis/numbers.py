@@ -165,7 +165,7 @@ def causes_in_words(rows: pd.DataFrame) -> str:
         f"{n['suspected']:,} have a suspected cause, {n['open']:,} have none"
     )
     if n["after"]:
-        text += f"; a search after the fact reproduces {n['after']}, chance alone {n['chance']}"
+        text += f"; settings searched for afterwards meet {n['after']}, and would meet {n['chance']} by chance alone"
     return text
 
 

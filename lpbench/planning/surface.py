@@ -1,11 +1,11 @@
 """Error as a function of users and budget: a sum of decreasing laws with weights >= 0, and its interval.
 
-The excess error of a method depends on how much its reports tell: s = n v(epsilon) with 1/v the variance of one report
-in variances of the label. The error is modeled as
+The excess error of a method depends on the information of all reports, s = n v(epsilon), where 1/v is the variance of
+one report in variances of the label. The model of the error is
 
     e + sum_k a_k / (1 + (s / s_k)^p) + sum_j b_j / (1 + (n / n_j)^p),   e, a_k, b_j >= 0,
 
-which is monotone in n and epsilon, level where reports tell nothing, and a power law where they tell much.
+which is monotone in n and epsilon, constant where s is small, and a power law where s is large.
 
 References
 ----------
@@ -22,17 +22,17 @@ from scipy.special import ndtri, stdtrit
 from lpbench.estimators.tuning_free.level_reports import RANGE_WIDTH, total_variance
 from lpbench.seeds import Streams
 
-#: Exponents p among which every draw of the interval chooses.
+#: Exponents p; each draw of the interval takes one of them.
 EXPONENTS = (0.5, 0.75, 1.0)
-#: Scales s_k a factor of ten, and how far beyond the pilot's s the largest one of a draw may lie (powers of ten).
+#: Number of scales s_k per factor of ten; distance of a draw's largest scale from the pilot's s, in powers of ten.
 _PER_DECADE, _BEYOND = 2, (-1.0, 1.5)
-#: Relative standard deviation that a cell has at least: the law is no exact one.
+#: Smallest relative standard deviation of a cell, because the law is not exact.
 _FLOOR = 0.01
 FITS_DRAWN, COVERAGE = 200, 0.9
 
 
 def information(epsilon: float) -> float:
-    """v(epsilon): what one report tells of a label of a typical spread, in labels."""
+    """Return v(epsilon), the information of one report: 1 / its variance, in variances of a label of typical spread."""
     return 1.0 / total_variance(float(epsilon), RANGE_WIDTH)
 
 
@@ -74,9 +74,9 @@ class Surface:
         cells, rng = losses.reshape(len(losses), -1), streams.generator("draws")
         scale, spread = _relative(cells)
         self._deviation = scale * np.hypot(spread / np.sqrt(len(cells)), _FLOOR)
-        # Splits share the pilot's rows: its own error about the population is common to all cells, with a variance of
-        # n_test / n_train times that of a split, which is estimated: Student's t in the place of the normal law [1]_.
-        # Reports are randomized anew in every split, so that it is read from the largest budget.
+        # All splits come from the same pilot, which itself is a sample of the population. Its error is common to all
+        # cells and has n_test / n_train times the variance of a split. That variance is estimated, hence Student's t
+        # [1]_, and estimated at the largest budget, because noise of reports is drawn anew in every split.
         sampling = _of_the_pilot(spread.reshape(losses.shape[1:]), budgets, test_share)
         fits = [self._fit(cells.mean(axis=0), p, 0.0) for p in EXPONENTS]
         misfit = min(float(np.sqrt(np.mean((law.at(self._s, self._n) / scale - 1.0) ** 2))) for law in fits)
@@ -87,7 +87,7 @@ class Surface:
             self._draws.append(self._fit(again, rng.choice(EXPONENTS), rng.uniform(*_BEYOND)))
 
     def _fit(self, errors: np.ndarray, exponent: float, beyond: float) -> _Law:
-        """Weights >= 0 by least squares; ``beyond``: how far beyond the pilot the error goes on falling."""
+        """Fit weights >= 0 by least squares; the error falls on until ``beyond`` powers of ten above the pilot."""
         low, high = np.log10(self._s.min()) - 0.5, np.log10(self._s.max()) + beyond
         scales = 10.0 ** np.linspace(low, high, max(2, round(_PER_DECADE * (high - low)) + 1))
         sizes = self._n.max() * 10.0 ** np.array([-1.0, -0.5, 0.0, beyond])
@@ -96,10 +96,10 @@ class Surface:
         return _Law(scales, sizes, float(exponent), weights)
 
     def at(self, users: np.ndarray, epsilon: np.ndarray) -> np.ndarray:
-        """Error and its interval at pairs of users and budgets: ndarray of shape (3, m), error, low, high.
+        """Return the error and its interval at pairs of users and budgets: ndarray of shape (3, m), error, low, high.
 
-        All three decrease in users and budget. The upper end counts on half of what the error falls beyond the
-        pilot's users and information, in logarithms: no pilot shows that it goes on falling.
+        All three decrease in users and budget. Beyond the pilot's users and information the upper end assumes only
+        half of the extrapolated (log) improvement, because the pilot cannot show it.
         """
         n = np.asarray(users, dtype=float).ravel()
         s = _told(n, epsilon)
@@ -108,27 +108,27 @@ class Surface:
         return np.array([error, low, np.maximum(high, np.sqrt(high * edge))])
 
     def inside(self, n: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Users and information, at most the pilot's."""
+        """Return users and information, cut at those of the pilot."""
         return np.minimum(n, self._n.max()), np.minimum(s, self._s.max())
 
     def central(self, n: np.ndarray, s: np.ndarray) -> np.ndarray:
-        """Error at users and information, as the mean law has it."""
+        """Return the error of the mean law at users and information."""
         return np.asarray(np.mean([law.at(s, n) for law in self._central], axis=0))
 
     def drawn(self, n: np.ndarray, s: np.ndarray) -> np.ndarray:
-        """Errors of the laws of all draws, shape (draws, m)."""
+        """Return the errors of all drawn laws, shape (draws, m)."""
         return np.array([law.at(s, n) for law in self._draws])
 
     def _within(self, n: np.ndarray, s: np.ndarray) -> np.ndarray:
-        """Error, low and high as draws of the law have them."""
+        """Return error, low and high by the drawn laws."""
         return _interval(self.central(n, s), self.drawn(n, s) * self._factors[:, None])
 
 
 class Advantage:
-    """Error of a method over that of the better of others: every draw of its interval has the same splits for all.
+    """Quotient of a method's error and that of the best other method, with an interval.
 
-    Splits that are hard are hard for both. What the pilot and the law leave open of the quotient is far less than of
-    two errors, and is read from the quotient of each split.
+    A hard split is hard for all methods, so the quotient varies less between splits than the two errors. Each draw of
+    the interval takes the same splits for all methods, and the spread is that of the quotient of each split.
     """
 
     def __init__(
@@ -140,7 +140,7 @@ class Advantage:
         test_share: float,
         streams: Streams,
     ) -> None:
-        """Fit a surface to each method, and estimate how far the ratio of two surfaces errs."""
+        """Fit a surface to each method, and estimate the error of the ratio of two surfaces."""
         self._method, *self._others = (
             Surface(users, budgets, losses, test_share, streams) for losses in (method, *others)
         )
@@ -148,7 +148,7 @@ class Advantage:
         better = np.min([losses.mean(axis=0) for losses in others], axis=0)
         scale, _ = _relative((method.mean(axis=0) / better).reshape(1, -1))
         spread = (method / np.min(others, axis=0)).std(axis=0, ddof=1) / scale.reshape(method.shape[1:])
-        # Few users and a small budget are fitted worst and weigh least: the median, as a standard deviation.
+        # Standard deviation by the median, because the fit is worst at few users and small budgets, which matter least.
         off = np.abs(self._quotient("central", n, _told(n, epsilon)) / scale - 1.0)
         self._misfit = float(np.median(off) / ndtri(0.75))
         self._whole = _of_the_pilot(spread, budgets, test_share)
@@ -156,14 +156,14 @@ class Advantage:
         self._normal = _wider(len(method)) * streams.generator("advantage").normal(size=(FITS_DRAWN, 1))
 
     def at(self, users: np.ndarray, epsilon: np.ndarray) -> np.ndarray:
-        """Quotient and its interval at pairs of users and budgets, (3, m); beyond the pilot as :meth:`Surface.at`."""
+        """Return the quotient and its interval, (3, m), at pairs of users and budgets, as :meth:`Surface.at` does."""
         n = np.asarray(users, dtype=float).ravel()
         s = _told(n, epsilon)
         (quotient, low, high), edge = self._within(n, s), self._within(*self._method.inside(n, s))[2]
         return np.array([quotient, low, np.maximum(high, np.sqrt(high * edge))])
 
     def _within(self, n: np.ndarray, s: np.ndarray) -> np.ndarray:
-        """Quotient, low and high; the pilot's own error is known of the largest budget, and is one of the gain."""
+        """Return quotient, low and high; the pilot's own error, from the largest budget, is relative to the gain."""
         quotient = self._quotient("central", n, s)
         width = np.hypot(self._whole * np.clip((1.0 - quotient) / self._most, 0.0, 1.0), self._misfit)
         return _interval(quotient, self._quotient("drawn", n, s) * np.exp(width * self._normal))
@@ -174,28 +174,28 @@ class Advantage:
 
 
 def _told(n: np.ndarray, epsilon: np.ndarray) -> np.ndarray:
-    """Information of all reports, in labels."""
+    """Return the information of all reports, s = n v(epsilon)."""
     return np.asarray(n * np.array([information(e) for e in np.asarray(epsilon, dtype=float).ravel()]))
 
 
 def _relative(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean of cells (splits, m), not quite zero, and their standard deviation over it."""
+    """Return the mean of cells (splits, m), kept above zero, and their relative standard deviation."""
     scale = np.maximum(cells.mean(axis=0), 1e-12 + 1e-6 * cells.mean())
     return scale, cells.std(axis=0, ddof=min(1, len(cells) - 1)) / scale
 
 
 def _of_the_pilot(spread: np.ndarray, budgets: np.ndarray, test_share: float) -> float:
-    """Relative deviation of the pilot's error about the population, from that of splits (a, b)."""
+    """Return the relative standard deviation due to the choice of the pilot, from the spread of splits (a, b)."""
     return float(np.sqrt(test_share / (1.0 - test_share)) * np.median(spread[:, np.argmax(budgets)]))
 
 
 def _wider(splits: int) -> float:
-    """Student's quantile over the normal one."""
+    """Return Student's quantile divided by the normal one."""
     top = 0.5 + COVERAGE / 2
     return float(stdtrit(splits - 1, top) / ndtri(top))
 
 
 def _interval(central: np.ndarray, draws: np.ndarray) -> np.ndarray:
-    """Central value and quantiles of the draws (draws, m), which contain it."""
+    """Return the central value and quantiles of the draws (draws, m), widened to contain it."""
     low, high = np.quantile(draws, [0.5 - COVERAGE / 2, 0.5 + COVERAGE / 2], axis=0)
     return np.array([central, np.minimum(low, central), np.maximum(high, central)])

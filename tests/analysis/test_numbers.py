@@ -106,8 +106,8 @@ def test_the_headline_counts_once_what_is_judged():
     alone = in_words(judged_numbers(ROWS.assign(identifies="")))
     assert alone.startswith("3 of 9 printed numbers are equivalent to ours; 4 are different")
     assert causes_in_words(judged_numbers(ROWS)) == (
-        "Of 4 different numbers 1 are met by another interpretation, 1 have a suspected cause, 1 have none; a search "
-        "after the fact reproduces 1, chance alone 1"
+        "Of 4 different numbers 1 are met by another interpretation, 1 have a suspected cause, 1 have none; settings "
+        "searched for afterwards meet 1, and would meet 1 by chance alone"
     )
 
 

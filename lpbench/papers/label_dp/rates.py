@@ -178,13 +178,14 @@ def printed_rates(table: pd.DataFrame) -> PlainTable:
             )
         )
     remark = (
-        f"Largest n: the {LARGEST} largest sample sizes. Expected: the exponent of the term of the rate that dominates "
-        f"at the largest n (privacy where the risk is {PRIVACY_DOMINATES:g} times the non-private one or more, "
-        f"sampling up to {SAMPLING_DOMINATES:g} times, anything between the two otherwise). ÷ constant: the risk "
-        f"relative to the constant prediction's at the first of the largest n; above {RESOLVED:g} a curve has only "
-        "begun to resolve the function. `rates.csv` has the slopes between neighboring n."
+        "Expected: the theorem's exponent of the term that dominates at the largest n, which is the privacy term "
+        f"where the risk is at least {PRIVACY_DOMINATES:g} times the non-private one, the sampling term up to "
+        f"{SAMPLING_DOMINATES:g} times, and either in between. Largest n: our estimate from the {LARGEST} largest "
+        "sample sizes. Covers: its interval contains an expected exponent. ÷ constant: the risk divided by that of a "
+        f"constant at the first of these sizes; above {RESOLVED:g} the exponent cannot be measured yet. `rates.csv` "
+        "has the slopes between neighboring n."
     )
-    legend = "Exponents e of risk ~ (sample size)^-e with 95 % bootstrap intervals."
+    legend = "The excess risk should fall like n^(−e): e by the theorem, and e measured, with 95 % bootstrap intervals."
     return PlainTable(legend, heads, tuple(rows), remark)
 
 

@@ -76,7 +76,7 @@ def draw_ranks(
             text = (
                 f"Average ranks, 1 is best ({CHOSEN[selection]}).\n"
                 f"Filled: differs from {method_title(control, cards)} (Wilcoxon over data sets, 5 % after Holm).\n"
-                "p: the least that so many data sets and methods can give."
+                "p ≥: the smallest attainable p-value with so many data sets and methods."
             )
             style.heading(figure, text)
         return style.save(figure, folder, name)
@@ -118,7 +118,7 @@ def _panel(
     ax.tick_params(axis="x", labelsize=7)
     ax.set_xticks(range(1, len(table) + 1, max(1, round(len(table) / 4))))
     sets = len(comparison.means)
-    text = f"{comparison.title}\n{sets} sets, p ≥ {least_p(sets, len(table)):.2g}"
+    text = f"{comparison.title}\n{sets} data sets, p ≥ {least_p(sets, len(table)):.2g}"
     ax.set_title(text.lstrip("\n"), loc="left", fontsize=8)
 
 
