@@ -59,7 +59,7 @@ const look = async (page, width) => {
     page_.head.append(script);
     await ready;
     const result = await view.axe.run(page_, { resultTypes: ["violations"] });
-    found.axe = result.violations.filter((v) => ["serious", "critical"].includes(v.impact))
+    found.axe = result.violations
       .map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160)).join(" ;; ")} (${v.nodes.length})`);
     again.forEach((row) => { row.hidden = false; });
   }
