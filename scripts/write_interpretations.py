@@ -88,8 +88,7 @@ def classes_of_seed(folder: Path) -> str:
 def then_and_now(folder: Path) -> str:
     """Return today's classes by the outcome at an older commit, as a cross-table."""
     rows = pd.read_csv(folder / CHANGES, keep_default_na=False)
-    then = rows["outcome"] + ("; " + rows["standing"]).mask(rows["standing"] == "", "")
-    return counted(pd.crosstab(then, kinds(rows)), f"at {BEFORE}, today")
+    return counted(pd.crosstab(rows["outcome"], kinds(rows)), f"at {BEFORE}, today")
 
 
 def page(text: str, folder: Path = COMMITTED) -> str:

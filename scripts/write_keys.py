@@ -33,8 +33,9 @@ here. `python scripts/write_keys.py` writes the page from the schemas.
 
 def page() -> str:
     """The whole page."""
+    explained: set[str] = set()
     sources = [
-        (f"`kind: {kind}`", "", "; ".join(f"`{key}`: {text}" for key, (_, text) in known.items()))
+        (f"`kind: {kind}`", "", "; ".join(_once(key, text, explained) for key, (_, text) in known.items()))
         for kind, known in keys.SOURCES.items()
     ]
     features = "`{all_except: [columns]}`, or a list of names and of mappings with `column` and one of"
@@ -129,6 +130,14 @@ def _masks() -> Iterable[tuple[str, str, str]]:
     for name, mask in sorted(catalog.masks().items()):
         params = ", ".join(f"`{key}: {json.dumps(value)}`" for key, value in mask.params.items())
         yield f"`{name}`", params, mask.title
+
+
+def _once(key: str, text: str, explained: set[str]) -> str:
+    """Return a key with its meaning, which stands where the key is named for the first time."""
+    if text in explained:
+        return f"`{key}`"
+    explained.add(text)
+    return f"`{key}`: {text}"
 
 
 def _list(rows: Iterable[tuple[str, str, str]]) -> str:

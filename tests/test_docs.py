@@ -54,6 +54,23 @@ def test_every_page_of_the_documentation_is_linked_from_another():
         assert re.search(rf"\]\((?:docs/)?{page.name}[)#]", others) or page.name in by_table_of_contents, page.name
 
 
+def words(text):
+    """Number of words of a page in Markdown; bars and rules of tables are none."""
+    return sum(re.search(r"\w", token) is not None for token in text.split())
+
+
+def test_bars_of_tables_are_no_words():
+    assert words("| a | b-c |\n| --- | ---: |\n| 1 | ε = 2 |") == 5
+
+
+def test_the_documentation_is_short_enough_to_be_read():
+    """At most 38,000 words in docs/ and at the root without the change log, at most 1,100 in the README."""
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    sizes = {path: words(path.read_text(encoding="utf-8")) for path in pages if path.name != "CHANGELOG.md"}
+    assert words((ROOT / "README.md").read_text(encoding="utf-8")) <= 1100
+    assert sum(sizes.values()) <= 38_000, sorted(sizes.items(), key=lambda item: -item[1])[:5]
+
+
 def test_pages_of_the_documentation_link_to_one_another_and_not_out_of_their_folder():
     for page in (ROOT / "docs").glob("*.md"):
         links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
