@@ -36,8 +36,8 @@ def wrong_account(
                 infinite[user] = True
             else:
                 totals[user] += Fraction(epsilon)
-            told = entry.device.mechanism(entry.question) if isinstance(entry.device, Release) else None
-            deltas[user] += Fraction(float(entry.device.delta(entry.question) if told is None else told.delta))
+            released = entry.device.mechanism(entry.question) if isinstance(entry.device, Release) else None
+            deltas[user] += Fraction(float(entry.device.delta(entry.question) if released is None else released.delta))
     most = math.inf if infinite.any() else float(max(totals))
     if most > stated.epsilon * (1.0 + TOLERANCE) + TOLERANCE:
         yield f"a user spent {most:.9g}, and the guarantee says {stated.epsilon:.9g}"
@@ -47,8 +47,8 @@ def wrong_account(
     if central and stated.model not in ("cdp", "label_cdp"):
         yield f"a curator saw the records, and the guarantee says {stated.model}"
     masks = [entry.records.mask for entry in recording.asked]
-    shown = any(mask is not None and not mask.all() for mask in masks)
-    if recording.shown_read and stated.model == "ldp" and shown:
+    shows_features = any(mask is not None and not mask.all() for mask in masks)
+    if recording.shown_read and stated.model == "ldp" and shows_features:
         yield "features left their users in the clear, and the guarantee says ldp"
 
 

@@ -104,9 +104,9 @@ class _Apart:
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Predict at the method's places, where no users are."""
-        found = self._predicted_by("predict", X)
+        predictions = self._predicted_by("predict", X)
         moved = self._secret is not None and not self._model.classifier
-        return np.clip(found, *self.y_range_) if moved else found  # type: ignore[attr-defined]
+        return np.clip(predictions, *self.y_range_) if moved else predictions  # type: ignore[attr-defined]
 
     def _predicted_by(self, by: str, X: np.ndarray) -> np.ndarray:
         predictions, stated = self._places.predict(self.fitted_, X, by)
@@ -117,8 +117,8 @@ class _Apart:
         draws = np.random.default_rng(secrets.randbits(128))
         # those with the least or the largest predictions: a random half has nearly the quantiles of all rows
         ends = np.argsort(predictions, kind="stable")[:: draws.choice((-1, 1))]
-        some = draws.permutation(ends[: (len(X) + 1) // 2])
-        again, those = self._places.predict(self.fitted_, X[some], by)[0], predictions[some]
+        rows = draws.permutation(ends[: (len(X) + 1) // 2])
+        again, those = self._places.predict(self.fitted_, X[rows], by)[0], predictions[rows]
         real = predictions.dtype.kind == "f"
         same = partial(np.isclose, rtol=0.0, atol=1e-6 * np.ptp(predictions)) if real else np.equal
         if again.shape != those.shape or np.mean(same(again, those)) < ALONE:
@@ -173,9 +173,9 @@ def kind_of(places: Places, estimator: str, privacy: str = "", secret: int | Non
         Parameter(key, Parameter.KEYWORD_ONLY, default=value)
         for key, value in (model.params | {"random_state": None}).items()
     ]
-    own: dict[str, Any] = {"_places": places, "_model": model, "_privacy": privacy, "_secret": secret}
+    attributes: dict[str, Any] = {"_places": places, "_model": model, "_privacy": privacy, "_secret": secret}
     base = _Classifier if model.classifier else _Regressor
-    return type(name, (base,), {**own, **facts, "__signature__": Signature(listed), "__module__": module})
+    return type(name, (base,), {**attributes, **facts, "__signature__": Signature(listed), "__module__": module})
 
 
 def wrapped(path: str) -> type[Any]:
@@ -215,11 +215,11 @@ def found_in_place(method: Method, function: str, **words: Any) -> list[Any]:
 def folders_of(estimator: str) -> Sequence[Path]:
     """Return the folders of plug-ins, and that of a method's module where it is neither there nor installed."""
     package = estimator.partition(".")[0]
-    found = importlib.util.find_spec(package)
-    if package == "lpbench" or found is None or found.origin is None:
+    spec = importlib.util.find_spec(package)
+    if package == "lpbench" or spec is None or spec.origin is None:
         return own_folders()
-    beside = Path(found.origin).resolve().parent
-    if found.submodule_search_locations:
+    beside = Path(spec.origin).resolve().parent
+    if spec.submodule_search_locations:
         beside = beside.parent
     held = [Path(p).resolve() for p in (sys.prefix, sys.base_prefix)] + own_folders()
     return [*own_folders(), *([] if any(beside.is_relative_to(folder) for folder in held) else [beside])]

@@ -57,10 +57,10 @@ class Pipe:
 
     def send(self, message: bytes) -> None:
         """Send a message with its length in front; wait while the other end does not read."""
-        left = memoryview(struct.pack("<Q", len(message)) + message)
-        while left:
+        unsent = memoryview(struct.pack("<Q", len(message)) + message)
+        while unsent:
             self._wait([], [self.descriptor])
-            left = left[os.write(self.descriptor, left) :]
+            unsent = unsent[os.write(self.descriptor, unsent) :]
 
     def receive(self) -> bytearray | None:
         """Read one frame; None at the end."""
@@ -73,15 +73,15 @@ class Pipe:
         return self._exactly(length)
 
     def _exactly(self, length: int) -> bytearray | None:
-        whole = bytearray(length)
-        left = memoryview(whole)
-        while left:
+        message = bytearray(length)
+        unread = memoryview(message)
+        while unread:
             self._wait([self.descriptor], [])
-            got = os.readv(self.descriptor, [left])
+            got = os.readv(self.descriptor, [unread])
             if got == 0:
                 return None
-            left = left[got:]
-        return whole
+            unread = unread[got:]
+        return message
 
     def _wait(self, read: list[int], write: list[int]) -> None:
         if self.end is not None and not any(select.select(read, write, [], max(0.0, self.end - time.monotonic()))):
@@ -142,10 +142,10 @@ class PipeUsers(Users):
         answer = self._pipe.receive()
         if answer is None:
             os._exit(1)
-        found = decode(bytes(answer), no_object)
-        if "error" in found:
-            raise getattr(errors, found["error"])(found["text"])
-        return found["answer"]
+        reply = decode(bytes(answer), no_object)
+        if "error" in reply:
+            raise getattr(errors, reply["error"])(reply["text"])
+        return reply["answer"]
 
 
 def _asked(device: Any, question: Any) -> dict[str, bytes]:
@@ -164,18 +164,23 @@ def _told(device: Device[Any], question: Any) -> dict[str, Any]:
     }
 
 
-def _build(asked: dict[str, Any]) -> Any:
-    return import_object(asked["estimator"])(**asked["params"])
+def _build(request: dict[str, Any]) -> Any:
+    return import_object(request["estimator"])(**request["params"])
 
 
-def describe(asked: dict[str, Any], pipe: Pipe) -> dict[str, Any]:
+def describe(request: dict[str, Any], pipe: Pipe) -> dict[str, Any]:
     """Say what the harness must know of a method before it runs."""
-    checked(import_object(asked["estimator"]))
-    model = _build(asked)
+    checked(import_object(request["estimator"]))
+    model = _build(request)
     base = LocalClassifier if isinstance(model, LocalClassifier) else LocalRegressor
-    known = ("lpbench", "sklearn", "builtins")
-    own = [kind for kind in type(model).__mro__ if kind.__module__.split(".")[0] not in known]
-    names = {name for kind in own for name in vars(kind) if hasattr(base, name) and not name.startswith(("__", "set_"))}
+    libraries = ("lpbench", "sklearn", "builtins")
+    author_kinds = [kind for kind in type(model).__mro__ if kind.__module__.split(".")[0] not in libraries]
+    names = {
+        name
+        for kind in author_kinds
+        for name in vars(kind)
+        if hasattr(base, name) and not name.startswith(("__", "set_"))
+    }
     params = {k: v for k, v in model.get_params().items() if k != "random_state"}
     return {
         "classifier": base is LocalClassifier,
@@ -186,51 +191,51 @@ def describe(asked: dict[str, Any], pipe: Pipe) -> dict[str, Any]:
     }
 
 
-def learn(asked: dict[str, Any], pipe: Pipe) -> dict[str, Any]:
+def learn(request: dict[str, Any], pipe: Pipe) -> dict[str, Any]:
     """Learn from users at the other end of the pipe; the fitted model is returned as its author's pickle."""
-    model = _build(asked)
+    model = _build(request)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model.learn_from(PipeUsers(pipe, asked["view"]))
+        model.learn_from(PipeUsers(pipe, request["view"]))
     return {"model": pickle.dumps(model), "seconds": time.process_time()}
 
 
-def predict(asked: dict[str, Any], pipe: Pipe) -> dict[str, Any]:
+def predict(request: dict[str, Any], pipe: Pipe) -> dict[str, Any]:
     """Predict by a fitted model, where no users are."""
-    model = pickle.loads(asked["model"])
+    model = pickle.loads(request["model"])
     spent = getattr(model, "guarantee_", None)
     return {
-        "predictions": np.asarray(getattr(model, asked["by"])(asked["X"])),
+        "predictions": np.asarray(getattr(model, request["by"])(request["X"])),
         "guarantee": vars(spent) if isinstance(spent, Guarantee) else None,
     }
 
 
-def inputs(asked: dict[str, Any], pipe: Pipe) -> dict[str, Any]:
+def inputs(request: dict[str, Any], pipe: Pipe) -> dict[str, Any]:
     """Compute the given records' inputs of the mechanism, one row a record."""
-    device, question = (decode(asked[name], any_object) for name in ("device", "question"))
-    question = question if asked["users"] is None else question_of(question, asked["users"])
-    return {"inputs": np.asarray(device.inputs(Records(asked["X"], asked["y"], asked["mask"]), question))}
+    device, question = (decode(request[name], any_object) for name in ("device", "question"))
+    question = question if request["users"] is None else question_of(question, request["users"])
+    return {"inputs": np.asarray(device.inputs(Records(request["X"], request["y"], request["mask"]), question))}
 
 
-def held(asked: dict[str, Any], pipe: Pipe) -> dict[str, Any]:
+def held(request: dict[str, Any], pipe: Pipe) -> dict[str, Any]:
     """Try from inside what the isolation holds."""
-    return tried(asked["outside"], *asked["folders"])
+    return tried(request["outside"], *request["folders"])
 
 
-def run(asked: dict[str, Any], pipe: Pipe) -> dict[str, Any]:
+def run(request: dict[str, Any], pipe: Pipe) -> dict[str, Any]:
     """Call a function of this package that runs the author's code itself, and list what it yields."""
-    return {"found": list(import_object(asked["function"])(**asked["words"]))}
+    return {"found": list(import_object(request["function"])(**request["words"]))}
 
 
 ACTIONS = {action.__name__: action for action in (describe, learn, predict, inputs, held, run)}
 
 
-def _answer(request: bytes, pipe: Pipe) -> None:
-    asked = decode(request, no_object)
-    sys.path.extend(folder for folder in asked["path"] if folder not in sys.path)
+def _answer(encoded: bytes, pipe: Pipe) -> None:
+    request = decode(encoded, no_object)
+    sys.path.extend(folder for folder in request["path"] if folder not in sys.path)
     try:
         with joblib.parallel_config("sequential"):  # a second process or thread is refused
-            message = encode({"result": ACTIONS[asked["do"]](asked, pipe)})
+            message = encode({"result": ACTIONS[request["do"]](request, pipe)})
     except LpbenchError as error:
         message = encode({"failed": type(error).__name__, "text": " ".join(str(error).split())})
     except BaseException as error:  # whatever an author's code raises, sys.exit included
@@ -246,11 +251,11 @@ def serve(listening: socket.socket, folder: Path, seconds: float) -> None:
         listening.close()
         os.wait()
         return
-    asked = decode(bytes(Pipe(listening.fileno()).receive() or b""), no_object)
+    request = decode(bytes(Pipe(listening.fileno()).receive() or b""), no_object)
     root = None
-    if asked["apart"]:
+    if request["apart"]:
         root = folder
-        make_root(root, {Path(place): Path(shown) for place, shown in asked["readable"].items()})
+        make_root(root, {Path(path): Path(source) for path, source in request["readable"].items()})
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     gc.freeze()
     listening.send(b"+")

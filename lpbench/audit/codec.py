@@ -41,9 +41,9 @@ def _tree(value: Any) -> Any:
     if type(value) is bytes:
         return {"bytes": base64.b64encode(value).decode()}
     if type(value) in (tuple, list):
-        return {type(value).__name__: [_tree(part) for part in value]}
+        return {type(value).__name__: [_tree(item) for item in value]}
     if isinstance(value, dict):
-        return {"dict": [[_tree(key), _tree(part)] for key, part in value.items()]}
+        return {"dict": [[_tree(key), _tree(item)] for key, item in value.items()]}
     if type(value) is Streams:
         return {"streams": value.seed}
     kind = type(value)
@@ -71,10 +71,10 @@ def _value(tree: Any, build: Callable[[str, dict[str, Any]], Any]) -> Any:
     if kind == "bytes":
         return base64.b64decode(body)
     if kind in ("tuple", "list"):
-        parts = [_value(part, build) for part in body]
+        parts = [_value(item, build) for item in body]
         return tuple(parts) if kind == "tuple" else parts
     if kind == "dict":
-        return {_value(key, build): _value(part, build) for key, part in body}
+        return {_value(key, build): _value(item, build) for key, item in body}
     if kind == "streams":
         return Streams(body)
     name, attributes = body
@@ -103,7 +103,7 @@ def library_object(name: str, attributes: dict[str, Any]) -> Any:
         raise PrivacyError(f"{name} is no record of the library")
     derived = {field.name for field in getattr(kind, "__dataclass_fields__", {}).values() if not field.init}
     try:
-        return kind(**{key: part for key, part in attributes.items() if key not in derived})
+        return kind(**{key: attribute for key, attribute in attributes.items() if key not in derived})
     except TypeError as error:
         raise PrivacyError(f"{name}: {error}") from error
 
@@ -115,7 +115,7 @@ def no_object(name: str, attributes: dict[str, Any]) -> Any:
 
 def _class(name: str) -> Any:
     module, _, path = name.partition(":")
-    found: Any = importlib.import_module(module)
-    for part in path.split("."):
-        found = getattr(found, part)
-    return found
+    holder: Any = importlib.import_module(module)
+    for attribute in path.split("."):
+        holder = getattr(holder, attribute)
+    return holder

@@ -32,8 +32,8 @@ def method_of(name: str) -> Method:
     ConfigurationError
         There is no such class, or the harness could not call it.
     """
-    place, _, kind = name.rpartition(":")
-    path = f"{Path(place).resolve() if place.endswith('.py') else place}:{kind}"
+    module, _, kind = name.rpartition(":")
+    path = f"{Path(module).resolve() if module.endswith('.py') else module}:{kind}"
     checked(load_function(path))
     return Method(name=name, estimator=path)
 
@@ -88,13 +88,13 @@ def check_sweep(method: Method) -> None:
 def check_batches(method: Method) -> None:
     """Several replications at once, of samples that differ, give what each gives alone."""
     model = method.build()
-    whole = problem_for(model)
-    mask = None if whole.mask is None else whole.mask[:60]
-    problems = [whole, replace(whole, X_train=whole.X_train[:60], y_train=whole.y_train[:60], mask=mask)]
-    points, streams = few_points(model.resolve_grid(method.grid, whole), 2), [Streams(1), Streams(2)]
+    full = problem_for(model)
+    mask = None if full.mask is None else full.mask[:60]
+    problems = [full, replace(full, X_train=full.X_train[:60], y_train=full.y_train[:60], mask=mask)]
+    points, streams = few_points(model.resolve_grid(method.grid, full), 2), [Streams(1), Streams(2)]
     together = model.sweep_many(problems, [2.0], points, streams)
-    for problem, result, own in zip(problems, together, streams, strict=True):
-        alone = model.for_problem(problem).sweep(problem, [2.0], points, own)
+    for problem, result, stream in zip(problems, together, streams, strict=True):
+        alone = model.for_problem(problem).sweep(problem, [2.0], points, stream)
         np.testing.assert_allclose(result.values, alone.values, rtol=1e-9)
 
 
@@ -114,9 +114,9 @@ def check_determinism(method: Method) -> None:
         return predicted
 
     once = clone(model)
-    first, again, other = predictions(once), predictions(once), predictions(clone(model))
+    first, again, of_clone = predictions(once), predictions(once), predictions(clone(model))
     way_out = "draw by self._streams().generator('purpose'), a device by its mechanism, and nothing by numpy.random"
-    assert np.array_equal(first, other), f"equal seeds give unequal predictions: {way_out}"
+    assert np.array_equal(first, of_clone), f"equal seeds give unequal predictions: {way_out}"
     assert np.array_equal(first, again), (
         f"a second fit of the same object gives other predictions: learn begins anew at every call; {way_out}"
     )
@@ -125,12 +125,12 @@ def check_determinism(method: Method) -> None:
 def check_workers(method: Method) -> None:
     """A worker process gives the bits of this one, in any order (linear algebra on one thread, as in all runs)."""
     seeds = (1, 2)
-    here = [_swept(method, seed) for seed in seeds]
+    in_process = [_swept(method, seed) for seed in seeds]
     # joblib's Parallel would take this process, without a word, where an own method's code is shut in
     submit = get_memmapping_executor(2).submit
-    there = [future.result() for future in [submit(_swept, method, seed) for seed in reversed(seeds)]]
-    for seed, mine, theirs in zip(seeds, here, reversed(there), strict=True):
-        np.testing.assert_array_equal(mine, theirs, err_msg=f"seed {seed}: a worker process gives other scores")
+    in_worker = [future.result() for future in [submit(_swept, method, seed) for seed in reversed(seeds)]]
+    for seed, ours, theirs in zip(seeds, in_process, reversed(in_worker), strict=True):
+        np.testing.assert_array_equal(ours, theirs, err_msg=f"seed {seed}: a worker process gives other scores")
 
 
 def _swept(method: Method, seed: int) -> np.ndarray:
@@ -154,8 +154,8 @@ def check_guarantee(method: Method, epsilon: float = 1.7) -> None:
         assert spent.model != "none" or model.exceeds_budget, (
             "guarantee_ claims no privacy model, but the method takes a budget"
         )
-        kept = 0 <= spent.epsilon <= epsilon * (1 + 1e-9)
-        assert kept or model.exceeds_budget, (
+        within_budget = 0 <= spent.epsilon <= epsilon * (1 + 1e-9)
+        assert within_budget or model.exceeds_budget, (
             f"guarantee_ says that {spent.epsilon:g} of a budget of {epsilon} was spent"
         )
         assert not model.exceeds_budget or spent.note, "a method that exceeds its budget says why in a note"
@@ -167,8 +167,8 @@ def check_guarantee(method: Method, epsilon: float = 1.7) -> None:
 
 def check_audit(method: Method) -> None:
     """With sealed users nothing but reports decides what is learned, and they cost what is stated."""
-    found = dict.fromkeys(map(str, complaints(method.build())))
-    assert not found, "; ".join(found)
+    broken = dict.fromkeys(map(str, complaints(method.build())))
+    assert not broken, "; ".join(broken)
 
 
 def problem_for(estimator: LocalEstimator) -> Problem:

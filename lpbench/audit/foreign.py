@@ -24,10 +24,10 @@ def foreign_complaints(
     """Audit a method by the dotted path of its class, at places; yields nothing if it keeps its promise."""
     try:
         kind = kind_of(places, estimator, privacy)
-        known = kind(**params).get_params()
+        defaults = kind(**params).get_params()
         for epsilon, sample in drawn_samples(kind(**params)):
-            budget = {"epsilon": epsilon} if "epsilon" in known else {}
-            yield from _complaints_in(kind(**{**params, **budget, **sample.stated(known)}), sample)
+            budget = {"epsilon": epsilon} if "epsilon" in defaults else {}
+            yield from _complaints_in(kind(**{**params, **budget, **sample.stated(defaults)}), sample)
     except LpbenchError as error:
         yield Complaint("apart", str(error))
 
@@ -57,20 +57,20 @@ def complaints_of(method: Method) -> list[str]:
     """
     estimator = method.estimator.rpartition(":")[2]
     path, params = [str(folder) for folder in folders_of(estimator)], {**method.params, **(method.tuning_free or {})}
-    asked = json.dumps({"path": path, "estimator": estimator, "params": params, "privacy": method.privacy})
-    done = subprocess.run([sys.executable, "-m", __name__], input=asked, capture_output=True, text=True)
+    request = json.dumps({"path": path, "estimator": estimator, "params": params, "privacy": method.privacy})
+    done = subprocess.run([sys.executable, "-m", __name__], input=request, capture_output=True, text=True)
     try:
-        isolation, *found = json.loads(done.stdout.splitlines()[-1])
+        isolation, *texts = json.loads(done.stdout.splitlines()[-1])
     except (IndexError, ValueError):
         raise PrivacyError(f"the audit of {method.name} ended: {' '.join(done.stderr.split())[-300:]}") from None
     if isolation != "namespaces":
         print(f"isolation: {isolation}", flush=True)
-    return [f"{method.name}: {complaint}" for complaint in dict.fromkeys(found)]  # one said at every budget is one
+    return [f"{method.name}: {complaint}" for complaint in dict.fromkeys(texts)]  # one said at every budget is one
 
 
-def _main(path: list[str], **asked: Any) -> None:
+def _main(path: list[str], **description: Any) -> None:
     with Places(path=path) as places:
-        print(json.dumps([places.words, *map(str, foreign_complaints(places, **asked))]))
+        print(json.dumps([places.words, *map(str, foreign_complaints(places, **description))]))
 
 
 if __name__ == "__main__":

@@ -52,33 +52,33 @@ def inputs_of_model(model: LocalEstimator, mask: str) -> str:
     """Return the inputs of an estimator: those of all its fits together, such as ``label, public sample``."""
     if brings_data(model):
         return UNKNOWN
-    kind, asked, shows, sample, central = _MASKS.get(bare_name(mask), "partial"), NOBODY, False, False, False
+    kind, asks, shows, sample, central = _MASKS.get(bare_name(mask), "partial"), NOBODY, False, False, False
     for epsilon, n in FITS:
         recording, about = Recording(), audit_sample(model, mask=kind, n=n)
-        own = clone(model).set_params(random_state=CURATOR_SEED)
-        budget = {"epsilon": epsilon} if model.uses_epsilon and "epsilon" in own.get_params() else {}
+        fitted = clone(model).set_params(random_state=CURATOR_SEED)
+        budget = {"epsilon": epsilon} if model.uses_epsilon and "epsilon" in fitted.get_params() else {}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            own.set_params(**budget, **about.stated(own.get_params())).learn_from(
+            fitted.set_params(**budget, **about.stated(fitted.get_params())).learn_from(
                 recorded_users(about, USERS_SEED, recording)
             )
         if recording.revealed:
             return "records"
         features = any(map(depends_on_features, recording.asked))
-        asked = "label and features" if features else "label" if recording.asked and "f" not in asked else asked
+        asks = "label and features" if features else "label" if recording.asked and "f" not in asks else asks
         shows |= recording.shown_read and about.records.mask is not None
         sample |= recording.sample_read
         central |= any(entry.kind == "release" for entry in recording.asked)
     words = {"public features": shows, SAMPLE: sample, "trusted curator": central}
-    return ", ".join([asked, *(word for word, read in words.items() if read)])
+    return ", ".join([asks, *(word for word, read in words.items() if read)])
 
 
 def depends_on_features(entry: Asked) -> bool:
     """Return True if what enters the mechanism depends on the features that the users asked protect."""
     records = entry.records
-    other = (records.X[::-1] + 0.37) % 1.0
+    moved = (records.X[::-1] + 0.37) % 1.0
     changed = type(records)(
-        other if records.mask is None else np.where(records.mask, other, records.X), records.y, records.mask
+        moved if records.mask is None else np.where(records.mask, moved, records.X), records.y, records.mask
     )
     compute = entry.device.statistic if entry.kind == "release" else entry.device.inputs
     return not np.array_equal(*(compute(one, entry.question) for one in (records, changed)))

@@ -81,14 +81,14 @@ def _unshare(spaces: int) -> None:
 def make_root(folder: Path, readable: Mapping[Path, Path]) -> None:
     """Make a root in a folder, which this process and its children alone see there: place in it -> what is shown."""
     python = dict.fromkeys(map(Path, (*_SYSTEM, sys.prefix, sys.base_prefix)))
-    shown = {path: path for path in (*python, *PROJECT)} | dict(readable)
+    sources = {path: path for path in (*python, *PROJECT)} | dict(readable)
     os.umask(0o022)
     _unshare(_MOUNTS)
     _call("mount", None, b"/", None, _PRIVATE, None)
     _call("mount", b"root", bytes(folder), b"tmpfs", 0, b"mode=755")
     for name in ("home", "run", "tmp", "proc", "dev/shm"):
         (folder / name).mkdir(parents=True)
-    places = [(path, source, _READ_ONLY) for path, source in sorted(shown.items())]
+    places = [(path, source, _READ_ONLY) for path, source in sorted(sources.items())]
     places += [(path, path, 0) for path in map(Path, _NODES)]
     for path, source, read_only in places:
         if source.exists():
@@ -96,16 +96,16 @@ def make_root(folder: Path, readable: Mapping[Path, Path]) -> None:
     _call("mount", None, bytes(folder), None, _REMOUNT | _READ_ONLY, None)
 
 
-def _show(place: Path, source: Path, read_only: int) -> None:
+def _show(target: Path, source: Path, read_only: int) -> None:
     if source.is_dir():
-        place.mkdir(parents=True, exist_ok=True)
-    elif not place.exists():
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.touch()
-    _call("mount", bytes(source), bytes(place), None, _BIND, None)
+        target.mkdir(parents=True, exist_ok=True)
+    elif not target.exists():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.touch()
+    _call("mount", bytes(source), bytes(target), None, _BIND, None)
     if read_only:
-        flags = os.statvfs(place).f_flag & _KEPT_FLAGS
-        _call("mount", None, bytes(place), None, _REMOUNT | _BIND | read_only | flags, None)
+        flags = os.statvfs(target).f_flag & _KEPT_FLAGS
+        _call("mount", None, bytes(target), None, _REMOUNT | _BIND | read_only | flags, None)
 
 
 def shut_in(root: Path | None, seconds: float, warden: int, *, several: bool) -> None:
@@ -141,10 +141,10 @@ def shut_in(root: Path | None, seconds: float, warden: int, *, several: bool) ->
         os.chroot(root)
         os.chdir("/")
         if os.geteuid() == 0:
-            own = _FIRST_ACCOUNT + secrets.randbelow(_ACCOUNTS)
+            account = _FIRST_ACCOUNT + secrets.randbelow(_ACCOUNTS)
             os.setgroups([])
-            os.setresgid(own, own, own)
-            os.setresuid(own, own, own)
+            os.setresgid(account, account, account)
+            os.setresuid(account, account, account)
         _call("capset", struct.pack("II", 0x20080522, 0), bytes(24))
     if sys.platform == "linux":
         _call("prctl", _DIE_WITH_PARENT, signal.SIGKILL, 0, 0, 0)

@@ -129,7 +129,7 @@ class Serving:
             "public": tuple(users.public) if self.uses_public and users.public is not None else None,
         }
 
-    def answer(self, asked: dict[str, Any]) -> bytes:
+    def answer(self, request: dict[str, Any]) -> bytes:
         """Answer a verb; errors that depend on questions alone reach the method, others end the run."""
         verbs: dict[str, Callable[..., Any]] = {
             "public_features": self._public_features,
@@ -141,8 +141,8 @@ class Serving:
             "note": Users.note,
         }
         try:
-            verb, users = verbs[asked.pop("verb")], self._taken[asked.pop("on")]
-            return encode({"answer": verb(users, **asked)})
+            verb, users = verbs[request.pop("verb")], self._taken[request.pop("on")]
+            return encode({"answer": verb(users, **request)})
         except (Refused, DataError) as error:
             raise Refused(str(error)) from error
         except LpbenchError as error:
@@ -152,8 +152,8 @@ class Serving:
 
     def inputs(self, device: OwnDevice, records: Records, question: OwnQuestion) -> np.ndarray:
         """Return the inputs of records to a mechanism of this library, each its own, whoever else is asked."""
-        asked = {"device": device.content, "question": question.content, "users": question.users}
-        key = hashlib.blake2b(encode({**asked, "X": records.X, "y": records.y, "mask": records.mask})).digest()
+        request = {"device": device.content, "question": question.content, "users": question.users}
+        key = hashlib.blake2b(encode({**request, "X": records.X, "y": records.y, "mask": records.mask})).digest()
         if key not in self._given:
             rows = self._rows(device, records, question)
             self._hold_to_domain(device, records, question, rows)
@@ -188,16 +188,16 @@ class Serving:
 
     def _rows(self, device: OwnDevice, records: Records, question: OwnQuestion) -> np.ndarray:
         """The inputs of records, from a process that nothing outlives."""
-        asked = {"device": device.content, "question": question.content, "users": question.users}
+        request = {"device": device.content, "question": question.content, "users": question.users}
         mask = None if records.mask is None else self._mask(records.mask)
         try:
-            found = self.places.call("inputs", **asked, X=records.X, y=records.y, mask=mask)["inputs"]
+            computed = self.places.call("inputs", **request, X=records.X, y=records.y, mask=mask)["inputs"]
         except LpbenchError as error:  # whether it fails may depend on a record: the method does not hear of it
             raise Refused(f"{type(device).__name__}.inputs: {error}") from error
-        if np.ndim(found) < 1 or len(found) != len(records) or found.dtype.kind not in "biuf":
-            shape = np.shape(found)
+        if np.ndim(computed) < 1 or len(computed) != len(records) or computed.dtype.kind not in "biuf":
+            shape = np.shape(computed)
             raise Refused(f"{type(device).__name__}.inputs returns shape {shape} for {len(records)} records")
-        return found  # type: ignore[no-any-return]
+        return computed  # type: ignore[no-any-return]
 
     def _mask(self, mask: np.ndarray) -> np.ndarray:
         """Return the mask as the method may see it: everything protected where it says that it uses none."""
@@ -210,20 +210,20 @@ class Serving:
         self._taken.append(users.take(who))
         return len(self._taken) - 1
 
-    def _ask(self, users: SimulatedUsers, who: np.ndarray | None, **told: Any) -> np.ndarray:
-        device, question = self._understood(**told)
+    def _ask(self, users: SimulatedUsers, who: np.ndarray | None, **description: Any) -> np.ndarray:
+        device, question = self._understood(**description)
         self._check(device, question, users, who)
         return users.ask(device, question, who)
 
     def _check(self, device: Any, question: Any, users: SimulatedUsers, who: np.ndarray | None = None) -> None:
         """Refuse a device of the library that a question of the author's makes lose more than it states."""
         if not isinstance(device, OwnDevice) and (who is None or len(who)):
-            asked = RecordedUsers(users, Recording()).entry("ask", device, question, None, who)
-            for what in more_than_stated(asked, users.y_range, 0 if users.classes is None else users.classes.size):
+            entry = RecordedUsers(users, Recording()).entry("ask", device, question, None, who)
+            for what in more_than_stated(entry, users.y_range, 0 if users.classes is None else users.classes.size):
                 raise PrivacyError(what)
 
-    def _sums(self, users: SimulatedUsers, by: np.ndarray | None, **told: Any) -> np.ndarray | None:
-        understood = self._understood(**told)
+    def _sums(self, users: SimulatedUsers, by: np.ndarray | None, **description: Any) -> np.ndarray | None:
+        understood = self._understood(**description)
         self._check(*understood, users)
         return None if isinstance(understood[0], OwnDevice) else users.sums(*understood, by)
 
@@ -247,9 +247,9 @@ class Serving:
     ) -> tuple[Any, Any]:
         """The library's device and question, or the author's at their own place."""
         try:
-            found = decode(device, library_object), decode(question, library_object)
-            if isinstance(found[0], Device) and not isinstance(found[0], Release):
-                return found
+            pair = decode(device, library_object), decode(question, library_object)
+            if isinstance(pair[0], Device) and not isinstance(pair[0], Release):
+                return pair
         except PrivacyError:
             pass
         if replaced:
@@ -257,12 +257,14 @@ class Serving:
                 f"{name} states {', '.join(replaced)} of its own; a device states its mechanism and the inputs of a "
                 "record, and the harness draws, reports and charges"
             )
-        own = decode(mechanism, library_object)
-        if not (isinstance(own, Mechanism) and of_the_library(own)):
-            raise PrivacyError(f"{name}.mechanism returns a {type(own).__name__}, no mechanism of this library")
-        if not own.discrete:
-            raise PrivacyError(f"{type(own).__name__} sends doubles, whose rounding gives values away: for simulations")
-        return _own_device(name, self)(device, own, int(columns)), OwnQuestion(question, bool(in_parts))
+        stated = decode(mechanism, library_object)
+        if not (isinstance(stated, Mechanism) and of_the_library(stated)):
+            raise PrivacyError(f"{name}.mechanism returns a {type(stated).__name__}, no mechanism of this library")
+        if not stated.discrete:
+            raise PrivacyError(
+                f"{type(stated).__name__} sends doubles, whose rounding gives values away: for simulations"
+            )
+        return _own_device(name, self)(device, stated, int(columns)), OwnQuestion(question, bool(in_parts))
 
 
 def modules_of(folder: Path) -> list[Path]:
@@ -345,7 +347,7 @@ class Places:
         ours, theirs = socket.socketpair()
         paths = [str(PROJECT[0].parent), *filter(None, [os.environ.get("PYTHONPATH")])]
         command = [sys.executable, "-B", "-P", "-m", "lpbench.audit.author_process"]
-        own = (
+        environment = (
             {"PATH": os.defpath, "PYTHONHASHSEED": "0", "PYTHONPATH": os.pathsep.join(paths)}
             | HUGE_PAGES
             | ONE_THREAD
@@ -354,7 +356,7 @@ class Places:
         with theirs:
             server = subprocess.Popen(
                 [*command, str(theirs.fileno()), str(folder), str(self.seconds)],
-                env=own,
+                env=environment,
                 cwd=folder,
                 start_new_session=True,
                 pass_fds=[theirs.fileno()],
@@ -363,8 +365,8 @@ class Places:
                 stderr=subprocess.DEVNULL,
             )
         with server, ours:  # whose end is the server's
-            shown = {str(place): str(copy) for place, copy in self.copies.items()}
-            Pipe(ours.fileno()).send(encode({"apart": self.by != "none", "readable": shown}))
+            readable = {str(path): str(copy) for path, copy in self.copies.items()}
+            Pipe(ours.fileno()).send(encode({"apart": self.by != "none", "readable": readable}))
             if not ours.recv(1):
                 raise PrivacyError("no process can be shut in here")
             yield ours
@@ -385,7 +387,7 @@ class Places:
     def __deepcopy__(self, memo: Any) -> Self:
         return self  # processes cannot be copied
 
-    def call(self, do: str, users: Serving | None = None, several: bool = False, /, **asked: Any) -> dict[str, Any]:
+    def call(self, do: str, users: Serving | None = None, several: bool = False, /, **arguments: Any) -> dict[str, Any]:
         """Make a request in a new process, and answer what it asks users, while which it is stopped.
 
         With ``several`` it may have others beside it, which end with it.
@@ -396,7 +398,7 @@ class Places:
             with theirs, orders:
                 socket.send_fds(self._server, [b"n" if several else b"1"], [theirs.fileno(), orders.fileno()])
             try:
-                result = self._converse(encode({"do": do, "path": self.there, **asked}), users, ours, warden)
+                result = self._converse(encode({"do": do, "path": self.there, **arguments}), users, ours, warden)
             except TimeoutError:
                 raise Refused(f"the author's code took over {self.seconds:g} s") from None
             except OSError as error:
@@ -417,13 +419,13 @@ class Places:
         pipe.end = time.monotonic() + self.seconds
         pipe.send(request)
         while (message := pipe.receive()) is not None:
-            found: dict[str, Any] = decode(bytes(message), no_object)
-            if "verb" not in found:
-                return found
+            content: dict[str, Any] = decode(bytes(message), no_object)
+            if "verb" not in content:
+                return content
             if users is None:
                 raise Refused("the author's code asks users where there are none")
             for order in (b"s", b"c"):
-                answer = users.answer(found) if order == b"c" else b""
+                answer = users.answer(content) if order == b"c" else b""
                 warden.send(order)
                 if warden.recv(1) != order:
                     raise Refused("the author's code ended")
@@ -450,6 +452,6 @@ class Places:
 
     def predict(self, fitted: bytes, X: np.ndarray, by: str = "predict") -> tuple[np.ndarray, Guarantee | None]:
         """Predictions of a fitted model in a process without users, and what it says was spent."""
-        found = self.call("predict", model=fitted, X=X, by=by)
-        told = found["guarantee"]
-        return found["predictions"], None if told is None else Guarantee(**told)
+        reply = self.call("predict", model=fitted, X=X, by=by)
+        stated = reply["guarantee"]
+        return reply["predictions"], None if stated is None else Guarantee(**stated)

@@ -96,11 +96,11 @@ class ShortPrivUnitG(PrivUnitG):
         """Vectors of any length."""
         return Directions(self.dimension, unit=False)
 
-    def _loss(self, value, other) -> float:
+    def _loss(self, value, second) -> float:
         """Infinite where the tails differ."""
-        r, s = np.linalg.norm(value), np.linalg.norm(other)
+        r, s = np.linalg.norm(value), np.linalg.norm(second)
         if math.isclose(r**2 - r**4, s**2 - s**4, abs_tol=1e-12):
-            return super()._loss(value, other)
+            return super()._loss(value, second)
         return math.inf
 
 

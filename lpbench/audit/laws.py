@@ -52,9 +52,9 @@ def of_reports(entry: Asked, streams: Streams, more: int = 1) -> LawTest:
     for call in range(more * CALLS):
         draws = device.draws(streams.child("call", number=call), n, question)
         reports.append(np.asarray(device.report(records, question, draws)))
-    if not all(np.isfinite(np.asarray(part, dtype=float)).all() for part in reports):
+    if not all(np.isfinite(np.asarray(sums, dtype=float)).all() for sums in reports):
         return LawTest(0.0, f"{name} sends reports that are not finite")
-    stack = np.stack([np.asarray(part) for part in reports])
+    stack = np.stack([np.asarray(sums) for sums in reports])
     scores, repeated = _normal_scores(device, question, records, stack, streams.generator("references"))
     if repeated:
         return LawTest(0.0, f"noise of {name} repeats or lies on a grid that its mechanism does not have")
@@ -122,10 +122,10 @@ def _of_two_laws(
     first, second = ([np.ravel(draw(streams.child(way, number=k))) for k in range(times)] for way, draw in ways)
     if len(first[0]) != len(second[0]):
         return LawTest(0.0, f"{what} have {len(first[0])} entries, not {len(second[0])}")
-    here, there = np.array([first, second], dtype=float)
-    if not (np.isfinite(here).all() and np.isfinite(there).all()):
+    one_way, other_way = np.array([first, second], dtype=float)
+    if not (np.isfinite(one_way).all() and np.isfinite(other_way).all()):
         return LawTest(0.0, f"{what} are not finite")
-    return LawTest(_same_law(here, there, streams.generator("projections")), what)
+    return LawTest(_same_law(one_way, other_way, streams.generator("projections")), what)
 
 
 def _numbers(question: Any) -> np.ndarray:
@@ -135,7 +135,7 @@ def _numbers(question: Any) -> np.ndarray:
     parts = [getattr(question, f.name) for f in fields(question)] if is_dataclass(question) else []
     if isinstance(question, tuple):
         parts = list(question)
-    return np.concatenate([np.empty(0), *(_numbers(part) for part in parts)])
+    return np.concatenate([np.empty(0), *(_numbers(member) for member in parts)])
 
 
 def _same_law(first: np.ndarray, second: np.ndarray, rng: np.random.Generator) -> float:
@@ -148,7 +148,7 @@ def _same_law(first: np.ndarray, second: np.ndarray, rng: np.random.Generator) -
         return np.round(np.hstack([sums[:, columns], sums @ weights, far]), 9)
 
     pairs = zip(views(first).T, views(second).T, strict=True)
-    tests = [_smirnov(mine, theirs) for mine, theirs in pairs]
+    tests = [_smirnov(ours, theirs) for ours, theirs in pairs]
     return min(1.0, min(tests) * len(tests))
 
 
@@ -165,31 +165,31 @@ def _normal_scores(
     calls, n = reports.shape[:2]
     scores, repeated = list[np.ndarray](), False
     for alike, mechanism, inputs in _laws(device, question, records):
-        part = np.concatenate([_in_law(device, question, records, reports, users) for users in alike], axis=1)
+        answers = np.concatenate([_in_law(device, question, records, reports, users) for users in alike], axis=1)
         users = np.concatenate(alike)
-        part, inputs = _fewer(mechanism, part, inputs, rng)
-        width = max(1, int(np.prod(part.shape[2:], dtype=int)))
+        answers, inputs = _fewer(mechanism, answers, inputs, rng)
+        width = max(1, int(np.prod(answers.shape[2:], dtype=int)))
         step = max(1, _MOST // (REFERENCES * users.size * width))
         for start in range(0, calls, step):
-            own = part[start : start + step]
-            again = _tiled(inputs, len(own) * REFERENCES)
-            mine = _statistics(mechanism, own.reshape(-1, *part.shape[2:]), _tiled(inputs, len(own)))
+            block = answers[start : start + step]
+            again = _tiled(inputs, len(block) * REFERENCES)
+            observed = _statistics(mechanism, block.reshape(-1, *answers.shape[2:]), _tiled(inputs, len(block)))
             theirs = _statistics(mechanism, np.asarray(mechanism.randomize(again, rng)), again)
-            scores = scores or [np.zeros((calls, n)) for _ in mine]
-            for g, one, drawn in zip(scores, mine, theirs, strict=True):
-                ranked = one.reshape(len(own), -1), drawn.reshape(len(own), REFERENCES, -1)
-                g[start : start + len(own), users] = _score(*ranked, rng)
-        repeated = repeated or _repeats(mechanism, part, inputs)
+            scores = scores or [np.zeros((calls, n)) for _ in observed]
+            for g, one, drawn in zip(scores, observed, theirs, strict=True):
+                ranked = one.reshape(len(block), -1), drawn.reshape(len(block), REFERENCES, -1)
+                g[start : start + len(block), users] = _score(*ranked, rng)
+        repeated = repeated or _repeats(mechanism, answers, inputs)
     return scores, repeated
 
 
 def _in_law(device: Any, question: Any, records: Records, reports: np.ndarray, users: np.ndarray) -> np.ndarray:
     """Reports of shape (calls, n, ...) as those of the mechanism: of users who show the same, (calls, users, ...)."""
     again, sent = np.tile(users, len(reports)), reports[:, users]
-    part = np.asarray(
+    answers = np.asarray(
         device.to_law(sent.reshape(-1, *sent.shape[2:]), question_of(question, again), records.take(again))
     )
-    return part.reshape(*sent.shape[:2], *part.shape[1:])
+    return answers.reshape(*sent.shape[:2], *answers.shape[1:])
 
 
 def _fewer(
@@ -236,21 +236,21 @@ def _statistics(mechanism: Mechanism, reports: np.ndarray, inputs: np.ndarray) -
     """Numbers that tell reports apart, (m,) each: position, distance from the input, product of vectors with it."""
     flat = reports.reshape(len(reports), -1)
     position = flat[:, 0] if flat.shape[1] == 1 else flat @ np.sin(np.arange(1, flat.shape[1] + 1) * 1.7)
-    found = [position, mechanism.distance(reports, inputs)]
+    statistics = [position, mechanism.distance(reports, inputs)]
     if reports.shape == inputs.shape and inputs.ndim > 1:
-        found.append(np.einsum("ik,ik->i", flat.astype(float), inputs.reshape(len(inputs), -1).astype(float)))
-    return found
+        statistics.append(np.einsum("ik,ik->i", flat.astype(float), inputs.reshape(len(inputs), -1).astype(float)))
+    return statistics
 
 
-def _score(mine: np.ndarray, theirs: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def _score(observed: np.ndarray, theirs: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Normal scores of the rank of (calls, n) numbers among (calls, REFERENCES, n), ties and places drawn at random."""
-    mine = np.asarray(mine, dtype=float)[:, None]
+    observed = np.asarray(observed, dtype=float)[:, None]
     theirs = np.asarray(theirs, dtype=float)
-    slack = 1e-9 * (1.0 + np.abs(mine))  # sums of the same numbers in another order are ties
-    below = (theirs < mine - slack).sum(axis=1, dtype=np.int16)
-    ties = (theirs <= mine + slack).sum(axis=1, dtype=np.int16) - below
-    place = below + np.floor(rng.random(below.shape) * (ties + 1))
-    return np.asarray(ndtri((place + rng.random(below.shape)) / (theirs.shape[1] + 1)))
+    slack = 1e-9 * (1.0 + np.abs(observed))  # sums of the same numbers in another order are ties
+    below = (theirs < observed - slack).sum(axis=1, dtype=np.int16)
+    ties = (theirs <= observed + slack).sum(axis=1, dtype=np.int16) - below
+    rank = below + np.floor(rng.random(below.shape) * (ties + 1))
+    return np.asarray(ndtri((rank + rng.random(below.shape)) / (theirs.shape[1] + 1)))
 
 
 def _repeats(mechanism: Mechanism, reports: np.ndarray, inputs: np.ndarray) -> bool:
@@ -281,10 +281,10 @@ def _tests(g: np.ndarray) -> Iterator[tuple[float, str]]:
             groups |= {f"every {period}th user from {k}": g[:, k::period] for k in range(period)}
     groups |= {"the first user": g[:, :1], "the last user": g[:, -1:], "the recorded call": g[:1]}
     groups |= {"first half of the users": g[:, : n // 2], "second half": g[:, n // 2 :]}
-    for name, part in groups.items():
-        if part.size >= 8:
-            yield float(2.0 * ndtr(-abs(part.sum()) / math.sqrt(part.size))), f"the mean of {name}"
-            yield _squares(part), f"the spread of {name}"
+    for name, of_group in groups.items():
+        if of_group.size >= 8:
+            yield float(2.0 * ndtr(-abs(of_group.sum()) / math.sqrt(of_group.size))), f"the mean of {name}"
+            yield _squares(of_group), f"the spread of {name}"
     if g.size >= 8:
         counts = np.bincount(np.minimum((ndtr(g) * 20).astype(int), 19).ravel(), minlength=20)
         yield _binomial(counts, g.size, 1.0 / counts.size), "the shape of all users"

@@ -61,11 +61,11 @@ def recorded_users(sample: AuditSample, seed: int, recording: Recording) -> Reco
 def settings(model: LocalEstimator, budgets: Sequence[float] = BUDGETS) -> Iterator[tuple[LocalEstimator, AuditSample]]:
     """Models and samples in which a method is audited: budgets, masks, three classes."""
     for epsilon, sample in samples(model, budgets):
-        own = clone(model).set_params(random_state=CURATOR_SEED)
-        known = own.get_params()
-        if own.uses_epsilon and "epsilon" in known:
-            own.set_params(epsilon=epsilon)
-        yield own.set_params(**sample.stated(known)), sample
+        copy = clone(model).set_params(random_state=CURATOR_SEED)
+        params = copy.get_params()
+        if copy.uses_epsilon and "epsilon" in params:
+            copy.set_params(epsilon=epsilon)
+        yield copy.set_params(**sample.stated(params)), sample
 
 
 def samples(model: Any, budgets: Sequence[float] = BUDGETS) -> Iterator[tuple[float, AuditSample]]:
@@ -89,8 +89,8 @@ def takes_many_classes(model: Any) -> bool:
 
 def complaints(model: LocalEstimator) -> Iterator[Complaint]:
     """Audit a method at every setting of :func:`settings`; yields nothing if it keeps its promise."""
-    for own, sample in settings(model):
-        yield from complaints_in(own, sample)
+    for configured, sample in settings(model):
+        yield from complaints_in(configured, sample)
 
 
 def complaints_in(
@@ -101,9 +101,9 @@ def complaints_in(
     try:
         fitted, users = _learned(model, sample, make_users, recording)
     except (Exception, SystemExit) as error:
-        found = [] if isinstance(error, PrivacyError) else list(_broken_laws(recording))
-        yield from found
-        if not found:
+        broken = [] if isinstance(error, PrivacyError) else list(_broken_laws(recording))
+        yield from broken
+        if not broken:
             yield Complaint("sealed", str(error) if isinstance(error, LpbenchError) else f"it fails: {error!r}")
         return
     yield from wrong_answers(model, recording, users.spent, sample)
@@ -139,7 +139,7 @@ def _broken_laws(recording: Recording) -> Iterator[Complaint]:
 def findings(recording: Recording, seed: int = 0) -> Iterator[laws.LawTest]:
     """Sampled tests of everything that was asked; what looks odd is tried again with more and fresh samples."""
     tests = {"ask": laws.of_reports, "sums": laws.of_sums, "chain": laws.of_chain, "release": laws.of_release}
-    for k, entry in enumerate(one for asked in _distinct(recording) for one in (*_as_reports(asked), asked)):
+    for k, entry in enumerate(one for answer in _distinct(recording) for one in (*_as_reports(answer), answer)):
         test = tests[entry.kind]
         finding = test(entry, Streams(stable_hash(audit="law", number=k, seed=seed)))
         if FALSE_ALARM / _TESTS <= finding.p < _ODD:
@@ -172,12 +172,12 @@ def _sealed(
         return
     if _holds(content, sample):
         yield Complaint("sealed", "the fitted model holds a private label or feature")
-    expected, asked = _outcome(fitted, sample), recording.questions()
+    expected, questions = _outcome(fitted, sample), recording.questions()
     for change in CHANGES:
-        other = Recording(replayed=recording)
+        twin_recording = Recording(replayed=recording)
         try:
-            twin, users = _learned(model, sample.changed(change), make_users, other)
-            same = other.questions() == asked and np.array_equal(_outcome(twin, sample), expected)
+            twin, users = _learned(model, sample.changed(change), make_users, twin_recording)
+            same = twin_recording.questions() == questions and np.array_equal(_outcome(twin, sample), expected)
             same = same and users.spent == spent
         except LpbenchError as error:
             yield Complaint("sealed", str(error))
@@ -204,11 +204,11 @@ def _holds(content: bytes, sample: AuditSample) -> bool:
 
 def _distinct(recording: Recording) -> list[Asked]:
     """Answers whose devices, questions and users differ; of many alike the first and last."""
-    kept: dict[Any, Asked] = {}
+    distinct: dict[Any, Asked] = {}
     for entry, digest in zip(recording.asked, recording.questions(), strict=True):
-        kept.setdefault((entry.kind, digest, entry.users.tobytes()), entry)
+        distinct.setdefault((entry.kind, digest, entry.users.tobytes()), entry)
     alike: dict[Any, list[Asked]] = {}
-    for entry in kept.values():
+    for entry in distinct.values():
         alike.setdefault((entry.kind, repr(entry.device), type(entry.question)), []).append(entry)
     return [entry for group in alike.values() for entry in (*group[:_ALIKE], *group[_ALIKE:][-_ALIKE:])]
 
@@ -234,11 +234,11 @@ def broken_rows(entry: Asked, y_range: tuple[float, float] | None, n_classes: in
         except DataError as error:
             yield f"{name}, with some value that a user may hold: {error}"
     records, question, rng = entry.records, entry.question, np.random.default_rng(5)
-    whole = _inputs(device, question, records)
+    expected = _inputs(device, question, records)
     orders = [rng.permutation(len(records)) for _ in range(_ORDERS)]
-    for cohort in (part for order in orders for part in (order, *np.array_split(order, min(2, len(order))))):
+    for cohort in (members for order in orders for members in (order, *np.array_split(order, min(2, len(order))))):
         inputs = _inputs(device, question_of(question, cohort), records.take(cohort))
-        if not all(np.array_equal(again, given[cohort]) for again, given in zip(inputs, whole, strict=True)):
+        if not all(np.array_equal(again, given[cohort]) for again, given in zip(inputs, expected, strict=True)):
             yield f"inputs of {name} change with who else is asked, or their order"
             return
 

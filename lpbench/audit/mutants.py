@@ -45,7 +45,7 @@ for _name in "mechanism draws report law to_law columns fields budget delta budg
 def taken(draws: Any, who: Any) -> Any:
     """Some users' part of the randomness of all: arrays whose last axis is the users, or tuples of them."""
     if isinstance(draws, tuple):
-        return tuple(taken(part, who) for part in draws)
+        return tuple(taken(array, who) for array in draws)
     return draws[..., who] if isinstance(draws, np.ndarray) else draws.take(who)
 
 
@@ -58,10 +58,12 @@ def _distance(device: Any, reports: np.ndarray, records: Records, question: Any)
 def _better(self: Corrupted, records: Records, question: Any, draws: Any, users: np.ndarray) -> np.ndarray:
     """Reports of which some users send the nearer one of two."""
     reports = np.asarray(self.inner.report(records, question, draws))
-    other = self.inner.draws(Streams(_seed(draws)), len(records), question)
-    second = np.asarray(self.inner.report(records, question, other))
-    own, asked = records.take(users), question_of(question, users)
-    nearer = _distance(self.inner, second[users], own, asked) < _distance(self.inner, reports[users], own, asked)
+    second_draws = self.inner.draws(Streams(_seed(draws)), len(records), question)
+    second = np.asarray(self.inner.report(records, question, second_draws))
+    affected, for_them = records.take(users), question_of(question, users)
+    nearer = _distance(self.inner, second[users], affected, for_them) < _distance(
+        self.inner, reports[users], affected, for_them
+    )
     result = reports.copy()
     result[users[nearer]] = second[users[nearer]]
     return result
@@ -233,13 +235,13 @@ class _Door(RecordedUsers):
         """Answer with sums as recorded users do, changed by the mutant."""
         return np.asarray(self._mutated(RecordedUsers.sums, device, question, by))
 
-    def _mutated(self, send: Callable[..., Any], device: Device, *asked: Any) -> Any:
+    def _mutated(self, send: Callable[..., Any], device: Device, *question: Any) -> Any:
         if self.mutant in DEVICES:
             device = DEVICES[self.mutant](inner=device)
-        first = send(self, device, *asked)
+        first = send(self, device, *question)
         if self.mutant == "asked_again":
             for more in range(3):  # a method may leave half of its budget, so that a second time would keep its promise
-                send(self, Corrupted(inner=device, time=more + 1), *asked)
+                send(self, Corrupted(inner=device, time=more + 1), *question)
         if self.mutant == "records_revealed":
             self.reveal()
         return first
@@ -279,8 +281,10 @@ def mutant_rows(method: str, model: LocalEstimator, mutants: Sequence[str] = MUT
         if m in why_not:
             first = f"does not apply: {why_not[m]}"
         else:
-            found = (c for own, sample in settings(model) for c in complaints_in(own, sample, mutated_users(m)))
-            first = next((complaint.check for complaint in found), "")
+            caught = (
+                c for configured, sample in settings(model) for c in complaints_in(configured, sample, mutated_users(m))
+            )
+            first = next((complaint.check for complaint in caught), "")
         rows.append(MutantRow(method, m, first))
     return rows
 
@@ -288,9 +292,9 @@ def mutant_rows(method: str, model: LocalEstimator, mutants: Sequence[str] = MUT
 def _not_applicable(model: LocalEstimator) -> dict[str, str]:
     """Return the mutants that cannot be made of a method, with the reason for each."""
     recording = Recording()
-    own, sample = next(settings(model))
+    configured, sample = next(settings(model))
     try:
-        own.learn_from(recorded_users(sample, 1, recording))
+        configured.learn_from(recorded_users(sample, 1, recording))
     except (Exception, SystemExit) as error:
         return dict.fromkeys(MUTANTS, f"the method itself fails: {error}")
     if recording.revealed:

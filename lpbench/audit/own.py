@@ -34,17 +34,17 @@ def audit_of(method: Method, run: bool = True) -> str:
         return f"{NO_AUDIT}: the run was asked to make none"
     if sweep := own_sweep(method.estimator_class):
         return f"{NO_AUDIT}: {sweep} of {method.name} scores a grid by itself, and fits are audited; leave it out"
-    key, place = _key(method), cache_folder() / "audits"
-    with locked(place / "lock"):
+    key, folder = _key(method), cache_folder() / "audits"
+    with locked(folder / "lock"):
         with suppress(OSError, ValueError, KeyError):
-            return str(json.loads((place / f"{key}.json").read_text(encoding="utf-8"))["said"])
+            return str(json.loads((folder / f"{key}.json").read_text(encoding="utf-8"))["said"])
         if key not in _unfinished:
-            said = _audited(method)
-            if said.startswith(NO_AUDIT):
-                _unfinished[key] = said
-                return said
-            write_text(json.dumps({"method": method.name, "said": said}), place / f"{key}.json")
-            return said
+            verdict = _audited(method)
+            if verdict.startswith(NO_AUDIT):
+                _unfinished[key] = verdict
+                return verdict
+            write_text(json.dumps({"method": method.name, "said": verdict}), folder / f"{key}.json")
+            return verdict
     return _unfinished[key]
 
 
@@ -58,9 +58,9 @@ def _audited(method: Method) -> str:
     print(f"auditing {method.name}, once for this code, at most {SECONDS:g} s ...", file=sys.stderr, flush=True)
     try:
         with time_limit(SECONDS):
-            found = complaints_about(method)
+            complaints = complaints_about(method)
     except (Exception, SystemExit) as error:  # what ends an audit is no verdict, whoever raised it
         kind = "" if isinstance(error, LpbenchError) else f"the audit ended with {type(error).__name__}: "
         return f"{NO_AUDIT}: {kind}{' '.join(str(error).split())}"
-    more = f" (and {len(found) - 1} more: lpbench audit {method.name})" if len(found) > 1 else ""
-    return f"{REFUTED}: {found[0]}{more}" if found else AUDITED
+    more = f" (and {len(complaints) - 1} more: lpbench audit {method.name})" if len(complaints) > 1 else ""
+    return f"{REFUTED}: {complaints[0]}{more}" if complaints else AUDITED

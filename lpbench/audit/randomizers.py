@@ -92,8 +92,8 @@ class Randomizer:
         """Transcripts, (n, k), of ``n`` users who hold a value; a user's messages share streams, as in ``fit``."""
         parts = []
         for start in range(0, n, _CHUNK):
-            size, own = min(_CHUNK, n - start), streams.child("chunk", start=start)
-            sent = [np.asarray(message.send(value, size, own), dtype=np.float64) for message in self.messages]
+            size, chunk_streams = min(_CHUNK, n - start), streams.child("chunk", start=start)
+            sent = [np.asarray(message.send(value, size, chunk_streams), dtype=np.float64) for message in self.messages]
             parts.append(np.hstack([report.reshape(size, -1) for report in sent]) if sent else np.zeros((size, 1)))
         return np.concatenate(parts)
 

@@ -36,12 +36,12 @@ def randomizer_of(model: LocalEstimator, epsilon: float) -> Randomizer:
 
 def recorded_run(model: LocalEstimator, epsilon: float) -> RecordedRun:
     """Run a method with sealed users and read the record."""
-    own, sample = next(settings(model, (epsilon,)))
+    configured, sample = next(settings(model, (epsilon,)))
     recording = Recording()
     users = recorded_users(sample, 1, recording)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        clone(own).learn_from(users)
+        clone(configured).learn_from(users)
     spent = users.spent
     paid = paid_answers(recording)
     devices = "; ".join(dict.fromkeys(type(entry.device).__name__ for entry in paid))
@@ -69,15 +69,15 @@ def _most_asked(paid: Sequence[Asked], n: int) -> int:
 
 def _message(entry: Asked, number: int, user: int, values: Records) -> Message:
     """One answer of a user as a message, for each value that the user might hold."""
-    place = int(np.flatnonzero(entry.users == user)[0])
+    position = int(np.flatnonzero(entry.users == user)[0])
     if entry.kind == "release":
         # of data sets that differ in the record of the user
-        inputs = neighbors(entry, place, values)
+        inputs = neighbors(entry, position, values)
         return message(entry.device.mechanism(entry.question), inputs, "release", number=number)
     device = entry.device
 
     def asked(n: int) -> Any:
-        return question_of(entry.question, np.full(n, place))
+        return question_of(entry.question, np.full(n, position))
 
     def send(value: int, n: int, streams: Streams) -> np.ndarray:
         draws = device.draws(streams.child("answer", number=number), n, asked(n))

@@ -38,12 +38,12 @@ class Recording:
 
     def enter(self, entry: Asked) -> Any:
         """Add an answer; returns what the method gets."""
-        place = len(self.asked)
+        position = len(self.asked)
         # a method may write to what it gets
         self.asked.append(replace(entry, answer=copy.deepcopy(entry.answer)))
         if self.replayed is None:
             return entry.answer
-        before = self.replayed.asked[place] if place < len(self.replayed.asked) else None
+        before = self.replayed.asked[position] if position < len(self.replayed.asked) else None
         if before is None or before.kind != entry.kind or not np.array_equal(before.users, entry.users):
             raise PrivacyError("with the same reports other users were asked: the method has seen a private value")
         return copy.deepcopy(before.answer)

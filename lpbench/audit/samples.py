@@ -44,10 +44,10 @@ class AuditSample:
         public = {"y_range": self.y_range, "classes": self.classes, "public": self.public}
         return SimulatedUsers(self.records, Streams(seed), **public)  # type: ignore[arg-type]
 
-    def stated(self, known: Mapping[str, Any]) -> dict[str, Any]:
+    def stated(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """Return the public facts of the sample that are parameters of the method."""
         stated = {"y_range": self.y_range, "domain": self.domain}
-        return {name: value for name, value in stated.items() if name in known and value is not None}
+        return {name: value for name, value in stated.items() if name in parameters and value is not None}
 
     def changed(self, change: str) -> Self:
         """The sample with other protected values and the same public part; see :data:`CHANGES`."""
@@ -88,11 +88,13 @@ def audit_sample(
     protected[:, 0], protected[::3, 1], protected[::5, 2] = True, True, True
     protected[::2, D:] = True
     masks = {"partial": protected, "all": None, "none": np.zeros((n, d), dtype=bool)}
-    own = {"label": masks["none"], "record": None}.get(model.protects, masks[mask])
+    sample_mask = {"label": masks["none"], "record": None}.get(model.protects, masks[mask])
     public = PublicSample(X_public, y_public) if model.uses_public else None
-    known = None if model.get_params().get("domain") is None else domain
-    X_test = rng.uniform(*(known or (0.0, 1.0)), (N_TEST, d))
-    return AuditSample(Records(X, y, own), public, classes, X_test, y_range if classes is None else None, known)
+    stated_domain = None if model.get_params().get("domain") is None else domain
+    X_test = rng.uniform(*(stated_domain or (0.0, 1.0)), (N_TEST, d))
+    return AuditSample(
+        Records(X, y, sample_mask), public, classes, X_test, y_range if classes is None else None, stated_domain
+    )
 
 
 def planted(records: Records, user: int, y_range: tuple[float, float] | None, n_classes: int) -> Records:
@@ -104,7 +106,7 @@ def planted(records: Records, user: int, y_range: tuple[float, float] | None, n_
     protected = np.ones(x.size, dtype=bool) if mask is None else mask
     rows = [(x, y) for y in labels]
     if protected.any():
-        rows += [(np.where(protected, place, x), y) for place in places for y in labels]
+        rows += [(np.where(protected, point, x), y) for point in places for y in labels]
     X = np.array([row for row, _ in rows])
     y = np.array([label for _, label in rows], dtype=records.y.dtype)
     return Records(X, y, None if mask is None else np.tile(mask, (len(rows), 1)))

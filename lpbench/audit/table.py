@@ -70,8 +70,8 @@ class AuditRow:
 
 def audited_methods() -> list[str]:
     """Selectors of everything that is audited: every registered method, and the settings that its YAML names."""
-    known = catalog.methods()
-    return [*known, *(f"{name}[{setting}]" for name, method in known.items() for setting in method.audited)]
+    registered = catalog.methods()
+    return [*registered, *(f"{name}[{setting}]" for name, method in registered.items() for setting in method.audited)]
 
 
 def subjects() -> list[tuple[str, str]]:
@@ -105,11 +105,11 @@ def complaints_about(method: Method) -> list[str]:
     if not method.estimator.startswith("lpbench."):
         return complaints_of(method)
     model = method.build().set_params(**(method.tuning_free or {}))
-    found = [str(complaint) for complaint in complaints(model)]
-    says = method.privacy if found or not model.uses_epsilon else recorded_run(model, EPSILON).spent.model
+    sentences = [str(complaint) for complaint in complaints(model)]
+    says = method.privacy if sentences or not model.uses_epsilon else recorded_run(model, EPSILON).spent.model
     if not keeps_model(method.privacy, says, model.protects):
-        found = [f"the YAML says privacy: {method.privacy}, the reports say {says}: write it there"]
-    return [f"{method.name}: {complaint}" for complaint in dict.fromkeys(found)]  # one said at every budget is one
+        sentences = [f"the YAML says privacy: {method.privacy}, the reports say {says}: write it there"]
+    return [f"{method.name}: {complaint}" for complaint in dict.fromkeys(sentences)]  # one said at every budget is one
 
 
 def base_methods() -> list[str]:
@@ -138,8 +138,8 @@ def audit(kind: str, name: str, samples: int, seed: int) -> AuditRow:
     exact, failure = exact_loss(randomizer), failure_per_row()
     bound, confidence = 0.0, 1.0
     if randomizer.messages:
-        found = lower_bound(randomizer, samples, Streams(seed).child("audit", kind=kind, name=name), failure)
-        bound, confidence = found.bound, found.confidence
+        sampled = lower_bound(randomizer, samples, Streams(seed).child("audit", kind=kind, name=name), failure)
+        bound, confidence = sampled.bound, sampled.confidence
     if spent is None:
         losses = randomizer.claimed, exact.epsilon, bound, confidence
         return AuditRow(name, randomizer.model, *losses, delta=randomizer.delta)
@@ -169,19 +169,21 @@ def write_csv(rows: Sequence[AuditRow], path: Path) -> None:
 
 def problems(rows: Iterable[tuple[str, AuditRow]]) -> list[str]:
     """List everything that must not be: broken promises, missed mechanisms, contradictions of the two audits."""
-    found = []
+    sentences = []
     for kind, row in rows:
         if not row.lower_bound <= row.exact_epsilon + TOLERANCE:
-            found.append(f"{row.method}: sampled {row.lower_bound:.6g} above the exact loss {row.exact_epsilon:.6g}")
+            sentences.append(
+                f"{row.method}: sampled {row.lower_bound:.6g} above the exact loss {row.exact_epsilon:.6g}"
+            )
         if kind == "bad" and not row.accused:
-            found.append(f"{row.method}: a known-bad mechanism was not caught (lower bound {row.lower_bound:.6g})")
+            sentences.append(f"{row.method}: a known-bad mechanism was not caught (lower bound {row.lower_bound:.6g})")
         if kind == "bad" and row.keeps_promise:
-            found.append(f"{row.method}: the exact audit missed a known-bad mechanism")
+            sentences.append(f"{row.method}: the exact audit missed a known-bad mechanism")
         if kind != "bad" and not row.keeps_promise:
-            found.append(f"{row.method}: spends {row.exact_epsilon:.9g}, promises {row.claimed_epsilon:.9g}")
+            sentences.append(f"{row.method}: spends {row.exact_epsilon:.9g}, promises {row.claimed_epsilon:.9g}")
         if kind != "bad" and row.accused:
-            found.append(f"{row.method}: sampled {row.lower_bound:.6g}, promises {row.claimed_epsilon:.6g}")
-    return found
+            sentences.append(f"{row.method}: sampled {row.lower_bound:.6g}, promises {row.claimed_epsilon:.6g}")
+    return sentences
 
 
 def findings(rows: Sequence[tuple[str, AuditRow]], samples: int, seed: int) -> dict:

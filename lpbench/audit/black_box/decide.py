@@ -63,13 +63,13 @@ class Verdict:
         """Describe the verdict: its bound, the event with its two frequencies, the numbers of reports, remarks."""
         loss = "Renyi divergence" if math.isfinite(self.claim.order) else "epsilon"
         first, second = (f"{100 * hits / self.tested:.3g} %" for hits in self.hits)
-        shown = [show_value(value) for value in self.values]
+        texts = [show_value(value) for value in self.values]
         lines = [
             f"{self.name}: {'VIOLATED' if self.violated else 'no violation found'}; claims {self.claim}, loses at "
             f"least {self.bound:.4g} ({loss}, confidence {100 * self.confidence:.6g} %)"
         ]
         if self.bound > 0:
-            lines.append(f"  {self.rule}: {first} against {second} (value {shown[0]} against {shown[1]})")
+            lines.append(f"  {self.rule}: {first} against {second} (value {texts[0]} against {texts[1]})")
         lines.append(f"  {self.samples} {self.unit} drawn, {self.tested} of them to test the event")
         lines += [f"  {remark}" for remark in self.remarks]
         return "\n".join(lines)
@@ -94,7 +94,7 @@ def audit(
                 f"{source.name}: reports of {source.values[pair[0]]!r} and {source.values[pair[1]]!r} differ in shape"
             )
         share = failure / len(stages) / 2
-        halves = [part_of(part, 0, n // 2) for part in reports]
+        halves = [part_of(columns, 0, n // 2) for columns in reports]
         for event in find_events(halves[0], halves[1], claim, share, not quick):
             pilot, tested = (_counts(event, reports, *half) for half in ((0, n // 2), (n // 2, n)))
             bound = _bound(claim, tested, pilot, share)
@@ -106,7 +106,7 @@ def audit(
             break
     assert best is not None
     bound, event, tested = best
-    shown = reports[event.direction[0]], reports[event.direction[1]]
+    ordered = reports[event.direction[0]], reports[event.direction[1]]
     values = source.values[pair[event.direction[0]]], source.values[pair[event.direction[1]]]
     return Verdict(
         source.name,
@@ -119,7 +119,7 @@ def audit(
         tested[2],
         n,
         source.unit,
-        tuple(_remarks(values, shown, bound > claim.epsilon + _TOLERANCE)),
+        tuple(_remarks(values, ordered, bound > claim.epsilon + _TOLERANCE)),
     )
 
 
@@ -137,10 +137,10 @@ def detectable(samples: int, failure: float) -> float:
 
 def _remarks(values: tuple[Any, Any], reports: tuple[Columns, Columns], violated: bool) -> Iterator[str]:
     """Say that reports of a value are all the same, or that a column is another in every report."""
-    alone = [name for name in reports[0] if all(_is_a_name(part[name]) for part in reports)]
+    alone = [name for name in reports[0] if all(_is_a_name(of_value[name]) for of_value in reports)]
     for value, columns in zip(values, reports, strict=True):
-        rest = [column for name, column in columns.items() if name not in alone]
-        if rest and all((column == column[0]).all() for column in rest):
+        informative = [column for name, column in columns.items() if name not in alone]
+        if informative and all((column == column[0]).all() for column in informative):
             yield (
                 f"all reports of value {show_value(value)} are the same: is a seed or a memory inside? An audit needs "
                 "independent runs"
@@ -154,13 +154,13 @@ def _remarks(values: tuple[Any, Any], reports: tuple[Columns, Columns], violated
 
 def _is_a_name(column: np.ndarray) -> bool:
     """Return True if a column has another text or whole number in every report; noise has fractions."""
-    whole = column.dtype == object or (np.isfinite(column) & (column == np.floor(column))).all()
-    return bool(whole) and np.unique(column.astype(str) if column.dtype == object else column).size == column.size
+    is_discrete = column.dtype == object or (np.isfinite(column) & (column == np.floor(column))).all()
+    return bool(is_discrete) and np.unique(column.astype(str) if column.dtype == object else column).size == column.size
 
 
 def _counts(event: Event, reports: Sequence[Columns], start: int, stop: int) -> Counts:
-    likelier, other = (int(event.happens(part_of(reports[i], start, stop)).sum()) for i in event.direction)
-    return likelier, other, stop - start
+    likelier, less_likely = (int(event.happens(part_of(reports[i], start, stop)).sum()) for i in event.direction)
+    return likelier, less_likely, stop - start
 
 
 class Limits:
@@ -223,7 +223,7 @@ def pilot_score(
     """Bound from a pilot sample; comparing needs no guarantee, and a generous failure probability makes it sharper."""
     if first.keys() != second.keys():
         return math.inf
-    halves = [part_of(part, 0, n // 2) for part in (first, second)]
+    halves = [part_of(columns, 0, n // 2) for columns in (first, second)]
     events = find_events(halves[0], halves[1], claim, failure, not quick)
     return max(float(claim.proven(*_counts(event, (first, second), n // 2, n), 0.3)) for event in events)
 
@@ -262,8 +262,8 @@ def _likelihood(hits: Sequence[int], n: int, weight: float, delta: float) -> flo
     """Largest log-likelihood with p = weight q + delta: counts that break the claim come nearest to it on its edge."""
 
     def unlikely(q: float) -> float:
-        both = zip((min(weight * q + delta, 1.0), q), hits, strict=True)
-        return -float(sum(xlogy(h, p) + xlog1py(n - h, -p) for p, h in both))
+        pairs = zip((min(weight * q + delta, 1.0), q), hits, strict=True)
+        return -float(sum(xlogy(h, p) + xlog1py(n - h, -p) for p, h in pairs))
 
     end = (1.0 - delta) / weight
     inside = minimize_scalar(unlikely, bounds=(0.0, end), method="bounded", options={"xatol": 1e-13}).fun

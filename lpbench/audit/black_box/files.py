@@ -22,16 +22,16 @@ class FileSource(FixedSource):
         try:
             check_size(path)
             if path.suffix == ".parquet":
-                told = read_metadata(path)
-                if 8 * told.num_rows * told.num_columns > MOST:
-                    raise DataError(f"it has {told.num_rows} rows, more than {MOST >> 20} MiB")
+                metadata = read_metadata(path)
+                if 8 * metadata.num_rows * metadata.num_columns > MOST:
+                    raise DataError(f"it has {metadata.num_rows} rows, more than {MOST >> 20} MiB")
             table = pd.read_parquet(path) if path.suffix == ".parquet" else read_table(path)
         except Exception as error:
             text = " ".join(str(error).split())
             raise DataError(f"{str(path)!r} cannot be read as a table: {text}") from None
         if "value" not in table.columns or len(table.columns) < 2:
-            found = ", ".join(map(str, table.columns))
-            raise DataError(f"{str(path)!r} must have a column `value` and columns of reports; it has {found}")
+            present = ", ".join(map(str, table.columns))
+            raise DataError(f"{str(path)!r} must have a column `value` and columns of reports; it has {present}")
         if table.isna().any(axis=None):
             row = int(np.flatnonzero(table.isna().any(axis=1))[0])
             raise DataError(f"{str(path)!r}: row {row + 1} has an empty entry or NaN; every report must be complete")
@@ -39,7 +39,7 @@ class FileSource(FixedSource):
         if not 2 <= len(values) <= MOST_VALUES:
             raise DataError(f"{str(path)!r} has {len(values)} distinct values; an audit compares 2 to {MOST_VALUES}")
         names = [name for name in table.columns if name != "value"]
-        groups = {value: part[names] for value, part in table.groupby("value")}
+        groups = {value: rows[names] for value, rows in table.groupby("value")}
         # a report in several columns of numbers is read column by column
         reports = [
             {str(n): next(iter(to_columns(groups[v][n].to_numpy(), str(n)).values())) for n in names} for v in values

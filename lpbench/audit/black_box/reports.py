@@ -30,7 +30,9 @@ def part_of(columns: Columns, start: int, stop: int) -> Columns:
 def to_columns(reports: Any, name: str = "report") -> Columns:
     """Cut reports (numbers, texts, bytes, vectors, dicts) into columns ``name[0]``, ``name.key`` of shape (n,)."""
     if isinstance(reports, Mapping):
-        return {key: column for part in reports for key, column in to_columns(reports[part], f"{name}.{part}").items()}
+        return {
+            key: column for member in reports for key, column in to_columns(reports[member], f"{name}.{member}").items()
+        }
     if isinstance(reports, np.ndarray) and reports.dtype.kind in "biuf":
         return _numbers(reports, name)
     reports = reports.tolist() if isinstance(reports, np.ndarray) else list(reports)
@@ -77,8 +79,8 @@ def _numbers(reports: np.ndarray, name: str) -> Columns:
 
 def _types(reports: Sequence[Any], name: str) -> Columns:
     """Return the column of types where whole numbers are among others: who reads 1 and 1.0 can tell them apart."""
-    whole = np.array([isinstance(report, (numbers.Integral, np.bool_)) for report in reports], dtype=np.float64)
-    return {f"{WHOLE} {name}": whole} if np.ptp(whole) else {}
+    is_integer = np.array([isinstance(report, (numbers.Integral, np.bool_)) for report in reports], dtype=np.float64)
+    return {f"{WHOLE} {name}": is_integer} if np.ptp(is_integer) else {}
 
 
 def _bytes(reports: Sequence[bytes], name: str) -> Columns:
@@ -109,8 +111,8 @@ def _vectors(reports: Sequence[Any], name: str) -> Columns:
         table = np.empty(0, dtype=object)
     if table.dtype.kind in "biuf":
         return _numbers(table, name)
-    parts = [to_columns(list(part), f"{name}[{i}]") for i, part in enumerate(zip(*reports, strict=True))]
-    return {key: column for part in parts for key, column in part.items()}
+    parts = [to_columns(list(entries), f"{name}[{i}]") for i, entries in enumerate(zip(*reports, strict=True))]
+    return {key: column for columns in parts for key, column in columns.items()}
 
 
 @dataclass(frozen=True)
@@ -161,29 +163,29 @@ class Encoder:
 
     def known(self, columns: Columns) -> np.ndarray:
         """Return True for reports of which all categories have been seen, bool ndarray of shape (n,)."""
-        known = np.ones(len(columns[self.names[0]]), dtype=bool)
+        all_seen = np.ones(len(columns[self.names[0]]), dtype=bool)
         for name, seen in zip(self.names, self.categories, strict=True):
             if seen is not None:
-                known &= np.isin(columns[name].astype(str), seen)
-        return known
+                all_seen &= np.isin(columns[name].astype(str), seen)
+        return all_seen
 
     def condition(self, feature: int, low: float, high: float) -> str:
         """Describe ``low < feature <= high`` in terms of the reports."""
         if feature >= len(self.names):
-            column, place = divmod(feature - len(self.names), _DIGITS + 1)
+            column, digit = divmod(feature - len(self.names), _DIGITS + 1)
             if column >= len(self._with_digits):
                 name = self.signed[feature - len(self.names) - (_DIGITS + 1) * len(self._with_digits)]
                 return f"{name} is {'' if low > 0 else 'not '}a negative zero"
             name = self._with_digits[column]
-            if place == _DIGITS:
+            if digit == _DIGITS:
                 return f"{name} is {'' if low > 0 else 'not '}a number of single precision"
-            rest = f"{name} mod 1e-{place}"
-            return f"{max(low, 0):.5g} < {rest} * 1e{place} <= {min(high, 1):.5g}"
+            remainder = f"{name} mod 1e-{digit}"
+            return f"{max(low, 0):.5g} < {remainder} * 1e{digit} <= {min(high, 1):.5g}"
         name, seen = self.names[feature], self.categories[feature]
         if seen is not None:
             inside = [category for code, category in enumerate(seen, start=1) if low < code <= high]
-            shown = ", ".join(inside[:8]) + (f" and {len(inside) - 8} more" if len(inside) > 8 else "")
-            return f"{name} = {shown}" if len(inside) == 1 else f"{name} in {{{shown}}}"
+            categories = ", ".join(inside[:8]) + (f" and {len(inside) - 8} more" if len(inside) > 8 else "")
+            return f"{name} = {categories}" if len(inside) == 1 else f"{name} in {{{categories}}}"
         low, high = low + self.centers[feature], high + self.centers[feature]
         if np.isinf(low):
             return f"{name} <= {high:.5g}"
@@ -192,9 +194,9 @@ class Encoder:
 
 def _digits_of(column: np.ndarray) -> list[np.ndarray]:
     with np.errstate(invalid="ignore", over="ignore"):
-        rests = [np.round(column * 10.0**place % 1.0, 6) % 1.0 for place in range(_DIGITS)]
+        rests = [np.round(column * 10.0**digit % 1.0, 6) % 1.0 for digit in range(_DIGITS)]
         single = column == column.astype(np.float32)
-    return [*(np.nan_to_num(rest) for rest in rests), single.astype(np.float64)]
+    return [*(np.nan_to_num(remainder) for remainder in rests), single.astype(np.float64)]
 
 
 def _negative_zeros(column: np.ndarray) -> np.ndarray:
@@ -207,7 +209,7 @@ def _negative_zeros(column: np.ndarray) -> np.ndarray:
 def _by_ratio(first: np.ndarray, second: np.ndarray) -> tuple[str, ...]:
     """Categories in the order of their likelihood ratio."""
     seen, codes = np.unique(np.concatenate([first, second]).astype(str), return_inverse=True)
-    counts = [np.bincount(part, minlength=seen.size) for part in (codes[: len(first)], codes[len(first) :])]
+    counts = [np.bincount(side, minlength=seen.size) for side in (codes[: len(first)], codes[len(first) :])]
     frequent = np.argsort(-(counts[0] + counts[1]), kind="stable")[:_MOST_CATEGORIES]
     ratio = (counts[0][frequent] + 0.5) / (counts[1][frequent] + 0.5)
     return tuple(seen[frequent[np.argsort(ratio, kind="stable")]].tolist())

@@ -50,7 +50,7 @@ class CallableSource(Subject):
         """Call the function for reports ``start`` to ``stop`` of a value, in chunks with a random stream each."""
         begins = range(start, stop, _CHUNK)
         parts = [self._chunk(value, first, min(first + _CHUNK, stop) - first, stop) for first in begins]
-        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        return {name: np.concatenate([chunk[name] for chunk in parts]) for name in parts[0]}
 
     def _chunk(self, value: int, start: int, n: int, stop: int) -> Columns:
         """Call the function for one chunk within the time left; an error names the function and the value."""
@@ -73,9 +73,9 @@ class CallableSource(Subject):
             ) from None
         self.left -= time.monotonic() - began
         columns = self._columns(reports, n, given)
-        whole = isinstance(reports, list) and isinstance(reports[0], (numbers.Integral, np.bool_))
+        are_integers = isinstance(reports, list) and isinstance(reports[0], (numbers.Integral, np.bool_))
         form = {*columns} | (
-            {"whole numbers"} if whole and not any(name.startswith(WHOLE) for name in columns) else set()
+            {"whole numbers"} if are_integers and not any(name.startswith(WHOLE) for name in columns) else set()
         )
         self.form = self.form or form
         if form != self.form:
@@ -133,40 +133,40 @@ class WithFeatures(Subject):
         """Draw reports and add the columns that the user's function computes from them, one row a report."""
         columns = self.source.draw(value, start, stop)
         with foreign(f"{self.called} failed on columns {', '.join(columns)}"):
-            found = to_columns(self.function(dict(columns)), "feature")
-        if any(len(column) != stop - start for column in found.values()):
+            features = to_columns(self.function(dict(columns)), "feature")
+        if any(len(column) != stop - start for column in features.values()):
             raise DataError(f"{self.called} must return a row of numbers for each of {stop - start} reports")
-        return columns | found
+        return columns | features
 
 
 def load_function(path: str) -> Callable[..., Any]:
     """Import ``module:function``, or ``file.py:function``; modules of the working folder are found."""
     holder, name = load_holder(path)
-    found = getattr(holder, name)
-    if not callable(found):
+    function = getattr(holder, name)
+    if not callable(function):
         raise ConfigurationError(f"{path!r} is not callable; it must be a function report(value, rng)")
-    return found
+    return function
 
 
 def load_holder(path: str) -> tuple[Any, str]:
     """Import ``module:name`` or ``file.py:name`` and return what holds the name: the module, or a class of it."""
-    place, colon, name = path.rpartition(":")
-    if not (place and colon and name):
+    file, colon, name = path.rpartition(":")
+    if not (file and colon and name):
         raise ConfigurationError(
             f"{path!r} must read module:function or file.py:function, or be a .csv or .parquet file"
         )
     sys.path.insert(0, os.getcwd())
     try:
-        with foreign(f"{place!r} cannot be imported", ConfigurationError):
-            found: Any = _module_of_file(Path(place)) if place.endswith(".py") else import_module(place)
+        with foreign(f"{file!r} cannot be imported", ConfigurationError):
+            holder: Any = _module_of_file(Path(file)) if file.endswith(".py") else import_module(file)
     finally:
         sys.path.remove(os.getcwd())
     *outer, last = name.split(".")
-    for part in outer:
-        found = getattr(found, part, None)
-    if not hasattr(found, last):
-        raise ConfigurationError(f"{place!r} has no {name!r}")
-    return found, last
+    for attribute in outer:
+        holder = getattr(holder, attribute, None)
+    if not hasattr(holder, last):
+        raise ConfigurationError(f"{file!r} has no {name!r}")
+    return holder, last
 
 
 def _module_of_file(path: Path) -> Any:
@@ -258,8 +258,8 @@ def _run(command: str, text: str, seed: int, seconds: float) -> list[str]:
             f"{command!r} did not finish within {seconds:g} s: ask for fewer --samples, or allow more by --timeout"
         ) from None
     if process.returncode:
-        said = errors.strip().splitlines()[-1:] or ["it said nothing"]
-        raise DataError(f"{command!r} failed with exit code {process.returncode}: {said[0][:300]}")
+        last_line = errors.strip().splitlines()[-1:] or ["it said nothing"]
+        raise DataError(f"{command!r} failed with exit code {process.returncode}: {last_line[0][:300]}")
     return output.splitlines()
 
 
@@ -277,7 +277,7 @@ def _report(line: str) -> Any:
         except json.JSONDecodeError:
             return line
     try:
-        numbers = [float(part) for part in line.replace(",", " ").split()]
+        numbers = [float(word) for word in line.replace(",", " ").split()]
     except ValueError:
         return line
     return numbers if len(numbers) > 1 else numbers[0] if numbers else ""

@@ -37,7 +37,7 @@ def show_value(value: Any) -> str:
 
 def _range(word: str, seed: int) -> list[float]:
     try:
-        low, high = (float(part) for part in word.removeprefix(_RANGE).split(","))
+        low, high = (float(end) for end in word.removeprefix(_RANGE).split(","))
     except ValueError:
         raise ConfigurationError(f"values {word!r} must read {_RANGE}LOW,HIGH with two numbers") from None
     if not (low < high and math.isfinite(high - low)):

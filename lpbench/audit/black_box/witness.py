@@ -54,24 +54,24 @@ def find_events(
     encoder = Encoder.fit(part_of(first, 0, m), part_of(second, 0, m), digits=readable)
     encoded = encoder(first), encoder(second)
     cut = encoded[0][:m], encoded[1][:m]
-    found: dict[tuple[int, int], Event] = {}
+    events: dict[tuple[int, int], Event] = {}
     for witness in READABLE if readable else QUICK:
         if (partition := witness.cut(*(cut if readable else encoded), encoder)) is None:
             continue
         cells, describe = partition
-        where = [cells(part[m:]) for part in encoded]
+        where = [cells(encoded_side[m:]) for encoded_side in encoded]
         n_cells = 1 + max(int(w.max(initial=0)) for w in where)
         counts = [np.bincount(w, minlength=n_cells) for w in where]
-        for likely, other in ((0, 1), (1, 0)):
-            seen, others = counts[likely], counts[other]
+        for likely, less_likely in ((0, 1), (1, 0)):
+            seen, others = counts[likely], counts[less_likely]
             order = np.argsort(-(seen + 0.5) / (others + 0.5), kind="stable")
             bounds = claim.proven(np.cumsum(seen[order]), np.cumsum(others[order]), n - m, failure)
             last = int(np.argmax(bounds))
-            chosen, bound, best = order[: last + 1], float(bounds[last]), found.get((likely, other))
+            chosen, bound, best = order[: last + 1], float(bounds[last]), events.get((likely, less_likely))
             if best is None or bound > _BETTER * best.bound:
                 happens = _membership(encoder, cells, chosen)
-                found[likely, other] = Event((likely, other), describe(chosen), bound, happens)
-    return list(found.values())
+                events[likely, less_likely] = Event((likely, less_likely), describe(chosen), bound, happens)
+    return list(events.values())
 
 
 def _membership(encoder: Encoder, cells: Cells, chosen: np.ndarray) -> Callable[[Columns], np.ndarray]:
@@ -112,8 +112,8 @@ class Sums:
         m = min(len(first) // 2, _CUT) if self.alone else len(first)
         features = features_of(first[:, :k], second[:, :k])
         tree = _grow(features(np.concatenate([first[:m], second[:m]])[:, :k]), _MOST_CELLS)
-        said = f"a tree on {k} entries and their sums says so"
-        return _leaves(tree, lambda rows: features(rows[:, :k])), lambda chosen: said
+        description = f"a tree on {k} entries and their sums says so"
+        return _leaves(tree, lambda rows: features(rows[:, :k])), lambda chosen: description
 
 
 class BoostedTrees:
@@ -126,11 +126,11 @@ class BoostedTrees:
         k = len(encoder.names)
         if not 1 < k <= _MOST_ENTRIES:
             return None
-        both = np.concatenate([first, second])[:, :k]
+        entries = np.concatenate([first, second])[:, :k]
         model = HistGradientBoostingClassifier(max_iter=40, max_leaf_nodes=15, early_stopping=False, random_state=0)
         with threadpool_limits(1, "openmp"):  # the same sums in the same order on every machine
-            model.fit(both, np.repeat([1, 0], len(first)))
-        edges = np.unique(np.quantile(model.decision_function(both), np.linspace(0.01, 0.99, _MOST_CELLS)))
+            model.fit(entries, np.repeat([1, 0], len(first)))
+        edges = np.unique(np.quantile(model.decision_function(entries), np.linspace(0.01, 0.99, _MOST_CELLS)))
         return (
             lambda rows: np.searchsorted(edges, model.decision_function(rows[:, :k])),
             lambda chosen: f"the log-likelihood ratio of boosted trees on {k} entries is extreme",
@@ -206,10 +206,12 @@ def features_of(first: np.ndarray, second: np.ndarray) -> Callable[[np.ndarray],
     if k == 1:
         return single_precision
     difference = first.mean(axis=0) - second.mean(axis=0)
-    own, other = np.cov(first, rowvar=False), np.cov(second, rowvar=False)
-    covariance = (own + other) / 2.0
+    covariance_first, covariance_second = np.cov(first, rowvar=False), np.cov(second, rowvar=False)
+    covariance = (covariance_first + covariance_second) / 2.0
     variances = np.diag(covariance) + 1e-300
-    scores = np.maximum(np.abs(difference) / np.sqrt(variances), np.abs(np.diag(own - other)) / variances)
+    scores = np.maximum(
+        np.abs(difference) / np.sqrt(variances), np.abs(np.diag(covariance_first - covariance_second)) / variances
+    )
     telling = np.sort(np.argsort(-scores, kind="stable")[:_MOST_SINGLE])
     ridge = 1e-9 * (np.trace(covariance) / k + difference @ difference) + 1e-300
     discriminant = np.linalg.solve(covariance + ridge * np.eye(k), difference)

@@ -71,10 +71,10 @@ def _learned(model: Any) -> dict[str, str]:
     return digests
 
 
-def _different(one: tuple[np.ndarray, dict], other: tuple[np.ndarray, dict]) -> str:
+def _different(first: tuple[np.ndarray, dict], second: tuple[np.ndarray, dict]) -> str:
     """Names of what differs between two models; empty if they are the same."""
-    names = [] if np.array_equal(one[0], other[0]) else ["predictions"]
-    return ", ".join([*names, *(k for k in sorted({*one[1], *other[1]}) if one[1].get(k) != other[1].get(k))])
+    names = [] if np.array_equal(first[0], second[0]) else ["predictions"]
+    return ", ".join([*names, *(k for k in sorted({*first[1], *second[1]}) if first[1].get(k) != second[1].get(k))])
 
 
 def _replayed(make, epsilon, seed, reports, tape, X, y, queries) -> tuple[np.ndarray, dict[str, str]]:

@@ -91,7 +91,7 @@ def neighbors(learner: Learner, epsilon: float, protects: Protects, seed: int) -
     """Yield pairs of neighboring tables, in an order that the seed decides."""
     model = learner(epsilon, 0)
     classifies = isinstance(model, ClassifierMixin) or hasattr(model, "predict_proba") or "classes" in learner.taken
-    both = classifies and "classes" not in learner.taken  # one class may be refused, and these are not public
+    two_classes = classifies and "classes" not in learner.taken  # one class may be refused, and these are not public
     binary = classifies or not _names(learner, model)[1]  # labels that no range is stated of are 0 and 1
     moves = [name for name in _MOVES if protects == "record" or "label" in name]
     sets = list(product(stated_ranges(learner, epsilon), _ROWS, _FEATURES, _OTHERS, _OTHERS, moves, range(4)))
@@ -99,7 +99,7 @@ def neighbors(learner: Learner, epsilon: float, protects: Protects, seed: int) -
     for k in rng.permutation(len(sets)):
         ranges, n, d, features, labels, move, refits = sets[k]
         d = max(d, *map(np.size, ranges.features))
-        if (both and n < 4) or (binary and move == "label beyond its range"):
+        if (two_classes and n < 4) or (binary and move == "label beyond its range"):
             continue
         if binary:
             ranges = replace(ranges, labels=(0, 1))
@@ -109,7 +109,7 @@ def neighbors(learner: Learner, epsilon: float, protects: Protects, seed: int) -
         for feature, label in _MOVES[move]:
             X[-1], y[-1] = feature, label
             values = low + (np.clip(np.round(y), 0, 1) if binary else y) * (high - low)
-            values[:2] = (0, 1) if both else values[:2]
+            values[:2] = (0, 1) if two_classes else values[:2]
             tables.append((ranges.rows(n, d, X).copy(), values))
         public = "".join(f", {name}={value}" for name, value in ranges.public.items())
         again = not refits and learner.seed_name in (None, *vars(model))

@@ -53,9 +53,9 @@ class ModelSource(Subject):
     def __init__(self, learner: Learner, epsilon: float, pair: Neighbors, seed: int = 0):
         self.name, self.unit, self.values = learner.title, f"fits to each table ({pair.title})", ["table", "neighbor"]
         self.learner, self.epsilon, self.pair = learner, epsilon, pair
-        self.streams, self.stage, begun = Streams(seed), "pilot", clock()
+        self.streams, self.stage, start = Streams(seed), "pilot", clock()
         self.names = list({**one_fit(learner, epsilon, pair, 0, seed), **one_fit(learner, epsilon, pair, 1, seed)})
-        self.cost = clock() - begun  # seconds of a fit to each table
+        self.cost = clock() - start  # seconds of a fit to each table
 
     def draw(self, value: int, start: int, stop: int) -> Columns:
         """Fit the model to a table; a fit that fails is an output of its own."""
@@ -69,9 +69,9 @@ class ModelSource(Subject):
 
     def score(self, fits: int, claim: PrivacyClaim, failure: float) -> float:
         """Bound from pilot fits to each table, which need no guarantee; their time is that of later ones."""
-        begun = clock()
+        start = clock()
         first, second = (self.draw(value, 0, fits) for value in (0, 1))
-        self.cost = (clock() - begun) / fits
+        self.cost = (clock() - start) / fits
         return pilot_score(first, second, fits, claim, failure)
 
 
@@ -98,11 +98,15 @@ def one_fit(learner: Learner, epsilon: float, pair: Neighbors, value: int, seed:
 
 def published(model: Any, queries: np.ndarray) -> dict[str, float]:
     """Numbers that a fitted model publishes: attributes that end in ``_``, predictions, and where these jump."""
-    found: dict[str, Any] = {k: _numbers(value, _DEEPEST) for k, value in vars(model).items() if k[-1] == "_" != k[0]}
+    numbers_of: dict[str, Any] = {
+        k: _numbers(value, _DEEPEST) for k, value in vars(model).items() if k[-1] == "_" != k[0]
+    }
     if (table := answers(model, queries)) is not None:
         steps = np.abs(np.diff(table[:, -1]))
-        found |= {"prediction": table[::16, -1], "cut": [np.argmax(steps), np.argmax(np.append(steps > 0, True))]}
-    return {f"{k}[{i}]": float(x) for k, these in found.items() for i, x in enumerate(islice(these, _MOST_ENTRIES))}
+        numbers_of |= {"prediction": table[::16, -1], "cut": [np.argmax(steps), np.argmax(np.append(steps > 0, True))]}
+    return {
+        f"{k}[{i}]": float(x) for k, these in numbers_of.items() for i, x in enumerate(islice(these, _MOST_ENTRIES))
+    }
 
 
 def _numbers(value: Any, depth: int) -> Iterator[float]:
@@ -193,7 +197,7 @@ def worst_tables_audit(
         if not again or end - clock() > 0.4 * seconds:
             source.stage = "second pilot"
             again.append(scored(source, _MORE * _PILOT))
-    for (_, source), part in zip(sorted(again, key=lambda one: -one[0]), _PARTS, strict=False):
-        if tested(source, int(np.clip(part * (end - clock()) / source.cost, FEWEST, fits)), 0.25):
+    for (_, source), fraction in zip(sorted(again, key=lambda one: -one[0]), _PARTS, strict=False):
+        if tested(source, int(np.clip(fraction * (end - clock()) / source.cost, FEWEST, fits)), 0.25):
             break
     return max(tests, key=lambda verdict: verdict.bound)
