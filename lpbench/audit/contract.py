@@ -21,7 +21,7 @@ from lpbench.privacy import Guarantee
 from lpbench.problem import Problem
 from lpbench.seeds import Streams
 
-BUDGETS = (0.7, 4.0, math.inf)
+CONTRACT_BUDGETS = (0.7, 4.0, math.inf)
 
 
 def method_of(name: str) -> Method:
@@ -73,15 +73,15 @@ def check_sweep(method: Method) -> None:
     if method.tuning_free is not None:
         points.append(method.tuning_free)
     streams = Streams(11)
-    swept = model.sweep(problem, BUDGETS, points, streams)
-    expected = (len(BUDGETS), len(points))
+    swept = model.sweep(problem, CONTRACT_BUDGETS, points, streams)
+    expected = (len(CONTRACT_BUDGETS), len(points))
     assert swept.values.shape == expected, f"sweep returned shape {swept.values.shape}, expected {expected}"
     for g, point in enumerate(points):
-        reasons = [swept.reasons.get((b, g)) for b in range(len(BUDGETS))]
+        reasons = [swept.reasons.get((b, g)) for b in range(len(CONTRACT_BUDGETS))]
         if any(reasons):
-            assert all(np.isnan(swept.values[b, g]) for b in range(len(BUDGETS)) if reasons[b])
+            assert all(np.isnan(swept.values[b, g]) for b in range(len(CONTRACT_BUDGETS)) if reasons[b])
             continue
-        refitted = model.refitted(model.task(problem, streams), BUDGETS, [point]).values[:, 0]
+        refitted = model.refitted(model.task(problem, streams), CONTRACT_BUDGETS, [point]).values[:, 0]
         np.testing.assert_allclose(swept.values[:, g], refitted, rtol=1e-9, atol=1e-12, err_msg=str(point))
 
 

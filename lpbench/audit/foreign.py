@@ -9,7 +9,7 @@ from typing import Any
 
 from lpbench.audit.apart import folders_of, kind_of
 from lpbench.audit.keeper import Places
-from lpbench.audit.methods import BUDGETS, CURATOR_SEED, USERS_SEED, Complaint, samples, takes_many_classes
+from lpbench.audit.methods import AUDIT_BUDGETS, CURATOR_SEED, USERS_SEED, Complaint, samples, takes_many_classes
 from lpbench.audit.samples import AuditSample, audit_sample
 from lpbench.errors import LpbenchError, PrivacyError
 from lpbench.experiments.method import Method
@@ -35,7 +35,10 @@ def foreign_complaints(
 def drawn_samples(model: Any) -> Iterator[tuple[float, AuditSample]]:
     """The samples of every audit, and one that is larger and wider, with many classes where the method takes them."""
     yield from samples(model)
-    yield BUDGETS[0], audit_sample(model, n_classes=MANY if takes_many_classes(model) else 2, n=LARGE, d=WIDE, number=3)
+    yield (
+        AUDIT_BUDGETS[0],
+        audit_sample(model, n_classes=MANY if takes_many_classes(model) else 2, n=LARGE, d=WIDE, number=3),
+    )
 
 
 def _complaints_in(model: Any, sample: AuditSample) -> Iterator[Complaint]:

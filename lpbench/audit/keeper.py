@@ -40,7 +40,7 @@ from lpbench.privacy.device import of_the_library
 from lpbench.privacy.spending import numeric_bits
 
 #: Seconds of one request.
-SECONDS = 600.0
+CALL_SECONDS = 600.0
 #: Random parts of those asked, in each of which a record's input is computed again.
 COHORTS = 8
 #: Memory in huge pages, of which a fork copies few: a request takes half as long.
@@ -300,7 +300,7 @@ class Places:
     The server that forks them starts before any record is at hand, and meets neither code nor requests.
     """
 
-    seconds: float = SECONDS
+    seconds: float = CALL_SECONDS
     path: Sequence[str | Path] = ()  # folders of the author's modules and their YAML; default: those of plug-ins
     copies: dict[Path, Path] = field(init=False)  # of those folders, that somebody with fewer rights than ours can read
     seconds_of_fits: list[float] = field(default_factory=list, init=False)  # as the method's processes say

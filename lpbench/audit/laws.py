@@ -22,7 +22,7 @@ from lpbench.privacy.device import question_of, summed
 from lpbench.seeds import Streams
 
 #: Draws of the stated mechanism among which a report is ranked; calls of the device; users.
-REFERENCES, CALLS, USERS = 39, 80, 240
+REFERENCE_DRAWS, CALLS, USERS = 39, 80, 240
 #: Sums that are drawn by a shortcut and from reports; sequences of users.
 SUMS, CHAINS = 400, 150
 #: Entries of a report that are tested, where entries are randomized one by one.
@@ -169,15 +169,15 @@ def _normal_scores(
         users = np.concatenate(alike)
         answers, inputs = _fewer(mechanism, answers, inputs, rng)
         width = max(1, int(np.prod(answers.shape[2:], dtype=int)))
-        step = max(1, _MOST // (REFERENCES * users.size * width))
+        step = max(1, _MOST // (REFERENCE_DRAWS * users.size * width))
         for start in range(0, calls, step):
             block = answers[start : start + step]
-            again = _tiled(inputs, len(block) * REFERENCES)
+            again = _tiled(inputs, len(block) * REFERENCE_DRAWS)
             observed = _statistics(mechanism, block.reshape(-1, *answers.shape[2:]), _tiled(inputs, len(block)))
             theirs = _statistics(mechanism, np.asarray(mechanism.randomize(again, rng)), again)
             scores = scores or [np.zeros((calls, n)) for _ in observed]
             for g, one, drawn in zip(scores, observed, theirs, strict=True):
-                ranked = one.reshape(len(block), -1), drawn.reshape(len(block), REFERENCES, -1)
+                ranked = one.reshape(len(block), -1), drawn.reshape(len(block), REFERENCE_DRAWS, -1)
                 g[start : start + len(block), users] = _score(*ranked, rng)
         repeated = repeated or _repeats(mechanism, answers, inputs)
     return scores, repeated
@@ -288,8 +288,8 @@ def _tests(g: np.ndarray) -> Iterator[tuple[float, str]]:
     if g.size >= 8:
         counts = np.bincount(np.minimum((ndtr(g) * 20).astype(int), 19).ravel(), minlength=20)
         yield _binomial(counts, g.size, 1.0 / counts.size), "the shape of all users"
-    edge = int((np.abs(g) > -ndtri(1.0 / (REFERENCES + 1))).sum())
-    yield _binomial(edge, g.size, 2.0 / (REFERENCES + 1)), "the tails"
+    edge = int((np.abs(g) > -ndtri(1.0 / (REFERENCE_DRAWS + 1))).sum())
+    yield _binomial(edge, g.size, 2.0 / (REFERENCE_DRAWS + 1)), "the tails"
 
     def apart(scores: np.ndarray) -> dict[str, tuple[np.ndarray, np.ndarray]]:
         first, second = scores[:, 0 : n - n % 2 : 2], scores[:, 1:n:2][:, : n // 2]

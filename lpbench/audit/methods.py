@@ -24,7 +24,7 @@ from lpbench.privacy.device import own_statements, question_of
 from lpbench.seeds import Streams, stable_hash
 
 #: Probability that any method that keeps its promise is accused by a sampled check, over a whole audit.
-FALSE_ALARM = 1e-6
+METHOD_FALSE_ALARM = 1e-6
 #: Sampled checks of one audit, among which that probability is divided.
 _TESTS = 4000
 #: Orders in which users are asked again, all and either half of them.
@@ -34,7 +34,7 @@ _ODD = 0.05
 #: Answers to questions of one kind that are tested from either end.
 _ALIKE = 3
 #: Budgets at which methods are audited, a small one among them.
-BUDGETS = (1.0, 4.0, 0.05)
+AUDIT_BUDGETS = (1.0, 4.0, 0.05)
 #: Seeds of the users and of the curator: a method cannot know the users' noise.
 USERS_SEED, CURATOR_SEED = 20240501, 7
 
@@ -58,7 +58,9 @@ def recorded_users(sample: AuditSample, seed: int, recording: Recording) -> Reco
     return RecordedUsers(sample.users(seed), recording)
 
 
-def settings(model: LocalEstimator, budgets: Sequence[float] = BUDGETS) -> Iterator[tuple[LocalEstimator, AuditSample]]:
+def settings(
+    model: LocalEstimator, budgets: Sequence[float] = AUDIT_BUDGETS
+) -> Iterator[tuple[LocalEstimator, AuditSample]]:
     """Models and samples in which a method is audited: budgets, masks, three classes."""
     for epsilon, sample in samples(model, budgets):
         copy = clone(model).set_params(random_state=CURATOR_SEED)
@@ -68,7 +70,7 @@ def settings(model: LocalEstimator, budgets: Sequence[float] = BUDGETS) -> Itera
         yield copy.set_params(**sample.stated(params)), sample
 
 
-def samples(model: Any, budgets: Sequence[float] = BUDGETS) -> Iterator[tuple[float, AuditSample]]:
+def samples(model: Any, budgets: Sequence[float] = AUDIT_BUDGETS) -> Iterator[tuple[float, AuditSample]]:
     """Yield budgets and samples to audit a method on: each budget, other masks, and three classes."""
     first = budgets[0]
     kinds: list[tuple[float, dict[str, Any]]] = [(epsilon, {}) for epsilon in budgets]
@@ -132,8 +134,8 @@ def wrong_answers(model: Any, recording: Recording, spent: Guarantee, sample: Au
 
 def _broken_laws(recording: Recording) -> Iterator[Complaint]:
     for finding in findings(recording):
-        if finding.p < FALSE_ALARM / _TESTS:
-            yield Complaint("law", f"{finding.what} (p < {FALSE_ALARM / _TESTS:.0e})")
+        if finding.p < METHOD_FALSE_ALARM / _TESTS:
+            yield Complaint("law", f"{finding.what} (p < {METHOD_FALSE_ALARM / _TESTS:.0e})")
 
 
 def findings(recording: Recording, seed: int = 0) -> Iterator[laws.LawTest]:
@@ -142,7 +144,7 @@ def findings(recording: Recording, seed: int = 0) -> Iterator[laws.LawTest]:
     for k, entry in enumerate(one for answer in _distinct(recording) for one in (*_as_reports(answer), answer)):
         test = tests[entry.kind]
         finding = test(entry, Streams(stable_hash(audit="law", number=k, seed=seed)))
-        if FALSE_ALARM / _TESTS <= finding.p < _ODD:
+        if METHOD_FALSE_ALARM / _TESTS <= finding.p < _ODD:
             finding = test(entry, Streams(stable_hash(audit="law again", number=k, seed=seed)), more=5)
         yield finding
 

@@ -16,7 +16,7 @@ from lpbench.paths import cache_folder
 from lpbench.source import source_hash
 
 #: Seconds that an audit may take before a first table.
-SECONDS = 60.0
+AUDIT_SECONDS = 60.0
 #: Audits of this process that came to no end, which another process tries again.
 _unfinished: dict[str, str] = {}
 
@@ -55,9 +55,9 @@ def _key(method: Method) -> str:
 
 
 def _audited(method: Method) -> str:
-    print(f"auditing {method.name}, once for this code, at most {SECONDS:g} s ...", file=sys.stderr, flush=True)
+    print(f"auditing {method.name}, once for this code, at most {AUDIT_SECONDS:g} s ...", file=sys.stderr, flush=True)
     try:
-        with time_limit(SECONDS):
+        with time_limit(AUDIT_SECONDS):
             complaints = complaints_about(method)
     except (Exception, SystemExit) as error:  # what ends an audit is no verdict, whoever raised it
         kind = "" if isinstance(error, LpbenchError) else f"the audit ended with {type(error).__name__}: "

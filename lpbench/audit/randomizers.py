@@ -18,7 +18,7 @@ from lpbench.privacy.payload import Field, payload_bits
 from lpbench.seeds import Streams
 
 #: Users simulated by one call of the client code.
-_CHUNK = 100_000
+_USERS_A_CALL = 100_000
 
 
 @dataclass(frozen=True)
@@ -91,8 +91,8 @@ class Randomizer:
     def sample(self, value: int, n: int, streams: Streams) -> np.ndarray:
         """Transcripts, (n, k), of ``n`` users who hold a value; a user's messages share streams, as in ``fit``."""
         parts = []
-        for start in range(0, n, _CHUNK):
-            size, chunk_streams = min(_CHUNK, n - start), streams.child("chunk", start=start)
+        for start in range(0, n, _USERS_A_CALL):
+            size, chunk_streams = min(_USERS_A_CALL, n - start), streams.child("chunk", start=start)
             sent = [np.asarray(message.send(value, size, chunk_streams), dtype=np.float64) for message in self.messages]
             parts.append(np.hstack([report.reshape(size, -1) for report in sent]) if sent else np.zeros((size, 1)))
         return np.concatenate(parts)

@@ -26,9 +26,9 @@ from lpbench.files import write_text
 from lpbench.seeds import Streams
 
 #: Budget of the audit, and the probability that anything that keeps its promise is accused, over all rows together.
-EPSILON, FALSE_ALARM = 1.0, 1e-3
+EPSILON, AUDIT_FALSE_ALARM = 1.0, 1e-3
 
-COLUMNS = (
+AUDIT_COLUMNS = (
     "method", "model", "claimed_epsilon", "exact_epsilon", "lower_bound", "confidence",
     "rounds", "bits_up", "bits_down", "devices", "shortcuts",
 )  # fmt: skip
@@ -36,7 +36,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class AuditRow:
-    """One audited method or mechanism; :data:`COLUMNS` go to ``audit.csv``."""
+    """One audited method or mechanism; :data:`AUDIT_COLUMNS` go to ``audit.csv``."""
 
     method: str
     model: str
@@ -124,7 +124,7 @@ def mutant_rows(selector: str) -> list[MutantRow]:
 
 def failure_per_row() -> float:
     """Failure probability of one lower bound (Bonferroni over all rows)."""
-    return FALSE_ALARM / len(subjects())
+    return AUDIT_FALSE_ALARM / len(subjects())
 
 
 def audit(kind: str, name: str, samples: int, seed: int) -> AuditRow:
@@ -163,7 +163,7 @@ def audit(kind: str, name: str, samples: int, seed: int) -> AuditRow:
 
 def write_csv(rows: Sequence[AuditRow], path: Path) -> None:
     """Write the rows of an audit as ``audit.csv``."""
-    table = pd.DataFrame([[getattr(row, name) for name in COLUMNS] for row in rows], columns=COLUMNS)
+    table = pd.DataFrame([[getattr(row, name) for name in AUDIT_COLUMNS] for row in rows], columns=AUDIT_COLUMNS)
     write_text(table.to_csv(index=False, float_format="%.9g", lineterminator="\n"), path)
 
 
@@ -194,7 +194,7 @@ def findings(rows: Sequence[tuple[str, AuditRow]], samples: int, seed: int) -> d
         "samples": samples,
         "seed": seed,
         "failure": failure,
-        "false_alarm": FALSE_ALARM,
+        "false_alarm": AUDIT_FALSE_ALARM,
         "detectable": detectable(samples, failure),
         "methods": _methods([row for kind, row in rows if kind == "method"]),
         "bad": _mechanisms([row for kind, row in rows if kind == "bad"], KNOWN_BAD, "what is wrong", "caught"),

@@ -154,7 +154,7 @@ def _audit_learner(
                 print("tables: not searched; --reports needs equal fits, and without a random_state all fits are")
             elif not violated:
                 audit = "search of tables"
-                seconds = max(1.0, min(audits.SECONDS, 0.9 * timeout) - (time.monotonic() - start))
+                seconds = max(1.0, min(audits.SEARCH_SECONDS, 0.9 * timeout) - (time.monotonic() - start))
                 fits, failure = min(samples, audits.MOST_FITS), 1 - confidence
                 worst = audits.worst_tables_audit(
                     learner, claim, protects, seconds=seconds, fits=fits, failure=failure, seed=seed

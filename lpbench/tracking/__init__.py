@@ -23,7 +23,7 @@ from lpbench.reporting.number_table import printed_numbers
 from lpbench.tracking.artifacts import COUNTED_NUMBERS as COUNTED_NUMBERS
 from lpbench.tracking.artifacts import ArtifactRuns, artifact_name
 from lpbench.tracking.run import CELL, CLAIM, ENDED, Run
-from lpbench.tracking.store import QUICK, SINGLE, experiment_of, has_file, opened, search, tracking_uri
+from lpbench.tracking.store import QUICK_TAG, SINGLE, experiment_of, has_file, opened, search, tracking_uri
 from lpbench.tracking.store import experiment_pages as experiment_pages
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class _Content:
     def experiment(self) -> str:
         """Name of the MLflow experiment."""
         name = str(self.record["name"]).partition("/")[0]
-        return name if name == SINGLE or "folder" not in self.record else f"{QUICK}/{name}"
+        return name if name == SINGLE or "folder" not in self.record else f"{QUICK_TAG}/{name}"
 
     @property
     def paper(self) -> _PaperKey:

@@ -24,7 +24,7 @@ from lpbench.tracking.run import ARTIFACT, CELL, SWEEP, Run, in_one, rows_by
 from lpbench.tracking.store import SINGLE
 
 #: Numbers of a summary row that become metrics; the mean goes by the name of the experiment's metric (``mse``).
-METRICS = ("mean", "se", "ratio", "rank", "best", "marked", "p_best_is_better", "spent", "spent_delta")
+LOGGED_METRICS = ("mean", "se", "ratio", "rank", "best", "marked", "p_best_is_better", "spent", "spent_delta")
 #: Comparisons of several methods, of which a cell that was run alone is none.
 _COMPARED = ("rank", "best", "marked", "p_best_is_better")
 #: What a run's metrics say of a published number.
@@ -62,7 +62,7 @@ class ArtifactRuns:
         self.artifact = found = Artifact(folder, record["name"])
         if found.summary is None and found.experiment.kind != "drawing":
             raise DataError(f"{folder} holds no summary: run the experiment again")
-        empty = pd.DataFrame(columns=[*dict.fromkeys([*COMPARISON, *_PLACE, *METRICS])])
+        empty = pd.DataFrame(columns=[*dict.fromkeys([*COMPARISON, *_PLACE, *LOGGED_METRICS])])
         self.summary = empty if found.summary is None else _but_lonely(found.summary)
         self.cells = sorted(rows_by(self.summary, _PLACE).items())
         self.alone = "group" in record and len(self.cells) == 1
@@ -160,7 +160,7 @@ class ArtifactRuns:
         metrics: list[tuple[str, object, int]] = []  # in the order of the interface, which compares runs by the first
         for row in rows:
             prefix = "" if row["selection"] == main else f"{row['selection']}/"
-            values = {prefix + (row["metric"] if key == "mean" else key): row[key] for key in METRICS}
+            values = {prefix + (row["metric"] if key == "mean" else key): row[key] for key in LOGGED_METRICS}
             values |= {} if whole or prefix else {"x": row["x"]}
             metrics += [(key, value, step.get(row["x"], 0)) for key, value in values.items()]
         for row in printed:

@@ -34,7 +34,7 @@ _WAYS_OUT = (
 #: Experiment of the cells that the command line composed.
 SINGLE = "single"
 #: Start of the names of experiments with runs that are not as registered.
-QUICK = "quick"
+QUICK_TAG = "quick"
 #: Columns of the view of an experiment's runs that a link opens in a fresh browser.
 _COLUMNS = ["tags.`lpbench.verdict`", "metrics.`equivalent`", "metrics.`compared`", "tags.`lpbench.kind`"]
 
@@ -144,7 +144,7 @@ def experiment_of(client, uri: str, name: str, results_dir: Path):
             return found
         client.rename_experiment(found.experiment_id, f"{name} (moved from {found.experiment_id})")
         client.delete_experiment(found.experiment_id)
-    title = "Single cells and sweeps" if name == SINGLE else paper_of(name.removeprefix(f"{QUICK}/")).title
+    title = "Single cells and sweeps" if name == SINGLE else paper_of(name.removeprefix(f"{QUICK_TAG}/")).title
     view = {"searchFilter": "", "selectedColumns": _COLUMNS, "viewMaximized": True}
     tags = {_KIND[0]: _KIND[1], "mlflow.note.content": title, "mlflow.sharedViewState.runs": json.dumps(view)}
     return client.get_experiment(client.create_experiment(name, artifact_location=location, tags=tags))

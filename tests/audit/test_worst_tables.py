@@ -10,7 +10,7 @@ import pytest
 from lpbench.audit import learner as audits
 from lpbench.audit.black_box import PrivacyClaim, Subject, audit
 from lpbench.audit.black_box.decide import DECISIONS
-from lpbench.audit.black_box.witness import QUICK, READABLE
+from lpbench.audit.black_box.witness import QUICK_PARTITIONS, READABLE
 from lpbench.audit.learner import Learner, protects_by_default, stated_ranges, worst_tables_audit
 from lpbench.audit.learner.neighbors import neighbors
 from lpbench.audit.learner.worst_tables import ModelSource, one_fit, published
@@ -167,6 +167,6 @@ def test_a_new_kind_of_subject_is_one_class():
         type("Mute", (Subject,), {})()
 
 
-@pytest.mark.parametrize("tester", [*READABLE, *QUICK, *DECISIONS])
+@pytest.mark.parametrize("tester", [*READABLE, *QUICK_PARTITIONS, *DECISIONS])
 def test_every_tester_names_its_paper(tester):
     assert re.search(r"(19|20)\d\d$", tester.paper)

@@ -136,7 +136,7 @@ def test_an_audit_that_ends_early_is_none(lpbench, audits, monkeypatch, raised):
 
 
 def test_an_audit_has_a_limit_of_time(lpbench, audits, monkeypatch):
-    monkeypatch.setattr(own, "SECONDS", 0.05)
+    monkeypatch.setattr(own, "AUDIT_SECONDS", 0.05)
     monkeypatch.setattr(own, "complaints_about", lambda method: [None for _ in iter(int, 1)])
     lpbench("new method own_mean")
     _, out, error = lpbench(CELL)

@@ -24,7 +24,7 @@ from lpbench.experiments.time_limit import time_limit
 from lpbench.seeds import Streams, stable_hash
 
 #: Reports asked for by one call of a vectorized function.
-_CHUNK = 100_000
+_REPORTS_A_CALL = 100_000
 
 
 class CallableSource(Subject):
@@ -48,8 +48,8 @@ class CallableSource(Subject):
 
     def draw(self, value: int, start: int, stop: int) -> Columns:
         """Call the function for reports ``start`` to ``stop`` of a value, in chunks with a random stream each."""
-        begins = range(start, stop, _CHUNK)
-        parts = [self._chunk(value, first, min(first + _CHUNK, stop) - first, stop) for first in begins]
+        begins = range(start, stop, _REPORTS_A_CALL)
+        parts = [self._chunk(value, first, min(first + _REPORTS_A_CALL, stop) - first, stop) for first in begins]
         return {name: np.concatenate([chunk[name] for chunk in parts]) for name in parts[0]}
 
     def _chunk(self, value: int, start: int, n: int, stop: int) -> Columns:

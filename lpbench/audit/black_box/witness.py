@@ -55,7 +55,7 @@ def find_events(
     encoded = encoder(first), encoder(second)
     cut = encoded[0][:m], encoded[1][:m]
     events: dict[tuple[int, int], Event] = {}
-    for witness in READABLE if readable else QUICK:
+    for witness in READABLE if readable else QUICK_PARTITIONS:
         if (partition := witness.cut(*(cut if readable else encoded), encoder)) is None:
             continue
         cells, describe = partition
@@ -139,7 +139,7 @@ class BoostedTrees:
 
 #: The most readable first, and the one that is quick where no rule is to be read.
 READABLE: Sequence[Witness] = (Tree(_FEW_CELLS), Tree(_MOST_CELLS), Tree(_FEW_CELLS, True), Sums(), BoostedTrees())
-QUICK: Sequence[Witness] = (Sums(alone=True),)
+QUICK_PARTITIONS: Sequence[Witness] = (Sums(alone=True),)
 
 
 def _grow(features: np.ndarray, n_leaves: int) -> DecisionTreeClassifier:

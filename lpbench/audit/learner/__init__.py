@@ -13,9 +13,9 @@ from lpbench.audit.learner.bounds import canary_audit
 from lpbench.audit.learner.leak import leak_test
 from lpbench.audit.learner.neighbors import protects_by_default, stated_ranges
 from lpbench.audit.learner.training import Learner, load_learner
-from lpbench.audit.learner.worst_tables import MOST_FITS, SECONDS, worst_tables_audit
+from lpbench.audit.learner.worst_tables import MOST_FITS, SEARCH_SECONDS, worst_tables_audit
 
 __all__ = [
-    "MOST_FITS", "SECONDS", "Learner", "canary_audit", "leak_test", "load_learner", "protects_by_default",
+    "MOST_FITS", "SEARCH_SECONDS", "Learner", "canary_audit", "leak_test", "load_learner", "protects_by_default",
     "stated_ranges", "worst_tables_audit",
 ]  # fmt: skip

@@ -21,7 +21,7 @@ from lpbench.errors import DataError
 from lpbench.seeds import Streams
 
 #: Seconds of the search and the test, and fits to each of the two tables at most.
-SECONDS, MOST_FITS = 110.0, 250_000
+SEARCH_SECONDS, MOST_FITS = 110.0, 250_000
 #: Pairs of tables tried, fits to each table in a trial, pairs that go on, and how many times as many fits they get.
 _PAIRS, _PILOT, _SURVIVORS, _MORE = 64, 100, 6, 6
 #: Share of the time in which pairs are tried; pairs tested at once, and fits to each table of such a test.
@@ -132,7 +132,7 @@ def worst_tables_audit(
     claim: PrivacyClaim,
     protects: Protects = "record",
     *,
-    seconds: float = SECONDS,
+    seconds: float = SEARCH_SECONDS,
     fits: int = MOST_FITS,
     failure: float = 1e-3,
     seed: int = 0,
