@@ -125,7 +125,7 @@ def test_a_model_that_refuses_all_tables_is_told_in_a_sentence():
 
 @pytest.mark.parametrize(("kind", "code"), [("SeedInside", 1), ("Moments", 0)])
 def test_the_command_says_how_a_model_ends(kind, code, monkeypatch, capsys):
-    monkeypatch.setattr(audits, "SECONDS", 3.0)
+    monkeypatch.setattr(audits, "SEARCH_SECONDS", 3.0)
     name = f"tests.audit.zoo:{kind}"
     assert main(["audit", "code", "--learner", name, "--epsilon", "1", "--samples", "200"]) == code
     said = capsys.readouterr().out
