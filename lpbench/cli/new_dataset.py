@@ -72,7 +72,7 @@ def new_openml(number: int, is_task: bool, **choices: Any) -> tuple[Path, Profil
         raise DataError(f"OpenML {data_id} ({about.name}) {why}")
     listed = [about.row_id_attribute, about.ignore_attribute, target]
     names = [name for one in listed for name in ([one] if isinstance(one, str) else one or [])]
-    no_features = {part.strip() for name in names for part in (name, *name.split(","))}  # one name, or several
+    no_features = {column.strip() for name in names for column in (name, *name.split(","))}  # one name, or several
     content = {
         "title": f"{about.name} (OpenML {data_id}, version {about.version})",
         "origin": ". ".join(filter(None, [f"https://www.openml.org/d/{data_id}", about.citation])),

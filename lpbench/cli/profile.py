@@ -86,13 +86,13 @@ class Profile:
     def lines(self, options: bool = True) -> list[str]:
         """The decisions for a screen: of columns that are alike, the first."""
         count: Counter[str] = Counter()
-        found = []
+        lines = []
         for what, text, option in self.said:
             count[what] += 1
             if count[what] <= MOST_LINES:
-                found.append(f"{what:12s}{text}{option if options else ''}")
+                lines.append(f"{what:12s}{text}{option if options else ''}")
         more = {what: n - MOST_LINES for what, n in count.items() if n > MOST_LINES}
-        return found + [f"{what:12s}... and {n} more columns" for what, n in more.items()]
+        return lines + [f"{what:12s}... and {n} more columns" for what, n in more.items()]
 
     def cure(self, words: Iterable[str]) -> str:
         """The option that makes words missing, besides all that are so already; empty where there is none."""
@@ -187,8 +187,8 @@ def _say_reading(profile: Profile, columns: dict[str, Column], text: pd.DataFram
     for name, column in columns.items():
         if column.kind == "number" and column.written:
             row = int(np.argmax(raw[name].notna()))
-            said = f"{text[name].iloc[row]!r} is the number {raw[name].iloc[row]:.12g} (`numbers` of the manifest)"
-            profile.say("number", f"{name}: {said}")
+            sentence = f"{text[name].iloc[row]!r} is the number {raw[name].iloc[row]:.12g} (`numbers` of the manifest)"
+            profile.say("number", f"{name}: {sentence}")
     for name, column in columns.items():
         if column.remark:
             profile.say("question", f"{name}: {column.remark}")
@@ -197,8 +197,8 @@ def _say_reading(profile: Profile, columns: dict[str, Column], text: pd.DataFram
             if apart := apart_values(values.dropna().to_numpy(dtype=float)):
                 cells = list(dict.fromkeys(text[name][values.isin(apart).to_numpy()]))
                 n = int(values.isin(apart).sum())
-                said = f"{_some(list(map(repr, cells)))} in {n} rows: far from the other values; missing?"
-                profile.say("question", f"{name}: {said} {profile.cure(cells)}")
+                sentence = f"{_some(list(map(repr, cells)))} in {n} rows: far from the other values; missing?"
+                profile.say("question", f"{name}: {sentence} {profile.cure(cells)}")
     if profile.content["sources"][0]["format"].get("header", True):
         _say_header(profile, {name: is_value(name, columns[name], text[name], raw[name]) for name in text})
 
@@ -207,8 +207,8 @@ def _say_header(profile: Profile, values: dict[str, bool | None]) -> None:
     """Ask for the line of names, where the first one consists of values."""
     names = [repr(name) for name, is_value in values.items() if is_value]
     if names and False not in values.values():
-        said = f"its first line consists of values of its columns ({_some(names)}): is the line of names missing?"
-        profile.say("question", f"{said} Put one in front of it")
+        sentence = f"its first line consists of values of its columns ({_some(names)}): is the line of names missing?"
+        profile.say("question", f"{sentence} Put one in front of it")
 
 
 def _some(names: list[str], most: int = 6) -> str:
@@ -221,34 +221,34 @@ def _quoted(name: str) -> str:
 
 def _one_hot(numbers: pd.DataFrame) -> list[list[str]]:
     """Neighboring columns of 0 and 1 of which exactly one is 1 in every row."""
-    found, bits, names, start = [], numbers.isin((0, 1)).all(), list(numbers), 0
+    groups, bits, names, start = [], numbers.isin((0, 1)).all(), list(numbers), 0
     while start < len(names):
         end = start
         while end < len(names) and bits[names[end]] and numbers[names[start : end + 1]].sum(axis=1).max() <= 1:
             end += 1
-        if whole := end > start and bool(numbers[names[start:end]].sum(axis=1).min() == 1):
-            found.append(names[start:end])
-        start = end if whole else start + 1
-    return found
+        if is_one_hot := end > start and bool(numbers[names[start:end]].sum(axis=1).min() == 1):
+            groups.append(names[start:end])
+        start = end if is_one_hot else start + 1
+    return groups
 
 
 def _profile_target(profile: Profile, column: pd.Series, cells: Column, chosen: Choices) -> None:
     """Two values, or --positive: a classification. Numbers: a regression."""
-    known, name = column.dropna(), str(column.name)
-    classes = sorted(as_texts(known).unique())
-    numeric = known.dtype.kind in "if"
+    labels, name = column.dropna(), str(column.name)
+    classes = sorted(as_texts(labels).unique())
+    numeric = labels.dtype.kind in "if"
     check_known(f"unknown class --positive of column {name!r}", [chosen.positive], classes)
     if len(classes) < 2:
         raise DataError(f"target {name!r} has {len(classes)} different values; choose another with --target")
-    few = len(classes) <= FEW_CLASSES < len(known) / 3 and (not numeric or (known == known.round()).all())
+    few = len(classes) <= FEW_CLASSES < len(labels) / 3 and (not numeric or (labels == labels.round()).all())
     if chosen.task == "regression" and numeric:
-        _regression(profile, known, chosen)
+        _regression(profile, labels, chosen)
     elif chosen.positive is not None or len(classes) == 2:
         positive = chosen.positive or classes[-1]
         others = [c for c in classes if c != positive]
         profile.content["task"] = "classification"
         profile.content["target"] = {"column": name, "positive": [positive], "negative": others}
-        share = (as_texts(known) == positive).mean()
+        share = (as_texts(labels) == positive).mean()
         profile.say(
             "task", f"classification: {positive!r} is 1 ({share:.0%}), {_some(list(map(repr, others)), 4)} is 0"
         )
@@ -260,46 +260,46 @@ def _profile_target(profile: Profile, column: pd.Series, cells: Column, chosen: 
     elif chosen.task == "classification" or few or not numeric:
         of = "has" if numeric else "is text with"
         measured = "--task regression takes them as measured numbers" if numeric else "--target COLUMN chooses another"
-        strange = _nearly(profile, known, cells)
+        strange = _nearly(profile, labels, cells)
         raise DataError(
             f"target {name!r} {of} {len(classes)} values ({_some(classes, 4)}){strange and f', {strange}'}: "
             f"--positive VALUE makes it one class against the others; {measured}"
         )
     else:
-        _regression(profile, known, chosen)
+        _regression(profile, labels, chosen)
 
 
-def _regression(profile: Profile, known: pd.Series, chosen: Choices) -> None:
+def _regression(profile: Profile, labels: pd.Series, chosen: Choices) -> None:
     """Set task, target and label range of a regression, clipped or logarithmic if chosen, and report them."""
-    target: str | dict[str, Any] = str(known.name)
-    low, high = float(known.min()), float(known.max())
-    said = _range(low, high)
+    target: str | dict[str, Any] = str(labels.name)
+    low, high = float(labels.min()), float(labels.max())
+    words = _range(low, high)
     if chosen.clip is not None:
         low, high = map(float, check_range("--clip", chosen.clip))
         target = {"column": target, "clip": [low, high]}
-        outside = float(((known < low) | (known > high)).mean())
-        said = f"labels are clipped to y_range {low:g} to {high:g} ({outside:.1%} of them): must be public knowledge"
+        outside = float(((labels < low) | (labels > high)).mean())
+        words = f"labels are clipped to y_range {low:g} to {high:g} ({outside:.1%} of them): must be public knowledge"
     elif chosen.log:
         offset = 0 if low > 0 else 1
         if low + offset <= 0:
             raise ConfigurationError(f"--log: target {target!r} holds {low:g}, which has no logarithm; use --clip")
         target = {"column": target, "log": offset}
         low, high = math.log(offset + low), math.log(offset + high)
-        said = f"of the logarithm{' of 1 + the label' * bool(offset)}; {_range(low, high)}"
+        words = f"of the logarithm{' of 1 + the label' * bool(offset)}; {_range(low, high)}"
     profile.content |= {"task": "regression", "target": target, "y_range": [low, high]}
-    profile.say("task", f"regression; {said}")
+    profile.say("task", f"regression; {words}")
     if chosen.clip is None and not chosen.log:
-        _say_outliers(profile, known)
+        _say_outliers(profile, labels)
 
 
 def _range(low: float, high: float) -> str:
     return f"y_range {low:g} to {high:g} is the file's: must be public knowledge"
 
 
-def _say_outliers(profile: Profile, known: pd.Series) -> None:
+def _say_outliers(profile: Profile, labels: pd.Series) -> None:
     """Noise is scaled to the whole range: few labels far from all others make every method useless."""
-    low, high = float(known.min()), float(known.max())
-    below, above = float(known.quantile(BULK)), float(known.quantile(1 - BULK))
+    low, high = float(labels.min()), float(labels.max())
+    below, above = float(labels.quantile(BULK)), float(labels.quantile(1 - BULK))
     for bulk, where, end in ((below - low, f"below {below:g}", high), (high - above, f"above {above:g}", low)):
         if bulk < BULK_SHARE * (high - low):
             log = " --log, or" if end == high and low > -1 else ""
@@ -316,12 +316,12 @@ def _profile_features(
     if unit is None:
         unit = repeated_identifier(raw.drop(columns=target), LEAST_UNITS)
         if unit is None and (few := repeated_identifier(raw.drop(columns=target))):
-            said = f"{few}: its {raw[few].nunique()} values repeat: do they name persons?"
-            profile.say("question", said, f" --unit {shlex.quote(few)} keeps the rows of one together")
+            note = f"{few}: its {raw[few].nunique()} values repeat: do they name persons?"
+            profile.say("question", note, f" --unit {shlex.quote(few)} keeps the rows of one together")
     if unit not in (None, "none"):
         profile.content["unit"] = unit
-        said = f"{unit}: its values repeat; rows of one are kept together, and who has r of them spends r times epsilon"
-        profile.say("unit", said, "; `rows_per_unit=1` trains on one row of each; --unit none: no persons")
+        note = f"{unit}: its values repeat; rows of one are kept together, and who has r of them spends r times epsilon"
+        profile.say("unit", note, "; `rows_per_unit=1` trains on one row of each; --unit none: no persons")
     for name in raw.columns.drop([target, *([unit] if unit in raw else [])]):
         values, column = raw[name].dropna(), columns[name]
         if infinite := [cell for cell in column.odd if cell.lstrip("+-").lower() in ("inf", "infinity")]:
@@ -335,9 +335,9 @@ def _profile_features(
             features.append(name)
         elif column.kind == "date":
             features.append({"column": name, "date": column.written[0]})
-            other = f"; {column.written[1]} would fit too, edit `date`" if len(column.written) > 1 else ""
+            alternative = f"; {column.written[1]} would fit too, edit `date`" if len(column.written) > 1 else ""
             way = "ISO 8601, in UTC" if column.written[0] == ISO else column.written[0]
-            profile.say("date", f"{name}: days since 1970, read as {way}{other}")
+            profile.say("date", f"{name}: days since 1970, read as {way}{alternative}")
         else:
             if column.nearly:
                 profile.say("question", f"{name} is a category: {_nearly(profile, values, column)}")
@@ -394,8 +394,8 @@ def _too_many(profile: Profile, values: pd.Series, column: Column) -> str:
     if column.kind != "text" or values.dtype.kind in "if" or values.nunique() <= MAX_CATEGORIES:
         return ""
     texts_alone = values.astype(str).unique().tolist()
-    said = f"text with {len(texts_alone)} different values, e.g. {texts_alone[0]!r}"
-    return _nearly(profile, values, column) or near_date(texts_alone) or said
+    reason = f"text with {len(texts_alone)} different values, e.g. {texts_alone[0]!r}"
+    return _nearly(profile, values, column) or near_date(texts_alone) or reason
 
 
 def _nearly(profile: Profile, values: pd.Series, column: Column) -> str:
@@ -411,12 +411,12 @@ def _nearly(profile: Profile, values: pd.Series, column: Column) -> str:
 
 def _tells(feature: pd.Series, target: pd.Series) -> bool:
     """Return True if a feature repeats the target: the same numbers on another scale, or one value for each class."""
-    one, other = feature.to_numpy(), target.to_numpy()
-    both = pd.notna(one) & pd.notna(other)
-    one, other = one[both], other[both]
-    if one.dtype.kind in "if" and other.dtype.kind in "if":
-        return len(one) > 2 and np.ptp(one) > 0 < np.ptp(other) and bool(abs(np.corrcoef(one, other)[0, 1]) > SAME)
-    return len(one) > 2 and bool((pd.factorize(one)[0] == pd.factorize(other)[0]).all())
+    x, y = feature.to_numpy(), target.to_numpy()
+    is_present = pd.notna(x) & pd.notna(y)
+    x, y = x[is_present], y[is_present]
+    if x.dtype.kind in "if" and y.dtype.kind in "if":
+        return len(x) > 2 and np.ptp(x) > 0 < np.ptp(y) and bool(abs(np.corrcoef(x, y)[0, 1]) > SAME)
+    return len(x) > 2 and bool((pd.factorize(x)[0] == pd.factorize(y)[0]).all())
 
 
 def _profile_rows(profile: Profile, raw: pd.DataFrame, name: str, chosen: Choices) -> Table:
@@ -426,31 +426,33 @@ def _profile_rows(profile: Profile, raw: pd.DataFrame, name: str, chosen: Choice
     needed = [target, *([content["unit"]] if "unit" in content else [])]
     used = [f if isinstance(f, str) else f["column"] for f in content["features"]]
     steps = _missing(profile, raw, used, needed, chosen.missing)
-    kept = len(raw.dropna(subset=needed if chosen.missing == "fill" else [*used, *needed]))
-    if kept < 10:
-        raise DataError(f"data set {name!r}: {kept} rows remain without those that miss a cell; at least 10 are needed")
-    if chosen.rows is not None and chosen.rows < kept:
+    n_rows = len(raw.dropna(subset=needed if chosen.missing == "fill" else [*used, *needed]))
+    if n_rows < 10:
+        raise DataError(
+            f"data set {name!r}: {n_rows} rows remain without those that miss a cell; at least 10 are needed"
+        )
+    if chosen.rows is not None and chosen.rows < n_rows:
         steps.append({"sample": {"size": chosen.rows, "seed": ROOT_SEED}})
-        profile.say("rows", f"{chosen.rows} of {kept}, drawn once (--rows)")
-        kept = chosen.rows
+        profile.say("rows", f"{chosen.rows} of {n_rows}, drawn once (--rows)")
+        n_rows = chosen.rows
     elif chosen.rows is not None:
-        profile.say("rows", f"all {kept}: no more than --rows {chosen.rows}")
+        profile.say("rows", f"all {n_rows}: no more than --rows {chosen.rows}")
     if steps:
         content["rows"] = steps
-    rows = round((chosen.public or 0.0) * kept)
-    if rows := min(rows, kept // 2):
+    rows = round((chosen.public or 0.0) * n_rows)
+    if rows := min(rows, n_rows // 2):
         content["public"] = {"sample": rows, "seed": ROOT_SEED}
     table = prepare(raw, manifest_of(name, content))
-    if table.public is not None and table.public.sum() > max(2 * rows, kept // 2):  # a unit with most of the rows
+    if table.public is not None and table.public.sum() > max(2 * rows, n_rows // 2):  # a unit with most of the rows
         del content["public"]
         table = prepare(raw, manifest_of(name, content))
     if table.public is None:
         profile.say("public", "no rows: the range of all rows scales the features (--public SHARE draws a sample)")
     else:
-        drawn, whole = int(table.public.sum()), f", every {content['unit']} whole" if "unit" in content else ""
+        drawn, by_unit = int(table.public.sum()), f", every {content['unit']} whole" if "unit" in content else ""
         profile.say(
             "public",
-            f"{drawn} rows ({drawn / kept:.0%}), drawn once{whole}, are the public sample: they "
+            f"{drawn} rows ({drawn / n_rows:.0%}), drawn once{by_unit}, are the public sample: they "
             "scale the features, and methods may learn from them (--public SHARE)",
         )
     content["fingerprint"] = table.fingerprint

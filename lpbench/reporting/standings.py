@@ -37,26 +37,26 @@ def standings_of(
 ) -> pd.DataFrame:
     """Standings of tables of scores, but of trials, and of submissions, with bits of a user and seconds of a fit."""
     tried = trial_experiments()
-    shown = [a for a in artifacts if a.experiment.kind == "table" and a.name not in tried and a.full is not None]
-    sent = [one for one in submitted if one.about["experiment"] in {a.name for a in shown}]
-    runs, known = [run_of(artifact, cards) for artifact in shown], {}
+    tables = [a for a in artifacts if a.experiment.kind == "table" and a.name not in tried and a.full is not None]
+    sent = [one for one in submitted if one.about["experiment"] in {a.name for a in tables}]
+    runs, by_model = [run_of(artifact, cards) for artifact in tables], {}
     for one in sent:
         claimed = one.claimed.assign(panel="", method=one.name, params="{}", selection="private", x=math.nan)
         privacy, seed = {one.name: one.method.privacy}, int(one.about["seed"])
         runs.append(Run(f"{SUBMITTED}/{one.name}", claimed, privacy, {}, seed))
-        known[one.name] = partial(inputs.inputs_of_submission, one)
-    table = standings_of_runs(runs, known)
+        by_model[one.name] = partial(inputs.inputs_of_submission, one)
+    table = standings_of_runs(runs, by_model)
     for one in sent:
-        mine = table["method"] == one.name
-        table.loc[mine, "seconds"], bits = one.cost
-        table.loc[mine, "bits"] = table.loc[mine, "epsilon"].map(bits)
+        of_submission = table["method"] == one.name
+        table.loc[of_submission, "seconds"], bits = one.cost
+        table.loc[of_submission, "bits"] = table.loc[of_submission, "epsilon"].map(bits)
     return table
 
 
-def standings_of_runs(runs: Sequence[Run], own: Mapping[str, Callable[[str], str]]) -> pd.DataFrame:
+def standings_of_runs(runs: Sequence[Run], by_model: Mapping[str, Callable[[str], str]]) -> pd.DataFrame:
     """Standings, with inputs and bits of the reports of methods on the leaderboard, and the seconds of a fit.
 
-    ``own`` has the inputs of somebody's own methods, by mask; the caller has to know their bits.
+    ``by_model`` has the inputs of somebody's own methods, by mask; the caller has to know their bits.
     """
     from lpbench.audit.table import report_bits  # which brings every estimator, and most commands need few
 
@@ -64,17 +64,17 @@ def standings_of_runs(runs: Sequence[Run], own: Mapping[str, Callable[[str], str
 
     @cache  # fits are made for each
     def of_mask(method: str, mask: str) -> str:
-        return own.get(method, partial(inputs.inputs_of, method))(mask)
+        return by_model.get(method, partial(inputs.inputs_of, method))(mask)
 
     def inputs_of(row: Mapping[str, Any]) -> str:
         method, placed = row["method"], row["experiment"] in counted or row["role"] == gains.SEALED
-        if row["privacy"] == NONE or not (placed or bare_name(method) in PUBLIC_ONLY or method in own):
+        if row["privacy"] == NONE or not (placed or bare_name(method) in PUBLIC_ONLY or method in by_model):
             return ""
         words = of_mask(method, row["mask"])  # where there are no public rows, none are read
         return words if gains.SAMPLE not in words or public_rows(row["dataset"]) else without_sample(words)
 
     table = standings(runs, inputs_of)
-    boarded = table["experiment"].isin(counted) & (table["privacy"] != NONE) & ~table["method"].isin(own)
+    boarded = table["experiment"].isin(counted) & (table["privacy"] != NONE) & ~table["method"].isin(by_model)
     rows = table[["method", "epsilon"]].itertuples(index=False)
     bits = [report_bits(*row) if counts else math.nan for row, counts in zip(rows, boarded, strict=True)]
     public = [
@@ -113,15 +113,15 @@ def write_standings(
 ) -> Path:
     """Write ``standings.csv.gz``; return it."""
     table = standings_of(artifacts, cards, submitted)
-    both = gains.gains(table)
+    gained = gains.gains(table)
     digits = dict.fromkeys(table.select_dtypes("floating"), STANDING_DIGITS) | dict.fromkeys(NOISE, 3)
     numbers = {c: [float(f"{v:.{n}g}") for v in table[c]] for c, n in digits.items()}
     # ranks are of losses: digits that are cut would tie them
     exact = {c: [repr(float(f"{v:.{n}g}")) for v in table[c]] for c, n in {"loss": 12, "epsilon": 17}.items()}
     table = table.assign(**numbers | exact)
     write_csv(table.drop(columns=COSTS) if table["spent"].isna().all() else table, folder / STANDINGS_FILE)
-    if len(both):
-        write_csv(both, folder / GAINS)
+    if len(gained):
+        write_csv(gained, folder / GAINS)
     return folder / STANDINGS_FILE
 
 

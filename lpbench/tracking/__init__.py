@@ -94,25 +94,25 @@ def rebuild(uri: str, results_dir: Path, records: Iterable[tuple[Path, Mapping]]
     contents = {_Content(*pair, k): content_of(*pair) for k, pair in enumerate(records)}
     papers = _papers(dict.fromkeys(key for content in contents if (key := content.paper)))
     digests = {key: Derivation("", {"": paper.digest}, (__name__,), ("mlflow",)).key for key, paper in papers.items()}
-    own, note = uri == tracking_uri(None, results_dir), results_dir.resolve() / _LOGGED
+    is_local, note = uri == tracking_uri(None, results_dir), results_dir.resolve() / _LOGGED
     wanted = {f"{c.folder.resolve()}|{artifact_name(c.record)}": digest for c, digest in contents.items()}
     wanted |= {f"{results.resolve()}|paper {name}": digests[name, results, at] for name, results, at in papers}
-    before = _noted(note) if own and has_file(uri) else {}
+    before = _noted(note) if is_local and has_file(uri) else {}
     if wanted.items() <= before.items():  # MLflow alone takes two seconds to start
         return 0
     with opened(uri) as client:
         names = dict.fromkeys(content.experiment for content in contents)
         experiments = {name: _Experiment(client, experiment_of(client, uri, name, results_dir)) for name in names}
         for name, experiment in experiments.items():
-            mine = {c: digest for c, digest in contents.items() if c.experiment == name}
-            experiment.plan(mine, {c.paper: papers[c.paper] for c in mine if c.paper}, digests)
+            of_experiment = {c: digest for c, digest in contents.items() if c.experiment == name}
+            experiment.plan(of_experiment, {c.paper: papers[c.paper] for c in of_experiment if c.paper}, digests)
         written = sum(len(experiment) for experiment in experiments.values())
         with Progress(written > 1) as bar:
             bar.stage(f"logging {written:,} runs to MLflow")
             bar.expect(written * _SECONDS)
             for experiment in experiments.values():
                 experiment.log(lambda: bar.advance(_SECONDS))
-    if own:
+    if is_local:
         write_text(json.dumps(before | wanted, indent=1, sort_keys=True) + "\n", note)
     return written
 
@@ -120,10 +120,10 @@ def rebuild(uri: str, results_dir: Path, records: Iterable[tuple[Path, Mapping]]
 def _noted(path: Path) -> dict[str, str]:
     """Contents that the folder's own store has, by folder; empty where no call has noted any."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        noted = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return noted if isinstance(noted, dict) else {}
 
 
 class _Experiment:
@@ -143,12 +143,12 @@ class _Experiment:
     def plan(self, contents: Mapping[_Content, str], papers: Mapping[Any, "PaperRuns"], digests: Mapping) -> None:
         """Decide what is to be logged, and delete what is outdated."""
         names = [artifact_name(c.record) for c in contents] + [paper.name for paper in papers.values()]
-        known = self._known(names)
+        logged = self._known(names)
         for key, paper in papers.items():
-            self.papers[key] = paper, self._current(known.get(paper.name, ()), digests[key]), digests[key]
+            self.papers[key] = paper, self._current(logged.get(paper.name, ()), digests[key]), digests[key]
         for content, digest in contents.items():
             same = (None, content.record["config_hash"])
-            runs = known.get(artifact_name(content.record), ())
+            runs = logged.get(artifact_name(content.record), ())
             runs = [r for r in runs if r.data.tags.get("lpbench.config_hash") in same]
             if current := self._current(runs, digest):
                 self.orphans.setdefault(content.paper, []).append(current)
@@ -165,22 +165,22 @@ class _Experiment:
         if len(names) == 1:
             quote = '"' if "'" in first else "'"
             query = f"tags.`lpbench.artifact` = {quote}{first}{quote}"
-        found: dict[str, list] = {}
+        runs_of: dict[str, list] = {}
         for run in search(self.client, self.id, query):
-            found.setdefault(run.data.tags.get("lpbench.artifact", ""), []).append(run)
-        return found
+            runs_of.setdefault(run.data.tags.get("lpbench.artifact", ""), []).append(run)
+        return runs_of
 
     def _current(self, runs: Iterable, digest: str) -> str:
         """Id of the complete run with a content, if there is one; others are deleted with their cells and claims."""
         parents = [r for r in runs if "lpbench.content" in r.data.tags]
-        kept = [r for r in parents if r.data.tags.get("lpbench.content") == digest and r.info.status in ENDED][:1]
+        complete = [r for r in parents if r.data.tags.get("lpbench.content") == digest and r.info.status in ENDED][:1]
         for parent in parents:
-            if parent not in kept:
+            if parent not in complete:
                 below = search(self.client, self.id, f"tags.`{_PARENT}` = '{parent.info.run_id}'")
                 ends = [run for run in below if run.data.tags.get("lpbench.kind") in (CELL, CLAIM)]
                 for run in [*ends, parent]:  # the parent last: without it nobody finds them
                     self.client.delete_run(run.info.run_id)
-        return kept[0].info.run_id if kept else ""
+        return complete[0].info.run_id if complete else ""
 
     def log(self, advance: Callable[[], None]) -> None:
         """Log what was planned; each run is ended as it is written, parents behind their children."""
@@ -202,9 +202,9 @@ class _Experiment:
                 self._end(claim, claim.log(self.client, self.id, self.made - 1 - k, parent), self.made - 1 - k, advance)
             self._end(paper.run, parent, self.now, advance)
 
-    def _log_artifact(self, runs: ArtifactRuns, digest: str, place: int, parent: str, advance: Callable) -> None:
+    def _log_artifact(self, runs: ArtifactRuns, digest: str, position: int, parent: str, advance: Callable) -> None:
         """Log a run of an artifact, and one for each of its cells."""
-        run, start, file = runs.parent, self.now - 1 - place, runs.artifact.summary_file
+        run, start, file = runs.parent, self.now - 1 - position, runs.artifact.summary_file
         run.tags = {**run.tags, "lpbench.content": digest}
         created = start if runs.alone else self.made - 1000
         written = min(int(file.stat().st_mtime * 1000), created) if file.is_file() else created
@@ -213,8 +213,8 @@ class _Experiment:
             return self._end(run, run.log(self.client, self.id, written - span, parent), written, advance)
         current = run.log(self.client, self.id, start, parent)
         for cell in (runs.cell(*cell) for cell in runs.cells):
-            begun = written - int(cell.seconds * 1000)
-            self._end(cell, cell.log(self.client, self.id, begun, current), written, advance)
+            started = written - int(cell.seconds * 1000)
+            self._end(cell, cell.log(self.client, self.id, started, current), written, advance)
         self._end(run, current, start + span, advance)
 
     def _end(self, run: Run, run_id: str, end: int, advance: Callable[[], None]) -> None:

@@ -50,8 +50,8 @@ def artifact_name(record: Mapping) -> str:
 
 def counted(numbers: pd.DataFrame) -> dict[str, int]:
     """Return :data:`COUNTED_NUMBERS`; none where nothing is compared."""
-    found = counts(judged_numbers(numbers))
-    return {key: found[of] for key, of in COUNTED_NUMBERS.items()} if found["compared"] else {}
+    numbers_by_class = counts(judged_numbers(numbers))
+    return {key: numbers_by_class[of] for key, of in COUNTED_NUMBERS.items()} if numbers_by_class["compared"] else {}
 
 
 class ArtifactRuns:
@@ -59,14 +59,14 @@ class ArtifactRuns:
 
     def __init__(self, folder: Path, record: Mapping):
         self.folder, self.record = folder, record
-        self.artifact = found = Artifact(folder, record["name"])
-        if found.summary is None and found.experiment.kind != "drawing":
+        self.artifact = artifact = Artifact(folder, record["name"])
+        if artifact.summary is None and artifact.experiment.kind != "drawing":
             raise DataError(f"{folder} holds no summary: run the experiment again")
         empty = pd.DataFrame(columns=[*dict.fromkeys([*COMPARISON, *_PLACE, *LOGGED_METRICS])])
-        self.summary = empty if found.summary is None else _but_lonely(found.summary)
+        self.summary = empty if artifact.summary is None else _but_lonely(artifact.summary)
         self.cells = sorted(rows_by(self.summary, _PLACE).items())
         self.alone = "group" in record and len(self.cells) == 1
-        self.numbers = printed_numbers(found)
+        self.numbers = printed_numbers(artifact)
         self._printed = rows_by(self.numbers, _PLACE[:4])
         self.data = {name: _with_manifest(name, facts) for name, facts in record.get("datasets", {}).items()}
 
@@ -78,7 +78,7 @@ class ArtifactRuns:
         tags = {f"lpbench.{k}": str(v) for k, v in environment.items()}
         tags |= {f"version.{k}": v for k, v in versions.items()} | {"lpbench.config_hash": self.record["config_hash"]}
         files = [(f, None if f.suffix in (".svg", ".png") else "data") for f in sorted(self.folder.iterdir())]
-        files = [(path, place) for path, place in files if path.is_file()]
+        files = [(path, folder_of) for path, folder_of in files if path.is_file()]
         if self.alone:
             run = self.cell(*self.cells[0])
             run.tags, run.files = {**run.tags, **tags}, files
@@ -134,20 +134,20 @@ class ArtifactRuns:
     def _tests(self) -> pd.DataFrame:
         """p-values that a method of a table is better than another one, a column a data set; curves have none."""
         chosen = self.artifact.chosen
-        found = pd.DataFrame() if chosen is None else beats(chosen[chosen["x"].isna()])
-        if found.empty:
-            return found
+        tests = pd.DataFrame() if chosen is None else beats(chosen[chosen["x"].isna()])
+        if tests.empty:
+            return tests
         # as texts, for MLflow writes ten digits behind the point
-        found["p"] = found["p"].map("{:.3g}".format)
-        wide = found.pivot(index=["selection", "epsilon", "method", "than"], columns=["dataset", "mask", "panel"])["p"]
+        tests["p"] = tests["p"].map("{:.3g}".format)
+        wide = tests.pivot(index=["selection", "epsilon", "method", "than"], columns=["dataset", "mask", "panel"])["p"]
         return wide.set_axis([" ".join(filter(None, key)) for key in wide], axis=1).reset_index()
 
-    def cell(self, place: tuple, rows: list[dict]) -> Run:
+    def cell(self, cell_key: tuple, rows: list[dict]) -> Run:
         """The run of one data set x mask x method x ε; a step is a whole ``x``, its place, or a replication."""
-        record, cell = self.record, dict(zip(_PLACE, place, strict=True))
-        seconds = float(record.get("seconds", {}).get("|".join(place[:4]), 0.0))  # of one pass, for all budgets
+        record, cell = self.record, dict(zip(_PLACE, cell_key, strict=True))
+        seconds = float(record.get("seconds", {}).get("|".join(cell_key[:4]), 0.0))  # of one pass, for all budgets
         # a number that the paper prints for all budgets belongs to each
-        printed = [r for r in self._printed.get(place[:4], ()) if r["epsilon"] in (cell["epsilon"], None)]
+        printed = [r for r in self._printed.get(cell_key[:4], ()) if r["epsilon"] in (cell["epsilon"], None)]
         tags = {f"lpbench.{key}": str(cell[key]) for key in _PLACE[:4] if cell[key]}
         tags |= {f"lpbench.{k}": text for k in ("cause", "reason") if (text := _texts(printed, k))}
         tags |= {"lpbench.audit": rows[0]["audit"]} if rows[0]["audit"] else {}
@@ -155,19 +155,19 @@ class ArtifactRuns:
         places = " ".join(str(cell[key]) for key in ("dataset", "mask", "panel") if cell[key])
         main = min((row["selection"] for row in rows), key=lambda selection: (selection != "oracle", selection))
         xs = sorted({row["x"] for row in rows} - {None})
-        whole = all(float(x).is_integer() for x in xs)
-        step = {x: int(x) if whole else k for k, x in enumerate(xs)}
+        is_integer = all(float(x).is_integer() for x in xs)
+        step = {x: int(x) if is_integer else k for k, x in enumerate(xs)}
         metrics: list[tuple[str, object, int]] = []  # in the order of the interface, which compares runs by the first
         for row in rows:
             prefix = "" if row["selection"] == main else f"{row['selection']}/"
             values = {prefix + (row["metric"] if key == "mean" else key): row[key] for key in LOGGED_METRICS}
-            values |= {} if whole or prefix else {"x": row["x"]}
+            values |= {} if is_integer or prefix else {"x": row["x"]}
             metrics += [(key, value, step.get(row["x"], 0)) for key, value in values.items()]
         for row in printed:
             metrics += [(key, row[key], step.get(row["x"], 0)) for key in _PRINTED]
-        for row in self._chosen.get((*place, main), ()) if len(xs) < 2 else ():
+        for row in self._chosen.get((*cell_key, main), ()) if len(xs) < 2 else ():
             metrics.append((f"replication/{row['metric']}", row["value"], int(row["replication"])))
-        why = self._failed.get(place, "")
+        why = self._failed.get(cell_key, "")
         facts = self.data.get(cell["dataset"])
         return Run(
             f"{cell['method']} ε={cell['epsilon']:g} {places}",
@@ -184,15 +184,15 @@ class ArtifactRuns:
 
     def _params(self, cell: Mapping, rows: list[dict]) -> dict[str, object]:
         """Parameters of a cell's run, each a column of its own: names apart from parameters, the setting, the rest."""
-        record, found = self.record, {"panel": cell["panel"] or None}
+        record, params = self.record, {"panel": cell["panel"] or None}
         members = {key: member(cell[key]) for key in ("dataset", "mask", "method")}
         for key, chosen in members.items():
-            found |= {key: chosen.name, **{f"{key}.{name}": value for name, value in chosen.params.items()}}
+            params |= {key: chosen.name, **{f"{key}.{name}": value for name, value in chosen.params.items()}}
         if len(rows) == 1:
-            found |= {f"selected.{key}": value for key, value in json.loads(rows[0]["params"] or "{}").items()}
+            params |= {f"selected.{key}": value for key, value in json.loads(rows[0]["params"] or "{}").items()}
         model = _cards().get(members["method"].name, {}).get("privacy")
         facts = record.get("datasets", {}).get(cell["dataset"], {})
-        return found | {
+        return params | {
             "epsilon": f"{cell['epsilon']:g}",
             "n_protected": protected_number(members["mask"].name, members["mask"].params, facts.get("n_features")),
             "seed": record["config"].get("seed"),
@@ -211,20 +211,18 @@ class ArtifactRuns:
         if self.artifact.full is None:
             return {}
         reasons = rows_by(self.artifact.full.reasons, _PLACE[:4])
-        empty = [
-            place for place, rows in self.cells if all(row["mean"] is None for row in rows) and place[:4] in reasons
-        ]
-        found = {place: reasons[place[:4]][0]["reason"] for place in empty}
-        return {place: why for place, why in found.items() if not why.startswith(("skipped", "left_out"))}
+        empty = [cell for cell, rows in self.cells if all(row["mean"] is None for row in rows) and cell[:4] in reasons]
+        reason_of = {cell: reasons[cell[:4]][0]["reason"] for cell in empty}
+        return {cell: why for cell, why in reason_of.items() if not why.startswith(("skipped", "left_out"))}
 
     @cached_property
     def _chosen(self) -> dict[tuple, list[dict]]:
         """Scores by replication of each cell and selection, where they were kept."""
-        found = self.artifact.chosen
-        if found is None:
+        scores = self.artifact.chosen
+        if scores is None:
             return {}
-        rounded = found["epsilon"].map({e: float(f"{e:.7g}") for e in found["epsilon"].unique()})
-        return rows_by(found.assign(epsilon=rounded), [*_PLACE, "selection"])
+        rounded = scores["epsilon"].map({e: float(f"{e:.7g}") for e in scores["epsilon"].unique()})
+        return rows_by(scores.assign(epsilon=rounded), [*_PLACE, "selection"])
 
 
 def _but_lonely(summary: pd.DataFrame) -> pd.DataFrame:

@@ -49,8 +49,8 @@ class PaperRuns:
     @cached_property
     def decided(self) -> list[dict[str, Any]]:
         """Claims of the paper with their checks."""
-        there = (self.report / f"{VERDICTS}.csv").is_file()
-        return [c for c in (read_claims(self.report) if there else ()) if c["paper"] == self.paper.letter]
+        is_decided = (self.report / f"{VERDICTS}.csv").is_file()
+        return [c for c in (read_claims(self.report) if is_decided else ()) if c["paper"] == self.paper.letter]
 
     @property
     def pages(self) -> list[tuple[Path, str | None]]:
@@ -66,8 +66,8 @@ class PaperRuns:
     @property
     def digest(self) -> str:
         """Hash of what the runs show."""
-        shown = [self.name, self.numbers.to_csv(index=False), str(self.decided)]
-        return hash_of([*shown, *(folder_hash(path.parent, path.name) for path, _ in self.pages)])
+        texts = [self.name, self.numbers.to_csv(index=False), str(self.decided)]
+        return hash_of([*texts, *(folder_hash(path.parent, path.name) for path, _ in self.pages)])
 
     @property
     def run(self) -> Run:
@@ -76,14 +76,14 @@ class PaperRuns:
         outcomes = claims["ours"].value_counts() if len(claims) else pd.Series(dtype=int)
         values: dict[str, Any] = counted(self.numbers)
         values |= {key: int(outcomes.get(word, 0)) for word, key in _COUNTED.items()} if len(claims) else {}
-        found = [f"{values['equivalent']} of {values['compared']} equivalent"] if "equivalent" in values else []
-        found += [f"{values['claims_hold']} of {len(claims)} claims hold"] if len(claims) else []
+        parts = [f"{values['equivalent']} of {values['compared']} equivalent"] if "equivalent" in values else []
+        parts += [f"{values['claims_hold']} of {len(claims)} claims hold"] if len(claims) else []
         page = self.report / f"{self.paper.name}.html"
         page = page if page.is_file() else self.report / "index.html"
         return Run(
             self.name,
             PAPER,
-            outcome=", ".join(found),
+            outcome=", ".join(parts),
             tags={"mlflow.source.name": "lpbench report", "mlflow.source.type": "LOCAL", "mlflow.user": user()},
             params={"paper": self.paper.name},
             metrics=[(key, value, 0) for key, value in values.items()],

@@ -70,16 +70,16 @@ class Run:
     @property
     def all_tags(self) -> dict[str, str]:
         """Tags of the run, its kind, outcome and color among them."""
-        found = {"lpbench.kind": self.kind, **self.tags}
+        tags = {"lpbench.kind": self.kind, **self.tags}
         if self.outcome:
-            found["lpbench.verdict"] = self.outcome
+            tags["lpbench.verdict"] = self.outcome
         if self.outcome in COLORS:
-            found["mlflow.runColor"] = COLORS[self.outcome]
+            tags["mlflow.runColor"] = COLORS[self.outcome]
         if self.kind in (ARTIFACT, CLAIM):
-            found["mlflow.runType"] = "evaluation"  # by which the interface opens the paper that they are of
+            tags["mlflow.runType"] = "evaluation"  # by which the interface opens the paper that they are of
         if self.reason:
-            found["lpbench.reason"] = self.reason[:TAG]
-        return found
+            tags["lpbench.reason"] = self.reason[:TAG]
+        return tags
 
     def log(self, client, experiment_id: str, start: int, parent: str = "") -> str:
         """Log all but the end of the run, in one batch where it fits; return its id."""
@@ -97,8 +97,8 @@ class Run:
         metrics = [Metric(key, float(value), start, step) for key, value, step in values]  # type: ignore[arg-type]
         notes = [RunTag("mlflow.note.content", text)] if text else []
         for first in range(0, max(len(metrics), 1), _BATCH):
-            part, begins = metrics[first : first + _BATCH], not first
-            client.log_batch(run_id, part, params_of(self.params) if begins else [], notes if begins else [])
+            batch, begins = metrics[first : first + _BATCH], not first
+            client.log_batch(run_id, batch, params_of(self.params) if begins else [], notes if begins else [])
         if self.data:
             client.log_inputs(run_id, [*map(_data_set, *zip(*self.data.items(), strict=True))])
         for path, folder in self.files:
@@ -110,10 +110,10 @@ class Run:
 
     def _description(self, client, experiment_id: str, run_id: str) -> str:
         """Return the description; of a long one the paragraphs that fit, and a link to the file with all of them."""
-        whole = "\n\n".join(filter(None, self.paragraphs))
-        if len(whole) <= TAG:
-            return whole
-        client.log_text(run_id, whole + "\n", DESCRIPTION)
+        text = "\n\n".join(filter(None, self.paragraphs))
+        if len(text) <= TAG:
+            return text
+        client.log_text(run_id, text + "\n", DESCRIPTION)
         link = f"[All of it](#/experiments/{experiment_id}/runs/{run_id}/artifacts/{DESCRIPTION}): `{DESCRIPTION}`."
         fits = list(filter(None, self.paragraphs))
         while fits and len("\n\n".join([*fits, link])) > TAG:
@@ -149,15 +149,19 @@ def _data_set(name: str, facts: Mapping):
 
 def rows_by(table: pd.DataFrame, keys: Sequence[str]) -> dict[tuple, list[dict]]:
     """Rows of a table by some of their values; what is missing is None."""
-    found: dict[tuple, list[dict]] = {}
+    grouped: dict[tuple, list[dict]] = {}
     for row in table.astype(object).where(table.notna(), None).to_dict("records"):
-        found.setdefault(tuple(row[key] for key in keys), []).append(row)
-    return found
+        grouped.setdefault(tuple(row[key] for key in keys), []).append(row)
+    return grouped
 
 
 def in_one(verdicts: Iterable[str]) -> str:
     """The class that printed numbers share, else how many are equivalent; empty without any."""
-    found = [*filter(None, verdicts)]
+    classes = [*filter(None, verdicts)]
     return (
-        found[0] if len(set(found)) == 1 else f"{found.count(EQUIVALENT)} of {len(found)} equivalent" if found else ""
+        classes[0]
+        if len(set(classes)) == 1
+        else f"{classes.count(EQUIVALENT)} of {len(classes)} equivalent"
+        if classes
+        else ""
     )

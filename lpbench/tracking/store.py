@@ -63,9 +63,9 @@ def has_file(uri: str) -> bool:
 def experiment_pages(uri: str) -> dict[str, str]:
     """Return the address of each logged experiment's page within MLflow's interface, by the experiment's name."""
     with opened(uri) as client:
-        found = [e for e in client.search_experiments(order_by=["name"]) if _KIND in e.tags.items()]
+        experiments = [e for e in client.search_experiments(order_by=["name"]) if _KIND in e.tags.items()]
     view = "runs?workflowType=machine_learning&viewStateShareKey=runs"
-    return {e.name: f"#/experiments/{e.experiment_id}/{view}" for e in found}
+    return {e.name: f"#/experiments/{e.experiment_id}/{view}" for e in experiments}
 
 
 def _file_of(uri: str) -> Path | None:
@@ -100,16 +100,16 @@ def opened(uri: str) -> Iterator:
             client.search_experiments(max_results=1)
             yield client
     except OSError as error:
-        said = refusal(error, error.filename or uri) or f"{type(error).__name__}: {error}"
-        raise TrackingError(f"tracking.uri={uri!r}: {said}") from error
+        reason = refusal(error, error.filename or uri) or f"{type(error).__name__}: {error}"
+        raise TrackingError(f"tracking.uri={uri!r}: {reason}") from error
     except ImportError as error:
         raise TrackingError(
             f"tracking.uri={uri!r} needs a driver that is not installed ({error}); install it, or use another "
             "tracking.uri or tracking=none"
         ) from error
     except (MlflowException, SQLAlchemyError) as error:
-        said, way_out = " ".join(str(error).split())[:300], _WAYS_OUT[file is None]
-        raise TrackingError(f"tracking.uri={uri!r} does not answer or cannot be used ({said}); {way_out}") from error
+        reason, way_out = " ".join(str(error).split())[:300], _WAYS_OUT[file is None]
+        raise TrackingError(f"tracking.uri={uri!r} does not answer or cannot be used ({reason}); {way_out}") from error
 
 
 def _is_database(file: Path) -> bool:
@@ -126,8 +126,8 @@ def _make(file: Path) -> None:
         MlflowClient(tracking_uri=_address(folder / file.name)).search_experiments(max_results=1)
         os.replace(folder / file.name, file)
     finally:
-        for found in file.parent.glob(f".{file.name}.*.tmp"):  # of a process that was killed, too: this one is alone
-            shutil.rmtree(found, ignore_errors=True)
+        for leftover in file.parent.glob(f".{file.name}.*.tmp"):  # of a process that was killed, too: this one is alone
+            shutil.rmtree(leftover, ignore_errors=True)
 
 
 def _location(results_dir: Path, name: str) -> str:
@@ -137,13 +137,13 @@ def _location(results_dir: Path, name: str) -> str:
 def experiment_of(client, uri: str, name: str, results_dir: Path):
     """The experiment of a name, which is made where it is not there, or belongs to where the results folder was."""
     location = _location(results_dir, name) if _file_of(uri) else None
-    if found := client.get_experiment_by_name(name):
-        if found.lifecycle_stage == "deleted":
-            client.restore_experiment(found.experiment_id)
-        if uri != tracking_uri(None, results_dir) or found.artifact_location == location:
-            return found
-        client.rename_experiment(found.experiment_id, f"{name} (moved from {found.experiment_id})")
-        client.delete_experiment(found.experiment_id)
+    if experiment := client.get_experiment_by_name(name):
+        if experiment.lifecycle_stage == "deleted":
+            client.restore_experiment(experiment.experiment_id)
+        if uri != tracking_uri(None, results_dir) or experiment.artifact_location == location:
+            return experiment
+        client.rename_experiment(experiment.experiment_id, f"{name} (moved from {experiment.experiment_id})")
+        client.delete_experiment(experiment.experiment_id)
     title = "Single cells and sweeps" if name == SINGLE else paper_of(name.removeprefix(f"{QUICK_TAG}/")).title
     view = {"searchFilter": "", "selectedColumns": _COLUMNS, "viewMaximized": True}
     tags = {_KIND[0]: _KIND[1], "mlflow.note.content": title, "mlflow.sharedViewState.runs": json.dumps(view)}

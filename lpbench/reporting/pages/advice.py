@@ -59,8 +59,8 @@ def advise(experiment: Experiment, standings: pd.DataFrame) -> Iterator[Advice]:
     """Advise from an experiment's standings: nothing where it has no setting for it or data sets are too few."""
     rows = comparable(standings)
     rows = rows[rows["mask"].map(bare_name).isin(experiment.settings.get("advice", {}))]
-    for (mask, inputs, epsilon), here in rows.groupby(["mask", "inputs", "epsilon"]):
-        judged = here[here["role"] == HELD]
+    for (mask, inputs, epsilon), group in rows.groupby(["mask", "inputs", "epsilon"]):
+        judged = group[group["role"] == HELD]
         sets = sorted(judged["dataset"].unique())
         if len(sets) < _LEAST:
             continue
@@ -68,11 +68,11 @@ def advise(experiment: Experiment, standings: pd.DataFrame) -> Iterator[Advice]:
         ranked = over_sets(judged)
         ranked = ranked.assign(bits=ranked["method"].map(bits)).sort_values(["rank_sum", "bits"], kind="stable")
         first, *others = ranked["method"]
-        found = over_sets(judged, first).set_index("method")["p"]
-        tied, mine = [m for m in others if not found[m] < ALPHA], here[here["method"] == first]
-        added, second = numbers(mine, HELD), others[0] if others else ""
+        p_values = over_sets(judged, first).set_index("method")["p"]
+        tied, rows_of_first = [m for m in others if not p_values[m] < ALPHA], group[group["method"] == first]
+        added, second = numbers(rows_of_first, HELD), others[0] if others else ""
         instead = "" if added["low"] > 0 else added["beside"]
-        yield Advice(inputs, mask, float(epsilon), mine, sets, first, second, tied, instead)
+        yield Advice(inputs, mask, float(epsilon), rows_of_first, sets, first, second, tied, instead)
 
 
 def in_per_cent(added: Mapping[str, Any]) -> str:
@@ -89,35 +89,35 @@ def choices(
     """Answer "What should I use?" at each of the inputs, with what users add or the gain, the four lines, and code."""
     answers: dict[tuple[str, ...], tuple[tuple[bool, int], dict[str, str]]] = {}
     for experiment in experiments:
-        for found in advise(experiment, standings[standings["experiment"] == experiment.name]):
-            answer = _answer(found, cards)
+        for advice in advise(experiment, standings[standings["experiment"] == experiment.name]):
+            answer = _answer(advice, cards)
             # of several runs that in which users show nothing because they must, then that on most data sets
-            order = SHOWN in found.inputs or found.mask == "all_private", found.rows["dataset"].nunique()
-            place = tuple(answer[key] for key in ASKED)
-            if place not in answers or order > answers[place][0]:
-                answers[place] = order, answer
+            order = SHOWN in advice.inputs or advice.mask == "all_private", advice.rows["dataset"].nunique()
+            question = tuple(answer[key] for key in ASKED)
+            if question not in answers or order > answers[question][0]:
+                answers[question] = order, answer
     return [answer for _, (_, answer) in sorted(answers.items())]
 
 
-def _answer(found: Advice, cards: Mapping[str, Method]) -> dict[str, str]:
+def _answer(advice: Advice, cards: Mapping[str, Method]) -> dict[str, str]:
     """Return a row of answers: the recommended method, the next one, what private users add, how to call it."""
-    rows, sample, held = found.rows, SAMPLE in found.inputs, numbers(found.rows, HELD)
+    rows, sample, held = advice.rows, SAMPLE in advice.inputs, numbers(advice.rows, HELD)
     task = str(rows["task"].iloc[0])
-    references = {"public": PUBLIC_ONLY, "constant": CONSTANTS[:2]}.get(found.instead, ())  # one constant a task
-    methods = [name for name in references if catalog.method(name).task == task] or [found.method]
+    references = {"public": PUBLIC_ONLY, "constant": CONSTANTS[:2]}.get(advice.instead, ())  # one constant a task
+    methods = [name for name in references if catalog.method(name).task == task] or [advice.method]
     title = ", ".join(method_title(method, cards) for method in methods)
-    words = f"dataset=NAME method={shlex.quote(','.join(methods))} epsilon={found.epsilon:g}"
-    second = found.method if found.instead else found.second
-    tied = " (not significantly different)" * (found.second in found.tied and not found.instead)
+    words = f"dataset=NAME method={shlex.quote(','.join(methods))} epsilon={advice.epsilon:g}"
+    second = advice.method if advice.instead else advice.second
+    tied = " (not significantly different)" * (advice.second in advice.tied and not advice.instead)
     lines = (f"{held[name]:.3g}" if np.isfinite(held[name]) else "–" for name in ("constant", "public", "private"))
-    view = {"inputs": found.inputs, "task": task, "mask": found.mask, "epsilon": f"{found.epsilon:g}"}
+    view = {"inputs": advice.inputs, "task": task, "mask": advice.mask, "epsilon": f"{advice.epsilon:g}"}
     return {
         "task": task,
-        "asked": found.inputs.partition(", ")[0],
-        "features": "some" if SHOWN in found.inputs else "all",
+        "asked": advice.inputs.partition(", ")[0],
+        "features": "some" if SHOWN in advice.inputs else "all",
         "sample": "yes" if sample else "no",
-        "epsilon": f"{found.epsilon:g}",
-        "method": f"ask nobody: the best of {title}" if found.instead == "public" else title,
+        "epsilon": f"{advice.epsilon:g}",
+        "method": f"ask nobody: the best of {title}" if advice.instead == "public" else title,
         "second": (method_title(second, cards) if second else "–") + tied,
         "adds": f"{in_per_cent(held)} on {held['sets']} sets{few(held['names'].split(), ': ')}",
         "development": in_per_cent(numbers(rows, DEVELOPED)),
