@@ -37,8 +37,8 @@ NAMES = frozenset(
     "found part known own place shown other kept said mine told left rest here there whole some every begun asked both "
     "this such thing".split()
 )
-#: Share of assigned names that they may have, a ceiling that falls as they are replaced: 3 % is the aim.
-MOST_SHARE = 0.08
+#: Share of assigned names that they may have at most.
+MOST_SHARE = 0.03
 _SPACED = [word.replace(" ", r"\s+") for word in WORDS]
 _ANY = re.compile("|".join(rf"(?P<w{k}>(?<![\w.`/]){word}(?![\w`/]))" for k, word in enumerate(_SPACED)), re.IGNORECASE)
 
