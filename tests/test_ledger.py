@@ -288,7 +288,7 @@ WAYS = {
 
 
 @pytest.mark.parametrize("way", slow_but(WAYS, "fork", "loky"))
-@pytest.mark.parametrize("function", [fitted_here, fitted_in_a_ledger_of_its_own])
+@pytest.mark.parametrize("function", [fitted_here, pytest.param(fitted_in_a_ledger_of_its_own, marks=pytest.mark.slow)])
 def test_a_fit_in_another_process_is_refused_while_a_ledger_is_open(way, function):
     def told(call):
         try:

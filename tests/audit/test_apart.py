@@ -169,6 +169,7 @@ def test_anybodys_method_runs_apart_as_an_estimator(tmp_path, monkeypatch):
     assert apart.guarantee_ == here.guarantee_
 
 
+@pytest.mark.slow  # test_checks_of_somebodys_own_method_import_nothing_here is run each time
 def test_the_keeper_imports_nothing_of_an_author(tmp_path):
     """Its module would have patched the library in the process of the audit, and says so in a file."""
     plugins = tmp_path / "lpbench_plugins"
