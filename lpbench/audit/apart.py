@@ -146,6 +146,8 @@ class _Classifier(_Apart, LocalClassifier):  # type: ignore[misc]
 def check_spent(model: Foreign, users: Users, epsilon: float, privacy: str = "") -> None:
     """Refuse what users have spent beyond a method's ``epsilon``, or under a weaker model than is stated.
 
+    A person of several rows has the budget for each of them.
+
     Raises
     ------
     PrivacyError
@@ -153,8 +155,9 @@ def check_spent(model: Foreign, users: Users, epsilon: float, privacy: str = "")
     """
     spent: Guarantee = users.spent
     budget = epsilon if model.uses_epsilon else 0.0
-    if spent.epsilon > budget * (1.0 + 1e-9) and not (model.exceeds_budget and model.estimator.startswith("lpbench.")):
-        raise PrivacyError(f"a user spent {spent.epsilon:.9g} of a budget of {budget:.9g}")
+    of_a_row = spent.epsilon if users.units is None else float(users.spent_by_user.max())  # type: ignore[attr-defined]
+    if of_a_row > budget * (1.0 + 1e-9) and not (model.exceeds_budget and model.estimator.startswith("lpbench.")):
+        raise PrivacyError(f"a user spent {of_a_row:.9g} of a budget of {budget:.9g}")
     if spent.delta > MOST_DELTA:
         raise PrivacyError(f"delta = {spent.delta:.3g}: a guarantee that fails so often is none")
     if not keeps_model(privacy, spent.model, model.protects):

@@ -36,12 +36,13 @@ def places(tmp_path_factory):
 def fitted(places):
     """Return what a source has learned from users, and the users."""
 
-    def learn(source, privacy="", epsilon=1.0, seed=3, n=N):
+    def learn(source, privacy="", epsilon=1.0, seed=3, n=N, units=None):
         for copy in places.copies.values():
             (copy / "submitted.py").write_text(source, encoding="utf-8")
         rng = np.random.default_rng(1)
         records = Records(rng.random((n, 3)), rng.uniform(-0.9, 1.9, n), np.zeros((n, 3), dtype=bool))
         users = SimulatedUsers(records, Streams(seed), y_range=(-1.0, 2.0))
+        users.tell(None, units)
         model = kind_of(places, "submitted.Fresh", privacy)(random_state=1)
         if "epsilon" in model.get_params():
             model.set_params(epsilon=epsilon)
@@ -87,6 +88,15 @@ def test_what_is_spent_beyond_the_statement_ends_the_run(fitted):
         fitted(HONEST, "ldp")
     model, users = fitted(HONEST, "label_ldp")
     assert model.guarantee_ == users.spent and model.guarantee_.epsilon == 1.0
+
+
+def test_a_person_of_several_rows_has_the_budget_for_each(fitted):
+    """Honest submissions were refuted on data where a person has eight rows; who overspends there is still refused."""
+    persons = np.arange(N) // 4
+    model, _ = fitted(HONEST, units=persons)
+    assert model.guarantee_.epsilon == 4.0
+    with pytest.raises(PrivacyError, match=r"a user spent 1\.01 of a budget of 1"):
+        fitted(changed(("y_range_, self.epsilon)", "y_range_, self.epsilon * 1.01)")), units=persons)
 
 
 def test_the_method_is_stopped_while_a_device_answers(fitted):

@@ -64,7 +64,7 @@ def test_a_setting_with_a_weaker_model_than_stated_is_a_complaint(silent):
 @pytest.mark.parametrize(("stated", "found"), list(product(MODELS, MODELS)))
 def test_runs_apart_and_verification_ask_the_same_as_the_audit(stated, found, monkeypatch):
     facts = SimpleNamespace(protects="mask", uses_epsilon=True, exceeds_budget=False, estimator="own.Mean")
-    users = SimpleNamespace(spent=Guarantee(found, 1.0), mask=np.zeros((3, 2), dtype=bool))
+    users = SimpleNamespace(spent=Guarantee(found, 1.0), units=None, mask=np.zeros((3, 2), dtype=bool))
     kept = keeps_model(stated, found, "mask")
     try:
         check_spent(facts, users, 1.0, stated)
