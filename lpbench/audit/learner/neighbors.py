@@ -18,8 +18,8 @@ RANGES = ((0.0, 1.0), (0.0, 100.0), (-1.0, 1.0), (-1.0, 10.0))
 #: Names of constructor parameters that state a public range or norm, and of those that state it for the label.
 _PUBLIC, _LABEL = re.compile("bound|range|norm|clip|domain"), re.compile("(^|_)(y|labels?|targets?)(_|$)")
 #: Records of a table, its features, how many ranges away a record is that ignores the range.
-_ROWS, _FEATURES, _BEYOND = (1, 2, 10, 60), (1, 3), 1000.0
-#: Other records, from (feature, label) in units of the range.
+_ROWS, _FEATURES, _BEYOND = (1, 10, 60), (1, 3), 1000.0
+#: Features of the other records; the first four are those of labels, too.
 _OTHERS = ("lowest", "highest", "zero", "anywhere", "collinear", "close together")
 #: The record that differs: (feature, label) of one table and of its neighbor, in units of the range.
 _MOVES = {
@@ -94,7 +94,7 @@ def neighbors(learner: Learner, epsilon: float, protects: Protects, seed: int) -
     two_classes = classifies and "classes" not in learner.taken  # one class may be refused, and these are not public
     binary = classifies or not _names(learner, model)[1]  # labels that no range is stated of are 0 and 1
     moves = [name for name in _MOVES if protects == "record" or "label" in name]
-    sets = list(product(stated_ranges(learner, epsilon), _ROWS, _FEATURES, _OTHERS, _OTHERS, moves, range(4)))
+    sets = list(product(stated_ranges(learner, epsilon), _ROWS, _FEATURES, _OTHERS, _OTHERS[:4], moves, range(4)))
     rng = Streams(seed).generator("neighbors")
     for k in rng.permutation(len(sets)):
         ranges, n, d, features, labels, move, refits = sets[k]

@@ -1,5 +1,6 @@
 """Audit of a model on the worst pair of neighboring tables that a search within a time limit reaches."""
 
+import math
 import random
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,12 +25,13 @@ from lpbench.seeds import Streams
 SEARCH_SECONDS, MOST_FITS = 110.0, 250_000
 #: Pairs of tables tried, fits to each table in a trial, pairs that go on, and how many times as many fits they get.
 _PAIRS, _PILOT, _SURVIVORS, _MORE = 64, 100, 6, 6
-#: Share of the time in which pairs are tried; pairs tested at once, and fits to each table of such a test.
-_TRIALS, _AT_ONCE, _QUICK = 0.45, 8, 600
+#: Share of the time in which pairs are tried; that of the claim from which one is tested at once, how many are, and the
+#: fits to each table of such a test.
+_TRIALS, _LIKELY, _AT_ONCE, _QUICK = 0.45, 0.75, 8, 600
 #: Entries of one attribute that are compared, how deep it is looked into, and the number that stands for none.
 _MOST_ENTRIES, _DEEPEST, _NONE = 8, 4, -1e30
-#: Fits to each table in a trial at least.
-_FEWEST = 40
+#: Fits to each table in a trial at least, and how many times the cheapest fit one may cost.
+_FEWEST, _DEAREST = 40, 4.0
 #: Shares of the time that remains in which the worst pair and the second worst are tested.
 _PARTS = (0.6, 0.9)
 
@@ -139,7 +141,7 @@ def worst_tables_audit(
 ) -> Verdict:
     """Bound a model's loss from below on the worst neighboring tables that a search reaches.
 
-    Pairs of tables are tried on a few fits each; one that looks worse than the claim is tested at once, on new fits.
+    Pairs of tables are tried on a few fits each; one that looks as bad as the claim is tested at once, on new fits.
     The best go on, and the last is tested on as many fits as the time allows. The failure probability is divided among
     the tests.
 
@@ -167,6 +169,7 @@ def worst_tables_audit(
         The model refuses all tables.
     """
     end, share, refused = clock() + seconds, _TRIALS * seconds / _PAIRS, "no time was left"
+    cheapest = math.inf
     tried: list[tuple[float, ModelSource]] = []
     again: list[tuple[float, ModelSource]] = []
     tests: list[Verdict] = []
@@ -184,12 +187,18 @@ def worst_tables_audit(
         if len(tried) == _PAIRS or (tried and end - clock() < (1 - _TRIALS) * seconds):
             break
         try:
-            tried.append(scored(ModelSource(learner, claim.epsilon, pair, seed), _PILOT))
+            source = ModelSource(learner, claim.epsilon, pair, seed)
         except DataError as error:
             refused = str(error)
             continue
-        score, source = tried[-1]
-        if score > claim.epsilon and len(tests) < _AT_ONCE and tested(source, min(_QUICK, fits), 0.5 / _AT_ONCE):
+        one = scored(source, _PILOT) if source.cost <= _DEAREST * cheapest else None
+        cheapest = min(cheapest, source.cost)
+        if one is None or source.cost > _DEAREST * cheapest:
+            continue
+        tried.append(one)
+        n = min(int((end - clock()) / 4 / source.cost), _QUICK, fits)
+        likely = n >= FEWEST and one[0] > _LIKELY * claim.epsilon and len(tests) < _AT_ONCE
+        if likely and tested(source, n, 0.5 / _AT_ONCE):
             return tests[-1]
     if not tried:
         raise DataError(f"{learner.title}: no pair of tables could be audited: {refused}")
