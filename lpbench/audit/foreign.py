@@ -3,13 +3,20 @@
 import json
 import subprocess
 import sys
-import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lpbench.audit.apart import folders_of, kind_of
 from lpbench.audit.keeper import Places
-from lpbench.audit.methods import AUDIT_BUDGETS, CURATOR_SEED, USERS_SEED, Complaint, samples, takes_many_classes
+from lpbench.audit.methods import (
+    AUDIT_BUDGETS,
+    CURATOR_SEED,
+    USERS_SEED,
+    Complaint,
+    learned,
+    samples,
+    takes_many_classes,
+)
 from lpbench.audit.samples import AuditSample, audit_sample
 from lpbench.errors import LpbenchError, PrivacyError
 from lpbench.experiments.method import Method
@@ -43,9 +50,7 @@ def drawn_samples(model: Any) -> Iterator[tuple[float, AuditSample]]:
 
 def _complaints_in(model: Any, sample: AuditSample) -> Iterator[Complaint]:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            model.set_params(random_state=CURATOR_SEED).learn_from(sample.users(USERS_SEED)).predict(sample.X_test)
+        learned(model.set_params(random_state=CURATOR_SEED), sample.users(USERS_SEED)).predict(sample.X_test)
     except LpbenchError as error:
         yield Complaint("apart", str(error))
 

@@ -4,7 +4,6 @@ Two losses are like with like where the inputs are equal. They follow from the a
 samples: who was asked, whether an answer depends on a protected feature, and which public data were read.
 """
 
-import warnings
 from functools import cache
 from pathlib import PurePath
 from typing import Any
@@ -14,7 +13,7 @@ from sklearn.base import BaseEstimator, clone
 
 from lpbench.analysis.gains import NOBODY, SAMPLE, UNKNOWN
 from lpbench.audit.keeper import Places
-from lpbench.audit.methods import CURATOR_SEED, USERS_SEED, recorded_users
+from lpbench.audit.methods import CURATOR_SEED, USERS_SEED, learned, recorded_users
 from lpbench.audit.recording import Asked, Recording
 from lpbench.audit.samples import audit_sample
 from lpbench.audit.table import estimator_of
@@ -55,13 +54,10 @@ def inputs_of_model(model: LocalEstimator, mask: str) -> str:
     kind, asks, shows, sample, central = _MASKS.get(bare_name(mask), "partial"), NOBODY, False, False, False
     for epsilon, n in FITS:
         recording, about = Recording(), audit_sample(model, mask=kind, n=n)
-        fitted = clone(model).set_params(random_state=CURATOR_SEED)
-        budget = {"epsilon": epsilon} if model.uses_epsilon and "epsilon" in fitted.get_params() else {}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            fitted.set_params(**budget, **about.stated(fitted.get_params())).learn_from(
-                recorded_users(about, USERS_SEED, recording)
-            )
+        configured = clone(model).set_params(random_state=CURATOR_SEED)
+        budget = {"epsilon": epsilon} if model.uses_epsilon and "epsilon" in configured.get_params() else {}
+        configured.set_params(**budget, **about.stated(configured.get_params()))
+        learned(configured, recorded_users(about, USERS_SEED, recording))
         if recording.revealed:
             return "records"
         features = any(map(depends_on_features, recording.asked))

@@ -153,9 +153,14 @@ def _learned(
     model: LocalEstimator, sample: AuditSample, make_users: MakeUsers, recording: Recording
 ) -> tuple[LocalEstimator, Users]:
     users = make_users(sample, USERS_SEED, recording)
+    return learned(model, users), users
+
+
+def learned(model: LocalEstimator, users: Users) -> LocalEstimator:
+    """Return a copy of a model that has learned from users, without its warnings."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return clone(model).learn_from(users), users
+        return clone(model).learn_from(users)
 
 
 def _sealed(

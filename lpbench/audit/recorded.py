@@ -1,15 +1,13 @@
 """One user's messages in a recorded run of a method, as a randomizer that can be audited exactly and by sampling."""
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from lpbench.audit.accounting import neighbors, paid_answers
-from lpbench.audit.methods import recorded_users, settings
+from lpbench.audit.methods import learned, recorded_users, settings
 from lpbench.audit.randomizers import Message, Randomizer, message
 from lpbench.audit.recording import Asked, Recording
 from lpbench.audit.samples import planted
@@ -39,9 +37,7 @@ def recorded_run(model: LocalEstimator, epsilon: float) -> RecordedRun:
     configured, sample = next(settings(model, (epsilon,)))
     recording = Recording()
     users = recorded_users(sample, 1, recording)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        clone(configured).learn_from(users)
+    learned(configured, users)
     spent = users.spent
     paid = paid_answers(recording)
     devices = "; ".join(dict.fromkeys(type(entry.device).__name__ for entry in paid))

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -129,36 +130,22 @@ def failure_per_row() -> float:
 
 def audit(kind: str, name: str, samples: int, seed: int) -> AuditRow:
     """Audit one subject: exactly, and from ``samples`` draws of each of the two worst values."""
+    facts: tuple[Any, ...]
     if kind == "method":
         recorded = recorded_run(estimator_of(name), EPSILON)
         randomizer, spent = recorded.randomizer, recorded.spent
+        facts = spent.rounds, spent.bits_up, spent.bits_down, spent.delta, spent.note
+        facts += recorded.devices, recorded.shortcuts
     else:
         randomizer = (KNOWN_BAD if kind == "bad" else KNOWN_GOOD)[name][1](EPSILON)
-        spent = None
-    exact, failure = exact_loss(randomizer), failure_per_row()
+        facts = 0, 0.0, 0.0, randomizer.delta
+    exact = math.inf if randomizer.model == "none" else exact_loss(randomizer).epsilon
     bound, confidence = 0.0, 1.0
     if randomizer.messages:
-        sampled = lower_bound(randomizer, samples, Streams(seed).child("audit", kind=kind, name=name), failure)
-        bound, confidence = sampled.bound, sampled.confidence
-    if spent is None:
-        losses = randomizer.claimed, exact.epsilon, bound, confidence
-        return AuditRow(name, randomizer.model, *losses, delta=randomizer.delta)
-    loss = math.inf if spent.model == "none" else exact.epsilon
-    return AuditRow(
-        name,
-        spent.model,
-        spent.epsilon,
-        loss,
-        bound,
-        confidence,
-        spent.rounds,
-        spent.bits_up,
-        spent.bits_down,
-        spent.delta,
-        spent.note,
-        recorded.devices,
-        recorded.shortcuts,
-    )
+        streams = Streams(seed).child("audit", kind=kind, name=name)
+        verdict = lower_bound(randomizer, samples, streams, failure_per_row())
+        bound, confidence = verdict.bound, verdict.confidence
+    return AuditRow(name, randomizer.model, randomizer.claimed, exact, bound, confidence, *facts)
 
 
 def write_csv(rows: Sequence[AuditRow], path: Path) -> None:
@@ -203,31 +190,29 @@ def findings(rows: Sequence[tuple[str, AuditRow]], samples: int, seed: int) -> d
 
 
 def _methods(rows: Sequence[AuditRow]) -> dict:
-    heads = ["method", "model", "promised", "exact", "slack", "sampled"]
-    heads += ["rounds", "bits up", "bits down", "devices", "note"]
+    heads = "method,model,promised,exact,slack,sampled,rounds,bits up,bits down,devices,note"
     body = []
     for row in rows:
-        losses = map(_number, (row.claimed_epsilon, row.exact_epsilon, row.slack, row.lower_bound))
-        sizes = row.rounds, _number(row.bits_up), _number(row.bits_down), row.devices
+        losses = row.claimed_epsilon, row.exact_epsilon, row.slack, row.lower_bound
         model = row.model if row.delta == 0 else f"{row.model}, δ = {row.delta:.1g}"
-        body.append([row.method, model, *losses, *sizes, row.note])
+        body.append([row.method, model, *losses, row.rounds, row.bits_up, row.bits_down, row.devices, row.note])
     return _table(heads, body)
 
 
 def _mechanisms(rows: Sequence[AuditRow], notes: Mapping[str, tuple], what: str, verdict: str) -> dict:
     body = []
     for row in rows:
-        losses = map(_number, (row.claimed_epsilon, row.exact_epsilon, row.lower_bound))
+        losses = row.claimed_epsilon, row.exact_epsilon, row.lower_bound
         body.append([row.method, notes[row.method][0], *losses, "yes" if row.accused else "no"])
-    return _table(["mechanism", what, "claimed", "exact", "sampled", verdict], body)
+    return _table(f"mechanism,{what},claimed,exact,sampled,{verdict}", body)
 
 
-def _table(heads: Sequence[str], rows: Sequence[Sequence]) -> dict:
-    return {"heads": list(heads), "rows": [[str(cell) for cell in row] for row in rows]}
+def _table(heads: str, rows: Sequence[Sequence]) -> dict:
+    return {"heads": heads.split(","), "rows": [[_cell(value) for value in row] for row in rows]}
 
 
-def _number(value: float) -> str:
-    if math.isinf(value):
-        return "∞"
-    text = f"{value:.4f}".rstrip("0").rstrip(".")
+def _cell(value: str | float) -> str:
+    if isinstance(value, str):
+        return value
+    text = "∞" if math.isinf(value) else f"{value:.4f}".rstrip("0").rstrip(".")
     return "0" if text == "-0" else text

@@ -1,5 +1,6 @@
 """Settings of the process around a command: fixed while it runs, put back when it ends, whoever calls it."""
 
+import copy
 import gc
 import io
 import logging
@@ -105,7 +106,7 @@ def _keep(stack: ExitStack) -> None:
         stack.enter_context(numpy.printoptions())
         back(numpy.random.set_state, numpy.random.get_state())
     if pandas := sys.modules.get("pandas"):
-        back(_refill, pandas.options.d, _copied(pandas.options.d))
+        back(_refill, pandas.options.d, copy.deepcopy(pandas.options.d))
     drawing = sys.modules.get("matplotlib")
     settings = dict(dict.items(drawing.rcParams)) if drawing else {}  # as they are: to ask for the backend chooses one
     back(_draw_as_before, settings, os.environ.get(_BACKEND))
@@ -120,10 +121,6 @@ def _set_environment(before: Mapping[str, str]) -> None:
 def _handle(number: int, handler: Any) -> None:
     if signal.getsignal(number) is not handler:
         signal.signal(number, handler)
-
-
-def _copied(options: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: _copied(value) if isinstance(value, dict) else value for name, value in options.items()}
 
 
 def _refill(options: MutableMapping[str, Any], before: Mapping[str, Any]) -> None:

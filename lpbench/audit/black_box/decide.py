@@ -84,30 +84,27 @@ def audit(
     if room < FEWEST and not quick:
         raise DataError(f"{source.name}: {room:g} reports of a value are too few; an audit needs {FEWEST} or more")
     stages = [int(room)] if quick else _stages(int(room))
+    share, drawn = failure / len(stages) / 2, 0
     reports: list[Columns] = [{}, {}]
-    best: tuple[float, Event, Counts] | None = None
+    proven: list[tuple[float, Event, Counts]] = []
     for n in stages:
-        drawn = len(next(iter(reports[0].values()))) if reports[0] else 0
         reports = [_join(old, source.draw(v, start + drawn, start + n)) for old, v in zip(reports, pair, strict=True)]
+        drawn = n
         if reports[0].keys() != reports[1].keys():
             raise DataError(
                 f"{source.name}: reports of {source.values[pair[0]]!r} and {source.values[pair[1]]!r} differ in shape"
             )
-        share = failure / len(stages) / 2
-        halves = [part_of(columns, 0, n // 2) for columns in reports]
-        for event in find_events(halves[0], halves[1], claim, share, not quick):
+        first, second = (part_of(part, 0, n // 2) for part in reports)
+        for event in find_events(first, second, claim, share, not quick):
             pilot, tested = (_counts(event, reports, *half) for half in ((0, n // 2), (n // 2, n)))
-            bound = _bound(claim, tested, pilot, share)
-            if best is None or bound > best[0]:
-                best = bound, event, tested
-        if best is not None and best[0] > claim.epsilon + _TOLERANCE:
+            proven.append((_bound(claim, tested, pilot, share), event, tested))
+        bound, event, tested = max(proven, key=lambda one: one[0])
+        violated = bound > claim.epsilon + _TOLERANCE
+        if violated or n * len(reports[0]) * _GROWTH > _MOST_NUMBERS:
             break
-        if n * len(reports[0]) * _GROWTH > _MOST_NUMBERS:
-            break
-    assert best is not None
-    bound, event, tested = best
-    ordered = reports[event.direction[0]], reports[event.direction[1]]
-    values = source.values[pair[event.direction[0]]], source.values[pair[event.direction[1]]]
+    likelier, other = event.direction
+    values = source.values[pair[likelier]], source.values[pair[other]]
+    remarks = _remarks(values, (reports[likelier], reports[other]), violated)
     return Verdict(
         source.name,
         claim,
@@ -117,9 +114,9 @@ def audit(
         event.rule,
         tested[:2],
         tested[2],
-        n,
+        drawn,
         source.unit,
-        tuple(_remarks(values, ordered, bound > claim.epsilon + _TOLERANCE)),
+        tuple(remarks),
     )
 
 
