@@ -106,10 +106,10 @@ class CandidateCuts:
 def _quantiles(X: np.ndarray) -> np.ndarray:
     """Quantiles of the distinct values of every feature, between neighbors by interpolation: (THRESHOLDS, d)."""
     values = np.sort(X, axis=0)
-    place = np.cumsum(np.diff(values, axis=0, prepend=values[:1]) > 0, axis=0, dtype=np.intp)
+    rank = np.cumsum(np.diff(values, axis=0, prepend=values[:1]) > 0, axis=0, dtype=np.intp)
     distinct = np.empty_like(values)
-    np.put_along_axis(distinct, place, values, axis=0)
-    last = place[-1]
+    np.put_along_axis(distinct, rank, values, axis=0)
+    last = rank[-1]
     position = (np.arange(THRESHOLDS)[:, None] + 0.5) / THRESHOLDS * last
     low = position.astype(np.intp)
     share, below = position - low, np.take_along_axis(distinct, low, axis=0)

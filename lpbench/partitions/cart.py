@@ -174,11 +174,14 @@ def grow_personalized_carts(
         y = np.array([np.asarray(values, float) - np.mean(values) for values in labels[start : start + step]])
         levels = _levels(X, mask, _SortedLists(features, y, min_samples_leaf), choices, max_depth)
         for number in range(len(y) * len(choices)):
-            own, choice = [[part[level[0] == number] for part in level[1:]] for level in levels], number % len(choices)
-            kept = choices[choice]
-            position = np.append(np.cumsum(kept) - 1, -1)  # the last is that of a leaf
-            cuts, thresholds, sizes = zip(*(level for level in own if level[0].size), strict=True)
-            corners = lower[kept], upper[kept]
+            of_tree, choice = (
+                [[array[level[0] == number] for array in level[1:]] for level in levels],
+                number % len(choices),
+            )
+            columns = choices[choice]
+            position = np.append(np.cumsum(columns) - 1, -1)  # the last is that of a leaf
+            cuts, thresholds, sizes = zip(*(level for level in of_tree if level[0].size), strict=True)
+            corners = lower[columns], upper[columns]
             trees[choice].append(TreePartition.from_levels([position[cut] for cut in cuts], thresholds, sizes, corners))
     return trees
 
@@ -221,8 +224,8 @@ class SortedFeatures:
         columns = np.where(mask, np.inf, X).T
         order = np.argsort(np.ascontiguousarray(columns), axis=1, kind="stable")
         length = (~mask).sum(axis=0)
-        shown = (np.arange(self.n) < length[:, None]).ravel()
-        sample = order.ravel()[shown]
+        is_member = (np.arange(self.n) < length[:, None]).ravel()
+        sample = order.ravel()[is_member]
         # entries, ordered by feature and then by value; the value of the last n, all samples, is 0
         self.sample = np.concatenate([sample, np.arange(self.n)])
         self.value = np.concatenate([columns[np.repeat(np.arange(d), length), sample], np.zeros(self.n)])
@@ -259,9 +262,9 @@ class _SortedLists:
 
     def _by_node(self, values: np.ndarray) -> np.ndarray:
         """Bring values, one for each place, into the order of the nodes."""
-        found = np.empty_like(values)
-        found[self.nodes] = values
-        return found
+        ordered = np.empty_like(values)
+        ordered[self.nodes] = values
+        return ordered
 
     @property
     def _first(self) -> np.ndarray:
@@ -283,9 +286,9 @@ class _SortedLists:
         shift = (np.arange(cut.size) - self._labels) * n
         of = np.repeat(np.arange(cut.size), length[:, -1])
         slot = self.sample.take(ranges(first[:, -1], length[:, -1])) + shift.take(of)
-        place = (slot - of * n) * d + feature.take(of)
+        cell = (slot - of * n) * d + feature.take(of)
         side = np.zeros(cut.size * n, dtype=np.uint8)
-        side[slot] = np.where(mask.take(place), 0, 1 + (X.take(place) >= at.take(of)))
+        side[slot] = np.where(mask.take(cell), 0, 1 + (X.take(cell) >= at.take(of)))
 
         length[:, :-1] *= wanted
         entry, ends = ranges(first.ravel(), length.ravel()), np.cumsum(length)
@@ -336,9 +339,11 @@ class _SortedLists:
         labels, begin, size = self._y.take(self.sample), first.ravel()[filled], self.length.ravel()[filled]
         labels -= np.repeat(np.add.reduceat(labels, begin) / size, size)
         members = self.length[:, -1]
-        own = labels.take(ranges(first[:, -1], members))
-        place = np.repeat(np.arange(members.size), members)
-        variance = np.bincount(place, weights=own * own, minlength=members.size) / np.maximum(members, 1)
+        of_members = labels.take(ranges(first[:, -1], members))
+        position = np.repeat(np.arange(members.size), members)
+        variance = np.bincount(position, weights=of_members * of_members, minlength=members.size) / np.maximum(
+            members, 1
+        )
         deviation = np.cumsum(labels, out=labels)
         n_left = np.arange(1.0, labels.size + 1)
         n_left -= np.repeat(begin.astype(float), size)

@@ -112,9 +112,9 @@ class _ClassCounts(SplitStatistics):
 
     def _weighted(self, stats: np.ndarray) -> np.ndarray:
         count = stats.sum(axis=-1)
-        both = count.sum(axis=-1)
-        children = _ratio((count * self.impurity(stats, count)).sum(axis=-1), both)
-        return np.where(both > 0, self.impurity(stats.sum(axis=-2), both) - children, -np.inf)
+        size = count.sum(axis=-1)
+        children = _ratio((count * self.impurity(stats, count)).sum(axis=-1), size)
+        return np.where(size > 0, self.impurity(stats.sum(axis=-2), size) - children, -np.inf)
 
     def _algorithm1(self, stats: np.ndarray) -> np.ndarray:
         count = stats.sum(axis=-1)

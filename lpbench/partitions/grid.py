@@ -40,8 +40,8 @@ def grid_digits(X: np.ndarray, bins: int, dtype: DTypeLike = np.int64) -> np.nda
     step = max(1, _ENTRIES // max(1, math.prod(X.shape[1:])))
     # Rows by rows that stay in the cache; between the bounds, the cast rounds down.
     for first in range(0, len(X), step):
-        part = X[first : first + step] * bins
-        digits[first : first + step] = part.clip(0, bins - 1, out=part)
+        chunk = X[first : first + step] * bins
+        digits[first : first + step] = chunk.clip(0, bins - 1, out=chunk)
     return digits
 
 
@@ -65,7 +65,7 @@ def cell_keys(digits: np.ndarray, base: int) -> np.ndarray:
     if base**s <= 2**62:
         if base == 1 or s == 1:  # products of whole numbers are slow
             return digits[:, :1].sum(axis=1, dtype=np.int64)
-        return digits @ np.array([base**place for place in reversed(range(s))], dtype=np.int64)
+        return digits @ np.array([base**digit for digit in reversed(range(s))], dtype=np.int64)
     width = next(size for size in (1, 2, 4, 8) if base <= 256**size)
     return np.ascontiguousarray(digits.astype(f">u{width}")).view(f"S{width * s}").ravel()
 

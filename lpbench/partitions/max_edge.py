@@ -180,9 +180,9 @@ def grow_max_edge_forest(
     X = np.concatenate([groups.one_of_each(X) for X, _, groups in grouped])
     count = np.concatenate([groups.counts for *_, groups in grouped])
     mask = None
-    if any(own is not None for _, own, _ in grouped):
+    if any(mask_of is not None for _, mask_of, _ in grouped):
         mask = np.concatenate(
-            [np.zeros((g.size, d), bool) if own is None else g.one_of_each(own) for _, own, g in grouped]
+            [np.zeros((g.size, d), bool) if mask_of is None else g.one_of_each(mask_of) for _, mask_of, g in grouped]
         )
     choice: _Random | _Best
     if rule == "random":
@@ -200,11 +200,11 @@ def grow_max_edge_forest(
         cut = choice.of_nodes(frontier, tree, X, mask, rows, node)
         at = frontier.middle[np.arange(frontier.size), cut]
 
-        place = rows * d + cut[node]
-        side = X.take(place) >= at[node]
-        shown = slice(None) if mask is None else ~mask.take(place)
-        child = (2 * node + side)[shown]
-        child_sizes = np.bincount(child, weights=count[rows[shown]], minlength=2 * frontier.size).reshape(-1, 2)
+        entry = rows * d + cut[node]
+        side = X.take(entry) >= at[node]
+        visible = slice(None) if mask is None else ~mask.take(entry)
+        child = (2 * node + side)[visible]
+        child_sizes = np.bincount(child, weights=count[rows[visible]], minlength=2 * frontier.size).reshape(-1, 2)
         split = ((size > min(min_samples_leaf, 1)) & (child_sizes.min(axis=1) >= min_samples_leaf)) | empty[tree]
         trees.append(tree)
         features.append(np.where(split, cut, -1))
@@ -212,7 +212,7 @@ def grow_max_edge_forest(
         sizes.append(size)
         if not split.any():
             break
-        go = split[node] if mask is None else split[node] & shown
+        go = split[node] if mask is None else split[node] & visible
         child = 2 * (np.cumsum(split) - 1)[node] + side
         rows, node = (rows, child) if go.all() else (rows[go], child[go])
         frontier, tree = frontier.children(split, cut, at), np.repeat(tree[split], 2)
@@ -277,13 +277,16 @@ class _Best:
     ) -> None:
         """Join the samples' statistics, with tolerances for ties; none where no criterion is computed."""
         self.statistics: SplitStatistics | None = None
-        if all(own.size == 0 for own in groups):
+        if all(of_sample.size == 0 for of_sample in groups):
             return
         if n_classes is None and criterion != "variance":
             n_classes = 1 + max(int(np.max(s.y, initial=0)) for s in samples)
         pairs = zip(samples, groups, strict=True)
-        parts = [SplitStatistics.of(s.y, criterion, n_classes, score, own) for s, own in pairs]
-        self.statistics, self.tolerance = SplitStatistics.join(parts), np.array([part.tolerance for part in parts])
+        parts = [SplitStatistics.of(s.y, criterion, n_classes, score, of_sample) for s, of_sample in pairs]
+        self.statistics, self.tolerance = (
+            SplitStatistics.join(parts),
+            np.array([statistic.tolerance for statistic in parts]),
+        )
 
     def of_nodes(
         self,
@@ -304,11 +307,11 @@ class _Best:
         total = np.zeros((self.statistics.width, n_cells + 1))
         step = max(_CHUNK, n_cells) // d + 1
         for start in range(0, rows.size, step):
-            here, part = node[start : start + step], rows[start : start + step]
-            key = (2 * d * here)[:, None] + 2 * np.arange(d) + (X[part] >= middle[here])
+            block_nodes, block_rows = node[start : start + step], rows[start : start + step]
+            key = (2 * d * block_nodes)[:, None] + 2 * np.arange(d) + (X[block_rows] >= middle[block_nodes])
             if mask is not None:
-                np.putmask(key, mask[part], n_cells)
-            self.statistics.add(total, key, part)
+                np.putmask(key, mask[block_rows], n_cells)
+            self.statistics.add(total, key, block_rows)
         sums = np.moveaxis(total[:, :-1].reshape(-1, n_nodes, d, 2), 0, -1)
         return choose(self.statistics.score(sums), longest, self.tolerance[tree][:, None])
 

@@ -106,7 +106,7 @@ class TreePartition:
 
     def __getstate__(self) -> dict[str, Any]:
         """The tree without what is derived from it, so that equal trees have equal pickles."""
-        return {part.name: getattr(self, part.name) for part in fields(self)}
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @property
     def n_nodes(self) -> int:
@@ -368,12 +368,12 @@ class TreePartition:
         TreePartition
             A new tree; nodes keep their numbers.
         """
-        kept = self._level_ends[self._clip_depth(depth)]
-        inner = (self.feature[:kept] >= 0) & (self.depth[:kept] < depth)
+        n_kept = self._level_ends[self._clip_depth(depth)]
+        inner = (self.feature[:n_kept] >= 0) & (self.depth[:n_kept] < depth)
         return TreePartition(
-            np.where(inner, self.feature[:kept], -1),
-            np.where(inner, self.threshold[:kept], 0.0),
-            self.n_samples[:kept],
+            np.where(inner, self.feature[:n_kept], -1),
+            np.where(inner, self.threshold[:n_kept], 0.0),
+            self.n_samples[:n_kept],
             self.lower,
             self.upper,
         )
@@ -475,14 +475,14 @@ class Forest:
         yield points, nodes
         for level in range(depth):
             if level < self._deepest:
-                place = row + self._feature.take(nodes)
-                both = mask.take(place) & self._inner.take(nodes)
-                right = (X.take(place) >= self._threshold.take(nodes)) & ~both
+                entry = row + self._feature.take(nodes)
+                in_both = mask.take(entry) & self._inner.take(nodes)
+                right = (X.take(entry) >= self._threshold.take(nodes)) & ~in_both
                 nodes = self._child.take(nodes) + right
-                if both.any():
-                    copies = 1 + both
-                    second = np.cumsum(copies)[both] - 1
-                    points, row, nodes = (part.repeat(copies) for part in (points, row, nodes))
+                if in_both.any():
+                    copies = 1 + in_both
+                    second = np.cumsum(copies)[in_both] - 1
+                    points, row, nodes = (array.repeat(copies) for array in (points, row, nodes))
                     nodes[second] += 1
             yield points, nodes
 

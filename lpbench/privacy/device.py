@@ -52,7 +52,13 @@ def proven(kind: K) -> K:
 def own_statements(kind: type) -> tuple[str, ...]:
     """Return the names of a base class's members that a class defines anew beyond those open to anybody's device."""
     base = Release if issubclass(kind, Release) else Device
-    anew = {name for own in kind.__mro__ if own not in base.__mro__ for name in vars(own) if hasattr(base, name)}
+    anew = {
+        name
+        for member_of in kind.__mro__
+        if member_of not in base.__mro__
+        for name in vars(member_of)
+        if hasattr(base, name)
+    }
     return tuple(sorted(name for name in anew - OF_ANYBODY if not name.startswith("_")))
 
 
@@ -92,8 +98,8 @@ class Device(ABC, Generic[Q]):
         Mechanism
             The same for all users.
         """
-        own: Mechanism = question.mechanism  # type: ignore[attr-defined]
-        return own
+        mechanism: Mechanism = question.mechanism  # type: ignore[attr-defined]
+        return mechanism
 
     @abstractmethod
     def inputs(self, records: Records, question: Q) -> np.ndarray:
@@ -368,8 +374,8 @@ class Device(ABC, Generic[Q]):
         object
             The question after the last report.
         """
-        for place, user in enumerate(question.order):
-            draws = self.draws(streams.child("step", place=place), 1, question)
+        for position, user in enumerate(question.order):
+            draws = self.draws(streams.child("step", place=position), 1, question)
             (report,) = self.report(records.take([user]), question, draws)
             question = question.after(report)
         return question
@@ -415,7 +421,7 @@ class Device(ABC, Generic[Q]):
         sequence of object
             The result of :meth:`draw_many` in each replication.
         """
-        return [self.draw_many(records, family, own) for records, own in zip(several, answers, strict=True)]
+        return [self.draw_many(records, family, replies) for records, replies in zip(several, answers, strict=True)]
 
     def added_up(self, records: Records, question: Q, draws: Any) -> np.ndarray:
         """Return the sums of all users' addends, computed for a chunk of users at a time.
@@ -440,8 +446,8 @@ class Device(ABC, Generic[Q]):
         step = max(1, _CHUNK // max(width, 1))
         sums: Any = 0.0
         for start in range(0, len(records), step):
-            part = records.take(slice(start, start + step))
-            sums = sums + self.addends(self.report(part, question, draws), question).sum(axis=0)
+            chunk = records.take(slice(start, start + step))
+            sums = sums + self.addends(self.report(chunk, question, draws), question).sum(axis=0)
         return np.asarray(sums)
 
 

@@ -249,11 +249,11 @@ def farthest(rows: np.ndarray, size: Callable[[np.ndarray], np.ndarray], most: f
     for middle in (0, (rows.max(axis=0) + rows.min(axis=0)) / 2.0):  # most lie within a ball about one of them
         if (ball := 2.0 * float(size(rows - middle).max())) <= most:
             return ball
-    nearest, far, found = np.full(len(rows), np.inf), 0, 0.0
+    nearest, far, largest = np.full(len(rows), np.inf), 0, 0.0
     for _ in range(_CENTERS):
         distances = size(rows - rows[far])
-        found, nearest = float(np.maximum(found, distances.max())), np.minimum(nearest, distances)
+        largest, nearest = float(np.maximum(largest, distances.max())), np.minimum(nearest, distances)
         far = int(nearest.argmax())
         if not nearest[far] > 0:
             break
-    return found
+    return largest

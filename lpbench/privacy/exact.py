@@ -78,11 +78,11 @@ def quotient_up(first: float, second: float) -> float:
 def draw_whole(units: np.ndarray, rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Draw one report a user by the law of the user's row: int64 ndarray of the shape of ``rows``."""
     where, deciding = np.ravel(rows), rng.integers(UNITS, size=np.size(rows))
-    found = np.zeros(where.size, dtype=np.int64)
+    reports = np.zeros(where.size, dtype=np.int64)
     for row in np.unique(where):
         users = where == row
-        found[users] = np.searchsorted(np.cumsum(units[row]), deciding[users], side="right")
-    return found.reshape(np.shape(rows))
+        reports[users] = np.searchsorted(np.cumsum(units[row]), deciding[users], side="right")
+    return reports.reshape(np.shape(rows))
 
 
 def bits_of_64(rng: np.random.Generator, size: int | tuple[int, ...]) -> np.ndarray:
@@ -122,14 +122,14 @@ def truthful_units(epsilon: ArrayLike, least: ArrayLike) -> np.ndarray:
         odds = np.expm1(epsilon) * np.asarray(least, dtype=np.float64) * _DOWN
     few = odds < 1.0  # then these are counted, else the others, so that neither share loses its last digits
     counted = np.floor(UNITS * (np.where(few, odds, -1.0) / (1.0 + odds))).astype(np.int64)
-    told = np.where(few, counted, UNITS + np.minimum(counted, -1))
-    return np.where(np.isinf(epsilon), UNITS, told)
+    truthful = np.where(few, counted, UNITS + np.minimum(counted, -1))
+    return np.where(np.isinf(epsilon), UNITS, truthful)
 
 
 def kept_units(epsilon: ArrayLike) -> np.ndarray:
     """Return the number of the 2^62 words that keep a bit: the truthful ones, and half of the others."""
-    told: np.ndarray = UNITS // 2 + truthful_units(epsilon, 0.5) // 2
-    return told
+    keeping: np.ndarray = UNITS // 2 + truthful_units(epsilon, 0.5) // 2
+    return keeping
 
 
 def below(drawn: np.ndarray, m: ArrayLike, bits: int = BITS, out: np.ndarray | None = None) -> np.ndarray:
@@ -154,13 +154,13 @@ def below(drawn: np.ndarray, m: ArrayLike, bits: int = BITS, out: np.ndarray | N
 
 def draw_below(units: int, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
     """Draw whether words lie below ``units``: boolean ndarray. Few words need more than their first 16 bits."""
-    first, rest = divmod(units, 1 << (BITS - _FIRST))
+    first, remainder = divmod(units, 1 << (BITS - _FIRST))
     drawn = rng.integers(1 << _FIRST, size=shape, dtype=np.uint16)
-    found: np.ndarray = drawn < first
-    if rest:
+    is_below: np.ndarray = drawn < first
+    if remainder:
         open_ = np.flatnonzero(drawn == first)
-        found.reshape(-1)[open_] = rng.integers(1 << (BITS - _FIRST), size=open_.size) < rest
-    return found
+        is_below.reshape(-1)[open_] = rng.integers(1 << (BITS - _FIRST), size=open_.size) < remainder
+    return is_below
 
 
 def weight_pair(log_ratio: float, near: int, far: int) -> tuple[int, int]:

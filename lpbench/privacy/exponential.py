@@ -156,10 +156,10 @@ class Exponential(Mechanism):
         gaps = scores - scores.max(axis=-1, keepdims=True)
         tilts = np.where(gaps < 0, self.coefficient * np.minimum(gaps, -np.finfo(float).tiny), 0.0)
         choices, sure = _choices(np.maximum(tilts, _NEVER), drawn)
-        for place in np.argwhere(~sure).tolist():
-            own = tuple(place)
-            exact = [Fraction(score) - Fraction(max(scores[own])) for score in scores[own].tolist()]
-            choices[own] = _choice(self.coefficient, exact, drawn[own].tolist(), rng)
+        for index in np.argwhere(~sure).tolist():
+            cell = tuple(index)
+            exact = [Fraction(score) - Fraction(max(scores[cell])) for score in scores[cell].tolist()]
+            choices[cell] = _choice(self.coefficient, exact, drawn[cell].tolist(), rng)
         return choices
 
     def log_channel(self, scores: np.ndarray) -> np.ndarray:
@@ -207,7 +207,7 @@ class Exponential(Mechanism):
     def _losses(self, values: np.ndarray) -> np.ndarray:
         """A curator's choices, one in each cell, are independent: their losses add up."""
         cells = np.moveaxis(self.log_channel(values).reshape(len(values), -1, values.shape[-1]), 1, 0)
-        return np.sum([channel_losses(own) for own in cells], axis=0)
+        return np.sum([channel_losses(cell) for cell in cells], axis=0)
 
     def distance(self, reports: np.ndarray, inputs: np.ndarray) -> np.ndarray:
         """Minus the score of each reported candidate."""

@@ -91,8 +91,8 @@ def gaussian_epsilon(delta: float, sigma: float, sensitivity: float = 1.0) -> fl
         return math.inf
     # Phi(-z) <= exp(-z^2 / 2) puts delta(upper) below delta.
     upper = mu**2 / 2.0 + mu * math.sqrt(-2.0 * math.log(delta))
-    found = brentq(lambda e: _log_delta(e, mu) - math.log(delta), 0.0, upper, xtol=1e-15 * upper, rtol=1e-14)
-    return _upwards(found, lambda e: _exact_delta(e, sigma, sensitivity) <= delta)
+    root = brentq(lambda e: _log_delta(e, mu) - math.log(delta), 0.0, upper, xtol=1e-15 * upper, rtol=1e-14)
+    return _upwards(root, lambda e: _exact_delta(e, sigma, sensitivity) <= delta)
 
 
 def gaussian_sigma(epsilon: float, delta: float, sensitivity: float = 1.0) -> float:
@@ -127,17 +127,17 @@ def gaussian_sigma(epsilon: float, delta: float, sensitivity: float = 1.0) -> fl
     log_mu = brentq(
         lambda t: _log_delta(epsilon, math.exp(t)) - math.log(delta), math.log(lower), math.log(upper), xtol=1e-14
     )
-    found = check_sensitivity(sensitivity) / math.exp(log_mu)
-    return _upwards(found, lambda sigma: _exact_delta(epsilon, sigma, sensitivity) <= delta)
+    root = check_sensitivity(sensitivity) / math.exp(log_mu)
+    return _upwards(root, lambda sigma: _exact_delta(epsilon, sigma, sensitivity) <= delta)
 
 
 def _upwards(start: float, holds: Callable[[float], bool]) -> float:
     """Return a number no less than ``start`` for which something holds, and hardly more than it needs."""
-    found, step = start, 2.0**-53
-    while not holds(found):
+    number, step = start, 2.0**-53
+    while not holds(number):
         step *= 4.0
-        found = start * (1.0 + step)
-    return found
+        number = start * (1.0 + step)
+    return number
 
 
 @lru_cache(1024)  # fits with one budget ask for the same few numbers, each of which takes as long as a small fit
@@ -236,5 +236,5 @@ class Gaussian(AdditiveMechanism):
         """The standard deviation and the law of Gaussian noise."""
         return self.sigma, GAUSSIAN
 
-    def _loss(self, value: np.ndarray, other: np.ndarray) -> float:
-        return self.privacy_map(float(np.linalg.norm(np.ravel(value - other))))
+    def _loss(self, value: np.ndarray, second: np.ndarray) -> float:
+        return self.privacy_map(float(np.linalg.norm(np.ravel(value - second))))

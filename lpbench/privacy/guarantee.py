@@ -64,8 +64,8 @@ class Guarantee:
         sends = f"{self.rounds} message{'s' * (self.rounds != 1)}"
         bits = "" if math.isnan(self.bits_up) else f" of {self.bits_up:.6g} bits" + " in all" * (self.rounds != 1)
         spends = f"A user spends {budget} ({self.model}: {MODELS[self.model]}) and sends {sends}{bits}{note}."
-        told = believed(self.epsilon, self.delta)
-        return " ".join(filter(None, [spends, f"{told[:1].upper()}{told[1:]}.", self.beside]))
+        belief = believed(self.epsilon, self.delta)
+        return " ".join(filter(None, [spends, f"{belief[:1].upper()}{belief[1:]}.", self.beside]))
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as a plain dictionary.
@@ -82,6 +82,6 @@ def believed(epsilon: float, delta: float = 0.0, fits: str = "one fit") -> str:
     """A budget in words: the belief in a binary secret, whose odds rise by at most e^epsilon (Bayes' rule)."""
     most = 1.0 / (1.0 + math.exp(-epsilon))
     but = f", but for a chance of {delta:.3g}" if delta else ""
-    shown = f"{most:.1%}" if 0.99 <= most < 1 else f"{most:.0%}"
+    percentage = f"{most:.1%}" if 0.99 <= most < 1 else f"{most:.0%}"
     secret = "whoever was believed to have a binary secret with 50 %"
-    return f"{secret} is believed with at most {shown} after {fits}{but}"
+    return f"{secret} is believed with at most {percentage} after {fits}{but}"

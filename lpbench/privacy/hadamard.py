@@ -85,14 +85,14 @@ class HadamardResponse(CategoryMechanism):
         """Reports 0, ..., n_reports - 1, in the shape of ``values``."""
         return self._by_blocks(self.told, self._show, values, rng)
 
-    def reports(self, values: np.ndarray, keep: np.ndarray, other: np.ndarray) -> np.ndarray:
+    def reports(self, values: np.ndarray, keep: np.ndarray, blind: np.ndarray) -> np.ndarray:
         """Client: reports of users whose randomness is two even whole numbers below 2^62 each; budgets may share it.
 
         Parameters
         ----------
         values : int ndarray of shape (n,)
             True categories.
-        keep, other : int ndarray of shape (n,)
+        keep, blind : int ndarray of shape (n,)
             Words that decide whether the category is shown, and which report is sent.
 
         Returns
@@ -100,20 +100,20 @@ class HadamardResponse(CategoryMechanism):
         int64 ndarray of shape (n,)
             Reports 0, ..., n_reports - 1.
         """
-        bits = np.asarray(check_words(other) << (64 - BITS)).view(np.uint64)
-        self._show(bits, check_words(keep) < self.told, values, found := np.zeros(bits.shape, dtype=np.int64))
-        return found
+        bits = np.asarray(check_words(blind) << (64 - BITS)).view(np.uint64)
+        self._show(bits, check_words(keep) < self.told, values, reports := np.zeros(bits.shape, dtype=np.int64))
+        return reports
 
     def _show(self, bits: np.ndarray, truthful: np.ndarray, values: np.ndarray, out: np.ndarray) -> None:
-        row, other = 1 + values % (self.length - 1), below(bits, UNITS, 64)
-        place = np.bitwise_and(other, self.length - 1, out=out)
+        row, blind = 1 + values % (self.length - 1), below(bits, UNITS, 64)
+        report = np.bitwise_and(blind, self.length - 1, out=out)
         # Where the row is -1, another place differs in the lowest bit of the row: each place is shown by two of them.
-        place ^= (row & -row) * (np.bitwise_count(place & row) & 1)
-        place += values // (self.length - 1) * self.length
-        other &= self.n_reports - 1
-        place -= other
-        place *= truthful  # arithmetic: no processor could foresee a branch for each user
-        place += other
+        report ^= (row & -row) * (np.bitwise_count(report & row) & 1)
+        report += values // (self.length - 1) * self.length
+        blind &= self.n_reports - 1
+        report -= blind
+        report *= truthful  # arithmetic: no processor could foresee a branch for each user
+        report += blind
 
     def estimate(self, counts: np.ndarray, n: Any = 1) -> np.ndarray:
         """Unbiased counts of the categories from how many users sent each report, by the fast Hadamard transform.
@@ -159,18 +159,18 @@ class HadamardResponse(CategoryMechanism):
         flat = counts.reshape(-1, self.n_categories)
         row, category = np.divmod(np.repeat(np.arange(flat.size), flat.ravel()), self.n_categories)
         sent = row * self.n_reports + self.randomize(category, rng)
-        found = np.bincount(sent, minlength=len(flat) * self.n_reports)
-        return found.reshape(*counts.shape[:-1], self.n_reports)
+        counted = np.bincount(sent, minlength=len(flat) * self.n_reports)
+        return counted.reshape(*counts.shape[:-1], self.n_reports)
 
     def log_channel(self) -> np.ndarray:
         """Channel of shape (n_categories, n_reports), that of :meth:`randomize` to the last unit."""
         m, size = self.n_categories, self.n_reports
         if m * size > _MOST_ENTRIES:
             raise ConfigurationError(f"the channel of n_categories={m} has {m} x {size} entries; sample it instead")
-        shown = self._shows(np.arange(size), np.arange(m)[:, None])
-        told = self.told / UNITS * 2.0 / self.length
+        is_in_half = self._shows(np.arange(size), np.arange(m)[:, None])
+        truthful = self.told / UNITS * 2.0 / self.length
         with np.errstate(divide="ignore"):
-            return np.log(told * shown + (UNITS - self.told) / UNITS / size)
+            return np.log(truthful * is_in_half + (UNITS - self.told) / UNITS / size)
 
     def _shows(self, reports: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Return True for reports that lie where the row of a category is 1."""

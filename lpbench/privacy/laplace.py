@@ -224,9 +224,9 @@ class DiscreteLaplace(AdditiveMechanism):
             If the noise is so much wider than a step that grid points blur.
         """
         steps = cls(0.0, step, sensitivity).grid_distance(sensitivity)
-        found = cls(quotient_up(steps * step, check_epsilon(epsilon)), step, sensitivity)
-        found._check_rate()
-        return found
+        mechanism = cls(quotient_up(steps * step, check_epsilon(epsilon)), step, sensitivity)
+        mechanism._check_rate()
+        return mechanism
 
     def _check_rate(self) -> float:
         rate = self.step / self.scale if self.scale > 0 else math.inf
@@ -331,13 +331,13 @@ class DiscreteLaplace(AdditiveMechanism):
             return totals.copy()
         success = -math.expm1(-self.step / self.scale)
         # numpy wants at least one summand; a sum over nobody has no noise.
-        some = np.maximum(n, 1)
-        noise = rng.negative_binomial(some, success) - rng.negative_binomial(some, success)
+        users = np.maximum(n, 1)
+        noise = rng.negative_binomial(users, success) - rng.negative_binomial(users, success)
         return totals + np.where(n > 0, noise, 0) * self.step
 
-    def _loss(self, value: np.ndarray, other: np.ndarray) -> float:
+    def _loss(self, value: np.ndarray, second: np.ndarray) -> float:
         """Attained beyond both."""
-        return self.privacy_map(float(np.abs(self.round(value) - self.round(other)).sum()) * self.step)
+        return self.privacy_map(float(np.abs(self.round(value) - self.round(second)).sum()) * self.step)
 
     def tail(self, probability: float) -> float:
         """Return the noise that an entry exceeds with a probability, with a step for the rounding of the value."""

@@ -209,22 +209,22 @@ class Mechanism(ABC):
         """
         self.domain.check_users(inputs)
 
-    def exact_loss(self, value: ArrayLike, other: ArrayLike) -> float:
-        """Return the exact loss between two inputs: the largest log of P(report | value) over P(report | other).
+    def exact_loss(self, value: ArrayLike, second: ArrayLike) -> float:
+        """Return the exact loss between two inputs: the largest log of P(report | value) over P(report | second).
 
         With a delta it is the least epsilon at that delta. Inputs farther apart than neighbors lose more than epsilon.
 
         Parameters
         ----------
-        value, other : array_like
+        value, second : array_like
             Inputs of one user each.
 
         Returns
         -------
         float
-            Epsilon between the two, >= 0; inf if a report of ``value`` is impossible under ``other``.
+            Epsilon between the two, >= 0; inf if a report of ``value`` is impossible under ``second``.
         """
-        return float(self.losses(np.array([value, other]))[0, 1])
+        return float(self.losses(np.array([value, second]))[0, 1])
 
     def losses(self, inputs: ArrayLike) -> np.ndarray:
         """Return the exact losses of all pairs of inputs, see :meth:`exact_loss`.
@@ -242,17 +242,17 @@ class Mechanism(ABC):
         values = self.domain.check_rows(inputs)
         if not len(values):
             return np.zeros((0, 0))
-        distinct, place = np.unique(values, axis=0, return_inverse=True)
-        return self._losses(distinct)[np.ix_(np.ravel(place), np.ravel(place))]
+        distinct, index = np.unique(values, axis=0, return_inverse=True)
+        return self._losses(distinct)[np.ix_(np.ravel(index), np.ravel(index))]
 
     def _losses(self, values: np.ndarray) -> np.ndarray:
         """Exact losses of all pairs of different inputs, by default of one pair after the other."""
         rows = list(values)
         return np.array([[0.0 if v is w else self._loss(v, w) for w in rows] for v in rows])
 
-    def _loss(self, value: Any, other: Any) -> float:
+    def _loss(self, value: Any, second: Any) -> float:
         """Exact loss between two different inputs."""
-        raise ConfigurationError(f"{type(self).__name__} has no exact loss: write its _loss(value, other)")
+        raise ConfigurationError(f"{type(self).__name__} has no exact loss: write its _loss(value, second)")
 
     @property
     def influence(self) -> float:
@@ -336,7 +336,7 @@ class FiniteMechanism(Mechanism):
             raise ConfigurationError(
                 f"{type(self).__name__} has a row of log_channel() for each of the inputs 0, 1, ..., and its domain is "
                 f"{type(self.domain).__name__}: number the inputs by Categories(size), or subclass Mechanism and write "
-                "_loss(value, other)"
+                "_loss(value, second)"
             )
         return channel_losses(self.log_channel()[values])
 
@@ -428,15 +428,17 @@ class CategoryMechanism(FiniteMechanism):
         """The categories."""
         return Categories(self.n_categories)
 
-    def _by_blocks(self, told: int, show: Callable[..., Any], values: np.ndarray, rng: np.random.Generator) -> Any:
+    def _by_blocks(
+        self, truthful_words: int, show: Callable[..., Any], values: np.ndarray, rng: np.random.Generator
+    ) -> Any:
         """Return the reports that ``show(bits, truthful, values, out)`` writes block by block.
 
-        Words below ``told`` are truthful.
+        Words below ``truthful_words`` are truthful.
         """
         reports = np.zeros(values.shape, dtype=np.int64)
         for block in blocks(values.shape):
             true, out = values[block], reports[block]
-            truthful = bits_of_64(rng, out.shape) < told << (64 - BITS)
+            truthful = bits_of_64(rng, out.shape) < truthful_words << (64 - BITS)
             show(bits_of_64(rng, out.shape), truthful, true, out)
         return reports
 
@@ -486,8 +488,8 @@ class AdditiveMechanism(Mechanism):
         """Exact epsilon between any two users."""
         return self.privacy_map(self.sensitivity)
 
-    def _loss(self, value: np.ndarray, other: np.ndarray) -> float:
-        return self.privacy_map(float(np.abs(value - other).sum()))
+    def _loss(self, value: np.ndarray, second: np.ndarray) -> float:
+        return self.privacy_map(float(np.abs(value - second).sum()))
 
     def _influence(self) -> float:
         return 2.0 * self.fields()[0].largest / self.sensitivity

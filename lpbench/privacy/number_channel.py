@@ -130,8 +130,8 @@ class NumberChannel(FiniteMechanism):
         if inputs.size == 1:
             return np.zeros(values.shape, dtype=np.int64), np.zeros(values.shape)
         below = np.clip(np.searchsorted(inputs, values, side="right") - 1, 0, inputs.size - 2)
-        part = np.clip((values - inputs[below]) / (inputs[below + 1] - inputs[below]), 0.0, 1.0)
-        return below, np.round(part) if self.rounding == "nearest" else part
+        fraction = np.clip((values - inputs[below]) / (inputs[below + 1] - inputs[below]), 0.0, 1.0)
+        return below, np.round(fraction) if self.rounding == "nearest" else fraction
 
     def at(self, values: ArrayLike) -> NumberChannel:
         """Return the channel whose inputs are the given numbers, rounding included.
@@ -146,11 +146,11 @@ class NumberChannel(FiniteMechanism):
         NumberChannel
             One row a number, in their order.
         """
-        below, part = self._place(values)
+        below, fraction = self._place(values)
         above = np.minimum(below + 1, len(self.inputs) - 1)
         table = self.log_channel()
         with np.errstate(divide="ignore"):
-            mixed = np.logaddexp(np.log1p(-part)[:, None] + table[below], np.log(part)[:, None] + table[above])
+            mixed = np.logaddexp(np.log1p(-fraction)[:, None] + table[below], np.log(fraction)[:, None] + table[above])
         return NumberChannel.of(values, self.outputs, mixed, "nearest")
 
     def _losses(self, values: np.ndarray) -> np.ndarray:
@@ -165,8 +165,8 @@ class NumberChannel(FiniteMechanism):
 
     def _draw(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Numbers of outputs: int64 ndarray of the shape of ``values``."""
-        below, part = self._place(values)
-        return draw_whole(self._units, below + (rng.random(below.shape) < part), rng)
+        below, fraction = self._place(values)
+        return draw_whole(self._units, below + (rng.random(below.shape) < fraction), rng)
 
     def estimate(self, reports: np.ndarray) -> np.ndarray:
         """Return the curator's reading of reports.
@@ -341,7 +341,7 @@ def _least_variance(budget: float, prior: np.ndarray, points: np.ndarray, output
     column = kron(np.ones((k, 1)), eye_array(m))
     above = hstack([eye_array(k * m), -column])
     below = hstack([-eye_array(k * m), math.exp(-budget) * column])
-    found = linprog(
+    solution = linprog(
         cost,
         A_ub=vstack([above, below]).tocsr(),
         b_ub=np.zeros(2 * k * m),
@@ -350,6 +350,6 @@ def _least_variance(budget: float, prior: np.ndarray, points: np.ndarray, output
         method="highs",
         options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
     )
-    if found.status != 0:
-        raise ConfigurationError(f"no unbiased channel at epsilon={budget:g}: {found.message}; take a larger reach")
-    return found.x[: k * m].reshape(k, m)
+    if solution.status != 0:
+        raise ConfigurationError(f"no unbiased channel at epsilon={budget:g}: {solution.message}; take a larger reach")
+    return solution.x[: k * m].reshape(k, m)

@@ -61,8 +61,8 @@ class Integers(Field):
 
     def holds(self, reports: Any) -> bool:
         """Return True if all reports are whole numbers from 0 to size - 1."""
-        whole = np.asarray(reports)
-        return bool(((whole >= 0) & (whole < self.size) & (whole % 1 == 0)).all())
+        numbers = np.asarray(reports)
+        return bool(((numbers >= 0) & (numbers < self.size) & (numbers % 1 == 0)).all())
 
 
 @dataclass(frozen=True)

@@ -51,11 +51,11 @@ class _UnitMechanism(Mechanism):
     def _draw_points(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Draw reports at a finite budget, shape of ``values``."""
 
-    def _loss(self, value: ArrayLike, other: ArrayLike) -> float:
-        return math.inf if math.isinf(self.budget) else self._largest_ratio(value, other)
+    def _loss(self, value: ArrayLike, second: ArrayLike) -> float:
+        return math.inf if math.isinf(self.budget) else self._largest_ratio(value, second)
 
     @abstractmethod
-    def _largest_ratio(self, value: ArrayLike, other: ArrayLike) -> float:
+    def _largest_ratio(self, value: ArrayLike, second: ArrayLike) -> float:
         """Largest log-ratio of two different numbers over all points, at a finite budget."""
 
 
@@ -143,19 +143,19 @@ class Piecewise(_UnitMechanism):
         squares = np.concatenate([[0.0], np.cumsum(self.points**2)])
         inside = squares[self.width :] - squares[: -self.width]
         second = (far * squares[-1] + (near - far) * inside) / self.total
-        first, part = self._place(values)
+        first, fraction = self._place(values)
         after = np.minimum(first + 1, second.size - 1)
-        return (1.0 - part) * second[first] + part * second[after] - np.square(values)
+        return (1.0 - fraction) * second[first] + fraction * second[after] - np.square(values)
 
     def _place(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """First point of the window below each number, and the part of the way to the next window."""
-        place = (np.asarray(values, dtype=np.float64) + 1.0) / 2.0 * (CELLS - self.width)
-        first = np.clip(np.floor(place), 0, CELLS - self.width - 1).astype(np.int64)
-        return first, np.clip(place - first, 0.0, 1.0)
+        position = (np.asarray(values, dtype=np.float64) + 1.0) / 2.0 * (CELLS - self.width)
+        first = np.clip(np.floor(position), 0, CELLS - self.width - 1).astype(np.int64)
+        return first, np.clip(position - first, 0.0, 1.0)
 
     def _draw_points(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        first, part = self._place(values)
-        first = first + (rng.random(values.shape) < part)
+        first, fraction = self._place(values)
+        first = first + (rng.random(values.shape) < fraction)
         near, far = self.weights
         deciding = rng.integers(self.total, size=values.shape)
         # Units of the window come first; then those of the points below it, and above.
@@ -177,20 +177,20 @@ class Piecewise(_UnitMechanism):
         ndarray of shape (n, CELLS)
             Probability of each point; rows sum to 1.
         """
-        first, part = self._place(np.ravel(values))
-        return self._mixed(np.arange(CELLS) - first[:, None], part[:, None])
+        first, fraction = self._place(np.ravel(values))
+        return self._mixed(np.arange(CELLS) - first[:, None], fraction[:, None])
 
-    def _mixed(self, place: np.ndarray, part: np.ndarray) -> np.ndarray:
+    def _mixed(self, offset: np.ndarray, fraction: np.ndarray) -> np.ndarray:
         """Probabilities of points from their places in the first of two windows, of which the other has a part."""
         near, far = self.weights
-        here, after = (np.where((place >= k) & (place < k + self.width), near, far) / self.total for k in (0, 1))
-        return (1.0 - part) * here + part * after
+        before, after = (np.where((offset >= k) & (offset < k + self.width), near, far) / self.total for k in (0, 1))
+        return (1.0 - fraction) * before + fraction * after
 
     def _influence(self) -> float:
         return self.bound
 
-    def _largest_ratio(self, value: ArrayLike, other: ArrayLike) -> float:
-        return float(np.log(self.chances(value) / self.chances(other)).max())
+    def _largest_ratio(self, value: ArrayLike, second: ArrayLike) -> float:
+        return float(np.log(self.chances(value) / self.chances(second)).max())
 
 
 @registered(lambda epsilon: Hybrid(epsilon))
@@ -272,13 +272,13 @@ class Hybrid(_UnitMechanism):
         chosen = rng.integers(UNITS, size=values.shape) < int(self.share * UNITS)
         up = rng.random(values.shape) < (1.0 + values) / 2.0
         true, false = self.weights
-        kept = rng.integers(true + false, size=values.shape) < true
-        return np.where(chosen, many, np.where(up == kept, self.point, -self.point))
+        is_true = rng.integers(true + false, size=values.shape) < true
+        return np.where(chosen, many, np.where(up == is_true, self.point, -self.point))
 
     def _influence(self) -> float:
         return max(self.point, self.piecewise.bound if self.share else 0.0)
 
-    def _largest_ratio(self, value: ArrayLike, other: ArrayLike) -> float:
+    def _largest_ratio(self, value: ArrayLike, second: ArrayLike) -> float:
         signs = np.array([-1.0, 1.0])
-        two = float(np.log(self._two(signs, value) / self._two(signs, other)).max())
-        return max(two, self.piecewise._largest_ratio(value, other)) if self.share > 0 else two
+        two = float(np.log(self._two(signs, value) / self._two(signs, second)).max())
+        return max(two, self.piecewise._largest_ratio(value, second)) if self.share > 0 else two

@@ -165,16 +165,18 @@ class PoisonedUsers(SimulatedUsers):
         liars = self._writes()
         if not liars.size or device.columns(question) * liars.size > _MOST_NUMBERS:  # too long to write: false records
             return super().sums(device, question, by)
-        honest, own = np.flatnonzero(~self._lying), question_of(question, liars)
+        honest, asked_liars = np.flatnonzero(~self._lying), question_of(question, liars)
         groups = (None, None) if by is None else (by[honest], by[liars])
-        found: Any = SimulatedUsers.sums(self.take(honest), device, question_of(question, honest), groups[0])
-        if not isinstance(found, np.ndarray):  # sums that are drawn when they are looked up
+        honest_sums: Any = SimulatedUsers.sums(self.take(honest), device, question_of(question, honest), groups[0])
+        if not isinstance(honest_sums, np.ndarray):  # sums that are drawn when they are looked up
             return super().sums(device, question, by)
-        reports = self._cut(self._written(device, own, liars), device, own, liars)
-        theirs = summed(device, reports, own, groups[1])
+        reports = self._cut(self._written(device, asked_liars, liars), device, asked_liars, liars)
+        theirs = summed(device, reports, asked_liars, groups[1])
         if by is not None:
-            found, theirs = (np.pad(part, ((0, by.max() + 1 - len(part)), (0, 0))) for part in (found, theirs))
-        return np.asarray(found + theirs)
+            honest_sums, theirs = (
+                np.pad(sums, ((0, by.max() + 1 - len(sums)), (0, 0))) for sums in (honest_sums, theirs)
+            )
+        return np.asarray(honest_sums + theirs)
 
     def chain(self, device: Device[Any], question: Any) -> Any:
         """Ask users one after the other; false reporters write theirs, and robust aggregation clips all of them."""
@@ -183,12 +185,12 @@ class PoisonedUsers(SimulatedUsers):
             return super().chain(device, question)
         super().chain(device, question)  # which is charged; the reports are drawn again, one after the other
         streams, lying = self._root.child("poisoned chain"), self._lying if liars.size else np.zeros(self.n, dtype=bool)
-        for place, user in enumerate(question.order):
+        for position, user in enumerate(question.order):
             one = np.array([user])
             if lying[user]:
                 report = self._written(device, question, one)
             else:
-                draws = device.draws(streams.child("step", place=place), 1, question)
+                draws = device.draws(streams.child("step", place=position), 1, question)
                 report = device.report(self._records.take(one), question, draws)
             question = question.after(self._cut(report, device, question, one)[0])
         return question
@@ -228,20 +230,20 @@ def worst_reports(device: Device[Any], question: Any, lie: Records, opposite: Re
         huge = min(most, _HUGE * (1.0 + mechanism.tail(BEYOND)))
         return np.clip(claimed + np.sign(towards) * huge, -most, most)
     n, tried = len(lie), max(1, min(TRIED, _MOST_NUMBERS // max(1, len(lie) * device.columns(question))))
-    own = np.repeat(np.arange(n), tried)
+    trials = np.repeat(np.arange(n), tried)
 
     def drawn(records: Records, name: str) -> np.ndarray:
-        asked = question_of(question, own)
-        draws = device.draws(streams.child(name), own.size, asked)
-        found = np.asarray(device.report(records.take(own), asked, draws))
-        return found.reshape(n, tried, *found.shape[1:])
+        repeated = question_of(question, trials)
+        draws = device.draws(streams.child(name), trials.size, repeated)
+        reports = np.asarray(device.report(records.take(trials), repeated, draws))
+        return reports.reshape(n, tried, *reports.shape[1:])
 
     sent = drawn(lie, "lie")
     flat = sent.reshape(n, tried, -1).astype(float)
     named, alike = claimed.dtype.kind in "iu" and sent.dtype.kind in "iu", claimed.shape == sent[:, 0].shape
     if named and claimed.ndim == 1:
         each = sent.reshape(n * tried, *sent.shape[2:])
-        far, near = (mechanism.distance(each, inputs[own]) for inputs in (against, claimed))
+        far, near = (mechanism.distance(each, inputs[trials]) for inputs in (against, claimed))
         with np.errstate(invalid="ignore"):
             score = np.nan_to_num(far - near).reshape(n, tried)
     elif named and alike:

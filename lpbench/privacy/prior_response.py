@@ -63,9 +63,9 @@ def prior_reports(
     """
     truth = np.asarray(truth, dtype=np.int64)
     rank = np.argmax(order == truth[:, None], axis=1)
-    told = (words(rng, truth.size) < grr_told(size, epsilon)) & (rank < size)
-    shown = np.where(told, rank, below(words(rng, truth.size), size))
-    return np.take_along_axis(order, shown[:, None], axis=1)[:, 0].astype(np.int64)
+    is_truthful = (words(rng, truth.size) < grr_told(size, epsilon)) & (rank < size)
+    reported = np.where(is_truthful, rank, below(words(rng, truth.size), size))
+    return np.take_along_axis(order, reported[:, None], axis=1)[:, 0].astype(np.int64)
 
 
 @registered(lambda epsilon: PriorResponse(epsilon, 5, (0, 1)))
@@ -125,17 +125,17 @@ class PriorResponse(CategoryMechanism):
         return float(self.budget) if len(self.shown) > 1 else 0.0
 
     def _draw(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        rest = [c for c in range(self.n_categories) if c not in self.shown]
-        order = np.broadcast_to([*self.shown, *rest], (values.size, self.n_categories))
+        unlisted = [c for c in range(self.n_categories) if c not in self.shown]
+        order = np.broadcast_to([*self.shown, *unlisted], (values.size, self.n_categories))
         return prior_reports(values, order, np.full(values.size, len(self.shown)), self.budget, rng)
 
     def log_channel(self) -> np.ndarray:
         """Channel of shape (K, K), -inf for categories that are not reported."""
         k, listed = len(self.shown), list(self.shown)
-        told = int(grr_told(k, self.budget))
+        truthful = int(grr_told(k, self.budget))
         table = np.zeros((self.n_categories,) * 2)
         table[:, listed] = 1.0 / k
-        table[listed] *= (UNITS - told) / UNITS
-        table[listed, listed] += told / UNITS
+        table[listed] *= (UNITS - truthful) / UNITS
+        table[listed, listed] += truthful / UNITS
         with np.errstate(divide="ignore"):
             return np.log(table)

@@ -259,7 +259,7 @@ class PrivUnitG(Mechanism):
         above = log_expit(self.keep_logit) - log_expit(-tail_logit)
         return np.where(beyond, above, above - self.budget)
 
-    def _loss(self, value: np.ndarray, other: np.ndarray) -> float:
+    def _loss(self, value: np.ndarray, second: np.ndarray) -> float:
         """The budget for different unit vectors: some report lies above the threshold of one and below the other's."""
         return self.epsilon
 
@@ -293,14 +293,14 @@ class SignedPrivUnitG(PrivUnitG):
     def _draw(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         return super()._draw(unit_vectors(values, rng.random(len(values)), rng.standard_normal(values.shape)), rng)
 
-    def _loss(self, value: np.ndarray, other: np.ndarray) -> float:
+    def _loss(self, value: np.ndarray, second_value: np.ndarray) -> float:
         """Largest log-ratio of the two mixtures over the regions that the thresholds of both cut out.
 
         The density (relative to a Gaussian) takes one value where g z is above ``|gamma|``, one below ``-|gamma|``, one
         between. All nine pairs of regions exist unless the gradients are parallel; then there are three.
         """
-        first, second = self._levels(value), self._levels(other)
-        cosine = float(np.dot(value, other) / (np.linalg.norm(value) * np.linalg.norm(other)))
+        first, second = self._levels(value), self._levels(second_value)
+        cosine = float(np.dot(value, second_value) / (np.linalg.norm(value) * np.linalg.norm(second_value)))
         if math.isclose(abs(cosine), 1.0, rel_tol=1e-12):
             second = second if cosine > 0 else second[::-1]
             return max(a - b for a, b in zip(first, second, strict=True))

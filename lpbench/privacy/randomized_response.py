@@ -108,7 +108,7 @@ def grr_weights(m: ArrayLike, epsilon: ArrayLike) -> tuple[np.ndarray, np.ndarra
     return 1.0 + np.asarray(m) * offset, offset
 
 
-def grr_reports(truth: np.ndarray, m: ArrayLike, epsilon: ArrayLike, keep: np.ndarray, other: np.ndarray) -> np.ndarray:
+def grr_reports(truth: np.ndarray, m: ArrayLike, epsilon: ArrayLike, keep: np.ndarray, blind: np.ndarray) -> np.ndarray:
     """Generalized randomized response of a batch of users, each with a category count of its own.
 
     Parameters
@@ -119,7 +119,7 @@ def grr_reports(truth: np.ndarray, m: ArrayLike, epsilon: ArrayLike, keep: np.nd
         Number of categories of each user (public), at most 2^62.
     epsilon : float or ndarray
         Budget of the report; broadcasts.
-    keep, other : int ndarray of shape (n,)
+    keep, blind : int ndarray of shape (n,)
         Even whole numbers below 2^62. A share p - q of the former tells the truth, rounded towards more privacy; else
         the latter chooses among *all* categories (HistOfTree eq. (17)). Sharing them across budgets keeps at a larger
         budget every truth that a smaller one kept.
@@ -141,7 +141,7 @@ def grr_reports(truth: np.ndarray, m: ArrayLike, epsilon: ArrayLike, keep: np.nd
     truth, m = np.asarray(truth, dtype=np.int64), np.asarray(m, dtype=np.int64)
     if ((truth < 0) | (truth >= m)).any():
         raise DataError("truth must lie in 0, ..., m - 1 for every user")
-    return np.where(check_words(keep) < grr_told(m, epsilon), truth, below(check_words(other), m if m.ndim else int(m)))
+    return np.where(check_words(keep) < grr_told(m, epsilon), truth, below(check_words(blind), m if m.ndim else int(m)))
 
 
 def grr_told(m: ArrayLike, epsilon: ArrayLike) -> np.ndarray:
@@ -343,9 +343,9 @@ class BitVector(CategoryMechanism):
 
     def _draw(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Boolean reports of shape (n, n_categories)."""
-        reports, kept = np.zeros((values.size, self.n_categories), dtype=bool), self.response.kept
+        reports, keeping = np.zeros((values.size, self.n_categories), dtype=bool), self.response.kept
         for block in blocks(reports.shape):
-            np.logical_not(draw_below(kept, reports[block].shape, rng), out=reports[block])
+            np.logical_not(draw_below(keeping, reports[block].shape, rng), out=reports[block])
         reports[np.arange(values.size), values] ^= True
         return reports
 
@@ -404,10 +404,10 @@ class BitVector(CategoryMechanism):
             raise ConfigurationError(
                 f"the channel of n_categories={self.n_categories} has 2^{self.n_categories} reports"
             )
-        shown = (np.arange(2**self.n_categories) >> np.arange(self.n_categories)[:, None]) & 1
-        truthful = np.eye(self.n_categories, dtype=int)[:, :, None] == shown
-        kept, flipped = self.response.log_channel()[0]
-        return np.where(truthful, kept, flipped).sum(axis=1)
+        bits = (np.arange(2**self.n_categories) >> np.arange(self.n_categories)[:, None]) & 1
+        truthful = np.eye(self.n_categories, dtype=int)[:, :, None] == bits
+        keep, flipped = self.response.log_channel()[0]
+        return np.where(truthful, keep, flipped).sum(axis=1)
 
 
 @registered(lambda epsilon: GRR(epsilon, 5))
@@ -445,20 +445,20 @@ class GRR(CategoryMechanism):
 
     def _draw(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Reported categories, shape of ``values``."""
-        told = _told(self.n_categories, self.budget)
-        return self._by_blocks(told, self._show_few if told < UNITS // 20 else self._show, values, rng)
+        truthful = _told(self.n_categories, self.budget)
+        return self._by_blocks(truthful, self._show_few if truthful < UNITS // 20 else self._show, values, rng)
 
     def _show(self, bits: np.ndarray, truthful: np.ndarray, truth: np.ndarray, out: np.ndarray) -> None:
-        other = below(bits, self.n_categories, 64)
-        other -= truth
+        blind = below(bits, self.n_categories, 64)
+        blind -= truth
         out[...] = np.logical_not(truthful, out=truthful)
-        other *= out  # arithmetic: no processor could foresee a branch for each user
-        np.add(other, truth, out=out)
+        blind *= out  # arithmetic: no processor could foresee a branch for each user
+        np.add(blind, truth, out=out)
 
     def _show_few(self, bits: np.ndarray, truthful: np.ndarray, truth: np.ndarray, out: np.ndarray) -> None:
         below(bits, self.n_categories, 64, out=out)
-        told = truthful.nonzero()  # few
-        out[told] = truth[told]
+        users = truthful.nonzero()  # few
+        out[users] = truth[users]
 
     def _influence(self) -> float:
         return float(grr_weights(self.n_categories, self.budget)[0])
@@ -504,14 +504,14 @@ class GRR(CategoryMechanism):
             Users who report each category.
         """
         counts = np.asarray(counts)
-        keep, other = grr_probabilities(self.n_categories, self.budget)
-        truthful = rng.binomial(counts, keep - other)
+        keep, stray = grr_probabilities(self.n_categories, self.budget)
+        truthful = rng.binomial(counts, keep - stray)
         blind = (counts - truthful).sum(axis=-1)
         return truthful + rng.multinomial(blind, np.full(self.n_categories, 1.0 / self.n_categories))
 
     def log_channel(self) -> np.ndarray:
         """Channel of shape (m, m), that of :meth:`randomize` to the last unit."""
-        told = _told(self.n_categories, self.budget)
-        other = (UNITS - told) / UNITS / self.n_categories
+        truthful = _told(self.n_categories, self.budget)
+        stray = (UNITS - truthful) / UNITS / self.n_categories
         with np.errstate(divide="ignore"):
-            return np.log(told / UNITS * np.eye(self.n_categories) + other)
+            return np.log(truthful / UNITS * np.eye(self.n_categories) + stray)

@@ -117,5 +117,5 @@ class Records:
         """
         if self._taken_from is None:
             return self.remembered(key, lambda: compute(self.X))
-        whole, users = self._taken_from
-        return whole.by_row(key, compute)[users]
+        sample, users = self._taken_from
+        return sample.by_row(key, compute)[users]

@@ -73,20 +73,20 @@ def rounded_sum(
     step = grid_step(scale, sensitivity, law) if step is None else step
     rows = values if values.ndim else values[None]
     if each and scale.shape != rows.shape:
-        scale, step = (np.broadcast_to(own, rows.shape) for own in (scale, step))
+        scale, step = (np.broadcast_to(size, rows.shape) for size in (scale, step))
     reports, unsure = np.zeros(rows.shape), list[tuple[int, int]]()
     for block in blocks(rows.shape, _BLOCK):
-        own = (scale[block], step[block]) if each else (scale, step)
+        sizes = (scale[block], step[block]) if each else (scale, step)
         drawn = bits_of_64(rng, rows[block].shape)
-        reports[block], sure = _nearest(rows[block], *own, law, drawn)
+        reports[block], sure = _nearest(rows[block], *sizes, law, drawn)
         if np.count_nonzero(sure) < sure.size:
             places = block.start * math.prod(rows.shape[1:]) + np.flatnonzero(~sure)
             unsure.extend(zip(places.tolist(), drawn[~sure].tolist(), strict=True))
-    for place, number in unsure:  # more bits are drawn after those of all numbers
-        value, length, unit = (float(own.flat[place]) for own in np.broadcast_arrays(rows, scale, step))
+    for position, number in unsure:  # more bits are drawn after those of all numbers
+        value, length, unit = (float(array.flat[position]) for array in np.broadcast_arrays(rows, scale, step))
         if length > 0:
-            rest = math.remainder(value, unit)  # exact, and the value less it is a point of the grid
-            reports.flat[place] = value - rest + _point(rest, length, unit, law, number, rng)
+            offset = math.remainder(value, unit)  # exact, and the value less it is a point of the grid
+            reports.flat[position] = value - offset + _point(offset, length, unit, law, number, rng)
     if each and np.count_nonzero(scale) < scale.size:
         np.copyto(reports, rows, where=scale == 0)
     return reports.reshape(values.shape)
@@ -109,10 +109,10 @@ def _nearest(values: np.ndarray, scale: Any, step: Any, law: NoiseLaw, drawn: np
         places -= points
     points += base
     points *= step
-    rest, most = np.abs(places), 0.5 - law.error
-    sure = rest < most - steps * (law.steepness * (2.0**-63 / _RARE + law.error) + law.error * law.far)
+    distance, most = np.abs(places), 0.5 - law.error
+    sure = distance < most - steps * (law.steepness * (2.0**-63 / _RARE + law.error) + law.error * law.far)
     if np.count_nonzero(sure) < sure.size:  # most others are sure by what the doubles of their own noise are blurred
-        sure = rest < most - steps * (law.steepness * (2.0**-63 / p + law.error) + law.error * size)
+        sure = distance < most - steps * (law.steepness * (2.0**-63 / p + law.error) + law.error * size)
     return points, sure & (p >= _RARE)
 
 

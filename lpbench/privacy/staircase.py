@@ -98,10 +98,12 @@ class Staircase(AdditiveMechanism):
         """The sensitivity, and the law of noise in units of it."""
         if math.isinf(self.budget):
             return 0.0, LAPLACE
-        own = self.budget, self.high_share
+        parameters = self.budget, self.high_share
         high = -math.expm1(-self.budget) / (self.high_share + (1.0 - self.high_share) * math.exp(-self.budget))
         steepness = 1.0 + 1.0 / high
-        return self.sensitivity, NoiseLaw(partial(_exceeded, *own), partial(_survival, *own), steepness, 2.0**-46)
+        return self.sensitivity, NoiseLaw(
+            partial(_exceeded, *parameters), partial(_survival, *parameters), steepness, 2.0**-46
+        )
 
 
 # At its begin a step has all of what is left, at its end the share b = e^-budget. It falls by ``high`` per length up to
@@ -112,26 +114,26 @@ def _exceeded(budget: float, gamma: float, p: np.ndarray) -> np.ndarray:
     b = math.exp(-budget)
     high = -math.expm1(-budget) / (gamma + (1.0 - gamma) * b)
     step = np.floor(np.log(p) / -budget)
-    left = p * np.exp(budget * step)
-    beyond = 1.0 - (left - b) / max(high * b, np.finfo(float).tiny)
+    remaining = p * np.exp(budget * step)
+    beyond = 1.0 - (remaining - b) / max(high * b, np.finfo(float).tiny)
     at_gamma = b + high * b * (1.0 - gamma)
-    return step + np.where(left >= at_gamma, (1.0 - left) / high, np.maximum(beyond, gamma))
+    return step + np.where(remaining >= at_gamma, (1.0 - remaining) / high, np.maximum(beyond, gamma))
 
 
 def _survival(budget: float, gamma: Any, size: Any) -> Any:
     from mpmath import exp, floor, mpf
 
     b, gamma, step = exp(-mpf(budget)), mpf(gamma), floor(size)
-    high, place = (1 - b) / (gamma + (1 - gamma) * b), size - step
-    rest = b * (1 + high * (1 - max(place, gamma)))  # sums alone: the survival of far numbers keeps all its digits
-    return b**step * (rest + high * max(gamma - place, 0))
+    high, position = (1 - b) / (gamma + (1 - gamma) * b), size - step
+    sums = b * (1 + high * (1 - max(position, gamma)))  # sums alone: the survival of far numbers keeps all its digits
+    return b**step * (sums + high * max(gamma - position, 0))
 
 
 def noise_variance(epsilon: float, high_share: float) -> float:
     """Variance of staircase noise at sensitivity 1 for any share of a step before the fall."""
     b, gamma = math.exp(-epsilon), high_share
-    rest = -math.expm1(-epsilon)
-    mean, second = b / rest, b * (1.0 + b) / rest**2
+    complement = -math.expm1(-epsilon)
+    mean, second = b / complement, b * (1.0 + b) / complement**2
     high = second + gamma * mean + gamma**2 / 3.0
     low = second + (1.0 + gamma) * mean + (1.0 + gamma + gamma**2) / 3.0
     weight = (1.0 - gamma) * b

@@ -32,8 +32,8 @@ def subset_probabilities(m: ArrayLike, size: ArrayLike, epsilon: float) -> tuple
     """
     m, size = np.asarray(m, dtype=np.float64), np.asarray(size, dtype=np.float64)
     keep = size / (size + (m - size) * math.exp(-epsilon))
-    other = (size - keep) / np.maximum(m - 1, 1)
-    return keep, other
+    stray = (size - keep) / np.maximum(m - 1, 1)
+    return keep, stray
 
 
 def best_size(m: int, epsilon: float) -> int:
@@ -41,8 +41,8 @@ def best_size(m: int, epsilon: float) -> int:
     sizes = np.arange(1, max(m // 2, 1) + 1)
     if m == 1 or math.isinf(epsilon):
         return 1
-    keep, other = subset_probabilities(m, sizes, epsilon)
-    return int(sizes[np.argmin(other * (1.0 - other) / (keep - other) ** 2)])
+    keep, stray = subset_probabilities(m, sizes, epsilon)
+    return int(sizes[np.argmin(stray * (1.0 - stray) / (keep - stray) ** 2)])
 
 
 def subset_reports(
@@ -72,22 +72,22 @@ def subset_reports(
     truth, keep = np.asarray(truth, dtype=np.int64), check_words(keep)
     if size == 1:
         return grr_reports(truth, m, epsilon, keep, words(rng, truth.size))[:, None]
-    told = keep < subset_told(m, size, epsilon)
+    is_truthful = keep < subset_told(m, size, epsilon)
     kind = np.uint16 if m <= _FEW else np.uint32  # the shortest keys that are seldom tied
     members = np.zeros((truth.size, size), dtype=np.int64)
-    left: np.ndarray = np.arange(truth.size)
-    while left.size:  # a tie at the size leaves open which category is a member: such users draw anew, at the end
+    undecided: np.ndarray = np.arange(truth.size)
+    while undecided.size:  # a tie at the size leaves open which category is a member: such users draw anew, at the end
         tied = []
-        for block in blocks((left.size, m)):
-            some = left[block]
-            keys = rng.integers(np.iinfo(kind).max, size=(some.size, m), dtype=kind, endpoint=True)
-            keys[told[some], truth[some][told[some]]] = 0
+        for block in blocks((undecided.size, m)):
+            users = undecided[block]
+            keys = rng.integers(np.iinfo(kind).max, size=(users.size, m), dtype=kind, endpoint=True)
+            keys[is_truthful[users], truth[users][is_truthful[users]]] = 0
             inside = keys <= np.partition(keys, size - 1, axis=1)[:, size - 1 : size]
             fits = np.count_nonzero(inside, axis=1) == size
-            found = np.flatnonzero(inside[fits]).reshape(-1, size)
-            members[some[fits]] = found - m * np.arange(len(found))[:, None]
-            tied.append(some[~fits])
-        left = np.concatenate(tied)
+            positions = np.flatnonzero(inside[fits]).reshape(-1, size)
+            members[users[fits]] = positions - m * np.arange(len(positions))[:, None]
+            tied.append(users[~fits])
+        undecided = np.concatenate(tied)
     return members
 
 
@@ -154,14 +154,14 @@ class SubsetSelection(CategoryMechanism):
     @property
     def probabilities(self) -> tuple[float, float]:
         """Probabilities p and q of :func:`subset_probabilities`."""
-        keep, other = subset_probabilities(self.n_categories, self.size, self.budget)
-        return float(keep), float(other)
+        keep, stray = subset_probabilities(self.n_categories, self.size, self.budget)
+        return float(keep), float(stray)
 
     @property
     def noise_variance(self) -> float:
         """Variance that one user adds to the unbiased estimate of the count of a category that nobody is in."""
-        keep, other = self.probabilities
-        return other * (1.0 - other) / (keep - other) ** 2
+        keep, stray = self.probabilities
+        return stray * (1.0 - stray) / (keep - stray) ** 2
 
     def _losses(self, values: np.ndarray) -> np.ndarray:
         if math.comb(self.n_categories, self.size) <= MOST_SUBSETS:
@@ -170,8 +170,8 @@ class SubsetSelection(CategoryMechanism):
         return self.epsilon * (1.0 - np.eye(len(values)))
 
     def _influence(self) -> float:
-        keep, other = self.probabilities
-        return 1.0 / (keep - other)
+        keep, stray = self.probabilities
+        return 1.0 / (keep - stray)
 
     def _draw(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Members of the subsets, shape (n, size)."""
@@ -192,8 +192,8 @@ class SubsetSelection(CategoryMechanism):
         ndarray of shape (..., n_categories)
             Unbiased counts; they may be negative.
         """
-        keep, other = self.probabilities
-        return (np.asarray(counts) - np.asarray(n) * other) / (keep - other)
+        keep, stray = self.probabilities
+        return (np.asarray(counts) - np.asarray(n) * stray) / (keep - stray)
 
     def log_channel(self) -> np.ndarray:
         """Channel of shape (m, number of subsets), subsets in the order of itertools.combinations."""
@@ -205,7 +205,7 @@ class SubsetSelection(CategoryMechanism):
         subsets = list(itertools.combinations(range(m), size))
         inside = np.zeros((m, len(subsets)), dtype=bool)
         inside[np.array(subsets).T, np.arange(len(subsets))] = True
-        told = subset_told(m, size, self.budget) if size > 1 else int(grr_told(m, self.budget))
-        any_subset = (UNITS - told) / UNITS / math.comb(m, size)
+        truthful = subset_told(m, size, self.budget) if size > 1 else int(grr_told(m, self.budget))
+        any_subset = (UNITS - truthful) / UNITS / math.comb(m, size)
         with np.errstate(divide="ignore"):
-            return np.log(told / UNITS / math.comb(m - 1, size - 1) * inside + any_subset)
+            return np.log(truthful / UNITS / math.comb(m - 1, size - 1) * inside + any_subset)

@@ -259,10 +259,10 @@ def _digest_of_numbers(numbers: Any) -> str | None:
     """Digest of whole numbers, the same under any version of numpy; what is one, or None, stays."""
     if numbers is None or isinstance(numbers, str):
         return numbers
-    whole = np.ascontiguousarray(numbers, dtype="<i8")
-    told = hashlib.blake2b(f"ndarray[('', '<i8')]{whole.shape}:".encode(), digest_size=16)
-    told.update(whole.data)
-    return told.hexdigest()
+    array = np.ascontiguousarray(numbers, dtype="<i8")
+    digest = hashlib.blake2b(f"ndarray[('', '<i8')]{array.shape}:".encode(), digest_size=16)
+    digest.update(array.data)
+    return digest.hexdigest()
 
 
 @dataclass(frozen=True, eq=False)
@@ -300,8 +300,8 @@ class Simulation:
     def together(self, others: Sequence[Simulation], device: Device[Any], family: Any) -> Any:
         """Answer a family of questions for these users and those of other replications at once."""
         several = [self, *others]
-        answers = [own._answers for own in several]
-        return device.draw_together([own._records for own in several], family, answers)
+        answers = [simulation._answers for simulation in several]
+        return device.draw_together([simulation._records for simulation in several], family, answers)
 
 
 class SimulatedUsers(Users):
@@ -398,9 +398,9 @@ class SimulatedUsers(Users):
     def public_features(self) -> np.ndarray:
         """Features of shape (n, d), NaN where protected, read-only; reading them is recorded."""
         self._accounts.spending.shown_read = True
-        shown = self._records.remembered("shown", lambda: self._records.public_features)
-        shown.setflags(write=False)
-        return shown
+        visible = self._records.remembered("shown", lambda: self._records.public_features)
+        visible.setflags(write=False)
+        return visible
 
     def ask(self, device: Device[Any], question: Any, who: np.ndarray | None = None) -> np.ndarray:
         """Draw the reports of users on the key of this answer, and charge them to the users asked."""
@@ -452,10 +452,10 @@ class SimulatedUsers(Users):
         """Enter an answer of users into the accounts, unless it is a replay, and return its randomness."""
         accounts = self._accounts
         users = None if index is None or index.size == accounts.spending.n else np.sort(index)
-        told = _digest_of_numbers(users), _digest_of_numbers(by)
+        digests = _digest_of_numbers(users), _digest_of_numbers(by)
         # the kind of question tells itself; pickling names classes, which takes as long as to hash small questions
-        asked = (verb, type(device), type(question), content_hash((_held(device), _held(question), *told)))
-        if asked not in accounts.answered:
+        identity = (verb, type(device), type(question), content_hash((_held(device), _held(question), *digests)))
+        if identity not in accounts.answered:
             if users is not None and accounts.questions.size == 1:
                 accounts.questions = accounts.questions.repeat(accounts.spending.n)
             number = int(accounts.questions[... if users is None else users].max(initial=0))
@@ -468,8 +468,8 @@ class SimulatedUsers(Users):
                 bits = _payload_bits(device, question), numeric_bits(of_one)
                 accounts.spending.charge(index, device.budgets(records, question), device.delta(question), *bits)
             accounts.questions[... if users is None else users] += 1
-            accounts.answered[asked] = number
-        return answer_streams(self._root, verb, accounts.answered[asked], *told)
+            accounts.answered[identity] = number
+        return answer_streams(self._root, verb, accounts.answered[identity], *digests)
 
     def reveal(self) -> Records:
         """Return the records; the guarantee becomes "none"."""
@@ -485,14 +485,14 @@ class SimulatedUsers(Users):
     @property
     def spent(self) -> Guarantee:
         """Guarantee of the user who spent most; users taken from others report for the entire sample."""
-        accounts, shown = self._accounts, 0
+        accounts, columns_shown = self._accounts, 0
         if accounts.spending.revealed:
-            shown = accounts.n_features + 1
+            columns_shown = accounts.n_features + 1
         elif accounts.spending.shown_read and accounts.mask is not None:
-            shown = accounts.n_features
+            columns_shown = accounts.n_features
             if np.count_nonzero(accounts.mask):
-                shown = int((~accounts.mask @ np.ones(shown)).max(initial=0))
-        return accounts.spending.guarantee(accounts.mask, REAL_BITS * shown)
+                columns_shown = int((~accounts.mask @ np.ones(columns_shown)).max(initial=0))
+        return accounts.spending.guarantee(accounts.mask, REAL_BITS * columns_shown)
 
     @property
     def spent_by_user(self) -> np.ndarray:
@@ -530,7 +530,7 @@ class SimulatedUsers(Users):
 
 @cache
 def _cached_properties(kind: Any) -> frozenset[str]:
-    members = (member for own in kind.__mro__ for member in vars(own).items())
+    members = (member for base in kind.__mro__ for member in vars(base).items())
     return frozenset(name for name, value in members if type(value) is cached_property)
 
 
@@ -558,7 +558,7 @@ class _Content(pickle.Pickler):
         if not cached or cached.isdisjoint(vars(value)):
             return NotImplemented
         made, arguments, state, *more = value.__reduce_ex__(4)
-        return made, arguments, {name: part for name, part in state.items() if name not in cached}, *more
+        return made, arguments, {name: attribute for name, attribute in state.items() if name not in cached}, *more
 
 
 def _held(value: Any) -> Any:
@@ -567,16 +567,16 @@ def _held(value: Any) -> Any:
     if not _is_dataclass(kind) or not hasattr(value, "__dict__"):
         return value
     cached = _cached_properties(kind)
-    return {name: part for name, part in vars(value).items() if name not in cached}
+    return {name: content for name, content in vars(value).items() if name not in cached}
 
 
 def content_hash(value: Any) -> bytes:
     """Digest of everything that a value holds, field by field: equal for a value built anew, or pickled and back."""
-    told = BytesIO()
-    pickler = _Content(told, 4)
+    pickled = BytesIO()
+    pickler = _Content(pickled, 4)
     pickler.fast = True
     pickler.dump(value)
-    return hashlib.blake2b(told.getvalue()).digest()
+    return hashlib.blake2b(pickled.getvalue()).digest()
 
 
 @dataclass(frozen=True, eq=False)
@@ -598,14 +598,14 @@ class Broadcast:
 
 def numbered(who: Any, n: int) -> np.ndarray:
     """Numbers of users among ``n``, as a copy: whole numbers from 0 to n - 1, each once, or a mask of all."""
-    found = np.array(who)
-    if found.dtype == bool and found.shape == (n,):
-        return np.flatnonzero(found)
-    whole = found.ndim == 1 and (found.dtype.kind in "iu" or found.size == 0)
-    inside = whole and (found.size == 0 or 0 <= found.min() <= found.max() < n)
-    if not inside or np.bincount(found.astype(np.intp), minlength=1).max() > 1:
+    numbers = np.array(who)
+    if numbers.dtype == bool and numbers.shape == (n,):
+        return np.flatnonzero(numbers)
+    is_list = numbers.ndim == 1 and (numbers.dtype.kind in "iu" or numbers.size == 0)
+    inside = is_list and (numbers.size == 0 or 0 <= numbers.min() <= numbers.max() < n)
+    if not inside or np.bincount(numbers.astype(np.intp), minlength=1).max() > 1:
         raise PrivacyError(f"who must name users by whole numbers from 0 to {n - 1}, each once")
-    return found.astype(np.intp)
+    return numbers.astype(np.intp)
 
 
 def _payload_bits(device: Device[Any], question: Any) -> float:
