@@ -63,8 +63,8 @@ def check_whole(
     if value is None and none is not None:
         return None
     # The exact type first: a grid has hundreds of settings, and asking an abstract class takes ten times as long.
-    whole = type(value) is int or (isinstance(value, numbers.Integral) and not isinstance(value, bool))
-    if not whole or (least is not None and value < least) or (most is not None and value > most):
+    is_integer = type(value) is int or (isinstance(value, numbers.Integral) and not isinstance(value, bool))
+    if not is_integer or (least is not None and value < least) or (most is not None and value > most):
         size = "" if least is None else f" >= {least}" if most is None else f" from {least} to {most}"
         meaning = "" if none is None else f" (None: {none})"
         raise ConfigurationError(f"{name}={plain(value)!r} must be a whole number{size}{meaning}")
@@ -116,11 +116,11 @@ def names_nobody(label: Any) -> bool:
     return type(label) is not int and str(label).strip() in _NAMELESS
 
 
-def check_choice(name: str, value: Any, known: Iterable[Any]) -> Any:
-    """Return a value that is one of ``known``; ConfigurationError names the argument and the choices if it is not."""
-    known = tuple(known)
-    if value not in known:
-        raise ConfigurationError(f"{name}={plain(value)!r} must be one of {', '.join(map(repr, known))}")
+def check_choice(name: str, value: Any, choices: Iterable[Any]) -> Any:
+    """Return a value that is one of ``choices``; ConfigurationError names the argument and the choices if it is not."""
+    choices = tuple(choices)
+    if value not in choices:
+        raise ConfigurationError(f"{name}={plain(value)!r} must be one of {', '.join(map(repr, choices))}")
     return value
 
 

@@ -71,7 +71,7 @@ class Derivation:
         """Everything that the key hashes, by name: inputs (long ones as hashes), sources, versions."""
         texts = dict(_texts(self.inputs))
         texts |= {f"code of {module}": source_hash(module) for module in self.code}
-        return texts | {f"version of {name}": found for name, found in versions(self.libraries).items()}
+        return texts | {f"version of {name}": version for name, version in versions(self.libraries).items()}
 
     @cached_property
     def key(self) -> str:

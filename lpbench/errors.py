@@ -92,7 +92,7 @@ def foreign(what: str, kind: type[LpbenchError] = DataError) -> Iterator[None]:
         raise kind(f"{what}: {text[:300]}") from error
 
 
-def unknown_name(kind: str, name: str, known: Iterable[str]) -> ConfigurationError:
+def unknown_name(kind: str, name: str, names: Iterable[str]) -> ConfigurationError:
     """Build the error for a name that is not registered, listing the nearest names, and renamed ones by today's.
 
     Parameters
@@ -101,7 +101,7 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> ConfigurationErr
         Noun for the message: method, mask, dataset, experiment.
     name : str
         Unknown name.
-    known : iterable of str
+    names : iterable of str
         Registered names.
 
     Returns
@@ -116,21 +116,21 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> ConfigurationErr
     today = name
     for former, new in _RENAMED.items():
         today = today.replace(former, new)
-    return unknown_key(f"unknown {kind}", name, known, more, today)
+    return unknown_key(f"unknown {kind}", name, names, more, today)
 
 
-def check_known(what: str, names: Iterable[str | None], known: Collection[str]) -> None:
+def check_known(what: str, names: Iterable[str | None], allowed: Collection[str]) -> None:
     """Refuse the first name that is none of the known ones; None is no name."""
     for name in names:
-        if name is not None and name not in known:
-            raise unknown_key(what, name, known)
+        if name is not None and name not in allowed:
+            raise unknown_key(what, name, allowed)
 
 
-def unknown_key(what: str, name: str, known: Iterable[str], more: str = "", like: str = "") -> ConfigurationError:
+def unknown_key(what: str, name: str, names: Iterable[str], more: str = "", like: str = "") -> ConfigurationError:
     """Build the error ``<what> <name>: did you mean ...?``, naming what is nearest to ``like`` (default: the name)."""
-    known = sorted(known)
-    near = difflib.get_close_matches(like or name, known, n=3, cutoff=0.4)
+    names = sorted(names)
+    near = difflib.get_close_matches(like or name, names, n=3, cutoff=0.4)
     most = _FEW_NAMES if more else _MOST_NAMES
-    more_known = f" and {len(known) - most} more" if len(known) > most else ""
-    hint = f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(known[:most])}{more_known}."
+    more_known = f" and {len(names) - most} more" if len(names) > most else ""
+    hint = f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(names[:most])}{more_known}."
     return ConfigurationError(f"{what} {name!r}: {hint}{more}")

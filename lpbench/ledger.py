@@ -178,8 +178,8 @@ class PrivacyLedger:
         names = dict.fromkeys(p.method for p in self.payments)
         fits = ", ".join(f"{n} fit{'s' * (n > 1)} of {name}" for name in names for n in [self._count(name)])
         delta = f" and delta = {self.delta:.3g}" if self.delta else ""
-        told = f"; {believed(self.epsilon, self.delta, 'all of them')}" if self.payments else ""
-        return f"{fits or 'no fit'} paid for: a user spent at most epsilon = {self.epsilon:.6g}{delta}{told}"
+        belief = f"; {believed(self.epsilon, self.delta, 'all of them')}" if self.payments else ""
+        return f"{fits or 'no fit'} paid for: a user spent at most epsilon = {self.epsilon:.6g}{delta}{belief}"
 
     def _count(self, method: str) -> int:
         return sum(p.method == method for p in self.payments)
@@ -259,16 +259,16 @@ class _Owners:
         times = int(np.bincount(rows[np.unique(rows * n + users, return_index=True)[1]]).max(initial=1))
         if times == 1:
             return cls(users, named, len(labels))
-        said = f"a row stands {times} times and is taken for "
+        warning = f"a row stands {times} times and is taken for "
         if not indexed and len(contents) > n / _COARSE:
-            said += (
+            warning += (
                 "one user, who pays for each; where these are different users, pass a DataFrame, whose index says so"
             )
-            return cls(rows, None, len(contents), said)
-        said += f"{times} users; where it is one user's, say so by the index of a DataFrame"
+            return cls(rows, None, len(contents), warning)
+        warning += f"{times} users; where it is one user's, say so by the index of a DataFrame"
         # in a table of few categories different users are alike
-        told = len(contents) > n / _COARSE or not indexed
-        return cls(users, named, len(labels), said if told else "")
+        is_doubtful = len(contents) > n / _COARSE or not indexed
+        return cls(users, named, len(labels), warning if is_doubtful else "")
 
     @classmethod
     def named(cls, units: Any) -> _Owners:
@@ -319,7 +319,7 @@ def _entered(model: Any, users: Any, table: Any, y: Any, units: Any) -> Iterator
 
     Ledgers within the fit are not charged again. A fit that stops early pays for what was asked until then.
     """
-    before, delta, begun, asked = users.spent_by_user, users.spent.delta, False, list[PrivacyLedger]()
+    before, delta, started, open_ledgers = users.spent_by_user, users.spent.delta, False, list[PrivacyLedger]()
     rows = _Owners.of(table, y, before.size) if units is None else _Owners.named(units)
     bounded = model.uses_epsilon and not model.exceeds_budget
     stated = rows.by_user(np.full(rows.user.size, float(model.fit_epsilon) if bounded else math.inf))
@@ -328,22 +328,22 @@ def _entered(model: Any, users: Any, table: Any, y: Any, units: Any) -> Iterator
         return rows.by_user(np.where(np.isinf(after), np.inf, after - np.where(np.isinf(before), 0.0, before)))
 
     def charged(after: np.ndarray) -> None:
-        for ledger in asked:
+        for ledger in open_ledgers:
             ledger._reserve(model, rows, spent_at(after))
 
     try:
         for ledger in tuple(_OPEN):
             ledger._reserve(model, rows, stated)
-            asked.append(ledger)
-        begun = True
+            open_ledgers.append(ledger)
+        started = True
         with unaccounted(), users.charged(charged):
             yield
     finally:
         spent = spent_at(users.spent_by_user)
         most, more = float(spent.max(initial=0.0)), float(users.spent.delta - delta)
-        for ledger in asked:
-            ledger._settle(rows, Payment(type(model).__name__, before.size, most, more) if begun else None, spent)
-        if begun and rows.copies:
+        for ledger in open_ledgers:
+            ledger._settle(rows, Payment(type(model).__name__, before.size, most, more) if started else None, spent)
+        if started and rows.copies:
             warnings.warn(rows.copies, SpendingWarning, stacklevel=4)
 
 

@@ -13,8 +13,8 @@ def mark(what: str) -> Path:
     """Mark this process until the file that is returned is removed, or the process ends."""
     folder = _folder(what)
     os.makedirs(folder, mode=0o700, exist_ok=True)
-    _, begun = _about(os.getpid())
-    with NamedTemporaryFile(prefix=f"{os.getpid()}.{begun}.", dir=folder, delete=False) as file:
+    _, started = _about(os.getpid())
+    with NamedTemporaryFile(prefix=f"{os.getpid()}.{started}.", dir=folder, delete=False) as file:
         return Path(file.name)
 
 
@@ -22,7 +22,7 @@ def marked_above(what: str) -> int:
     """Return the number of the nearest marked process among those that have started this one; 0 without any."""
     with suppress(OSError):
         if marks := {name.rpartition(".")[0] for name in os.listdir(_folder(what))}:
-            return next((pid for pid, begun in _above() if f"{pid}.{begun}" in marks), 0)
+            return next((pid for pid, started in _above() if f"{pid}.{started}" in marks), 0)
     return 0
 
 
@@ -33,13 +33,13 @@ def _folder(what: str) -> str:
 
 def _above() -> Iterator[tuple[int, str]]:
     """Numbers and beginnings of the processes above, and of the one that asked a server for this process."""
-    asked = parent_process()
-    if asked is not None and asked.pid is not None:
-        yield asked.pid, _about(asked.pid)[1]
+    client = parent_process()
+    if client is not None and client.pid is not None:
+        yield client.pid, _about(client.pid)[1]
     above = os.getppid()
     while above:
-        further, begun = _about(above)
-        yield above, begun
+        further, started = _about(above)
+        yield above, started
         above = further
 
 

@@ -55,14 +55,14 @@ def as_mask(mask: Any, X: Any) -> np.ndarray:
 def as_groups(groups: Any, X: Any) -> np.ndarray:
     """Number of the categorical feature of which each column is a level, -1 of none, (d,), by names or numbers."""
     d, names = np.shape(X)[1], _names(X)
-    found = np.full(d, -1)
+    groups_of = np.full(d, -1)
     for number, columns in enumerate(groups):
         for column in [columns] if isinstance(columns, (str, int, np.integer)) else columns:
             places = _positions(int(column) if isinstance(column, np.integer) else column, d, names)
-            if (found[places] >= 0).any():
+            if (groups_of[places] >= 0).any():
                 raise DataError(f"groups names column {column!r} twice; list the levels of each feature once")
-            found[places] = number
-    return found
+            groups_of[places] = number
+    return groups_of
 
 
 def through(transformer: Any, mask: Any, X: Any = None) -> np.ndarray:
@@ -121,21 +121,21 @@ def _labels(table: Any) -> list[Any] | None:
 
 def _stated(mask: Any, d: int, names: list[Any] | None, X: Any = None) -> np.ndarray:
     """The mask as a boolean array of shape (d,) or (n, d); what has labels is matched by them."""
-    known, labels = list(range(d)) if names is None else names, _labels(mask)
+    columns_of, labels = list(range(d)) if names is None else names, _labels(mask)
     by_label = isinstance(mask, Mapping) or hasattr(mask, "columns")
     rows = (_labels(X) or list(range(len(X) if X is not None else 0))) if by_label else []
     if isinstance(mask, Mapping):
-        _check_same(mask, known, "columns")
-        columns = (_by_rows(np.asarray(mask[name]), _labels(mask[name]), rows) for name in known)
+        _check_same(mask, columns_of, "columns")
+        columns = (_by_rows(np.asarray(mask[name]), _labels(mask[name]), rows) for name in columns_of)
         values = np.stack(np.broadcast_arrays(*columns), axis=-1)
     elif hasattr(mask, "columns"):
-        values = _by_rows(np.asarray(mask)[:, _order(list(mask.columns), known, "columns")], labels, rows)
+        values = _by_rows(np.asarray(mask)[:, _order(list(mask.columns), columns_of, "columns")], labels, rows)
     else:
         values = np.asarray([mask] if isinstance(mask, str) else mask)
         if values.dtype == object and values.size and all(isinstance(v, (bool, np.bool_)) for v in values.flat):
             values = values.astype(bool)
-        if labels is not None and (values.dtype == bool or (set(labels) == set(known) and names is not None)):
-            values = values[_order(labels, known, "columns")]
+        if labels is not None and (values.dtype == bool or (set(labels) == set(columns_of) and names is not None)):
+            values = values[_order(labels, columns_of, "columns")]
         elif values.ndim == 1 and values.dtype != bool:
             return _named(values.tolist(), d, names)
     if values.ndim not in (1, 2) or values.shape[-1] != d:
@@ -153,23 +153,23 @@ def _by_rows(values: np.ndarray, labels: list[Any] | None, rows: list[Any]) -> n
     return values if labels is None or len(labels) != len(rows) else values[_order(labels, rows, "rows")]
 
 
-def _check_same(labels: Collection[Any], known: Collection[Any], what: str) -> None:
-    for label in [*labels, *known]:
-        if label not in known or label not in labels:
-            if isinstance(label, str) and what == "columns" and all(isinstance(name, int) for name in known):
+def _check_same(labels: Collection[Any], expected: Collection[Any], what: str) -> None:
+    for label in [*labels, *expected]:
+        if label not in expected or label not in labels:
+            if isinstance(label, str) and what == "columns" and all(isinstance(name, int) for name in expected):
                 raise _without_names(label)
             raise DataError(f"mask and X must have the same {what}; {label!r} is in one of them alone")
 
 
-def _order(labels: list[Any], known: list[Any], what: str) -> list[int]:
+def _order(labels: list[Any], expected: list[Any], what: str) -> list[int]:
     """Positions among labels of what is known."""
-    if labels == known:
-        return list(range(len(known)))
-    place = {label: k for k, label in enumerate(labels)}
-    _check_same(place, dict.fromkeys(known), what)
-    if len(place) < len(labels) or len(labels) != len(known):
+    if labels == expected:
+        return list(range(len(expected)))
+    position = {label: k for k, label in enumerate(labels)}
+    _check_same(position, dict.fromkeys(expected), what)
+    if len(position) < len(labels) or len(labels) != len(expected):
         raise DataError(f"mask and X have {what} of the same name, in another order; give mask the {what} of X")
-    return [place[label] for label in known]
+    return [position[label] for label in expected]
 
 
 def _named(columns: list[Any], d: int, names: list[Any] | None) -> np.ndarray:
@@ -186,13 +186,13 @@ def _named(columns: list[Any], d: int, names: list[Any] | None) -> np.ndarray:
 def _positions(column: Any, d: int, names: list[Any] | None) -> list[int]:
     """Columns of that name, which may be several, or number."""
     if names is not None and column in names:
-        return [place for place, name in enumerate(names) if name == column]
+        return [position for position, name in enumerate(names) if name == column]
     if isinstance(column, str) and names is None:
         raise _without_names(column)
     if isinstance(column, int) and 0 <= column < d:
         return [column]
-    known = range(d) if names is None else names
-    raise unknown_key("mask: X has no column", str(column), map(str, known))
+    columns = range(d) if names is None else names
+    raise unknown_key("mask: X has no column", str(column), map(str, columns))
 
 
 def _without_names(column: str) -> DataError:
@@ -234,7 +234,7 @@ def _made_of(transformer: Any, d: int) -> np.ndarray:
 def _of_columns(transformer: Any, d: int) -> np.ndarray:
     """Return the input columns behind each output column of a ColumnTransformer, boolean of shape (d_out, d)."""
     names = list(getattr(transformer, "feature_names_in_", []))
-    made = np.zeros((max(part.stop for part in transformer.output_indices_.values()), d), dtype=bool)
+    made = np.zeros((max(output.stop for output in transformer.output_indices_.values()), d), dtype=bool)
     for name, step, columns in transformer.transformers_:
         listed: Any = [columns] if isinstance(columns, (str, int)) else columns
         if not isinstance(listed, slice):

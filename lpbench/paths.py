@@ -58,8 +58,8 @@ def own_folders() -> list[Path]:
     that somebody else can write to.
     """
     listed = [Path(p).resolve() for p in os.environ.get(OWN_VARIABLE, "").split(os.pathsep) if p]
-    here = Path.cwd()
-    near = [here if here.name == OWN_FOLDER else here / OWN_FOLDER]
+    working = Path.cwd()
+    near = [working if working.name == OWN_FOLDER else working / OWN_FOLDER]
     near = [folder.resolve() for folder in near if folder.is_dir()]
     for folder in near:
         _refuse_others(folder, frozenset({os.geteuid(), 0}))
@@ -72,14 +72,14 @@ def own_folders() -> list[Path]:
 @cache
 def _refuse_others(folder: Path, owners: frozenset[int]) -> None:
     """Raise ConfigurationError if others than these users can write to a folder, or to anything in it."""
-    for place, folders, files in os.walk(folder):
-        for path in (Path(place), *(Path(place, name) for name in (*folders, *files))):
+    for parent, folders, files in os.walk(folder):
+        for path in (Path(parent), *(Path(parent, name) for name in (*folders, *files))):
             if not path.exists():
                 continue  # a link to nowhere
-            found = path.stat()
+            status = path.stat()
             # a group whose number is the user's is the user's alone, as most distributions make them
-            group = found.st_mode & stat.S_IWGRP and found.st_gid != found.st_uid
-            if found.st_uid not in owners or group or found.st_mode & stat.S_IWOTH:
+            group = status.st_mode & stat.S_IWGRP and status.st_gid != status.st_uid
+            if status.st_uid not in owners or group or status.st_mode & stat.S_IWOTH:
                 raise ConfigurationError(
                     f"{path}: others can write there, and what lies in {folder.name} is run; look through it, then "
                     f"`chown -R` it to yourself and `chmod -R go-w` it, or move it away"

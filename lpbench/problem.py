@@ -12,8 +12,8 @@ from lpbench.errors import ConfigurationError, DataError, unknown_name
 PARTIAL = ("worst_group", "group_gap", "at_point")
 #: For each metric, True where a larger value is better.
 METRICS = {"mse": False, "accuracy": True, "balanced_accuracy": True, "auc": True, "excess_risk": False}
-METRICS |= {f"{part}_mse": False for part in PARTIAL}
-METRICS |= {f"{part}_accuracy": part != "group_gap" for part in PARTIAL}
+METRICS |= {f"{kind_of}_mse": False for kind_of in PARTIAL}
+METRICS |= {f"{kind_of}_accuracy": kind_of != "group_gap" for kind_of in PARTIAL}
 #: Metrics of the probability of class 1 instead of the predicted class.
 BY_PROBABILITY = ("auc",)
 
@@ -124,22 +124,22 @@ class Problem:
             return self._auc(predictions)
         if self.metric == "excess_risk":
             return self._excess_risk(predictions)
-        part, _, kind = self.metric.rpartition("_")
-        if part in PARTIAL:
+        prefix, _, kind = self.metric.rpartition("_")
+        if prefix in PARTIAL:
             return self._partial(
-                part, (predictions - self.y_test) ** 2 if kind == "mse" else predictions == self.y_test
+                prefix, (predictions - self.y_test) ** 2 if kind == "mse" else predictions == self.y_test
             )
         raise unknown_name("metric", self.metric, METRICS)
 
-    def _partial(self, part: str, rows: np.ndarray) -> np.ndarray:
+    def _partial(self, prefix: str, rows: np.ndarray) -> np.ndarray:
         """Worst mean over the groups of ``context["group"]``, or largest difference of means; or the first row."""
-        if part == "at_point":
+        if prefix == "at_point":
             return np.asarray(rows[..., 0], dtype=float)
         group = self.context.get("group")
         if group is None:
             raise ConfigurationError(f"metric={self.metric!r} needs groups: name them in the manifest, `group: ...`")
         means = np.array([rows[..., group == g].mean(axis=-1) for g in np.unique(group)])
-        if part == "group_gap":
+        if prefix == "group_gap":
             return np.asarray(np.ptp(means, axis=0))
         return np.asarray(means.min(axis=0) if METRICS[self.metric] else means.max(axis=0))
 

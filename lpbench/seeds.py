@@ -201,17 +201,17 @@ class Streams:
 
     def _sequence(self, purpose: str, axes: dict[str, Any]) -> np.random.SeedSequence:
         named = tuple(sorted(axes.items()))
-        told = _plain_hash if _PLAIN.issuperset(map(type, axes.values())) else _hash
-        parts = self.seed, told(purpose, named)
+        hash_of = _plain_hash if _PLAIN.issuperset(map(type, axes.values())) else _hash
+        parts = self.seed, hash_of(purpose, named)
         # SeedSequence takes numbers as words of 32 bits, of which it makes these one by one
-        words = b"".join([part.to_bytes(max(4, -(-part.bit_length() // 32) * 4), "little") for part in parts])
+        words = b"".join([word.to_bytes(max(4, -(-word.bit_length() // 32) * 4), "little") for word in parts])
         return np.random.SeedSequence(np.frombuffer(words, dtype=_WORD))
 
     def __repr__(self) -> str:
         return f"Streams({self.seed})"
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Streams) and other.seed == self.seed
+    def __eq__(self, value: object) -> bool:
+        return isinstance(value, Streams) and value.seed == self.seed
 
     def __hash__(self) -> int:
         return hash(("Streams", self.seed))

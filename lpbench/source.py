@@ -55,15 +55,15 @@ def modules(module: str) -> Mapping[str, str]:
 def _module(name: str) -> tuple[str, frozenset[str]]:
     """Hash of a module's code, and the modules that it imports."""
     path = _path(name)
-    content, known = path.read_bytes(), _parsed(_file())
+    content, parsed = path.read_bytes(), _parsed(_file())
     digest = hashlib.sha256(content).hexdigest()
-    if name not in known or known[name][0] != digest:
+    if name not in parsed or parsed[name][0] != digest:
         tree = ast.parse(content)
         package = name if path.name == "__init__.py" else name.rpartition(".")[0]
         imports = list(_imports(tree, package))
-        known[name] = [digest, hash_of(_without_layout(tree)), imports]
+        parsed[name] = [digest, hash_of(_without_layout(tree)), imports]
         _unsaved.append(name)
-    _, code, imports = known[name]
+    _, code, imports = parsed[name]
     return code, frozenset(next(filter(lambda one: _is_module(one, name), words), name) for words in imports)
 
 

@@ -19,24 +19,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = {key: getattr(options, key) for key in ("openml_url", "uci_url", "rdatasets_url", "timeout", "retries")}
     settings = Settings(**{key: value for key, value in given.items() if value is not None})
     names = options.names or list_datasets()
-    width, found, served = max(map(len, names)), list[Found](), None if options.offline else settings
+    width, lines, served = max(map(len, names)), list[Found](), None if options.offline else settings
     for name in names:
         try:
             manifest = load_manifest(name)
             if manifest.synthetic:
                 continue
             try:
-                found.append(_obtain(manifest, served, asked=bool(options.names)))
+                lines.append(_obtain(manifest, served, by_name=bool(options.names)))
             except NoNetworkError as error:  # not asked again
                 print(f"error: {error}; what is at hand is checked", file=sys.stderr, flush=True)
                 served = None
-                found.append(_obtain(manifest, served, asked=True))
+                lines.append(_obtain(manifest, served, by_name=True))
         except LpbenchError as error:  # one manifest that cannot be used stops no other
-            found.append(("", "refused", str(error), True))
-        size, place, note, _ = found[-1]
-        print(f"{name:{width}}  {size:25}  {place}" + (f"\n    {note}" if note else ""), flush=True)
-    print(f"{sum(bool(size) for size, *_ in found)} of {len(found)} data sets are at hand.")
-    return int(any(failed for *_, failed in found))
+            lines.append(("", "refused", str(error), True))
+        size, origin, note, _ = lines[-1]
+        print(f"{name:{width}}  {size:25}  {origin}" + (f"\n    {note}" if note else ""), flush=True)
+    print(f"{sum(bool(size) for size, *_ in lines)} of {len(lines)} data sets are at hand.")
+    return int(any(failed for *_, failed in lines))
 
 
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -51,7 +51,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _obtain(manifest: Manifest, settings: Settings | None, asked: bool) -> Found:
+def _obtain(manifest: Manifest, settings: Settings | None, by_name: bool) -> Found:
     """Check the files at hand, download if there are none (or those in the cache are damaged), check again."""
     reasons: list[str] = []
     location = locate(manifest)
@@ -62,20 +62,22 @@ def _obtain(manifest: Manifest, settings: Settings | None, asked: bool) -> Found
         except DataError as error:
             reasons.append(str(error))
     if settings is not None and served and (location is None or location.place == "cache"):
-        place, failures = download(manifest, settings)
+        server, failures = download(manifest, settings)
         reasons += failures
-        if place is not None:
-            return _present(manifest, f"downloaded from {place}")
+        if server is not None:
+            return _present(manifest, f"downloaded from {server}")
     state = "missing" if location is None else "damaged"
-    failed = asked or location is not None or (served and settings is not None)
+    failed = by_name or location is not None or (served and settings is not None)
     return "", state, "; ".join([*reasons, how_to_get(manifest)]), failed
 
 
-def _present(manifest: Manifest, place: str) -> Found:
-    found = load_table(manifest.name, sealed=True).fingerprint
-    size = f"{found['rows']} x {found['features']}" + (f", {found['public']} public" if found["public"] else "")
+def _present(manifest: Manifest, origin: str) -> Found:
+    fingerprint = load_table(manifest.name, sealed=True).fingerprint
+    size = f"{fingerprint['rows']} x {fingerprint['features']}" + (
+        f", {fingerprint['public']} public" if fingerprint["public"] else ""
+    )
     note = "" if manifest.fingerprint.get("values") else "no fingerprint yet: not verified"
-    return size, place, note, False
+    return size, origin, note, False
 
 
 if __name__ == "__main__":

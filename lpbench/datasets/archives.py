@@ -65,20 +65,20 @@ class _TooLong(Exception):
     """More bytes than the limit."""
 
 
-def _count(file: IO[bytes], left: int) -> int:
+def _count(file: IO[bytes], limit: int) -> int:
     while chunk := file.read(1 << 20):
-        left -= len(chunk)
-        if left < 0:
+        limit -= len(chunk)
+        if limit < 0:
             raise _TooLong
-    return left
+    return limit
 
 
-def _inflated(content: zipfile.ZipFile, left: int) -> int:
+def _inflated(content: zipfile.ZipFile, limit: int) -> int:
     """Inflate all entries, whose stated sizes are their author's word, and return the bytes left of a limit."""
     for entry in content.infolist():
         with content.open(entry) as file:
-            left = _count(file, left)
-    return left
+            limit = _count(file, limit)
+    return limit
 
 
 def unpack(archive: Path, origin: str) -> dict[str, Path]:
@@ -91,7 +91,7 @@ def unpack(archive: Path, origin: str) -> dict[str, Path]:
     """
     from pooch import Unzip  # runs import this package and never download
 
-    limit = left = min(max(RATIO * archive.stat().st_size, LEAST), MOST)
+    limit = remaining = min(max(RATIO * archive.stat().st_size, LEAST), MOST)
     files, archives = {}, [(archive, 1)]
     try:
         for path, depth in archives:
@@ -100,7 +100,7 @@ def unpack(archive: Path, origin: str) -> dict[str, Path]:
             with zipfile.ZipFile(path) as content:
                 if len(content.infolist()) > MOST_ENTRIES:
                     raise DownloadError(f"{origin} has more than {MOST_ENTRIES} entries; unpack it by hand")
-                left = _inflated(content, left)
+                remaining = _inflated(content, remaining)
             for file in map(Path, Unzip()(str(path), "download", None)):
                 if file.suffix == ".zip":
                     archives.append((file, depth + 1))

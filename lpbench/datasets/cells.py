@@ -61,19 +61,19 @@ def decide(cells: Iterable[str], words: Sequence[str] | None = None, sep: str = 
     could be read in two ways, the separator of the cells, and whether other columns have decimal ``commas``, decide.
     """
     values = [cell for cell in dict.fromkeys(cells) if cell]
-    found = tuple(v for v in values if (v.lower() in MISSING if words is None else v in words))
-    rest = [v for v in values if v not in found]
-    kind, written, remark = _kind(rest, sep, commas)
+    missing = tuple(v for v in values if (v.lower() in MISSING if words is None else v in words))
+    remaining = [v for v in values if v not in missing]
+    kind, written, remark = _kind(remaining, sep, commas)
     if kind != "text":
-        return Column(kind, written, found, remark)
-    nearly, odd = ("", ()) if remark else _nearly(rest, sep, commas)
-    if words is None and found:
+        return Column(kind, written, missing, remark)
+    nearly, odd = ("", ()) if remark else _nearly(remaining, sep, commas)
+    if words is None and missing:
         if nearly:
-            odd += found
-        elif rest:
-            remark = f"{', '.join(map(repr, found))} taken for a category; --missing-words {found[0]} means missing"
-        found = ()
-    return Column(kind, written, found, remark, nearly, odd)
+            odd += missing
+        elif remaining:
+            remark = f"{', '.join(map(repr, missing))} taken for a category; --missing-words {missing[0]} means missing"
+        missing = ()
+    return Column(kind, written, missing, remark, nearly, odd)
 
 
 def _kind(values: list[str], sep: str, commas: bool) -> tuple[str, tuple[str, ...], str]:
@@ -94,18 +94,18 @@ def _kind(values: list[str], sep: str, commas: bool) -> tuple[str, tuple[str, ..
             return "number", (), ""
     parts = [_PARTS.fullmatch(value.translate(_ALIKE)) for value in values]
     first = parts[0]
-    if first and all(part and part[2] == first[2] and part[5] == first[5] for part in parts):
-        bodies = [part[4] for part in parts if part]
+    if first and all(match and match[2] == first[2] and match[5] == first[5] for match in parts):
+        bodies = [match[4] for match in parts if match]
         fits = [way for way, pattern in WAYS.items() if all(re.fullmatch(pattern, body) for body in bodies)]
         comma, dot = (any(mark in body for body in bodies) for mark in ",.")
         if (comma and sep == ";") or ((comma or dot) and commas):
             fits.sort(key=lambda way: ",5" not in way)
         if fits:
-            examples, other = [f"{first[2]}{way}{first[5]}" for way in fits], ""
+            examples, otherwise = [f"{first[2]}{way}{first[5]}" for way in fits], ""
             if comma or (dot and commas):
                 pairs = zip(examples, fits, strict=True)
-                other = next((e for e, way in pairs if (",5" in way) != (",5" in fits[0])), "")
-            remark = f"{values[0]!r} could be meant otherwise: write {other!r} into `numbers`" if other else ""
+                otherwise = next((e for e, way in pairs if (",5" in way) != (",5" in fits[0])), "")
+            remark = f"{values[0]!r} could be meant otherwise: write {otherwise!r} into `numbers`" if otherwise else ""
             return "number", () if plain and examples[0] == "1234.5" else (examples[0],), remark
     dates = ways_of(values)
     return ("date", dates, "") if dates else ("text", (), "")
@@ -127,8 +127,8 @@ def is_number(cell: str) -> bool:
     """True for a number in any of the ways, with a currency, a percent sign or a unit or without; codes are none."""
     if _DIGITS.fullmatch(cell):
         return not _CODE.fullmatch(cell)
-    part = _PARTS.fullmatch(cell.translate(_ALIKE))
-    return part is not None and any(re.fullmatch(pattern, part[4]) for pattern in WAYS.values())
+    match = _PARTS.fullmatch(cell.translate(_ALIKE))
+    return match is not None and any(re.fullmatch(pattern, match[4]) for pattern in WAYS.values())
 
 
 def typed(cells: pd.Series, words: Sequence[str] = (), example: str = "") -> np.ndarray:
@@ -136,20 +136,20 @@ def typed(cells: pd.Series, words: Sequence[str] = (), example: str = "") -> np.
     text = [cell.strip() for cell in texts(cells)]
     text = ["" if cell in words else cell for cell in text] if words else text
     numbers = text
-    if found := _EXAMPLE.fullmatch(example):
-        before, way, after = (part.strip() for part in found.groups())
+    if written := _EXAMPLE.fullmatch(example):
+        before, way, after = (text_of.strip() for text_of in written.groups())
         mark, point, fits = (way[1] if way[1] != "2" else ""), way[-2], re.compile(WAYS[way])
         numbers = []
         for cell in text:
-            part = _PARTS.fullmatch(cell.translate(_ALIKE))
-            if part and part[2] == before and part[5] == after and fits.fullmatch(part[4]):
-                cell = part[1] + part[3] + part[4].replace(mark, "").replace(point, ".")
+            match = _PARTS.fullmatch(cell.translate(_ALIKE))
+            if match and match[2] == before and match[5] == after and fits.fullmatch(match[4]):
+                cell = match[1] + match[3] + match[4].replace(mark, "").replace(point, ".")
             numbers.append(cell)
-    there = [number for number in numbers if number]
-    plain = there and all(map(_PLAIN.fullmatch, there)) and (example or not any(map(_CODE.fullmatch, there)))
+    present = [number for number in numbers if number]
+    plain = present and all(map(_PLAIN.fullmatch, present)) and (example or not any(map(_CODE.fullmatch, present)))
     if not plain:
         return np.array([cell or None for cell in text], dtype=object)
-    if len(there) == len(text) and all(n.lstrip("+-").isdecimal() and len(n) < 16 for n in there):
+    if len(present) == len(text) and all(n.lstrip("+-").isdecimal() and len(n) < 16 for n in present):
         return np.array(list(map(int, numbers)))
     return np.array([float(number or "nan") for number in numbers])  # Python reads a text as the nearest double
 

@@ -35,8 +35,8 @@ def days(texts: Sequence[str] | pd.Series, way: str) -> np.ndarray:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # a way that does not fit is no news
         dates = pd.to_datetime(pd.Series(values), format=way, errors="coerce", utc=True)
-    found = (dates.dt.tz_localize(None).to_numpy() - np.datetime64(0, "D")) / np.timedelta64(1, "D")
-    return np.append(found, np.nan)[codes]
+    numbers = (dates.dt.tz_localize(None).to_numpy() - np.datetime64(0, "D")) / np.timedelta64(1, "D")
+    return np.append(numbers, np.nan)[codes]
 
 
 def closest_way(texts: Sequence[str]) -> tuple[str, list[str]]:

@@ -151,8 +151,8 @@ def _identity(manifest: Manifest, params: Mapping, available: bool) -> str:
         facts |= {"function": manifest.synthetic, "params": manifest.params, "source": source}
     else:
         # A file nobody could hash yet has no promised value hash: then the table at hand decides.
-        known = manifest.fingerprint.get("values") is not None or not available
-        table = manifest.fingerprint if known else load_table(manifest.name, sealed=True).fingerprint
+        is_stated = manifest.fingerprint.get("values") is not None or not available
+        table = manifest.fingerprint if is_stated else load_table(manifest.name, sealed=True).fingerprint
         facts |= {
             "table": table,
             "y_range": manifest.y_range,

@@ -50,16 +50,16 @@ def download(manifest: Manifest, settings: Settings) -> tuple[str | None, list[s
     for source in manifest.sources:
         if source["kind"] not in fetchers:
             continue
-        place = f"{source['kind']} {source.get('id', source.get('table'))}"
+        origin = f"{source['kind']} {source.get('id', source.get('table'))}"
         # Outside of the block: what leads out of the cache is neither written nor removed.
         paths = source_paths(source, cache_folder())
         check_network(getattr(settings, f"{source['kind']}_url"))
         try:
             fetchers[source["kind"]](source, paths, settings)
-            build_table(manifest, Location(source, paths, place))
-            return place, reasons
+            build_table(manifest, Location(source, paths, origin))
+            return origin, reasons
         except DataError as error:
-            reasons.append(f"{place}: {error}")
+            reasons.append(f"{origin}: {error}")
             for path in paths.values():
                 path.unlink(missing_ok=True)
     return None, reasons
@@ -153,8 +153,8 @@ def _ask_openml(ask: Callable[[Any], Any], settings: Settings, document: str) ->
     # openml takes whatever lies in its cache as complete, and sets no timeout on its requests; the threads of a pool do
     # not outlive the program
     with TemporaryDirectory() as scratch, ThreadPool(1) as pool:
-        there = {"server": server, "cachedir": scratch, "connection_n_retries": settings.retries + 1}
-        with openml.config.overwrite_config_context(there):  # put back only where nothing is raised
+        configuration = {"server": server, "cachedir": scratch, "connection_n_retries": settings.retries + 1}
+        with openml.config.overwrite_config_context(configuration):  # put back only where nothing is raised
             answer = pool.apply_async(ask, (openml,))
             answer.wait(seconds)
         if not answer.ready():

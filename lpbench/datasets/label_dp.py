@@ -36,16 +36,16 @@ def rough_wave(X: np.ndarray, phases: np.ndarray, beta: float) -> np.ndarray:
     amplitudes = 2.0 ** (-beta * np.arange(phases.shape[1]))
     wave = np.zeros(X.shape[0])
     for start in range(0, len(X), _CHUNK):
-        part = wave[start : start + _CHUNK]
-        t, whole = np.empty((2, part.size))
+        chunk = wave[start : start + _CHUNK]
+        t, floors = np.empty((2, chunk.size))
         for x, row in zip(X[start : start + _CHUNK].T.copy(), phases, strict=True):
             for j, (amplitude, phase) in enumerate(zip(4.0 * amplitudes, row, strict=True)):
                 np.multiply(x, 2.0**j, out=t)
                 t += phase
-                t -= np.floor(t, out=whole)
+                t -= np.floor(t, out=floors)
                 # tri / 4 has period 1 and goes from 1/4 at whole numbers to -1/4 half-way between them.
                 np.subtract(np.abs(np.subtract(t, 0.5, out=t), out=t), 0.25, out=t)
-                part += np.multiply(t, amplitude, out=t)
+                chunk += np.multiply(t, amplitude, out=t)
     return wave / (amplitudes.sum() * X.shape[1])
 
 
@@ -66,9 +66,9 @@ def design(m: int, d: int) -> np.ndarray:
 def _uniform(streams: Streams, params: Mapping, replication: int) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
     """Training rows, uniforms from which labels are made, and the parts of a problem that all families share."""
     X = streams.generator("X").random((params["n"], params["d"]))
-    known: dict[str, Any] = {"X_train": X, "X_test": design(params["n_test"], params["d"])}
-    known |= {"metric": "excess_risk", "replication": replication}
-    return X, streams.generator("y").random(params["n"]), known
+    shared: dict[str, Any] = {"X_train": X, "X_test": design(params["n_test"], params["d"])}
+    shared |= {"metric": "excess_risk", "replication": replication}
+    return X, streams.generator("y").random(params["n"]), shared
 
 
 def rough_regression(streams: Streams, params: Mapping, replication: int) -> Problem:
@@ -82,12 +82,12 @@ def rough_regression(streams: Streams, params: Mapping, replication: int) -> Pro
     beta, moment = check_number("beta", params["beta"], above=0, most=1), params["moment"]
     if moment is not None and not moment >= 2:
         raise ConfigurationError(f"rough_regression: moment={moment!r} must be a number >= 2, or null: bounded labels")
-    X, u, known = _uniform(streams, params, replication)
+    X, u, shared = _uniform(streams, params, replication)
     phases = streams.generator("phases").random((params["d"], SCALES))
-    eta, eta_test = rough_wave(X, phases, beta), rough_wave(known["X_test"], phases, beta)
+    eta, eta_test = rough_wave(X, phases, beta), rough_wave(shared["X_test"], phases, beta)
     y = np.where(u < (1 + eta) / 2, 1.0, -1.0) if moment is None else eta + _pareto(u, float(moment))
     y_range = (-1.0, 1.0) if moment is None else None
-    return Problem(**known, y_train=y, y_test=eta_test, eta_test=eta_test, y_range=y_range)
+    return Problem(**shared, y_train=y, y_test=eta_test, eta_test=eta_test, y_range=y_range)
 
 
 def _pareto(u: np.ndarray, moment: float) -> np.ndarray:
@@ -114,7 +114,7 @@ def rough_classes(streams: Streams, params: Mapping, replication: int) -> Proble
         raise ConfigurationError(f"rough_classes: margin={margin!r} must lie in [1, 1/beta] = [1, {1 / beta:g}]")
     if K < 2:
         raise ConfigurationError(f"rough_classes: classes={K!r} must be a whole number >= 2")
-    X, u, known = _uniform(streams, params, replication)
+    X, u, shared = _uniform(streams, params, replication)
     phases = streams.generator("phases").random((params["d"], SCALES))
     # The competing pair is random: methods break ties in favor of small classes.
     pair = streams.generator("pair", classes=K).permutation(K)[:2]
@@ -127,10 +127,10 @@ def rough_classes(streams: Streams, params: Mapping, replication: int) -> Proble
     background = u >= mass
     # Given u >= s, (u - s) / (1 - s) is uniform again.
     y[background] = np.minimum((u[background] - mass) / (1 - mass) * K, K - 1).astype(int)
-    g = gap(known["X_test"])
+    g = gap(shared["X_test"])
     eta_test = np.full((len(g), K), (1 - mass) / K)
     eta_test[:, pair] += mass / 2 * np.column_stack([1 + g, 1 - g])
-    return Problem(**known, y_train=y, y_test=eta_test.argmax(axis=1), eta_test=eta_test, classes=np.arange(K))
+    return Problem(**shared, y_train=y, y_test=eta_test.argmax(axis=1), eta_test=eta_test, classes=np.arange(K))
 
 
 def sign_cubes(params: Mapping) -> tuple[int, float]:
@@ -155,14 +155,14 @@ def sign_classes(streams: Streams, params: Mapping, replication: int) -> Problem
 
     The labels of the public sample have the signal height^gamma (LPCT Theorem 3); without a ``gamma`` they are coins.
     """
-    signs, test, public, u, known = _signs(streams, params, replication)
+    signs, test, public, u, shared = _signs(streams, params, replication)
     eta, labels = 0.5 * (1.0 + test), streams.generator("y", part="public")
     y_public = labels.integers(0, 2, params["n_public"])
     if params["gamma"] is not None:
         signal = np.sign(public) * np.abs(public) ** params["gamma"]
         y_public = (labels.random(params["n_public"]) < 0.5 * (1.0 + signal)).astype(int)
     return Problem(
-        **known,
+        **shared,
         y_train=(u < 0.5 * (1.0 + signs)).astype(int),
         y_test=(test > 0).astype(int),
         y_public=y_public,
@@ -173,14 +173,14 @@ def sign_classes(streams: Streams, params: Mapping, replication: int) -> Problem
 
 def sign_regression(streams: Streams, params: Mapping, replication: int) -> Problem:
     """Labels ±1 of mean ±height, or with ``moment`` p those of :func:`three_point`, so that E |Y|^p = 1."""
-    signs, test, _, u, known = _signs(streams, params, replication)
+    signs, test, _, u, shared = _signs(streams, params, replication)
     if params["moment"] is None:
         bound, y = 1.0, np.where(u < 0.5 * (1.0 + signs), 1.0, -1.0)
     else:
         bound, share = three_point(sign_cubes(params)[1], float(params["moment"]))
         y = np.where(u < share, np.sign(signs) * bound, 0.0)
     public = bound * streams.generator("y", part="public").choice([-1.0, 1.0], params["n_public"])
-    return Problem(**known, y_train=y, y_test=test, y_public=public, eta_test=test, y_range=(-bound, bound))
+    return Problem(**shared, y_train=y, y_test=test, y_public=public, eta_test=test, y_range=(-bound, bound))
 
 
 def _signs(
@@ -189,8 +189,8 @@ def _signs(
     """Signed heights at training, test and public rows, uniforms of the labels, and what both families share."""
     bins, height = sign_cubes(params)
     hypothesis = height * streams.generator("signs").choice([-1.0, 1.0], (bins,) * params["d"])
-    X, u, known = _uniform(streams, params, replication)
-    known["X_public"] = streams.generator("X", part="public").random((params["n_public"], params["d"]))
-    places = (X, known["X_test"], known["X_public"])
+    X, u, shared = _uniform(streams, params, replication)
+    shared["X_public"] = streams.generator("X", part="public").random((params["n_public"], params["d"]))
+    places = (X, shared["X_test"], shared["X_public"])
     signs, test, public = (hypothesis[tuple((x * bins).astype(int).T)] for x in places)
-    return signs, test, public, u, known
+    return signs, test, public, u, shared

@@ -27,8 +27,8 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
     """
 
     yaml_implicit_resolvers = {
-        first: [(tag, pattern) for tag, pattern in known if tag.rpartition(":")[2] in ("float", "null")]
-        for first, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
+        first: [(tag, pattern) for tag, pattern in resolvers if tag.rpartition(":")[2] in ("float", "null")]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
 
 
@@ -36,8 +36,8 @@ def _mapping(loader: Any, node: Any) -> dict:
     """A mapping whose keys are told once: of two, YAML would keep the last without a word."""
     count = Counter(key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode))
     if doubled := [key for key, n in count.items() if n > 1]:
-        said = f"the key {doubled[0]!r} stands there twice"
-        raise yaml.constructor.ConstructorError(None, None, said, node.start_mark)
+        problem = f"the key {doubled[0]!r} stands there twice"
+        raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
     return loader.construct_mapping(node, deep=True)  # type: ignore[no-any-return]
 
 
@@ -136,18 +136,18 @@ class Manifest:
         ConfigurationError
             If the manifest states no bounds of a column.
         """
-        known = {**self.bounds.get("file", {}), **self.bounds.get("known", {})}
+        bounds = {**self.bounds.get("file", {}), **self.bounds.get("known", {})}
         for item in self.features:
             if isinstance(item, Mapping) and "one_hot" in item:
-                known |= {f"{item['column']}={level}": (0, 1) for level in item["one_hot"]}
+                bounds |= {f"{item['column']}={level}": (0, 1) for level in item["one_hot"]}
             elif isinstance(item, Mapping) and "map" in item:
-                known |= {item["column"]: (min(item["map"].values()), max(item["map"].values()))}
-        if missing := [column for column in columns if column not in known]:
+                bounds |= {item["column"]: (min(item["map"].values()), max(item["map"].values()))}
+        if missing := [column for column in columns if column not in bounds]:
             raise ConfigurationError(
                 f"data set {self.name}: scaling='bounds', but its manifest states no bounds of {missing[0]!r}; add "
                 f"`bounds: {{known: {{{missing[0]}: [low, high]}}, reason: ...}}`, or use scaling=rows"
             )
-        return np.array([known[column] for column in columns], dtype=float).T
+        return np.array([bounds[column] for column in columns], dtype=float).T
 
     @property
     def score(self) -> str:
@@ -202,12 +202,12 @@ def read_manifest(path: Path) -> Manifest:
 
 def _files() -> tuple[dict[str, Path], dict[str, Path]]:
     """The manifest of each name, and a further one of a name that has two."""
-    found: dict[str, Path] = {}
+    manifests: dict[str, Path] = {}
     others: dict[str, Path] = {}
     for folder in manifest_folders():
         for path in _of_the_project(folder) if folder == MANIFESTS else sorted(folder.glob("*.yaml")):
-            (others if path.stem in found else found)[path.stem] = path
-    return found, others
+            (others if path.stem in manifests else manifests)[path.stem] = path
+    return manifests, others
 
 
 @cache
@@ -225,9 +225,9 @@ def _parsed(path: Path, content_of_file: bytes) -> Manifest:
         raise DataError(f"{path} is not valid YAML: {' '.join(str(error).split())}") from error
     if not isinstance(content, dict):
         raise DataError(f"{path} must hold a mapping of keys to values")
-    known = {f.name for f in fields(Manifest)} - {"name", "folder"}
-    if unknown := sorted(set(content) - known, key=str):
-        raise DataError(f"{path}: unknown key {unknown[0]!r}; a manifest has {', '.join(sorted(known))}")
+    keys = {f.name for f in fields(Manifest)} - {"name", "folder"}
+    if unknown := sorted(set(content) - keys, key=str):
+        raise DataError(f"{path}: unknown key {unknown[0]!r}; a manifest has {', '.join(sorted(keys))}")
     if missing := [key for key in ("title", "task") if key not in content]:
         raise DataError(f"{path}: key {missing[0]!r} is missing")
     check_content(path, content)

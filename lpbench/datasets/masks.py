@@ -80,19 +80,19 @@ def informative(
 
 def secret_bits(X: np.ndarray, y: np.ndarray, groups: np.ndarray) -> np.ndarray:
     """Return bits that a mask may depend on: 1 where a group's weighted sum, or last the label, is above its median."""
-    place = np.array([np.sum(groups[:k] == g) + 1.0 for k, g in enumerate(groups)])
-    values = np.column_stack([(X * place)[:, groups == g].sum(axis=1) for g in range(groups.max() + 1)] + [y])
+    weights = np.array([np.sum(groups[:k] == g) + 1.0 for k, g in enumerate(groups)])
+    values = np.column_stack([(X * weights)[:, groups == g].sum(axis=1) for g in range(groups.max() + 1)] + [y])
     median = np.median(values, axis=0)
     return np.where(median < values.max(axis=0), values > median, values >= median).astype(int)
 
 
-def posterior_odds(choices: np.ndarray, shown: np.ndarray) -> np.ndarray:
+def posterior_odds(choices: np.ndarray, visible: np.ndarray) -> np.ndarray:
     """Factor P(W | 1) / P(W | 0) by which W multiplies the odds of a secret bit, exactly, one a user.
 
     ``choices`` (2, k): probability that a user whose bit is 0, and 1, protects each of k features, independently given
-    the bit; ``shown``: the mask at these features, boolean (n, k).
+    the bit; ``visible``: the mask at these features, boolean (n, k).
     """
-    given = np.where(np.asarray(shown)[:, None, :], choices, 1.0 - np.asarray(choices)).prod(axis=2)
+    given = np.where(np.asarray(visible)[:, None, :], choices, 1.0 - np.asarray(choices)).prod(axis=2)
     return np.asarray(given[:, 1] / given[:, 0])
 
 
@@ -210,8 +210,8 @@ def make_mask(
     if name not in MASKS:
         raise unknown_name("mask", name, [*MASKS, "file"])
     params = dict(params or {})
-    known = MASKS[name].__kwdefaults__ or {}
-    check_known(f"unknown parameter of mask {name}", params, known)
+    parameters = MASKS[name].__kwdefaults__ or {}
+    check_known(f"unknown parameter of mask {name}", params, parameters)
     given = {"secret": secret} if name in INFORMATIVE else {}
     return MASKS[name](n, d, generator, **params, **given)
 

@@ -57,10 +57,10 @@ TEST_SIZE = {"regression": 0.3, "classification": 0.2}
 
 def resolve_params(manifest: Manifest, params: Mapping | None) -> dict:
     """Merge parameters into the defaults of the data set; a parameter whose default is a whole number is a count."""
-    known = manifest.params if manifest.synthetic else REAL_PARAMS
-    check_known(f"unknown parameter of data set {manifest.name}", params or {}, known)
-    resolved = {**known, **(params or {})}
-    for key, default in known.items():
+    defaults = manifest.params if manifest.synthetic else REAL_PARAMS
+    check_known(f"unknown parameter of data set {manifest.name}", params or {}, defaults)
+    resolved = {**defaults, **(params or {})}
+    for key, default in defaults.items():
         name, value = f"data set {manifest.name}: {key}", resolved[key]
         if default is True or default is False:
             check_flag(name, value)

@@ -88,34 +88,34 @@ class _Frame:
     def days(self, column: str, written: str) -> np.ndarray:
         """Return a column of dates as days since 1970."""
         series = self.column(column)
-        found = days(series, written)
-        if np.isnan(found).any():
-            row = int(np.argmax(np.isnan(found)))
+        numbers = days(series, written)
+        if np.isnan(numbers).any():
+            row = int(np.argmax(np.isnan(numbers)))
             raise self.wrong(
                 f"column {column!r}, row {row} holds {str(series.iloc[row])!r}, expected a date written as {written}"
             )
-        return found
+        return numbers
 
-    def categories(self, column: str, known: Sequence) -> pd.Series:
+    def categories(self, column: str, values: Sequence) -> pd.Series:
         """Return the column as text, having checked that every cell is one of the known categories."""
         text = as_texts(self.column(column))
-        allowed = set(self.cells(column, known))
+        allowed = set(self.cells(column, values))
         if unknown := sorted(set(text.unique()) - allowed):
-            quoted = "" if all(isinstance(v, str) for v in known) else "; in the manifest, quote words and numbers"
+            quoted = "" if all(isinstance(v, str) for v in values) else "; in the manifest, quote words and numbers"
             raise self.wrong(
                 f"column {column!r} holds {unknown[0]!r}, expected one of {', '.join(sorted(allowed))}{quoted}"
             )
         return text
 
-    def cells(self, column: str, known: Sequence) -> list[str]:
+    def cells(self, column: str, values: Sequence) -> list[str]:
         """Values of the manifest as the column's cells are written; where these are numbers, by what they are worth."""
         series = self.column(column)
         if series.dtype.kind not in "iuf":
-            return [unicodedata.normalize("NFC", str(v)) for v in known]
-        numbers = pd.to_numeric(pd.Series(known, dtype=object), errors="coerce")
-        whole = series.dtype.kind != "f" or (series.dropna() == series.dropna().round()).all()
-        written = [str(int(n)) if whole and np.isfinite(n) and n == round(n) else str(float(n)) for n in numbers]
-        return [w if n == n else str(v) for v, n, w in zip(known, numbers, written, strict=True)]
+            return [unicodedata.normalize("NFC", str(v)) for v in values]
+        numbers = pd.to_numeric(pd.Series(values, dtype=object), errors="coerce")
+        is_integer = series.dtype.kind != "f" or (series.dropna() == series.dropna().round()).all()
+        written = [str(int(n)) if is_integer and np.isfinite(n) and n == round(n) else str(float(n)) for n in numbers]
+        return [w if n == n else str(v) for v, n, w in zip(values, numbers, written, strict=True)]
 
     def is_in(self, column: str, values: Sequence) -> np.ndarray:
         """Return where a column holds one of the values (compared as text)."""
@@ -128,8 +128,8 @@ class _Frame:
         codes, names = pd.factorize(self.column(column))
         if (codes < 0).any():
             raise self.wrong(f"unit {column!r} is missing in row {int(np.argmin(codes))}")
-        if public is not None and (both := np.intersect1d(codes[public], codes[~public])).size:
-            raise self.wrong(f"{column} {names[both[0]]!r} has public and private rows")
+        if public is not None and (shared := np.intersect1d(codes[public], codes[~public])).size:
+            raise self.wrong(f"{column} {names[shared[0]]!r} has public and private rows")
         return codes
 
     def choose_rows(self, step: Mapping) -> None:
@@ -216,14 +216,14 @@ class _Frame:
             if "round" in item:
                 columns.append((column, np.round(self.numbers(column), item["round"])))
                 continue
-            known = list(item["map"] if "map" in item else item["one_hot"])
-            text, cells = self.categories(column, known), self.cells(column, known)
+            levels = list(item["map"] if "map" in item else item["one_hot"])
+            text, cells = self.categories(column, levels), self.cells(column, levels)
             if "map" in item:
                 codes = dict(zip(cells, map(float, item["map"].values()), strict=True))
                 columns.append((column, text.map(codes).to_numpy(dtype=np.float64)))
             else:
                 coded = [(text == cell).to_numpy(dtype=np.float64) for cell in cells]
-                columns += [(f"{column}={v}", values) for v, values in zip(known, coded, strict=True)]
+                columns += [(f"{column}={v}", values) for v, values in zip(levels, coded, strict=True)]
         return columns
 
 

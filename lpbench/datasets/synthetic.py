@@ -34,10 +34,10 @@ def _regression(
 ) -> Problem:
     """Uniform features, labels ``mean`` plus Gaussian noise; a public sample where ``n_public`` is a parameter."""
 
-    def draw(part: str, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        X = streams.generator("X", part=part).random((n, d))
+    def draw(sample: str, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        X = streams.generator("X", part=sample).random((n, d))
         eta = mean(X)
-        return X, eta, eta + params["noise"] * streams.generator("noise", part=part).standard_normal(n)
+        return X, eta, eta + params["noise"] * streams.generator("noise", part=sample).standard_normal(n)
 
     X, _, y = draw("train", n)
     X_test, eta_test, y_test = draw("test", params["n_test"])
@@ -118,8 +118,8 @@ def posterior_drift(streams: Streams, params: Mapping, replication: int) -> Prob
         scale = 1.0 + 4.0 * streams.generator("scale").random()
     eta = {"train": eta_p, "test": eta_p, "public": lambda U: eta_q(U, params["gamma"])}
     size = {"train": params["n_private"], "test": params["n_test"], "public": params["n_public"]}
-    U = {part: streams.generator("X", part=part).random((n, 2)) for part, n in size.items()}
-    probability = {part: eta[part](U[part]) for part in size}
+    U = {sample: streams.generator("X", part=sample).random((n, 2)) for sample, n in size.items()}
+    probability = {sample: eta[sample](U[sample]) for sample in size}
     X = _bring_to_unit_cube(U, scale, params["range"], params["assumed_range"])
     context = {"scale": scale, "scaling": f"range {params['range']}"}
     return _two_classes(streams, X, probability, replication, context)
@@ -129,7 +129,10 @@ def _two_classes(
     streams: Streams, X: Mapping, probability: Mapping, replication: int, context: Mapping | None = None
 ) -> Problem:
     """Draw the labels of the training, test and public rows."""
-    y = {part: (streams.generator("y", part=part).random(p.size) < p).astype(int) for part, p in probability.items()}
+    y = {
+        sample: (streams.generator("y", part=sample).random(p.size) < p).astype(int)
+        for sample, p in probability.items()
+    }
     return Problem(
         X_train=X["train"],
         y_train=y["train"],
@@ -151,12 +154,12 @@ def _bring_to_unit_cube(U: Mapping, scale: float, knowledge: str, assumed: float
         return dict(U)
     if knowledge == "unknown":
         divisor = 1.0 if assumed is None else float(assumed)
-        return {part: scale * points / divisor for part, points in U.items()}
+        return {sample: scale * points / divisor for sample, points in U.items()}
     if knowledge == "estimated":
         # Min-max scaling does not change when all points are multiplied by a.
         low, high = U["public"].min(axis=0), U["public"].max(axis=0)
         width = np.where(high > low, high - low, 1.0)
-        return {part: (points - low) / width for part, points in U.items()}
+        return {sample: (points - low) / width for sample, points in U.items()}
     raise ConfigurationError(f"range={knowledge!r} must be known, estimated or unknown")
 
 
@@ -184,19 +187,19 @@ def synthetic_taxi(streams: Streams, params: Mapping, replication: int) -> Probl
     eta_Q - 1/2 = public_signal (eta_P - 1/2).
     """
     X, probability = {}, {}
-    for part, n in (("train", params["n_private"]), ("test", params["n_test"]), ("public", params["n_public"])):
-        X[part] = _taxi_trips(streams, part, n)
-        tips, miles = X[part][:, -4], X[part][:, -1]
+    for sample, n in (("train", params["n_private"]), ("test", params["n_test"]), ("public", params["n_public"])):
+        X[sample] = _taxi_trips(streams, sample, n)
+        tips, miles = X[sample][:, -4], X[sample][:, -1]
         eta = np.where(tips > 0, 0.98, 0.04 + 0.2 * miles)
-        probability[part] = 0.5 + params["public_signal"] * (eta - 0.5) if part == "public" else eta
+        probability[sample] = 0.5 + params["public_signal"] * (eta - 0.5) if sample == "public" else eta
     return _two_classes(streams, X, probability, replication)
 
 
-def _taxi_trips(streams: Streams, part: str, n: int) -> np.ndarray:
+def _taxi_trips(streams: Streams, sample: str, n: int) -> np.ndarray:
     """Draw trips column by column; every column lies in [0, 1]."""
 
     def uniform(column: str) -> np.ndarray:
-        return streams.generator("X", part=part, column=column).random(n)
+        return streams.generator("X", part=sample, column=column).random(n)
 
     start = dict(zip(TAXI_BLOCKS, np.cumsum([0, *TAXI_BLOCKS.values()]), strict=False))
     X = np.zeros((n, sum(TAXI_BLOCKS.values())))

@@ -57,7 +57,7 @@ class Table:
         Table
             The rows with the same columns.
         """
-        public, units = (None if part is None else part[rows] for part in (self.public, self.units))
+        public, units = (None if column is None else column[rows] for column in (self.public, self.units))
         return type(self)(self.X[rows], self.y[rows], self.columns, public, units)
 
 
@@ -73,7 +73,7 @@ def value_hash(X: np.ndarray, y: np.ndarray, public: np.ndarray | None = None, u
     return digest.hexdigest()
 
 
-def check_fingerprint(found: Mapping, promised: Mapping, name: str, origin: str) -> None:
+def check_fingerprint(computed: Mapping, promised: Mapping, name: str, origin: str) -> None:
     """Raise DataError unless the table is what the manifest promises; what is promised as None is not compared."""
     words = {
         "rows": "number of rows",
@@ -83,9 +83,9 @@ def check_fingerprint(found: Mapping, promised: Mapping, name: str, origin: str)
         "values": "hash of the values",
     }
     for key, text in words.items():
-        if promised.get(key) is not None and promised[key] != found[key]:
+        if promised.get(key) is not None and promised[key] != computed[key]:
             raise DataError(
-                f"data set {name!r} from {origin}: {text} is {found[key]}, but {name}.yaml promises "
+                f"data set {name!r} from {origin}: {text} is {computed[key]}, but {name}.yaml promises "
                 f"{promised[key]}; the file is another version of the data (or damaged): replace it, see `how_to_get` "
                 f"in datasets/README.md; if the change is meant, write the manifest anew"
             )
