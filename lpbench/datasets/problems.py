@@ -194,10 +194,10 @@ def check_scaled(problem: Problem, name: str) -> None:
     if problem.context.get("scaling") == "range unknown":
         return
     parts = ("X_train", "X_test") if problem.X_public is None else ("X_public",)
-    for array in parts:
-        X = getattr(problem, array)
+    for rows in parts:
+        X = getattr(problem, rows)
         # Written so that NaN fails too; the ends of private values are not told.
         if not (X.min() >= 0 and X.max() <= 1):
             raise DataError(
-                f"data set {name!r}: {array} has values outside [0, 1]; scale the features before make_problem sees them"
+                f"data set {name!r}: {rows} has values outside [0, 1]; scale the features before make_problem sees them"
             )

@@ -119,11 +119,11 @@ class Task:
 
 def _test_counts(y_test: np.ndarray, classes: np.ndarray | None, cells: np.ndarray, n_cells: int) -> np.ndarray:
     """Count the test rows of each class in each cell."""
-    known = np.unique(y_test) if classes is None else classes
-    codes = np.minimum(np.searchsorted(known, y_test), known.size - 1)
-    kept = (known[codes] == y_test) & (cells >= 0)
-    flat = np.bincount(codes[kept] * n_cells + cells[kept], minlength=known.size * n_cells)
-    return flat.reshape(known.size, n_cells)
+    listed = np.unique(y_test) if classes is None else classes
+    codes = np.minimum(np.searchsorted(listed, y_test), listed.size - 1)
+    counted = (listed[codes] == y_test) & (cells >= 0)
+    flat = np.bincount(codes[counted] * n_cells + cells[counted], minlength=listed.size * n_cells)
+    return flat.reshape(listed.size, n_cells)
 
 
 class LocalEstimator(BaseEstimator):
@@ -208,12 +208,12 @@ class LocalEstimator(BaseEstimator):
         if mask is None and self.uses_mask and self.protects == "mask":
             _warn_no_mask(type(self).__name__)
         given = self.random_state
-        records, known = sealed(self, X, y, mask, X_public, y_public)
+        records, public_facts = sealed(self, X, y, mask, X_public, y_public)
         columns = None if groups is None else as_groups(groups, X)
         whose = None if units is None else np.asarray(units)
-        data = records.X, records.y, records.mask, known["public"], columns, whose
+        data = records.X, records.y, records.mask, public_facts["public"], columns, whose
         streams = self._streams()
-        users = SimulatedUsers(records, _root_of_users(self, streams, data), **known)
+        users = SimulatedUsers(records, _root_of_users(self, streams, data), **public_facts)
         users.tell(columns, units)
         try:
             self.random_state = streams.party("curator")
@@ -275,11 +275,11 @@ class LocalEstimator(BaseEstimator):
     def task(self, problem: Problem, streams: Streams) -> Task:
         """Seal a replication: its users behind their interface, its test labels behind the score."""
         model = _told(copy(self), problem)  # a clone takes as long as sealing a small sample
-        records, known = sealed(
+        records, public_facts = sealed(
             model, problem.X_train, problem.y_train, problem.mask, problem.X_public, problem.y_public
         )
         root = streams.party("users")
-        users = SimulatedUsers(records, root, **known)
+        users = SimulatedUsers(records, root, **public_facts)
         users.tell(None if problem.groups is None else as_groups(problem.groups, problem.X_train), problem.units)
         liars = problem.context.get("liars")
         if liars:
@@ -309,18 +309,18 @@ class LocalEstimator(BaseEstimator):
         that it inherits: its fits may ask what the shortcut does not know.
         """
         parts, members = [], []
-        for parameters, numbers, part in _sealed_alike(grid):
+        for parameters, numbers, points in _sealed_alike(grid):
             model = clone(self).set_params(**parameters) if parameters else self
-            parts.append((model, [model.task(*pair) for pair in zip(problems, streams, strict=True)], part))
+            parts.append((model, [model.task(*pair) for pair in zip(problems, streams, strict=True)], points))
             members.append(numbers)
         with unaccounted():
             liars = problems[0].context.get("liars")  # whose reports no shortcut of a sweep knows
             by_reports = liars and not liars.by_records
             if problems[0].metric in BY_PROBABILITY or by_reports or not self._has_shortcut():
-                scored = [[model.refitted(task, budgets, part) for task in tasks] for model, tasks, part in parts]
+                scored = [[model.refitted(task, budgets, points) for task in tasks] for model, tasks, points in parts]
             else:
                 scored = self.learn_grids(parts, budgets)
-        return scored[0] if len(scored) == 1 else [_joined(own, members) for own in zip(*scored, strict=True)]
+        return scored[0] if len(scored) == 1 else [_joined(results, members) for results in zip(*scored, strict=True)]
 
     @classmethod
     def _has_shortcut(cls) -> bool:
@@ -371,10 +371,10 @@ class LocalEstimator(BaseEstimator):
         model.learn_from(users)
         return model.predict_proba(task.X_test)[:, 1] if task.metric in BY_PROBABILITY else model.predict(task.X_test)
 
-    def taught(self, users: Users, streams: Streams, **known: Any) -> Self:
+    def taught(self, users: Users, streams: Streams, **parameters: Any) -> Self:
         """Learn within another method, with the parameters that are known and its own; no seed stays in the model."""
-        known |= {"random_state": streams}
-        self.set_params(**{name: value for name, value in known.items() if name in self.get_params()})
+        parameters |= {"random_state": streams}
+        self.set_params(**{name: value for name, value in parameters.items() if name in self.get_params()})
         return self.learn_from(users).set_params(random_state=None)
 
     def for_problem(self, problem: Problem) -> Self:
@@ -433,15 +433,15 @@ def sealed(
             raise DataError(
                 f"y_public has shape {np.shape(y_public)}, expected ({len(X_public)},), one label a row of X_public"
             )
-    known: dict[str, Any] = {}
+    public_facts: dict[str, Any] = {}
     if classifies:
-        known["classes"], y, y_public, known["notes"] = _listed_classes(model, y, y_public)
+        public_facts["classes"], y, y_public, public_facts["notes"] = _listed_classes(model, y, y_public)
     else:
         y = np.asarray(y, dtype=np.float64)
-        known["y_range"], known["notes"] = _range_of(model, y)
+        public_facts["y_range"], public_facts["notes"] = _range_of(model, y)
     domain = model.domain, model._clips
-    known["public"] = None if X_public is None else PublicSample(in_unit_cube(X_public, *domain), y_public)
-    return Records(in_unit_cube(X, *domain, warns=True), y, mask), known
+    public_facts["public"] = None if X_public is None else PublicSample(in_unit_cube(X_public, *domain), y_public)
+    return Records(in_unit_cube(X, *domain, warns=True), y, mask), public_facts
 
 
 def _is_plain(array: Any, ndim: int) -> bool:
@@ -464,17 +464,17 @@ def validated(model: Any, X: Any, y: Any = "no_validation", *, reset: bool = Tru
     try:
         return validate_data(model, X, y, reset=reset, **options)
     except (TypeError, ValueError) as error:
-        found = re.match(r"Input (X|y) contains (NaN|infinity)", str(error))
+        match = re.match(r"Input (X|y) contains (NaN|infinity)", str(error))
         tabular = hasattr(X, "columns") or isinstance(error, (ValueError, DTypePromotionError))
-        if found is None and tabular and (columns := _no_numbers(X)):
+        if match is None and tabular and (columns := _no_numbers(X)):
             raise DataError(
                 f"X has cells that are no numbers in {', '.join(columns[:6])}{', ...' * (len(columns) > 6)}: say by "
                 "lpbench.estimators.public_table.PublicTable which categories or dates they hold, which makes features "
                 "of them, or leave these columns out"
             ) from error
-        if found is None:
+        if match is None:
             raise
-        name, value = found.groups()
+        name, value = match.groups()
         ways = {
             "X": "say what a missing cell means by lpbench.estimators.public_table.PublicTable, or fill it by a "
             "public value",
@@ -552,20 +552,25 @@ def _listed_classes(
     labels, notes = y if y_public is None else np.concatenate([y, y_public]), []
     if model.classes is not None:
         try:
-            known = np.unique(list(model.classes) if isinstance(model.classes, (Set, Mapping)) else model.classes)
+            listed_values = np.unique(
+                list(model.classes) if isinstance(model.classes, (Set, Mapping)) else model.classes
+            )
         except TypeError as error:
             raise ConfigurationError(f"classes={model.classes!r} must list labels of one type") from error
-        if known.dtype.kind == labels.dtype.kind == "i" and known[-1] - known[0] == known.size - 1:
+        if (
+            listed_values.dtype.kind == labels.dtype.kind == "i"
+            and listed_values[-1] - listed_values[0] == listed_values.size - 1
+        ):
             # consecutive numbers need no search, which takes as long as a small sweep
-            codes = labels - known[0] if known[0] else labels
-            listed = 0 <= codes.min() and codes.max() < known.size
+            codes = labels - listed_values[0] if listed_values[0] else labels
+            listed = 0 <= codes.min() and codes.max() < listed_values.size
         else:
-            codes = np.minimum(np.searchsorted(known, labels), known.size - 1)
-            listed = known.size > 0 and bool((known[codes] == labels).all())
+            codes = np.minimum(np.searchsorted(listed_values, labels), listed_values.size - 1)
+            listed = listed_values.size > 0 and bool((listed_values[codes] == labels).all())
         if not listed:
             raise DataError("y has a class that is not in `classes`; list every class that may occur")
     else:
-        known, codes = np.unique(labels, return_inverse=True)
+        listed_values, codes = np.unique(labels, return_inverse=True)
         if model.uses_epsilon:
             warnings.warn(
                 "classes was not given: the list is taken from the protected labels, which leaks the classes that "
@@ -574,7 +579,7 @@ def _listed_classes(
                 stacklevel=4,
             )
             notes = ["list of classes taken from protected labels"]
-    return known, codes[: y.size], None if y_public is None else codes[y.size :], notes
+    return listed_values, codes[: y.size], None if y_public is None else codes[y.size :], notes
 
 
 def _told(model: Any, problem: Problem) -> Any:
@@ -592,18 +597,18 @@ def _sealed_alike(grid: Grid) -> list[tuple[dict[str, Any], Any, Grid]]:
     parts: dict[str, tuple[dict[str, Any], list[int], list[dict]]] = {}
     for g, point in enumerate(expand_grid(grid)):
         values = {name: point[name] for name in SEALED if name in point}
-        _, members, part = parts.setdefault(repr(values) if values else "", (values, [], []))
+        _, members, points = parts.setdefault(repr(values) if values else "", (values, [], []))
         members.append(g)
-        part.append(point)
+        points.append(point)
     return list(parts.values())
 
 
 def _joined(parts: Sequence[SweepResult], members: Sequence[Sequence[int]]) -> SweepResult:
     """Put the scores of parts of a grid in the places of their points."""
     result = SweepResult(np.empty((len(parts[0].values), sum(map(len, members)))))
-    for part, numbers in zip(parts, members, strict=True):
-        result.values[:, numbers] = part.values
-        result.reasons.update({(b, int(numbers[g])): why for (b, g), why in part.reasons.items()})
+    for result_of, numbers in zip(parts, members, strict=True):
+        result.values[:, numbers] = result_of.values
+        result.reasons.update({(b, int(numbers[g])): why for (b, g), why in result_of.reasons.items()})
     return result
 
 
@@ -612,10 +617,10 @@ def grouped(points: Sequence[Mapping[str, Any]], cheap: Iterable[str]) -> list[t
     cheap, last = set(cheap), None
     groups: dict[str, tuple[dict[str, Any], list[int]]] = {}
     for g, point in enumerate(points):
-        rest = [(name, value) for name, value in point.items() if name not in cheap]
-        same = [(name, id(value)) for name, value in rest]
+        costly = [(name, value) for name, value in point.items() if name not in cheap]
+        same = [(name, id(value)) for name, value in costly]
         if same != last:  # a product's points share objects, which are written once
-            last, shared = same, dict(sorted(rest, key=lambda pair: pair[0]))
+            last, shared = same, dict(sorted(costly, key=lambda pair: pair[0]))
             _, members = groups.setdefault(repr(shared), (shared, []))
         members.append(g)
     return list(groups.values())

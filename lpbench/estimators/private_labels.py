@@ -111,7 +111,7 @@ class LabelDevice(Device[LabelQuestion]):
     def draw_many(self, records: Records, family: Sequence[LabelQuestion], answers: Answers) -> list[np.ndarray]:
         """Noisy labels by several questions, one of each fit, all with the same randomness."""
         n = len(records)
-        return [self.report(records, own, self.draws(answers("ask"), n, own)) for own in family]
+        return [self.report(records, question, self.draws(answers("ask"), n, question)) for question in family]
 
     @staticmethod
     def _budgets(question: LabelQuestion) -> float | np.ndarray:

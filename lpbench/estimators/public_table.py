@@ -109,12 +109,12 @@ class PublicTable(TransformerMixin, BaseEstimator):
         ndarray of str of shape (d_out,)
             Names in the order of the features.
         """
-        found = []
+        names = []
         for name, written in zip(self.columns, self.columns if input_features is None else input_features, strict=True):
             levels = [] if isinstance(self.columns[name], tuple) else self.columns[name]
-            found += [f"{written}_{level}" for level in levels] if levels else [str(written)]
-            found += [f"{written}_missing"] * (self._stands_for(name) == LEVEL)
-        return np.array(found, dtype=object)
+            names += [f"{written}_{level}" for level in levels] if levels else [str(written)]
+            names += [f"{written}_missing"] * (self._stands_for(name) == LEVEL)
+        return np.array(names, dtype=object)
 
     def _stands_for(self, name: str) -> Any:
         """Return the declared meaning of a missing cell of a column.

@@ -39,18 +39,18 @@ class RelabeledQuestion:
     """A question about what a public function makes of the record."""
 
     question: Any
-    relabelling: Relabelling
+    relabeling: Relabelling
 
     def take(self, users: Any) -> RelabeledQuestion:
         """Return the question for some of the users asked, by position."""
-        return RelabeledQuestion(question_of(self.question, users), self.relabelling)
+        return RelabeledQuestion(question_of(self.question, users), self.relabeling)
 
 
 def _relabeled(records: Records, question: RelabeledQuestion) -> Records:
     """The records with their new labels, which keep what devices remember of them."""
-    relabelling = question.relabelling
+    relabeling = question.relabeling
     return records.remembered(
-        ("relabeled", relabelling), lambda: Records(records.X, relabelling.labels(records), records.mask)
+        ("relabeled", relabeling), lambda: Records(records.X, relabeling.labels(records), records.mask)
     )
 
 
@@ -58,9 +58,13 @@ def _answered(name: str) -> Callable[..., Any]:
     """The method of the device, asked its own question about the relabeled records."""
 
     def answer(self: RelabeledDevice, *given: Any) -> Any:
-        asked = next(part for part in given if isinstance(part, RelabeledQuestion))
-        own = (_relabeled(part, asked) if isinstance(part, Records) else part for part in given)
-        return getattr(self.device, name)(*(asked.question if part is asked else part for part in own))
+        relabeling = next(argument for argument in given if isinstance(argument, RelabeledQuestion))
+        arguments = (
+            _relabeled(argument, relabeling) if isinstance(argument, Records) else argument for argument in given
+        )
+        return getattr(self.device, name)(
+            *(relabeling.question if argument is relabeling else argument for argument in arguments)
+        )
 
     return answer
 
@@ -82,9 +86,9 @@ class RelabeledUsers(Users):
     """Users whose label is what a public function makes of their record."""
 
     def __init__(
-        self, users: Users, relabelling: Relabelling, y_range: tuple[float, float], public: PublicSample | None = None
+        self, users: Users, relabeling: Relabelling, y_range: tuple[float, float], public: PublicSample | None = None
     ) -> None:
-        self._users, self._relabelling, self.range = users, relabelling, y_range
+        self._users, self._relabelling, self.range = users, relabeling, y_range
         self.n, self.n_features = users.n, users.n_features
         self.y_range, self.classes, self.public = y_range, None, public
         self.groups, self.units = users.groups, users.units

@@ -18,8 +18,8 @@ class Shared:
     def __call__(self, inputs: tuple[Any, ...], compute: Callable[[], T]) -> T:
         """``compute()``, not to be changed; the inputs (arrays and plain objects) are all that it may depend on."""
         key = content_hash(inputs)
-        found: T = self._kept.pop(key) if key in self._kept else compute()
-        self._kept[key] = found
+        result: T = self._kept.pop(key) if key in self._kept else compute()
+        self._kept[key] = result
         if len(self._kept) > self._most:
             self._kept.popitem(last=False)
-        return found
+        return result

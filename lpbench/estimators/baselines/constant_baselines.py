@@ -106,8 +106,8 @@ class PrivateConstant(PrivateMean):
         middle, width = sum(self.y_range_) / 2.0, 2.0 * question.half
         typical = typical_variance(width)
         noise = question.half**2 * float(mechanism.noise_variance(np.zeros(1))[0])
-        known = (LEVEL * width) ** 2
-        share = known / (known + (typical + noise) / users.n) if width > 0 else 1.0
+        prior_variance = (LEVEL * width) ** 2
+        share = prior_variance / (prior_variance + (typical + noise) / users.n) if width > 0 else 1.0
         self.mean_ = middle + share * (float(reports.mean()) - middle)
         return self
 

@@ -54,10 +54,16 @@ class GridDevice(Device[Any]):
 
     def draw_many(self, records: Records, family: Any, answers: Answers) -> np.ndarray:
         """Draw noisy sums in the NamedCells of the family: ndarray of shape (budgets, k, m)."""
-        asked = list(zip(*family.questions, strict=True))
-        sums = [_GridSums(self, records, own[0], answers("sums", after=number)) for number, own in enumerate(asked)]
+        by_grid = list(zip(*family.questions, strict=True))
+        sums = [
+            _GridSums(self, records, questions[0], answers("sums", after=number))
+            for number, questions in enumerate(by_grid)
+        ]
         named = sums[0].named(family.X)
-        noisy = [part.noisy(named, list(map(self.statistics, own))) for part, own in zip(sums, asked, strict=True)]
+        noisy = [
+            grid.noisy(named, list(map(self.statistics, questions)))
+            for grid, questions in zip(sums, by_grid, strict=True)
+        ]
         return np.concatenate(noisy, axis=1)[..., named.inverse]
 
 
@@ -93,7 +99,7 @@ class _GridSums:
 
         self._occupied, codes = records.remembered(("cells of the grid", bins), occupied)
         size = self._occupied.size + 1
-        self._sums = np.array([np.bincount(codes, own, size) for own in device.numbers(records, question)])
+        self._sums = np.array([np.bincount(codes, numbers, size) for numbers in device.numbers(records, question)])
         self.seed = streams.child("counts", bins=bins).seed
 
     def named(self, X: np.ndarray) -> _Named:
@@ -128,13 +134,13 @@ class NoisyGrid:
     def __init__(self, cells: GridCells, n: int, *sums: Any) -> None:
         # what n users answered: ndarrays of shape (k * cells,), or sums that stay with them
         self.cells, self.n, self.bins = cells, n, cells.bins
-        self._hidden: list[_GridSums] = [part for part in sums if isinstance(part, _GridSums)]
+        self._hidden: list[_GridSums] = [grid_sums for grid_sums in sums if isinstance(grid_sums, _GridSums)]
         self._table = np.empty(0) if self._hidden else np.concatenate(sums).reshape(-1, cells.size)
 
     def at(self, X: np.ndarray) -> np.ndarray:
         """Return the noisy sums in the cells of X (m, d): ndarray of shape (k, m)."""
         if self._hidden:
-            return np.concatenate([part.at(X) for part in self._hidden])
+            return np.concatenate([grid_sums.at(X) for grid_sums in self._hidden])
         return self._table[:, self.cells.locate(X)]
 
     def __getstate__(self) -> dict[str, Any]:

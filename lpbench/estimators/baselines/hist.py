@@ -124,8 +124,8 @@ def _label_on_grid(epsilon: float, half_width: float) -> DiscreteLaplace:
 def cell_means(noisy: np.ndarray, n: int, threshold: float) -> np.ndarray:
     """Return label sums over counts, both noisy, (2, m) -> (m,): 0 where the share of the ``n`` users is too small."""
     count, total = noisy
-    shown = (count > 0) & (count >= threshold * n)
-    return np.divide(total, count, out=np.zeros_like(total), where=shown)
+    is_large = (count > 0) & (count >= threshold * n)
+    return np.divide(total, count, out=np.zeros_like(total), where=is_large)
 
 
 @dataclass(eq=False, repr=False)
@@ -211,11 +211,11 @@ class Hist(LocalRegressor):
         for shared, members in grouped(points, ("threshold",)):
             model = clone(self).set_params(**shared)
             model._meet(task.users)
-            asked = []
+            questions = []
             for epsilon in budgets:
                 model.epsilon = epsilon
-                asked.append(model._questions(task.users.n_features))
-            noisy = task.simulate(GRID_CELL, NamedCells(asked, test))
+                questions.append(model._questions(task.users.n_features))
+            noisy = task.simulate(GRID_CELL, NamedCells(questions, test))
             for g in members:
                 model.threshold = points[g].get("threshold", self.threshold)
                 model._check()

@@ -72,8 +72,8 @@ class FeatureResponse(Mechanism):
 
     def _losses(self, values: np.ndarray) -> np.ndarray:
         """Features are randomized one by one, so that their losses add up."""
-        own = [self.response.losses(column) for column in values.T[list(self.protected)]]
-        return sum(own, np.zeros((len(values),) * 2))
+        by_feature = [self.response.losses(column) for column in values.T[list(self.protected)]]
+        return sum(by_feature, np.zeros((len(values),) * 2))
 
     def distance(self, reports: np.ndarray, inputs: np.ndarray) -> np.ndarray:
         """Minus the number of features that are reported as they are."""
@@ -107,9 +107,9 @@ class FeatureDevice(Device[FeatureQuestion]):
         """Return the reported bins, integers of shape (n, d): randomized where protected, 0 elsewhere."""
         protected, truth = self._protected(records), self.inputs(records, question)
         shares = np.broadcast_to(question.share, len(records))[np.nonzero(protected)[0]]
-        keep, other = draws[:, protected]
+        keep, blind = draws[:, protected]
         reports = np.zeros_like(truth)
-        reports[protected] = grr_reports(truth[protected], question.bins, shares, keep, other)
+        reports[protected] = grr_reports(truth[protected], question.bins, shares, keep, blind)
         return reports
 
     def columns(self, question: FeatureQuestion) -> int:
@@ -204,8 +204,8 @@ class KRR(TreeRegressor):
         mask = users.mask
         of_label, of_feature = self._divide(mask.sum(axis=1))
         if self.budget == "per_attribute":
-            whole = float(self.epsilon)
-            users.note(f"each attribute gets the whole {whole:g}; the sum over a user's attributes is stated")
+            budget = float(self.epsilon)
+            users.note(f"each attribute gets the whole {budget:g}; the sum over a user's attributes is stated")
         of_epsilon = LABEL_SHARE if self.budget == "mostly_label" else 1.0
         labels = users.ask(LABEL, LabelQuestion(self.y_range_, of_epsilon * check_epsilon(self.epsilon), of_label))
         features = users.public_features.copy()

@@ -101,9 +101,9 @@ class MomentDevice(Device[MomentQuestion]):
         rows, columns = question.triangle
         width = question.n_features + 1
         moments = np.empty((*sums.shape[:-1], width + 1, width))
-        own = sums / question.units
-        moments[..., rows, columns] = moments[..., columns, rows] = own[..., : rows.size]
-        moments[..., width, :] = own[..., rows.size :]
+        scaled = sums / question.units
+        moments[..., rows, columns] = moments[..., columns, rows] = scaled[..., : rows.size]
+        moments[..., width, :] = scaled[..., rows.size :]
         return moments.reshape(*sums.shape[:-1], -1)
 
     def draw_sums(

@@ -164,8 +164,8 @@ class PHIST(LocalClassifier):
                     scores = task.score(model.classes_[(shares > 0.5).astype(int)])
                 values.append(scores)
                 continue
-            asked = [[model.set_params(epsilon=epsilon)._question(task.users.n_features)] for epsilon in budgets]
-            votes = task.simulate(VOTE, NamedCells(asked, test))
+            questions = [[model.set_params(epsilon=epsilon)._question(task.users.n_features)] for epsilon in budgets]
+            votes = task.simulate(VOTE, NamedCells(questions, test))
             values.append(task.score(model.classes_[decide(_shares(votes))]))
         return np.column_stack(values)
 

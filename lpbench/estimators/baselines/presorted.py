@@ -47,7 +47,7 @@ def grow_presorted(
     for members in alike.values():
         few = len(members) * samples[0][0].size * len(limits) <= _SHARED
         parts = [members] if few else [[number] for number in members]
-        for family in (family for part in parts for family in _families(samples, part)):
+        for family in (family for indices in parts for family in _families(samples, indices)):
             families.setdefault(len(family.columns), []).append(family)
     trees: list[list[PresortedTree]] = [[] for _ in samples]
     for width, equally in families.items():
@@ -71,12 +71,12 @@ class _Family(NamedTuple):
 def _families(samples: Sequence[tuple[np.ndarray, np.ndarray]], members: list[int]) -> list[_Family]:
     """Put samples with the same labels into one family; each has its own where trees would have little in common."""
     X, y = np.array([samples[number][0].T for number in members]), samples[members[0]][1]
-    d, other = X.shape[1], (X != X[0]).any(axis=2)
-    if (n_other := np.count_nonzero(other)) >= d:
+    d, differs = X.shape[1], (X != X[0]).any(axis=2)
+    if (n_other := np.count_nonzero(differs)) >= d:
         return [_Family([number], each, np.arange(d)[None], y) for number, each in zip(members, X, strict=True)]
-    own = np.tile(np.arange(d), (len(members), 1))
-    own[other] = np.arange(d, d + n_other)
-    return [_Family(members, np.concatenate([X[0], X[other]]), own, y)]
+    columns = np.tile(np.arange(d), (len(members), 1))
+    columns[differs] = np.arange(d, d + n_other)
+    return [_Family(members, np.concatenate([X[0], X[differs]]), columns, y)]
 
 
 def _grow(families: Sequence[_Family], limits: Sequence[tuple[float, float]], seed: int) -> list[PresortedTree]:
@@ -84,11 +84,11 @@ def _grow(families: Sequence[_Family], limits: Sequence[tuple[float, float]], se
     of_tree = [(family, limit) for family in families for limit in limits for _ in family.members]
     n, k = families[0].y.size, len(of_tree)
     times = [len(family.members) * len(limits) for family in families]
-    y, whole = (
+    y, centered = (
         np.array([values(family.y) for family in families]).repeat(times, axis=0).reshape(-1)
         for values in (np.asarray, _whole)
     )
-    own = np.concatenate([family.own for family in families for _ in limits])
+    column_of = np.concatenate([family.own for family in families for _ in limits])
     largest = np.array([depth for _, (depth, _) in of_tree])
     fewest = np.array([np.ceil(least * n) if isinstance(least, float) else least for _, (_, least) in of_tree])
     # Nodes of a family's trees that hold the same rows share a cell, and the first of the trees leads it: row i of the
@@ -117,28 +117,28 @@ def _grow(families: Sequence[_Family], limits: Sequence[tuple[float, float]], se
         sizes, side = size[placed], np.full(lead.size + 1, 2, dtype=np.int8)
         side[placed] = placed & 1 if len(levels) > 1 else 0
         of_row = side.take(node) if len(levels) > 1 or placed.size < lead.size else None
-        entries, scores, highest = _divided(entries, scores, of_row, whole, sizes, fewest[lead[placed]])
+        entries, scores, highest = _divided(entries, scores, of_row, centered, sizes, fewest[lead[placed]])
         # the nodes of these cells, where each cell is placed, and the columns of each node's sample
-        (asked,), where = inner[cell].nonzero(), np.empty(lead.size, dtype=np.intp)
+        (cut_nodes,), where = inner[cell].nonzero(), np.empty(lead.size, dtype=np.intp)
         where[placed] = np.arange(placed.size)
-        at, columns = where[cell[asked]], own[tree[asked]].T
+        at, columns = where[cell[cut_nodes]], column_of[tree[cut_nodes]].T
         highest = highest[columns, at]
         best = np.maximum.reduce(highest)
         equal = highest == best
         chosen = equal.argmax(axis=0)
         if np.count_nonzero(equal) > best.size:
-            within = asked - tree.searchsorted(tree[asked])  # number among the nodes of the tree
+            within = cut_nodes - tree.searchsorted(tree[cut_nodes])  # number among the nodes of the tree
             draws = np.random.default_rng((seed, len(levels))).random(tree.size)[within]
             ranks = equal.cumsum(axis=0)
             chosen = (ranks > draws * ranks[-1]).argmax(axis=0)
         possible = best >= 0
         if np.count_nonzero(best) < best.size:  # in most of these nodes all labels are equal: scikit-learn cuts none
             spread = np.bincount(node, (y - np.append(mean, 0.0).take(node)) ** 2)[: lead.size] / size
-            possible &= (best > 0) | (spread[cell[asked]] > np.finfo(float).eps)
+            possible &= (best > 0) | (spread[cell[cut_nodes]] > np.finfo(float).eps)
         if not possible.any():
             break
         cut = (at * len(entries) + columns[chosen, np.arange(best.size)])[possible]
-        asked, chosen, best = asked[possible], chosen[possible], best[possible]
+        cut_nodes, chosen, best = cut_nodes[possible], chosen[possible], best[possible]
         # the different cuts, cell by cell, and the first node of each: children are numbered in the order of these
         cut, first, which = np.unique(cut, return_index=True, return_inverse=True)
         number = np.empty_like(first)
@@ -146,16 +146,16 @@ def _grow(families: Sequence[_Family], limits: Sequence[tuple[float, float]], se
         at, column = np.divmod(cut, len(entries))
         begin, sizes = (sizes.cumsum() - sizes)[at], sizes[at]
         # the entries of the column, and where the first of its best cuts lies; another tree may lead them now
-        source, moved = ranges(begin, sizes), n * (tree[asked[first]] - lead[placed[at]]).repeat(sizes)
+        source, moved = ranges(begin, sizes), n * (tree[cut_nodes[first]] - lead[placed[at]]).repeat(sizes)
         ordered = column.repeat(sizes) * entries.shape[1] + source
         (hits,) = (scores.take(ordered) == best[first].repeat(sizes)).nonzero()
         begin = sizes.cumsum() - sizes
         last, ordered = hits[hits.searchsorted(begin)], entries.take(ordered) + moved
-        feature[asked], around[asked] = chosen, ordered.take(last[:, None] + np.arange(2))[which]
+        feature[cut_nodes], around[cut_nodes] = chosen, ordered.take(last[:, None] + np.arange(2))[which]
         if moved.any() or at.size > np.unique(at).size:
             entries = entries.take(source, axis=1) + moved
             scores = np.empty(entries.shape)
-        tree, cell = tree[asked].repeat(2), (2 * number[which][:, None] + np.arange(2)).reshape(-1)
+        tree, cell = tree[cut_nodes].repeat(2), (2 * number[which][:, None] + np.arange(2)).reshape(-1)
         lead = np.sort(tree[2 * first]).repeat(2)
         node.fill(lead.size)
         node[ordered & _SAMPLE] = (2 * number).repeat(sizes) + (np.arange(ordered.size) > last.repeat(sizes))
@@ -167,7 +167,7 @@ def _grow(families: Sequence[_Family], limits: Sequence[tuple[float, float]], se
     middle = low / 2 + high / 2
     # x < threshold goes to the left
     threshold = np.where(feature >= 0, np.nextafter(np.where(middle < high, middle, low), np.inf), 0.0)
-    grown, d = [], own.shape[1]
+    grown, d = [], column_of.shape[1]
     for nodes in (np.flatnonzero(tree == number) for number in range(k)):
         cells = TreePartition(feature[nodes], threshold[nodes], size[nodes], np.zeros(d), np.ones(d))
         grown.append(PresortedTree(cells, mean[nodes, None, None]))
@@ -184,7 +184,7 @@ def _divided(
     entries: np.ndarray,
     scores: np.ndarray,
     side: np.ndarray | None,
-    whole: np.ndarray,
+    centered: np.ndarray,
     sizes: np.ndarray,
     fewest: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -198,25 +198,25 @@ def _divided(
     left = np.arange(1, members + 1) - begin.repeat(sizes)
     right = size - left
     factor, few = 1.0 / np.maximum(left * right, 1), np.minimum(left, right) < fewest.repeat(sizes)
-    step, highest, apart = max(1, _BLOCK // m), np.empty((d, sizes.size)), np.empty_like(whole)
+    step, highest, apart = max(1, _BLOCK // m), np.empty((d, sizes.size)), np.empty_like(centered)
     # overwrites what has been read
     divided, scores = (array.reshape(-1)[: d * members].reshape(d, members) for array in (entries, scores))
     for first in range(0, d, step):
         rows = slice(first, first + step)
-        block, score, part = entries[rows], scores[rows], divided[rows]
+        block, score, moved = entries[rows], scores[rows], divided[rows]
         if side is not None:
             sides = side.take(block & _SAMPLE).reshape(-1)
             halves = [block.compress(sides == half).reshape(len(block), -1) for half in (0, 1)]
-            np.concatenate(halves, axis=1, out=part)
-        own = part & _SAMPLE
+            np.concatenate(halves, axis=1, out=moved)
+        rows_of = moved & _SAMPLE
         if first == 0:  # every column has the same rows of a cell
-            labels = whole.take(own[0])
-            apart[own[0]] = labels * size - np.add.reduceat(labels, begin).repeat(sizes)
+            labels = centered.take(rows_of[0])
+            apart[rows_of[0]] = labels * size - np.add.reduceat(labels, begin).repeat(sizes)
         # size x sum of the left labels - number of left labels x sum of all, which is 0 where a node ends
-        score[:] = apart.take(own).cumsum(axis=1)
+        score[:] = apart.take(rows_of).cumsum(axis=1)
         score *= score
         score *= factor
-        value, impossible = part >> 32, np.ones(part.shape, dtype=bool)
+        value, impossible = moved >> 32, np.ones(moved.shape, dtype=bool)
         np.equal(value[:, 1:], value[:, :-1], out=impossible[:, :-1])
         impossible |= few
         np.putmask(score, impossible, -1.0)

@@ -20,8 +20,8 @@ class ReleasedHistogram:
 
     def __init__(self, X: np.ndarray, codes: np.ndarray, bins: int) -> None:
         self.bins, (self.n, self.n_features) = bins, X.shape
-        self.cells, place = np.unique(_numbers(X, bins), return_inverse=True)  # numbers of the cells (k,), ascending
-        self.sums = np.stack([np.bincount(place, codes), np.bincount(place)])  # (2, k)
+        self.cells, index = np.unique(_numbers(X, bins), return_inverse=True)  # numbers of the cells (k,), ascending
+        self.sums = np.stack([np.bincount(index, codes), np.bincount(index)])  # (2, k)
 
     def shares(self, X: np.ndarray, budgets: list[float]) -> np.ndarray:
         """Share of class 1 for each budget and row of X (m, d), which the code cuts at 1/2: shape (budgets, m).
@@ -31,15 +31,15 @@ class ReleasedHistogram:
         about the i-th row, where that one lies in it as well; all others are 0.
         """
         inside = np.all((X >= 0) & (X <= 1), axis=1)
-        named, place = np.unique(_numbers(X[inside], self.bins), return_inverse=True)
+        named, index = np.unique(_numbers(X[inside], self.bins), return_inverse=True)
         at = np.minimum(np.searchsorted(self.cells, named), self.cells.size - 1)
         sums = np.where(self.cells[at] == named, self.sums[:, at], 0.0)
         unit, result = _noise(self.bins**self.n_features)[:, named], np.zeros((len(budgets), X.shape[0]))
-        rows = np.flatnonzero(inside[: place.size])
+        rows = np.flatnonzero(inside[: index.size])
         for b, epsilon in enumerate(budgets):
             votes, users = sums + math.sqrt(self.n) * 4.0 / epsilon * unit
             cells = np.divide(votes, users, out=np.zeros_like(votes), where=users >= 2)
-            result[b, rows] = cells[place[rows]]
+            result[b, rows] = cells[index[rows]]
         return result
 
 

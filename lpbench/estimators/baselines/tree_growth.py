@@ -45,10 +45,10 @@ class GrownTree:
         parent[tree.children_left[inner]] = parent[tree.children_right[inner]] = inner
         for _ in range(tree.max_depth):
             level[1:] = level[parent[1:]] + 1
-        kept = [np.arange(tree.node_count)]
+        by_depth = [np.arange(tree.node_count)]
         for depth in range(tree.max_depth - 1, -1, -1):
-            kept.append(np.where(level[kept[-1]] > depth, parent[kept[-1]], kept[-1]))
-        return np.array(kept[::-1])
+            by_depth.append(np.where(level[by_depth[-1]] > depth, parent[by_depth[-1]], by_depth[-1]))
+        return np.array(by_depth[::-1])
 
     def values(self, leaves: np.ndarray, depth: float) -> np.ndarray:
         """Mean label (m, 1) or shares (m, n_classes) of nodes at ``depth`` above leaves, or of higher leaves."""

@@ -62,23 +62,23 @@ class TreeRegressor(LocalRegressor):
     def _scores(self, task: Task, budgets: Sequence[float], points: Sequence[dict[str, Any]]) -> np.ndarray:
         """Score the grid; points that differ in the size of the tree alone share the users' messages."""
         values = np.full((len(budgets), len(points)), np.nan)
-        asked = range(len(budgets) if self.uses_epsilon else 1)
+        numbers = range(len(budgets) if self.uses_epsilon else 1)
         alike: dict[str, tuple[list[dict], list[tuple[dict, list[int], int]]]] = {}
         for shared, members in grouped(points, TREE_PARAMETERS):
             sizes = [self._size(points[g]) for g in members]
-            alike.setdefault(repr(sizes), (sizes, []))[1].extend((shared, members, b) for b in asked)
+            alike.setdefault(repr(sizes), (sizes, []))[1].extend((shared, members, b) for b in numbers)
         step = max(1, _AT_ONCE // (task.users.n * task.users.n_features))
         for sizes, cases in alike.values():
-            for part in (cases[first : first + step] for first in range(0, len(cases), step)):
+            for batch in (cases[first : first + step] for first in range(0, len(cases), step)):
                 models, samples = [], []
-                for shared, _, b in part:
+                for shared, _, b in batch:
                     budget = {"epsilon": budgets[b]} if self.uses_epsilon else {}
                     models.append(clone(self).set_params(random_state=task.streams, **budget, **shared))
                     users = task.users.fresh()
                     models[-1]._meet(users)
                     samples.append(models[-1]._sample(users))
                 forests = cut_trees(samples, sizes, models[0]._streams().integer("tree"))
-                for model, trees, (_, members, b) in zip(models, forests, part, strict=True):
+                for model, trees, (_, members, b) in zip(models, forests, batch, strict=True):
                     test = _single(model._visible(model._to_unit_cube(task.X_test)))
                     values[b, members] = task.score(model._finish(values_of_all(trees, test)[..., 0]))
         return values if self.uses_epsilon else np.tile(values[0], (len(budgets), 1))

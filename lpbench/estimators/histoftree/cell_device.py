@@ -103,21 +103,21 @@ class CellDevice(Device[CellQuestion]):
 
     def report(self, records: Records, question: CellQuestion, draws: ReportDraws) -> np.ndarray:
         """Cells of shape (n, s + 1), or bits of shape (n, cells)."""
-        own, cells = self.inputs(records, question), _compatible(records, question)
+        true_cells, cells = self.inputs(records, question), _compatible(records, question)
         cells.check_budget(question.budget)
         if question.mechanism == "rr":
-            return self._bits(own, cells, question, draws)
+            return self._bits(true_cells, cells, question, draws)
         if question.budget == 0:
-            return own
+            return true_cells
         hidden = _mask(records)[:, question.grid_columns]
-        blind = np.where(hidden, below(draws.bins, question.bins), own[:, :-1])
-        told = reports_truth(cells.choices, question.budget, draws.keep)
-        return np.where(told[:, None], own, np.column_stack([blind, cells.leaves.choose(draws.leaf)]))
+        blind = np.where(hidden, below(draws.bins, question.bins), true_cells[:, :-1])
+        is_truthful = reports_truth(cells.choices, question.budget, draws.keep)
+        return np.where(is_truthful[:, None], true_cells, np.column_stack([blind, cells.leaves.choose(draws.leaf)]))
 
-    def _bits(self, own: np.ndarray, cells: UserCells, question: CellQuestion, draws: ReportDraws) -> np.ndarray:
+    def _bits(self, true_cells: np.ndarray, cells: UserCells, question: CellQuestion, draws: ReportDraws) -> np.ndarray:
         """One bit a cell: randomized in the cells that the user may lie in, 0 elsewhere."""
-        vectors, hidden = np.zeros((len(own), question.n_cells), dtype=bool), cells.choices > 1
-        vectors[np.arange(len(own)), _numbers(own, question)] = True
+        vectors, hidden = np.zeros((len(true_cells), question.n_cells), dtype=bool), cells.choices > 1
+        vectors[np.arange(len(true_cells)), _numbers(true_cells, question)] = True
         if hidden.any():
             user, cell = np.nonzero(cells.possible() & hidden[:, None])
             digits = GridCells(question.bins, len(question.grid_columns)).digits()[cell // question.n_leaves]
@@ -132,13 +132,15 @@ class CellDevice(Device[CellQuestion]):
         if (possible != possible[0]).any():
             raise ConfigurationError("records must share what their users show; pass records that differ where masked")
         cells = np.flatnonzero(possible[0])
-        own = np.searchsorted(cells, _numbers(self.inputs(records, question), question))
+        true_numbers = np.searchsorted(cells, _numbers(self.inputs(records, question), question))
         if cells.size == 1:  # nothing is hidden
-            return GRR(question.budget or 1.0, 1), own
+            return GRR(question.budget or 1.0, 1), true_numbers
         if question.mechanism == "grr":
-            return GRR(question.budget, cells.size), own
+            return GRR(question.budget, cells.size), true_numbers
         # Two cells differ in two bits.
-        return RandomizedResponse.for_budget(question.budget, changed_bits=2), np.eye(cells.size, dtype=bool)[own]
+        return RandomizedResponse.for_budget(question.budget, changed_bits=2), np.eye(cells.size, dtype=bool)[
+            true_numbers
+        ]
 
     def to_law(self, reports: np.ndarray, question: CellQuestion, records: Records) -> np.ndarray:
         """Numbers of reported cells within V, or the bits of V; the records share what they show."""
@@ -202,6 +204,6 @@ def _compatible(records: Records, question: CellQuestion) -> UserCells:
     return kept_last(records, "cells", question, lambda: question.compatible(records.X, _mask(records)))
 
 
-def _numbers(own: np.ndarray, question: CellQuestion) -> np.ndarray:
+def _numbers(indices: np.ndarray, question: CellQuestion) -> np.ndarray:
     """Numbers of cells, in the order of (grid cell, leaf)."""
-    return cell_keys(own[:, :-1], question.bins) * question.n_leaves + own[:, -1]
+    return cell_keys(indices[:, :-1], question.bins) * question.n_leaves + indices[:, -1]

@@ -90,8 +90,8 @@ class CategorySums:
         if self._possible is None:
             return count, total
         offset = self._offsets if self._offsets.size == 1 else self._offsets.repeat(leaves.size // self._offsets.size)
-        for shown in query.shown:
-            possible, possible_total = self._possible.at(shown, leaves)
+        for pattern in query.shown:
+            possible, possible_total = self._possible.at(pattern, leaves)
             count, total = count - offset * possible, total - offset * possible_total
         return count, total
 

@@ -57,32 +57,32 @@ def answer_family(records: Records, family: CellFamily, answers: Answers) -> lis
     leaves, budgets, labels, streams = family.leaves, family.budgets, family.labels, answers("ask")
     truth, keep, times = _true_leaves(records, family), _words(records, streams, draw="keep"), len(family.trees)
     blind = truth if leaves.most == 1 else leaves.choose(np.tile(_words(records, streams, draw="leaf"), times))
-    found = []
+    estimates = []
     for grid, query, mechanism in family.grids:
         cells, columns = UserCells(grid, leaves), family.grid_columns
         key = ("bins", streams.seed, columns.tobytes(), grid.bins)
-        own = records.remembered(key, partial(_TrueBins, records, columns, grid.bins, streams))
+        bins_of = records.remembered(key, partial(_TrueBins, records, columns, grid.bins, streams))
         cells.check_budget(budgets[0])
-        asked = CellQuery(query.digits, own.index.find(query.codes), query.shown)
+        queries = CellQuery(query.digits, bins_of.index.find(query.codes), query.shown)
         if mechanism == "rr":
             parts = asked_at_once(len(records), grid.size * leaves.n_leaves)
-            who = [None if len(parts) == 1 else np.arange(part.start, part.stop) for part in parts]
+            who = [None if len(parts) == 1 else np.arange(block.start, block.stop) for block in parts]
             seeds = [answers("ask", users).child("report", draw="bits").seed for users in who]
-            bits = _BitSums(parts, seeds, cells, own.truth, truth, labels, budgets[0])
-            found.append(bits.estimate(asked, family.query_leaves))
+            bits = _BitSums(parts, seeds, cells, bins_of.truth, truth, labels, budgets[0])
+            estimates.append(bits.estimate(queries, family.query_leaves))
             continue
-        codes, leaf = own.truth, truth
+        codes, leaf = bins_of.truth, truth
         if budgets[0] > 0 and (grid.size > 1 or leaves.most > 1):
             sizes, each = cells.sizes[0], np.array(budgets)[:, None]
             limits = partial(truthful_words, sizes, each)
             limit = cells.read(records.remembered(("truthful", *budgets, sizes.tobytes()), limits))
-            told = keep < limit.reshape(times, -1)
-            codes = np.where(told, codes, own.blind)
-            leaf = truth if blind is truth else np.where(told.ravel(), truth, blind)
+            is_truthful = keep < limit.reshape(times, -1)
+            codes = np.where(is_truthful, codes, bins_of.blind)
+            leaf = truth if blind is truth else np.where(is_truthful.ravel(), truth, blind)
         codes = (codes if codes.size == labels.size else np.tile(codes, times)).ravel()
-        sums = CategorySums(codes, leaf, own.index.size, cells, labels, budgets)
-        found.append(sums.estimate(asked, family.query_leaves))
-    return found
+        sums = CategorySums(codes, leaf, bins_of.index.size, cells, labels, budgets)
+        estimates.append(sums.estimate(queries, family.query_leaves))
+    return estimates
 
 
 def _words(records: Records, streams: Streams, **axes: str | int) -> np.ndarray:
@@ -157,7 +157,7 @@ class _BitSums:
         first = first[np.argsort(leaves[first], kind="stable")]
         rank = np.empty(first.size, dtype=np.intp)
         rank[inverse[first]] = np.arange(first.size)
-        distinct = CellQuery(query.digits[first], query.codes[first], [shown[first] for shown in query.shown])
+        distinct = CellQuery(query.digits[first], query.codes[first], [pattern[first] for pattern in query.shown])
         sums = self._sum_unique(distinct, leaves[first])
         return sums[0][rank[inverse]], sums[1][rank[inverse]]
 
@@ -166,7 +166,7 @@ class _BitSums:
         grid, pairs = self._cells.grid, self._cells.leaves
         n_cells = np.bincount(leaves, minlength=pairs.n_leaves)
         first = np.cumsum(n_cells) - n_cells
-        shown, names = np.stack(query.shown), np.concatenate([leaves[None], query.digits.T])
+        patterns, names = np.stack(query.shown), np.concatenate([leaves[None], query.digits.T])
         sums = np.zeros((2, leaves.size))
         step = max(1, _CHUNK // max(1, n_cells.max(initial=0)))
         for start in range(0, pairs.users.size, step):
@@ -176,10 +176,12 @@ class _BitSums:
             user = np.repeat(user, copies)
             skipped = np.cumsum(copies) - copies
             cell = np.arange(user.size) + np.repeat(first[leaf] - skipped, copies)
-            possible = grid.shown[user] == shown[grid.pattern[user], cell]
+            possible = grid.shown[user] == patterns[grid.pattern[user], cell]
             user, cell = user[possible], cell[possible]
-            found = [self._indicators(user[part], query.codes, names, cell[part]) for part in blocks(user.shape)]
-            value = np.concatenate([np.empty(0), *found])
+            indicators = [
+                self._indicators(user[block], query.codes, names, cell[block]) for block in blocks(user.shape)
+            ]
+            value = np.concatenate([np.empty(0), *indicators])
             sums[0] += np.bincount(cell, weights=value, minlength=leaves.size)
             sums[1] += np.bincount(cell, weights=value * self._labels[user], minlength=leaves.size)
         return sums
@@ -189,10 +191,10 @@ class _BitSums:
         bits = (self._code[user] == codes[cell]) & (self._leaf[user] == names[0][cell])
         choices = self._cells.choices[user]
         if self._budget > 0:
-            asked, own = np.divmod(user, self._step)
-            for part in range(asked[0], asked[-1] + 1):  # users are in order
-                some = slice(*np.searchsorted(asked, [part, part + 1]))
-                named = names.take(cell[some], axis=1).T
-                sent = bit_reports(bits[some], self._budget, self._seeds[part], own[some], named)
-                bits[some] = np.where(choices[some] == 1, bits[some], sent)
+            batch, user_in_batch = np.divmod(user, self._step)
+            for number in range(batch[0], batch[-1] + 1):  # users are in order
+                pairs = slice(*np.searchsorted(batch, [number, number + 1]))
+                named = names.take(cell[pairs], axis=1).T
+                sent = bit_reports(bits[pairs], self._budget, self._seeds[number], user_in_batch[pairs], named)
+                bits[pairs] = np.where(choices[pairs] == 1, bits[pairs], sent)
         return bit_indicators(bits, choices, self._budget)

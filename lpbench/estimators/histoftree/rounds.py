@@ -79,8 +79,10 @@ class Split:
             )
             return [[(tree, depths)] for tree in trees]
         if self._mask.any():
-            own = np.ones((1, self.tree_columns.size), dtype=bool)
-            [trees] = grow_personalized_carts(self._X, labels, depths[-1], self._mask, own, min_samples_leaf=least)
+            all_columns = np.ones((1, self.tree_columns.size), dtype=bool)
+            [trees] = grow_personalized_carts(
+                self._X, labels, depths[-1], self._mask, all_columns, min_samples_leaf=least
+            )
             return [[(tree, depths)] for tree in trees]
         return [self._truncations(y, depths, least) for y in labels]
 
@@ -115,11 +117,11 @@ def _ask_bits(users: Users, question: CellQuestion, cells: UserCells, labels: np
     """Ask for one bit a cell, some users at a time where all bits would be too many to hold."""
     TREE_CELL.check(question)
     n_cells, sums = question.n_cells, np.zeros((2, question.n_cells))
-    for part in asked_at_once(users.n, n_cells):
-        who = np.arange(part.start, part.stop)
+    for block in asked_at_once(users.n, n_cells):
+        who = np.arange(block.start, block.stop)
         bits = users.ask(TREE_CELL, question, who)
-        user, cell = np.nonzero(cells.possible(part))
-        of_all = part.start + user
+        user, cell = np.nonzero(cells.possible(block))
+        of_all = block.start + user
         value = bit_indicators(bits[user, cell] > 0, cells.choices[of_all], question.budget)
         sums[0] += np.bincount(cell, weights=value, minlength=n_cells)
         sums[1] += np.bincount(cell, weights=value * labels[of_all], minlength=n_cells)

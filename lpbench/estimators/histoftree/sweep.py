@@ -64,8 +64,8 @@ def sweep_cells(
             for (source, same), trees in zip(sources, forests, strict=True):
                 for tree, served in trees:
                     if cells := second_rounds.cells(same, served):
-                        own = _Round(tree, cells, labels[source], shares[source][1])
-                        rounds.setdefault((*cells, own.budget > 0), []).append(own)
+                        round_of = _Round(tree, cells, labels[source], shares[source][1])
+                        rounds.setdefault((*cells, round_of.budget > 0), []).append(round_of)
             for alike in rounds.values():
                 bits = any(mechanism == "rr" for *_, mechanism in alike[0].cells)
                 most = 1 if bits else max(1, _TOGETHER // len(X))
@@ -146,7 +146,7 @@ class _SecondRounds:
             family = CellFamily(trees, *levels, *columns, budgets, labels, leaves, test_leaves, grids)
             for cell, sums in zip(cells, self._simulate(TREE_CELL, family), strict=True):
                 predictions = predict_cells(sums, test_leaves, means).reshape(times, -1)
-                yield [own[cell] for own in jobs], predictions
+                yield [by_cell[cell] for by_cell in jobs], predictions
 
 
 def _sources(jobs: Sequence[GridPoint]) -> list[tuple[tuple[int, float], list[GridPoint]]]:

@@ -101,8 +101,8 @@ class CellQuery:
 
     def repeated(self, times: int) -> CellQuery:
         """The cells one after the other, as often as told."""
-        shown = [np.tile(codes, times) for codes in self.shown]
-        return CellQuery(np.tile(self.digits, (times, 1)), np.tile(self.codes, times), shown)
+        tiled = [np.tile(codes, times) for codes in self.shown]
+        return CellQuery(np.tile(self.digits, (times, 1)), np.tile(self.codes, times), tiled)
 
 
 class UserLeaves:
@@ -189,8 +189,8 @@ class UserCells:
     @cached_property
     def _place(self) -> np.ndarray:
         """Place of each user's number of cells in tables, of which each is that of as many users, one a tree."""
-        (sizes, place), times = self.sizes, len(self.leaves._of_trees)
-        return place if times == 1 else (place.reshape(times, -1) + sizes.size * np.arange(times)[:, None]).ravel()
+        (sizes, index), times = self.sizes, len(self.leaves._of_trees)
+        return index if times == 1 else (index.reshape(times, -1) + sizes.size * np.arange(times)[:, None]).ravel()
 
     def read(self, tables: np.ndarray) -> np.ndarray:
         """Read numbers that depend on a user's number of cells, from a table for each tree."""
@@ -199,8 +199,8 @@ class UserCells:
     @cached_property
     def choices(self) -> np.ndarray:
         """Number of cells that each user may lie in, |V|: ndarray of shape (n,)."""
-        sizes, place = self.sizes
-        return sizes.take(place)
+        sizes, index = self.sizes
+        return sizes.take(index)
 
     def check_budget(self, budget: float) -> None:
         """Raise a ConfigurationError if a cell must be randomized and no budget is left for it."""
@@ -231,7 +231,7 @@ class UserCells:
         """Count the users who may lie in each cell (shown code of the grid, leaf), and add up their labels."""
         grid, leaves = self.grid, self.leaves
         seen = grid.seen_with(leaves.views)
-        shown, counts, totals = seen.one_of_each(grid.shown), seen.counts, seen.sums(labels)
+        codes, counts, totals = seen.one_of_each(grid.shown), seen.counts, seen.sums(labels)
         alone = seen.member is None
         position, leaf = leaves._pairs if alone else leaves.spread(seen.one_of_each(leaves.views.number))
-        return CellSums(shown[position], leaf, grid.n_shown, leaves.n_leaves, counts[position], totals[position])
+        return CellSums(codes[position], leaf, grid.n_shown, leaves.n_leaves, counts[position], totals[position])

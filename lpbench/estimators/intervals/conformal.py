@@ -46,7 +46,7 @@ class Calibrated(LocalEstimator):
         """
         return check_epsilon(self._inner().epsilon if self.epsilon is None else self.epsilon)
 
-    def _calibrated(self, users: Users, known: Mapping[str, Any], score: str, reach: float) -> LocalEstimator:
+    def _calibrated(self, users: Users, parameters: Mapping[str, Any], score: str, reach: float) -> LocalEstimator:
         """Train on a random part of the users and divide the rest among the levels; nobody is asked twice."""
         estimator = self._inner()
         unit = (None, (0.0, 1.0), self.__dict__["domain"])
@@ -64,14 +64,14 @@ class Calibrated(LocalEstimator):
         if users.n <= n_calibrating:
             raise DataError(f"n_samples = {users.n}: a training and a calibrating user need more; pass more users")
         training = users.take(np.sort(order[n_calibrating:]))
-        estimator.taught(training, streams.child("estimator"), epsilon=epsilon, **known)
+        estimator.taught(training, streams.child("estimator"), epsilon=epsilon, **parameters)
         mechanism = RandomizedResponse.for_budget(epsilon)
         self.curves_ = {level: CoverageCurve(reach, mechanism, level) for level in levels}
         question = ThresholdQuestion(Broadcast(estimator), score, 0.0, mechanism)
         self.calibrating_ = order[:n_calibrating]
         parts = np.array_split(self.calibrating_, len(levels))
-        for curve, part in zip(self.curves_.values(), parts, strict=True):
-            calibrate(users, part, curve, question)
+        for curve, members in zip(self.curves_.values(), parts, strict=True):
+            calibrate(users, members, curve, question)
         users.note(f"{n_calibrating} users calibrate")
         return estimator
 
@@ -89,8 +89,8 @@ class Calibrated(LocalEstimator):
                 f"coverage={wanted:g} is above every level that users were asked about, "
                 f"{', '.join(f'{level:g}' for level in levels)}: fit with it among coverage=[...]"
             )
-        asked = min(level for level in levels if level >= wanted)
-        return max(curve.threshold() for level, curve in self.curves_.items() if level <= asked)
+        level_asked = min(level for level in levels if level >= wanted)
+        return max(curve.threshold() for level, curve in self.curves_.items() if level <= level_asked)
 
     def predict_interval(self, X: np.ndarray, coverage: float | None = None) -> np.ndarray:
         """Return what :meth:`within` does at the threshold of a coverage.
@@ -160,8 +160,8 @@ class PrivateIntervals(Calibrated, LocalRegressor):
     def learn(self, users: Users) -> Self:
         """Train the estimator and calibrate it."""
         lo, hi = self.y_range_
-        known = {"y_range": self.y_range_, "domain": (0.0, 1.0)}
-        self.estimator_ = self._calibrated(users, known, "residual", max(hi - lo, 1e-12))
+        parameters = {"y_range": self.y_range_, "domain": (0.0, 1.0)}
+        self.estimator_ = self._calibrated(users, parameters, "residual", max(hi - lo, 1e-12))
         return self
 
     def predict(self, X: np.ndarray) -> np.ndarray:
@@ -229,8 +229,8 @@ class PrivateSets(Calibrated, LocalClassifier):
     def learn(self, users: Users) -> Self:
         """Train the estimator and calibrate it."""
         # The domain is applied before anybody is asked; the inner classifier takes features as they are.
-        known = {"classes": np.arange(self.classes_.size), "domain": None}
-        self.estimator_ = self._calibrated(users, known, "class", 1.0)
+        parameters = {"classes": np.arange(self.classes_.size), "domain": None}
+        self.estimator_ = self._calibrated(users, parameters, "class", 1.0)
         return self
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:

@@ -70,7 +70,7 @@ class CoverageCurve:
     def __init__(self, reach: float, mechanism: RandomizedResponse, coverage: float) -> None:
         self.reach, self._mechanism, self.coverage, self.told = reach, mechanism, coverage, 0.0
         grid = np.meshgrid(_QUANTILES, _EXPONENTS, coverage * np.array(_AT_ZERO), indexing="ij")
-        self._quantile, self._exponent, self._zero = (part.ravel() for part in grid)
+        self._quantile, self._exponent, self._zero = (axis.ravel() for axis in grid)
         self._log_weight = 1.5 * np.log(self._quantile)  # one power is the grid's, of equal factors
 
     def _law(self, threshold: np.ndarray) -> np.ndarray:
@@ -93,9 +93,9 @@ class CoverageCurve:
 
     def next_thresholds(self, number: int) -> np.ndarray:
         """Thresholds to ask about, in increasing order: quantiles of what is known of the wanted one."""
-        known = np.cumsum(self._weights().reshape(_QUANTILES.size, -1).sum(axis=1))
+        distribution = np.cumsum(self._weights().reshape(_QUANTILES.size, -1).sum(axis=1))
         shares = (np.arange(number) + 0.5) / number
-        return np.asarray(self.reach * np.exp(np.interp(shares, known, np.log(_QUANTILES))))
+        return np.asarray(self.reach * np.exp(np.interp(shares, distribution, np.log(_QUANTILES))))
 
     def threshold(self) -> float:
         """Least threshold that covers enough in expectation, one more user reckoned with; else the reach."""
@@ -106,9 +106,9 @@ class CoverageCurve:
 
 def calibrate(users: Users, order: np.ndarray, curve: CoverageCurve, question: ThresholdQuestion) -> None:
     """Ask users, in the given order, round by round; nobody is asked twice."""
-    for number, some in enumerate(np.array_split(order, ROUNDS)):
-        thresholds = curve.next_thresholds(min(_LATER if number else _FIRST, some.size))
-        for part, threshold in enumerate(thresholds):
-            group = some[part :: thresholds.size]
-            asked = ThresholdQuestion(question.model, question.score, float(threshold), question.mechanism)
-            curve.add(float(threshold), users.ask(THRESHOLD, asked, group))
+    for number, members in enumerate(np.array_split(order, ROUNDS)):
+        thresholds = curve.next_thresholds(min(_LATER if number else _FIRST, members.size))
+        for number_of, threshold in enumerate(thresholds):
+            group = members[number_of :: thresholds.size]
+            at_threshold = ThresholdQuestion(question.model, question.score, float(threshold), question.mechanism)
+            curve.add(float(threshold), users.ask(THRESHOLD, at_threshold, group))

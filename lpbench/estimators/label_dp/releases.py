@@ -28,8 +28,8 @@ class CubeQuestion:
         if self.cells is None:
             return self.cubes.locate(records.X)
         most = self.cells.astype(np.uint64).max(initial=0)  # what is negative is huge
-        whole = self.cells.shape == (len(records),) and self.cells.dtype.kind in "iu"
-        if not whole or most >= self.cubes.size:
+        is_numbered = self.cells.shape == (len(records),) and self.cells.dtype.kind in "iu"
+        if not is_numbered or most >= self.cubes.size:
             raise ConfigurationError(f"cells must be one of {self.cubes.size} cubes for each of {len(records)} records")
         return self.cells
 

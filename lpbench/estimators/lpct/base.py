@@ -76,17 +76,17 @@ class LPCTBase(LocalClassifier):
         for model, tasks, grid in sealed:
             points = expand_grid(grid)
             values = np.empty((len(tasks), len(budgets), len(points)))
-            results.append([SweepResult(own) for own in values])
+            results.append([SweepResult(scores) for scores in values])
             for members, build in model._sweeps(points, budgets):
-                for own, task in zip(values, tasks, strict=True):
+                for scores, task in zip(values, tasks, strict=True):
                     if build is None:
-                        own[:, members] = model.refitted(task, budgets, [points[g] for g in members]).values
+                        scores[:, members] = model.refitted(task, budgets, [points[g] for g in members]).values
                     else:
-                        sweeps.append((own, members, build(task)))
+                        sweeps.append((scores, members, build(task)))
         Tables.grow_together([sweep.tables for _, _, sweep in sweeps])
         while sweeps:  # each is let go once it is scored
-            own, members, sweep = sweeps.pop()
-            own[:, members] = sweep.scores()
+            scores, members, sweep = sweeps.pop()
+            scores[:, members] = sweep.scores()
         return results
 
     def _store_leaves(self, tree: TreePartition, eta: np.ndarray) -> None:

@@ -42,20 +42,20 @@ class VoteFamily:
             return votes + scale[:, None, None] * self._unit_noise(votes, n, streams)
         result = np.empty((len(halves), *votes.shape))
         for b, mechanism in enumerate(self.mechanisms):
-            for axes, part in self.partitions:
-                result[b, :, part] = noisy_votes(votes[:, part], n, mechanism, streams, **dict(axes))
+            for axes, leaves in self.partitions:
+                result[b, :, leaves] = noisy_votes(votes[:, leaves], n, mechanism, streams, **dict(axes))
         return result
 
     def _unit_noise(self, votes: np.ndarray, n: int, streams: Streams) -> np.ndarray:
         """Unit noise of every leaf, in the memory order of ``votes``: one draw for equal axes."""
         widest: dict[tuple, int] = {}
-        for axes, part in self.partitions:
-            widest[axes] = max(widest.get(axes, 0), part.stop - part.start)
+        for axes, leaves in self.partitions:
+            widest[axes] = max(widest.get(axes, 0), leaves.stop - leaves.start)
         drawn = {
             axes: unit_noise(n, cells, len(votes), streams.generator("counts", **dict(axes)))
             for axes, cells in widest.items()
         }
         unit = np.empty_like(votes)
-        for axes, part in self.partitions:
-            unit[:, part] = drawn[axes][:, : part.stop - part.start]
+        for axes, leaves in self.partitions:
+            unit[:, leaves] = drawn[axes][:, : leaves.stop - leaves.start]
         return unit

@@ -141,8 +141,8 @@ class LPCT(LPCTBase):
         private = self._private_votes(users, table.tree.tree, depth).reshape(public.shape)
         weight = self._weight(self.public_weight, public.shape[1], self._mechanism(self.epsilon))
         self._store_leaves(table.tree.tree, regression_function(private, public, weight))
-        asked = self.source != "public"
-        users.note("rows of the public sample are not protected" if asked else "private users are not asked")
+        asks_users = self.source != "public"
+        users.note("rows of the public sample are not protected" if asks_users else "private users are not asked")
         return self
 
     def _mechanism(self, epsilon: float) -> VoteMechanism:

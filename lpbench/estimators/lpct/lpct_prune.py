@@ -137,8 +137,8 @@ class LPCTPrune(LPCTBase):
     ) -> Iterator[tuple[Sequence[int], Callable[[Task], _Sweep]]]:
         """Depths, least depths and leaf sizes share partitions; each budget and point prunes anew."""
         for _, members in grouped(points, ("depth", "min_depth", "min_samples_leaf")):
-            part = [points[g] for g in members]
-            settings = [[with_parameters(self, **{**point, "epsilon": e}) for point in part] for e in budgets]
+            chosen = [points[g] for g in members]
+            settings = [[with_parameters(self, **{**point, "epsilon": e}) for point in chosen] for e in budgets]
             for model in (model for row in settings for model in row):
                 model._check_parameters()
             yield members, partial(_Sweep, settings)

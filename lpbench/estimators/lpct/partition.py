@@ -52,20 +52,20 @@ class PublicTree:
         nobody = np.zeros((0, n_features)), np.zeros(0, dtype=np.intp)
         if rule == "cart" and all(X is not None and X.shape[0] > 0 for X, _ in samples):
             grown = []
-            for (X, codes), own in zip(samples, streams, strict=True):
+            for (X, codes), stream in zip(samples, streams, strict=True):
                 tree = grow_cart(
                     X,
                     codes,
                     grown_depth(depth),
                     criterion=criterion,
                     min_samples_leaf=max(1, min_samples_leaf),
-                    seed=own.integer("tree"),
+                    seed=stream.integer("tree"),
                     bounds=(np.minimum(X.min(axis=0), 0.0), np.maximum(X.max(axis=0), 1.0)),
                 )
                 grown.append(cls(tree.truncate(depth)))
             return grown
         given = [nobody if X is None else (X, codes) for X, codes in samples]
-        generators = [own.generator("tree") if rule == "random" else None for own in streams]
+        generators = [stream.generator("tree") if rule == "random" else None for stream in streams]
         trees = grow_max_edge_forest(
             [Sample(X, codes, rng=rng) for (X, codes), rng in zip(given, generators, strict=True)],
             depth,
@@ -107,12 +107,12 @@ class PublicTree:
 
     def place_among(self, leaves: np.ndarray) -> np.ndarray:
         """Position of the leaf that holds each node, or -1, among the leaves of the tree cut off somewhere."""
-        place = np.full(self.tree.n_nodes, -1)
-        place[leaves] = np.arange(leaves.size)
+        position = np.full(self.tree.n_nodes, -1)
+        position[leaves] = np.arange(leaves.size)
         for inner in self._levels:
             for child in (self.tree.left[inner], self.tree.left[inner] + 1):
-                place[child] = np.maximum(place[child], place[inner])
-        return place
+                position[child] = np.maximum(position[child], position[inner])
+        return position
 
     def sum_upwards(self, values: np.ndarray) -> np.ndarray:
         """Add to every node the values of its descendants, in place; ``values`` has shape (..., n_nodes)."""

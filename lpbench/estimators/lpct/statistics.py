@@ -92,14 +92,14 @@ def _combine(votes: NodeVotes, spread: np.ndarray, factor_p: Any, factor_q: Any)
     q_alone = np.sqrt(square_q / factor_q)
     p_alone = np.sqrt(square_p / factor_p)
     weight = _ratio(spread * _ratio(excess_q, votes.public), excess_p)
-    both = np.sqrt((square_p + square_q) / factor_p)
+    combined = np.sqrt((square_p + square_q) / factor_p)
     agree = excess_p * excess_q > 0
-    take_q = np.where(agree, both < q_alone, p_alone < q_alone)
+    take_q = np.where(agree, combined < q_alone, p_alone < q_alone)
     eta_p, eta_q = _ratio(votes.ones, votes.users), _ratio(votes.public_ones, votes.public)
     eta_both = _ratio(votes.ones + weight * votes.public_ones, votes.users + weight * votes.public)
     return (
         np.where(take_q, eta_q, np.where(agree, eta_both, eta_p)),
-        np.where(take_q, q_alone, np.where(agree, both, p_alone)),
+        np.where(take_q, q_alone, np.where(agree, combined, p_alone)),
     )
 
 

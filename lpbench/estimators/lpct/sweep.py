@@ -26,17 +26,17 @@ class Sweep:
     ) -> None:
         """Check the grid, and collect the distinct trees that its points need at any budget."""
         self.model, self.task, self.budgets = model, task, list(budgets)
-        (self.weights, self.weight_index), (settings, place) = axes
+        (self.weights, self.weight_index), (settings, setting_index) = axes
         model._check_fixed()
         model._check_swept(self.budgets, *map(set, zip(*settings, strict=True)), self.weights)
         model._meet(task.users)
-        asked = [
+        trees_of = [
             [(model._resolved_depth(depth, task.users, epsilon), size) for depth, size in settings]
             for epsilon in self.budgets
         ]
-        self.trees = sorted(set().union(*asked))
+        self.trees = sorted(set().union(*trees_of))
         position = {tree: t for t, tree in enumerate(self.trees)}
-        self.tree_index = np.array([[position[tree] for tree in row] for row in asked])[:, place]
+        self.tree_index = np.array([[position[tree] for tree in row] for row in trees_of])[:, setting_index]
         deepest, smallest = max(p for p, _ in self.trees), min(m for _, m in self.trees)
         self.tables = Tables(model, task.users.public, model._streams(), deepest, smallest)
 
@@ -51,7 +51,9 @@ class Sweep:
             trees = [table.tree for table, settings in self.tables.of_all(self.trees) for _ in settings]
             nodes = np.concatenate([nodes for _, nodes in family.leaves])
             each = zip(trees, family.partitions, strict=True)
-            scores = np.stack([rows.scores(tree, nodes[own], decisions[..., own]) for tree, (_, own) in each], axis=-1)
+            scores = np.stack(
+                [rows.scores(tree, nodes[leaves], decisions[..., leaves]) for tree, (_, leaves) in each], axis=-1
+            )
         return scores[np.arange(len(self.budgets))[:, None], self.weight_index, self.tree_index]
 
     def _family(self) -> tuple[VoteFamily, np.ndarray, np.ndarray]:
@@ -66,7 +68,7 @@ class Sweep:
         mechanisms = [self.model._mechanism(epsilon) for epsilon in self.budgets]
         axes = [{"depth": depth} for depth, _ in self.trees]
         family = VoteFamily(leaves, start, axes, mechanisms, self.model.classes_.size)
-        public, hits = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
+        public, hits = (np.concatenate(columns, axis=1) for columns in zip(*parts, strict=True))
         return family, public, hits
 
     def _decisions(self, family: VoteFamily, public: np.ndarray) -> np.ndarray:

@@ -62,8 +62,8 @@ class ScoredRows:
 
     def scores(self, tree: PublicTree, leaves: np.ndarray, decision: np.ndarray) -> np.ndarray:
         """Score the classes (..., n_leaves) that ``leaves`` of a tree predict, row by row; ndarray of shape (...)."""
-        place = tree.place_among(leaves)[self._nodes(tree)]
-        return self._score(self._classes[np.where(self._outside, 0, decision[..., place])])
+        leaf = tree.place_among(leaves)[self._nodes(tree)]
+        return self._score(self._classes[np.where(self._outside, 0, decision[..., leaf])])
 
 
 def hits_of(decision: np.ndarray, hits: np.ndarray) -> np.ndarray:
@@ -121,18 +121,18 @@ class Tables:
                 if first is not tables and tables._grows_like(first):
                     tables._like = first
         for members in alike.values():
-            known: list[list[Tables]] = []
+            groups: list[list[Tables]] = []
             for tables in members:
-                if known and tables._grows_like(known[-1][0]):
-                    known[-1].append(tables)
+                if groups and tables._grows_like(groups[-1][0]):
+                    groups[-1].append(tables)
                 else:
-                    known.append([tables])
-            sizes = [1 if own.public is None else own.public.X.size for own, *_ in known]
+                    groups.append([tables])
+            sizes = [1 if first_table.public is None else first_table.public.X.size for first_table, *_ in groups]
             share = np.cumsum(sizes) // _NUMBERS_AT_ONCE
-            for part in np.split(np.arange(len(known)), np.flatnonzero(np.diff(share)) + 1):
-                trees = _grow([known[k][0] for k in part], *members[0].widest)
-                for k, tree in zip(part, trees, strict=True):
-                    first, *others = known[k]
+            for group in np.split(np.arange(len(groups)), np.flatnonzero(np.diff(share)) + 1):
+                trees = _grow([groups[k][0] for k in group], *members[0].widest)
+                for k, tree in zip(group, trees, strict=True):
+                    first, *others = groups[k]
                     first._trees[first.widest] = tree
                     for tables in others:
                         tables._like = first
@@ -142,13 +142,13 @@ class Tables:
         """Return True if one tree, cut at each depth, serves all depths and leaf sizes."""
         return self.model.rule != "cart" and not self._released
 
-    def _grows_like(self, other: Tables) -> bool:
+    def _grows_like(self, tables: Tables) -> bool:
         """Return True if this sample and another of its shape grow the same tree: their public rows are equal."""
         if self.model.rule == "random":
             return False
-        if self.public is None or other.public is None:
-            return self.public is other.public
-        return all(map(np.array_equal, self.public, other.public))
+        if self.public is None or tables.public is None:
+            return self.public is tables.public
+        return all(map(np.array_equal, self.public, tables.public))
 
     def at(self, depth: int, min_samples_leaf: int) -> NodeTable:
         """Return the table to read ``tree.leaves(depth, min_samples_leaf)`` from."""
@@ -179,8 +179,8 @@ class Tables:
             if self._released:
                 tree = PublicTree(self._candidates.grow(depth, max(1, min_samples_leaf)))
             else:
-                told = self.public, self.streams, key, self._shape()
-                tree = self._trees[key] if key in self._trees else _GROWN(told, lambda: _grow([self], *key)[0])
+                inputs = self.public, self.streams, key, self._shape()
+                tree = self._trees[key] if key in self._trees else _GROWN(inputs, lambda: _grow([self], *key)[0])
             if self.public is None:
                 public = np.zeros((n_classes, tree.tree.n_nodes))
             else:

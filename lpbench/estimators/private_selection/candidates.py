@@ -33,11 +33,11 @@ class Candidates:
         """Numbers of the settings that share their users, one list a group; no group if private users are not asked."""
         if not self.build().uses_epsilon:
             return []
-        found: dict[str, list[int]] = {}
+        numbers_of: dict[str, list[int]] = {}
         for number, point in enumerate(self.points):
-            asked = repr(sorted((k, v) for k, v in point.items() if k not in self.shared))
-            found.setdefault(asked, []).append(number)
-        return list(found.values())
+            reports = repr(sorted((k, v) for k, v in point.items() if k not in self.shared))
+            numbers_of.setdefault(reports, []).append(number)
+        return list(numbers_of.values())
 
 
 # A setting that needs reports of its own costs the others users, so that there are few of them: the setting stated
@@ -83,7 +83,7 @@ def candidates_of(estimator: str | LocalEstimator, points: Sequence[Point] | Non
     """Return the candidates of a name, or of an estimator with given settings."""
     if isinstance(estimator, str):
         check_known("unknown estimator of private selection", [estimator], CANDIDATES)
-        known = CANDIDATES[estimator]
+        registered = CANDIDATES[estimator]
     else:
-        known = Candidates(partial(clone, estimator), ({},))
-    return Candidates(known.build, list(points or known.points), known.shared | set(shared))
+        registered = Candidates(partial(clone, estimator), ({},))
+    return Candidates(registered.build, list(points or registered.points), registered.shared | set(shared))

@@ -59,8 +59,8 @@ class DifferenceDevice(Device[DifferenceQuestion]):
     def inputs(self, records: Records, question: DifferenceQuestion) -> np.ndarray:
         """Clipped differences in [-1, 1]."""
         loss = LOSSES[question.loss]
-        mine, other = question.model.predict(records.X), question.first.predict(records.X)
-        return question.number.unit(loss(mine, records.y) - loss(other, records.y))
+        predicted, reference = question.model.predict(records.X), question.first.predict(records.X)
+        return question.number.unit(loss(predicted, records.y) - loss(reference, records.y))
 
 
 DIFFERENCE = DifferenceDevice()
@@ -80,26 +80,26 @@ def divide(n: int, n_groups: int, share: float, streams: Streams) -> Division:
 
 
 def fit_candidates(
-    candidates: Candidates, users: Users, division: Division, known: Mapping[str, Any], streams: Streams
+    candidates: Candidates, users: Users, division: Division, parameters: Mapping[str, Any], streams: Streams
 ) -> list[Any]:
     """Fitted candidates in the order of their settings; those of one group learn from the same reports."""
 
-    def learned(point: Mapping[str, Any], some: Users, group: int) -> Any:
+    def learned(point: Mapping[str, Any], trainers: Users, group: int) -> Any:
         model = candidates.build().set_params(**point)
-        model.taught(some, streams.child("candidates", group=group), **known)
-        if "classes" in known:
+        model.taught(trainers, streams.child("candidates", group=group), **parameters)
+        if "classes" in parameters:
             # Devices compare predictions with class numbers, whatever the classes are called.
-            model.classes_ = known["classes"]
+            model.classes_ = parameters["classes"]
         return model
 
     fitted: list[Any] = [None] * len(candidates.points)
-    for number, (members, some) in enumerate(zip(candidates.groups(), division.training, strict=True)):
-        group, model, order = users.take(some), candidates.build(), members
+    for number, (members, trained_by) in enumerate(zip(candidates.groups(), division.training, strict=True)):
+        group, model, order = users.take(trained_by), candidates.build(), members
         if isinstance(model, TreeRegressor):  # a tree is read at smaller depths than its own
             order = sorted(members, key=lambda k: -tree_depth(model.get_params() | candidates.points[k]))
         for k in order:
             point, before = candidates.points[k], (fitted[j] for j in members)
-            alike = (other.resized(point) for other in before if isinstance(other, TreeRegressor))
+            alike = (earlier.resized(point) for earlier in before if isinstance(earlier, TreeRegressor))
             fitted[k] = next(filter(None, alike), None) or learned(point, group, number)
         for k in members:
             if fitted[k].guarantee_.epsilon > fitted[members[0]].guarantee_.epsilon:
@@ -120,8 +120,8 @@ def compare_by_labels(
         return np.zeros(len(fitted))
     question = NumberQuestion(y_range, Hybrid(epsilon))
     readings = question.readings(users.ask(NUMBER, question, validating))
-    known = np.nan_to_num(users.public_features[validating], nan=0.0)
-    predictions = np.array([model.predict(known) for model in fitted])
+    features = np.nan_to_num(users.public_features[validating], nan=0.0)
+    predictions = np.array([model.predict(features) for model in fitted])
     first = predictions[0]
     return np.asarray(((predictions - first) * (predictions + first - 2.0 * readings)).mean(axis=1))
 
@@ -135,24 +135,24 @@ def compare_by_differences(
     reach: Callable[[Any, Any], float],  # (model, first) -> range to which devices clip the difference
 ) -> np.ndarray:
     """Estimate the same from users who know their own record alone: each reports one difference of losses."""
-    found = np.zeros(len(fitted))
+    differences = np.zeros(len(fitted))
     for k in range(1, len(fitted)):
-        some = validating[k - 1 :: len(fitted) - 1]
-        if some.size == 0:
+        members = validating[k - 1 :: len(fitted) - 1]
+        if members.size == 0:
             continue
         width = reach(fitted[k], fitted[0])
         number = NumberQuestion((-width, width), Hybrid(epsilon))
         question = DifferenceQuestion(fitted[k], fitted[0], loss, number)
-        found[k] = number.readings(users.ask(DIFFERENCE, question, some)).mean()
-    return found
+        differences[k] = number.readings(users.ask(DIFFERENCE, question, members)).mean()
+    return differences
 
 
 def squared_reach(model: Any, first: Any, y_range: tuple[float, float], n_features: int) -> float:
     """Largest difference of squared errors for any label of the range, at fixed points of the unit cube."""
     points = Streams(0).generator("public points").random((N_PUBLIC_POINTS, n_features))
-    mine, other = model.predict(points), first.predict(points)
-    farthest = np.maximum(*(np.abs(mine + other - 2.0 * end) for end in y_range))
-    return float((np.abs(mine - other) * farthest).max())
+    predicted, reference = model.predict(points), first.predict(points)
+    farthest = np.maximum(*(np.abs(predicted + reference - 2.0 * end) for end in y_range))
+    return float((np.abs(predicted - reference) * farthest).max())
 
 
 @dataclass(eq=False, repr=False)

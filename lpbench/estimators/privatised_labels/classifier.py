@@ -64,8 +64,8 @@ def shown_given_true(question: ClassQuestion) -> np.ndarray | None:
     if question.prior is not None or isinstance(mechanism, (Laplace, BitVector)):
         return None
     if isinstance(mechanism, SubsetSelection):
-        keep, other = mechanism.probabilities
-        table = np.where(np.eye(question.n_classes, dtype=bool), keep, other)
+        keep, stray = mechanism.probabilities
+        table = np.where(np.eye(question.n_classes, dtype=bool), keep, stray)
         return table / mechanism.size
     return mechanism.channel()
 
@@ -88,20 +88,20 @@ class Model:
 
     def probabilities(self, X: np.ndarray, n_classes: int) -> np.ndarray:
         """Class probabilities of shape (m, n_classes)."""
-        found = np.zeros((X.shape[0], n_classes))
+        shares = np.zeros((X.shape[0], n_classes))
         if len(self.learners) > 1:
-            found[:] = np.column_stack([np.ravel(learner.predict(X)) for learner in self.learners])
+            shares[:] = np.column_stack([np.ravel(learner.predict(X)) for learner in self.learners])
         elif self.learners:
-            found[:, self.reported] = self.learners[0].predict_proba(X)
+            shares[:, self.reported] = self.learners[0].predict_proba(X)
         else:
-            found[:, self.reported] = 1.0
+            shares[:, self.reported] = 1.0
         if self.correction is not None:
-            found = found @ self.correction
-        best = found.argmax(axis=1)
-        found = np.maximum(found, 0.0)
-        total = found.sum(axis=1, keepdims=True)
+            shares = shares @ self.correction
+        best = shares.argmax(axis=1)
+        shares = np.maximum(shares, 0.0)
+        total = shares.sum(axis=1, keepdims=True)
         # Where nothing positive is left, the largest of what there was.
-        return np.where(total > 0, found / np.where(total > 0, total, 1.0), np.eye(n_classes)[best])
+        return np.where(total > 0, shares / np.where(total > 0, total, 1.0), np.eye(n_classes)[best])
 
 
 @dataclass(eq=False, repr=False)
@@ -163,13 +163,13 @@ class PrivateLabelsClassifier(LocalClassifier):
         """Ask the users and fit the learner."""
         check_epsilon(self.epsilon)
         check_choice("randomizer", self.randomizer, MECHANISMS)
-        self.features_, shown = shown_features(users.public_features)
-        shown = shown if shown.shape[1] else np.zeros((users.n, 1))
+        self.features_, visible = shown_features(users.public_features)
+        visible = visible if visible.shape[1] else np.zeros((users.n, 1))
         question, share = self._question(), self._share()
         if share == 1:
-            self.model_ = self._learn(shown, question, users.ask(CLASS, question), self._streams())
+            self.model_ = self._learn(visible, question, users.ask(CLASS, question), self._streams())
         else:
-            self.model_ = self._in_stages(shown, users, question, share)
+            self.model_ = self._in_stages(visible, users, question, share)
         return self
 
     def _question(self) -> ClassQuestion:
@@ -184,23 +184,23 @@ class PrivateLabelsClassifier(LocalClassifier):
             return 1.0
         return usual if self.prior_share is None else check_number("prior_share", self.prior_share, above=0, below=1)
 
-    def _in_stages(self, shown: np.ndarray, users: Users, question: ClassQuestion, share: float) -> Model:
+    def _in_stages(self, visible: np.ndarray, users: Users, question: ClassQuestion, share: float) -> Model:
         """Ask some users without a prior, the others with one, and fit on all of them."""
         streams = self._streams()
         order = streams.generator("prior users").permutation(users.n)
-        first, rest = np.split(order, [max(1, round(share * users.n))])
+        first, second = np.split(order, [max(1, round(share * users.n))])
         early = users.ask(CLASS, question, first)
         if self.randomizer == "rr_with_prior":
             common = class_prior(early, question.mechanism)  # type: ignore[arg-type]
-            prior = np.broadcast_to(common, (rest.size, question.n_classes))
+            prior = np.broadcast_to(common, (second.size, question.n_classes))
         else:
-            model = self._learn(shown[first], question, early, streams.child("first stage"))
-            prior = model.probabilities(shown[rest], question.n_classes)
-        asked = replace(question, prior=prior)
-        late = users.ask(CLASS, asked, rest)
+            model = self._learn(visible[first], question, early, streams.child("first stage"))
+            prior = model.probabilities(visible[second], question.n_classes)
+        informed = replace(question, prior=prior)
+        late = users.ask(CLASS, informed, second)
         everybody = np.empty(users.n, dtype=np.int64)
-        everybody[first], everybody[rest] = early, late
-        return self._learn(shown, asked, everybody, streams)
+        everybody[first], everybody[second] = early, late
+        return self._learn(visible, informed, everybody, streams)
 
     def _learn(self, X: np.ndarray, question: ClassQuestion, reports: np.ndarray, streams: Streams) -> Model:
         """Fit the learner to the reports of users who show the given features."""
@@ -237,5 +237,5 @@ class PrivateLabelsClassifier(LocalClassifier):
             Probabilities in the order of ``classes_``; rows sum to 1.
         """
         X = self._check_predict(X)
-        shown = X[:, self.features_] if self.features_.size else np.zeros((X.shape[0], 1))
-        return self.model_.probabilities(shown, self.classes_.size)
+        visible = X[:, self.features_] if self.features_.size else np.zeros((X.shape[0], 1))
+        return self.model_.probabilities(visible, self.classes_.size)

@@ -54,17 +54,17 @@ class SharedBayesianRidge(BayesianRidge):
         mean, center = X.mean(axis=0), y.mean()
         Z, z = X - mean, y - center
         lengths, axes = _DECOMPOSED((X,), lambda: linalg.svd(Z, full_matrices=False)[1:])
-        known = Z, z, n, k, Z.T @ z, None, axes, lengths**2
+        decomposition = Z, z, n, k, Z.T @ z, None, axes, lengths**2
         alpha, penalty, before = 1.0 / (y.var() + np.finfo(float).eps), 1.0, np.full(k, np.inf)
         for _ in range(self.max_iter):  # MacKay (1992)
-            coef, loss = self._update_coef_(*known, alpha, penalty)
+            coef, loss = self._update_coef_(*decomposition, alpha, penalty)
             freedom = np.sum(alpha * lengths**2 / (penalty + alpha * lengths**2))
             penalty = (freedom + 2 * self.lambda_1) / (np.sum(coef**2) + 2 * self.lambda_2)
             alpha = (n - freedom + 2 * self.alpha_1) / (loss + 2 * self.alpha_2)
             if np.sum(np.abs(before - coef)) < self.tol:
                 break
             before = coef
-        self.coef_, _ = self._update_coef_(*known, alpha, penalty)
+        self.coef_, _ = self._update_coef_(*decomposition, alpha, penalty)
         self.intercept_, self.n_features_in_, self.X_offset_ = center - mean @ self.coef_, k, mean
         self.alpha_, self.lambda_ = alpha, penalty
         self.sigma_ = axes.T @ (axes / (alpha * lengths**2 + penalty)[:, None])
@@ -95,11 +95,11 @@ CLASSIFIERS: Mapping[str, Callable[[], BaseEstimator]] = {
 
 
 def build_learner(
-    learner: str | BaseEstimator, known: Mapping[str, Callable[[], BaseEstimator]], streams: Streams, n: int
+    learner: str | BaseEstimator, registered: Mapping[str, Callable[[], BaseEstimator]], streams: Streams, n: int
 ) -> BaseEstimator:
     """Return an unfitted learner, by its known name or a clone, with random states from the streams, for n users."""
     if isinstance(learner, str):
-        model = known[check_choice("learner", learner, known)]()
+        model = registered[check_choice("learner", learner, registered)]()
     else:
         model = clone(learner)
     chosen: dict[str, Any] = {
@@ -129,12 +129,12 @@ def fit_learner(
     return model.fit(X, y)
 
 
-def shown_features(shown: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def shown_features(features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the columns that some users show, and what is shown of them, with its means in the place of the rest."""
-    hidden = np.isnan(shown)
+    hidden = np.isnan(features)
     columns = np.flatnonzero(~hidden.all(axis=0))
-    shown, hidden = shown[:, columns], hidden[:, columns]
+    features, hidden = features[:, columns], hidden[:, columns]
     if not hidden.any():
-        return columns, shown
-    means = np.where(hidden, 0.0, shown).sum(axis=0) / (~hidden).sum(axis=0)
-    return columns, np.where(hidden, means, shown)
+        return columns, features
+    means = np.where(hidden, 0.0, features).sum(axis=0) / (~hidden).sum(axis=0)
+    return columns, np.where(hidden, means, features)

@@ -75,8 +75,8 @@ def best_unbiased(epsilon: float) -> NumberChannel:
     """Return the unbiased randomizer of least variance for a typical label."""
     points = np.linspace(-1.0, 1.0, 201)
     prior = typical_prior(points)
-    found: Any = [levels_channel(epsilon), typical_unbiased(epsilon)]
-    return min(found, key=lambda channel: float(prior @ channel.noise_variance(points)))
+    channels: Any = [levels_channel(epsilon), typical_unbiased(epsilon)]
+    return min(channels, key=lambda channel: float(prior @ channel.noise_variance(points)))
 
 
 #: Name -> mechanism on [-1, 1] for a budget; all of them are unbiased.
@@ -129,11 +129,11 @@ def estimated_prior(reports: np.ndarray, question: NumberQuestion) -> np.ndarray
     expected, inverse = centered @ near, np.linalg.inv(table)
     shares = seen @ inverse
     noise = float(((inverse**2 * seen[:, None]).sum() - (shares**2).sum()) / reports.size)
-    kept = _kept(noise, float(((shares - expected) ** 2).sum()))
-    if outputs.size <= 3 or kept == 0:
+    trust = _kept(noise, float(((shares - expected) ** 2).sum()))
+    if outputs.size <= 3 or trust == 0:
         return centered
-    found = np.interp(points, levels, on_simplex(expected + kept * (shares - expected)))
-    return found / found.sum()
+    shares_at = np.interp(points, levels, on_simplex(expected + trust * (shares - expected)))
+    return shares_at / shares_at.sum()
 
 
 def _kept(noise: float, distance: float) -> float:
@@ -151,8 +151,8 @@ def on_simplex(values: np.ndarray) -> np.ndarray:
 
 def on_points(prior: np.ndarray, points: int) -> np.ndarray:
     """Interpolate a prior to another number of points; every point keeps a little."""
-    found = np.interp(np.linspace(-1, 1, points), np.linspace(-1, 1, prior.size), prior)
-    return (1.0 - _FLOOR) * found / found.sum() + _FLOOR / points
+    interpolated = np.interp(np.linspace(-1, 1, points), np.linspace(-1, 1, prior.size), prior)
+    return (1.0 - _FLOOR) * interpolated / interpolated.sum() + _FLOOR / points
 
 
 def posterior_readings(reports: np.ndarray, prior: np.ndarray, question: NumberQuestion) -> np.ndarray:

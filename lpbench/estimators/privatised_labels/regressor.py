@@ -84,12 +84,12 @@ class PrivateLabelsRegressor(LocalRegressor):
         """Ask the users and fit the learner."""
         check_choice("randomizer", self.randomizer, NUMBER_RANDOMIZERS)
         labels, weights = self._ask(users)
-        self.features_, shown = shown_features(users.public_features)
+        self.features_, visible = shown_features(users.public_features)
         self.mean_ = float(np.average(labels, weights=weights))
         self.learner_ = None
         if self.features_.size:
             learner = build_learner(self.learner, REGRESSORS, self._streams(), users.n)
-            self.learner_ = fit_learner(learner, shown, labels, weights)
+            self.learner_ = fit_learner(learner, visible, labels, weights)
         return self
 
     def _ask(self, users: Users) -> tuple[np.ndarray, np.ndarray | None]:
@@ -99,21 +99,21 @@ class PrivateLabelsRegressor(LocalRegressor):
             question = self._question()
             return question.readings(users.ask(NUMBER, question)), None
         order = self._streams().generator("prior users").permutation(users.n)
-        first, rest = np.split(order, [min(users.n, round(share * users.n))])
-        asked = prior_question(self.y_range_, float(self.epsilon))
-        early = users.ask(NUMBER, asked, first)
-        prior = estimated_prior(early, asked)
+        first, second = np.split(order, [min(users.n, round(share * users.n))])
+        for_prior = prior_question(self.y_range_, float(self.epsilon))
+        early = users.ask(NUMBER, for_prior, first)
+        prior = estimated_prior(early, for_prior)
         question = self._question(prior)
-        late = users.ask(NUMBER, question, rest)
+        late = users.ask(NUMBER, question, second)
         labels = np.empty(users.n)
-        labels[rest] = question.readings(late)
+        labels[second] = question.readings(late)
         if self.randomizer == "rr_on_bins":
-            labels[first] = posterior_readings(early, prior, asked)
+            labels[first] = posterior_readings(early, prior, for_prior)
             return labels, None
-        labels[first] = asked.readings(early)
+        labels[first] = for_prior.readings(early)
         weights = np.empty(users.n)
-        weights[first] = 1.0 / report_variance(asked.mechanism, prior)
-        weights[rest] = 1.0 / report_variance(question.mechanism, prior)
+        weights[first] = 1.0 / report_variance(for_prior.mechanism, prior)
+        weights[second] = 1.0 / report_variance(question.mechanism, prior)
         return labels, weights
 
     def _share(self) -> float:
@@ -133,8 +133,8 @@ class PrivateLabelsRegressor(LocalRegressor):
         if prior is None and self.randomizer in UNBIASED:
             return NumberQuestion(self.y_range_, UNBIASED[self.randomizer](epsilon))
         points, channel = WITH_PRIOR[self.randomizer]
-        known = bell() if prior is None else prior
-        return NumberQuestion(self.y_range_, channel(epsilon, on_points(known, points)))
+        assumed = bell() if prior is None else prior
+        return NumberQuestion(self.y_range_, channel(epsilon, on_points(assumed, points)))
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Predict by the fitted learner on the features that somebody shows, or the mean report if there is none."""

@@ -74,7 +74,8 @@ class GradientFamily:
         """Visit all users of all replications (of equal shapes)."""
         budgets = np.repeat(np.arange(len(self.mechanisms)), len(self.rates))
         uniforms = [
-            own.generator("report").random((3, order.size)) for own, order in zip(streams, self.orders, strict=True)
+            stream.generator("report").random((3, order.size))
+            for stream, order in zip(streams, self.orders, strict=True)
         ]
         along = np.stack([[m.along(u[1], u[2]) for m in self.mechanisms] for u in uniforms])
         example, n_starts = self.starts[0][0], len(self.starts[0])
@@ -87,7 +88,7 @@ class GradientFamily:
             y=np.stack([records.y[order] for records, order in zip(several, self.orders, strict=True)]),
             u_sign=np.stack([u[0] for u in uniforms]),
             along=along[:, budgets],
-            normals=[own.generator("normals", hidden=hidden) for own in streams],
+            normals=[stream.generator("normals", hidden=hidden) for stream in streams],
         )
         own_start = np.arange(len(self.rates)) if n_starts > 1 else np.zeros(len(self.rates), dtype=int)
         runs = Runs(
@@ -99,8 +100,8 @@ class GradientFamily:
             return LinearPass(users, runs, self._stacked("weights")).run()
         return NeuralPass(users, runs, Layers(self._stacked("hidden"), self._stacked("output"))).run()
 
-    def _stacked(self, part: str) -> np.ndarray:
-        return np.stack([[getattr(model, part) for model in own] for own in self.starts])
+    def _stacked(self, weights: str) -> np.ndarray:
+        return np.stack([[getattr(model, weights) for model in models] for models in self.starts])
 
 
 @proven
@@ -126,7 +127,7 @@ class GradientDevice(Device[GradientQuestion]):
         self, several: Sequence[Records], family: GradientFamily, answers: Sequence[Answers]
     ) -> list[np.ndarray]:
         """Scores of all last models at the rows of the family, shape (n_runs, m) for each replication."""
-        done = family.run(several, [own("chain") for own in answers])
+        done = family.run(several, [replies("chain") for replies in answers])
         return [done.scores(r, rows) for r, rows in enumerate(family.rows)]
 
 

@@ -48,9 +48,9 @@ class OuterSums:
         """Return the place for the factors of the next ``count`` users, to be filled in: shape (R, count, B, h)."""
         if self._last - self._first + count > self._factors.shape[1]:
             self._add_up()
-        kept = self._last - self._first
+        count_before = self._last - self._first
         self._last += count
-        return self._factors[:, kept : kept + count]
+        return self._factors[:, count_before : count_before + count]
 
     def _add_up(self) -> None:
         X = self._X[:, self._first : self._last]
@@ -59,13 +59,13 @@ class OuterSums:
         self._matrix = recent if self._matrix is None else self._matrix + recent
         self._first = self._last
 
-    def times(self, X: np.ndarray, part: tuple[slice, slice] = np.s_[:, :]) -> np.ndarray:
-        """x^T times the transposed sums for X (R, b, D), (R, b, B, h); ``part`` selects replications and runs."""
-        users = self._X[part[0], self._first : self._last]
-        factors = self._factors[part[0], : users.shape[1], part[1]]
+    def times(self, X: np.ndarray, block: tuple[slice, slice] = np.s_[:, :]) -> np.ndarray:
+        """x^T times the transposed sums for X (R, b, D), (R, b, B, h); ``block`` selects replications and runs."""
+        users = self._X[block[0], self._first : self._last]
+        factors = self._factors[block[0], : users.shape[1], block[1]]
         result = (X @ users.swapaxes(1, 2)) @ _flat(factors)
         if self._matrix is not None:
-            matrix = self._matrix[part]
+            matrix = self._matrix[block]
             result += X @ matrix.reshape(len(matrix), -1, X.shape[2]).swapaxes(1, 2)
         return result.reshape(*X.shape[:2], *factors.shape[2:])
 
@@ -121,8 +121,8 @@ class NeuralPass:
 
     def _visit(self, members: slice) -> None:
         X = self.users.X[:, members]
-        earlier, own = self.noise.visit(X)
-        self._steps(members, self._hidden_inputs(X, earlier), own, self.signal.append(X.shape[1]))
+        earlier, self_products = self.noise.visit(X)
+        self._steps(members, self._hidden_inputs(X, earlier), self_products, self.signal.append(X.shape[1]))
 
     def _hidden_inputs(self, X: np.ndarray, noise: np.ndarray) -> np.ndarray:
         """Inputs of the hidden units for X (R, b, D) before a block, with the noise (R, b, h) inside: (R, b, B, h)."""
@@ -132,12 +132,12 @@ class NeuralPass:
         reports = self.signal.times(X) + self.runs.spread[:, None] * noise[:, :, None]
         return at_start - self.runs.rates[:, None] * reports
 
-    def _steps(self, members: slice, before: np.ndarray, own: np.ndarray, factors: np.ndarray) -> None:
+    def _steps(self, members: slice, before: np.ndarray, self_products: np.ndarray, factors: np.ndarray) -> None:
         """Visit the users of a block one by one.
 
-        ``before`` (R, b, B, h) are inputs of the hidden units, to which the signal of the block is added here; ``own``
-        (R, b, h) products of the users' features with their z for the hidden weights. ``factors`` (R, b, B, h) receives
-        the factors c a of the reports.
+        ``before`` (R, b, B, h) are inputs of the hidden units, to which the signal of the block is added here;
+        ``self_products`` (R, b, h) products of the users' features with their z for the hidden weights. ``factors``
+        (R, b, B, h) receives the factors c a of the reports.
         """
         X, h = self.users.X[:, members], self.h
         gram = X @ X.swapaxes(1, 2)
@@ -156,9 +156,9 @@ class NeuralPass:
             user = members.start + t
             score = np.einsum("rbh,rbh->rb", hidden, self.output[..., :h]) + self.output[..., h]
             slope = expit(score) - self.users.y[:, user, None]
-            squares = [np.einsum("rbh,rbh->rb", part, part) for part in (hidden, a)]
+            squares = [np.einsum("rbh,rbh->rb", units, units) for units in (hidden, a)]
             norm = np.sqrt(1.0 + squares[0] + squares[1] * gram[:, t, t, None])
-            inner = np.einsum("rbh,rh->rb", a, own[:, t]) + outer[:, t, h, None]
+            inner = np.einsum("rbh,rh->rb", a, self_products[:, t]) + outer[:, t, h, None]
             inner += np.einsum("rbh,rh->rb", hidden, outer[:, t, :h])
             along, u_sign = self.users.along[:, :, user], self.users.u_sign[:, user, None]
             c = report_coefficients(slope, norm, inner, along, self.runs.spread, u_sign)[..., None]

@@ -38,15 +38,15 @@ class HiddenNoise:
     def visit(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Products, (R, b, h), of the next users' features with the z of all before them, and with their own."""
         before = X @ self.total.swapaxes(1, 2)
-        earlier, own = self._draw_all(X) if self._few else self._draw_products(X)
-        return before + earlier, own
+        earlier, self_products = self._draw_all(X) if self._few else self._draw_products(X)
+        return before + earlier, self_products
 
     def _draw_all(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         z = self._users.draw(X.shape[1], *self.total.shape[1:])
         sums = np.cumsum(z, axis=1)
-        own = (z @ X[..., None])[..., 0]
+        self_products = (z @ X[..., None])[..., 0]
         self.total += sums[:, -1]
-        return (sums @ X[..., None])[..., 0] - own, own
+        return (sums @ X[..., None])[..., 0] - self_products, self_products
 
     def _draw_products(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Draw the products of a block's features with the noise of earlier users, and with each user's own.
@@ -59,13 +59,13 @@ class HiddenNoise:
         self.total += total
         # Given the sum, z_t is a b-th of it plus a remainder; the remainders are independent of it and add up to zero.
         products = X @ total.swapaxes(1, 2)
-        earlier, own = np.arange(b)[:, None] / b * products, products / b
+        earlier, self_products = np.arange(b)[:, None] / b * products, products / b
         if b > 1:
             remainders = product_root(X @ X.swapaxes(1, 2)) @ self._users.draw(2 * b - 2, h)
             earlier[:, 1:-1] += remainders[:, : b - 2]
-            own += remainders[:, b - 2 :]
-        earlier[:, -1] = products[:, -1] - own[:, -1]
-        return earlier, own
+            self_products += remainders[:, b - 2 :]
+        earlier[:, -1] = products[:, -1] - self_products[:, -1]
+        return earlier, self_products
 
 
 def product_root(gram: np.ndarray) -> np.ndarray:

@@ -37,8 +37,8 @@ class Visits:
 
     def fill(self, room: np.ndarray) -> np.ndarray:
         """Write standard Gaussians to ``room``, of shape (R, ...), and return it."""
-        for rng, part in zip(self.normals, room, strict=True):
-            rng.standard_normal(out=part)
+        for rng, array in zip(self.normals, room, strict=True):
+            rng.standard_normal(out=array)
         return room
 
 
@@ -98,13 +98,15 @@ class LinearPass:
         rates, spread = self.runs.rates, self.runs.spread
         z = self.users.draw(*X.shape[1:])
         gram, noise = X @ X.swapaxes(1, 2), X @ z.swapaxes(1, 2)  # products of user t with s: [:, t, s]
-        earlier, own = np.tril(noise, -1).sum(axis=2)[..., None], np.diagonal(noise, axis1=1, axis2=2)[..., None]
+        earlier, self_noise = np.tril(noise, -1).sum(axis=2)[..., None], np.diagonal(noise, axis1=1, axis2=2)[..., None]
         norm = np.sqrt(np.diagonal(gram, axis1=1, axis2=2))[..., None]
         before = X @ self.weights.swapaxes(1, 2) - rates * spread * earlier
         coefficients = np.empty_like(before)  # (R, b, B)
         for t in range(X.shape[1]):
             signal = (gram[:, t, None, :t] @ coefficients[:, :t])[:, 0]
             slope = expit(before[:, t] - rates * signal) - y[:, t]
-            coefficients[:, t] = report_coefficients(slope, norm[:, t], own[:, t], along[:, :, t], spread, u_sign[:, t])
+            coefficients[:, t] = report_coefficients(
+                slope, norm[:, t], self_noise[:, t], along[:, :, t], spread, u_sign[:, t]
+            )
         reports = coefficients.swapaxes(1, 2) @ X + spread[:, None] * z.sum(axis=1, keepdims=True)
         self.weights = self.weights - rates[:, None] * reports

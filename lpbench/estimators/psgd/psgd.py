@@ -178,6 +178,6 @@ class PSGD(BinaryClassifier):
         family = GradientFamily(mechanisms, np.asarray(rates, dtype=np.float64), orders, starts, rows)
         together = tasks[0].simulate.together([task.simulate for task in tasks[1:]], GRADIENT, family)
         result = np.empty((len(tasks), len(budgets) * len(rates)))
-        for r, (task, known, scores) in enumerate(zip(tasks, classes, together, strict=True)):
-            result[r] = task.score(known[(scores > 0).astype(int)])
+        for r, (task, listed, scores) in enumerate(zip(tasks, classes, together, strict=True)):
+            result[r] = task.score(listed[(scores > 0).astype(int)])
         return result.reshape(len(tasks), len(budgets), len(rates))

@@ -137,8 +137,8 @@ class LPDTRegressor(CellRegressor):
             labels = task.simulate(LABEL, [model._label_question(budget) for budget, _ in shares])
             levels = setting.depth, setting.depth, setting.rule != "cart"
             for b, (y, (_, budget)) in enumerate(zip(labels, shares, strict=True)):
-                asked = [(grid, query, setting.mechanism)]
-                family = CellFamily([tree], *levels, *columns, [budget], y, leaves, rows, asked)
+                requests = [(grid, query, setting.mechanism)]
+                family = CellFamily([tree], *levels, *columns, [budget], y, leaves, rows, requests)
                 [sums] = task.simulate.after()(TREE_CELL, family)
                 result.values[b, g] = task.score(model._filled(sums, rows))
         return result
@@ -251,8 +251,8 @@ class PublicTreeClassifier(IndicatorClassifier):
         """Return a regressor that has learned users' indicators of class k; ``streams`` is the curator's."""
         rows = users.public
         labels = None if rows is None else PublicSample(rows.X, (rows.y == k).astype(float))
-        asked = RelabeledUsers(users, Indicator(k), (0.0, 1.0), labels)
-        return LPDTRegressor().taught(asked, streams, **{name: getattr(self, name) for name in _TREE})
+        relabeled = RelabeledUsers(users, Indicator(k), (0.0, 1.0), labels)
+        return LPDTRegressor().taught(relabeled, streams, **{name: getattr(self, name) for name in _TREE})
 
     def _estimate(self, k: int, X: np.ndarray, model: LPDTRegressor) -> np.ndarray:
         return model.predict(X)

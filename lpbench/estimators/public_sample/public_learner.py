@@ -21,24 +21,24 @@ from lpbench.privacy import Users
 class Ranks:
     """Ranks of features, in [0, 1], among the public rows and the values that users show."""
 
-    def __init__(self, users: Users, shown: bool) -> None:
+    def __init__(self, users: Users, with_private: bool) -> None:
         assert users.public is not None
-        pool = [users.public.X, *([users.public_features] if shown else [])]
+        pool = [users.public.X, *([users.public_features] if with_private else [])]
         columns = np.concatenate(pool).T
         self._values = [np.sort(column[~np.isnan(column)]) for column in columns]
 
     def of(self, X: np.ndarray) -> np.ndarray:
         """Return the ranks of complete rows X (m, d), shape (m, d): the middle rank of equal values."""
-        found = [
+        columns = [
             (np.searchsorted(values, column, "left") + np.searchsorted(values, column, "right")) / (2 * values.size)
             for values, column in zip(self._values, X.T, strict=True)
         ]
-        return np.column_stack(found)
+        return np.column_stack(columns)
 
 
-def on_ranks(users: Users, shown: bool, learner: BaseEstimator) -> Pipeline:
+def on_ranks(users: Users, with_private: bool, learner: BaseEstimator) -> Pipeline:
     """Return a learner that meets the :class:`Ranks` of rows in their place."""
-    return make_pipeline(FunctionTransformer(Ranks(users, shown).of), learner)
+    return make_pipeline(FunctionTransformer(Ranks(users, with_private).of), learner)
 
 
 @dataclass(eq=False, repr=False)
@@ -115,10 +115,10 @@ class PublicLearnerClassifier(LocalClassifier):
             Probabilities in the order of ``classes_``; rows sum to 1.
         """
         X = self._check_predict(X)
-        found = np.tile(self._probabilities, (len(X), 1))
+        probabilities = np.tile(self._probabilities, (len(X), 1))
         if self._model is not None:
-            found[:, self._present] = self._model.predict_proba(X)
-        return found
+            probabilities[:, self._present] = self._model.predict_proba(X)
+        return probabilities
 
 
 @dataclass(eq=False, repr=False)

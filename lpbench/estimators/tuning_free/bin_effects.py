@@ -69,15 +69,15 @@ class Binning:
         n_levels = int((shares > _RARE).sum())
         by_effect = self.levels and n_levels > bins
         if self.levels and not by_effect:
-            place = np.minimum(np.argsort(np.argsort(-shares, kind="stable")), n_levels - 1)
+            rank = np.minimum(np.argsort(np.argsort(-shares, kind="stable")), n_levels - 1)
         else:
             mean = products.sum(axis=0) / np.maximum(m * shares, _FEWEST) if by_effect else np.arange(cells)
-            order, place = np.argsort(mean, kind="stable"), np.empty(cells, dtype=np.int64)
+            order, rank = np.argsort(mean, kind="stable"), np.empty(cells, dtype=np.int64)
             parts = np.minimum(bins * (np.cumsum(shares[order]) - shares[order] / 2.0), bins - 1).astype(np.int64)
             held = shares[order] > _RARE
-            place[order] = np.maximum.accumulate(np.where(held, parts, parts[held].min(initial=bins - 1)))
-        found = np.unique(place, return_inverse=True)[1]
-        return (np.asarray(found), by_effect) if found.any() else (np.arange(cells), False)
+            rank[order] = np.maximum.accumulate(np.where(held, parts, parts[held].min(initial=bins - 1)))
+        merged = np.unique(rank, return_inverse=True)[1]
+        return (np.asarray(merged), by_effect) if merged.any() else (np.arange(cells), False)
 
 
 def estimate_effects(
@@ -94,10 +94,10 @@ def estimate_effects(
     (n, K) are unbiased for residual times one-hot bin, ``indicators`` (n, K) for the bin; ``floor`` is the known
     variance of a product in a bin where nobody is. Reports of one of the ``units`` are in one half.
     """
-    known = residual_variance, floor, linear
-    values, probability = _posterior(products, indicators, *known)
+    assumed = residual_variance, floor, linear
+    values, probability = _posterior(products, indicators, *assumed)
     even = (np.arange(len(products)) if units is None else units) % 2 == 0
-    weight = _weight(products, indicators, even, *known) if probability > 0.0 else 0.0
+    weight = _weight(products, indicators, even, *assumed) if probability > 0.0 else 0.0
     return Effects(weight * values, weight * probability)
 
 
@@ -135,12 +135,12 @@ def _posterior(
         evidence.append(odds - 0.5 * np.linalg.slogdet(covariance)[1] - 0.5 * total @ solved)
         effects.append(share * residual_variance * kernel @ (users * solved))
     weights = np.exp(np.array(evidence) - logsumexp(evidence))
-    found = weights @ np.array(effects)
-    result[held] = found - users @ found / users.sum()
+    averaged = weights @ np.array(effects)
+    result[held] = averaged - users @ averaged / users.sum()
     return result, float(1.0 - weights[0])
 
 
-def _weight(products: np.ndarray, indicators: np.ndarray, even: np.ndarray, *known: float) -> float:
+def _weight(products: np.ndarray, indicators: np.ndarray, even: np.ndarray, *assumed: float) -> float:
     """Posterior mean, under a uniform prior on [0, 1], of the weight that effects deserve.
 
     Each half of the users' reports is predicted with the effects that the other half gives: the sum of residual times
@@ -153,11 +153,11 @@ def _weight(products: np.ndarray, indicators: np.ndarray, even: np.ndarray, *kno
     level = products.sum() / n
     deviations = products - level * indicators
     gain, information, spread = 0.0, 0.0, 0.0
-    for seen, other in ((even, ~even), (~even, even)):
-        effects, _ = _posterior(products[seen], indicators[seen], *known)
-        contributions = deviations[other] @ effects
+    for seen, unseen in ((even, ~even), (~even, even)):
+        effects, _ = _posterior(products[seen], indicators[seen], *assumed)
+        contributions = deviations[unseen] @ effects
         gain += float(contributions.sum())
-        information += float(np.maximum(indicators[other].sum(axis=0), 0.0) @ effects**2)
+        information += float(np.maximum(indicators[unseen].sum(axis=0), 0.0) @ effects**2)
         spread += float(((contributions - contributions.mean()) ** 2).sum())
     if spread <= 0.0:
         return 0.5

@@ -99,16 +99,16 @@ class Calibration:
             bins, leaves = affordable_cells(users.n, n_classes, check_epsilon(epsilon))
             leaves = leaves if design.leaves else 1
             cells = ScoreCells(score.out_of_bag, X, codes, bins, leaves, seed, design.spread)
-        found = cls(score, cells)
-        n_categories = found.n_cells * n_classes
+        calibration = cls(score, cells)
+        n_categories = calibration.n_cells * n_classes
         kind = SubsetSelection.least_variance if design.subsets else SubsetSelection
         mechanism = kind(check_epsilon(epsilon), n_categories)
         question = SubsetQuestion(None if cells is None else score, cells, n_classes, mechanism)
         reports = users.ask(SUBSET, question)
         counts = np.bincount(reports.ravel(), minlength=n_categories).reshape(-1, n_classes).astype(np.float64)
         scores = score.out_of_bag if given else score.predict_proba(np.zeros((1, X.shape[1])))
-        found._fit(counts, mechanism, scores, found._locate(scores, X), design.trust)
-        return found
+        calibration._fit(counts, mechanism, scores, calibration._locate(scores, X), design.trust)
+        return calibration
 
     @property
     def n_cells(self) -> int:
@@ -125,12 +125,14 @@ class Calibration:
     ) -> None:
         """Posterior of the drift of each class, from the public rows' scores and cells; of two the second decides."""
         cells, n_classes = counts.shape
-        known = np.bincount(at, minlength=cells) + 0.5
-        shares = cell_shares(counts.sum(axis=1), n_classes, mechanism, known / known.sum())
+        public_counts = np.bincount(at, minlength=cells) + 0.5
+        shares = cell_shares(counts.sum(axis=1), n_classes, mechanism, public_counts / public_counts.sum())
         for k in range(n_classes) if n_classes > 2 else [n_classes - 1]:
             means = drifted_means(bounded_logit(scores[:, k]), at, cells)
-            rest = counts.sum(axis=1) - counts[:, k]
-            self.drifts.append(fit_drift(counts[:, k], rest, shares, mechanism.probabilities, n_classes, means, trust))
+            outside = counts.sum(axis=1) - counts[:, k]
+            self.drifts.append(
+                fit_drift(counts[:, k], outside, shares, mechanism.probabilities, n_classes, means, trust)
+            )
 
     def probabilities(self, X: np.ndarray) -> np.ndarray:
         """Class probabilities of rows X (m, d), shape (m, K)."""

@@ -37,10 +37,10 @@ def bounded_logit(probability: np.ndarray) -> np.ndarray:
 def cell_shares(totals: np.ndarray, n_classes: int, mechanism: SubsetSelection, public: np.ndarray) -> np.ndarray:
     """Private users' share in each cell: the unbiased estimate, shrunk to the public one by empirical Bayes."""
     n, cells = totals.sum() / mechanism.size, totals.size
-    keep, other = mechanism.probabilities
+    keep, stray = mechanism.probabilities
     share = totals / n
-    estimate = (share - n_classes * other) / (keep - other)
-    variance = share * (1.0 - share / mechanism.size) / n / (keep - other) ** 2
+    estimate = (share - n_classes * stray) / (keep - stray)
+    variance = share * (1.0 - share / mechanism.size) / n / (keep - stray) ** 2
     excess = max(float(((estimate - public) ** 2 - variance).mean()), 0.0)
     result = public + excess / (excess + variance + 1e-300) * (estimate - public)
     result = np.maximum(result, 0.05 / cells)
@@ -79,19 +79,21 @@ def fit_drift(
     The prior is a point mass ``trust`` on no drift beside a grid of scales, levels and sharpnesses; weights below a
     negligible mass are dropped.
     """
-    keep, other = channel
-    probability, mass = expit(_LOGITS), (keep - other) * shares[:, None]
-    likelihood = inside[:, None] * np.log(other + mass * probability)
-    likelihood += outside[:, None] * np.log((n_classes - 1) * other + mass * (1.0 - probability))
+    keep, stray = channel
+    probability, mass = expit(_LOGITS), (keep - stray) * shares[:, None]
+    likelihood = inside[:, None] * np.log(stray + mass * probability)
+    likelihood += outside[:, None] * np.log((n_classes - 1) * stray + mass * (1.0 - probability))
     evidence, particular = _integrate(likelihood, logit(np.clip(means, 0.007, 0.993)))
     prior = _prior(trust)
     log_weights = evidence + np.log(prior)
     weights = np.exp(log_weights - logsumexp(log_weights))
     # The grid has the same point among the drifts, at the weight that the other prior gives it.
     no_drift = float(weights[_NO_DRIFT] * trust / prior[_NO_DRIFT])
-    kept = weights > _NEGLIGIBLE
-    t, a, b = np.nonzero(kept)
-    return DriftPosterior(weights[kept] / weights[kept].sum(), _LEVELS[a], _SHARPNESS[b], particular[t, a, b], no_drift)
+    matters = weights > _NEGLIGIBLE
+    t, a, b = np.nonzero(matters)
+    return DriftPosterior(
+        weights[matters] / weights[matters].sum(), _LEVELS[a], _SHARPNESS[b], particular[t, a, b], no_drift
+    )
 
 
 def _integrate(likelihood: np.ndarray, mode: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

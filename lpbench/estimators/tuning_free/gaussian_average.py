@@ -71,14 +71,14 @@ class Moments:
             parts = [[a + b for a, b in zip(*pair, strict=True)] for pair in zip(self.kernels, parts, strict=True)]
         self.kernels = parts
 
-    def without(self, part: Moments) -> Moments:
+    def without(self, fold: Moments) -> Moments:
         """The sums of all reports but those of a part."""
-        left = Moments(self.y_range, self.spreads)
+        remaining = Moments(self.y_range, self.spreads)
         for name in ("n", "weight", "first", "second"):
-            setattr(left, name, getattr(self, name) - getattr(part, name))
-        pairs = zip(self.kernels, part.kernels or self.kernels, strict=True)
-        left.kernels = [[a - b * bool(part.kernels) for a, b in zip(*pair, strict=True)] for pair in pairs]
-        return left
+            setattr(remaining, name, getattr(self, name) - getattr(fold, name))
+        pairs = zip(self.kernels, fold.kernels or self.kernels, strict=True)
+        remaining.kernels = [[a - b * bool(fold.kernels) for a, b in zip(*pair, strict=True)] for pair in pairs]
+        return remaining
 
 
 @dataclass(frozen=True)
@@ -162,15 +162,15 @@ class GaussianAverage:
         size = self._n_constant * SHARES.size
         for k, models in enumerate(self._models):
             weights = self.weights[self._n_constant + k * size :][:size]
-            kept = np.flatnonzero(weights > _NEGLIGIBLE)
-            if kept.size:
-                yield k, models, weights[kept], kept
+            indices = np.flatnonzero(weights > _NEGLIGIBLE)
+            if indices.size:
+                yield k, models, weights[indices], indices
 
     def predict(self, features: Sequence[np.ndarray]) -> np.ndarray:
         """Posterior mean of mu + f at rows with the given features, shape (m,)."""
         result = np.full(len(features[0]), self.mean)
-        for k, models, weights, kept in self._kept():
-            coefficients = models.basis @ (models.response * (models.shrinkage[:, kept] @ weights))
+        for k, models, weights, indices in self._kept():
+            coefficients = models.basis @ (models.response * (models.shrinkage[:, indices] @ weights))
             result = result + (features[k] - models.center) @ coefficients
         return result
 
@@ -179,9 +179,9 @@ class GaussianAverage:
         constant = self.weights[: self._n_constant]
         mean = self.predict(features) - self.mean
         second = np.full(mean.shape, constant @ self._constant / self._total)
-        for k, models, weights, kept in self._kept():
+        for k, models, weights, indices in self._kept():
             G = (features[k] - models.center) @ models.basis
-            shrinkage, noise = models.shrinkage[:, kept], models.noise[kept]
+            shrinkage, noise = models.shrinkage[:, indices], models.noise[indices]
             second += (G**2) @ (shrinkage @ (weights * noise)) + weights @ noise / self._total
             second += ((G @ (shrinkage * models.response[:, None])) ** 2) @ weights
         return np.maximum(second - mean**2, 0.0)
@@ -197,14 +197,17 @@ class GaussianAverage:
         parts = [Moments(self._moments.y_range, self._moments.spreads) for _ in range(fold.max() + 1)]
         for users, features in blocks():
             for k in np.unique(fold[users]):
-                here = fold[users] == k
-                parts[k].add([F[here] for F in features], reports[users[here]], noise[users[here]])
-        fits, found = [GaussianAverage(self._moments.without(part)) for part in parts], np.empty(fold.size)
+                in_fold = fold[users] == k
+                parts[k].add([F[in_fold] for F in features], reports[users[in_fold]], noise[users[in_fold]])
+        fits, predictions = (
+            [GaussianAverage(self._moments.without(fold_sums)) for fold_sums in parts],
+            np.empty(fold.size),
+        )
         for users, features in blocks():
             for k in np.unique(fold[users]):
-                here = fold[users] == k
-                found[users[here]] = fits[k].predict([F[here] for F in features])
-        return np.array([fit.mean for fit in fits])[fold], found
+                in_fold = fold[users] == k
+                predictions[users[in_fold]] = fits[k].predict([F[in_fold] for F in features])
+        return np.array([fit.mean for fit in fits])[fold], predictions
 
     def leave_one_out(
         self, features: Sequence[np.ndarray], reports: np.ndarray, noise: np.ndarray
@@ -214,9 +217,9 @@ class GaussianAverage:
         share = omega / self._total
         constant = -share * deviation / (1.0 - share)
         result = self.weights[: self._n_constant].sum() * constant
-        for k, models, weights, kept in self._kept():
+        for k, models, weights, indices in self._kept():
             G = (features[k] - models.center) @ models.basis
-            shrinkage = models.shrinkage[:, kept]
+            shrinkage = models.shrinkage[:, indices]
             fitted = G @ (shrinkage * models.response[:, None])
             leverage = share[:, None] + omega[:, None] * (G**2 @ shrinkage)
             leverage = np.minimum(leverage, 0.999)

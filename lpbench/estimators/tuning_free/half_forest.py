@@ -82,12 +82,12 @@ class HalfForest:
                 seen = rows[:MOST_ROWS]
                 unseen = is_read.copy()
                 unseen[seen] = False
-                other = np.flatnonzero(unseen)
+                unseen_rows = np.flatnonzero(unseen)
                 state.seed(int(rng.integers(2**31 - 1)))
                 tree = grown(X[seen], y[seen], weight[seen], leaf, max(1, X.shape[1] // 2), state)
                 self.trees.append(tree)
-                total[other] += tree.predict(X[other])[:, 0]
-                count[other] += 1
+                total[unseen_rows] += tree.predict(X[unseen_rows])[:, 0]
+                count[unseen_rows] += 1
         self.left_out = self._center + total[read] / count[read]
 
     def predict(self, X: np.ndarray) -> np.ndarray:

@@ -30,7 +30,7 @@ class IndicatorClassifier(LocalClassifier):
         if len(self.models_) == 1:
             second = np.clip(self._estimate(1, X, self.models_[0]), 0.0, 1.0)
             return np.column_stack([1.0 - second, second])
-        found = [self._estimate(k, X, model) for k, model in enumerate(self.models_)]
-        scores = np.clip(np.column_stack(found), 0.0, 1.0)
+        estimates = [self._estimate(k, X, model) for k, model in enumerate(self.models_)]
+        scores = np.clip(np.column_stack(estimates), 0.0, 1.0)
         total = scores.sum(axis=1, keepdims=True)
         return np.where(total > 0, scores / np.where(total > 0, total, 1.0), 1.0 / len(self.models_))

@@ -15,8 +15,8 @@ class ShownFeatures:
     """
 
     def __init__(self, X: np.ndarray, least: float = 0.1) -> None:
-        shown = ~np.isnan(X)
-        enough = shown.sum(axis=0) >= np.maximum(2, least * len(X))
+        visible = ~np.isnan(X)
+        enough = visible.sum(axis=0) >= np.maximum(2, least * len(X))
         #: Columns that too few users show.
         self.hidden = np.flatnonzero(~enough)
         columns = np.flatnonzero(enough)
@@ -46,14 +46,14 @@ class KernelFeatures:
         """Draw landmarks and scale each kernel's features: centered, with a mean squared norm of one."""
         order = rng.permutation(len(Z))
         self._landmarks = Z[order[:N_LANDMARKS]]
-        some = Z[order[:_N_PAIRS]]
-        squared = cdist(some, some, "sqeuclidean")[np.triu_indices(len(some), 1)]
+        sample = Z[order[:_N_PAIRS]]
+        squared = cdist(sample, sample, "sqeuclidean")[np.triu_indices(len(sample), 1)]
         self._scale = max(float(np.median(squared)) if squared.size else 1.0, 1e-12)
         self._maps = []  # A with A A^T = gram^-1 on the directions that carry weight
         for gram in self._grams(self._landmarks):
             values, vectors = np.linalg.eigh(gram)
-            kept = values > 1e-9 * max(values[-1], 1e-300)
-            self._maps.append(vectors[:, kept] / np.sqrt(values[kept]))
+            is_positive = values > 1e-9 * max(values[-1], 1e-300)
+            self._maps.append(vectors[:, is_positive] / np.sqrt(values[is_positive]))
         self._centers, self._norms = [], []
         for F in self._raw(Z[order[:_N_ROWS]]):
             center = F.mean(axis=0)

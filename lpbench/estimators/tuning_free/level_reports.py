@@ -136,8 +136,8 @@ class LevelReport(Mechanism):
     def at(self, values: np.ndarray) -> Channel:
         """Return the channel whose inputs are the given users' pairs, rounding included: one row a user."""
         residuals, bins = values.T
-        place = bins * self.levels + (np.clip(residuals, -1.0, 1.0) + 1.0) / 2.0 * (self.levels - 1)
-        rounding = np.maximum(0.0, 1.0 - np.abs(place[:, None] - np.arange(self.levels * self.bins)))
+        position = bins * self.levels + (np.clip(residuals, -1.0, 1.0) + 1.0) / 2.0 * (self.levels - 1)
+        rounding = np.maximum(0.0, 1.0 - np.abs(position[:, None] - np.arange(self.levels * self.bins)))
         return Channel(rounding @ self.response.channel())
 
     def residuals(self, reports: np.ndarray) -> np.ndarray:
@@ -171,8 +171,8 @@ class LevelReport(Mechanism):
         """The same for residuals of any law: values (..., m) in [-1, 1] with the probabilities ``weights`` (m,)."""
         slope, offset = self._weights
         position = (unit + 1.0) / 2.0 * (self.levels - 1)
-        part = position - np.floor(position)
-        rounding = part * (1.0 - part) * (2.0 / (self.levels - 1)) ** 2
+        fraction = position - np.floor(position)
+        rounding = fraction * (1.0 - fraction) * (2.0 / (self.levels - 1)) ** 2
         second = unit**2 @ weights
         rounded = second + rounding @ weights
         return slope * rounded + slope * offset * self.bins * float(self.grid @ self.grid) - second
@@ -201,8 +201,8 @@ def doubt_of_shares(budget: float, width: float, bins: int) -> float:
     """Standard deviation of what one report says of the share of a bin where nobody is."""
     n_levels = best_levels(budget, width, bins)
     slope, _ = grr_weights(n_levels * bins, budget)
-    other = n_levels * float(GRR(budget, n_levels * bins).channel()[0, -1])
-    return float(slope) * math.sqrt(other * (1.0 - other))
+    stray = n_levels * float(GRR(budget, n_levels * bins).channel()[0, -1])
+    return float(slope) * math.sqrt(stray * (1.0 - stray))
 
 
 def _cost(budget: float, n: int, width: float, bins: int) -> float:

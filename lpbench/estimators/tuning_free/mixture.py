@@ -55,7 +55,7 @@ class Fitted:
         seen: np.ndarray,
         effects: Mapping[int, Effect],
         parts: Sequence[str] = ("gp", "forest"),
-        known: np.ndarray | None = None,  # the mean of a public score given what users show, which the targets lack
+        expected: np.ndarray | None = None,  # the mean of a public score given what users show, which the targets lack
         hidden: float = 0.0,  # its variance given that, of which reports say nothing
         apart: Self | None = None,  # the model of the targets that do not lack it
     ) -> Self:
@@ -67,27 +67,27 @@ class Fitted:
         weight = 1.0 / (model.residual_variance + noise[seen])
         weight /= weight.mean()
         enough = seen.size >= max(2 * leaf, _FEWEST_FOR_FOREST) and enrolled.shown.columns.size > 0
-        some = np.arange(0, seen.size, -(-seen.size // _MOST_COMPARED))
+        compared_rows = np.arange(0, seen.size, -(-seen.size // _MOST_COMPARED))
         units = None if enrolled.units is None else enrolled.units[seen]
         if "forest" in parts and enough:
             leaf, rng = min(leaf, seen.size // 8), enrolled.streams.generator("tree")
-            forest = SharedForest(enrolled.Z[seen], targets[seen], weight, leaf, rng, some, units)
-        reports, weight = targets[seen[some]], weight[some]
-        units = None if units is None else units[some]
-        constant, process = _left_out(enrolled, model, targets, noise, seen, some)
+            forest = SharedForest(enrolled.Z[seen], targets[seen], weight, leaf, rng, compared_rows, units)
+        reports, weight = targets[seen[compared_rows]], weight[compared_rows]
+        units = None if units is None else units[compared_rows]
+        constant, process = _left_out(enrolled, model, targets, noise, seen, compared_rows)
         columns = {0: constant} | ({1: process} if "gp" in parts else {})
         if forest is not None:
             columns[2] = forest.left_out
         # Few persons, or users whom a score describes already, show little that is not theirs alone.
         favored, blind = [] if units is None else [[0]], 0.0
-        if known is not None and apart is not None:
+        if expected is not None and apart is not None:
             favored = [[*range(len(columns) + 1)], [len(columns)]]
-            columns |= {3: np.zeros(some.size), 4: apart.left_out - known[seen[some]]}
+            columns |= {3: np.zeros(compared_rows.size), 4: apart.left_out - expected[seen[compared_rows]]}
             blind = hidden * (np.array(list(columns)) == 4)
         compared, weights = np.column_stack(list(columns.values())), np.zeros(5)
-        found = mixture_weights(compared, reports, weight, float(spread), units, favored, blind)
-        weights[list(columns)] = found
-        return cls(enrolled.shown, enrolled.kernels, model, forest, weights, effects, compared @ found, apart)
+        shares = mixture_weights(compared, reports, weight, float(spread), units, favored, blind)
+        weights[list(columns)] = shares
+        return cls(enrolled.shown, enrolled.kernels, model, forest, weights, effects, compared @ shares, apart)
 
     def at(self, X: np.ndarray, public: np.ndarray | float | None = None) -> np.ndarray:
         """Predict rows X (m, d) in the unit cube, of which the public model predicts ``public``, shape (m,)."""
@@ -118,16 +118,16 @@ def _left_out(
     targets: np.ndarray,
     noise: np.ndarray,
     seen: np.ndarray,
-    some: np.ndarray,
+    rows: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Predictions of some of the reports that were seen, by the mean and by the model of those of other persons."""
     if enrolled.units is None:
-        blocks = enrolled.blocks(seen[some])
-        found = [model.leave_one_out(features, targets[users], noise[users]) for users, features in blocks]
-        return np.concatenate([part[0] for part in found]), np.concatenate([part[1] for part in found])
+        blocks = enrolled.blocks(seen[rows])
+        predicted = [model.leave_one_out(features, targets[users], noise[users]) for users, features in blocks]
+        return np.concatenate([pair[0] for pair in predicted]), np.concatenate([pair[1] for pair in predicted])
     fold = enrolled.units % min(_FOLDS, enrolled.units.max() + 1)
     constant, process = model.leave_fold_out(lambda: enrolled.blocks(seen), targets, noise, fold)
-    return constant[seen[some]], process[seen[some]]
+    return constant[seen[rows]], process[seen[rows]]
 
 
 @cache

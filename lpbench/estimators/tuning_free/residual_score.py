@@ -82,7 +82,7 @@ class ResidualScore(IndicatorClassifier):
     def learn(self, users: Users) -> Self:
         """Learn from the public sample and ask the users."""
         check_epsilon(self.epsilon)
-        streams, n_classes, self.public_, known = self._streams(), self.classes_.size, None, None
+        streams, n_classes, self.public_, expected = self._streams(), self.classes_.size, None, None
         rows, seed = users.public if self.uses_public else None, streams.integer("tree")
         if rows is not None:
             self.public_ = PublicScore(*rows, n_classes, seed, self._design.leaf_sizes)
@@ -92,9 +92,9 @@ class ResidualScore(IndicatorClassifier):
             return self
         enrolled = Enrolled.of(users, streams)
         if rows is not None and self.public_ is not None:
-            told = enrolled, users.public_features, rows.X, self.public_
-            known = _EXPECTED(told, lambda: _expected_of_shown(*told))
-        self.models_ = fit_indicators(users, n_classes, self.epsilon, enrolled, known)
+            inputs = enrolled, users.public_features, rows.X, self.public_
+            expected = _EXPECTED(inputs, lambda: _expected_of_shown(*inputs))
+        self.models_ = fit_indicators(users, n_classes, self.epsilon, enrolled, expected)
         return self
 
     def _probabilities(self, X: np.ndarray) -> np.ndarray:
@@ -120,17 +120,17 @@ def fit_indicators(
         return []
     mechanism = GRR(float(epsilon), n_classes)
     reports = users.ask(CLASS, ClassQuestion(mechanism))
-    truth, other = mechanism.channel()[0, :2]
+    truth, stray = mechanism.channel()[0, :2]
     # The noise of an indicator that is one in a class's share of the users, here one over the number of classes.
-    variance = (truth * (1.0 - truth) + (n_classes - 1) * other * (1.0 - other)) / n_classes / (truth - other) ** 2
+    variance = (truth * (1.0 - truth) + (n_classes - 1) * stray * (1.0 - stray)) / n_classes / (truth - stray) ** 2
     noise, least = np.full(users.n, variance), int(n_classes == 2)
-    targets = ((reports == np.arange(least, n_classes)[:, None]) - other) / (truth - other)
-    found: list[Fitted] = _fitted(enrolled, targets, noise, ((0.0, 1.0), _INDICATOR))
+    targets = ((reports == np.arange(least, n_classes)[:, None]) - stray) / (truth - stray)
+    fitted: list[Fitted] = _fitted(enrolled, targets, noise, ((0.0, 1.0), _INDICATOR))
     if expected is None:
-        return found
-    known, hidden = (part[least:] for part in expected)
-    score = [{"known": k, "hidden": h, "apart": a} for k, h, a in zip(known, hidden, found, strict=True)]
-    return _fitted(enrolled, targets - known, noise, ((-0.5, 0.5), _REMAINDER), score)
+        return fitted
+    mean, hidden = (moment[least:] for moment in expected)
+    score = [{"expected": k, "hidden": h, "apart": a} for k, h, a in zip(mean, hidden, fitted, strict=True)]
+    return _fitted(enrolled, targets - mean, noise, ((-0.5, 0.5), _REMAINDER), score)
 
 
 def _fitted(
@@ -138,26 +138,26 @@ def _fitted(
 ) -> list[Fitted]:
     """Fit each row of the targets, (indicators, n); ``score``: what each mixture beside a public score is told."""
     seen, moments = np.arange(noise.size), [Moments(*prior) for _ in targets]
-    for some, features in enrolled.blocks(seen):  # kernel features are most of the work: once for all classes
+    for block, features in enrolled.blocks(seen):  # kernel features are most of the work: once for all classes
         for sums, target in zip(moments, targets, strict=True):
-            sums.add(features, target[some], noise[some])
+            sums.add(features, target[block], noise[block])
     parts = zip(moments, targets, score or [{}] * len(targets), strict=True)
-    return [Fitted.to(enrolled, GaussianAverage(sums), y, noise, seen, {}, **own) for sums, y, own in parts]
+    return [Fitted.to(enrolled, GaussianAverage(sums), y, noise, seen, {}, **settings) for sums, y, settings in parts]
 
 
 def _expected_of_shown(
-    enrolled: Enrolled, shown: np.ndarray, X_public: np.ndarray, score: PublicScore
+    enrolled: Enrolled, visible: np.ndarray, X_public: np.ndarray, score: PublicScore
 ) -> tuple[np.ndarray, np.ndarray]:
     """Mean of the score given what users show, (classes, n), and variance, (classes,): near public rows fill it in."""
     rng, means, variances = enrolled.streams.generator("nearest"), [], []
     rows = rng.permutation(np.tile(X_public, (-(-_NEAREST // len(X_public)), 1)))[:_MOST_ROWS]
     places = enrolled.shown.transform(rows)
-    for start in range(0, len(shown), BLOCK):
-        own = shown[start : start + BLOCK]
+    for start in range(0, len(visible), BLOCK):
+        block = visible[start : start + BLOCK]
         distances = cdist(enrolled.Z[start : start + BLOCK], places)
         distances += _TIE * rng.random(distances.shape)
         near = np.sort(np.argpartition(distances, _NEAREST - 1, axis=1)[:, :_NEAREST], axis=1).T
-        scores = [score.predict_proba(np.where(np.isnan(own), rows[k], own)) for k in near]
+        scores = [score.predict_proba(np.where(np.isnan(block), rows[k], block)) for k in near]
         means.append(np.mean(scores, axis=0))
         variances.append(np.var(scores, axis=0, ddof=1))
     return np.concatenate(means).T, np.concatenate(variances).mean(axis=0)

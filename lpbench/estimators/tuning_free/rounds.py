@@ -65,18 +65,21 @@ class Enrolled:
     @classmethod
     def of(cls, users: Users, streams: Streams) -> Self:
         """Read what users show; landmarks and order are drawn from the curator's streams."""
-        told = users.public_features, users.groups, users.units, streams
-        return _ENROLLED(told, lambda: cls._read(*told))
+        inputs = users.public_features, users.groups, users.units, streams
+        return _ENROLLED(inputs, lambda: cls._read(*inputs))
 
     @classmethod
     def _read(cls, features: np.ndarray, groups: Any, units: np.ndarray | None, streams: Streams) -> Self:
         """Read the public features and groups, and draw the order in which users are asked."""
-        shown = ShownFeatures(features)
-        Z = shown.transform(features)
+        features_shown = ShownFeatures(features)
+        Z = features_shown.transform(features)
         order = streams.generator("order").permutation(len(Z))
         group = np.full(features.shape[1], -1) if groups is None else groups
-        whole = [tuple(shown.hidden[group[shown.hidden] == group[k]]) if group[k] >= 0 else (k,) for k in shown.hidden]
-        hidden = list(dict.fromkeys(whole))
+        together = [
+            tuple(features_shown.hidden[group[features_shown.hidden] == group[k]]) if group[k] >= 0 else (k,)
+            for k in features_shown.hidden
+        ]
+        hidden = list(dict.fromkeys(together))
         levels = [bool(group[columns[0]] >= 0) for columns in hidden]
         if units is not None:
             if units.max() == 0:
@@ -84,14 +87,16 @@ class Enrolled:
                     "units names one person in all rows, and predictions are checked on other persons: name two"
                 )
             units = streams.generator("units").permutation(units.max() + 1)[units]
-        return cls(shown, hidden, levels, Z, KernelFeatures(Z, streams.generator("landmarks")), order, streams, units)
+        return cls(
+            features_shown, hidden, levels, Z, KernelFeatures(Z, streams.generator("landmarks")), order, streams, units
+        )
 
     def blocks(self, users: np.ndarray) -> Iterator[tuple[np.ndarray, list[np.ndarray]]]:
         """Users, some at a time, and their features under each kernel."""
         for start in range(0, users.size, BLOCK):
-            some = users[start : start + BLOCK]
-            kept = len(self.Z) <= _KEPT
-            yield some, [F[some] for F in self._features] if kept else self.kernels.transform(self.Z[some])
+            block = users[start : start + BLOCK]
+            is_stored = len(self.Z) <= _KEPT
+            yield block, [F[block] for F in self._features] if is_stored else self.kernels.transform(self.Z[block])
 
     @cached_property
     def _features(self) -> list[np.ndarray]:
@@ -119,8 +124,8 @@ class Question:
     @property
     def broadcast_bits(self) -> float:
         """Bits that one user is told: the interval, the effects, and where bins end."""
-        asked = 0 if self.binning is None else self.binning.bins
-        return REAL_BITS * (2 + asked + sum(2 * effect.size for _, effect in self.effects.values()))
+        bins = 0 if self.binning is None else self.binning.bins
+        return REAL_BITS * (2 + bins + sum(2 * effect.size for _, effect in self.effects.values()))
 
     def take(self, places: np.ndarray) -> Self:
         """The question to some of the users, by their places in ``users``."""
@@ -159,7 +164,8 @@ class ResidualDevice(Device[Question]):
         """Intervals must be finite and have a width: 0 / 0 would tell a label at the center from all others."""
         super().check(question)
         finite = all(
-            np.isfinite(part).all() for part in (question.center, *(effect for _, effect in question.effects.values()))
+            np.isfinite(numbers).all()
+            for numbers in (question.center, *(effect for _, effect in question.effects.values()))
         )
         if not finite or not ((question.half_width > 0) & np.isfinite(question.half_width)).all():
             raise ConfigurationError(
@@ -220,11 +226,11 @@ class Curator:
             yield self.question(last)
             return
         for stage, group in enumerate(np.array_split(last, STAGES)):
-            asked = self._asked(stage) or [-1]
-            for users, feature in zip(np.array_split(group, len(asked)), asked, strict=True):
+            features = self._asked(stage) or [-1]
+            for users, feature in zip(np.array_split(group, len(features)), features, strict=True):
                 yield self.question(users, feature)
             if stage == 0:
-                for feature in asked:
+                for feature in features:
                     self._join(feature, bins)
 
     def _affordable(self, pilot: int) -> int:
@@ -264,12 +270,12 @@ class Curator:
     def _join(self, feature: int, bins: int) -> None:
         """Join the cells of which the first stage was asked to bins; its reports are read in these from now on."""
         binning, (products, indicators, *others) = self._binning[feature], self._joint[feature]
-        place, by_label = binning.joined(products[0], indicators[0], bins)
-        self._binning[feature] = replace(binning, bin_of_cell=place[binning.bin_of_cell])
+        bin_of, by_label = binning.joined(products[0], indicators[0], bins)
+        self._binning[feature] = replace(binning, bin_of_cell=bin_of[binning.bin_of_cell])
         if by_label:  # these reports would find again what they have chosen
             self._joint.pop(feature)
             return
-        member = np.eye(place.max() + 1)[place]
+        member = np.eye(bin_of.max() + 1)[bin_of]
         self._joint[feature] = [products[0] @ member], [indicators[0] @ member], *others
         self._estimate(feature)
 
@@ -281,9 +287,9 @@ class Curator:
         center, half, width = np.full(m, (lo + hi) / 2), np.full(m, (hi - lo) / 2), levels.RANGE_WIDTH
         if self._model is not None:
             model, width = self._model, levels.best_width(self.epsilon, self.targets.size, bins)
-            for some, features in self.enrolled.blocks(users):
-                self._expected[some] = model.predict(features)
-                self._deviation[some] = np.sqrt(model.variance(features) + model.residual_variance)
+            for block, features in self.enrolled.blocks(users):
+                self._expected[block] = model.predict(features)
+                self._deviation[block] = np.sqrt(model.variance(features) + model.residual_variance)
             half = np.minimum(width * self._deviation[users], half)
             center = np.clip(self._expected[users], lo + half, hi - half)
         report = LevelReport(self.epsilon, levels.best_levels(self.epsilon, width, bins), bins)
@@ -311,8 +317,8 @@ class Curator:
 
     def _refit(self, users: np.ndarray) -> None:
         """Add the reports of users to the moments, and fit the model to these."""
-        for some, features in self.enrolled.blocks(users):
-            self._moments.add(features, self.targets[some], self.noise[some])
+        for block, features in self.enrolled.blocks(users):
+            self._moments.add(features, self.targets[block], self.noise[block])
         self._model = GaussianAverage(self._moments)
 
     def _learn_effect(self, question: Question, reports: np.ndarray, scale: np.ndarray, middle: np.ndarray) -> None:
@@ -322,20 +328,20 @@ class Curator:
         products = scale[:, None] * report.products(reports) - middle[:, None] * indicators
         floors = scale**2 * report.empty_variance
         parts = self._joint.setdefault(feature, ([], [], [], []))
-        for part, found in zip(parts, (products, indicators, floors, question.users), strict=True):
-            part.append(found)
+        for collected, values in zip(parts, (products, indicators, floors, question.users), strict=True):
+            collected.append(values)
         # The public features are fitted to the residuals of the protected one.
         self.targets[question.users] -= indicators @ self._estimate(feature)
 
     def _estimate(self, feature: int) -> np.ndarray:
         """Estimate the effects of a feature's bins from all joint reports."""
-        products, indicators, floors, users = (np.concatenate(part) for part in self._joint[feature])
+        products, indicators, floors, users = (np.concatenate(arrays) for arrays in self._joint[feature])
         units = None if self.enrolled.units is None else self.enrolled.units[users]
         binning, variance = self._binning[feature], self.result().residual_variance
         linear = 0.0 if binning.levels else LINEAR
-        found = estimate_effects(products, indicators, variance, float(floors.mean()), linear, units)
-        self.effects[feature], self._probability[feature] = (binning, found.values), found.probability
-        return found.values
+        effects = estimate_effects(products, indicators, variance, float(floors.mean()), linear, units)
+        self.effects[feature], self._probability[feature] = (binning, effects.values), effects.probability
+        return effects.values
 
     def pool_repeats(self) -> None:
         """Take users who show the same features for one, where most do and their labels agree.
@@ -347,16 +353,16 @@ class Curator:
         users = self.seen
         rows = np.ascontiguousarray(self.enrolled.Z[users])
         rows = rows.view(np.dtype((np.void, rows.strides[0]))).ravel()
-        _, first, place, counts = np.unique(rows, return_index=True, return_inverse=True, return_counts=True)
-        if counts.size < _FEWEST_PLACES or (counts[place] > 1).mean() <= _NOT_ALONE:
+        _, first, index, counts = np.unique(rows, return_index=True, return_inverse=True, return_counts=True)
+        if counts.size < _FEWEST_PLACES or (counts[index] > 1).mean() <= _NOT_ALONE:
             return
         weight = 1.0 / (self.noise[users] + 1e-9 * self._moments.typical)
-        total = np.bincount(place, weight)
-        mean = np.bincount(place, weight * self.targets[users]) / total
+        total = np.bincount(index, weight)
+        mean = np.bincount(index, weight * self.targets[users]) / total
         # Analysis of variance: what the labels add to the noise, within places and in all.
         freedom = users.size - counts.size
-        scale = float(weight @ (1.0 - weight / total[place]))
-        within = (weight @ (self.targets[users] - mean[place]) ** 2 - freedom) / scale
+        scale = float(weight @ (1.0 - weight / total[index]))
+        within = (weight @ (self.targets[users] - mean[index]) ** 2 - freedom) / scale
         spread = weight @ (self.targets[users] - weight @ self.targets[users] / weight.sum()) ** 2
         label = (spread - users.size + 1) / (weight.sum() - weight @ weight / weight.sum())
         if within + 2.0 * np.sqrt(2.0 * freedom) / scale > _WITHIN * label:

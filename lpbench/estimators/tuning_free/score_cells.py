@@ -104,8 +104,8 @@ def affordable_cells(n: int, n_classes: int, epsilon: float) -> tuple[int, int]:
         return SubsetSelection.least_variance(epsilon, cells * n_classes)
 
     def share_noise(bins: int) -> float:
-        keep, other = report(bins).probabilities
-        return 1.0 / (2.0 * math.sqrt(n) * (keep - other))
+        keep, stray = report(bins).probabilities
+        return 1.0 / (2.0 * math.sqrt(n) * (keep - stray))
 
     bins = max((b for b in choices if share_noise(b) <= _MAX_SHARE_NOISE), default=1)
     affordable = 1

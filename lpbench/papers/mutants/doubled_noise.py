@@ -29,6 +29,6 @@ class LPCTPrune(RightLPCTPrune):
 
     learn = exchanged(RightLPCTPrune.learn, LoudMechanism, *PLACES)
 
-    def learn_grids(self, *asked: Any) -> Any:
+    def learn_grids(self, *arguments: Any) -> Any:
         """Sweep with twice the noise."""
-        return exchanged(super().learn_grids, LoudMechanism, *PLACES)(*asked)
+        return exchanged(super().learn_grids, LoudMechanism, *PLACES)(*arguments)

@@ -27,9 +27,9 @@ class HistOfTree(RightHistOfTree):
 
     learn = exchanged(RightHistOfTree.learn, RawSums, *PLACES)
 
-    def learn_grid(self, *asked: Any) -> Any:
+    def learn_grid(self, *arguments: Any) -> Any:
         """Sweep the grid in the same way."""
-        return exchanged(super().learn_grid, RawSums, *PLACES)(*asked)
+        return exchanged(super().learn_grid, RawSums, *PLACES)(*arguments)
 
 
 @dataclass(eq=False, repr=False)
@@ -38,6 +38,6 @@ class AdHistOfTree(RightAdHistOfTree):
 
     learn = exchanged(RightAdHistOfTree.learn, RawSums, *PLACES)
 
-    def learn_grid(self, *asked: Any) -> Any:
+    def learn_grid(self, *arguments: Any) -> Any:
         """Sweep the grid in the same way."""
-        return exchanged(super().learn_grid, RawSums, *PLACES)(*asked)
+        return exchanged(super().learn_grid, RawSums, *PLACES)(*arguments)
