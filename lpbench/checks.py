@@ -6,12 +6,33 @@ what was expected. scikit-learn's ``check_scalar`` does not serve: it takes True
 
 import math
 import numbers
-from collections.abc import Iterable, Mapping, Set
-from typing import Any
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Set
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from lpbench.errors import ConfigurationError, DataError
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def renamed(**today: str) -> Callable[[F], F]:
+    """Decorate a function whose arguments were renamed: it takes old names for one version, with a warning."""
+
+    def decorate(function: F) -> F:
+        @wraps(function)
+        def call(*args: Any, **options: Any) -> Any:
+            for old in today.keys() & options.keys():
+                warnings.warn(f"{function.__name__}: {old} is now {today[old]}", DeprecationWarning, stacklevel=2)
+                options[today[old]] = options.pop(old)
+            return function(*args, **options)
+
+        return cast(F, call)
+
+    return decorate
+
 
 #: Texts of missing values; a person who is called one of them is nobody.
 _NAMELESS = frozenset(("", "nan", "NaN", "NaT", "None", "<NA>"))

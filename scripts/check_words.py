@@ -65,6 +65,13 @@ def share_of_names(sources: Iterable[str]) -> float:
     return sum(name in NAMES for name in names) / max(len(names), 1)
 
 
+def arguments_of_no_meaning(source: str) -> Iterator[tuple[int, str]]:
+    """Yield line and name of each argument of a signature, or of a lambda, that is of :data:`NAMES`."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.arg) and node.arg in NAMES:
+            yield node.lineno, node.arg
+
+
 def documents(root: Path) -> Iterator[tuple[str, int, str]]:
     """Path, first line and text of everything that is checked."""
     pages = [root / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "datasets/README.md")]
@@ -82,7 +89,13 @@ def main(folder: str) -> int:
         for name, first, text in documents(Path(folder))
         for line, word, better in find(text)
     ]
-    share = share_of_names(path.read_text(encoding="utf-8") for path in Path(folder, "lpbench").rglob("*.py"))
+    modules = {path: path.read_text(encoding="utf-8") for path in sorted(Path(folder, "lpbench").rglob("*.py"))}
+    found += [
+        f"{path.relative_to(folder)}:{line}: argument {name!r}: name what it holds"
+        for path, source in modules.items()
+        for line, name in arguments_of_no_meaning(source)
+    ]
+    share = share_of_names(modules.values())
     if share > MOST_SHARE:
         found.append(f"{share:.2%} of the assigned names are of NAMES, more than {MOST_SHARE:.0%}: name what they hold")
     print("\n".join(found), end="\n" if found else "")

@@ -5,6 +5,7 @@ import pytest
 
 from lpbench.checks import check_choice, check_flag, check_number, check_range, check_whole
 from lpbench.errors import ConfigurationError
+from lpbench.privacy import GRR
 
 
 @pytest.mark.parametrize("value", [3, np.int64(3), np.uint8(3)])
@@ -69,3 +70,9 @@ def test_a_range_is_an_increasing_pair(value):
     assert check_range("domain", (0, np.float32(1))) == (0.0, 1.0)
     with pytest.raises(ConfigurationError, match=r"domain=.* must be a pair \(lo, hi\)"):
         check_range("domain", value)
+
+
+def test_an_argument_that_was_renamed_is_taken_by_its_old_name_with_a_warning():
+    mechanism = GRR(1.0, 3)
+    with pytest.warns(DeprecationWarning, match="exact_loss: other is now second"):
+        assert mechanism.exact_loss(0, other=1) == mechanism.exact_loss(0, second=1)

@@ -4,7 +4,7 @@ import pytest
 
 from scripts import check_clocks, check_docstrings, check_skips
 from scripts.check_size import rooms, tokens_of, too_large
-from scripts.check_words import find, share_of_names, strings
+from scripts.check_words import arguments_of_no_meaning, find, share_of_names, strings
 
 
 @pytest.mark.parametrize(
@@ -141,3 +141,9 @@ def test_a_rendered_function_without_sections_is_found(monkeypatch):
 def test_names_that_say_nothing_are_counted_where_they_are_assigned():
     modules = ["found = rows\nfor other, k in pairs:\n    total = found\n", "y = [mine for mine in x]"]
     assert share_of_names(modules) == 0.5
+
+
+def test_an_argument_that_says_nothing_is_refused_wherever_it_stands():
+    source = "def f(rows, /, found, *told, known=1, **asked):\n    return lambda part, k: g(kept=k)\n"
+    assert {name for _, name in arguments_of_no_meaning(source)} == {"found", "known", "told", "asked", "part"}
+    assert list(arguments_of_no_meaning("def f(rows):\n    found = rows\n")) == []

@@ -49,13 +49,12 @@ KNOWN_ABOUT = ("label_range",)
 #: Draws of the bootstrap over data sets; data sets below which there is no interval over them.
 SET_RESAMPLES, FEWEST = 100_000, 5
 _POINT = ["panel", "mask", "epsilon", "dataset", "method", "metric", "params"]
-STANDING_COLUMNS = [
-    *("task", "experiment", "panel", "mask", "epsilon", "dataset", "role", "method", "selection", "setting", "privacy"),
-    *("inputs", "metric", "loss", "se", "replications", "seed", "commit"),
-    *("over_constant", "over_constant_se", "p_constant"),
-    *("over_free", "over_free_se", "over_public", "over_public_se", "public_over_free", "public_over_free_se"),
-    *COSTS,
-]
+_OWN_COLUMNS = (
+    "task experiment panel mask epsilon dataset role method selection setting privacy inputs metric loss se "
+    "replications seed commit over_constant over_constant_se p_constant over_free over_free_se over_public "
+    "over_public_se public_over_free public_over_free_se"
+).split()
+STANDING_COLUMNS = [*_OWN_COLUMNS, *COSTS]
 
 #: Replications and losses, in the order of the replications.
 Losses = tuple[np.ndarray, np.ndarray]

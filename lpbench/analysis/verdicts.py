@@ -18,14 +18,13 @@ from lpbench.analysis.claims import (
 #: ``section``: of the paper, where the sentence is quoted; ``agree``, ``undecided``, ``contradict``: instances;
 #: ``mirror``: power where the contrary is true; ``judges``: whether the claim rests on this configuration; ``counts``:
 #: and on this check.
-VERDICT_COLUMNS = [
-    *("paper", "claim", "check", "configuration", "judges", "counts", "counted_apart", "artifact", "section"),
-    *("sentence", "rule", "quantifier", "region_low", "region_high", "instances"),
-    *("published", "published_low", "published_high", "published_outcome", "published_agree", "published_undecided"),
-    *("published_contradict", "published_power", "published_mirror", "published_stability"),
-    *("ours", "ours_low", "ours_high", "ours_outcome", "agree", "undecided", "contradict", "power", "mirror"),
-    *("stability", "replications", "needed", "reason", "cause", "changed"),
-]
+VERDICT_COLUMNS = (
+    "paper claim check configuration judges counts counted_apart artifact section sentence rule quantifier "
+    "region_low region_high instances published published_low published_high published_outcome published_agree "
+    "published_undecided published_contradict published_power published_mirror published_stability ours ours_low "
+    "ours_high ours_outcome agree undecided contradict power mirror stability replications needed reason cause "
+    "changed"
+).split()
 #: What a claim is, in print and here, the best news first.
 COUNTED_OUTCOMES = (HOLDS, UNDECIDED, CANNOT_DECIDE, FAILS)
 

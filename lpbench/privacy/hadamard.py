@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from lpbench.checks import renamed
 from lpbench.errors import ConfigurationError
 from lpbench.privacy.domain import Categories
 from lpbench.privacy.exact import BITS, UNITS, below, check_words, truthful_units
@@ -85,6 +86,7 @@ class HadamardResponse(CategoryMechanism):
         """Reports 0, ..., n_reports - 1, in the shape of ``values``."""
         return self._by_blocks(self.told, self._show, values, rng)
 
+    @renamed(other="blind")
     def reports(self, values: np.ndarray, keep: np.ndarray, blind: np.ndarray) -> np.ndarray:
         """Client: reports of users whose randomness is two even whole numbers below 2^62 each; budgets may share it.
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lpbench.checks import check_number, check_whole
+from lpbench.checks import check_number, check_whole, renamed
 from lpbench.errors import ConfigurationError
 from lpbench.privacy.domain import Categories, Domain, Numbers
 from lpbench.privacy.exact import BITS, bits_of_64, blocks, draw_whole, log_law, whole_epsilon, whole_rows
@@ -209,6 +209,7 @@ class Mechanism(ABC):
         """
         self.domain.check_users(inputs)
 
+    @renamed(other="second")
     def exact_loss(self, value: ArrayLike, second: ArrayLike) -> float:
         """Return the exact loss between two inputs: the largest log of P(report | value) over P(report | second).
 

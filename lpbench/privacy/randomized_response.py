@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
-from lpbench.checks import check_whole
+from lpbench.checks import check_whole, renamed
 from lpbench.errors import ConfigurationError, DataError
 from lpbench.privacy.domain import Bits, Categories
 from lpbench.privacy.exact import UNITS, below, blocks, check_words, draw_below, kept_units, log_law, truthful_units
@@ -108,6 +108,7 @@ def grr_weights(m: ArrayLike, epsilon: ArrayLike) -> tuple[np.ndarray, np.ndarra
     return 1.0 + np.asarray(m) * offset, offset
 
 
+@renamed(other="blind")
 def grr_reports(truth: np.ndarray, m: ArrayLike, epsilon: ArrayLike, keep: np.ndarray, blind: np.ndarray) -> np.ndarray:
     """Generalized randomized response of a batch of users, each with a category count of its own.
 

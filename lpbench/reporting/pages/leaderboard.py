@@ -53,11 +53,10 @@ NAMED = 5
 SCRIPT = "leaderboard.js"
 SCRIPTED = {"gain": ".4f", "least": ".4f", "most": ".4f", "constant": ".4g", "best": ".4g", "rank": ".3f",
             "low": ".1f", "high": ".1f", "bits": ".5g", "spent": ".4g"}  # fmt: skip
-BOARD_COLUMNS = [
-    *("task", "mask_key", "mask", "epsilon", "inputs", "dataset_key", "dataset", "names", "method", "title"),
-    *("gain", "least", "most", "constant", "best", "rank", "low", "high", "work", "bits", "spent", "sets"),
-    *("experiment", "badge", "paper", "command"),
-]
+BOARD_COLUMNS = (
+    "task mask_key mask epsilon inputs dataset_key dataset names method title gain least most constant best rank "
+    "low high work bits spent sets experiment badge paper command"
+).split()
 
 
 def board(table: pd.DataFrame, cards: Mapping[str, Method], submitted: Sequence[Submission] = ()) -> pd.DataFrame:
