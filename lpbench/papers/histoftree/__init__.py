@@ -1,6 +1,7 @@
 """HistOfTree (AISTATS 2025): private decision trees whose users protect different features; letter H."""
 
 from lpbench.papers.histoftree import claims_figures, claims_tables
+from lpbench.papers.histoftree.against_print import draw_against_print
 from lpbench.papers.histoftree.alternatives import ALTERNATIVES, chosen_settings
 from lpbench.papers.histoftree.causes import BOUNDS, CAUSES, INTERPRETATIONS, TOLERANCES
 from lpbench.papers.histoftree.drawings import draw_masks
@@ -35,7 +36,7 @@ PAPER = Paper(
     chosen=chosen_settings,
     uncounted=("building",),
     outputs=outputs(
-        write={"histoftree/figure1": draw_masks},
+        write={"histoftree/figure1": draw_masks, **dict.fromkeys(LAYOUTS, draw_against_print)},
         rank_sums=RANK_SUMS,
         tolerance=TOLERANCES,
         section=dict.fromkeys(LAYOUTS, "Tables 1 to 3"),
