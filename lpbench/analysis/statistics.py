@@ -42,7 +42,7 @@ def significant(values: np.ndarray, digits: int = DIGITS) -> np.ndarray:
 
 @_named
 def linear(y: np.ndarray, weights: Sequence[float]) -> np.ndarray:
-    """Weighted sum of scores: a difference, or a slope."""
+    """Difference or slope of scores."""
     return y @ np.asarray(weights, dtype=float)
 
 

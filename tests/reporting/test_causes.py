@@ -117,7 +117,7 @@ def test_pages_are_filters(results, tmp_path):
     said, explained = page.said(rows[rows["artifact"] == NAME])
     assert (
         said.startswith("0 of 120 numbers equivalent, alone or not under the text")
-        and "under inferred: 80 of 120 numbers equivalent" in said
+        and "with inferred settings: 80 of 120 numbers equivalent" in said
     )
     assert re.fullmatch(r"120 different: 10 met by inferred, \d+ without a cause, \d+ suspected\.", explained)
     [drawn] = draw_numbers(judged_numbers(rows).assign(line="Table 1"), tmp_path)

@@ -40,10 +40,18 @@ TOTALS = (
 #: The same as heads of columns; no alternative was put beside a configuration that does not judge.
 TOTAL_HEADS = (
     *("Compared", "Identify their method", "Equivalent, but not alone (or none beside it)", "Cannot tell", "Different"),
-    *("Not comparable", "Met by another interpretation", "After the fact", "By chance", "Suspected cause", "No cause"),
+    *("Not comparable", "Met by another interpretation", "Searched for afterwards", "By chance"),
+    *("Suspected cause", "No cause"),
 )
 #: Ratio beyond which the largest miss is called a factor.
 FACTOR = 2.0
+#: A configuration in words.
+SETTINGS = {
+    "text": "the paper's settings",
+    "code": "the authors' code",
+    "inferred": "inferred settings",
+    AFTER_THE_FACT: "settings searched for afterwards",
+}
 
 
 def said(rows: pd.DataFrame) -> tuple[str, str]:
@@ -64,14 +72,15 @@ def said(rows: pd.DataFrame) -> tuple[str, str]:
         "configuration"
     ):
         if (m := counts(numbers[numbers["class"] != ""]))["compared"]:
-            text += f"; under {under.replace('_', ' ')}: {equivalent_in_words(m)}"
+            text += f"; with {SETTINGS.get(under, under)}: {equivalent_in_words(m)}"
     shares = ", ".join(f"{len(numbers)} {in_plain(cause)}" for cause, numbers in missed.groupby("cause", sort=True))
     return f"{text}.", f"{len(missed)} different: {shares}." if shares else ""
 
 
 def in_plain(cause: str) -> str:
     """A cause in words."""
-    return {NO_CAUSE: "without a cause"}.get(cause, cause.replace("_", " "))
+    words = {NO_CAUSE: "without a cause", AFTER_THE_FACT: f"met by {SETTINGS[AFTER_THE_FACT]}"}
+    return words.get(cause, cause)
 
 
 def _largest(missed: pd.DataFrame, unit: str) -> str:
