@@ -16,8 +16,7 @@ Found = tuple[str, str, str, bool]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Fetch and check data sets; return 1 if one that a server should deliver, or one asked for by name, is missing."""
     options = _parse(arguments)
-    given = {key: getattr(options, key) for key in ("openml_url", "uci_url", "rdatasets_url", "timeout", "retries")}
-    settings = Settings(**{key: value for key, value in given.items() if value is not None})
+    settings = Settings(options.timeout, options.retries)
     names = options.names or list_datasets()
     width, lines, served = max(map(len, names)), list[Found](), None if options.offline else settings
     for name in names:
@@ -43,11 +42,8 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m lpbench.datasets", description=__doc__)
     parser.add_argument("names", nargs="*", help="data sets (default: all real ones)")
     parser.add_argument("--offline", action="store_true", help="check what is at hand, download nothing")
-    parser.add_argument("--openml-url", help="base address of OpenML (or LPBENCH_OPENML_URL)")
-    parser.add_argument("--uci-url", help="base address of the UCI archive (or LPBENCH_UCI_URL)")
-    parser.add_argument("--rdatasets-url", help="base address of Rdatasets (or LPBENCH_RDATASETS_URL)")
-    parser.add_argument("--timeout", type=float, help="seconds without an answer (default 30)")
-    parser.add_argument("--retries", type=int, help="further attempts after a failure (default 3)")
+    parser.add_argument("--timeout", type=float, default=Settings.timeout, help="seconds of silence (default 30)")
+    parser.add_argument("--retries", type=int, default=Settings.retries, help="attempts after a failure (default 3)")
     return parser.parse_args(arguments)
 
 

@@ -5,7 +5,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from multiprocessing.pool import ThreadPool
 from pathlib import Path, PurePosixPath
 from socket import getaddrinfo
@@ -23,9 +23,12 @@ from lpbench.errors import DataError, DownloadError, foreign
 from lpbench.files import atomic_write
 from lpbench.paths import cache_folder
 
-OPENML_VARIABLE, OPENML_URL = "LPBENCH_OPENML_URL", "https://www.openml.org"
-UCI_VARIABLE, UCI_URL = "LPBENCH_UCI_URL", "https://archive.ics.uci.edu"
-RDATASETS_VARIABLE, RDATASETS_URL = "LPBENCH_RDATASETS_URL", "https://vincentarelbundock.github.io/Rdatasets"
+#: Kind of a source -> its server, unless ``LPBENCH_OPENML_URL`` and so on name another.
+SERVERS = {
+    "openml": "https://www.openml.org",
+    "uci": "https://archive.ics.uci.edu",
+    "rdatasets": "https://vincentarelbundock.github.io/Rdatasets",
+}
 
 
 class NoNetworkError(DownloadError):
@@ -34,13 +37,15 @@ class NoNetworkError(DownloadError):
 
 @dataclass(frozen=True)
 class Settings:
-    """Base addresses, seconds without an answer after which a request fails, and further attempts after a failure."""
+    """Seconds without an answer after which a request fails, and further attempts after a failure."""
 
-    openml_url: str = field(default_factory=lambda: os.environ.get(OPENML_VARIABLE) or OPENML_URL)
-    uci_url: str = field(default_factory=lambda: os.environ.get(UCI_VARIABLE) or UCI_URL)
-    rdatasets_url: str = field(default_factory=lambda: os.environ.get(RDATASETS_VARIABLE) or RDATASETS_URL)
     timeout: float = 30.0
     retries: int = 3
+
+
+def server_of(kind: str) -> str:
+    """Return the base address of the server of a kind of sources."""
+    return (os.environ.get(f"LPBENCH_{kind.upper()}_URL") or SERVERS[kind]).rstrip("/")
 
 
 def download(manifest: Manifest, settings: Settings) -> tuple[str | None, list[str]]:
@@ -53,7 +58,7 @@ def download(manifest: Manifest, settings: Settings) -> tuple[str | None, list[s
         origin = f"{source['kind']} {source.get('id', source.get('table'))}"
         # Outside of the block: what leads out of the cache is neither written nor removed.
         paths = source_paths(source, cache_folder())
-        check_network(getattr(settings, f"{source['kind']}_url"))
+        check_network(server_of(source["kind"]))
         try:
             fetchers[source["kind"]](source, paths, settings)
             build_table(manifest, Location(source, paths, origin))
@@ -96,7 +101,7 @@ def fetch_file(url: str, path: Path, settings: Settings, md5: str | None = None)
 
 def fetch_uci(source: Mapping, paths: Mapping[str, Path], settings: Settings) -> None:
     """Download ``<uci_url>/static/public/<id>/<archive>`` and keep the listed members."""
-    url = f"{settings.uci_url.rstrip('/')}/static/public/{source['id']}/{source['archive']}"
+    url = f"{server_of('uci')}/static/public/{source['id']}/{source['archive']}"
     folder = cache_folder() / "uci"
     folder.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=folder) as scratch:
@@ -113,7 +118,7 @@ def fetch_uci(source: Mapping, paths: Mapping[str, Path], settings: Settings) ->
 
 def fetch_rdatasets(source: Mapping, paths: Mapping[str, Path], settings: Settings) -> None:
     """Download ``<rdatasets_url>/csv/<table>.csv``, a table of an R package."""
-    fetch_file(f"{settings.rdatasets_url.rstrip('/')}/csv/{source['table']}.csv", paths["data"], settings)
+    fetch_file(f"{server_of('rdatasets')}/csv/{source['table']}.csv", paths["data"], settings)
 
 
 def fetch_openml(source: Mapping, paths: Mapping[str, Path], settings: Settings) -> None:
@@ -146,20 +151,21 @@ def _ask_openml(ask: Callable[[Any], Any], settings: Settings, document: str) ->
     # Imported here: it takes seconds and sets up folders in the user's home.
     import openml
 
-    check_network(settings.openml_url)
+    server, seconds = server_of("openml"), settings.timeout * (settings.retries + 1)
+    check_network(server)
     # openml logs a warning per uncompressed answer to the root logger.
     logging.getLogger().setLevel(logging.ERROR)
-    server, seconds = f"{settings.openml_url.rstrip('/')}/api/v1/xml", settings.timeout * (settings.retries + 1)
     # openml takes whatever lies in its cache as complete, and sets no timeout on its requests; the threads of a pool do
     # not outlive the program
     with TemporaryDirectory() as scratch, ThreadPool(1) as pool:
-        configuration = {"server": server, "cachedir": scratch, "connection_n_retries": settings.retries + 1}
+        configuration = {"server": f"{server}/api/v1/xml", "cachedir": scratch}
+        configuration |= {"connection_n_retries": settings.retries + 1}
         with openml.config.overwrite_config_context(configuration):  # put back only where nothing is raised
             answer = pool.apply_async(ask, (openml,))
             answer.wait(seconds)
         if not answer.ready():
-            raise DownloadError(f"{settings.openml_url} did not answer in {seconds:g} seconds")
-        with foreign(settings.openml_url, DownloadError):
+            raise DownloadError(f"{server} did not answer in {seconds:g} seconds")
+        with foreign(server, DownloadError):
             return answer.get(), next(Path(scratch).rglob(document)).read_text(encoding="utf-8")
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lpbench.datasets.__main__ import main
-from lpbench.datasets.download import Settings, fetch_file
+from lpbench.datasets.download import SERVERS, Settings, fetch_file, server_of
 from lpbench.datasets.sources import load_table
 from lpbench.errors import DataError, DownloadError
 from tests.datasets.conftest import ARFF, CSV, MANIFEST, TABLE
@@ -23,17 +23,17 @@ def server(monkeypatch):
     # pooch pauses for seconds between attempts
     monkeypatch.setattr("pooch.core.time", SimpleNamespace(sleep=lambda seconds: None))
     with serve() as fake:
+        for kind in SERVERS:
+            monkeypatch.setenv(f"LPBENCH_{kind.upper()}_URL", fake.url)
         yield fake
 
 
-def settings(server, **changes) -> Settings:
-    return Settings(**{"openml_url": server.url, "uci_url": server.url, "timeout": 20.0, "retries": 2, **changes})
+def settings(timeout=20.0) -> Settings:
+    return Settings(timeout, 2)
 
 
 def run(server, *names, timeout=20.0, retries=1) -> int:
-    flags = ["--openml-url", server.url, "--uci-url", server.url, "--rdatasets-url", server.url]
-    flags += ["--timeout", str(timeout), "--retries", str(retries)]
-    return main([*(names or ["toy"]), *flags])
+    return main([*(names or ["toy"]), "--timeout", str(timeout), "--retries", str(retries)])
 
 
 def no_leftovers(folder) -> bool:
@@ -52,7 +52,7 @@ def no_leftovers(folder) -> bool:
 )
 def test_passing_failures_are_tried_again(server, tmp_path, bad):
     server.add("/f", bad, Answer(b"good"))
-    fetch_file(f"{server.url}/f", tmp_path / "f", settings(server, timeout=IMPATIENT if bad.delay else 20.0))
+    fetch_file(f"{server.url}/f", tmp_path / "f", settings(IMPATIENT if bad.delay else 20.0))
     assert (tmp_path / "f").read_bytes() == b"good"
     assert server.requests["/f"] == 2
 
@@ -68,7 +68,7 @@ def test_passing_failures_are_tried_again(server, tmp_path, bad):
 def test_lasting_failures_are_reported_and_leave_nothing(server, tmp_path, bad, reason):
     server.add("/f", bad)
     with pytest.raises(DownloadError, match=reason):
-        fetch_file(f"{server.url}/f", tmp_path / "f", settings(server))
+        fetch_file(f"{server.url}/f", tmp_path / "f", settings())
     assert server.requests["/f"] == 3
     assert list(tmp_path.iterdir()) == []
 
@@ -210,7 +210,7 @@ def test_damaged_mirror_is_reported_not_replaced(server, workshop, capsys):
 def test_offline_downloads_nothing(server, workshop, capsys):
     workshop.manifest()
     path = server.add_openml(7, ARFF)
-    assert main(["toy", "--offline", "--openml-url", server.url]) == 1
+    assert main(["toy", "--offline"]) == 1
     out = capsys.readouterr().out
     assert server.requests[path] == 0
     assert "ask the toymaker" in out
@@ -247,8 +247,7 @@ def test_sets_without_a_server_do_not_fail_the_whole(workshop, monkeypatch, caps
 def test_addresses_come_from_the_environment(monkeypatch):
     monkeypatch.setenv("LPBENCH_OPENML_URL", "http://127.0.0.1:1")
     monkeypatch.setenv("LPBENCH_UCI_URL", "http://127.0.0.1:2")
-    assert Settings().openml_url == "http://127.0.0.1:1"
-    assert Settings().uci_url == "http://127.0.0.1:2"
+    assert [server_of(kind) for kind in SERVERS] == ["http://127.0.0.1:1", "http://127.0.0.1:2", SERVERS["rdatasets"]]
 
 
 HOSTILE = ("../victim", "a/../../victim", "..", "", "C:/victim", "a\\..\\victim", "a\0b", "x" * 300)

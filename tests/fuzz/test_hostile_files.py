@@ -26,6 +26,7 @@ from lpbench.datasets import describe, load_table, make_problem
 from lpbench.datasets.archives import unpack
 from lpbench.datasets.download import Settings, download
 from lpbench.datasets.manifest import load_manifest
+from lpbench.datasets.sources import SERVED
 from lpbench.errors import LpbenchError
 from lpbench.experiments import catalog
 from lpbench.experiments.results import RECORD, Artifact
@@ -125,6 +126,8 @@ def place(tmp_path, monkeypatch):
     monkeypatch.setenv("LPBENCH_DATA_MIRROR", str(found.shop.mirror))
     monkeypatch.setenv("LPBENCH_CACHE", str(found.shop.cache))
     monkeypatch.setenv("LPBENCH_DATASETS", str(found.shop.manifests))
+    for kind in SERVED:
+        monkeypatch.setenv(f"LPBENCH_{kind.upper()}_URL", "http://127.0.0.1:1")
     monkeypatch.delenv("LPBENCH_PLUGINS", raising=False)
     monkeypatch.chdir(found.home)
     return found
@@ -169,7 +172,7 @@ def _use(place: Place) -> None:
     manifest = load_manifest("toy")
     describe("toy")
     if not manifest.synthetic:
-        download(manifest, Settings("http://127.0.0.1:1", "http://127.0.0.1:1", 0.01, 0))
+        download(manifest, Settings(0.01, 0))
         load_table("toy")
     make_problem("toy", mask="aligned")
 
