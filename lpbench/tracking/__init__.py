@@ -9,10 +9,10 @@ at a time logs into a file what is complete; whatever fails is a :class:`~lpbenc
 
 import json
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lpbench.derivation import Derivation
 from lpbench.digest import file_hash, hash_of
@@ -34,32 +34,24 @@ _SECONDS = 0.04
 #: Beside the folder's own store: the contents that it has.
 _LOGGED = ".mlflow.json"
 _PARENT = "mlflow.parentRunId"
-#: Name of a paper, its results folder, and where that is in the whole one; None for single cells.
-_PaperKey = tuple[str, Path, str] | None
 
 
-@dataclass(frozen=True, eq=False)
-class _Content:
-    """An artifact that is to be in the store."""
+@dataclass(eq=False)
+class _Entry:
+    """A run of an artifact or a paper that is to be in the store, with those below it."""
 
+    experiment: str
+    name: str  # what the run stands for
     folder: Path
-    record: Mapping
-    place: int
-
-    @property
-    def experiment(self) -> str:
-        """Name of the MLflow experiment."""
-        name = str(self.record["name"]).partition("/")[0]
-        return name if name == SINGLE or "folder" not in self.record else f"{QUICK_TAG}/{name}"
-
-    @property
-    def paper(self) -> _PaperKey:
-        """Key of the paper's run, below which the artifact's is."""
-        name = str(self.record["name"])
-        if self.experiment == SINGLE or "group" in self.record:
-            return None
-        within = str(self.record.get("folder", "")).removesuffix(name).rstrip("/")
-        return name.partition("/")[0], Artifact(self.folder, name).results, within
+    digest: str
+    place: int  # in the list of runs
+    record: Mapping = field(default_factory=dict)  # of an artifact
+    above: "_Entry | None" = None
+    paper: "PaperRuns | None" = None
+    #: Id of its run in the store; empty until it is logged, or found to be current.
+    run_id: str = ""
+    is_new: bool = False
+    runs: "ArtifactRuns | PaperRuns | None" = None  # of what is to be logged
 
 
 def content_of(folder: Path, record: Mapping) -> str:
@@ -73,16 +65,33 @@ def content_of(folder: Path, record: Mapping) -> str:
         # of cells of the command line nothing is printed, and papers take a second to load
         "print": "" if artifact.name == SINGLE else hash_of(printed_numbers(artifact).to_csv(index=False)),
     }
+    return _digest(inputs)
+
+
+def _digest(inputs: Mapping) -> str:
     return Derivation("MLflow runs", inputs, (__name__,), ("mlflow",)).key
 
 
-def _papers(keys: Collection[tuple[str, Path, str]]) -> dict[tuple[str, Path, str], "PaperRuns"]:
-    """Describe the runs of papers; single cells have none, and load nothing of what claims are computed by."""
-    if not keys:
-        return {}
-    from lpbench.tracking.papers import PaperRuns
+def _entries(records: Iterable[tuple[Path, Mapping]]) -> list[_Entry]:
+    """Entries of papers, then of artifacts; single cells have no paper, and load nothing of what claims need."""
+    papers: dict[tuple[Path, str], _Entry] = {}
+    artifacts = []
+    for place, (folder, record) in enumerate(records):
+        name, above = str(record["name"]), None
+        paper, at = name.partition("/")[0], str(record.get("folder", ""))
+        experiment = paper if paper == SINGLE or not at else f"{QUICK_TAG}/{paper}"
+        if experiment != SINGLE and "group" not in record:
+            from lpbench.tracking.papers import PaperRuns
 
-    return {key: PaperRuns(*key) for key in keys}
+            key = Artifact(folder, name).results, at.removesuffix(name).rstrip("/")
+            key = key[0] / paper, key[1]
+            if key not in papers:
+                runs = PaperRuns(paper, key[0].parent, key[1])
+                papers[key] = _Entry(experiment, runs.name, key[0], _digest({"": runs.digest}), -1, paper=runs)
+            above = papers[key]
+        content = content_of(folder, record)
+        artifacts.append(_Entry(experiment, artifact_name(record), folder, content, place, record, above))
+    return [*papers.values(), *artifacts]
 
 
 def rebuild(uri: str, results_dir: Path, records: Iterable[tuple[Path, Mapping]]) -> int:
@@ -91,26 +100,22 @@ def rebuild(uri: str, results_dir: Path, records: Iterable[tuple[Path, Mapping]]
     The store is asked once per experiment what it has. Files go to ``mlartifacts`` of the results folder where the
     store is a local file.
     """
-    contents = {_Content(*pair, k): content_of(*pair) for k, pair in enumerate(records)}
-    papers = _papers(dict.fromkeys(key for content in contents if (key := content.paper)))
-    digests = {key: Derivation("", {"": paper.digest}, (__name__,), ("mlflow",)).key for key, paper in papers.items()}
+    entries = _entries(records)
     is_local, note = uri == tracking_uri(None, results_dir), results_dir.resolve() / _LOGGED
-    wanted = {f"{c.folder.resolve()}|{artifact_name(c.record)}": digest for c, digest in contents.items()}
-    wanted |= {f"{results.resolve()}|paper {name}": digests[name, results, at] for name, results, at in papers}
+    wanted = {f"{entry.folder.resolve()}|{entry.name}": entry.digest for entry in entries}
     before = _noted(note) if is_local and has_file(uri) else {}
     if wanted.items() <= before.items():  # MLflow alone takes two seconds to start
         return 0
     with opened(uri) as client:
-        names = dict.fromkeys(content.experiment for content in contents)
-        experiments = {name: _Experiment(client, experiment_of(client, uri, name, results_dir)) for name in names}
-        for name, experiment in experiments.items():
-            of_experiment = {c: digest for c, digest in contents.items() if c.experiment == name}
-            experiment.plan(of_experiment, {c.paper: papers[c.paper] for c in of_experiment if c.paper}, digests)
-        written = sum(len(experiment) for experiment in experiments.values())
+        experiments = []
+        for name in dict.fromkeys(entry.experiment for entry in entries):
+            of_experiment = [entry for entry in entries if entry.experiment == name]
+            experiments.append(_Experiment(client, experiment_of(client, uri, name, results_dir), of_experiment))
+        written = sum(map(len, experiments))
         with Progress(written > 1) as bar:
             bar.stage(f"logging {written:,} runs to MLflow")
             bar.expect(written * _SECONDS)
-            for experiment in experiments.values():
+            for experiment in experiments:
                 experiment.log(lambda: bar.advance(_SECONDS))
     if is_local:
         write_text(json.dumps(before | wanted, indent=1, sort_keys=True) + "\n", note)
@@ -120,44 +125,30 @@ def rebuild(uri: str, results_dir: Path, records: Iterable[tuple[Path, Mapping]]
 def _noted(path: Path) -> dict[str, str]:
     """Contents that the folder's own store has, by folder; empty where no call has noted any."""
     try:
-        noted = json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return noted if isinstance(noted, dict) else {}
+    return found if isinstance(found, dict) else {}
 
 
 class _Experiment:
-    """One MLflow experiment: what it has, and what is to be logged in it."""
+    """One MLflow experiment: what it has, and what is to be logged in it; outdated runs are deleted at once."""
 
-    def __init__(self, client, experiment):
-        self.client, self.id = client, experiment.experiment_id
+    def __init__(self, client, experiment, entries: Sequence[_Entry]):
+        self.client, self.id, self.entries = client, experiment.experiment_id, entries
         # MLflow shows the newest 100 runs first: parents are of now, in their order, children older than any parent
         self.made = experiment.creation_time or int(time.time() * 1000)
         self.now = max(int(time.time() * 1000), self.made)
-        #: Each with the id of its run, if that is current, and its digest.
-        self.papers: dict[_PaperKey, tuple[PaperRuns, str, str]] = {}
-        self.artifacts: list[tuple[ArtifactRuns, str, _Content]] = []
-        #: Current runs of artifacts, by the paper that they are below.
-        self.orphans: dict[_PaperKey, list[str]] = {}
-
-    def plan(self, contents: Mapping[_Content, str], papers: Mapping[Any, "PaperRuns"], digests: Mapping) -> None:
-        """Decide what is to be logged, and delete what is outdated."""
-        names = [artifact_name(c.record) for c in contents] + [paper.name for paper in papers.values()]
-        logged = self._known(names)
-        for key, paper in papers.items():
-            self.papers[key] = paper, self._current(logged.get(paper.name, ()), digests[key]), digests[key]
-        for content, digest in contents.items():
-            same = (None, content.record["config_hash"])
-            runs = logged.get(artifact_name(content.record), ())
-            runs = [r for r in runs if r.data.tags.get("lpbench.config_hash") in same]
-            if current := self._current(runs, digest):
-                self.orphans.setdefault(content.paper, []).append(current)
-            else:
-                self.artifacts.append((ArtifactRuns(content.folder, content.record), digest, content))
+        logged = self._known([entry.name for entry in entries])
+        for entry in entries:
+            same = (None, entry.record.get("config_hash"))
+            runs = [r for r in logged.get(entry.name, ()) if r.data.tags.get("lpbench.config_hash") in same]
+            entry.run_id = self._current(runs, entry.digest)
+            if not entry.run_id:
+                entry.runs = entry.paper or ArtifactRuns(entry.folder, entry.record)
 
     def __len__(self) -> int:
-        below = sum(1 if runs.alone else 1 + len(runs.cells) for runs, _, _ in self.artifacts)
-        return below + sum(1 + len(paper.decided) for paper, current, _ in self.papers.values() if not current)
+        return sum(1 + entry.runs.count for entry in self.entries if entry.runs)
 
     def _known(self, names: Sequence[str]) -> dict[str, list]:
         """Runs with a content by what they stand for, from one search."""
@@ -165,15 +156,15 @@ class _Experiment:
         if len(names) == 1:
             quote = '"' if "'" in first else "'"
             query = f"tags.`lpbench.artifact` = {quote}{first}{quote}"
-        runs_of: dict[str, list] = {}
+        found: dict[str, list] = {}
         for run in search(self.client, self.id, query):
-            runs_of.setdefault(run.data.tags.get("lpbench.artifact", ""), []).append(run)
-        return runs_of
+            found.setdefault(run.data.tags.get("lpbench.artifact", ""), []).append(run)
+        return found
 
     def _current(self, runs: Iterable, digest: str) -> str:
         """Id of the complete run with a content, if there is one; others are deleted with their cells and claims."""
         parents = [r for r in runs if "lpbench.content" in r.data.tags]
-        complete = [r for r in parents if r.data.tags.get("lpbench.content") == digest and r.info.status in ENDED][:1]
+        complete = [r for r in parents if r.data.tags["lpbench.content"] == digest and r.info.status in ENDED][:1]
         for parent in parents:
             if parent not in complete:
                 below = search(self.client, self.id, f"tags.`{_PARENT}` = '{parent.info.run_id}'")
@@ -183,39 +174,26 @@ class _Experiment:
         return complete[0].info.run_id if complete else ""
 
     def log(self, advance: Callable[[], None]) -> None:
-        """Log what was planned; each run is ended as it is written, parents behind their children."""
-        parents: dict[_PaperKey, str] = {None: ""}
-        with_claims = []
-        for key, (paper, current, digest) in self.papers.items():
-            if not current:
-                run = paper.run
-                run.tags = {**run.tags, "lpbench.content": digest, "lpbench.artifact": paper.name}
-                current = run.log(self.client, self.id, self.now)
-                with_claims.append((paper, current))
-                for orphan in self.orphans.get(key, ()):
-                    self.client.set_tag(orphan, _PARENT, current)
-            parents[key] = current
-        for runs, digest, content in self.artifacts:
-            self._log_artifact(runs, digest, content.place, parents[content.paper], advance)
-        for paper, parent in with_claims:
-            for k, claim in enumerate(paper.claims()):
-                self._end(claim, claim.log(self.client, self.id, self.made - 1 - k, parent), self.made - 1 - k, advance)
-            self._end(paper.run, parent, self.now, advance)
+        """Log what is not there; each run is ended as it is written, parents behind their cells and claims."""
+        for entry in self.entries:
+            above = entry.above
+            if entry.runs:
+                self._log(entry, entry.runs, above.run_id if above else "", advance)
+            elif above and above.is_new:
+                self.client.set_tag(entry.run_id, _PARENT, above.run_id)
 
-    def _log_artifact(self, runs: ArtifactRuns, digest: str, position: int, parent: str, advance: Callable) -> None:
-        """Log a run of an artifact, and one for each of its cells."""
-        run, start, file = runs.parent, self.now - 1 - position, runs.artifact.summary_file
-        run.tags = {**run.tags, "lpbench.content": digest}
-        created = start if runs.alone else self.made - 1000
-        written = min(int(file.stat().st_mtime * 1000), created) if file.is_file() else created
-        span = int(run.seconds * 1000)
-        if runs.alone:
-            return self._end(run, run.log(self.client, self.id, written - span, parent), written, advance)
-        current = run.log(self.client, self.id, start, parent)
-        for cell in (runs.cell(*cell) for cell in runs.cells):
-            started = written - int(cell.seconds * 1000)
-            self._end(cell, cell.log(self.client, self.id, started, current), written, advance)
-        self._end(run, current, start + span, advance)
+    def _log(self, entry: _Entry, runs: "ArtifactRuns | PaperRuns", above: str, advance: Callable) -> None:
+        """Log a run of an artifact or a paper, and those below it, claims as newer than cells."""
+        run, written = runs.parent, runs.written
+        run.tags = {**run.tags, "lpbench.content": entry.digest}
+        start, span = self.now - 1 - entry.place, int(run.seconds * 1000)
+        start = int(min(written, start)) - span if runs.alone else start
+        entry.run_id, entry.is_new = run.log(self.client, self.id, start, above), True
+        last = self.made - 1 if entry.paper else min(written, self.made - 1000)
+        for k, one in enumerate(runs.below()):
+            end = int(last) - k
+            self._end(one, one.log(self.client, self.id, end - int(one.seconds * 1000), entry.run_id), end, advance)
+        self._end(run, entry.run_id, start + span, advance)
 
     def _end(self, run: Run, run_id: str, end: int, advance: Callable[[], None]) -> None:
         self.client.set_terminated(run_id, ENDED[bool(run.reason)], end_time=end)

@@ -1,8 +1,8 @@
 """Runs of an artifact: one with its totals, ranks and pictures, and one for each data set x mask x method x ε."""
 
-import getpass
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
 from functools import cache, cached_property
 from pathlib import Path
 
@@ -66,6 +66,9 @@ class ArtifactRuns:
         self.summary = empty if artifact.summary is None else _but_lonely(artifact.summary)
         self.cells = sorted(rows_by(self.summary, _PLACE).items())
         self.alone = "group" in record and len(self.cells) == 1
+        #: Number of runs below that of the artifact, and milliseconds at which the numbers were written.
+        self.count = 0 if self.alone else len(self.cells)
+        self.written = artifact.summary_file.stat().st_mtime * 1000 if artifact.summary_file.is_file() else math.inf
         self.numbers = printed_numbers(artifact)
         self._printed = rows_by(self.numbers, _PLACE[:4])
         self.data = {name: _with_manifest(name, facts) for name, facts in record.get("datasets", {}).items()}
@@ -98,9 +101,14 @@ class ArtifactRuns:
             paragraphs=self._paragraphs(),
             data=self.data,
             files=files,
-            tables={"summary": self.summary, "numbers": self.numbers, "tests": self._tests()},
+            tables={"summary": self.summary, "numbers": self.numbers} | self._tests(),
             seconds=seconds,
         )
+
+    def below(self) -> Iterator[Run]:
+        """Yield the run of each cell, unless there is one alone."""
+        for place, rows in self.cells[: self.count]:
+            yield self.cell(place, rows)
 
     @property
     def _tags(self) -> dict[str, str]:
@@ -111,9 +119,7 @@ class ArtifactRuns:
         deviations = record.get("deviations")
         return {
             "mlflow.source.name": f"lpbench reproduce {record['name']}" if registered else "lpbench",
-            "mlflow.source.type": "LOCAL",
             "mlflow.source.git.commit": commit.partition("+")[0],
-            "mlflow.user": user(),
             "lpbench.artifact": artifact_name(record),
             "lpbench.commit": commit,
             **({"lpbench.deviations": "; ".join(deviations)} if deviations else {}),
@@ -131,16 +137,20 @@ class ArtifactRuns:
             *map(in_markdown, tables_of(self.artifact)),
         ]
 
-    def _tests(self) -> pd.DataFrame:
-        """p-values that a method of a table is better than another one, a column a data set; curves have none."""
+    def _tests(self) -> dict[str, pd.DataFrame]:
+        """p-values that each method of a table is better than others, a column a data set; curves have none."""
         chosen = self.artifact.chosen
         tests = pd.DataFrame() if chosen is None else beats(chosen[chosen["x"].isna()])
         if tests.empty:
-            return tests
+            return {}
         # as texts, for MLflow writes ten digits behind the point
-        tests["p"] = tests["p"].map("{:.3g}".format)
-        wide = tests.pivot(index=["selection", "epsilon", "method", "than"], columns=["dataset", "mask", "panel"])["p"]
-        return wide.set_axis([" ".join(filter(None, key)) for key in wide], axis=1).reset_index()
+        tests["p"], tables = tests["p"].map("{:.3g}".format), {}
+        for method, rows in tests.groupby("method"):
+            wide = rows.pivot(index=["epsilon", "than", "selection"], columns=["dataset", "mask", "panel"])["p"]
+            tables[f"tests/{method}"] = wide.set_axis(
+                [" ".join(filter(None, key)) for key in wide], axis=1
+            ).reset_index()
+        return tables
 
     def cell(self, cell_key: tuple, rows: list[dict]) -> Run:
         """The run of one data set x mask x method x ε; a step is a whole ``x``, its place, or a replication."""
@@ -247,15 +257,6 @@ def _with_manifest(name: str, facts: Mapping) -> dict:
 @cache
 def _cards() -> dict[str, dict]:
     return catalog.heads("method", ("privacy",))
-
-
-@cache
-def user() -> str:
-    """Name of the user of this process."""
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # a container's user without a name
-        return "unknown"
 
 
 def in_markdown(table: PlainTable) -> str:

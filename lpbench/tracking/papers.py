@@ -1,5 +1,6 @@
 """Runs of a paper: its totals, pages and claims, from the report of a results folder."""
 
+import math
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +15,7 @@ from lpbench.digest import folder_hash, hash_of
 from lpbench.reporting.claim_files import VERDICTS, read_claims
 from lpbench.reporting.number_table import read_numbers
 from lpbench.reporting.paper import paper_of
-from lpbench.tracking.artifacts import counted, user
+from lpbench.tracking.artifacts import counted
 from lpbench.tracking.run import CLAIM, PAPER, Run
 
 #: Outcome of a claim -> metric that counts such claims.
@@ -32,6 +33,8 @@ _PAGES = ("{0}.html", "index.html", "report.md", "style.css", "page.js", "number
 
 class PaperRuns:
     """The run of a paper as one results folder has it, and those of its claims."""
+
+    alone, written = False, math.inf
 
     def __init__(self, name: str, results: Path, folder: str = ""):
         self.paper = paper_of(name)
@@ -70,7 +73,12 @@ class PaperRuns:
         return hash_of([*texts, *(folder_hash(path.parent, path.name) for path, _ in self.pages)])
 
     @property
-    def run(self) -> Run:
+    def count(self) -> int:
+        """Number of runs below that of the paper."""
+        return len(self.decided)
+
+    @property
+    def parent(self) -> Run:
         """The run of the paper."""
         claims = pd.DataFrame(self.decided)
         outcomes = claims["ours"].value_counts() if len(claims) else pd.Series(dtype=int)
@@ -84,7 +92,7 @@ class PaperRuns:
             self.name,
             PAPER,
             outcome=", ".join(parts),
-            tags={"mlflow.source.name": "lpbench report", "mlflow.source.type": "LOCAL", "mlflow.user": user()},
+            tags={"lpbench.artifact": self.name},
             params={"paper": self.paper.name},
             metrics=[(key, value, 0) for key, value in values.items()],
             paragraphs=[
@@ -97,7 +105,7 @@ class PaperRuns:
             tables={"numbers": self.numbers, "claims": claims.drop(columns="checks", errors="ignore")},
         )
 
-    def claims(self) -> Iterator[Run]:
+    def below(self) -> Iterator[Run]:
         """Yield the run of each claim, with what each check that decides says."""
         for claim in self.decided:
             checks = claim["checks"]
@@ -116,8 +124,6 @@ class PaperRuns:
                     "lpbench.claim": claim["claim"],
                     "lpbench.in_print": claim["print"],
                     "lpbench.artifact": f"{self.paper.name}/{claim['artifact']}",
-                    "mlflow.source.name": "lpbench report",
-                    "mlflow.user": user(),
                 },
                 params={"claim": claim["claim"], "in_print": claim["print"], "here": claim["ours"]},
                 metrics=[(key, weakest[key], 0) for key in _CHECKED] + values,

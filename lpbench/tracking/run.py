@@ -1,10 +1,12 @@
 """One MLflow run, whatever it is of, and how it is logged."""
 
+import getpass
 import json
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 import pandas as pd
@@ -70,7 +72,8 @@ class Run:
     @property
     def all_tags(self) -> dict[str, str]:
         """Tags of the run, its kind, outcome and color among them."""
-        tags = {"lpbench.kind": self.kind, **self.tags}
+        source = {"mlflow.source.name": "lpbench report", "mlflow.source.type": "LOCAL", "mlflow.user": user()}
+        tags = {"lpbench.kind": self.kind, **source, **self.tags}
         if self.outcome:
             tags["lpbench.verdict"] = self.outcome
         if self.outcome in COLORS:
@@ -105,20 +108,27 @@ class Run:
             client.log_artifact(run_id, str(path), folder)
         for file, table in self.tables.items():
             if len(table):
-                client.log_table(run_id, table.astype(object).where(table.notna(), None), f"{file}.json")
+                client.log_table(run_id, table.astype(object).where(table.notna(), None), f"{_key(file).strip()}.json")
         return run_id
 
     def _description(self, client, experiment_id: str, run_id: str) -> str:
-        """Return the description; of a long one the paragraphs that fit, and a link to the file with all of them."""
-        text = "\n\n".join(filter(None, self.paragraphs))
-        if len(text) <= TAG:
-            return text
-        client.log_text(run_id, text + "\n", DESCRIPTION)
+        """Return the description; of a long one what fits up to a blank line, and a link to the file with all of it."""
+        whole = "\n\n".join(filter(None, self.paragraphs))
+        if len(whole) <= TAG:
+            return whole
+        client.log_text(run_id, whole + "\n", DESCRIPTION)
         link = f"[All of it](#/experiments/{experiment_id}/runs/{run_id}/artifacts/{DESCRIPTION}): `{DESCRIPTION}`."
-        fits = list(filter(None, self.paragraphs))
-        while fits and len("\n\n".join([*fits, link])) > TAG:
-            fits.pop()
-        return "\n\n".join([*fits, link])
+        fits, blank, _ = whole[: TAG - len(link)].rpartition("\n\n")
+        return fits + blank + link
+
+
+@cache
+def user() -> str:
+    """Name of the user of this process."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container's user without a name
+        return "unknown"
 
 
 def is_finite(value: object) -> bool:
@@ -127,7 +137,7 @@ def is_finite(value: object) -> bool:
 
 
 def _key(name: str) -> str:
-    """Name of a metric with the signs that MLflow allows."""
+    """Name of a metric or a file in the signs that MLflow allows."""
     return re.sub(r"[^\w./ -]", " ", name)
 
 

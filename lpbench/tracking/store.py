@@ -36,7 +36,8 @@ SINGLE = "single"
 #: Start of the names of experiments with runs that are not as registered.
 QUICK_TAG = "quick"
 #: Columns of the view of an experiment's runs that a link opens in a fresh browser.
-_COLUMNS = ["tags.`lpbench.verdict`", "metrics.`equivalent`", "metrics.`compared`", "tags.`lpbench.kind`"]
+_COLUMNS = ["metrics.`equivalent`", "metrics.`compared`"]
+_COLUMNS += [f"tags.`lpbench.{name}`" for name in ("verdict", "kind", "cause", "reason")]
 
 
 def tracking_uri(uri: str | None, results_dir: Path) -> str:
