@@ -187,12 +187,11 @@ def default_view(lines: pd.DataFrame) -> dict[str, str]:
     if lines.empty:
         return {}
     together = lines[lines["rank"].notna() & (lines["dataset_key"] == "")]
-    if together.empty:
-        first = lines.iloc[0]
-    else:
-        count = together.groupby([*FILTERS], sort=False).size().rename("methods").reset_index()
-        count = count.assign(held=count["dataset"] == HELD_OUT, one=count["epsilon"] == 1)
-        first = count.sort_values(["held", "one", "methods"], ascending=False, kind="stable").iloc[0]
+    count = (
+        (together if len(together) else lines).groupby([*FILTERS], sort=False).size().rename("methods").reset_index()
+    )
+    count = count.assign(held=count["dataset"] == HELD_OUT, one=count["epsilon"] == 1)
+    first = count.sort_values(["held", "one", "methods"], ascending=False, kind="stable").iloc[0]
     return {key: print_value(first[key]) for key in FILTERS}
 
 
