@@ -149,7 +149,7 @@ def test_axe_judges_every_kind_of_cell_once(tmp_path):
     cells = ["<td>dark</td>"] * 5 + [pale.format(text) for text in ("1", "2", "pale", "too")]
     rows = "".join(f"<tr>{cell}</tr>" for cell in cells)
     (tmp_path / "index.html").write_text(
-        f"<!DOCTYPE html><html lang='en'><title>rows</title><body><main><table><tbody>{rows}</tbody></table></main>",
+        f"<!DOCTYPE html><html lang='en'><title>rows</title><body><main><h1>rows</h1><table><tbody>{rows}</tbody></table></main>",
         encoding="utf-8",
     )
     found, _ = visit(tmp_path, tmp_path / "profile", dark=False)
