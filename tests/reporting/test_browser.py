@@ -149,7 +149,8 @@ def test_axe_judges_every_kind_of_cell_once(tmp_path):
     cells = ["<td>dark</td>"] * 5 + [pale.format(text) for text in ("1", "2", "pale", "too")]
     rows = "".join(f"<tr>{cell}</tr>" for cell in cells)
     (tmp_path / "index.html").write_text(
-        f"<!DOCTYPE html><html lang='en'><title>rows</title><body><main><h1>rows</h1><table><tbody>{rows}</tbody></table></main>",
+        "<!DOCTYPE html><html lang='en'><title>rows</title><body><main><h1>rows</h1>"
+        f"<table><tbody>{rows}</tbody></table></main>",
         encoding="utf-8",
     )
     found, _ = visit(tmp_path, tmp_path / "profile", dark=False)
@@ -192,25 +193,25 @@ _BOARD = {"at": "nav a", "text": "Leaderboard"}
 _USE = {"at": "nav a", "text": "What should I use?"}
 #: What somebody wants to know who has nothing but the front page: what is pressed, where the answer stands, its form.
 QUESTIONS = [
-    ("what is it?", [], ".lead", r"^We re-ran \d+ papers on local differential privacy and compared [\d,]+ of their "),
+    ("what is it?", [], ".lead", r"^lpbench re-runs \d+ papers, compares [\d,]+ printed numbers with its own, audits"),
     ("is LPCT's figure 6 reproduced, and how far off?",
      [{"at": "nav a", "text": "LPCT"}, {"at": ".overview a[href='#figure-6']"}],
      "section[data-n='lpct/figure6a'] .verdict",
      r"^\d+ of 120 numbers identify their method, \d+ equivalent, but not alone under the authors' "
      r"code .margin 1.5 percentage points"),
     ("why does table 1 of HistOfTree differ, and how much is unexplained?", _PAPER,
-     f"{_TABLE} .explained", r"^\d+ missed: \d+ impossible in print, .*\d+ (suspected|unexplained)"),
-    ("5,000 users, label and two features private, ε = 1: method, loss, command?",
-     [_USE, {"at": "select[name='users']", "choose": "1,000 or more"}],
-     "#answer", r"^\w+ \(regression\), ε = 1: [\d.]+ \[.*\] times the loss without privacy, [\d.]+ .*constant, on \d+ "
-     r"data sets, \d+ of them used to develop our methods; held out: × [\d.]+ on \d+\."),
+     f"{_TABLE} .explained", r"^\d+ different: .*\d+ (suspected|without a cause)"),
+    ("5,000 users, label and two features private, ε = 2: which method?",
+     [_USE, {"at": "select[name='epsilon']", "choose": "2"}],
+     "#answer", r"^[\w ]+ \(regression\), ε = 2: gain over a private constant: -?\d+ % \[-?\d+, -?\d+\] on \d+ sets"),
     ("whose released code leaks?", [{"at": "nav a", "text": "Audit"}],
      "#leaks", r"^Released code that spends more than it promises: Karlmyh/LPCT in \d+ places, .*pure-ldp \(RAPPOR\)"),
     ("where does HistOfTree (ME) stand?", [_BOARD, {"at": "#method", "choose": "HistOfTree (ME)"}],
-     "#told", r"^HistOfTree \(ME\), rank [\d.]+ of \d+, (no )?better than a constant \(loss × [\d.]+\); loss × "),
-    ("which theorem holds?", [{"at": "#theorems"}], "#trials", r"^\d+ cases of theorems: \d+ "),
-    ("is ResidualGP worse than without privacy, and by how much?", [_BOARD, {"at": "#method", "choose": "ResidualGP"}],
-     "#told", r"^ResidualGP, rank .*; loss × [\d.]+ of the best without privacy\.$"),
+     "#told", r"^HistOfTree \(ME\), rank [\d.]+ of \d+, \d+ data sets; gain over the constant -?\d+ % \["),
+    ("which theorem holds?", [{"at": "#theorems"}], "#trials", r"^\d+ cases of theorems: holds \d+, "),
+    ("is ResidualGP better than a constant, and by how much?", [_BOARD, {"at": "#method", "choose": "ResidualGP"}],
+     "#told", r"^ResidualGP, rank .*; gain over the constant -?\d+ % \[-?\d+, -?\d+\]\.$"),
+    ("what do private users add?", [], "#finding-users-add-classification h3", r"private users add −?\d+ to −?\d+ % "),
 ]  # fmt: skip
 #: What names the filter of the table behind an answer, on its page.
 FILTERS = {
@@ -232,12 +233,12 @@ def test_questions_are_answered_in_two_clicks_from_the_front_page(tmp_path):
 
 @pytest.mark.slow
 def test_three_questions_have_one_answer_on_every_page_which_names_its_filter(tmp_path):
-    """Figure 6, why Table 1 differs, and the price of privacy: pages, command line and tables say the same."""
-    figure, table, price = QUESTIONS[1:3] + QUESTIONS[-1:]
-    use = [_USE, {"at": "select[name='users']", "choose": "any number"}]
+    """Figure 6, why Table 1 differs, and ResidualGP's gain: pages, command line and tables say the same."""
+    figure, table, gain = QUESTIONS[1], QUESTIONS[2], QUESTIONS[-2]
+    use = [_USE, {"at": "select[name='asked']", "choose": "label and features"}]
     asked = {
-        "figure": (figure[1], figure[2]), "table": (table[1], f"{_TABLE} .verdict"), "price": (price[1], price[2]),
-        "filter": (price[1], "#filter"), "use": (use, "#answer"),
+        "figure": (figure[1], figure[2]), "table": (table[1], f"{_TABLE} .verdict"), "gain": (gain[1], gain[2]),
+        "filter": (gain[1], "#filter"), "use": (use, "#answer"),
     }  # fmt: skip
     tasks = [{"name": name, "steps": steps, "answer": answer} for name, (steps, answer) in asked.items()]
     found, _ = browse(committed(), tmp_path, TASKS, {"TASKS": tasks, "WIDTHS": (1440,)})
@@ -248,6 +249,6 @@ def test_three_questions_have_one_answer_on_every_page_which_names_its_filter(tm
         artifact = re.search(FILTERS[".verdict"], text[name])[1]
         met, explained = said(numbers[numbers["artifact"] == artifact])
         assert text[name].startswith(met) and explained in text[name]
-    ours = re.search(r"loss × ([\d.]+) of the best", text["price"])[1]
-    assert text["use"].startswith("ResidualGP") and f": {ours} [" in text["use"]
-    assert "method = residual_gp" in text["use"]
+    ours = re.search(r"gain over the constant (-?\d+ % \[-?\d+, -?\d+\])", text["gain"])[1]
+    assert text["use"].startswith("ResidualGP") and f"gain over a private constant: {ours} on " in text["use"]
+    assert "method=residual_gp" in text["use"]
