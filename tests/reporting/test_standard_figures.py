@@ -34,7 +34,7 @@ def test_files_of_a_table_at_two_budgets(table, scores, tmp_path):
     # ten data sets and seven methods are too many for a plot of the scores: the leaderboard has them
     assert not any("differences" in n for n in names)
     text = (tmp_path / "constants_regression_ranks.svg").read_text(encoding="utf-8")
-    assert "PrivateMean (constant)" in text and "10 sets" in text and "Wilcoxon" in text
+    assert "PrivateMean (constant)" in text and "10 data sets" in text and "Wilcoxon" in text
     assert f"p ≥ {least_p(10, 6):.2g}" in text and "Nemenyi" not in text
 
 
