@@ -145,7 +145,8 @@ def keep_changes(folder: Path) -> Path:
     """Write the outcome of each number at the older commit beside today's class."""
     command = ["git", "show", f"{BEFORE}:results/reproduced/numbers.csv"]
     old = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    before = pd.read_csv(io.StringIO(old), keep_default_na=False).rename(columns={"artefact": "artifact"})
+    before = pd.read_csv(io.StringIO(old), keep_default_na=False)
+    before = before.rename(columns={"artefact": "artifact"})  # codespell:ignore artefact
     before = before[before["judges"] & (before["met"] != "")]
     before = before.assign(number=number_names(before)).rename(columns={"met": "outcome"})
     judged = judged_numbers(read_numbers(folder))

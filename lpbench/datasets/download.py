@@ -158,7 +158,7 @@ def _ask_openml(ask: Callable[[Any], Any], settings: Settings, document: str) ->
     # openml takes whatever lies in its cache as complete, and sets no timeout on its requests; the threads of a pool do
     # not outlive the program
     with TemporaryDirectory() as scratch, ThreadPool(1) as pool:
-        configuration = {"server": f"{server}/api/v1/xml", "cachedir": scratch}
+        configuration: dict[str, Any] = {"server": f"{server}/api/v1/xml", "cachedir": scratch}
         configuration |= {"connection_n_retries": settings.retries + 1}
         with openml.config.overwrite_config_context(configuration):  # put back only where nothing is raised
             answer = pool.apply_async(ask, (openml,))
