@@ -45,7 +45,7 @@ class Region:
     high: float = np.inf
 
     def judge(self, interval: Interval) -> str:
-        """Return the outcome of an interval: inside the region, outside, or across its border."""
+        """Return ``agrees`` for an interval in the region, ``contradicts`` outside, ``undecided`` across its border."""
         agrees, reach = self.reach(np.array([interval.estimate, interval.low, interval.high]))
         return AGREES if agrees else CONTRADICTS if reach > 1 else UNDECIDED
 

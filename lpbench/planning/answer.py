@@ -149,7 +149,7 @@ class Need:
     ) -> pd.DataFrame:
         """Return, for each given value, the first grid point with an error small enough, and its interval.
 
-        ``curves(value)`` are the central, low and high errors along the grid; NaN where no point reaches the error.
+        ``curves(value)`` are the central, low and high errors along the grid; inf where no point reaches it.
         """
         import pandas as pd
 

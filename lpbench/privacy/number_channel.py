@@ -85,7 +85,7 @@ class NumberChannel(FiniteMechanism):
         Parameters
         ----------
         inputs : array_like of shape (a,)
-            Increasing numbers in [-1, 1].
+            Increasing numbers in [-1, 1], which is not checked.
         outputs : array_like of shape (b,)
             The curator's reading of each report.
         log_table : ndarray of shape (a, b)

@@ -592,7 +592,7 @@ class Broadcast:
 
     @property
     def broadcast_bits(self) -> float:
-        """Bits of its numbers."""
+        """Bits of the content: 64 a number, 1 a truth value, 0 a text."""
         return numeric_bits(self.content)
 
 

@@ -46,7 +46,8 @@ def solve(gram: np.ndarray, cross: np.ndarray, deviation: float, n: int) -> tupl
     """Return the least-squares coefficients (D,) from noisy sums, and the ridge that was needed.
 
     The noisy matrix may have negative eigenvalues. The ridge is the smallest one that leaves every eigenvalue at or
-    above the standard deviation of an entry's noise (nothing is known below it), 0 where none is smaller.
+    above the standard deviation of an entry's noise (nothing is known below it) and above 1e-9 ``n`` (without noise
+    the matrix must have an inverse); it is 0 where none is smaller.
     ``gram`` (D, D) is symmetric and overwritten; ``deviation`` is that of the noise of a sum over ``n`` users.
     """
     ridge = max(0.0, max(deviation, _RELATIVE_FLOOR * n) - smallest_eigenvalue(gram))

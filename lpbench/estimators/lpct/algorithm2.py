@@ -96,7 +96,10 @@ class Pruning:
     def _noisy(
         self, tree: PublicTree, leaves: np.ndarray, mechanism: VoteMechanism, depth: int, query: int = 1
     ) -> np.ndarray:
-        """Estimated votes of leaves, shape (2, n_leaves)."""
+        """Estimated numbers of private users (row 0) and of those of class 1 (row 1) in leaves, shape (2, n_leaves).
+
+        ``query`` counts the questions at a depth, so that a second one draws noise of its own.
+        """
         axes = {"depth": depth, "query": query}  # a second query at the first one's depth is no replay
         if self.simulate is not None:
             family = VoteFamily([(tree, leaves)], np.array([0, leaves.size]), [axes], [mechanism], 2)

@@ -156,7 +156,7 @@ class LevelReport(Mechanism):
 
     @property
     def empty_variance(self) -> float:
-        """Variance of a product in a bin where the user is not, the least that any user's has."""
+        """Least variance of an entry of :meth:`products`, residual times bin: that in a bin where the user is not."""
         slope, offset = self._weights
         return slope * offset * float(self.grid @ self.grid)
 

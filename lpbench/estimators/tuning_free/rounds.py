@@ -334,7 +334,7 @@ class Curator:
         self.targets[question.users] -= indicators @ self._estimate(feature)
 
     def _estimate(self, feature: int) -> np.ndarray:
-        """Estimate the effects of a feature's bins from all joint reports."""
+        """Estimate the effects of a feature's bins from all joint reports; keep them and their probability."""
         products, indicators, floors, users = (np.concatenate(arrays) for arrays in self._joint[feature])
         units = None if self.enrolled.units is None else self.enrolled.units[users]
         binning, variance = self._binning[feature], self.result().residual_variance

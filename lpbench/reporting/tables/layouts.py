@@ -84,7 +84,10 @@ def _paper_columns(group, mask, paper_mask, methods, present, cards) -> list[Tab
 
 
 def _paper_rows(spec: TableLayout, table: pd.DataFrame) -> tuple[tuple[str, str], ...]:
-    """The paper's data sets in its order, its other names in brackets (``Red wine (RED)``), then those of ours."""
+    """Pairs of a row's title and its data set: those of the paper in its order, then those that only we have run.
+
+    A title is ours, with the paper's in brackets where that is another: ``Red wine (RED)``.
+    """
     present = sorted(set(table["dataset"]))
     rows = []
     for label, dataset in spec.rows:
