@@ -6,7 +6,7 @@ import pytest
 
 from lpbench.analysis import read_csv, write_csv
 from lpbench.analysis.exponents import table_i
-from lpbench.experiments.results import CHOSEN
+from lpbench.experiments.summaries import CHOSEN_FILE
 from lpbench.papers.label_dp.figures import write_budget_rates, write_rates
 from lpbench.papers.label_dp.rates import rate_table, read_rates, row_of
 from lpbench.reporting.evidence import Evidence
@@ -35,12 +35,12 @@ def folder(tmp_path_factory):
 def altered(folder, target, change) -> Evidence:
     """The same results with the risks of some curves multiplied by ``change(model, row)``."""
     (target / NAME).mkdir(parents=True)
-    summary, chosen = read_csv(folder / NAME / "summary.csv"), pd.read_parquet(folder / NAME / CHOSEN)
+    summary, chosen = read_csv(folder / NAME / "summary.csv"), pd.read_parquet(folder / NAME / CHOSEN_FILE)
     for frame, column in ((summary, "mean"), (chosen, "value")):
         rows = frame[["dataset", "method", "epsilon", "x"]].to_dict("records")
         frame[column] *= [change(row_of(parse_selector(row["method"])[0])[1], row) for row in rows]
     write_csv(summary, target / NAME / "summary.csv")
-    chosen.to_parquet(target / NAME / CHOSEN, index=False)
+    chosen.to_parquet(target / NAME / CHOSEN_FILE, index=False)
     return Evidence(target)
 
 
