@@ -141,7 +141,7 @@ class _NoTails(Corrupted):
 class _WidthFromData(Corrupted):
     """Labels are winsorized at private quantiles before they are randomized.
 
-    Of classes those below a share become the most frequent one; near that share every cohort decides anew.
+    Classes below a share become the most frequent one; near that share every cohort decides anew.
     """
 
     def inputs(self, records: Records, question: Any) -> np.ndarray:
@@ -223,6 +223,29 @@ class _Door(RecordedUsers):
 
     mutant = ""
 
+    def ask(self, device: Device, question: Any, who: np.ndarray | None = None) -> np.ndarray:
+        """Answer as recorded users do, changed by the mutant."""
+        return np.asarray(self._mutated(RecordedUsers.ask, device, question, who))
+
+    def chain(self, device: Device, question: Any) -> Any:
+        """Answer a chain as recorded users do, changed by the mutant."""
+        return self._mutated(RecordedUsers.chain, device, question)
+
+    def sums(self, device: Device, question: Any, by: np.ndarray | None = None) -> np.ndarray:
+        """Answer with sums as recorded users do, changed by the mutant."""
+        return np.asarray(self._mutated(RecordedUsers.sums, device, question, by))
+
+    def _mutated(self, send: Callable[..., Any], device: Device, *question: Any) -> Any:
+        if self.mutant in DEVICES:
+            device = DEVICES[self.mutant](inner=device)
+        answer = send(self, device, *question)
+        if self.mutant == "asked_again":
+            for more in range(3):  # a method may leave half of its budget, so that a second time would keep its promise
+                send(self, Corrupted(inner=device, time=more + 1), *question)
+        if self.mutant == "records_revealed":
+            self.reveal()
+        return answer
+
     @property
     def spent(self) -> Guarantee:
         """State the guarantee, lowered by a tenth in the mutant of that name."""
@@ -230,23 +253,6 @@ class _Door(RecordedUsers):
         if self.mutant == "guarantee_lowered":
             return replace(spent, epsilon=0.9 * spent.epsilon)
         return spent
-
-
-for _name in ("ask", "chain", "sums"):
-
-    def _mutated(self: Any, device: Device, *question: Any, _name: str = _name, **options: Any) -> Any:
-        send = partial(getattr(RecordedUsers, _name), self)
-        if self.mutant in DEVICES:
-            device = DEVICES[self.mutant](inner=device)
-        answer = send(device, *question, **options)
-        if self.mutant == "asked_again":
-            for more in range(3):  # a method may leave half of its budget, so that a second time would keep its promise
-                send(Corrupted(inner=device, time=more + 1), *question, **options)
-        if self.mutant == "records_revealed":
-            self.reveal()
-        return answer
-
-    setattr(_Door, _name, _mutated)
 
 
 #: All mutants; the last three go wrong in the users themselves.

@@ -182,7 +182,7 @@ def test_rows_are_capped_and_missing_cells_filled_and_a_sample_made_public_for_n
 
 
 def test_columns_that_code_one_category_are_asked_about(home):
-    """Of neighboring columns of which one is 1 a protected one is told by the others, whatever stands beside them."""
+    """A protected column among levels of which one is 1 follows from the others, whatever stands beside them."""
     level = np.arange(ROWS) % 3
     coded = {f"level, {k}": (level == k).astype(int) for k in range(3)}
     beside = {"smoker": (np.arange(ROWS) % 5 == 0).astype(int), **coded, "pair": (level == 0).astype(int)}
