@@ -18,16 +18,22 @@ from lpbench.errors import ConfigurationError, DataError
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+def with_new_keys(
+    owner: str, given: Mapping[str, Any], new: Mapping[str, str], category: type[Warning] = FutureWarning
+) -> dict[str, Any]:
+    """Return ``given`` with former keys replaced by those of ``new`` (former -> new name), with a warning for each."""
+    for old in new.keys() & given.keys():
+        warnings.warn(f"{owner}: {old} is now {new[old]}", category, stacklevel=3)
+    return {new.get(key, key): value for key, value in given.items()}
+
+
 def renamed(**today: str) -> Callable[[F], F]:
     """Decorate a function whose arguments were renamed: it takes old names for one version, with a warning."""
 
     def decorate(function: F) -> F:
         @wraps(function)
         def call(*args: Any, **options: Any) -> Any:
-            for old in today.keys() & options.keys():
-                warnings.warn(f"{function.__name__}: {old} is now {today[old]}", DeprecationWarning, stacklevel=2)
-                options[today[old]] = options.pop(old)
-            return function(*args, **options)
+            return function(*args, **with_new_keys(function.__name__, options, today, DeprecationWarning))
 
         return cast(F, call)
 

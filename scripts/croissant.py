@@ -19,7 +19,7 @@ OPENML, UCI = "https://www.openml.org/d/{}", "https://archive.ics.uci.edu/datase
 UCI_ARCHIVE = "https://archive.ics.uci.edu/static/public/{}/{}"
 RDATASETS = "https://vincentarelbundock.github.io/Rdatasets/csv/{}.csv"
 SCIKIT_LEARN = "https://scikit-learn.org/stable/modules/generated/{}.html"
-#: Page of the families that are drawn and not fetched, and the licence of their code.
+#: Page of the families that are drawn and not fetched, and the license of their code.
 SYNTHETIC = "https://spdx.org/licenses/MIT"
 FORMATS = {
     ".csv": "text/csv",
@@ -49,7 +49,7 @@ def croissant(manifest: Manifest) -> dict:
         ctx=context,
         name=manifest.name,
         description=_description(manifest),
-        license=["MIT (the code that draws it)" if manifest.synthetic else manifest.licence],
+        license=["MIT (the code that draws it)" if manifest.synthetic else manifest.license],
         url=_url(manifest),
         same_as=_same(manifest),
         cite_as=manifest.origin or None,

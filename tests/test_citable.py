@@ -43,20 +43,20 @@ def test_the_page_of_all_keys_is_that_of_the_schemas():
     assert write_keys.PAGE.read_text(encoding="utf-8") == write_keys.page(), "run scripts/write_keys.py"
 
 
-def test_every_data_set_has_a_licence_or_says_where_one_was_looked_for():
+def test_every_data_set_has_a_license_or_says_where_one_was_looked_for():
     for path in MANIFESTS.glob("*.yaml"):
         manifest = load_manifest(path.stem)
-        assert manifest.synthetic or manifest.licence, path.stem
-        if "not established" in manifest.licence:
-            assert "looked up" in manifest.licence or "shipped with" in manifest.licence
+        assert manifest.synthetic or manifest.license, path.stem
+        if "not established" in manifest.license:
+            assert "looked up" in manifest.license or "shipped with" in manifest.license
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in MANIFESTS.glob("*.yaml")))
-def test_metadata_repeat_name_title_licence_and_fingerprint(name):
+def test_metadata_repeat_name_title_license_and_fingerprint(name):
     metadata = json.loads((MANIFESTS / f"{name}.json").read_text(encoding="utf-8"))
     manifest = load_manifest(name)
     assert metadata["name"] == name and manifest.title in metadata["description"]
-    assert (manifest.licence or "MIT") in metadata["license"]
+    assert (manifest.license or "MIT") in metadata["license"]
     assert (manifest.fingerprint.get("values") or "") in metadata["description"]
 
 

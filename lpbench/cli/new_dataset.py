@@ -76,7 +76,7 @@ def new_openml(number: int, is_task: bool, **choices: Any) -> tuple[Path, Profil
     content = {
         "title": f"{about.name} (OpenML {data_id}, version {about.version})",
         "origin": ". ".join(filter(None, [f"https://www.openml.org/d/{data_id}", about.citation])),
-        "licence": about.licence or "not stated at OpenML",
+        "license": about.licence or "not stated at OpenML",  # codespell:ignore licence
         "openml": {"id": data_id, "version": about.version, "md5": about.md5_checksum or "", "task": number * is_task},
     }
     with TemporaryDirectory() as scratch:

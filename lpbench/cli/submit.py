@@ -13,7 +13,7 @@ from lpbench.experiments import catalog
 @click.command(epilog="Next: commit the folder and open a pull request (CONTRIBUTING.md).")
 @click.argument("method", type=options.NameOf("method"))
 @click.option("--author", "authors", multiple=True, required=True, metavar="NAME", help="Repeat for more.")
-@click.option("--licence", required=True, metavar="SPDX", help="Of the module, such as MIT.")
+@click.option("--license", "--licence", "license", required=True, metavar="SPDX", help="Of the module, such as MIT.")
 @click.option("--paper", required=True, metavar="TEXT", help="Whose method it is: authors, venue, section.")
 @click.option(
     "--experiment", type=options.NameOf("experiment"), metavar="NAME", help="[default: the comparison of its task]"
@@ -24,7 +24,7 @@ from lpbench.experiments import catalog
 def command(
     method: str,
     authors: Sequence[str],
-    licence: str,
+    license: str,
     paper: str,
     experiment: str | None,
     workers: int | None,
@@ -45,7 +45,7 @@ def command(
         method,
         experiment or EXPERIMENTS[card.task][0],
         authors=authors,
-        licence=licence,
+        license=license,
         paper=paper,
         scratch=results,
         folder=folder or SUBMISSIONS_FOLDER,

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import yaml
 
+from lpbench.checks import with_new_keys
 from lpbench.datasets.schema import check_content
 from lpbench.errors import ConfigurationError, DataError, unknown_name
 from lpbench.paths import MANIFESTS, manifest_folders
@@ -60,7 +61,7 @@ class Manifest:
     role: str = ""  #: {"", "development", "held_out", "sealed"}: Empty for the sets of the papers, and your own.
     published: dict = field(default_factory=dict)  #: Sizes the paper prints.
     origin: str = ""  #: Where the data come from.
-    licence: str = ""  #: What they may be used for.
+    license: str = ""  #: What they may be used for.
     openml: dict = field(default_factory=dict)  #: The same data at OpenML.
     notes: str = ""  #: What a user should know.
     sources: tuple[dict, ...] = ()  #: Where the raw files may be found, in the order they are tried.
@@ -225,6 +226,7 @@ def _parsed(path: Path, content_of_file: bytes) -> Manifest:
         raise DataError(f"{path} is not valid YAML: {' '.join(str(error).split())}") from error
     if not isinstance(content, dict):
         raise DataError(f"{path} must hold a mapping of keys to values")
+    content = with_new_keys(str(path), content, {"licence": "license"})  # codespell:ignore licence
     keys = {f.name for f in fields(Manifest)} - {"name", "folder"}
     if unknown := sorted(set(content) - keys, key=str):
         raise DataError(f"{path}: unknown key {unknown[0]!r}; a manifest has {', '.join(sorted(keys))}")

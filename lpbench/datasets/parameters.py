@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from lpbench.checks import check_choice, check_flag, check_whole
+from lpbench.checks import check_choice, check_flag, check_whole, with_new_keys
 from lpbench.datasets.corruption import check_corruption
 from lpbench.datasets.manifest import Manifest
 from lpbench.errors import ConfigurationError, check_known
@@ -34,7 +34,7 @@ REAL: Mapping[str, tuple[Any, str]] = {
     "liars": (0.0, "share of the training users who lie"),
     "poison": ("input", "how: input, false records, or output, false reports"),
     "goal": ("error", "what liars want: error, point (a wrong prediction at the first test row) or flip (one class)"),
-    "defence": ("none", "of the curator: none, clip (reports beyond their 1 - 1e-6 quantile) or median (of groups)"),
+    "defense": ("none", "of the curator: none, clip (reports beyond their 1 - 1e-6 quantile) or median (of groups)"),
     "metric": (
         None,
         "of classes: accuracy, balanced_accuracy or auc; of all: worst_group or group_gap (of the manifest's `group`), "
@@ -42,6 +42,8 @@ REAL: Mapping[str, tuple[Any, str]] = {
     ),
     "sealed": (False, "whether a set whose manifest says `role: sealed` may be read"),
 }
+#: Former name of a parameter -> today's.
+FORMER = {"defence": "defense"}  # codespell:ignore defence
 REAL_PARAMS = {name: default for name, (default, _) in REAL.items()}
 #: Where the public range of the label comes from.
 LABEL_RANGES = ("file", "scale")
@@ -50,7 +52,7 @@ SCALINGS = ("rows", "bounds")
 #: Metrics of classification.
 CLASS_METRICS = ("accuracy", "balanced_accuracy", "auc")
 #: Parameters about users who lie, in the order of :class:`lpbench.privacy.Liars`.
-LIARS = ("liars", "poison", "goal", "defence")
+LIARS = ("liars", "poison", "goal", "defense")
 #: Share of test rows where ``test_size`` is not given: 30 % is ours (HistOfTree is silent), LPCT sec. 7 uses 20 %.
 TEST_SIZE = {"regression": 0.3, "classification": 0.2}
 
@@ -58,8 +60,9 @@ TEST_SIZE = {"regression": 0.3, "classification": 0.2}
 def resolve_params(manifest: Manifest, params: Mapping | None) -> dict:
     """Merge parameters into the defaults of the data set; a parameter whose default is a whole number is a count."""
     defaults = manifest.params if manifest.synthetic else REAL_PARAMS
-    check_known(f"unknown parameter of data set {manifest.name}", params or {}, defaults)
-    resolved = {**defaults, **(params or {})}
+    params = with_new_keys(f"data set {manifest.name}", params or {}, {} if manifest.synthetic else FORMER)
+    check_known(f"unknown parameter of data set {manifest.name}", params, defaults)
+    resolved = {**defaults, **params}
     for key, default in defaults.items():
         name, value = f"data set {manifest.name}: {key}", resolved[key]
         if default is True or default is False:

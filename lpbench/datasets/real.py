@@ -71,7 +71,7 @@ def draw_real(table: Table, manifest: Manifest, params: Mapping, streams: Stream
         arrays = {name: X.clip(0.0, 1.0) for name, X in arrays.items()}
     arrays |= {f"y_{name}": y[rows] for name, rows in parts.items()}
     further: dict[str, object] = {}
-    if params["liars"] or params["defence"] != "none":
+    if params["liars"] or params["defense"] != "none":
         further["liars"] = liars_of(params)
     if manifest.group:
         column = group_column(manifest, table)

@@ -300,7 +300,7 @@ FINGERPRINT: Keys = {
 }
 _SIZE = _one_of(_whole, _TEXT, expected="a number or the name of a parameter")
 _KEYS: Mapping[str, Check] = {
-    **dict.fromkeys(("title", "task", "paper", "role", "origin", "licence", "notes", "synthetic", "metric"), _TEXT),
+    **dict.fromkeys(("title", "task", "paper", "role", "origin", "license", "notes", "synthetic", "metric"), _TEXT),
     "draws_as": _TEXT,
     "unit": _TEXT,
     "published": _mapped(_or_none(_SCALAR)),

@@ -29,7 +29,7 @@ SUBMISSIONS_FOLDER = ROOT / "results" / "submissions"
 VERIFIED = "verified.json"
 CLAIMED, ABOUT, REQUIREMENTS = "claimed.csv", "submission.yaml", "requirements.txt"
 #: What ``submission.yaml`` says.
-ABOUT_KEYS = ("name", "authors", "licence", "paper", "experiment", "guarantee", "lpbench", "seed")
+ABOUT_KEYS = ("name", "authors", "license", "paper", "experiment", "guarantee", "lpbench", "seed")
 #: What names a score, and the columns of ``claimed.csv``.
 SCORE = ["dataset", "mask", "epsilon", "replication"]
 CLAIMED_COLUMNS = [*SCORE, "metric", "value"]
@@ -57,8 +57,9 @@ class Submission:
 
     @cached_property
     def about(self) -> dict[str, Any]:
-        """Content of ``submission.yaml``: authors, licence, paper, experiment, guarantee, version, seed."""
-        content = _plain(self.folder / ABOUT)
+        """Content of ``submission.yaml``: authors, license, paper, experiment, guarantee, version, seed."""
+        former = {"licence": "license"}  # codespell:ignore licence
+        content = {former.get(key, key): value for key, value in _plain(self.folder / ABOUT).items()}
         if missing := [key for key in ABOUT_KEYS if key not in content]:
             raise ConfigurationError(f"{self.folder / ABOUT}: key {missing[0]!r} is missing")
         if content["name"] != self.name:

@@ -25,7 +25,7 @@ POISONS = ("input", "output")
 GOALS = ("error", "point", "flip")
 #: What the curator does: ``clip`` cuts reports beyond which an honest one lies with probability :data:`BEYOND`;
 #: ``median`` fits :data:`PARTS` groups of users apart and predicts the median, or the most frequent class.
-DEFENCES = ("none", "clip", "median")
+DEFENSES = ("none", "clip", "median")
 BEYOND, PARTS = 1e-6, 9
 #: Honest reports among which a liar chooses; numbers in all reports drawn for that; what stands for "without bound".
 TRIED, _MOST_NUMBERS, _HUGE = 64, 10_000_000, 1e9
@@ -43,7 +43,7 @@ class Liars:
         False records through honest devices, or the report that argues most for the lie.
     goal : {"error", "point", "flip"}
         Farthest label, a wrong prediction at one place, or one class for everybody.
-    defence : {"none", "clip", "median"}
+    defense : {"none", "clip", "median"}
         Robust aggregation by the curator.
     point : (ndarray of shape (d,), object), optional
         Features and label (or class code) that ``goal="point"`` claims.
@@ -52,25 +52,25 @@ class Liars:
     share: float  # of the users
     poison: str = "input"
     goal: str = "error"
-    defence: str = "none"
+    defense: str = "none"
     #: Features and label (or class code) of the record that ``goal="point"`` claims: an end of the range, or a class.
     point: tuple[np.ndarray, Any] | None = None
 
     @property
     def parts(self) -> int:
         """Groups of users whom the curator learns from apart."""
-        return PARTS if self.defence == "median" else 1
+        return PARTS if self.defense == "median" else 1
 
     @property
     def by_records(self) -> bool:
         """Return True if false records are the only deviation: honest devices, and no robust aggregation."""
-        return self.poison == "input" and self.defence == "none"
+        return self.poison == "input" and self.defense == "none"
 
     def __post_init__(self) -> None:
         check_number("liars", self.share, least=0, most=1)
         check_choice("poison", self.poison, POISONS)
         check_choice("goal", self.goal, GOALS)
-        check_choice("defence", self.defence, DEFENCES)
+        check_choice("defense", self.defense, DEFENSES)
 
 
 def farthest(y: np.ndarray, y_range: tuple[float, float] | None, classes: np.ndarray | None) -> np.ndarray:
@@ -181,7 +181,7 @@ class PoisonedUsers(SimulatedUsers):
     def chain(self, device: Device[Any], question: Any) -> Any:
         """Ask users one after the other; false reporters write theirs, and robust aggregation clips all of them."""
         liars = self._writes()
-        if not liars.size and self._liars.defence != "clip":
+        if not liars.size and self._liars.defense != "clip":
             return super().chain(device, question)
         super().chain(device, question)  # which is charged; the reports are drawn again, one after the other
         streams, lying = self._root.child("poisoned chain"), self._lying if liars.size else np.zeros(self.n, dtype=bool)
@@ -203,11 +203,11 @@ class PoisonedUsers(SimulatedUsers):
     def _cut(self, reports: np.ndarray, device: Device[Any], question: Any, users: np.ndarray) -> np.ndarray:
         """Clipped reports: where an honest one of any label lies with probability :data:`BEYOND`; the ends are public.
 
-        Without that defence, and under mechanisms that add no noise, reports stay as they are.
+        Without that defense, and under mechanisms that add no noise, reports stay as they are.
         """
         reach = device.mechanism(question).tail(BEYOND)
         ends = self.y_range if self.classes is None else (0, len(self.classes) - 1)
-        if self._liars.defence != "clip" or ends is None or not np.isfinite([*ends, reach]).all():
+        if self._liars.defense != "clip" or ends is None or not np.isfinite([*ends, reach]).all():
             return reports
         records = self._records.take(users)
         alike = [Records(records.X, np.full_like(records.y, end), records.mask) for end in ends]

@@ -44,7 +44,7 @@ def pack(
     experiment: str,
     *,
     authors: Sequence[str],
-    licence: str,
+    license: str,
     paper: str,
     scratch: Path,
     folder: Path = SUBMISSIONS_FOLDER,
@@ -63,7 +63,7 @@ def pack(
     about: dict[str, Any] = {
         "name": name,
         "authors": list(authors),
-        "licence": licence,
+        "license": license,
         "paper": paper,
         "experiment": experiment,
         "guarantee": {"model": spent.model, "epsilon": spent.epsilon, "delta": spent.delta, "asked": EPSILON},

@@ -28,7 +28,7 @@ def described(server: FakeServer, data_id: int, content: str, **said: str | list
         "version": "2",
         "description": "an odd one",
         "format": "ARFF",
-        "licence": "CC0",
+        "licence": "CC0",  # codespell:ignore licence
         "url": server.url + path,
         "default_target_attribute": "y",
         "citation": "Odd (2026)",
@@ -80,7 +80,7 @@ def odd_ones(server: FakeServer) -> None:
         110,
         arff({"Farbe": "{rot,'größer',大}", "größe": "INTEGER", "b": "REAL", "'Zahl der Käufe'": "NUMERIC"}, foreign),
         default_target_attribute="Zahl der Käufe",
-        licence="© Ämter",
+        licence="© Ämter",  # codespell:ignore licence
         name="Käufe",
     )
 

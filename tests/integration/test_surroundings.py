@@ -38,7 +38,7 @@ CALLS = {
     "report": ["report"],
     "reproduce": ["reproduce own/curve --workers 1", "reproduce histoftree/table1"],
     "show": ["show dataset=own mask=file", "show own/curve"],
-    "submit": ["submit nonsense", "submit hist --author A --licence MIT --paper P"],
+    "submit": ["submit nonsense", "submit hist --author A --license MIT --paper P"],
     "ui": ["ui --tracking-uri mysql://nobody@nowhere/none"],
     "verify": ["verify bitwise own/curve", "verify bitwise histoftree/figure1", "verify submission nowhere"],
 }  # fmt: skip

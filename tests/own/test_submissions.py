@@ -226,7 +226,7 @@ def test_from_the_template_to_scores_that_repeat_and_a_refuted_badge(home, lpben
     """The documented commands, on data that need no download: honest scores repeat, a tampered claim is refuted."""
     lpbench("new method own_slices")
     write_experiment(home / "lpbench_plugins", study(["private_mean"], mask=["aligned"]))
-    options = f"--author A --licence MIT --paper none --experiment own/small --folder {home}/submissions"
+    options = f"--author A --license MIT --paper none --experiment own/small --folder {home}/submissions"
     code, out, err = lpbench(f"submit own_slices {options}")
     folder = home / "submissions" / "own_slices"
     assert folder.is_dir(), out + err

@@ -79,7 +79,7 @@ def test_a_false_report_names_the_lie_and_a_false_number_is_as_large_as_fits():
     assert said.tolist() == [1, 1, 1]  # an honest device at this budget would often say something else
     question = LabelQuestion((0.0, 1.0), 1.0)
     assert (poisoned(users_of([0.2, 0.3, 0.4]), 1.0, "output").ask(LABEL, question) > 1e8).all()
-    cut = poisoned(users_of([0.2, 0.3, 0.4]), 1.0, "output", defence="clip").ask(LABEL, question)
+    cut = poisoned(users_of([0.2, 0.3, 0.4]), 1.0, "output", defense="clip").ask(LABEL, question)
     np.testing.assert_allclose(cut, 1.0 + math.log(0.5 / 1e-6))
     grid = LabelQuestion((0.0, 1.0), 1.0, noise="discrete")
     [field] = LABEL.fields(grid)
@@ -105,7 +105,7 @@ def test_sums_are_the_honest_law_and_the_liars_reports():
 
 
 def test_of_groups_the_median_is_predicted():
-    problem = replace(regression_problem(), context={"liars": privacy.Liars(0.0, defence="median")})
+    problem = replace(regression_problem(), context={"liars": privacy.Liars(0.0, defense="median")})
     model = catalog.method("private_mean").build().for_problem(problem)
     task = model.task(problem, Streams(3))
     assert task.parts == 9

@@ -235,7 +235,7 @@ def submitted(folder, value, checks=(), sets=("abalone", "red_wine"), replicatio
     (place / "methods").mkdir(parents=True)
     method = "name: my_means\ntitle: MyMeans\ntask: regression\nprivacy: semi_feature_ldp\n"
     (place / "methods" / "my_means.yaml").write_text(method + "estimator: my_means.MyMeans\nreference: A paper\n")
-    about = "name: my_means\nauthors: [A]\nlicence: MIT\npaper: A\nexperiment: extensions/tuning_free_regression\n"
+    about = "name: my_means\nauthors: [A]\nlicense: MIT\npaper: A\nexperiment: extensions/tuning_free_regression\n"
     (place / "submission.yaml").write_text(about + "guarantee: {}\nlpbench: '1'\nseed: 1\n")
     rows = [f"{d},aligned,{e},{r},mse,{value}" for d in sets for e in (1.0, 2.0) for r in range(replications)]
     (place / "claimed.csv").write_text("\n".join(["dataset,mask,epsilon,replication,metric,value", *rows]) + "\n")

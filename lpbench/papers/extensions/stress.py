@@ -30,10 +30,10 @@ SCENARIOS: Mapping[str, Mapping[str, Any]] = {
     "10 % false reports": {"liars": 0.1, "poison": "output"},
     "10 %, one class or end": {"liars": 0.1, "poison": "output", "goal": "flip"},
     "10 %, first test row": {"liars": 0.1, "poison": "output", "goal": "point", "metric": "at_point"},
-    "clip: price": {"defence": "clip"},
-    "clip: 10 % false reports": {"liars": 0.1, "poison": "output", "defence": "clip"},
-    "median: price": {"defence": "median"},
-    "median: 10 % false reports": {"liars": 0.1, "poison": "output", "defence": "median"},
+    "clip: price": {"defense": "clip"},
+    "clip: 10 % false reports": {"liars": 0.1, "poison": "output", "defense": "clip"},
+    "median: price": {"defense": "median"},
+    "median: 10 % false reports": {"liars": 0.1, "poison": "output", "defense": "median"},
 }
 #: A method is never worse than the constant by more than noise: bounds of the geometric mean, and of any data set.
 MOST_ON_AVERAGE, MOST = 1.02, 1.10
