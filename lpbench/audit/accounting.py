@@ -22,7 +22,7 @@ _ANSWERS = 60
 def wrong_account(
     recording: Recording, stated: Guarantee, n: int, y_range: tuple[float, float] | None, n_classes: int
 ) -> Iterator[str]:
-    """Yield what is wrong with the guarantee of a run."""
+    """Yield sentences about a run's guarantee where it contradicts the recorded answers."""
     if recording.revealed and stated.model != "none":
         yield f"records were revealed, and the guarantee says {stated.model}"
         return
@@ -53,7 +53,7 @@ def wrong_account(
 
 
 def paid_answers(recording: Recording) -> list[Asked]:
-    """Answers that are paid for: all but replays."""
+    """Return the recorded answers that cost privacy: all but exact repetitions of an earlier question."""
     paid: list[Asked] = []
     alike: dict[tuple[type, bytes, bytes], list[Asked]] = {}
     for entry, digest in zip(recording.asked, recording.questions(), strict=True):
@@ -65,7 +65,7 @@ def paid_answers(recording: Recording) -> list[Asked]:
 
 
 def _stated(entry: Asked) -> np.ndarray:
-    """Epsilon of each user by the device's own statement."""
+    """Epsilon of each asked user, shape (m,), as the device states it."""
     if isinstance(entry.device, Release):
         return np.full(entry.users.size, entry.device.budget(entry.question))
     budgets = entry.device.budgets(entry.records, entry.question)

@@ -66,7 +66,7 @@ ALONE = 0.9
 
 
 class _Apart:
-    """A method at its places; see :func:`apart`."""
+    """Estimator whose ``learn`` and ``predict`` run a method's code in isolated processes; see :func:`apart`."""
 
     _places: ClassVar[Places]
     _model: ClassVar[Foreign]
@@ -92,7 +92,10 @@ class _Apart:
         return replace(super().task(problem, users), streams=streams.party("curator"))  # type: ignore[misc]
 
     def learn(self, users: Users) -> Self:
-        """Learn in the author's process, check that the users spent no more than stated, and keep the fitted place."""
+        """Learn in the author's isolated process, check what users spent, and keep the fitted model.
+
+        The model stays a pickle that only the author's process reads.
+        """
         public = {"y_range": users.y_range, "classes": users.classes}
         params = {name: public.get(name, getattr(self, name)) for name in self._model.params}
         model, streams = self._model, self._streams()  # type: ignore[attr-defined]
@@ -103,7 +106,7 @@ class _Apart:
         return self
 
     def predict(self, X: np.ndarray) -> np.ndarray:
-        """Predict at the method's places, where no users are."""
+        """Predict rows X (m, d) in an isolated process that has no access to users."""
         predictions = self._predicted_by("predict", X)
         moved = self._secret is not None and not self._model.classifier
         return np.clip(predictions, *self.y_range_) if moved else predictions  # type: ignore[attr-defined]
@@ -127,11 +130,11 @@ class _Apart:
 
 
 class _Regressor(_Apart, LocalRegressor):  # type: ignore[misc]
-    """A regressor at its places."""
+    """Regressor whose code runs in isolated processes."""
 
 
 class _Classifier(_Apart, LocalClassifier):  # type: ignore[misc]
-    """A classifier at its places."""
+    """Classifier whose code runs in isolated processes."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -139,7 +142,7 @@ class _Classifier(_Apart, LocalClassifier):  # type: ignore[misc]
         return tags
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
-        """Probabilities of the classes."""
+        """Class probabilities of rows X (m, d), shape (m, n_classes), from an isolated process."""
         return self._predicted_by("predict_proba", X)
 
 
@@ -165,7 +168,10 @@ def check_spent(model: Foreign, users: Users, epsilon: float, privacy: str = "")
 
 
 def kind_of(places: Places, estimator: str, privacy: str = "", secret: int | None = None) -> type[Any]:
-    """Return the class of a method at places, by the dotted path of its own: a plain description of what that says."""
+    """Return the estimator class that runs the method of a dotted path in isolated processes (``places``).
+
+    Its constructor has the parameters that the author's process describes; ``secret`` keys the users' randomness.
+    """
     model = places.describe(estimator, {})
     if model.replaced:
         name = f"{estimator.rpartition('.')[2]}.{model.replaced[0]}"
@@ -182,7 +188,7 @@ def kind_of(places: Places, estimator: str, privacy: str = "", secret: int | Non
 
 
 def wrapped(path: str) -> type[Any]:
-    """Return the class of a method that runs apart, by ``privacy model:dotted path``, with the source as it is now."""
+    """Return the class that runs a method apart, named ``privacy model:dotted path``, for the source as it is now."""
     privacy, _, estimator = path.rpartition(":")
     return _wrapped(estimator, privacy, tuple((folder, _digest(folder)) for folder in folders_of(estimator)))
 
@@ -204,9 +210,10 @@ def _digest(folder: Path) -> str:
 
 
 def found_in_place(method: Method, function: str, **words: Any) -> list[Any]:
-    """Return what a function of this package finds that runs a method's code itself, in a place of that code.
+    """Call a function of this package inside an isolated process of a method's code, and return the items it yields.
 
-    It is told the ``folders`` of the code there, and may have processes beside it; no private record is at hand.
+    The function gets ``folders``, where the code lies there, may start processes of its own, and has no private record
+    at hand.
     """
     places: Places = method.apart().estimator_class._places
     if places.words != "namespaces":

@@ -47,7 +47,7 @@ FACTS = ("uses_mask", "uses_epsilon", "uses_public", "exceeds_budget", "protects
 
 
 class Pipe:
-    """Frames over a socket's descriptor."""
+    """Messages over a socket, each with its length in front."""
 
     #: When to give up, with a TimeoutError, on the monotonic clock; what is written to does not block then.
     end: float | None = None
@@ -89,7 +89,7 @@ class Pipe:
 
 
 class PipeUsers(Users):
-    """Users at the other end of a pipe: what is public is here, records are at the keeper's."""
+    """Users as the author's code meets them: public facts are local, every question goes to the harness by a pipe."""
 
     def __init__(self, pipe: Pipe, view: dict[str, Any]) -> None:
         self._pipe, self._handle, self._mask = pipe, view["handle"], view["mask"]
@@ -107,25 +107,25 @@ class PipeUsers(Users):
 
     @property
     def public_features(self) -> np.ndarray:
-        """Features of shape (n, d), NaN where protected, from the keeper, who records that they were read."""
+        """Features of shape (n, d), NaN where protected, from the harness, which records that they were read."""
         return self._call("public_features")  # type: ignore[no-any-return]
 
     @property
     def spent(self) -> Guarantee:
-        """Guarantee by the keeper's account."""
+        """Guarantee by the account that the harness keeps."""
         return Guarantee(**self._call("spent"))
 
     def ask(self, device: Device[Any], question: Any, who: np.ndarray | None = None) -> np.ndarray:
-        """Ask the keeper for users' reports; device and question pass as data."""
+        """Send device and question to the harness as data, and return the users' reports that it draws."""
         return self._call("ask", **_told(device, question), who=who)  # type: ignore[no-any-return]
 
     def sums(self, device: Device[Any], question: Any, by: np.ndarray | None = None) -> np.ndarray:
-        """Ask the keeper for sums; without them, ask for the reports and add them up here."""
+        """Ask the harness for sums of reports; where it has no shortcut, ask for the reports and add them up here."""
         sums = self._call("sums", **_told(device, question), by=by)
         return summed(device, self.ask(device, question), question, by) if sums is None else sums
 
     def release(self, release: Release[Any], question: Any) -> np.ndarray:
-        """Ask the keeper for a trusted curator's release."""
+        """Ask the harness for a trusted curator's release."""
         return self._call("release", **_asked(release, question))  # type: ignore[no-any-return]
 
     def _part(self, who: np.ndarray) -> Self:
@@ -134,7 +134,7 @@ class PipeUsers(Users):
         return type(self)(self._pipe, taken)
 
     def note(self, text: str) -> None:
-        """Have the keeper add a caveat to the guarantee."""
+        """Ask the harness to add a caveat to the guarantee."""
         self._call("note", text=str(text))
 
     def _call(self, verb: str, **arguments: Any) -> Any:
@@ -153,7 +153,10 @@ def _asked(device: Any, question: Any) -> dict[str, bytes]:
 
 
 def _told(device: Device[Any], question: Any) -> dict[str, Any]:
-    """A question and what the device says of its answers; no record is here, and it is part of what is asked."""
+    """Return a question with its device's statements, as a request for answers.
+
+    No record is in this process, so statements (mechanism, columns, overridden methods) cannot depend on one.
+    """
     device.check(question)
     return _asked(device, question) | {
         "name": type(device).__name__,
@@ -169,7 +172,7 @@ def _build(request: dict[str, Any]) -> Any:
 
 
 def describe(request: dict[str, Any], pipe: Pipe) -> dict[str, Any]:
-    """Say what the harness must know of a method before it runs."""
+    """Return the facts about a method that the harness needs before a run: parameters, task, what it reads."""
     checked(import_object(request["estimator"]))
     model = _build(request)
     base = LocalClassifier if isinstance(model, LocalClassifier) else LocalRegressor
@@ -211,19 +214,19 @@ def predict(request: dict[str, Any], pipe: Pipe) -> dict[str, Any]:
 
 
 def inputs(request: dict[str, Any], pipe: Pipe) -> dict[str, Any]:
-    """Compute the given records' inputs of the mechanism, one row a record."""
+    """Compute the mechanism inputs of given records by the author's device, one row a record."""
     device, question = (decode(request[name], any_object) for name in ("device", "question"))
     question = question if request["users"] is None else question_of(question, request["users"])
     return {"inputs": np.asarray(device.inputs(Records(request["X"], request["y"], request["mask"]), question))}
 
 
 def held(request: dict[str, Any], pipe: Pipe) -> dict[str, Any]:
-    """Try from inside what the isolation holds."""
+    """Try the isolation's promises from inside (network, files, limits) and return which of them hold."""
     return tried(request["outside"], *request["folders"])
 
 
 def run(request: dict[str, Any], pipe: Pipe) -> dict[str, Any]:
-    """Call a function of this package that runs the author's code itself, and list what it yields."""
+    """Call a function of this package that runs the author's code itself, and return the items it yields."""
     return {"found": list(import_object(request["function"])(**request["words"]))}
 
 
@@ -244,7 +247,7 @@ def _answer(encoded: bytes, pipe: Pipe) -> None:
 
 
 def serve(listening: socket.socket, folder: Path, seconds: float) -> None:
-    """Fork a process for each pair of sockets that arrives: one for its request, one for its warden."""
+    """Fork two processes for each pair of sockets that arrives: one answers, the other can stop and end it."""
     # neighbors by brute force look for libraries' threads in /proc, which a place has not, unless they once did
     NearestNeighbors(algorithm="brute").fit([[0.0]]).kneighbors([[0.0]], 1)
     if os.fork():  # the threads of libraries are left behind: who has several cannot leave namespaces

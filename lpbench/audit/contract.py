@@ -39,7 +39,7 @@ def method_of(name: str) -> Method:
 
 
 def check_scikit_learn(method: Method) -> None:
-    """scikit-learn's own checks of an estimator."""
+    """Raise an error if the method's estimator fails scikit-learn's own checks."""
     check_with_scikit_learn(method.build())
 
 
@@ -57,7 +57,7 @@ def check_with_scikit_learn(model: LocalEstimator) -> None:
 
 
 def check_grid(method: Method) -> None:
-    """Grid and tuning-free setting are constructor parameters, and no value is searched twice."""
+    """Check that grid and tuning-free setting are constructor parameters, and no value is searched twice."""
     grids = [method.grid, *method.grid_by_mask.values(), method.tuning_free or {}]
     unknown = set().union(*grids) - set(method.build().get_params())
     assert not unknown, f"the grid names {', '.join(sorted(unknown))}: no parameters of {method.estimator}"
@@ -66,7 +66,7 @@ def check_grid(method: Method) -> None:
 
 
 def check_sweep(method: Method) -> None:
-    """A sweep gives the scores of the loop of `learn_from` on the same streams, for every budget."""
+    """Check that a sweep gives the scores of the loop of `learn_from` on the same streams, for every budget."""
     problem = problem_for(method.build())
     model = method.build().for_problem(problem)
     points = few_points(model.resolve_grid(method.grid_for("personalized"), problem))
@@ -86,7 +86,7 @@ def check_sweep(method: Method) -> None:
 
 
 def check_batches(method: Method) -> None:
-    """Several replications at once, of samples that differ, give what each gives alone."""
+    """Check that sweeping several replications at once gives the scores of each by itself."""
     model = method.build()
     full = problem_for(model)
     mask = None if full.mask is None else full.mask[:60]
@@ -99,7 +99,10 @@ def check_batches(method: Method) -> None:
 
 
 def check_determinism(method: Method) -> None:
-    """Equal seeds give equal predictions, whatever numpy's global state; fitting twice changes nothing."""
+    """Check that equal seeds give equal predictions, and that a second fit changes nothing.
+
+    Numpy's global state must not matter.
+    """
     model = method.build()
     problem = problem_for(model)
     model = model.for_problem(problem).set_params(random_state=3)
@@ -123,7 +126,7 @@ def check_determinism(method: Method) -> None:
 
 
 def check_workers(method: Method) -> None:
-    """A worker process gives the bits of this one, in any order (linear algebra on one thread, as in all runs)."""
+    """Check that a worker process gives the bits of this one, in any order of the work."""
     seeds = (1, 2)
     in_process = [_swept(method, seed) for seed in seeds]
     # joblib's Parallel would take this process, without a word, where an own method's code is shut in
@@ -142,7 +145,7 @@ def _swept(method: Method, seed: int) -> np.ndarray:
 
 
 def check_guarantee(method: Method, epsilon: float = 1.7) -> None:
-    """A fitted method says what it spent: no more than its budget, or, where it is known to exceed it, why."""
+    """Check that a fit states what it spent: its budget at most, or more for a stated reason."""
     model = method.build()
     if model.uses_epsilon:
         model.set_params(epsilon=epsilon)
@@ -166,7 +169,7 @@ def check_guarantee(method: Method, epsilon: float = 1.7) -> None:
 
 
 def check_audit(method: Method) -> None:
-    """With sealed users nothing but reports decides what is learned, and they cost what is stated."""
+    """Audit the method: nothing but reports decides what is learned, and they cost what is stated."""
     broken = dict.fromkeys(map(str, complaints(method.build())))
     assert not broken, "; ".join(broken)
 

@@ -28,7 +28,7 @@ LARGE, WIDE, MANY = 1203, 50, 50
 def foreign_complaints(
     places: Places, estimator: str, params: Mapping[str, Any], privacy: str = ""
 ) -> Iterator[Complaint]:
-    """Audit a method by the dotted path of its class, at places; yields nothing if it keeps its promise."""
+    """Audit a method, by its class's dotted path, in isolated processes; yield its broken promises."""
     try:
         kind = kind_of(places, estimator, privacy)
         defaults = kind(**params).get_params()
@@ -40,7 +40,7 @@ def foreign_complaints(
 
 
 def drawn_samples(model: Any) -> Iterator[tuple[float, AuditSample]]:
-    """The samples of every audit, and one that is larger and wider, with many classes where the method takes them."""
+    """Yield budgets and samples of every audit, and a larger one, with many classes where the method takes them."""
     yield from samples(model)
     yield (
         AUDIT_BUDGETS[0],
@@ -56,12 +56,9 @@ def _complaints_in(model: Any, sample: AuditSample) -> Iterator[Complaint]:
 
 
 def complaints_of(method: Method) -> list[str]:
-    """Complaints about a method of somebody's own, in a process that has imported none of its code.
+    """Return complaints about somebody else's method, from an isolated process; none of its code is imported here.
 
-    Raises
-    ------
-    PrivacyError
-        The audit itself ended.
+    Raises ------ PrivacyError The audit itself ended early.
     """
     estimator = method.estimator.rpartition(":")[2]
     path, params = [str(folder) for folder in folders_of(estimator)], {**method.params, **(method.tuning_free or {})}

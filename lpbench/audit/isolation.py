@@ -69,7 +69,7 @@ def _call(name: str, *arguments: bytes | int | None) -> None:
 
 
 def _unshare(spaces: int) -> None:
-    """Leave namespaces of the kernel; who is not root becomes the owner of a new set of accounts, his own alone."""
+    """Move this process into new kernel namespaces; without root rights also into a set of accounts of its own."""
     account = os.geteuid(), os.getegid()
     _call("unshare", spaces | (_USERS if account[0] else 0))
     if account[0]:
@@ -79,7 +79,7 @@ def _unshare(spaces: int) -> None:
 
 
 def make_root(folder: Path, readable: Mapping[Path, Path]) -> None:
-    """Make a root in a folder, which this process and its children alone see there: place in it -> what is shown."""
+    """Make a root folder that only this process and its children see: path in it -> folder that is mounted there."""
     python = dict.fromkeys(map(Path, (*_SYSTEM, sys.prefix, sys.base_prefix)))
     sources = {path: path for path in (*python, *PROJECT)} | dict(readable)
     os.umask(0o022)
@@ -154,7 +154,7 @@ def shut_in(root: Path | None, seconds: float, warden: int, *, several: bool) ->
 
 
 def _watch(child: int, orders: int) -> None:
-    """Stop and continue a child as ordered, and end it, with those of its session, when the orders end."""
+    """Stop and continue a child as ordered over a descriptor; end it, with its session, when the orders end."""
     while order := os.read(orders, 1):
         os.kill(child, signal.SIGSTOP if order == b"s" else signal.SIGCONT)
         if order == b"s":
@@ -178,7 +178,7 @@ def _limit(seconds: float, several: bool) -> None:
 
 
 def _allow_few_calls() -> None:
-    """Refuse all system calls but those of the table, by a filter that the kernel runs and nobody can take off."""
+    """Refuse all system calls but those of a table, by a kernel filter (seccomp) that cannot be removed."""
     number, column, fcntl = _MACHINES[platform.machine()]
     allowed = [words[column] for words in map(str.split, _CALLS.split(",")) if words[column] != "-"]
     # load a word of the call (0x20); jump over so many steps if it equals, or not (0x15); or is as large (0x35); return
@@ -192,7 +192,7 @@ def _allow_few_calls() -> None:
 
 
 def tried(outside: str, *folders: str) -> dict[str, bool]:
-    """Try each promise: no network, no files from outside, nothing of some folders written, limits, one process."""
+    """Try each promise of the isolation: no network, no files from outside, folders read-only, limits, one process."""
     limits = [resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_CPU, resource.RLIMIT_FSIZE)]
     resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))
     return {

@@ -48,12 +48,12 @@ HUGE_PAGES = {"PYTHONMALLOC": "malloc", "GLIBC_TUNABLES": "glibc.malloc.hugetlb=
 
 
 class Refused(PrivacyError):
-    """The run is over: the method is not told why, since the reason may depend on a private value."""
+    """End of a run whose reason the method must not learn, since it may depend on a private value."""
 
 
 @dataclass(frozen=True, eq=False)
 class OwnQuestion:
-    """A question of the author's own class, as data."""
+    """Question of a class of the method's author, as plain data: the harness runs none of the class's code."""
 
     content: bytes
     in_parts: bool  # whether each user has a part of it
@@ -73,7 +73,10 @@ class OwnQuestion:
 
 @dataclass(frozen=True)
 class OwnDevice(Device[OwnQuestion]):
-    """A device of the author's own: inputs come from its place, mechanism and length from what its method says."""
+    """Device of a class of the method's author; his isolated process computes inputs, the harness draws the reports.
+
+    Mechanism and report length are those that the author's method stated with the question.
+    """
 
     content: bytes
     own: Mechanism
@@ -95,13 +98,13 @@ class OwnDevice(Device[OwnQuestion]):
 
 @cache
 def _own_device(name: str, serving: Serving) -> type[OwnDevice]:
-    """The class of the devices of that name in a run, so that complaints have the author's word."""
+    """Make the subclass of OwnDevice for an author's device class of that name, so that complaints can name it."""
     return type(name, (OwnDevice,), {"serving": serving})
 
 
 @dataclass(eq=False)
 class Serving:
-    """The users of one run, asked from another process by the verbs below and by nothing else."""
+    """Harness's side of one run: it holds the users and answers the requests of the author's isolated process."""
 
     users: Users
     places: Places
@@ -130,7 +133,7 @@ class Serving:
         }
 
     def answer(self, request: dict[str, Any]) -> bytes:
-        """Answer a verb; errors that depend on questions alone reach the method, others end the run."""
+        """Answer one request; an error that depends on the question alone is sent back, any other ends the run."""
         verbs: dict[str, Callable[..., Any]] = {
             "public_features": self._public_features,
             "spent": lambda users: vars(users.spent),
@@ -151,7 +154,7 @@ class Serving:
             raise Refused(f"the method asks what users do not answer: {error!r}") from error
 
     def inputs(self, device: OwnDevice, records: Records, question: OwnQuestion) -> np.ndarray:
-        """Return the inputs of records to a mechanism of this library, each its own, whoever else is asked."""
+        """Return the mechanism inputs of records; each must depend on its own record, whoever else is asked."""
         request = {"device": device.content, "question": question.content, "users": question.users}
         key = hashlib.blake2b(encode({**request, "X": records.X, "y": records.y, "mask": records.mask})).digest()
         if key not in self._given:
@@ -167,7 +170,7 @@ class Serving:
         return self._given[key]
 
     def _hold_to_domain(self, device: OwnDevice, records: Records, question: OwnQuestion, rows: np.ndarray) -> None:
-        """End the run where inputs leave the domain, beside all of before and those of values that users may hold."""
+        """End the run if inputs leave the mechanism's domain, also jointly with earlier answers' inputs."""
         about, name = (device.content, question.content), type(device).__name__
         if about not in self._beside:
             self._beside[about] = rows[:0]
@@ -187,7 +190,7 @@ class Serving:
         self._beside[about] = joined[[joined.argmin(), joined.argmax()]] if ends else joined
 
     def _rows(self, device: OwnDevice, records: Records, question: OwnQuestion) -> np.ndarray:
-        """The inputs of records, from a process that nothing outlives."""
+        """Inputs of records (n, ...), computed by a new isolated process that ends afterwards."""
         request = {"device": device.content, "question": question.content, "users": question.users}
         mask = None if records.mask is None else self._mask(records.mask)
         try:
@@ -216,7 +219,7 @@ class Serving:
         return users.ask(device, question, who)
 
     def _check(self, device: Any, question: Any, users: SimulatedUsers, who: np.ndarray | None = None) -> None:
-        """Refuse a device of the library that a question of the author's makes lose more than it states."""
+        """Refuse a question of the author's to a library device if it would lose more than the device states."""
         if not isinstance(device, OwnDevice) and (who is None or len(who)):
             entry = RecordedUsers(users, Recording()).entry("ask", device, question, None, who)
             for what in more_than_stated(entry, users.y_range, 0 if users.classes is None else users.classes.size):
@@ -245,7 +248,7 @@ class Serving:
         columns: int,
         in_parts: bool,
     ) -> tuple[Any, Any]:
-        """The library's device and question, or the author's at their own place."""
+        """Rebuild device and question from data: the library's own objects, else stand-ins for the author's classes."""
         try:
             pair = decode(device, library_object), decode(question, library_object)
             if isinstance(pair[0], Device) and not isinstance(pair[0], Release):
@@ -279,7 +282,7 @@ def modules_of(folder: Path) -> list[Path]:
 
 @dataclass(frozen=True)
 class Foreign:
-    """A method of somebody's own, described by its place; no object of its author is here."""
+    """Facts about somebody else's method, as its isolated process describes them; no object of its author is here."""
 
     estimator: str  # dotted path of the class
     params: dict[str, Any]
@@ -295,7 +298,7 @@ class Foreign:
 
 @dataclass(eq=False)
 class Places:
-    """Places of an author's code: for each request, a process that is shut in as far as that can be had here.
+    """Isolated processes for an author's code: one for each request, shut in as far as this machine allows.
 
     The server that forks them starts before any record is at hand, and meets neither code nor requests.
     """
@@ -328,12 +331,12 @@ class Places:
 
     @property
     def there(self) -> list[str]:
-        """The folders, as the author's code finds them."""
+        """Paths of the author's folders as seen from inside the isolated processes."""
         return [str(folder if self.by != "none" else copy) for folder, copy in self.copies.items()]
 
     @property
     def words(self) -> str:
-        """Words for what shuts the code in, or for whom nothing holds."""
+        """Describe the barriers that hold, for reports; or say that none does."""
         if all(self.held.values()):
             return self.by
         return "none: the code is held back by its own process alone, against mistakes and not against its author"
@@ -372,7 +375,7 @@ class Places:
             yield ours
 
     def _copied(self, folder: Path, copy: Path) -> Path:
-        """Copy an author's modules."""
+        """Copy an author's modules and YAML to where the isolated processes may read; return the path there."""
         copy.mkdir()
         for module in modules_of(folder):
             (copy / module.relative_to(folder)).parent.mkdir(parents=True, exist_ok=True)
@@ -388,9 +391,9 @@ class Places:
         return self  # processes cannot be copied
 
     def call(self, do: str, users: Serving | None = None, several: bool = False, /, **arguments: Any) -> dict[str, Any]:
-        """Make a request in a new process, and answer what it asks users, while which it is stopped.
+        """Make a request in a new isolated process, and answer its questions to users; it is stopped while they answer.
 
-        With ``several`` it may have others beside it, which end with it.
+        With ``several`` it may start processes of its own, which end with it.
         """
         ours, theirs = socket.socketpair()
         warden, orders = socket.socketpair()
@@ -413,7 +416,7 @@ class Places:
     def _converse(
         self, request: bytes, users: Serving | None, ours: socket.socket, warden: socket.socket
     ) -> dict[str, Any]:
-        """Send a request and answer the author's verbs about users until the result arrives."""
+        """Send a request and answer the process's questions about users until its result arrives."""
         ours.setblocking(False)
         pipe = Pipe(ours.fileno())
         pipe.end = time.monotonic() + self.seconds
@@ -444,14 +447,14 @@ class Places:
         uses_mask: bool = True,
         uses_public: bool = True,
     ) -> bytes:
-        """Let a method learn from users here; returns the fitted model, which only its place can read."""
+        """Let a method learn from ``users`` in an isolated process; return the fitted model as its author's pickle."""
         serving = Serving(users, self, uses_mask, uses_public)
         learned = self.call("learn", serving, estimator=estimator, params=dict(params), view=serving.view())
         self.seconds_of_fits.append(float(learned["seconds"]))
         return learned["model"]  # type: ignore[no-any-return]
 
     def predict(self, fitted: bytes, X: np.ndarray, by: str = "predict") -> tuple[np.ndarray, Guarantee | None]:
-        """Predictions of a fitted model in a process without users, and what it says was spent."""
+        """Predict by a fitted model in an isolated process without users; return predictions and its ``guarantee_``."""
         reply = self.call("predict", model=fitted, X=X, by=by)
         stated = reply["guarantee"]
         return reply["predictions"], None if stated is None else Guarantee(**stated)

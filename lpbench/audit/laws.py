@@ -42,7 +42,7 @@ class LawTest:
 
 
 def of_reports(entry: Asked, streams: Streams, more: int = 1) -> LawTest:
-    """Test the reports of a recorded answer, and of repeated calls of its device with the same question."""
+    """Test if reports of a recorded answer, and of repeated calls of its device, follow the stated mechanism's law."""
     device, width = entry.device, max(1, int(np.prod(np.shape(entry.answer)[1:], dtype=int)))
     n = min(entry.users.size, len(entry.records), USERS, max(12, _WIDE // width))
     records = entry.records.take(np.arange(n))
@@ -184,7 +184,7 @@ def _normal_scores(
 
 
 def _in_law(device: Any, question: Any, records: Records, reports: np.ndarray, users: np.ndarray) -> np.ndarray:
-    """Reports of shape (calls, n, ...) as those of the mechanism: of users who show the same, (calls, users, ...)."""
+    """Translate reports (calls, n, ...) of users who show the same to the mechanism's reports, (calls, users, ...)."""
     again, sent = np.tile(users, len(reports)), reports[:, users]
     answers = np.asarray(
         device.to_law(sent.reshape(-1, *sent.shape[2:]), question_of(question, again), records.take(again))
@@ -195,7 +195,7 @@ def _in_law(device: Any, question: Any, records: Records, reports: np.ndarray, u
 def _fewer(
     mechanism: Mechanism, reports: np.ndarray, inputs: np.ndarray, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """A few entries of long reports whose entries are randomized one by one, each user's largest inputs among them."""
+    """Select a few entries of long reports whose entries are independent, each user's largest inputs among them."""
     if not mechanism.by_entry or inputs.ndim < 2 or inputs.shape[1] <= ENTRIES:
         return reports, inputs
     largest = np.argsort(-np.abs(inputs.astype(float)), axis=1, kind="stable")[:, : ENTRIES // 2]
@@ -206,10 +206,10 @@ def _fewer(
 
 
 def _laws(device: Any, question: Any, records: Records) -> Iterator[tuple[Sequence[np.ndarray], Mechanism, np.ndarray]]:
-    """Users who show the same, each such group apart, and the mechanism and inputs that all of these groups have.
+    """Yield groups of users whose reports have a common law, with the mechanism and the inputs of each group.
 
-    Two users may have one mechanism and show different things (each of two cells, but not the same two), so that the
-    numbers of their reports within it mean different cells.
+    Users are grouped by the features that they show. Two users may have one mechanism and show different things (each
+    of two cells, but not the same two), so that the numbers of their reports mean different cells.
     """
     everybody = np.arange(len(records))
     try:
@@ -233,7 +233,7 @@ def _tiled(inputs: np.ndarray, times: int) -> np.ndarray:
 
 
 def _statistics(mechanism: Mechanism, reports: np.ndarray, inputs: np.ndarray) -> list[np.ndarray]:
-    """Numbers that tell reports apart, (m,) each: position, distance from the input, product of vectors with it."""
+    """Numbers (m,) by which reports are compared: position, distance from the input, inner product with it."""
     flat = reports.reshape(len(reports), -1)
     position = flat[:, 0] if flat.shape[1] == 1 else flat @ np.sin(np.arange(1, flat.shape[1] + 1) * 1.7)
     statistics = [position, mechanism.distance(reports, inputs)]

@@ -71,7 +71,7 @@ def settings(
 
 
 def samples(model: Any, budgets: Sequence[float] = AUDIT_BUDGETS) -> Iterator[tuple[float, AuditSample]]:
-    """Yield budgets and samples to audit a method on: each budget, other masks, and three classes."""
+    """Yield (budget, sample) pairs to audit a method on: every budget, then other masks, and three classes."""
     first = budgets[0]
     kinds: list[tuple[float, dict[str, Any]]] = [(epsilon, {}) for epsilon in budgets]
     if model.protects == "mask":
@@ -115,7 +115,7 @@ def complaints_in(
 
 
 def wrong_answers(model: Any, recording: Recording, spent: Guarantee, sample: AuditSample) -> Iterator[Complaint]:
-    """Everything that is wrong with what passed in one run: account and rows."""
+    """Yield complaints about one run's recorded answers: wrong accounts, dependence on others' records."""
     n_classes = 0 if sample.classes is None else sample.classes.size
     for what in wrong_account(recording, spent, len(sample.records), sample.y_range, n_classes):
         yield Complaint("account", what)
@@ -139,7 +139,7 @@ def _broken_laws(recording: Recording) -> Iterator[Complaint]:
 
 
 def findings(recording: Recording, seed: int = 0) -> Iterator[laws.LawTest]:
-    """Sampled tests of everything that was asked; what looks odd is tried again with more and fresh samples."""
+    """Yield statistical tests of everything that was asked; suspicious ones are repeated on more and fresh samples."""
     tests = {"ask": laws.of_reports, "sums": laws.of_sums, "chain": laws.of_chain, "release": laws.of_release}
     for k, entry in enumerate(one for answer in _distinct(recording) for one in (*_as_reports(answer), answer)):
         test = tests[entry.kind]
@@ -210,7 +210,7 @@ def _holds(content: bytes, sample: AuditSample) -> bool:
 
 
 def _distinct(recording: Recording) -> list[Asked]:
-    """Answers whose devices, questions and users differ; of many alike the first and last."""
+    """Recorded answers whose devices, questions and users differ; of many similar ones the first and the last."""
     distinct: dict[Any, Asked] = {}
     for entry, digest in zip(recording.asked, recording.questions(), strict=True):
         distinct.setdefault((entry.kind, digest, entry.users.tobytes()), entry)
@@ -221,7 +221,7 @@ def _distinct(recording: Recording) -> list[Asked]:
 
 
 def _as_reports(entry: Asked) -> Iterator[Asked]:
-    """Yield the reports behind a shortcut: of all users, for a chain to its first question."""
+    """Yield the single reports behind a shortcut's answer (sums, chains): all users' to the first question."""
     if entry.kind in ("sums", "chain"):
         streams, question = Streams(stable_hash(audit="chain")), entry.question
         draws = entry.device.draws(streams, len(entry.records), question)

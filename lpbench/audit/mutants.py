@@ -24,7 +24,7 @@ from lpbench.seeds import Streams
 
 @dataclass(frozen=True)
 class Corrupted(Device[Any]):
-    """A device in the place of another, with the same mechanism, inputs and statements; mutants override a part."""
+    """Device that replaces another one, with its mechanism, inputs and statements; each mutant overrides a part."""
 
     inner: Any = None
     time: int = 0  # tells answers to one question apart
@@ -43,7 +43,7 @@ for _name in "mechanism draws report law to_law columns fields budget delta budg
 
 
 def taken(draws: Any, who: Any) -> Any:
-    """Some users' part of the randomness of all: arrays whose last axis is the users, or tuples of them."""
+    """Select some users' part of random draws: arrays whose last axis is the users, or tuples of them."""
     if isinstance(draws, tuple):
         return tuple(taken(array, who) for array in draws)
     return draws[..., who] if isinstance(draws, np.ndarray) else draws.take(who)
@@ -56,7 +56,7 @@ def _distance(device: Any, reports: np.ndarray, records: Records, question: Any)
 
 
 def _better(self: Corrupted, records: Records, question: Any, draws: Any, users: np.ndarray) -> np.ndarray:
-    """Reports of which some users send the nearer one of two."""
+    """Replace some users' reports by the one of two draws that is nearer to the truth."""
     reports = np.asarray(self.inner.report(records, question, draws))
     second_draws = self.inner.draws(Streams(_seed(draws)), len(records), question)
     second = np.asarray(self.inner.report(records, question, second_draws))
@@ -76,7 +76,7 @@ def _seed(draws: Any) -> int:
 
 @dataclass(frozen=True)
 class _Nearer(Corrupted):
-    """Users, or some of them, send the nearer one of two reports: about twice the stated budget."""
+    """Mutant: users, or some of them, send the nearer of two reports, which costs about twice the stated budget."""
 
     begin: float = 0.0  # share of the users before the first of them
     every: int = 1  # one of how many
@@ -88,7 +88,7 @@ class _Nearer(Corrupted):
 
 
 class _Shared(Corrupted):
-    """Two neighbors draw the same randomness."""
+    """Mutant: two neighboring users draw the same randomness."""
 
     def report(self, records: Records, question: Any, draws: Any) -> np.ndarray:
         """Send reports of which two consecutive users share the randomness."""
@@ -105,7 +105,7 @@ class _Shared(Corrupted):
 
 
 class _Repeated(Corrupted):
-    """The same randomness in every call."""
+    """Mutant: every call draws the same randomness."""
 
     def draws(self, streams: Streams, n: int, question: Any) -> Any:
         """Return the same draws in every call."""
@@ -113,7 +113,7 @@ class _Repeated(Corrupted):
 
 
 class _Swapped(Corrupted):
-    """Users report each other's values."""
+    """Mutant: users report each other's values."""
 
     def report(self, records: Records, question: Any, draws: Any) -> np.ndarray:
         """Send reports of another user's label, or of the other's record."""
@@ -125,7 +125,7 @@ class _Swapped(Corrupted):
 
 
 class _NoTails(Corrupted):
-    """Reports far from the truth are drawn again."""
+    """Mutant: reports far from the truth are drawn again."""
 
     def report(self, records: Records, question: Any, draws: Any) -> np.ndarray:
         """Draw the tenth of the reports that is farthest from the truth again."""
@@ -167,7 +167,7 @@ class _WidthFromData(Corrupted):
 
 
 class _Understated(Corrupted):
-    """The device states half of what it spends."""
+    """Mutant: the device states half of what it spends."""
 
     def budget(self, question: Any) -> float:
         """State half of the epsilon."""
@@ -179,7 +179,7 @@ class _Understated(Corrupted):
 
 
 class _NotFinite(Corrupted):
-    """Users with a label above the middle send something that is no number, once in a while."""
+    """Mutant: users with a label above the middle sometimes send NaN."""
 
     def report(self, records: Records, question: Any, draws: Any) -> np.ndarray:
         """Send NaN for the first user whose label is above the median."""
@@ -189,7 +189,7 @@ class _NotFinite(Corrupted):
 
 
 class _Revealing(Corrupted):
-    """The first user sends the truth, as near as two dozen tries come."""
+    """Mutant: the first user sends the truth, as near as 24 draws come."""
 
     def report(self, records: Records, question: Any, draws: Any) -> np.ndarray:
         """Send, for the first user, the report nearest to the truth among 24."""
@@ -219,7 +219,7 @@ DEVICES: Mapping[str, Callable[..., Corrupted]] = {
 
 
 class _Door(RecordedUsers):
-    """Sealed users whose answers go wrong in one way."""
+    """Recorded users of a mutant run, whose answers are wrong in the way that the mutant's name says."""
 
     mutant = ""
 
@@ -275,7 +275,7 @@ class MutantRow:
 
 
 def mutant_rows(method: str, model: LocalEstimator, mutants: Sequence[str] = MUTANTS) -> list[MutantRow]:
-    """Audit mutants of a method; ``caught_by`` says why where one does not apply."""
+    """Audit each mutant of a method and return its row; ``caught_by`` has the reason where a mutant does not apply."""
     why_not, rows = _not_applicable(model), []
     for m in mutants:
         if m in why_not:

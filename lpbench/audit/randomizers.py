@@ -37,12 +37,12 @@ class Message:
 
 
 def repeat(value: ArrayLike, n: int) -> np.ndarray:
-    """The same record for n users: ndarray of shape (n, ...)."""
+    """Repeat one record for n users: ndarray of shape (n, ...)."""
     return np.repeat(np.asarray(value)[None], n, axis=0)
 
 
 def message(mechanism: Any, inputs: ArrayLike, purpose: str = "label", **axes: int) -> Message:
-    """A message that is the mechanism on the value's input, on randomness of the named stream."""
+    """Make a message that is the mechanism on each value's input, drawn from the stream ``purpose`` with these axes."""
     values = np.asarray(inputs)
 
     def send(value: int, n: int, streams: Streams) -> np.ndarray:

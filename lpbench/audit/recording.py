@@ -15,7 +15,7 @@ from lpbench.privacy.users import content_hash
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """One answer that the users gave."""
+    """One recorded answer: device, question, the users asked with their records, and what the method got."""
 
     kind: str  # {"ask", "sums", "chain", "release"}
     device: Any
@@ -28,7 +28,7 @@ class Asked:
 
 @dataclass(eq=False)
 class Recording:
-    """Everything that left the users of one run, in order."""
+    """Everything that left the users of one run, in order: answers, and what was read in the clear."""
 
     asked: list[Asked] = field(default_factory=list)
     revealed: bool = False
@@ -37,7 +37,7 @@ class Recording:
     replayed: Recording | None = None  # answers of another run that are given instead of the users' own
 
     def enter(self, entry: Asked) -> Any:
-        """Add an answer; returns what the method gets."""
+        """Append an answer and return its content, which the method gets."""
         position = len(self.asked)
         # a method may write to what it gets
         self.asked.append(replace(entry, answer=copy.deepcopy(entry.answer)))

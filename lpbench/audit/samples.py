@@ -50,7 +50,7 @@ class AuditSample:
         return {name: value for name, value in stated.items() if name in parameters and value is not None}
 
     def changed(self, change: str) -> Self:
-        """The sample with other protected values and the same public part; see :data:`CHANGES`."""
+        """Return the sample with other protected values (a change of :data:`CHANGES`) and the same public part."""
         rng = np.random.default_rng(7)
         X, y, mask = self.records.X, self.records.y, self.records.mask
         order = rng.permutation(len(y))
@@ -98,7 +98,7 @@ def audit_sample(
 
 
 def planted(records: Records, user: int, y_range: tuple[float, float] | None, n_classes: int) -> Records:
-    """Records that share one user's public part and hold extreme and middling protected values."""
+    """Make records with one user's public part and extreme or middle protected values, one a record."""
     low, high = y_range or (0.0, 0.0)
     labels = np.array([low, (low + high) / 2.0 + (high - low) / 30.0, high]) if y_range else np.arange(n_classes)
     places = np.array([0.03, 0.55, 0.97])
@@ -113,7 +113,7 @@ def planted(records: Records, user: int, y_range: tuple[float, float] | None, n_
 
 
 def planted_densely(records: Records, y_range: tuple[float, float] | None, n_classes: int) -> Records:
-    """Records that share the first user's public part and hold labels and protected features from end to end."""
+    """Make records with the first user's public part and protected values from end to end of their range."""
     places = np.linspace(0.0, 1.0, DENSE)
     y = y_range[0] + places * (y_range[1] - y_range[0]) if y_range else np.arange(DENSE) % n_classes
     mask = None if records.mask is None else np.tile(records.mask[0], (DENSE, 1))

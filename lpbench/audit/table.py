@@ -65,7 +65,7 @@ class AuditRow:
 
     @property
     def accused(self) -> bool:
-        """True if the sample alone proves that the promise is broken."""
+        """True if the sampled lower bound alone proves that the stated epsilon is exceeded."""
         return self.lower_bound > self.claimed_epsilon + TOLERANCE
 
 
@@ -76,7 +76,7 @@ def audited_methods() -> list[str]:
 
 
 def subjects() -> list[tuple[str, str]]:
-    """Everything that is audited, as pairs (kind, name): methods, then known-bad and known-good mechanisms."""
+    """List everything that is audited as pairs (kind, name): methods, then mechanisms known to be bad or good."""
     named = [("method", name) for name in audited_methods()]
     return named + [("bad", name) for name in KNOWN_BAD] + [("good", name) for name in KNOWN_GOOD]
 
@@ -89,7 +89,7 @@ def estimator_of(selector: str) -> LocalEstimator:
 
 @cache
 def report_bits(method: str, epsilon: float) -> float:
-    """Bits of a user's reports in the small sample of the audit, what is shown in the clear left out; remembered."""
+    """Bits of a user's reports in the audit's small sample, without features sent in the clear; cached."""
     model = estimator_of(method)
     about = {"params": repr(model.get_params()), "epsilon": epsilon}
     code = [__name__, type(model).__module__]

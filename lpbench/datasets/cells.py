@@ -112,7 +112,10 @@ def _kind(values: list[str], sep: str, commas: bool) -> tuple[str, tuple[str, ..
 
 
 def _nearly(values: list[str], sep: str, commas: bool) -> tuple[str, tuple[str, ...]]:
-    """The kind that most cells of a text are of, and the others; or numbers in several ways, an example of each."""
+    """Return the kind that most cells of a text column have, with the exceptions.
+
+    Where numbers could be read in several ways, return an example of each.
+    """
     few = values[:: len(values) // _SAMPLE | 1]
     if 2 * sum(map(is_number, few)) > len(few):
         odd = tuple(value for value in values if not is_number(value))
@@ -132,7 +135,10 @@ def is_number(cell: str) -> bool:
 
 
 def typed(cells: pd.Series, words: Sequence[str] = (), example: str = "") -> np.ndarray:
-    """A column as the manifest says: numbers written as the example, or all plain; else text. Empty is missing."""
+    """Convert cells of a column as the manifest says: numbers written like ``example``, plain numbers, else text.
+
+    Empty cells and ``words`` are missing.
+    """
     text = [cell.strip() for cell in texts(cells)]
     text = ["" if cell in words else cell for cell in text] if words else text
     numbers = text

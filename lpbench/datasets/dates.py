@@ -30,7 +30,7 @@ _SAMPLE = 100
 
 
 def days(texts: Sequence[str] | pd.Series, way: str) -> np.ndarray:
-    """Days since 1970 of texts that are written in a way, in UTC where they have an offset; NaN for other texts."""
+    """Days since 1970 of texts in the date format ``way``, in UTC where they have an offset; NaN for other texts."""
     codes, values = pd.factorize(np.asarray(texts, dtype=object))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # a way that does not fit is no news
@@ -40,7 +40,7 @@ def days(texts: Sequence[str] | pd.Series, way: str) -> np.ndarray:
 
 
 def closest_way(texts: Sequence[str]) -> tuple[str, list[str]]:
-    """The way that fits most of different texts, and those that it does not fit; none if these are half or more."""
+    """Return the date format that fits most texts, and the texts it does not fit; none if these are half or more."""
     sample = texts[:: len(texts) // _SAMPLE | 1]
     if 2 * sum(_BEGINNING.match(text) is not None for text in sample) <= len(sample):
         return "", []
@@ -56,7 +56,7 @@ def closest_way(texts: Sequence[str]) -> tuple[str, list[str]]:
 
 
 def ways_of(texts: Sequence[str]) -> tuple[str, ...]:
-    """Ways that fit every text: the likeliest, and the one with day and month exchanged."""
+    """Date formats that fit every text: the likeliest, and the one with day and month exchanged."""
     way, misfits = closest_way(texts)
     if not way or misfits:
         return ()
@@ -65,7 +65,7 @@ def ways_of(texts: Sequence[str]) -> tuple[str, ...]:
 
 
 def near_date(texts: Sequence[str]) -> str:
-    """Describe texts that look like dates and name no day; empty for others."""
+    """Describe texts that look like dates without a day, such as a month and year; empty for others."""
     if all(map(_TIME.fullmatch, texts)):
         return f"times without a date, e.g. {texts[0]!r}; write them as numbers of hours"
     if all(map(_SHORT_YEAR.fullmatch, texts)):

@@ -64,7 +64,7 @@ def design(m: int, d: int) -> np.ndarray:
 
 
 def _uniform(streams: Streams, params: Mapping, replication: int) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
-    """Training rows, uniforms from which labels are made, and the parts of a problem that all families share."""
+    """Draw a family's training rows X (n, d), uniforms (n,) for the labels, and shared Problem fields."""
     X = streams.generator("X").random((params["n"], params["d"]))
     shared: dict[str, Any] = {"X_train": X, "X_test": design(params["n_test"], params["d"])}
     shared |= {"metric": "excess_risk", "replication": replication}
@@ -186,7 +186,10 @@ def sign_regression(streams: Streams, params: Mapping, replication: int) -> Prob
 def _signs(
     streams: Streams, params: Mapping, replication: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-    """Signed heights at training, test and public rows, uniforms of the labels, and what both families share."""
+    """Draw a sign for each cube of the hard families; return eta = ±height at training, test and public rows.
+
+    With them the uniforms from which labels are made, and the fields of a Problem that both families share.
+    """
     bins, height = sign_cubes(params)
     hypothesis = height * streams.generator("signs").choice([-1.0, 1.0], (bins,) * params["d"])
     X, u, shared = _uniform(streams, params, replication)

@@ -34,7 +34,7 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
 
 
 def _mapping(loader: Any, node: Any) -> dict:
-    """A mapping whose keys are told once: of two, YAML would keep the last without a word."""
+    """Build a mapping of the YAML; refuse one that has a key twice, of which PyYAML would keep the last."""
     count = Counter(key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode))
     if doubled := [key for key, n in count.items() if n > 1]:
         problem = f"the key {doubled[0]!r} stands there twice"
@@ -202,7 +202,7 @@ def read_manifest(path: Path) -> Manifest:
 
 
 def _files() -> tuple[dict[str, Path], dict[str, Path]]:
-    """The manifest of each name, and a further one of a name that has two."""
+    """The manifest file of each name, and for a name with several files one that is not used."""
     manifests: dict[str, Path] = {}
     others: dict[str, Path] = {}
     for folder in manifest_folders():
@@ -213,7 +213,7 @@ def _files() -> tuple[dict[str, Path], dict[str, Path]]:
 
 @cache
 def _of_the_project(folder: Path) -> list[Path]:
-    """Manifests that do not change in a process."""
+    """Manifest files of the package, listed once a process."""
     return sorted(folder.glob("*.yaml"))
 
 

@@ -68,11 +68,12 @@ def equal_number(n: int, d: int, generator: np.random.Generator, *, n_protected:
 def informative(
     n: int, d: int, generator: np.random.Generator, *, strength: float = 1.0, label: bool = False, secret: np.ndarray
 ) -> np.ndarray:
-    """User i protects feature l with probability 1 / (1 + e^-strength) if a secret bit is set, else e^-strength of it.
+    """Mask that depends on private values: user i protects feature l more often if a secret bit of hers is set.
 
-    The secret of a feature is whether its value is above the median, or with ``label`` whether the user's label is. So
-    the odds of the bit are multiplied by e^strength where the user protects, and divided by it where not
-    (:func:`posterior_odds`), whatever epsilon is; with ``label`` each of the d features tells of the same bit.
+    The probability is 1 / (1 + e^-strength) if the bit is 1, and e^-strength of that if it is 0. The bit of a feature
+    is whether its value is above the median, or with ``label`` whether the user's label is. So the odds of the bit are
+    multiplied by e^strength where the user protects, and divided by it where not (:func:`posterior_odds`), whatever
+    epsilon is; with ``label`` each of the d features tells of the same bit.
     """
     chances = 1.0 / (1.0 + np.exp(np.array([1.0, -1.0]) * check_number("strength", strength)))
     return generator.random((n, d)) < chances[secret[:, -1:] * np.ones(d, int) if label else secret[:, :d]]
@@ -105,7 +106,7 @@ _CELLS = {
 
 
 def read_mask(path: str, names: Sequence[str]) -> np.ndarray:
-    """Read a mask of 0 and 1, or no and yes, from a CSV whose header has these names in any order.
+    """Read a mask of 0 and 1, or no and yes, from a CSV with a header of these names in any order.
 
     Returns
     -------
@@ -229,7 +230,7 @@ def _n_protected(n_protected: int | None, d: int) -> int:
 
 
 def _first_users(n: int, generator: np.random.Generator, share: np.ndarray) -> np.ndarray:
-    """Protect feature l of the first floor(n * share_l) users in a random order."""
+    """Mask (n, d) in which feature l is protected by the first floor(n * share_l) users of a random order."""
     position = np.empty(n, dtype=np.intp)
     position[np.argsort(generator.random(n), kind="stable")] = np.arange(1, n + 1)
     # The tolerance keeps i <= n / 10^k exact where n * 10^-k is rounded just below a whole number.

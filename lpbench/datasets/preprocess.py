@@ -58,7 +58,7 @@ def chosen_rows(raw: pd.DataFrame, manifest: Manifest) -> np.ndarray:
 
 
 class _Frame:
-    """Raw columns of one data set with checks that speak of the data set, column and row."""
+    """Raw columns of one data set, with checks whose errors name data set, column and row."""
 
     def __init__(self, raw: pd.DataFrame, name: str):
         self.raw, self.name = raw, name
@@ -108,7 +108,7 @@ class _Frame:
         return text
 
     def cells(self, column: str, values: Sequence) -> list[str]:
-        """Values of the manifest as the column's cells are written; where these are numbers, by what they are worth."""
+        """Convert the manifest's values to the texts of a column's cells; numbers are matched by value."""
         series = self.column(column)
         if series.dtype.kind not in "iuf":
             return [unicodedata.normalize("NFC", str(v)) for v in values]

@@ -80,7 +80,7 @@ def read_table(path: Path, numbers: Sequence[str] = ()) -> pd.DataFrame:
 
 
 def read_text(path: Path) -> tuple[pd.DataFrame, dict[str, Any], list[str]]:
-    """Cells of a CSV as stripped text, how it is written (``format`` of a manifest), and remarks on its first line."""
+    """Read a CSV as stripped text cells; return them, the manifest's ``format``, and remarks about the first line."""
     check_size(path)
     try:
         with _opener(path)(path, "rt", encoding="utf-8-sig", newline="") as file:

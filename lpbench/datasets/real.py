@@ -158,7 +158,7 @@ def sensitivity_order(manifest: Manifest, table: Table, choice: str, streams: St
 
 
 def _source(manifest: Manifest) -> dict[str, str]:
-    """The categorical feature of each column that is one of its levels."""
+    """Map each one-hot column to the categorical feature that it is a level of."""
     items = [] if isinstance(manifest.features, Mapping) else manifest.features
     coded = [item for item in items if isinstance(item, Mapping) and "one_hot" in item]
     return {f"{item['column']}={level}": item["column"] for item in coded for level in item["one_hot"]}

@@ -40,7 +40,7 @@ def _refuse(key_path: str, value: Any, expected: str) -> DataError:
 
 
 def _check_size(path: Any, content: Any) -> None:
-    """Count values through their aliases, each time they are used."""
+    """Refuse a manifest of too many values or too deep nesting; a YAML alias counts each time it is used."""
     remaining, level = _MOST_VALUES, [content]
     for _ in range(_DEEPEST):
         if (remaining := remaining - len(level)) < 0:
@@ -103,7 +103,7 @@ def _mapped(check: Check, least: int = 0) -> Check:
 
 
 def _entry(keys: Keys, *forms: str, needed: Iterable[str] = ()) -> Check:
-    """A mapping with known keys alone; beside the needed ones, with the keys of exactly one of the forms."""
+    """Return a check of a mapping: known keys only, all needed ones, and exactly one of the forms."""
 
     def entry(key_path: str, value: Any) -> None:
         _MAPPING(key_path, value)

@@ -141,7 +141,7 @@ def prepared_table(manifest: Manifest, location: Location) -> Derivation:
 
 @lru_cache(maxsize=32)
 def _load(name: str, key: str, folder: Path) -> Table:
-    """Return the table with a key from a folder, else build it and keep it there."""
+    """Load the cached table of a key from a folder; build it and store it there if it is missing or damaged."""
     manifest = load_manifest(name)
     location = locate(manifest)
     if location is None:

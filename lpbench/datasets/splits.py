@@ -39,13 +39,13 @@ def train_test_rows(
 
 
 def whole_units(units: np.ndarray, size: int) -> int:
-    """Least size, no smaller than the given one, at which a list of rows is cut between two units."""
+    """Least size >= ``size`` at which a list of rows can be cut without dividing a unit (person or household)."""
     ends = np.flatnonzero(np.diff(units, append=-1)) + 1
     return int(ends[np.searchsorted(ends, size)]) if size else 0
 
 
 def first_of_units(units: np.ndarray, most: int) -> np.ndarray:
-    """Places of the first rows of every unit, as many, in a list in which the rows of a unit stand together."""
+    """Positions of the first ``most`` rows of every unit, in a list in which a unit's rows stand together."""
     starts = np.flatnonzero(np.diff(units, prepend=-1))
     return np.flatnonzero(np.arange(units.size) - np.repeat(starts, np.diff(starts, append=units.size)) < most)
 

@@ -98,7 +98,7 @@ def eta_q(X: np.ndarray, gamma: float) -> np.ndarray:
 
 
 def _signed_signal(X: np.ndarray) -> np.ndarray:
-    """(5/2)(eta_P - 1/2), in [-1, 1]."""
+    """Signal (5/2)(eta_P - 1/2) of the private class probability at rows X, in [-1, 1]."""
     x1, x2 = X[..., 0], X[..., 1]
     g = 2.5 * np.abs((3 * x1 - 1) * (3 * x2 - 1) / 10) * np.maximum(0, 1 - np.abs(2 * x2 - 1))
     return np.sign(x1 - 1 / 3) * np.sign(x2 - 1 / 3) * g**0.1

@@ -73,7 +73,7 @@ def expand_grid(grid: Grid) -> list[dict]:
 
 @cache
 def _warn_no_mask(name: str) -> None:
-    """Warn once a process, whatever warnings are filtered: a search would say it at every fit."""
+    """Warn that a fit was given no mask, once a process: a grid search would repeat it at every fit."""
     warnings.warn(
         f"mask=None: {name} takes every feature as protected; name the protected columns, mask=['age', 'income'], to "
         "let it use the others",
@@ -250,14 +250,14 @@ class LocalEstimator(BaseEstimator):
             self.random_state = given
 
     def _meet(self, users: Users) -> None:
-        """Take over what is public about users before anything is asked."""
+        """Note the users' number of features as ``n_features_in_``, before anything is asked; subclasses note more."""
         self.n_features_in_ = users.n_features
 
     def _streams(self) -> Streams:
         return Streams.from_random_state(self.random_state)
 
     def _to_unit_cube(self, X: np.ndarray) -> np.ndarray:
-        """Rows of features as records have them."""
+        """Map rows X (m, d) to [0, 1]^d by the public ``domain``, as ``fit`` maps the users' features."""
         return in_unit_cube(X, self.domain, self._clips)
 
     def _check_predict(self, X: np.ndarray) -> np.ndarray:
@@ -303,10 +303,11 @@ class LocalEstimator(BaseEstimator):
     def sweep_many(
         self, problems: Sequence[Problem], budgets: Sequence[float], grid: Grid, streams: Sequence[Streams]
     ) -> list[SweepResult]:
-        """Sweep replications of a scenario.
+        """Score a grid on several replications of one scenario.
 
-        Single fits answer for a metric of probabilities, and for a class that states ``learn`` anew below the shortcut
-        that it inherits: its fits may ask what the shortcut does not know.
+        The method's shortcut (``learn_grid``) is used where it is exact. The loop of single fits is used for a metric
+        of probabilities, for users who send false reports, and for a class that overrides ``learn`` below the class
+        whose shortcut it inherits: its fits may ask what the shortcut does not know.
         """
         parts, members = [], []
         for parameters, numbers, points in _sealed_alike(grid):
@@ -324,7 +325,7 @@ class LocalEstimator(BaseEstimator):
 
     @classmethod
     def _has_shortcut(cls) -> bool:
-        """Return True if a member of ``SHORTCUTS`` is stated by the class that states ``learn``, or below it."""
+        """Return True if a method of ``SHORTCUTS`` is overridden in the class that defines ``learn``, or below it."""
         by_class = next(vars(kind).keys() for kind in cls.__mro__ if {"learn", *SHORTCUTS} & vars(kind).keys())
         return not by_class.isdisjoint(SHORTCUTS)
 
@@ -383,7 +384,10 @@ class LocalEstimator(BaseEstimator):
 
 
 def _root_of_users(model: LocalEstimator, streams: Streams, data: tuple[Any, ...]) -> Streams:
-    """Users' root, which seed, class, parameters and data decide; one of its own for what cannot be compared."""
+    """Return the streams of the users' randomness: a hash of seed, class, parameters and data.
+
+    Where one of them cannot be hashed, the streams are fresh entropy.
+    """
     params = {name: _as_floats(v) for name, v in model.get_params(deep=False).items() if name != "random_state"}
     kind = type(model)
     try:
@@ -394,7 +398,7 @@ def _root_of_users(model: LocalEstimator, streams: Streams, data: tuple[Any, ...
 
 
 def _as_floats(value: Any) -> Any:
-    """Equal numbers of any type as one."""
+    """Convert numbers, also inside lists, to floats, so that equal parameters of different types have one hash."""
     if type(value) in (float, str, type(None)):  # what a number is among others takes long to ask
         return value
     if isinstance(value, (list, tuple)):
@@ -583,7 +587,7 @@ def _listed_classes(
 
 
 def _told(model: Any, problem: Problem) -> Any:
-    """Tell a model what a problem states in public and it does not know."""
+    """Set ``y_range`` and ``classes`` of a model to those that the problem makes public, where the model has None."""
     for name in ("y_range", "classes"):
         if getattr(problem, name) is not None and getattr(model, name, model) is None:
             setattr(model, name, getattr(problem, name))
@@ -591,7 +595,10 @@ def _told(model: Any, problem: Problem) -> Any:
 
 
 def _sealed_alike(grid: Grid) -> list[tuple[dict[str, Any], Any, Grid]]:
-    """Split a grid into points that meet the same users: (values of ``SEALED``, indices of the points, the points)."""
+    """Split a grid by the parameters ``SEALED``, on which the users' records depend.
+
+    Each part is (values of these parameters, indices of its points in the grid, its points).
+    """
     if isinstance(grid, Mapping) and not set(SEALED) & set(grid):
         return [({}, (), grid)]
     parts: dict[str, tuple[dict[str, Any], list[int], list[dict]]] = {}
@@ -604,7 +611,7 @@ def _sealed_alike(grid: Grid) -> list[tuple[dict[str, Any], Any, Grid]]:
 
 
 def _joined(parts: Sequence[SweepResult], members: Sequence[Sequence[int]]) -> SweepResult:
-    """Put the scores of parts of a grid in the places of their points."""
+    """Merge the scores of a grid's parts; ``members`` are the indices that each part's points have in the grid."""
     result = SweepResult(np.empty((len(parts[0].values), sum(map(len, members)))))
     for result_of, numbers in zip(parts, members, strict=True):
         result.values[:, numbers] = result_of.values

@@ -49,7 +49,10 @@ class LabelQuestion:
 
     @property
     def sensitivity(self) -> float:
-        """Width of the range; without a limit to the budget it may be infinite, and of a public label it is empty."""
+        """Width of the label's range, which scales the noise; 1 where the range is infinite or has equal ends.
+
+        An infinite range is allowed only without a limit to the budget; a label whose range has equal ends is public.
+        """
         width = self.y_range[1] - self.y_range[0]
         return width if 0 < width < math.inf else 1.0
 

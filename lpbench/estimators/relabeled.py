@@ -17,7 +17,7 @@ from lpbench.privacy.device import proven, question_of
 
 
 class Relabelling(Protocol):
-    """A public function of a record that takes the place of its label."""
+    """Public function of a record whose value takes the place of the record's label."""
 
     def labels(self, records: Records) -> np.ndarray:
         """Return the label that each record is asked about, shape (n,)."""
@@ -36,7 +36,7 @@ class Indicator:
 
 @dataclass(frozen=True)
 class RelabeledQuestion:
-    """A question about what a public function makes of the record."""
+    """Question about records whose label is replaced by a public function of the record."""
 
     question: Any
     relabeling: Relabelling
@@ -47,7 +47,7 @@ class RelabeledQuestion:
 
 
 def _relabeled(records: Records, question: RelabeledQuestion) -> Records:
-    """The records with their new labels, which keep what devices remember of them."""
+    """Copy records with the labels that the question asks about, keeping the cached work of devices."""
     relabeling = question.relabeling
     return records.remembered(
         ("relabeled", relabeling), lambda: Records(records.X, relabeling.labels(records), records.mask)
@@ -55,7 +55,10 @@ def _relabeled(records: Records, question: RelabeledQuestion) -> Records:
 
 
 def _answered(name: str) -> Callable[..., Any]:
-    """The method of the device, asked its own question about the relabeled records."""
+    """Build the RelabeledDevice method ``name``.
+
+    It calls the wrapped device with the wrapped question and relabeled records.
+    """
 
     def answer(self: RelabeledDevice, *given: Any) -> Any:
         relabeling = next(argument for argument in given if isinstance(argument, RelabeledQuestion))
@@ -83,7 +86,7 @@ class RelabeledDevice(Device[RelabeledQuestion]):
 
 
 class RelabeledUsers(Users):
-    """Users whose label is what a public function makes of their record."""
+    """Wrapper of users whose label is replaced by a public function of their record, such as a class's indicator."""
 
     def __init__(
         self, users: Users, relabeling: Relabelling, y_range: tuple[float, float], public: PublicSample | None = None
@@ -95,20 +98,20 @@ class RelabeledUsers(Users):
 
     @property
     def mask(self) -> np.ndarray:
-        """Return the mask of the users behind: relabeling changes no feature."""
+        """Return the mask of the wrapped users: relabeling changes no feature."""
         return self._users.mask
 
     @property
     def public_features(self) -> np.ndarray:
-        """Return the public features of the users behind; reading them is recorded there."""
+        """Return the public features of the wrapped users; reading them is recorded there."""
         return self._users.public_features
 
     def ask(self, device: Device[Any], question: Any, who: np.ndarray | None = None) -> np.ndarray:
-        """Ask the users behind, whose devices relabel their record before they answer."""
+        """Ask the wrapped users, whose devices relabel their record before they report."""
         return self._users.ask(RelabeledDevice(device=device), RelabeledQuestion(question, self._relabelling), who)
 
     def sums(self, device: Device[Any], question: Any, by: np.ndarray | None = None) -> np.ndarray:
-        """Ask the users behind for sums of reports about relabeled records."""
+        """Ask the wrapped users for sums of reports about relabeled records."""
         return self._users.sums(RelabeledDevice(device=device), RelabeledQuestion(question, self._relabelling), by)
 
     def _part(self, who: np.ndarray) -> Self:
@@ -116,9 +119,9 @@ class RelabeledUsers(Users):
 
     @property
     def spent(self) -> Guarantee:
-        """Return what the users behind have spent, these questions included."""
+        """Return the guarantee of the wrapped users, these questions included."""
         return self._users.spent
 
     def note(self, text: str) -> None:
-        """Add a caveat to the guarantee of the users behind."""
+        """Add a caveat to the guarantee of the wrapped users."""
         self._users.note(text)

@@ -10,13 +10,16 @@ T = TypeVar("T")
 
 
 class Shared:
-    """Results by the content of their inputs, so many of them; what was used longest ago goes first."""
+    """Cache of the most recent results, keyed by a hash of their inputs' content (least recently used goes first)."""
 
     def __init__(self, most: int) -> None:
         self._most, self._kept = most, OrderedDict[bytes, Any]()
 
     def __call__(self, inputs: tuple[Any, ...], compute: Callable[[], T]) -> T:
-        """``compute()``, not to be changed; the inputs (arrays and plain objects) are all that it may depend on."""
+        """Return ``compute()``, or the cached result for equal ``inputs`` (arrays, plain objects); do not change it.
+
+        ``compute`` may depend on nothing but the inputs.
+        """
         key = content_hash(inputs)
         result: T = self._kept.pop(key) if key in self._kept else compute()
         self._kept[key] = result

@@ -51,7 +51,7 @@ def hashed_words(seed: int, keys: np.ndarray) -> np.ndarray:
 
 
 def _hashed(seed: int, keys: np.ndarray, n_draws: int) -> np.ndarray:
-    """Numbers of 64 bits, shape (n_draws, n)."""
+    """Return ``n_draws`` pseudo-random numbers of 64 bits for each key, shape (n_draws, n), from (seed, key) alone."""
     keys = np.asarray(keys)
     if not np.issubdtype(keys.dtype, np.integer):
         raise DataError(f"keys must be integers, got dtype {keys.dtype}")

@@ -44,13 +44,13 @@ def question_of(question: Any, users: Any) -> Any:
 
 
 def proven(kind: K) -> K:
-    """Enter a class of this library into the list of devices and releases that may state a law of their own."""
+    """Class decorator: mark a device or release of this library as one that may state its own law."""
     _PROVEN.add(kind)
     return kind
 
 
 def own_statements(kind: type) -> tuple[str, ...]:
-    """Return the names of a base class's members that a class defines anew beyond those open to anybody's device."""
+    """Names of members that a class overrides although the audit relies on the library's; empty for a usual device."""
     base = Release if issubclass(kind, Release) else Device
     anew = {
         name
@@ -452,7 +452,7 @@ class Device(ABC, Generic[Q]):
 
 
 def summed(device: Device[Any], reports: np.ndarray, question: Any, by: np.ndarray | None) -> np.ndarray:
-    """Return the curator's estimate from the sums of reports, one row a group of ``by``, or of all."""
+    """Turn sums of reports into the curator's estimate: one row for each group of ``by``, or for all users."""
     addends = device.addends(reports, question)
     if by is None:
         return device.estimate(addends.sum(axis=0), question, len(reports))
@@ -502,7 +502,7 @@ class Release(ABC, Generic[Q]):
         """
 
     def law(self, question: Q, records: Records) -> tuple[Mechanism, np.ndarray]:
-        """Return a mechanism and inputs at which :meth:`to_law` of what is released has its law.
+        """Return the mechanism and the inputs whose law the transformed release (:meth:`to_law`) has, for the audit.
 
         Parameters
         ----------

@@ -21,7 +21,7 @@ _CENTERS = 32
 
 
 class Domain(ABC):
-    """Inputs that one user may give a mechanism."""
+    """Set of inputs that one user may give a mechanism."""
 
     @abstractmethod
     def check(self, values: ArrayLike) -> np.ndarray:
@@ -60,9 +60,10 @@ def check_single(inputs: np.ndarray, columns: int | None = None) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Categories(Domain):
-    """Categories 0, ..., size - 1, any two of which are neighbors; with ``columns`` so many in a row a user.
+    """Domain of categories 0, ..., size - 1, any two of which are neighbors.
 
-    With ``by_entry`` a mechanism draws a report for each entry of an array of any shape.
+    With ``columns`` a user has a row of that many. With ``by_entry`` a mechanism draws a report for each entry of an
+    array of any shape.
     """
 
     size: int
@@ -103,7 +104,7 @@ def _range(rows: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Numbers(Domain):
-    """Numbers, or vectors of them; those of two users are at most ``most`` apart, by default in L1.
+    """Domain of numbers, or vectors of them; those of two users are at most ``most`` apart, by default in L1.
 
     With ``alone`` a user has one number: each of several that differ would cost as much.
     """
@@ -138,7 +139,7 @@ class Numbers(Domain):
 
 @dataclass(frozen=True)
 class Bits(Numbers):
-    """Bits, or vectors of them; two users' vectors differ in at most ``most`` places."""
+    """Domain of bits, or vectors of them; two users' vectors differ in at most ``most`` entries."""
 
     def check(self, values: ArrayLike) -> np.ndarray:
         """Return the values; DataError if one is neither 0 nor 1."""
@@ -209,7 +210,7 @@ class Interval(Domain):
 
 @dataclass(frozen=True)
 class Directions(Domain):
-    """Vectors of length 1, or of any length; any two are neighbors."""
+    """Domain of unit vectors, or of vectors of any length; any two are neighbors."""
 
     dimension: int
     unit: bool = True
@@ -240,9 +241,10 @@ def finite(values: Any) -> np.ndarray:
 
 
 def farthest(rows: np.ndarray, size: Callable[[np.ndarray], np.ndarray], most: float) -> float:
-    """Largest ``size`` of the difference of two rows, (n, k) -> (n,), or of less than ``most`` a bound.
+    """Largest ``size`` of the difference of two rows of (n, k), or an upper bound on it that is less than ``most``.
 
-    Exact up to the distance of a row from the nearest of 32 that are far from one another; no honest row is too far.
+    It is exact up to the distance of a row from the nearest of 32 rows that are far from one another; rows within
+    ``most`` are never refused.
     """
     if not rows.size:
         return 0.0

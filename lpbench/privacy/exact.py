@@ -27,7 +27,7 @@ BLOCK = 1 << 16
 
 
 def whole_rows(log_rows: np.ndarray) -> np.ndarray:
-    """Round laws to whole numbers that add up to 2^62.
+    """Round probability rows (given as logs) to whole numbers that add up to 2^62.
 
     Entries are rounded up, so that what is possible stays possible, and the largest of a row takes the difference: no
     other ratio of two entries changes by more than one unit each.
@@ -43,13 +43,13 @@ def whole_rows(log_rows: np.ndarray) -> np.ndarray:
 
 
 def log_law(units: np.ndarray) -> np.ndarray:
-    """Log-probabilities of laws in whole numbers, -inf where impossible."""
+    """Log-probabilities of rows of whole numbers out of 2^62; -inf where impossible."""
     with np.errstate(divide="ignore"):
         return np.log(units / float(UNITS))
 
 
 def whole_epsilon(units: np.ndarray) -> float:
-    """Exact loss of laws in whole numbers (inputs, reports), rounded up to a double."""
+    """Exact loss of a channel whose rows (inputs) are whole numbers out of 2^62, rounded up to a double."""
     least, most = units.min(axis=0), units.max(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         losses = np.log1p((most - least) / least)
@@ -57,7 +57,7 @@ def whole_epsilon(units: np.ndarray) -> float:
 
 
 def rounded_up(top: int, bottom: int) -> float:
-    """Return the least double that is no less than top / bottom."""
+    """Return the least double >= top / bottom (whole numbers)."""
     nearest = top / bottom
     a, b = nearest.as_integer_ratio()
     return nearest if a * bottom >= top * b else math.nextafter(nearest, math.inf)
@@ -76,7 +76,7 @@ def quotient_up(first: float, second: float) -> float:
 
 
 def draw_whole(units: np.ndarray, rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Draw one report a user by the law of the user's row: int64 ndarray of the shape of ``rows``."""
+    """Draw one report a user by the probabilities ``units[row] / 2^62``: int64 ndarray of the shape of ``rows``."""
     where, deciding = np.ravel(rows), rng.integers(UNITS, size=np.size(rows))
     reports = np.zeros(where.size, dtype=np.int64)
     for row in np.unique(where):
@@ -99,7 +99,7 @@ def words(rng: np.random.Generator, size: int | tuple[int, ...]) -> np.ndarray:
 
 
 def blocks(shape: tuple[int, ...], entries: int = BLOCK) -> Iterator[slice]:
-    """Rows by rows that fit the cache of a processor."""
+    """Yield slices of rows whose entries fit a processor's cache."""
     rows = max(1, entries // max(1, math.prod(shape[1:])))
     return (slice(start, start + rows) for start in range(0, shape[0], rows))
 

@@ -28,7 +28,7 @@ _NEVER = -1e300
 
 
 def _choices(tilts: np.ndarray, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Largest of tilts + Gumbel variables, (..., K) -> (...), and whether no bit that was not drawn can change it."""
+    """Index of the largest of tilts + Gumbel noise, (..., K) -> (...), and whether 64 bits of randomness decide it."""
     # exponential variables -log(1 - drawn / 2^64), exact to the last digits at either end
     low, high = -np.log1p((np.minimum(drawn, 2**63) + 0.5) * -(2.0**-64)), -np.log((~drawn + 0.5) * 2.0**-64)
     size = np.where(drawn < 2**63, low, high)
@@ -42,7 +42,7 @@ def _choices(tilts: np.ndarray, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 
 def _choice(coefficient: float, gaps: list[Fraction], numbers: list[int], rng: np.random.Generator) -> int:
-    """The choice by as many bits as it takes; ``numbers`` are the first 64 of each candidate."""
+    """Decide one choice exactly, drawing further bits as needed; ``numbers`` are each candidate's first 64."""
     from mpmath import workprec
 
     bits, listed = 64, [j for j, gap in enumerate(gaps) if gap == 0 or coefficient < math.inf]
@@ -58,7 +58,7 @@ def _choice(coefficient: float, gaps: list[Fraction], numbers: list[int], rng: n
 
 
 def _total(coefficient: float, gap: Fraction, number: int, bits: int) -> Any:
-    """The tilt and the Gumbel variable of number / 2^bits, which falls with it from infinity to minus infinity."""
+    """Tilt plus the Gumbel variable of the uniform number / 2^bits, in high precision; falls in ``number``."""
     from mpmath import inf, ldexp, log, mpf
 
     if number in (0, 1 << bits):
@@ -146,7 +146,7 @@ class Exponential(Mechanism):
 
     @property
     def domain(self) -> Scores:
-        """Scores whose change between two users may have the range."""
+        """Domain of score rows: two users' may differ by as much as the sensitivity allows."""
         return Scores(self.range_sensitivity)
 
     def _draw(self, scores: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -132,7 +132,7 @@ def gaussian_sigma(epsilon: float, delta: float, sensitivity: float = 1.0) -> fl
 
 
 def _upwards(start: float, holds: Callable[[float], bool]) -> float:
-    """Return a number no less than ``start`` for which something holds, and hardly more than it needs."""
+    """Return a number >= ``start`` for which a monotone condition holds, close to the least such number."""
     number, step = start, 2.0**-53
     while not holds(number):
         step *= 4.0
@@ -142,7 +142,7 @@ def _upwards(start: float, holds: Callable[[float], bool]) -> float:
 
 @lru_cache(1024)  # fits with one budget ask for the same few numbers, each of which takes as long as a small fit
 def _exact_delta(epsilon: float, sigma: float, sensitivity: float) -> Any:
-    """delta(epsilon) to far more digits than doubles have."""
+    """delta(epsilon) of Gaussian noise, in high-precision arithmetic."""
     from mpmath import exp, mpf, ncdf, workprec
 
     with workprec(400):

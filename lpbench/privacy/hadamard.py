@@ -180,7 +180,7 @@ class HadamardResponse(CategoryMechanism):
         return (reports // self.length == block) & (np.bitwise_count(reports & (row + 1)) % 2 == 0)
 
     def distance(self, reports: np.ndarray, inputs: np.ndarray) -> np.ndarray:
-        """-1 of a report that shows the category."""
+        """-1 for a report whose Hadamard row contains the category, else 0."""
         return -self._shows(reports, inputs).astype(float)
 
     def _influence(self) -> float:

@@ -258,7 +258,10 @@ class DiscreteLaplace(AdditiveMechanism):
         return quotient_up(steps * self.step, self.scale) if self.scale > 0 else (math.inf if steps else 0.0)
 
     def check_inputs(self, inputs: np.ndarray) -> None:
-        """Two users' numbers may differ by the sensitivity after rounding, which may move each apart by a step."""
+        """Check that two users' numbers differ by at most the sensitivity after rounding to the grid.
+
+        Rounding may move each by up to a step.
+        """
         Numbers(self.grid_distance(self.sensitivity)).check_users(self.round(self.domain.check(inputs)))
 
     def fields(self, columns: int = 1, largest: float = 1.0) -> tuple[Field, ...]:
@@ -336,9 +339,9 @@ class DiscreteLaplace(AdditiveMechanism):
         return totals + np.where(n > 0, noise, 0) * self.step
 
     def _loss(self, value: np.ndarray, second: np.ndarray) -> float:
-        """Attained beyond both."""
+        """Exact loss, attained by reports beyond both values."""
         return self.privacy_map(float(np.abs(self.round(value) - self.round(second)).sum()) * self.step)
 
     def tail(self, probability: float) -> float:
-        """Return the noise that an entry exceeds with a probability, with a step for the rounding of the value."""
+        """Return the size that an entry's noise exceeds with a probability, plus a step for rounding."""
         return super().tail(probability) + self.step

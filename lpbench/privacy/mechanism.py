@@ -264,7 +264,7 @@ class Mechanism(ABC):
         return 1.0 if math.isinf(self.epsilon) else self._influence()
 
     def _influence(self) -> float:
-        """The influence of a report that is randomized."""
+        """Influence of a report at a finite budget; :meth:`influence` handles the other cases."""
         return math.nan
 
     def distance(self, reports: np.ndarray, inputs: np.ndarray) -> np.ndarray:
@@ -432,9 +432,9 @@ class CategoryMechanism(FiniteMechanism):
     def _by_blocks(
         self, truthful_words: int, show: Callable[..., Any], values: np.ndarray, rng: np.random.Generator
     ) -> Any:
-        """Return the reports that ``show(bits, truthful, values, out)`` writes block by block.
+        """Draw reports block by block; ``show(bits, truthful, values, out)`` writes those of one block.
 
-        Words below ``truthful_words`` are truthful.
+        A user is truthful if her random word lies below ``truthful_words``.
         """
         reports = np.zeros(values.shape, dtype=np.int64)
         for block in blocks(values.shape):
@@ -444,7 +444,7 @@ class CategoryMechanism(FiniteMechanism):
         return reports
 
     def distance(self, reports: np.ndarray, inputs: np.ndarray) -> np.ndarray:
-        """-1 of a report that is, or contains, the category."""
+        """-1 for a report that is, or contains, the category, else 0."""
         return -(np.reshape(reports, (len(reports), -1)) == inputs[:, None]).any(axis=1).astype(float)
 
     def fields(self, columns: int = 1) -> tuple[Field, ...]:
@@ -458,7 +458,7 @@ class CategoryMechanism(FiniteMechanism):
 
 
 class AdditiveMechanism(Mechanism):
-    """Noise on numbers, rounded to a grid that is far finer; those of two users differ by at most ``sensitivity``."""
+    """Mechanism that adds noise to numbers and rounds to a fine grid; two users' differ by at most ``sensitivity``."""
 
     discrete = True
     by_entry = True
@@ -500,6 +500,6 @@ class AdditiveMechanism(Mechanism):
         return np.asarray(reports)
 
     def tail(self, probability: float) -> float:
-        """Noise that an entry exceeds with a probability."""
+        """Return the size that an entry's noise exceeds with a probability."""
         scale, law = self.noise
         return float(scale * law.exceeded(np.array(2.0 * probability)))

@@ -125,7 +125,7 @@ class NumberChannel(FiniteMechanism):
         return log_law(self._units)
 
     def _place(self, values: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-        """Input below each number, and the part of the way to the next one."""
+        """For each number the index of the grid input below it, and the fraction of the step to the next input."""
         values, inputs = self.domain.check(values), np.array(self.inputs)
         if inputs.size == 1:
             return np.zeros(values.shape, dtype=np.int64), np.zeros(values.shape)
@@ -160,7 +160,7 @@ class NumberChannel(FiniteMechanism):
         return float(np.ptp(self.outputs) / 2.0)
 
     def distance(self, reports: np.ndarray, inputs: np.ndarray) -> np.ndarray:
-        """Between the curator's reading and the number."""
+        """Distance of each report's estimate from the number."""
         return np.abs(self.estimate(reports) - inputs)
 
     def _draw(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -256,10 +256,10 @@ def rr_on_bins(epsilon: float, prior: ArrayLike) -> NumberChannel:
 
 
 def interval_costs(decay: float, prior: np.ndarray, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Loss and best reading of the interval of points a, ..., b - 1, for all a < b: arrays of shape (k + 1, k + 1).
+    """Loss and best estimate for each interval of points a, ..., b - 1, a < b: arrays of shape (k + 1, k + 1).
 
-    A report is read for its interval with weight 1 and for all other points with weight e^-epsilon; the loss of a
-    division is the sum over its d intervals, over 1 + (d - 1) e^-epsilon. Impossible intervals cost inf.
+    A report names an interval; its points have weight 1, all others e^-epsilon. The loss of a division of the points is
+    the sum over its d intervals, over 1 + (d - 1) e^-epsilon. Impossible intervals cost inf.
     """
     sums = np.cumsum([prior * points**power for power in range(3)], axis=1)
     sums = np.hstack([np.zeros((3, 1)), sums])
@@ -275,7 +275,7 @@ def interval_costs(decay: float, prior: np.ndarray, points: np.ndarray) -> tuple
 
 
 def typical_prior(points: np.ndarray, width: float = 3.0) -> np.ndarray:
-    """A bell about the middle of [-1, 1], which is ``width`` standard deviations to either side."""
+    """Gaussian-shaped prior about the middle of [-1, 1], whose ends are ``width`` standard deviations away."""
     density = np.exp(-0.5 * (np.asarray(points) * width) ** 2)
     return density / density.sum()
 

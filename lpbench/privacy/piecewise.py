@@ -148,7 +148,7 @@ class Piecewise(_UnitMechanism):
         return (1.0 - fraction) * second[first] + fraction * second[after] - np.square(values)
 
     def _place(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """First point of the window below each number, and the part of the way to the next window."""
+        """For each number the first point of the window below it, and the fraction of the way to the next window."""
         position = (np.asarray(values, dtype=np.float64) + 1.0) / 2.0 * (CELLS - self.width)
         first = np.clip(np.floor(position), 0, CELLS - self.width - 1).astype(np.int64)
         return first, np.clip(position - first, 0.0, 1.0)
@@ -181,7 +181,7 @@ class Piecewise(_UnitMechanism):
         return self._mixed(np.arange(CELLS) - first[:, None], fraction[:, None])
 
     def _mixed(self, offset: np.ndarray, fraction: np.ndarray) -> np.ndarray:
-        """Probabilities of points from their places in the first of two windows, of which the other has a part."""
+        """Probabilities of points from their offset in one window; ``fraction`` is the next window's weight."""
         near, far = self.weights
         before, after = (np.where((offset >= k) & (offset < k + self.width), near, far) / self.total for k in (0, 1))
         return (1.0 - fraction) * before + fraction * after
@@ -262,7 +262,7 @@ class Hybrid(_UnitMechanism):
         return self.share * self.piecewise.noise_variance(values) + (1.0 - self.share) * two
 
     def _two(self, sign: ArrayLike, values: ArrayLike) -> np.ndarray:
-        """Probability of a point given the number, among two."""
+        """Probability of the point of a sign, given the number, in the two-point mechanism."""
         true, false = self.weights
         along = (1.0 + np.multiply(sign, values)) / 2.0
         return (along * true + (1.0 - along) * false) / (true + false)

@@ -58,7 +58,7 @@ class Liars:
 
     @property
     def parts(self) -> int:
-        """Groups of users whom the curator learns from apart."""
+        """Number of groups of users from whom the curator learns separately (1 without the median)."""
         return PARTS if self.defense == "median" else 1
 
     @property
@@ -147,7 +147,7 @@ class PoisonedUsers(SimulatedUsers):
         return twin
 
     def _writes(self, who: np.ndarray | None = None) -> np.ndarray:
-        """Places, among those asked, of liars who write reports of their own."""
+        """Positions, among the users asked, of those who send false reports."""
         lying = self._lying if who is None else self._lying[who]
         return np.flatnonzero(lying & (self._liars.poison == "output"))
 
@@ -161,7 +161,7 @@ class PoisonedUsers(SimulatedUsers):
         return self._cut(reports, device, question, users)
 
     def sums(self, device: Device[Any], question: Any, by: np.ndarray | None = None) -> np.ndarray:
-        """The honest users' sum by its law, and the liars' reports."""
+        """Draw the estimate from the honest users' sum, by its exact law, and the false reports."""
         liars = self._writes()
         if not liars.size or device.columns(question) * liars.size > _MOST_NUMBERS:  # too long to write: false records
             return super().sums(device, question, by)

@@ -205,7 +205,7 @@ class PrivUnitG(Mechanism):
 
     @property
     def bits(self) -> float:
-        """64 for each coordinate."""
+        """Bits of a report: 64 for each coordinate."""
         return 64.0 * self.dimension
 
     def along(self, u_side: np.ndarray, u_tail: np.ndarray) -> np.ndarray:
@@ -232,7 +232,7 @@ class PrivUnitG(Mechanism):
 
     @property
     def domain(self) -> Directions:
-        """Unit vectors; :func:`unit_vectors` for shorter ones."""
+        """Domain of unit vectors; :func:`unit_vectors` maps shorter vectors to them."""
         return Directions(self.dimension)
 
     def _draw(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -287,7 +287,7 @@ class SignedPrivUnitG(PrivUnitG):
 
     @property
     def domain(self) -> Directions:
-        """Vectors of any length."""
+        """Domain of vectors of any length but 0."""
         return Directions(self.dimension, unit=False)
 
     def _draw(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:

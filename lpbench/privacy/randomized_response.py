@@ -146,7 +146,7 @@ def grr_reports(truth: np.ndarray, m: ArrayLike, epsilon: ArrayLike, keep: np.nd
 
 
 def grr_told(m: ArrayLike, epsilon: ArrayLike) -> np.ndarray:
-    """Return the number of the 2^62 words that tell the truth; the others choose evenly among m categories."""
+    """Return how many of the 2^62 random words send the true category; the others send one of m uniformly."""
     return truthful_units(epsilon, UNITS // np.asarray(m, dtype=np.int64) / UNITS)
 
 
@@ -223,7 +223,7 @@ class RandomizedResponse(FiniteMechanism):
         return self.privacy_map(self.changed_bits)
 
     def fields(self, columns: int = 1) -> tuple[Field, ...]:
-        """Bits."""
+        """Payload of a report: ``columns`` bits."""
         return (Integers(2, columns),)
 
     @property
@@ -250,7 +250,7 @@ class RandomizedResponse(FiniteMechanism):
         return reports.reshape(values.shape)
 
     def _losses(self, values: np.ndarray) -> np.ndarray:
-        """Bits are independent: the loss of one times the number of those that differ."""
+        """Exact losses of all pairs: the loss of one bit times the number of bits that differ."""
         rows = values.reshape(len(values), -1).astype(bool)
         differing = (rows[:, None] != rows).sum(axis=2)
         return np.where(differing, differing * exact_epsilon(self.log_channel()), 0.0)
@@ -357,7 +357,7 @@ class BitVector(CategoryMechanism):
         return self.response.influence
 
     def distance(self, reports: np.ndarray, inputs: np.ndarray) -> np.ndarray:
-        """Minus the bit of the category."""
+        """Minus the reported bit of the user's category."""
         return -reports[np.arange(len(inputs)), inputs].astype(float)
 
     def estimate(self, reports: np.ndarray, n: Any = 1) -> np.ndarray:

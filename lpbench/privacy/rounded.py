@@ -30,7 +30,7 @@ _RARE = 2.0**-18
 
 @dataclass(frozen=True)
 class NoiseLaw:
-    """Symmetric noise of scale 1: what its size exceeds with a probability, in doubles, and that probability.
+    """Symmetric noise of scale 1: the size exceeded with a probability p, in doubles, and its inverse.
 
     Errors of doubles and of probabilities: a relative change r of p moves ``exceeded(p)`` by ``steepness`` r at most,
     and doubles compute it within ``error`` (steepness + exceeded).
@@ -43,7 +43,7 @@ class NoiseLaw:
 
     @cached_property
     def far(self) -> float:
-        """Size that is exceeded so rarely that mpmath may decide beyond."""
+        """Size beyond which doubles are not precise enough; noise beyond it is computed by mpmath."""
         return float(self.exceeded(np.array(_RARE)))
 
 
@@ -53,7 +53,7 @@ GAUSSIAN = NoiseLaw(lambda p: -ndtri(p / 2.0), lambda size: size.context.erfc(si
 
 
 def grid_step(scale: Any, sensitivity: float, law: NoiseLaw) -> Any:
-    """Distance of the points of the grid: a power of two, so that arithmetic on the grid is exact."""
+    """Spacing of the grid to which noisy values are rounded: a power of two, so that arithmetic on it is exact."""
     least = max(math.frexp(sensitivity)[1] + _FINEST, -1000)
     if isinstance(scale, np.ndarray):
         return np.ldexp(2.0**_FINE, np.maximum(np.frexp(scale * law.steepness)[1], least - _FINE))
@@ -93,7 +93,7 @@ def rounded_sum(
 
 
 def _nearest(values: np.ndarray, scale: Any, step: Any, law: NoiseLaw, drawn: np.ndarray) -> tuple[Any, np.ndarray]:
-    """Points next to values with noise, and whether no bit that was not drawn can change them."""
+    """Grid points nearest to values plus noise, and whether 64 random bits decide them whatever follows."""
     signed = drawn.view(np.int64) + 0.5  # noise grows with drawn: of the negative half it is positive, and falls to 0
     p = np.abs(signed)
     p *= 2.0**-63
@@ -117,7 +117,7 @@ def _nearest(values: np.ndarray, scale: Any, step: Any, law: NoiseLaw, drawn: np
 
 
 def _point(value: float, scale: float, step: float, law: NoiseLaw, number: int, rng: np.random.Generator) -> float:
-    """The point of the grid by as many bits as it takes; ``number`` is the first 64, ``value`` at most half a step."""
+    """Decide one grid point exactly by further random bits; ``number`` is the first 64."""
     sign, bits = (-1, 63) if number < _HALF else (1, 63)
     if sign > 0:  # the law is symmetric: the noise is negative from here on
         value, number = -value, 2 * _HALF - 1 - number

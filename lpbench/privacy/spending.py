@@ -102,7 +102,7 @@ class Spending:
             raise
 
     def reveal(self) -> None:
-        """Enter that the records themselves were handed out."""
+        """Record that the records themselves were handed out: every user's epsilon is infinite."""
         before, self.revealed = self.revealed, True
         try:
             self._check()
@@ -144,7 +144,7 @@ class Spending:
 
     @property
     def _of_persons(self) -> list[Account]:
-        """Distinct accounts of persons, who spend on each of their rows."""
+        """Distinct accounts of persons; a person spends on each of her rows."""
         if self.units is None:
             return self.accounts
         of_user = np.zeros(self.n, dtype=np.intp) if self._of_user is None else self._of_user
@@ -166,7 +166,7 @@ class Spending:
         return totals[np.zeros(self.n, dtype=np.intp) if self._of_user is None else self._of_user]
 
     def _model(self, hidden: int, size: int) -> str:
-        """The privacy model of what was asked, where users hide some of so many features."""
+        """Name the privacy model of the questions asked, where users hide ``hidden`` of ``size`` features."""
         shows, everything = self.shown_read and hidden < size, self.shown_read and hidden == 0 < size
         if self.central:  # of the models of a curator, that of the label alone holds of records that show a feature
             return "label_cdp" if shows else "cdp"

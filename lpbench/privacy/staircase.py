@@ -72,7 +72,7 @@ class Staircase(AdditiveMechanism):
 
     @cached_property
     def high_share(self) -> float:
-        """Share gamma of a step of length ``sensitivity`` that lies before the fall, of least variance."""
+        """Share gamma of a stair (of width ``sensitivity``) that has the higher density; chosen for least variance."""
         b = math.exp(-self.budget)
         root = math.exp(-self.budget / 3.0) * ((1.0 + b) / 2.0) ** (1.0 / 3.0)
         return (root - b) / -math.expm1(-self.budget)

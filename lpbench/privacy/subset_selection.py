@@ -92,7 +92,7 @@ def subset_reports(
 
 
 def subset_told(m: int, size: int, epsilon: float) -> int:
-    """Return the number of the 2^62 words that put the truth into the subset; the others draw from all subsets."""
+    """Return how many of the 2^62 random words put the true category into the subset; the others draw any subset."""
     return int(truthful_units(epsilon, size / m))
 
 
@@ -148,7 +148,7 @@ class SubsetSelection(CategoryMechanism):
         return cls(epsilon, n_categories, best_size(n_categories, check_epsilon(epsilon)))
 
     def fields(self, columns: int = 1) -> tuple[Field, ...]:
-        """The members."""
+        """Payload of a report: the members of the subset."""
         return (Integers(self.n_categories, self.size * columns),)
 
     @property

@@ -179,7 +179,7 @@ class Users(ABC):
 
     @abstractmethod
     def _part(self, who: np.ndarray) -> Self:
-        """The users of some numbers."""
+        """Return the users at the given indices, whose accounts stay those of the whole sample."""
 
     @property
     @abstractmethod
@@ -236,7 +236,7 @@ class Users(ABC):
 
 @dataclass(eq=False)
 class _Accounts:
-    """State shared by users taken from one another: their spending and answers."""
+    """Spending and answers of the whole sample, shared by users taken from one another."""
 
     spending: Spending
     mask: np.ndarray | None  # of the whole sample
@@ -256,7 +256,7 @@ def answer_streams(root: Streams, verb: str, number: int, users: Any = None, by:
 
 
 def _digest_of_numbers(numbers: Any) -> str | None:
-    """Digest of whole numbers, the same under any version of numpy; what is one, or None, stays."""
+    """Digest of an array of whole numbers, the same under any numpy version; a digest or None is returned as it is."""
     if numbers is None or isinstance(numbers, str):
         return numbers
     array = np.ascontiguousarray(numbers, dtype="<i8")
@@ -267,11 +267,11 @@ def _digest_of_numbers(numbers: Any) -> str | None:
 
 @dataclass(frozen=True, eq=False)
 class Simulation:
-    """Answers of a replication's users for a sweep, outside of their accounts; nothing of it is ever sent.
+    """Users of one replication in a sweep, who answer for the fits of a whole grid at once; nothing is charged.
 
     A sweep meets the questions of :meth:`learn` in their order: a family stands for one question of each fit, and
-    ``simulate.after()`` answers the next. So the number that keys the draws is counted, as accounts count it.
-    It is the harness's own, and no method that learns from users can reach it.
+    ``simulate.after()`` answers the next. So the number that keys the draws is counted, as accounts count it. It is the
+    harness's own, and no method that learns from users can reach it.
     """
 
     _records: Records
@@ -282,7 +282,7 @@ class Simulation:
     _known: dict[tuple[str, int], Streams] = field(default_factory=dict)
 
     def after(self, questions: int = 1) -> Simulation:
-        """Return the same users once they have answered so many more questions."""
+        """Return the same users as they are once ``questions`` more questions were answered."""
         return replace(self, _answered=self._answered + questions)
 
     def _answers(self, verb: str, users: Any = None, after: int = 0) -> Streams:
@@ -294,7 +294,7 @@ class Simulation:
         return self._known[verb, number]
 
     def __call__(self, device: Device[Any], family: Any) -> Any:
-        """Answer a family of questions as fits would be answered that ask one of them each."""
+        """Answer a family of questions, one of each fit, with the draws that the single fits would get."""
         return self.together([], device, family)[0]
 
     def together(self, others: Sequence[Simulation], device: Device[Any], family: Any) -> Any:
@@ -419,7 +419,10 @@ class SimulatedUsers(Users):
         return device.draw_sums(records, question, streams, by)
 
     def chain(self, device: Device[Any], question: Any) -> Any:
-        """Draw all steps of a chain of questions by the device's shortcut, and charge the users in its order."""
+        """Draw the answers to a chain of questions by the device's shortcut, and charge the users.
+
+        Each question of a chain depends on the answer before.
+        """
         device.check(question)
         order = numbered(question.order, self.n)
         index = order if self._index is None else self._index[order]
@@ -435,9 +438,10 @@ class SimulatedUsers(Users):
     def _in_order(
         self, question: Any, who: np.ndarray | None = None
     ) -> tuple[np.ndarray | None, np.ndarray | None, Records, Any]:
-        """Users in the order of their numbers, in which they draw, however they were named.
+        """Sort the asked users by number, the order in which they draw randomness whatever the order of ``who``.
 
-        Their numbers (None: the whole sample), their places among those asked (None: as asked), records and question.
+        Returned are their numbers (None: the whole sample), their positions among those asked (None: as asked), records
+        and question.
         """
         index = self._index if who is None else who if self._index is None else self._index[who]
         if index is None or (np.diff(index) > 0).all():
@@ -449,7 +453,7 @@ class SimulatedUsers(Users):
     def _entered(
         self, verb: str, device: Any, question: Any, index: np.ndarray | None, records: Records, by: Any = None
     ) -> Streams:
-        """Enter an answer of users into the accounts, unless it is a replay, and return its randomness."""
+        """Charge an answer to the users' accounts, unless it repeats a question; return its random streams."""
         accounts = self._accounts
         users = None if index is None or index.size == accounts.spending.n else np.sort(index)
         digests = _digest_of_numbers(users), _digest_of_numbers(by)
@@ -539,7 +543,7 @@ _dtype_text, _is_dataclass = cache(str), cache(is_dataclass)
 
 
 class _Content(pickle.Pickler):
-    """Pickles without what is cached; in fast mode objects are told by content, however often they occur."""
+    """Pickler for content hashes: it leaves cached properties out and writes arrays as digests."""
 
     def reducer_override(self, value: Any) -> Any:
         """Pickle broadcasts and arrays by their digests, and dataclasses without cached properties."""
@@ -562,7 +566,7 @@ class _Content(pickle.Pickler):
 
 
 def _held(value: Any) -> Any:
-    """Return a dataclass's fields without cached properties; any other object unchanged."""
+    """Return a dataclass's fields without cached properties as a dict; any other object unchanged."""
     kind: Any = type(value)
     if not _is_dataclass(kind) or not hasattr(value, "__dict__"):
         return value
@@ -571,7 +575,7 @@ def _held(value: Any) -> Any:
 
 
 def content_hash(value: Any) -> bytes:
-    """Digest of everything that a value holds, field by field: equal for a value built anew, or pickled and back."""
+    """Digest of an object's content, field by field: equal for an equal object, a copy or an unpickled one."""
     pickled = BytesIO()
     pickler = _Content(pickled, 4)
     pickler.fast = True
@@ -581,7 +585,7 @@ def content_hash(value: Any) -> bytes:
 
 @dataclass(frozen=True, eq=False)
 class Broadcast:
-    """Content shared by many questions, such as a fitted model: a private copy and its digest, taken once."""
+    """Content that the curator sends to users in many questions, such as a fitted model: a copy and its digest."""
 
     content: Any
     digest: bytes = field(init=False, repr=False)
@@ -597,7 +601,7 @@ class Broadcast:
 
 
 def numbered(who: Any, n: int) -> np.ndarray:
-    """Numbers of users among ``n``, as a copy: whole numbers from 0 to n - 1, each once, or a mask of all."""
+    """Convert ``who`` to distinct indices among ``n`` users: from whole numbers 0, ..., n - 1 or a boolean mask."""
     numbers = np.array(who)
     if numbers.dtype == bool and numbers.shape == (n,):
         return np.flatnonzero(numbers)

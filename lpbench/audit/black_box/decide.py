@@ -133,7 +133,7 @@ def detectable(samples: int, failure: float) -> float:
 
 
 def _remarks(values: tuple[Any, Any], reports: tuple[Columns, Columns], violated: bool) -> Iterator[str]:
-    """Say that reports of a value are all the same, or that a column is another in every report."""
+    """Yield remarks for the verdict: a value's reports are all equal, or a column differs in every report."""
     alone = [name for name in reports[0] if all(_is_a_name(of_value[name]) for of_value in reports)]
     for value, columns in zip(values, reports, strict=True):
         informative = [column for name, column in columns.items() if name not in alone]
@@ -161,22 +161,25 @@ def _counts(event: Event, reports: Sequence[Columns], start: int, stop: int) -> 
 
 
 class Limits:
-    """Exact limits of either probability apart."""
+    """Rule that bounds the loss by exact confidence limits of the two probabilities of an event."""
 
     paper: ClassVar[str] = "C. Clopper, E. Pearson, The use of confidence or fiducial limits, Biometrika 26, 1934"
 
     def bound(self, claim: PrivacyClaim, tested: Counts, pilot: Counts, failure: float) -> float:
-        """Bound the loss from the tested counts alone."""
+        """Bound the loss from the tested counts alone, with a failure probability."""
         return float(claim.proven(*tested, failure))
 
 
 class Bet:
-    """Bet on both probabilities together (:func:`joint_bound`); none on a Renyi divergence."""
+    """Rule that bounds the loss by a likelihood ratio of both counts together; it needs fewer reports than two limits.
+
+    It is not made for Renyi divergences; see :func:`joint_bound`.
+    """
 
     paper: ClassVar[str] = "L. Wasserman, A. Ramdas, S. Balakrishnan, Universal inference, PNAS 117, 2020"
 
     def bound(self, claim: PrivacyClaim, tested: Counts, pilot: Counts, failure: float) -> float:
-        """Bound the loss by the likelihood that the pilot's beliefs give to the tested counts."""
+        """Bound the loss by the likelihood of the tested counts, weighted by what the pilot counts suggest."""
         return joint_bound(tested, pilot, claim.delta, failure) if math.isinf(claim.order) else 0.0
 
 
@@ -190,7 +193,7 @@ def _bound(claim: PrivacyClaim, tested: Counts, pilot: Counts, failure: float) -
 
 
 def _stages(samples: int) -> list[int]:
-    """Sizes of the stages, the last of which is all."""
+    """Numbers of reports after which the audit may stop early; the last one is ``samples``."""
     sizes = [_FIRST]
     while sizes[-1] * _GROWTH < samples:
         sizes.append(sizes[-1] * _GROWTH)

@@ -78,7 +78,7 @@ class Witness(Protocol):
 
 
 class Decision(Protocol):
-    """Rule by which counts bound the loss."""
+    """Rule by which counts of an event bound the loss."""
 
     paper: ClassVar[str]
 

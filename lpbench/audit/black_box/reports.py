@@ -78,7 +78,7 @@ def _numbers(reports: np.ndarray, name: str) -> Columns:
 
 
 def _types(reports: Sequence[Any], name: str) -> Columns:
-    """Return the column of types where whole numbers are among others: who reads 1 and 1.0 can tell them apart."""
+    """Return a column that tells whole numbers from floats, where reports mix them: a reader of 1 and 1.0 sees both."""
     is_integer = np.array([isinstance(report, (numbers.Integral, np.bool_)) for report in reports], dtype=np.float64)
     return {f"{WHOLE} {name}": is_integer} if np.ptp(is_integer) else {}
 
@@ -207,7 +207,7 @@ def _negative_zeros(column: np.ndarray) -> np.ndarray:
 
 
 def _by_ratio(first: np.ndarray, second: np.ndarray) -> tuple[str, ...]:
-    """Categories in the order of their likelihood ratio."""
+    """Categories in increasing order of their likelihood ratio between two samples of reports."""
     seen, codes = np.unique(np.concatenate([first, second]).astype(str), return_inverse=True)
     counts = [np.bincount(side, minlength=seen.size) for side in (codes[: len(first)], codes[len(first) :])]
     frequent = np.argsort(-(counts[0] + counts[1]), kind="stable")[:_MOST_CATEGORIES]

@@ -123,7 +123,7 @@ class DeviceSource(Subject):
 
 
 class WithFeatures(Subject):
-    """Reports with what a user's function makes of them: columns by name -> numbers, one row a report."""
+    """Reports of another source with further columns, which a user's function computes from them."""
 
     def __init__(self, source: Subject, function: Callable[[Columns], Any], name: str):
         self.name, self.values, self.size, self.source = source.name, source.values, source.size, source
@@ -149,7 +149,7 @@ def load_function(path: str) -> Callable[..., Any]:
 
 
 def load_holder(path: str) -> tuple[Any, str]:
-    """Import ``module:name`` or ``file.py:name`` and return what holds the name: the module, or a class of it."""
+    """Import ``module:name`` or ``file.py:name``; return the module or class that has the attribute, and its name."""
     file, colon, name = path.rpartition(":")
     if not (file and colon and name):
         raise ConfigurationError(
@@ -197,7 +197,7 @@ def _parameters(function: Callable[..., Any]) -> list[str]:
 
 
 class FixedSource(Subject):
-    """Reports that are all there from the start."""
+    """Reports that were drawn before the audit, such as a file's."""
 
     def __init__(self, name: str, values: list[Any], reports: list[Columns]):
         self.name, self.values, self.reports = name, values, reports

@@ -88,7 +88,7 @@ class Tree:
     digits: bool = False
 
     def cut(self, first: np.ndarray, second: np.ndarray, encoder: Encoder) -> Partition | None:
-        """Cut at the leaves."""
+        """Grow the tree on features (m, d) of both values' reports; its leaves are the cells."""
         k = len(encoder.names)
         width = first.shape[1] if self.digits else k
         if self.digits and width == k:
@@ -105,7 +105,7 @@ class Sums:
     alone: bool = False  # True: it gets the reports that the event is chosen on, too, and grows no tree on them
 
     def cut(self, first: np.ndarray, second: np.ndarray, encoder: Encoder) -> Partition | None:
-        """Cut at the leaves."""
+        """Grow the tree on features (m, d) and their sums; its leaves are the cells."""
         k = first.shape[1] if self.alone else len(encoder.names)
         if k == 1 and not self.alone:
             return None
@@ -122,7 +122,7 @@ class BoostedTrees:
     paper: ClassVar[str] = "B. Bichsel et al., DP-Sniper: black-box discovery of differential privacy violations, 2021"
 
     def cut(self, first: np.ndarray, second: np.ndarray, encoder: Encoder) -> Partition | None:
-        """Cut at quantiles of the score."""
+        """Fit boosted trees to features (m, d) of both values' reports; cells lie between quantiles of their score."""
         k = len(encoder.names)
         if not 1 < k <= _MOST_ENTRIES:
             return None
@@ -170,7 +170,7 @@ def _rule_of(tree: DecisionTreeClassifier, encoder: Encoder) -> Describe:
 
 
 def _boxes(tree, chosen: set[int], node: int, box: Box) -> list[Box]:
-    """Boxes of the chosen leaves below a node; those of a subtree that is chosen as a whole are one."""
+    """Boxes (ranges of features) of the chosen leaves below a node; a subtree of chosen leaves is one box."""
     left, right = int(tree.children_left[node]), int(tree.children_right[node])
     if left < 0:
         return [box] if node in chosen else []

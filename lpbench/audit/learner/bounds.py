@@ -16,7 +16,7 @@ N_CANARIES = 1000
 
 @dataclass(frozen=True)
 class LearnerBound:
-    """Lower bound on epsilon of training code, from coins guessed right."""
+    """Lower bound on training code's epsilon, from secret bits guessed right from the fitted model."""
 
     epsilon: float  # lower bound, >= 0
     right: int  # coins guessed right

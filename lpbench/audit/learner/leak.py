@@ -78,7 +78,7 @@ def _different(first: tuple[np.ndarray, dict], second: tuple[np.ndarray, dict]) 
 
 
 def _replayed(make, epsilon, seed, reports, tape, X, y, queries) -> tuple[np.ndarray, dict[str, str]]:
-    """Fit with the recorded reports in place of new ones, on other private values, and return the predictions."""
+    """Fit on other private values with the recorded reports; return predictions and attribute digests."""
     position = iter(tape)
 
     def wrap(function: Callable) -> Callable:
@@ -110,7 +110,7 @@ def _recorded(function: Callable, tape: list[Any]) -> Callable:
 
 @contextmanager
 def _patched(paths: Sequence[str], wrap: Callable[[Callable], Callable]) -> Iterator[None]:
-    """Wrap functions, by their paths, for the length of a block."""
+    """Context in which the functions of some dotted paths are replaced by ``wrap`` of themselves."""
     with ExitStack() as stack:
         for path in paths:
             try:

@@ -48,7 +48,7 @@ class Ranges:
 
 @dataclass(frozen=True)
 class Neighbors:
-    """Two tables that differ in one record, and what a model is told of them in public."""
+    """Two tables that differ in one record, and the public parameters that a model is given for both."""
 
     title: str
     ranges: Ranges

@@ -20,7 +20,7 @@ N_FEATURES = 5
 
 
 class OtherReports(LpbenchError):
-    """A replayed fit asked for other reports than the first."""
+    """Error of a replayed fit that asks for other reports than the first fit did."""
 
 
 class Learner:
@@ -52,7 +52,7 @@ class Learner:
 
 
 def load_learner(name: str) -> Learner:
-    """Import ``module:Class`` or ``file.py:Class``, or a function of what a learner takes."""
+    """Import ``module:Class`` or ``file.py:Class``, or a function (epsilon, seed) that returns an unfitted model."""
     try:
         kind = load_function(name)
     except ConfigurationError as error:
@@ -88,7 +88,7 @@ def _parameters(function: Callable[..., Any]) -> int:
 
 
 def answers(model: Any, X: np.ndarray) -> np.ndarray | None:
-    """Return what a model says of rows, shape (n, k): probabilities, predictions, or features; None if it is mute."""
+    """Return a model's outputs for rows, shape (n, k): probabilities, predictions or features; None if it has none."""
     with foreign(f"predict failed on {len(X)} records"):
         for name in ("predict_proba", "predict", "transform"):
             if hasattr(model, name):

@@ -38,7 +38,7 @@ _PARTS = (0.6, 0.9)
 
 @contextmanager
 def _apart() -> Iterator[None]:
-    """Keep the global generators and the warnings of this process for the length of a block."""
+    """Context that restores this process's global random generators and warnings afterwards."""
     states = random.getstate(), np.random.get_state()  # noqa: NPY002
     try:
         with warnings.catch_warnings():

@@ -99,7 +99,7 @@ class PrivateConstant(PrivateMean):
     """
 
     def learn(self, users: Users) -> Self:
-        """Average the reports and shrink."""
+        """Average the noisy labels and shrink the average towards the middle of the range."""
         mechanism = best_unbiased(check_epsilon(self.epsilon))
         question = NumberQuestion(self.y_range_, mechanism)
         reports = question.readings(users.ask(NUMBER, question))

@@ -63,7 +63,7 @@ class FeatureResponse(Mechanism):
 
     @property
     def bits(self) -> float:
-        """Those of the protected features."""
+        """Bits of a report: those of the bins of the protected features."""
         return sum(self.protected) * self.response.bits
 
     def _draw(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -76,7 +76,7 @@ class FeatureResponse(Mechanism):
         return sum(by_feature, np.zeros((len(values),) * 2))
 
     def distance(self, reports: np.ndarray, inputs: np.ndarray) -> np.ndarray:
-        """Minus the number of features that are reported as they are."""
+        """Minus the number of features whose reported bin is the true one."""
         return -(reports == inputs).sum(axis=1).astype(float)
 
 

@@ -75,7 +75,10 @@ class MomentQuestion:
 
     @property
     def units(self) -> np.ndarray:
-        """Factors of the entries: those above the diagonal stand for two, so that distances are those of x x^T."""
+        """Factors by which entries are scaled, so that a report's L2 distance is that of the symmetric matrices x x^T.
+
+        Entries above the diagonal stand for two and have the factor sqrt(2).
+        """
         rows, columns = self.triangle
         return np.append(np.where(rows < columns, math.sqrt(2.0), 1.0), np.ones(self.n_features + 1))
 

@@ -15,7 +15,7 @@ _SAMPLE = (1 << 32) - 1  # bits of an entry that say which row it is of; those a
 
 
 class PresortedTree:
-    """Read as scikit-learn's trees are."""
+    """Grown regression tree with the attributes that scikit-learn's have (``apply``, ``children_left``, ...)."""
 
     def __init__(self, partition: TreePartition, value: np.ndarray) -> None:
         self.partition, self.value, self.apply = partition, value, partition.apply
@@ -188,10 +188,12 @@ def _divided(
     sizes: np.ndarray,
     fewest: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Entries of the rows on side 0, then of those on side 1: cells of some sizes, and fewest rows of their leaves.
+    """Divide the sorted row lists of a level's cells into children, and score the cuts between their rows.
 
-    With them the scores of the cuts after each entry, and the best of each column and cell: decrease of the variance
-    up to a factor of the cell; -1: the cut is impossible. Without ``side`` the entries stay where they are.
+    Returned are the entries (rows on side 0 of each cell, then those on side 1; without ``side`` as they were), the
+    scores of the cut after each entry, and the best score of each column and cell: decrease of the variance up to a
+    factor of the cell, -1 where no cut is possible. ``sizes`` are the cells' numbers of rows, ``fewest`` the fewest
+    rows of a leaf.
     """
     (d, m), ends = entries.shape, sizes.cumsum()
     begin, members, size = ends - sizes, ends[-1], sizes.repeat(sizes)

@@ -16,7 +16,10 @@ _STEPS = 10
 
 
 class ReleasedHistogram:
-    """Votes for class 1 and users of each cell that holds users."""
+    """PHIST as the authors' released code computes it: exact votes for class 1 and users of each occupied cell.
+
+    The noise is added when predictions are asked for.
+    """
 
     def __init__(self, X: np.ndarray, codes: np.ndarray, bins: int) -> None:
         self.bins, (self.n, self.n_features) = bins, X.shape
@@ -57,7 +60,10 @@ def _noise(size: int) -> np.ndarray:
 
 
 class ReleasedMoments:
-    """Sums of rows (x, 1) and classes 0 and 1 as they are, unit noise of the sums, and the public rows."""
+    """PGLM as the authors' released code computes it: exact sums of x x^T and x y, and unit-scale noise for them.
+
+    The public rows set the scale of the coefficients.
+    """
 
     def __init__(self, X: np.ndarray, codes: np.ndarray, X_public: np.ndarray, streams: Streams) -> None:
         rng, rows = streams.generator("moments"), with_constant(X)
@@ -68,7 +74,7 @@ class ReleasedMoments:
         self.gram, self.cross, self.public = rows.T @ rows, rows.T @ codes, with_constant(X_public)
 
     def solve(self, epsilon: float, delta: float) -> np.ndarray:
-        """Return coefficients (D,) of a score that is positive for class 1, which the code cuts at 1/2."""
+        """Return coefficients (D,) of a score that is positive for class 1, as the released code computes them."""
         # variance of the noise of a sum, times sqrt(n), not n
         variance = 32.0 * self.gram.shape[0] ** 4 * math.log(2.5 / delta) / epsilon**2 * math.sqrt(self.n)
         scale = math.sqrt(variance)

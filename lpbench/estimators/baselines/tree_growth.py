@@ -114,7 +114,7 @@ def tree_depth(setting: Mapping) -> float:
 def _one_by_one(
     samples: Sequence[tuple[np.ndarray, np.ndarray]], limits: Sequence[tuple[float, float]], seed: int
 ) -> list[Any]:
-    """Grow scikit-learn's trees, also on missing entries."""
+    """Grow scikit-learn's trees one after the other, also where entries are missing."""
     state = np.random.RandomState(seed)  # made anew for a tree it would ask the system for entropy each time
     trees = []
     for inputs, labels in samples:

@@ -127,7 +127,10 @@ class CellDevice(Device[CellQuestion]):
         return vectors
 
     def law(self, question: CellQuestion, records: Records) -> tuple[GRR | RandomizedResponse, np.ndarray]:
-        """The mechanism over V, whose cells are numbered in increasing order."""
+        """The randomizer over V, the cells compatible with the public features, and the position of the true cell in V.
+
+        Cells of V are numbered in increasing order. The records must share their public features.
+        """
         possible = _compatible(records, question).possible()
         if (possible != possible[0]).any():
             raise ConfigurationError("records must share what their users show; pass records that differ where masked")
@@ -143,7 +146,7 @@ class CellDevice(Device[CellQuestion]):
         ]
 
     def to_law(self, reports: np.ndarray, question: CellQuestion, records: Records) -> np.ndarray:
-        """Numbers of reported cells within V, or the bits of V; the records share what they show."""
+        """Translate reports to outcomes of :meth:`law`: positions of reported cells within V, or V's bits."""
         cells = np.flatnonzero(_compatible(records, question).possible()[0])
         if question.mechanism == "rr":
             return reports[:, cells] if cells.size > 1 else np.zeros(len(reports), dtype=np.int64)
@@ -200,7 +203,7 @@ def _mask(records: Records) -> np.ndarray:
 
 
 def _compatible(records: Records, question: CellQuestion) -> UserCells:
-    """Compatible cells of the users."""
+    """The cells in which each user may lie, given the features that she shows."""
     return kept_last(records, "cells", question, lambda: question.compatible(records.X, _mask(records)))
 
 

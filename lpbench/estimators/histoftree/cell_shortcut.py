@@ -37,7 +37,10 @@ def asked_at_once(n: int, n_cells: int) -> list[slice]:
 
 @dataclass(frozen=True, eq=False)
 class CellFamily:
-    """Public questions about trees at one depth, met in turn: user i of n is number k n + i at tree k."""
+    """Round-2 questions of a sweep: one for each tree, cut at one depth, asked of the same n users.
+
+    Arrays over users and trees are flat: entry k n + i is user i at tree k.
+    """
 
     trees: Sequence[TreePartition]  # of the features tree_columns
     depth: int  # levels of the tree that are used here
@@ -86,7 +89,7 @@ def answer_family(records: Records, family: CellFamily, answers: Answers) -> lis
 
 
 def _words(records: Records, streams: Streams, **axes: str | int) -> np.ndarray:
-    """The users' whole numbers of one name, as :meth:`.cell_device.CellDevice.draws` draws them."""
+    """Random whole numbers below 2^62, one a user, equal to those that :meth:`.cell_device.CellDevice.draws` draws."""
     key = ("report", streams.seed, *axes.values())
     return records.remembered(key, lambda: words(streams.generator("report", **axes), len(records)))
 
@@ -118,7 +121,7 @@ def kept_last(records: Records, name: str, key: Hashable, compute: Callable[[], 
 
 
 class _TrueBins:
-    """The users' own grid cells and cells drawn evenly from the compatible ones, numbered among themselves."""
+    """For each user the true grid cell, and a cell drawn uniformly from the compatible ones; each has a number."""
 
     def __init__(self, records: Records, columns: np.ndarray, bins: int, streams: Streams) -> None:
         drawn = [_words(records, streams, draw="bin", feature=int(column)) for column in columns]

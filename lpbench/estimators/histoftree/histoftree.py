@@ -49,7 +49,10 @@ class CellRegressor(LocalRegressor):
         """Resolve constructor parameters into a setting; uses the mask and the sample size only."""
 
     def _divide(self, setting: TreeSetting, params: Mapping, mask: np.ndarray | PublicMask) -> TreeSetting:
-        """Give the label the whole budget if the constants are tight and the mask shows that every cell is public."""
+        """Return the setting, with the whole budget for the label where every user's cell is public.
+
+        That happens only with tight constants, and is decided by the public mask.
+        """
         if params["constants"] not in CONSTANTS:
             raise ConfigurationError(f"constants={params['constants']!r} must be one of {CONSTANTS}")
         if params["constants"] == "paper":

@@ -29,7 +29,7 @@ def public_features(users: Users) -> np.ndarray:
 
 
 class Split:
-    """Grid features and tree features."""
+    """Division of the features: the most protected ones form an equal-width grid, the others are cut by a tree."""
 
     def __init__(
         self,

@@ -32,7 +32,7 @@ def sensitive_count(n_features: int) -> int:
 
 @dataclass(frozen=True)
 class TreeSetting:
-    """One point of the methods' grid, with nothing left to resolve."""
+    """Parameters of one fit, resolved: numbers of grid features, depth, bins, label share, rule, mechanism."""
 
     n_grid_features: int  # s
     depth: int  # p, of the tree

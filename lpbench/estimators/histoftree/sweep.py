@@ -95,7 +95,7 @@ def _personalized_carts(
 
 
 class _Round(NamedTuple):
-    """Second rounds in the cells of one tree."""
+    """Round-2 questions (for the users' cells) that share one tree and one set of privatised labels."""
 
     tree: TreePartition
     cells: dict[tuple[int, int, str], list[GridPoint]]  # jobs by depth, which increases, bins and mechanism
@@ -104,7 +104,7 @@ class _Round(NamedTuple):
 
 
 class _SecondRounds:
-    """Second rounds and predictions for one division of the features into grid and tree."""
+    """Runs of round 2 (users report their cells) and predictions, for one division of features into grid and tree."""
 
     def __init__(self, simulate: Simulation, split: Split, X_test: np.ndarray) -> None:
         """Keep the split; grids and the cells of test rows are computed once for each number of bins."""
@@ -125,14 +125,17 @@ class _SecondRounds:
         self._grid = grid
 
     def cells(self, jobs: Sequence[GridPoint], depths: Sequence[int]) -> dict[tuple[int, int, str], list[GridPoint]]:
-        """Those of ``jobs`` whose depth is one of ``depths``, by depth, bins and mechanism."""
+        """Group the jobs whose depth is among ``depths`` by (depth, bins, mechanism), depths increasing."""
         # a grid on no feature is one cell, whatever the number of bins
         one_cell = not self._split.grid_columns.size
         served = sorted((job for job in jobs if job.setting.depth in depths), key=lambda job: job.setting.depth)
         return dict(_group(served, lambda j: (j.setting.depth, 1 if one_cell else j.setting.bins, j.setting.mechanism)))
 
     def predict(self, rounds: Sequence[_Round], rule: str) -> Iterator[tuple[list[list[GridPoint]], np.ndarray]]:
-        """Predict under all jobs of rounds that are alike."""
+        """Run round 2 and predict the test rows, for rounds whose jobs have the same depths, bins and mechanisms.
+
+        Yielded are the jobs of each prediction and the predictions, an array of shape (k, m).
+        """
         trees, jobs, several_labels, budgets = zip(*rounds, strict=True)
         times, labels = len(trees), np.concatenate(several_labels)
         at_depth = _group(list(jobs[0]), lambda cell: cell[0])

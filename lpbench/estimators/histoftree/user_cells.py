@@ -62,7 +62,7 @@ class UserGrid:
         return int(self.bins) ** self.s
 
     def seen_with(self, views: SampleGroups) -> SampleGroups:
-        """Group the users of each group of ``views`` further by what they show of their grid cells."""
+        """Refine groups of users: a group shares what ``views`` shares, and the bins of its public grid features."""
         if views.member is None:
             return views
         if self._seen is None or self._seen[0] is not views:
@@ -70,13 +70,13 @@ class UserGrid:
         return self._seen[1]
 
     def repeated(self, times: int) -> UserGrid:
-        """The grid of the users one after the other, as often as told."""
+        """Repeat the users ``times`` times, one copy for each tree of a sweep."""
         twin = copy(self)
         twin.hidden, twin.shown, twin.pattern = (np.tile(a, times) for a in (self.hidden, self.shown, self.pattern))
         return twin
 
     def without_users(self) -> UserGrid:
-        """Return what :meth:`locate` needs."""
+        """Return a copy without the users' arrays: enough for :meth:`locate`, and small in a pickled model."""
         twin = copy(self)
         del twin.hidden, twin.shown, twin.pattern, twin._seen
         return twin
@@ -87,26 +87,32 @@ class UserGrid:
         return CellQuery(digits, cell_keys(digits, self.bins), [self.shown_of(digits, p) for p in self.patterns])
 
     def shown_of(self, digits: np.ndarray, pattern: np.ndarray) -> np.ndarray:
-        """Codes that users in the cells ``digits`` show if they protect ``pattern``; an unused code if none does."""
+        """Code of what a user in grid cells ``digits`` (m, s) shows if she protects the features ``pattern`` (s,).
+
+        The code is one that no user has if nobody with this pattern shows these bins.
+        """
         return self._index.find(cell_keys(np.where(pattern, self.bins, digits), self.bins + 1))
 
 
 @dataclass(frozen=True)
 class CellQuery:
-    """Grid cells that are asked for."""
+    """Grid cells whose counts are looked up, given by their bins, and the codes of users who may lie in them."""
 
     digits: np.ndarray  # (m, s)
     codes: np.ndarray  # keys of the cells (m,), or their numbers in another numbering
     shown: list[np.ndarray]  # for each pattern of protected features, the code that compatible users show, (m,)
 
     def repeated(self, times: int) -> CellQuery:
-        """The cells one after the other, as often as told."""
+        """Repeat the cells ``times`` times, one copy for each tree of a sweep."""
         tiled = [np.tile(codes, times) for codes in self.shown]
         return CellQuery(np.tile(self.digits, (times, 1)), np.tile(self.codes, times), tiled)
 
 
 class UserLeaves:
-    """Leaves compatible with public features, at one depth; user i of n is number k n + i at tree k."""
+    """Leaves of one or several trees, at one depth, in which each user may lie given the features that she shows.
+
+    Arrays over users and trees are flat: entry k n + i is user i at tree k.
+    """
 
     def __init__(
         self,
@@ -179,7 +185,7 @@ class UserCells:
 
     @cached_property
     def sizes(self) -> tuple[np.ndarray, np.ndarray]:
-        """Possible numbers of cells, which are few, and the place of each user's among them, (n,)."""
+        """Distinct sizes that V, a user's set of possible cells, may have, and the index of each user's size, (n,)."""
         grid, most = self.grid, self.leaves.most
         if most == 1:
             return grid.sizes, grid.hidden
@@ -188,12 +194,12 @@ class UserCells:
 
     @cached_property
     def _place(self) -> np.ndarray:
-        """Place of each user's number of cells in tables, of which each is that of as many users, one a tree."""
+        """Index of each user's |V| in a table that has one row of :attr:`sizes` for each tree, flattened."""
         (sizes, index), times = self.sizes, len(self.leaves._of_trees)
         return index if times == 1 else (index.reshape(times, -1) + sizes.size * np.arange(times)[:, None]).ravel()
 
     def read(self, tables: np.ndarray) -> np.ndarray:
-        """Read numbers that depend on a user's number of cells, from a table for each tree."""
+        """Look up a quantity that depends on |V| alone, for every user, in ``tables`` (n_trees, sizes)."""
         return tables.take(self._place)
 
     @cached_property
@@ -228,7 +234,7 @@ class UserCells:
         return (in_grid[:, :, None] & in_tree[:, None, :]).reshape(stop - start, -1)
 
     def sums(self, labels: np.ndarray) -> CellSums:
-        """Count the users who may lie in each cell (shown code of the grid, leaf), and add up their labels."""
+        """Number of users and label sum of each pair (code of the shown grid bins, leaf) in which users may lie."""
         grid, leaves = self.grid, self.leaves
         seen = grid.seen_with(leaves.views)
         codes, counts, totals = seen.one_of_each(grid.shown), seen.counts, seen.sums(labels)

@@ -20,7 +20,11 @@ from lpbench.privacy.users import Broadcast
 
 @dataclass(eq=False, repr=False)
 class Calibrated(LocalEstimator):
-    """Base of both: trains the estimator on some users, and asks the others how far its scores reach."""
+    """Base of PrivateIntervals and PrivateSets: conformal calibration of another estimator.
+
+    Some users train the estimator. The others answer whether their own score (residual, or one minus the probability of
+    their class) is below thresholds, from which the quantile of a coverage is estimated.
+    """
 
     rounding = "linear algebra of the BLAS"
     uses_mask = True
@@ -47,7 +51,11 @@ class Calibrated(LocalEstimator):
         return check_epsilon(self._inner().epsilon if self.epsilon is None else self.epsilon)
 
     def _calibrated(self, users: Users, parameters: Mapping[str, Any], score: str, reach: float) -> LocalEstimator:
-        """Train on a random part of the users and divide the rest among the levels; nobody is asked twice."""
+        """Train the estimator on a random part of the users, and estimate the score's quantiles from the rest.
+
+        The calibrating users are divided among the levels of coverage, so that nobody is asked twice. No score exceeds
+        ``reach``.
+        """
         estimator = self._inner()
         unit = (None, (0.0, 1.0), self.__dict__["domain"])
         if estimator.get_params().get("domain") not in unit:

@@ -105,7 +105,10 @@ class CoverageCurve:
 
 
 def calibrate(users: Users, order: np.ndarray, curve: CoverageCurve, question: ThresholdQuestion) -> None:
-    """Ask users, in the given order, round by round; nobody is asked twice."""
+    """Update a curve by users' yes/no answers whether their score is below a threshold.
+
+    Users answer in the given order, in rounds whose thresholds come from the answers before; nobody is asked twice.
+    """
     for number, members in enumerate(np.array_split(order, ROUNDS)):
         thresholds = curve.next_thresholds(min(_LATER if number else _FIRST, members.size))
         for number_of, threshold in enumerate(thresholds):

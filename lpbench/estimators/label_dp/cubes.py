@@ -51,7 +51,11 @@ class SmoothRule:
         return {"beta": self.beta, "holder": self.holder}
 
     def _bins_of(self, given: int | None, n: int, d: int, variance: float, noise: float = 0.0, **labels: Any) -> int:
-        """Bins per axis: those given, else of the wider rule, for sampling or for ``noise`` (of a cell of width 1)."""
+        """Bins per axis: ``given``, else those of the wider of two widths.
+
+        The widths balance the bias with the sampling error, and with ``noise``, the standard deviation of a cube's
+        estimate at width 1.
+        """
         if given is not None:
             return given
         rule = self._rule
@@ -97,7 +101,7 @@ class BoundedRegressor(SmoothRule, LocalRegressor):
 
     @property
     def bounded(self) -> bool:  # type: ignore[override]
-        """Labels with a bounded moment have no range."""
+        """Return True if labels lie in a public range; False if only a moment of them is bounded."""
         return self.moment is None
 
     def _center_and_bound(self) -> tuple[float, float]:

@@ -67,7 +67,7 @@ def select(judgment: Judgment, exists: np.ndarray, raises: np.ndarray | None) ->
 
 
 class Pruning:
-    """Runs Algorithm 2 for any setting on one sample; nodes judged once serve all least depths."""
+    """Algorithm 2 (LPCT-prune) on one sample for any setting; judged nodes are kept for settings that share a tree."""
 
     def __init__(self, tables: Tables, users: Users, simulate: Simulation | None = None) -> None:
         # Of a sweep, where several settings meet the same users; otherwise the tables are of a single leaf size.

@@ -15,7 +15,7 @@ from lpbench.seeds import Streams
 
 @dataclass(frozen=True, eq=False)
 class VoteFamily:
-    """Partitions, whose leaves are laid side by side, and mechanisms; all of it is public."""
+    """Round-1 questions of a sweep: several public partitions, their leaves end to end, and several mechanisms."""
 
     leaves: Sequence[tuple[PublicTree, np.ndarray]]  # nodes that are the cells of partitions, end to end
     start: np.ndarray  # partition t owns the leaves start[t], ..., start[t + 1] - 1 of all; (n_partitions + 1,)
@@ -26,7 +26,7 @@ class VoteFamily:
 
     @cached_property
     def partitions(self) -> list[tuple[tuple[tuple[str, int], ...], slice]]:
-        """Axes and leaves of each partition."""
+        """For each partition the axes that key its draws, and the slice of its leaves."""
         edges = itertools.pairwise(self.start.tolist())
         return [(tuple(axes.items()), slice(*edge)) for axes, edge in zip(self.axes, edges, strict=True)]
 

@@ -75,7 +75,7 @@ def hits_of(decision: np.ndarray, hits: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class NodeTable:
-    """A partition and what the curator knows of its nodes."""
+    """A public tree with the public votes and the test rows of each class in its nodes."""
 
     tree: PublicTree
     public: np.ndarray  # public votes (n_classes, n_nodes), see :mod:`lpbench.estimators.lpct.votes`
@@ -83,10 +83,10 @@ class NodeTable:
 
 
 class Tables:
-    """Tables of one public sample for any depth and leaf size.
+    """Trees grown from one public sample, with votes of their nodes, for any depth and leaf size.
 
     One max-edge tree serves all of them, a CART tree the depths up to its own at one leaf size, and so does a tree of
-    the released search.
+    the released code's search.
     """
 
     def __init__(
@@ -190,7 +190,7 @@ class Tables:
 
     @cached_property
     def _candidates(self) -> CandidateCuts:
-        """The released search of the public sample."""
+        """Tree growth as in the authors' released code (best of ten quantiles a feature), on the public sample."""
         assert self.public is not None
         return CandidateCuts(*self.public, midpoints=self.model.rule == "max_edge", criterion=self.model.criterion)
 

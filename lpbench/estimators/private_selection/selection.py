@@ -33,7 +33,7 @@ LOSSES: Mapping[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 
 @dataclass(frozen=True, eq=False)
 class Division:
-    """Users who train each group of candidates, and users who validate; drawn in public, so nothing private decides."""
+    """Users who train each group of candidates and users who validate them, drawn without looking at private values."""
 
     training: list[np.ndarray]  # users of each group of candidates
     validating: np.ndarray  # in random order
@@ -115,7 +115,7 @@ def fit_candidates(
 def compare_by_labels(
     fitted: Sequence[Any], users: Users, validating: np.ndarray, y_range: tuple[float, float], epsilon: float
 ) -> np.ndarray:
-    """By how much each candidate's squared error exceeds the first's, by one unbiased report of each label."""
+    """Estimate each candidate's squared error minus the first's, from one unbiased label report a user."""
     if validating.size == 0:
         return np.zeros(len(fitted))
     question = NumberQuestion(y_range, Hybrid(epsilon))
@@ -134,7 +134,10 @@ def compare_by_differences(
     loss: str,
     reach: Callable[[Any, Any], float],  # (model, first) -> range to which devices clip the difference
 ) -> np.ndarray:
-    """Estimate the same from users who know their own record alone: each reports one difference of losses."""
+    """Estimate each candidate's risk minus the first's, where only users know their own features.
+
+    Each validating user reports one clipped difference of two candidates' losses on the own record.
+    """
     differences = np.zeros(len(fitted))
     for k in range(1, len(fitted)):
         members = validating[k - 1 :: len(fitted) - 1]

@@ -47,7 +47,7 @@ class NumberQuestion:
         return np.clip((np.clip(y, lo, hi) - (lo + hi) / 2.0) / (self.half or 1.0), -1.0, 1.0)
 
     def readings(self, reports: np.ndarray) -> np.ndarray:
-        """The curator's reading of reports, in units of the label."""
+        """Convert reports to the mechanism's estimates of the label, in units of the label."""
         mechanism: Any = self.mechanism
         return sum(self.y_range) / 2.0 + self.half * mechanism.estimate(reports)
 
@@ -137,7 +137,7 @@ def estimated_prior(reports: np.ndarray, question: NumberQuestion) -> np.ndarray
 
 
 def _kept(noise: float, distance: float) -> float:
-    """Part of a deviation that is kept, given its squared size and the variance that noise gives it."""
+    """Factor in [0, 1] by which a deviation is shrunk, from its squared size and the variance of the noise in it."""
     return max(0.0, 1.0 - noise / distance) if distance > 0 else 0.0
 
 
@@ -150,7 +150,7 @@ def on_simplex(values: np.ndarray) -> np.ndarray:
 
 
 def on_points(prior: np.ndarray, points: int) -> np.ndarray:
-    """Interpolate a prior to another number of points; every point keeps a little."""
+    """Interpolate a prior to another number of points; every point keeps a small positive share."""
     interpolated = np.interp(np.linspace(-1, 1, points), np.linspace(-1, 1, prior.size), prior)
     return (1.0 - _FLOOR) * interpolated / interpolated.sum() + _FLOOR / points
 
@@ -165,7 +165,7 @@ def posterior_readings(reports: np.ndarray, prior: np.ndarray, question: NumberQ
 
 
 def report_variance(mechanism: Any, prior: np.ndarray) -> float:
-    """Variance of a channel's reading about the mean label of a prior, rounding and label included."""
+    """Variance of the label estimate from one report, about the mean label of a prior; rounding and label included."""
     points = np.linspace(-1.0, 1.0, prior.size)
     label = float(prior @ points**2 - (prior @ points) ** 2)
     return label + float(prior @ mechanism.noise_variance(points))

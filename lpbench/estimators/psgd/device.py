@@ -47,7 +47,7 @@ class GradientQuestion:
         return slope[:, None] * np.hstack([outer, hidden, np.ones((len(X), 1))])
 
     def after(self, report: np.ndarray) -> Self:
-        """The question after a step against a report."""
+        """Return the question to the next user: weights after a step against a report."""
         move = self.rate * report
         if isinstance(self.model, Linear):
             model: Model = Linear(self.model.weights - move)
@@ -60,7 +60,7 @@ class GradientQuestion:
 
 @dataclass(frozen=True, eq=False)
 class GradientFamily:
-    """Runs of several replications in a sweep; all of it is public."""
+    """Runs (budget times learning rate) of several replications, computed in one pass over the users."""
 
     mechanisms: Sequence[SignedPrivUnitG]  # one for each budget
     rates: np.ndarray  # step lengths (L,); number of a run: budget * L + rate

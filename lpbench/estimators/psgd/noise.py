@@ -21,7 +21,7 @@ _ADDED = 2.0**-33
 
 
 class HiddenNoise:
-    """Sum of the z of the users so far, drawn block by block.
+    """Running sum of z, the users' Gaussian noise for the hidden weights, drawn block by block of users.
 
     With few inputs every z is drawn: D numbers for a user and unit. With many, the block's sum is drawn, and the
     products that its users see given the sum (:func:`product_root`): some 2 + D / b numbers for a user and unit.

@@ -23,7 +23,7 @@ _BLOCK = 32
 
 @dataclass(frozen=True)
 class Visits:
-    """The private users in the order of the pass, and their draws."""
+    """Private users of R replications in the order of the pass, with the random numbers of their reports."""
 
     X: np.ndarray  # (R, n, D)
     y: np.ndarray  # labels 0 and 1, (R, n)
@@ -36,7 +36,7 @@ class Visits:
         return self.fill(np.empty((len(self.X), *shape)))
 
     def fill(self, room: np.ndarray) -> np.ndarray:
-        """Write standard Gaussians to ``room``, of shape (R, ...), and return it."""
+        """Fill ``room`` (R, ...) in place with standard Gaussians, a generator for each replication; return it."""
         for rng, array in zip(self.normals, room, strict=True):
             rng.standard_normal(out=array)
         return room
@@ -44,7 +44,7 @@ class Visits:
 
 @dataclass(frozen=True)
 class Runs:
-    """Learning rates and noise of the runs."""
+    """The B runs of one pass: learning rate, spread of PrivUnitG's noise, and initial weights of each."""
 
     rates: np.ndarray  # step lengths (B,)
     spread: np.ndarray  # of PrivUnitG at the run's budget, (B,)

@@ -120,7 +120,10 @@ class LPDTRegressor(CellRegressor):
         return self
 
     def _swept(self, task: Task, budgets: Sequence[float], points: Sequence[Mapping]) -> SweepResult:
-        """Points share the tree, and budgets the cells in which users lie."""
+        """Scores of all budgets and grid points on one replication.
+
+        Grid points share the tree, and budgets share the cells in which users lie.
+        """
         users, X_test = task.users, self._to_unit_cube(task.X_test)
         split, result = self._split(users), SweepResult(np.full((len(budgets), len(points)), np.nan))
         grid, columns = split.grid(1), (split.grid_columns, split.tree_columns)
@@ -144,11 +147,11 @@ class LPDTRegressor(CellRegressor):
         return result
 
     def _split(self, users: Users) -> Split:
-        """All features to the tree."""
+        """Return the division of features that puts all of them into the tree and none into the grid."""
         return Split(public_features(users), users.mask, np.arange(users.n_features), 0, self._streams())
 
     def _public_tree(self, users: Users) -> TreePartition:
-        """Check what remains to be checked, and grow the partition; nothing but the public sample decides it."""
+        """Check parameters, and grow the partition from the public sample alone."""
         check_whole("min_samples_leaf", self.min_samples_leaf, least=1)
         self._least_count = check_number("least_share", self.least_share, least=0, below=1) * users.n
         X, y = self._public_rows(users) or (np.zeros((0, users.n_features)), np.zeros(0))

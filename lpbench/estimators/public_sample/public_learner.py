@@ -37,7 +37,7 @@ class Ranks:
 
 
 def on_ranks(users: Users, with_private: bool, learner: BaseEstimator) -> Pipeline:
-    """Return a learner that meets the :class:`Ranks` of rows in their place."""
+    """Return a pipeline that replaces features by their :class:`Ranks` before the learner."""
     return make_pipeline(FunctionTransformer(Ranks(users, with_private).of), learner)
 
 

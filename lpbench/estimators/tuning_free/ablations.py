@@ -7,43 +7,43 @@ from lpbench.estimators.tuning_free.residual_score import ResidualScore
 
 
 class ShownAlone(ResidualGP):
-    """A public sample is not read: what committed results of the field call ``residual_gp``."""
+    """ResidualGP without a public sample; committed results call it ``residual_gp``."""
 
     uses_public = False
 
 
 class InOneRound(ShownAlone):
-    """Everybody reports the label over its whole range."""
+    """Ablation of ResidualGP's two rounds: everybody reports the label over its whole range."""
 
     _in_rounds = False
 
 
 class ProtectedNotAsked(ShownAlone):
-    """Protected features are never asked for."""
+    """Ablation of ResidualGP's last part: protected features are never asked for."""
 
     _ask_protected = False
 
 
 class WithoutForest(ShownAlone):
-    """Gaussian processes alone, beside the constant."""
+    """Ablation: ResidualGP averages Gaussian processes and the constant, without the forest."""
 
     _parts = ("gp",)
 
 
 class WithoutProcesses(ShownAlone):
-    """The forest alone, beside the constant."""
+    """Ablation: ResidualGP averages the forest and the constant, without Gaussian processes."""
 
     _parts = ("forest",)
 
 
 class WithoutPublicSample(ResidualScore):
-    """A public sample is not read."""
+    """ResidualScore without a public sample."""
 
     uses_public = False
 
 
 class RecordScore(ResidualScore):
-    """Every user protects the whole record, whatever the mask: a calibrated public score."""
+    """ResidualScore where every user protects the whole record, whatever the mask: a calibrated public score."""
 
     rounding = ""
     uses_mask = False
@@ -51,42 +51,42 @@ class RecordScore(ResidualScore):
 
 
 class OneLeafSize(RecordScore):
-    """Forests of the smallest leaf size alone."""
+    """Ablation: the public score's forests all have the smallest leaf size."""
 
     _design = Design(leaf_sizes=LEAF_SIZES[:1])
 
 
 class ClassShares(RecordScore):
-    """No forest: the class shares of the public sample are the score."""
+    """Ablation: the class shares of the public sample are the score, without a forest."""
 
     _design = Design(leaf_sizes=())
 
 
 class WithoutSpread(RecordScore):
-    """The tree cuts by the public labels alone, not by the spread of the features."""
+    """Ablation: the tree cuts by the public labels alone, not by the spread of the features."""
 
     _design = Design(spread=0.0)
 
 
 class WithoutTree(RecordScore):
-    """Bins of the score, and no tree."""
+    """Ablation: cells are bins of the public score, without the tree."""
 
     _design = Design(leaves=False)
 
 
 class LabelsAlone(RecordScore):
-    """Labels alone are reported."""
+    """Ablation: users report their label alone, not its pair with the cell of the score."""
 
     _design = Design(in_cells=False)
 
 
 class RandomizedResponse(RecordScore):
-    """Randomized response in place of subsets, whatever the number of cells."""
+    """Ablation: reports use generalized randomized response instead of subset selection."""
 
     _design = Design(subsets=False)
 
 
 class Distrust(RecordScore):
-    """Drift is taken for granted."""
+    """Ablation: the prior gives no probability to "public and private class probabilities agree" (trust 0)."""
 
     _design = Design(trust=0.0)

@@ -24,7 +24,7 @@ _WEIGHTS = np.linspace(0.0, 1.0, 101)
 
 @dataclass(frozen=True, eq=False)
 class Effects:
-    """Estimated effects of a feature's bins."""
+    """Estimated mean residual in each bin of a protected feature, and the probability that the feature matters."""
 
     values: np.ndarray  # (K,), mean zero over the users; zero for bins with few users
     probability: float  # that the feature has an effect, times the weight of the effects

@@ -97,7 +97,10 @@ def fit_drift(
 
 
 def _integrate(likelihood: np.ndarray, mode: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Log-evidence of (tau, a, b), (..., n_levels, n_sharpness), and mean of delta_c, (..., n_cells)."""
+    """Integrate the cell drifts delta_c out, for every scale tau, level a and sharpness b of the drift.
+
+    Returned are the log-evidence of (tau, a, b), (..., n_levels, n_sharpness), and the mean of delta_c, (..., n_cells).
+    """
     top = likelihood.max(axis=-1)
     weight, flat = np.exp(likelihood - top[:, None]), np.ones_like(likelihood)
     sums = np.stack([weight, weight * _LOGITS, flat, flat * _LOGITS], axis=-1)
@@ -113,7 +116,7 @@ def _integrate(likelihood: np.ndarray, mode: np.ndarray) -> tuple[np.ndarray, np
 
 
 def _prior(trust: float) -> np.ndarray:
-    """Prior of (tau, a, b) on the grid."""
+    """Prior weights of the drift's scale tau, level a and sharpness b on their grid; ``trust`` is that of no drift."""
     parts = [_PARTICULAR_PRIOR, _LEVEL_PRIOR / _LEVEL_PRIOR.sum(), _SHARPNESS_PRIOR]
     prior = (1.0 - trust) * np.einsum("t,a,b->tab", *parts)
     prior[_NO_DRIFT] += trust
@@ -121,7 +124,7 @@ def _prior(trust: float) -> np.ndarray:
 
 
 def drifted_means(logits: np.ndarray, cells: np.ndarray, n_cells: int) -> np.ndarray:
-    """Mean of expit(a + b l) over public rows of each cell (else at the mean logit), for all a and b."""
+    """Mean of expit(a + b l) over the logits l of each cell's public rows (else at the mean logit), for all a and b."""
     order = np.argsort(cells, kind="stable")
     counts = np.bincount(cells, minlength=n_cells)
     filled = np.flatnonzero(counts)

@@ -27,7 +27,7 @@ _NEGLIGIBLE = 1e-5
 
 @dataclass(frozen=True, eq=False)
 class Spreads:
-    """Prior of the label's variance."""
+    """Prior of the ratio "public range over standard deviation of the label": values and their weights."""
 
     ratios: np.ndarray  # range over standard deviation of the label
     weights: np.ndarray  # prior weights of the ratios; they sum to one
@@ -72,7 +72,7 @@ class Moments:
         self.kernels = parts
 
     def without(self, fold: Moments) -> Moments:
-        """The sums of all reports but those of a part."""
+        """Return the sums over all reports but those of a fold, by subtraction."""
         remaining = Moments(self.y_range, self.spreads)
         for name in ("n", "weight", "first", "second"):
             setattr(remaining, name, getattr(self, name) - getattr(fold, name))
@@ -83,7 +83,7 @@ class Moments:
 
 @dataclass(frozen=True)
 class _Models:
-    """Models that share a kernel: their basis and, for each model, the shrinkage of every direction."""
+    """Gaussian processes that share a kernel: its eigenbasis and, for each model, the shrinkage of every direction."""
 
     basis: np.ndarray
     center: np.ndarray

@@ -45,7 +45,7 @@ def grown(
 
 
 class HalfForest:
-    """Grow the forest on rows X (n, k) with weights in every mean and cut; ``leaf``: fewest rows in a leaf."""
+    """Forest of trees grown on random halves of weighted rows X (n, k), with out-of-half predictions of each row."""
 
     left_out: np.ndarray  # mean prediction of each row, or of those that are ``read``, by trees that did not see it
 
@@ -97,7 +97,7 @@ class HalfForest:
 
 
 class SharedForest:
-    """A HalfForest whose predictions several methods ask for: grown where they are not known from another one."""
+    """HalfForest that is grown only when its predictions are not in the cache that methods share."""
 
     def __init__(self, *sample: Any) -> None:
         self._sample, self._key = sample, content_hash(sample)

@@ -9,7 +9,7 @@ from lpbench.estimators.base import LocalClassifier
 
 
 class IndicatorClassifier(LocalClassifier):
-    """Base of classifiers that regress indicators of classes: of two the second's, else each."""
+    """Base of classifiers that regress class indicators: one regression for two classes, else one for each class."""
 
     uses_mask = True
     uses_public = True
@@ -18,7 +18,7 @@ class IndicatorClassifier(LocalClassifier):
 
     @abstractmethod
     def _estimate(self, k: int, X: np.ndarray, model: Any) -> np.ndarray:
-        """Probability of class k at rows X, before it is bounded."""
+        """Probability of class k at rows X as estimated by ``model``, before it is clipped to [0, 1]."""
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Estimate class probabilities for complete X of shape (m, d): ndarray of shape (m, n_classes)."""
