@@ -45,14 +45,14 @@ _NAMELESS = frozenset(("", "nan", "NaN", "NaT", "None", "<NA>"))
 
 
 def plain(value: Any) -> Any:
-    """A number, text or truth value of numpy as Python's own, which is what messages, names and files show."""
+    """Convert numpy scalars and arrays, also inside lists, to Python's own, which messages, names and files show."""
     if isinstance(value, (list, tuple)):
         return type(value)(map(plain, value)) if type(value) in (list, tuple) else value
     return value.tolist() if isinstance(value, (np.generic, np.ndarray)) else value
 
 
 def check_dense(X: Any) -> Any:
-    """Return a table unless it is sparse, as some transformers make them by default."""
+    """Return a table; DataError if it is a sparse matrix, as some transformers make them by default."""
     if hasattr(X, "tocsr"):
         raise DataError(
             "X is a sparse matrix, and local privacy reports every cell: let the transformer make a dense one, as by "
@@ -137,7 +137,7 @@ def _as_float(value: Any) -> float:
 
 
 def names_nobody(label: Any) -> bool:
-    """True for the label of a person without a name: NaN, None, NaT, NA, their texts, blanks, a tuple with one."""
+    """Return True for the label of a person without a name: NaN, None, NaT, NA, blanks, or a tuple with one."""
     if isinstance(label, tuple):
         return any(map(names_nobody, label))
     return type(label) is not int and str(label).strip() in _NAMELESS

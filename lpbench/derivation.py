@@ -130,7 +130,7 @@ def remembered(
     code: Iterable[str] = (),
     libraries: tuple[str, ...] = LIBRARIES,
 ) -> Any:
-    """Return a value that JSON can hold, from the cache if it is current there, else computed and cached."""
+    """Return a JSON value from the cache if its inputs, code and libraries are unchanged; else compute and cache it."""
     record = cache_folder() / "values" / f"{hash_of(name)[:32]}.json"
     derivation = Derivation(name, inputs, tuple(code), libraries, record)
     with suppress(OSError, ValueError, LookupError, TypeError):
@@ -154,7 +154,7 @@ def differences(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
 
 
 def _of_code(name: str, old: str) -> str:
-    """Name the modules that differ, where the cache still lists those of before."""
+    """Name the modules that differ between two source hashes, if the cache still lists the former ones."""
     try:
         before, now = json.loads(_listed(old).read_text(encoding="utf-8")), modules(name.removeprefix("code of "))
     except (OSError, ValueError):

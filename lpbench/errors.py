@@ -82,7 +82,10 @@ class SpendingWarning(UserWarning):
 
 @contextmanager
 def foreign(what: str, kind: type[LpbenchError] = DataError) -> Iterator[None]:
-    """A boundary to code of others: whatever it raises, an exit included, is one sentence that begins with ``what``."""
+    """Context that turns any exception of others' code into one sentence that begins with ``what``.
+
+    SystemExit is caught, too; lpbench's own errors pass.
+    """
     try:
         yield
     except LpbenchError:
@@ -120,7 +123,7 @@ def unknown_name(kind: str, name: str, names: Iterable[str]) -> ConfigurationErr
 
 
 def check_known(what: str, names: Iterable[str | None], allowed: Collection[str]) -> None:
-    """Refuse the first name that is none of the known ones; None is no name."""
+    """Raise ConfigurationError for the first name that is not among the allowed ones; None is skipped."""
     for name in names:
         if name is not None and name not in allowed:
             raise unknown_key(what, name, allowed)

@@ -42,7 +42,10 @@ _UNFINISHED: set[Path] = set()
 
 @contextmanager
 def atomic_write(path: Path, *, durable: bool = False) -> Iterator[BinaryIO]:
-    """A temporary file beside ``path``, renamed when the block ends well, if ``durable`` once the disk has it."""
+    """Yield a temporary file beside ``path`` that replaces it when the block ends without error.
+
+    With ``durable`` it does so only once the disk holds the content.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     # Writers are threads, processes and machines that share a folder: the temporary name is unique among them all.
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
@@ -74,7 +77,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def discard_unfinished() -> None:
-    """Remove the temporary files of this process, which is about to end without notice."""
+    """Remove the temporary files of this process, which is about to exit at once."""
     for path in list(_UNFINISHED):
         path.unlink(missing_ok=True)
 
@@ -89,7 +92,7 @@ def locked(path: Path, *, shared: bool = False) -> Iterator[None]:
 
 
 def refusal(error: OSError, path: Path | str) -> str:
-    """A sentence for a file that could not be written; empty if the error is about something else."""
+    """Describe why a file could not be written, such as a full disk; empty if the error is about something else."""
     if error.errno == errno.ENOENT and error.filename is None:
         return f"{error.strerror}: the working folder was removed, or no folder takes temporary files (set TMPDIR)"
     way_out = _REFUSED.get(error.errno or 0)
@@ -97,7 +100,7 @@ def refusal(error: OSError, path: Path | str) -> str:
 
 
 def relative_name(name: str, what: str) -> PurePosixPath:
-    """Return the path that somebody else's file names, if it is relative and leads nowhere but down."""
+    """Return a path stated in somebody else's file, if it is relative and stays below its folder."""
     path = PurePosixPath(name)
     if not path.parts or path.is_absolute() or ".." in path.parts or "\\" in name or not name.isprintable():
         raise DataError(f"{what}={name!r} must be a relative path inside its folder, without '..'")

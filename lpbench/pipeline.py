@@ -285,7 +285,7 @@ def baseline_scores(cells: Sequence[Artifact], results_dir: Path) -> dict[Path, 
 
 
 def print_gaps(plan: Plan) -> None:
-    """Say which data sets are missing, and which cells experiments leave out."""
+    """Print which data sets are missing, and which cells the experiments leave out."""
     if plan.missing:
         print(describe_missing(plan.missing))
     if plan.left_out:

@@ -89,7 +89,7 @@ def identified(rows: pd.DataFrame, judged_as: str = OURS, factor: float = 1.0) -
 
 
 def classes_beside_ours(rows: pd.DataFrame) -> np.ndarray:
-    """Return the class of each alternative, the print being as precise as our run."""
+    """Return the class of each alternative as a replacement of our number, the print being as precise as our run."""
     ours = rows[rows["alternative"] == OURS].set_index("number")
     return _classes(rows, ours["se"] * ours["rescale"])
 

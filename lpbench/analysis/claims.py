@@ -39,7 +39,7 @@ Finder = Callable[[Any], Iterable[Instance]]
 
 @dataclass(frozen=True)
 class Region:
-    """Values that agree with a check."""
+    """Set of values of a statistic that agree with a check, as an interval with a margin."""
 
     low: float = -np.inf
     high: float = np.inf
@@ -63,7 +63,7 @@ class Region:
 
 @dataclass(frozen=True)
 class Check:
-    """A comparison over named instances."""
+    """Statistic of a claim's instances, with the region in which the claim holds and the rule that combines them."""
 
     name: str  # unique within its claim
     find: Finder  # raises NotRunError
@@ -121,7 +121,7 @@ class Check:
         return np.where(fails, FAILS, np.where(~inside, UNDECIDED, np.where(against > 0, MOSTLY, HOLDS)))
 
     def simulated(self, instance: Instance, spread: float, mirrored: bool = False) -> tuple[Instance, float]:
-        """Return a simulated instance under the claim, or its mirror, for the power of the check, and the shift added.
+        """Return a simulated instance under the claim, or its contrary, for the power of the check, and the shift.
 
         A curve's means are put in the claimed order, or in its reverse; elsewhere the value lies :attr:`effect`
         standard deviations of a replication inside the region (in its middle, where it has one), or as far outside.
@@ -165,7 +165,7 @@ def stable_margin(replications: int) -> float:
 
 @dataclass(frozen=True)
 class Judged:
-    """A check on one source."""
+    """Outcome of a check on one source (our scores or the printed numbers), with its interval and instances."""
 
     instances: tuple[Instance, ...]
     intervals: tuple[Interval, ...]  # one an instance
@@ -236,9 +236,10 @@ def _power(
     freedom: int,
     mirrored: bool,
 ) -> float:
-    """Share of resamples on which the check holds, and is kept, if its sentence is true (``mirrored``: fails, if the
-    contrary is); NaN where nothing varies.
-    """  # noqa: D205 (one statement)
+    """Share of resamples on which the check holds, and keeps that outcome, if the claim is true.
+
+    With ``mirrored``: on which it fails if the contrary is true. NaN where nothing varies.
+    """
     edge = scipy.stats.t.ppf((1 + LEVEL) / 2, freedom)
     scale = np.sqrt(freedom + 1) / edge / 2
     spreads = [float(scale * (interval.high - interval.low)) for interval in parts]
@@ -257,12 +258,12 @@ def _power(
 
 
 def as_verdict(outcome: str) -> str:
-    """An outcome, of which "mostly" is no kind of its own."""
+    """Return a check's outcome as a claim's verdict: "mostly holds" is printed as "holds", the others as they are."""
     return HOLDS if outcome == MOSTLY else outcome
 
 
 def weakest(outcomes: Iterable[str]) -> str:
-    """The weakest of some outcomes; those without a print do not count, unless none has one."""
+    """The weakest of several outcomes; "not printed" does not count, unless all are."""
     printed = [o for o in outcomes if o != NOT_PRINTED]
     return max(printed, key=OUTCOMES.index) if printed else NOT_PRINTED
 

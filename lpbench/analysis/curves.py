@@ -16,7 +16,10 @@ from lpbench.errors import NotRunError
 
 @dataclass(frozen=True)
 class Curve:
-    """One curve of one panel; selectors are empty for curves read off a paper."""
+    """Means of one method over the values of one axis, in one panel, with standard errors and replications.
+
+    Selectors are empty for curves read off a paper.
+    """
 
     panel: str
     dataset: str
@@ -32,7 +35,7 @@ class Curve:
     step: np.ndarray | None = None  # distance between neighboring printed values; None for scores of a run
 
     def cells(self, places: Sequence[int] | np.ndarray | slice = slice(None)) -> CellScores:
-        """Cells of some places (default: all) with their replications."""
+        """Scores by replication of some points of the curve (default: all), for the statistics of claims."""
         budgets = self.x if math.isnan(self.epsilon) else np.full(self.x.shape, self.epsilon)
         keys = tuple(
             (self.experiment, self.panel, self.dataset, self.mask, self.method, float(epsilon), float(x))
@@ -61,7 +64,7 @@ class Curve:
 
     @property
     def samples(self) -> np.ndarray:
-        """``values``; NotRunError where they are not at hand."""
+        """Return the scores by replication, shape (R, k); NotRunError where only means are known."""
         if self.values is None:
             raise NotRunError("scores.parquet is not there, and the verdict needs scores by replication")
         return self.values
@@ -75,7 +78,7 @@ class Curve:
 
     @property
     def decay(self) -> np.ndarray:
-        """Weights of the curve's exponent, its log-log slope with the sign changed."""
+        """Weights of the points' log means in the curve's exponent, its log-log slope with the sign changed."""
         return -slope_weights(np.log(self.x))
 
     def between(self, low: float, high: float) -> Self:

@@ -54,7 +54,7 @@ def join(parts: Iterable[CellScores]) -> CellScores:
 
 @dataclass(frozen=True)
 class Instance:
-    """One comparison at a point of a curve, a budget, a data set."""
+    """One comparison that a check judges: a statistic of some cells, at a point of a curve, a budget or a data set."""
 
     name: str
     cells: CellScores
@@ -89,7 +89,7 @@ def _shares(replications: int) -> np.ndarray:
 
 
 def draws(instance: Instance) -> np.ndarray:
-    """The statistic within each replication, or bootstrap draw: ranks, minima and roundings are found anew."""
+    """The statistic within each replication, or in each bootstrap draw where ranks or minima must be found anew."""
     samples, step = instance.cells.samples, instance.cells.step
     if instance.statistic in WITHIN:
         return statistic(instance.statistic, samples, instance.arguments)
@@ -130,7 +130,7 @@ def resampled(instances: Sequence[Instance]) -> np.ndarray:
 
 
 def _students_again(values: np.ndarray, rounding: float) -> np.ndarray:
-    """:func:`_students` on each resample."""
+    """:func:`_students` on each resample of the replications."""
     count = len(values)
     if count < 2:
         return np.tile([values.mean(), -np.inf, np.inf], (RESAMPLES, 1))
@@ -170,7 +170,7 @@ def _students(values: np.ndarray, rounding: float) -> Interval:
 
 
 def _rounding(instances: Sequence[Instance]) -> float:
-    """Variance of the mean of weighted sums that is due to the rounding of the print; a cell may be in several."""
+    """Variance of the mean of weighted sums that is due to the rounding of printed cells; a cell may be in several."""
     if not any(i.cells.step.any() for i in instances):
         return 0.0
     weights: dict[Key, float] = {}

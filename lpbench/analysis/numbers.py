@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Sample:
-    """Replications of one cell, and those of the tree without privacy where the unit is a ratio of means."""
+    """Scores of one cell by replication, and of the non-private tree where the printed number is a ratio of means."""
 
     replications: np.ndarray
     values: np.ndarray
@@ -67,7 +67,10 @@ def distance_of(ours: np.ndarray | float, published: np.ndarray | float, relativ
 def cause_of(
     published: float, judged: Sample, others: Iterable[tuple[T, Sample]], tolerance: float, relative: bool
 ) -> T | None:
-    """The first of other interpretations that meets a number which the judged one misses, on shared replications."""
+    """Return the first other interpretation whose number is within the tolerance where the judged one is not.
+
+    All are compared on shared replications; None: no interpretation is.
+    """
 
     def meets(sample: Sample, shared: np.ndarray) -> bool:
         return bool(abs(distance_of(sample.mean(shared), published, relative)) <= tolerance + 1e-11)
@@ -104,7 +107,7 @@ def judged_numbers(numbers: pd.DataFrame) -> pd.DataFrame:
 
 
 def counts(rows: pd.DataFrame) -> dict[str, int]:
-    """Numbers compared, by disjoint classes, and those that differ by what stands behind them.
+    """Count the compared numbers by class, and the different ones by their known cause.
 
     ``alike``, ``undecided``, ``different`` and ``apart`` (not comparable) add up to ``compared`` with ``method``, of
     which ``budget`` are a part; ``beside`` have alternatives. ``explained``, ``after``, ``suspected`` and ``open`` add
@@ -158,7 +161,7 @@ def _others(n: dict[str, int]) -> str:
 
 
 def causes_in_words(rows: pd.DataFrame) -> str:
-    """Say in a sentence what stands behind the numbers that differ."""
+    """Say in a sentence which causes are known of the numbers that differ."""
     n = counts(rows)
     text = (
         f"Of {n['different']:,} different numbers {n['explained']:,} are met by another interpretation, "
@@ -170,13 +173,13 @@ def causes_in_words(rows: pd.DataFrame) -> str:
 
 
 def distinct_fits(rows: pd.DataFrame) -> pd.DataFrame:
-    """Keep one row a fit: several printed numbers may have the same one behind them."""
+    """Keep one row for each of our fits: several printed numbers may be compared with the same one."""
     cell = rows["cell"].str.split("|", expand=True).reindex(columns=range(2))
     return rows[~rows.assign(data=cell[0], selector=cell[1]).duplicated(["data", "selector", "x", "ours", "se"])]
 
 
 def by_configuration(rows: pd.DataFrame) -> list[dict[str, Any]]:
-    """Counts under each configuration of each paper, of tables and curves, judging or not; what was tried is none."""
+    """Counts of numbers by paper, kind (tables or curves) and configuration; tried interpretations are left out."""
     rows = rows[(rows["class"] != "") & ((rows["interpretation"] == "") | (rows["configuration"] == AFTER_THE_FACT))]
     keys = ["paper", "what", "configuration", "judges"]
     rows = rows.assign(what=np.where(rows["x"].notna(), "curves", "tables"), judges=rows["judges"].astype(bool))

@@ -19,7 +19,7 @@ from lpbench.analysis.significance import LOSS_DIGITS
 
 @dataclass(frozen=True)
 class Setting:
-    """A method's stated setting in one part of an experiment."""
+    """Hyperparameters that a method states without looking at test rows, in one part of an experiment."""
 
     params: str  #: JSON object of the grid point.
     #: False if the point joined the sweep only to be the stated setting: the oracle must not choose it.
@@ -35,7 +35,7 @@ Settings = Mapping[tuple[str, str, str], Setting]
 
 @dataclass(frozen=True)
 class Selected:
-    """Chosen grid points."""
+    """Chosen grid points of every cell and selection, their scores, and reasons for cells without one."""
 
     #: One row a cell and selection: :data:`CELL`, metric, selection, params, mean, std, n; empty params and NaN where
     #: no point is complete.
@@ -104,7 +104,7 @@ def selected_of(rows: pd.DataFrame) -> Selected:
 
 
 def _selected(chosen: pd.DataFrame, reasons: pd.DataFrame, metric: Sequence[str]) -> Selected:
-    """Sort, and give every cell its moments; a cell with a reason in their place has the metric that stands for it."""
+    """Sort chosen points and their reasons, and add mean, standard deviation and metric to every cell."""
     keys, order = [*CELL, "metric", "selection", "params"], [*CELL, "selection"]
     chosen = chosen.sort_values([*order, "replication"], kind="stable", ignore_index=True)
     moments = chosen.groupby(keys, dropna=False, sort=False)["value"].agg(["mean", "std", "size"])
@@ -141,7 +141,7 @@ def _plain(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _stated(points: pd.DataFrame, settings: Settings) -> tuple[pd.Series, pd.Series]:
-    """Flags of the points that are the stated setting, and of those among them that are off the grid."""
+    """Flag the points that are the stated setting, and those of them that the grid does not contain."""
     stated_params = {key: (canonical_params(s.params), s.on_grid) for key, s in settings.items()}
     places = zip(points["panel"], points["mask"], points["method"], strict=True)
     of_points = [stated_params.get(cell, (None, True)) for cell in places]

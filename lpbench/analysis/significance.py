@@ -106,7 +106,7 @@ def holm(p_values: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Marks:
-    """Columns of a comparison that a paper would mark, with the tests behind them."""
+    """Columns that a paper's rule would mark as best in one comparison, with the tests behind them."""
 
     best: int  #: Column with the best mean (the first of equals).
     #: One-sided p-values that the best column beats each, shape (m,); NaN for the best column itself.
@@ -116,7 +116,7 @@ class Marks:
 
 
 def _against(scores: np.ndarray, column: int, larger_is_better: bool) -> np.ndarray:
-    """p-values that ``column`` beats each other column; NaN for itself."""
+    """One-sided p-values (k,) that ``column`` beats each other column of scores (R, k); NaN for itself."""
     sign = 1.0 if larger_is_better else -1.0
     p = signed_ranks(sign * (scores[:, [column]] - scores))
     p[column] = np.nan

@@ -64,7 +64,7 @@ Place = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Run:
-    """Scores of one experiment at its chosen settings, and what else its rows say."""
+    """Scores of one experiment at its chosen settings, with seed, commit, roles of data sets and privacy models."""
 
     experiment: str
     chosen: pd.DataFrame  # as in :class:`lpbench.analysis.Summary`
@@ -159,7 +159,7 @@ def paired(first: Losses | None, second: Losses | None) -> tuple[np.ndarray, np.
 
 
 def _constants(rows: Sequence[Mapping[str, Any]], losses: Sequence[Losses]) -> dict[Place, Losses]:
-    """Return the losses of the constant of a (data set, metric, seed, budget), which depends on no experiment."""
+    """Return the losses of the constant baseline for each (data set, metric, seed, budget), from any experiment."""
     best: dict[Place, tuple[tuple[int, int], Losses]] = {}
     for row, loss in zip(rows, losses, strict=True):
         if member(row["method"]).is_constant and row["privacy"] != NONE:
@@ -208,7 +208,7 @@ def _best_on_halves(
 
 
 def _data(selector: str) -> str:
-    """Selector of a data set without what changes no data."""
+    """Return a data set's selector without parameters that leave its rows unchanged."""
     return member(selector).without(*KNOWN_ABOUT)
 
 

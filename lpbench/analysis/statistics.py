@@ -48,7 +48,7 @@ def linear(y: np.ndarray, weights: Sequence[float]) -> np.ndarray:
 
 @_named
 def stated(y: np.ndarray, unit: str) -> np.ndarray:
-    """Number that is counted or computed: no noise is in it."""
+    """A number that is counted or computed and has no sampling error: return it unchanged."""
     return y[..., 0]
 
 
@@ -83,14 +83,14 @@ def dip(y: np.ndarray, sign: float = 1) -> np.ndarray:
 
 
 def dip_places(y: np.ndarray) -> tuple[int, int]:
-    """The lower end of a curve (R, k), and its least place inside."""
+    """Indices of the lower of a curve's two ends and of its smallest point inside, for scores (R, k)."""
     mean = y.mean(axis=0)
     return (0 if mean[0] <= mean[-1] else len(mean) - 1), 1 + int(mean[1:-1].argmin())
 
 
 @_named
 def spread(y: np.ndarray) -> np.ndarray:
-    """Largest minus smallest."""
+    """Largest minus smallest score of the cells, in each replication."""
     return np.ptp(y, axis=-1)
 
 
@@ -103,7 +103,7 @@ def ratio_of_spreads(y: np.ndarray) -> np.ndarray:
 
 @_named
 def gap_of_best(y: np.ndarray) -> np.ndarray:
-    """Least of the second half of the cells minus the least of the first."""
+    """Smallest score of the second half of the cells minus the smallest of the first half."""
     first, second = np.split(y, 2, axis=-1)
     return second.min(axis=-1) - first.min(axis=-1)
 
@@ -122,13 +122,13 @@ def trend_of_best(y: np.ndarray, x: Sequence[float], curves: int, sign: float = 
 
 @_named
 def excess_over_best(y: np.ndarray, floor: float) -> np.ndarray:
-    """First cell over the least of the others, both above ``floor``, minus one."""
+    """First cell over the smallest of the others, after subtracting ``floor`` from both, minus one."""
     return (y[..., 0] - floor) / (y[..., 1:].min(axis=-1) - floor) - 1
 
 
 @_named
 def loss_of_any_single(y: np.ndarray, curves: int, floor: float) -> np.ndarray:
-    """Least, over equal curves, of a curve's largest excess over the best curve at the same place."""
+    """Smallest, over equally long curves, of a curve's largest excess over the best curve at the same place."""
     above = y.reshape(*y.shape[:-1], curves, -1) - floor
     return (above / above.min(axis=-2, keepdims=True) - 1).max(axis=-1).min(axis=-1)
 
@@ -165,7 +165,7 @@ def median_ratio(y: np.ndarray) -> np.ndarray:
 
 @_named
 def log_gap(y: np.ndarray, first: int) -> np.ndarray:
-    """Decimal logarithm of the least of the ``first`` cells over the largest of the others; missing ones left out."""
+    """Decimal logarithm of the smallest of the ``first`` cells over the largest of the others; NaN is left out."""
     return np.log10(np.nanmin(y[..., :first], axis=-1) / np.nanmax(y[..., first:], axis=-1))
 
 

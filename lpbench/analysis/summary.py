@@ -38,7 +38,7 @@ NON_PRIVATE_PANEL = "without privacy"
 
 @dataclass(frozen=True)
 class Summary:
-    """Summary of an experiment."""
+    """Summary of an experiment: its table of means, the scores of chosen grid points, and reasons for empty cells."""
 
     #: Columns :data:`SUMMARY_COLUMNS`. ``rank`` is the average rank, ``p_best_is_better`` the raw one-sided p-value
     #: that the best method beats this one, ``marked`` whether the paper's rule marks it (HistOfTree's star or LPCT's
@@ -153,13 +153,13 @@ def distinct_selections(table: pd.DataFrame) -> list[str]:
 
 
 def barred(table: pd.DataFrame) -> dict[str, str]:
-    """Methods without rank and star, of the cells of a summary or of its costs, and what is said of the first cell."""
+    """Map each method without rank and star to the reason, such as over budget, refuted or not audited."""
     verdicts = table.loc[~table["audit"].isin(KEPT), ["method", "audit"]].drop_duplicates("method")
     return dict(verdicts.itertuples(index=False, name=None))
 
 
 def stated_privacy(model: str, audit: str) -> str:
-    """The privacy model that a method states, and that it is stated where no audit has confirmed it."""
+    """Return the privacy model of a method, marked as "stated" where no audit has confirmed it."""
     return f"{model} (stated)" if model and audit not in KEPT else model
 
 

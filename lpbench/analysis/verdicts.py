@@ -30,7 +30,10 @@ COUNTED_OUTCOMES = (HOLDS, UNDECIDED, CANNOT_DECIDE, FAILS)
 
 
 def claims_of(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """A row a claim, as weak as its weakest check; ``depends``: whether a configuration comes to another outcome."""
+    """Reduce verdicts of checks to a row a claim, which has the outcome of its weakest check.
+
+    ``depends`` tells if another configuration comes to another outcome.
+    """
     rows = []
     for _, checks in verdicts.groupby(["paper", "claim"], sort=False):
         counted = checks[checks["counts"].astype(bool)]
@@ -57,7 +60,10 @@ def claims_of(verdicts: pd.DataFrame) -> pd.DataFrame:
 
 
 def changes(first: Path, second: Path) -> tuple[pd.DataFrame, str]:
-    """Checks that both files judge and whose outcome differs (``_other``: the second file), and how many in words."""
+    """Return the checks whose outcome differs between two verdict files, and a sentence that counts them.
+
+    Columns of the second file end in ``_other``.
+    """
     before, after = (pd.read_csv(path, dtype=str, keep_default_na=False) for path in (first, second))
     before, ours = before[before["judges"] == "true"], ["ours_outcome", "ours_outcome_other"]
     joined = before.merge(after, on=VERDICT_COLUMNS[:4], suffixes=("", "_other"))

@@ -69,7 +69,7 @@ def print_verdicts(names: Sequence[str], results_dir: Path) -> None:
 
 
 def print_beside_print(artifact: Artifact, report: Path) -> None:
-    """Print how many of an artifact's published numbers are met, and what stands behind the others."""
+    """Print how many of an artifact's published numbers are met, and the known causes of the other differences."""
     from lpbench.reporting.number_table import numbers_about
     from lpbench.reporting.pages.causes import said
 

@@ -22,7 +22,7 @@ SAMPLES = 200_000
 
 
 class _MethodsOrCode(click.Command):
-    """Audit of methods, but for ``lpbench audit code ...``."""
+    """Click command that audits methods, or hands over to ``lpbench audit code ...``."""
 
     def make_context(self, info_name: str | None, args: list[str], *more: Any, **extra: Any) -> click.Context:
         """Hand the words behind ``code``, or those that begin with a function or a table, to its own command."""
@@ -81,7 +81,7 @@ def command(methods: Sequence[str], samples: int, seed: int, workers: int, resul
 
 
 def of_each(function: Callable[[str], list[Any]], named: Sequence[str], workers: int, title: str) -> list[Any]:
-    """Call a function for each named method in worker processes, and return all findings in the methods' order."""
+    """Call a function for each name in worker processes, and return all its findings in the names' order."""
     from lpbench.experiments.engines import in_order
 
     calls = [(name,) for name in named]

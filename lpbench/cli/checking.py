@@ -31,7 +31,7 @@ def run(
     only: Sequence[str],
     make: Callable[[str, str], None] | None = None,
 ) -> int:
-    """Make checks of each name, by ``make(check, name)`` where they are not called here."""
+    """Run checks of each name, by ``make(check, name)`` or here; print them and return the exit code."""
     check_known("unknown check", only, checks)
     chosen = {title: check for title, check in checks.items() if not only or title in only}
     broken = made = 0

@@ -64,7 +64,7 @@ def _conclude(job: Job, result: Result, results_dir: Path) -> None:
 
 
 def _is_refused(outcome: Outcome) -> bool:
-    """Return True if a method did not begin because a parameter has an impossible value."""
+    """Return True if a block did not start because a parameter has an impossible value."""
     return outcome.reason.startswith(f"{ConfigurationError.__name__}: ")
 
 

@@ -140,7 +140,7 @@ def _print_cell(row: Row) -> None:
 
 
 def _beside_print(row: Row) -> list[str]:
-    """The cell's number in the paper, its class under each configuration, and what is known of a difference."""
+    """Describe the printed number of a cell, its class under each configuration, and the cause of a difference."""
     from lpbench.experiments.results import Artifact
     from lpbench.reporting.number_table import cell_name, numbers_about
 
@@ -156,7 +156,7 @@ def _beside_print(row: Row) -> list[str]:
 
 
 def _beside(row: Row) -> str:
-    """The cell's loss over those of the references, from the report's table of standings; empty without."""
+    """Loss of a cell over the best private constant's and the best non-private one, from the standings; or empty."""
     from lpbench.reporting.standings import read_standings
 
     table = read_standings(row["folder"].parents[row["experiment"].count("/")])
@@ -171,7 +171,7 @@ def _beside(row: Row) -> str:
 
 
 def _why_no_rank(row: Row) -> str:
-    """Tell a method that never competes from a variant beside the one that does."""
+    """Return the reason why a cell has no rank: a method that never competes, or another variant stands for it."""
     from lpbench.analysis.summary import KEPT
     from lpbench.cast import is_ranked
 
@@ -216,7 +216,7 @@ def _summaries(results: Path, dataset: str, method: str) -> Iterator[tuple[Path,
 
 
 def _narrowed(cells: list[Row], narrowing: dict[str, Any]) -> list[Row]:
-    """Keep the cells of one mask, experiment, panel and place on the axis, as far as they are asked for."""
+    """Keep the cells of one mask, experiment, panel and position on the axis, as far as these are given."""
     for option, same in _NARROWING.items():
         wanted = narrowing[option]
         if wanted is None:

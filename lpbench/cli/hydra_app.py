@@ -110,7 +110,10 @@ def _first_sentence(error: Exception) -> str:
 
 
 def _free(argument: str) -> str:
-    """Let Hydra accept parameters that the configuration does not list; lpbench itself checks their names."""
+    """Prefix an override so that Hydra accepts parameters that the configuration does not list.
+
+    The names were checked before.
+    """
     if argument.startswith(("dataset.params.", "method.params.")):
         return f"++{argument}"
     return with_selectors(argument)

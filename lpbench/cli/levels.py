@@ -70,7 +70,7 @@ def job_like(published: Artifact, same_seed: bool, replications: int | None, see
 
 
 def _check_folder(job: Job, results: Path, against: Path) -> None:
-    """Refuse a folder of new results that holds an experiment run otherwise, or what it is compared with."""
+    """Refuse a results folder that holds the experiment under other settings, or that is the one compared with."""
     if results == against:
         raise ConfigurationError(f"--results {results} is --against too: new results need a folder of their own")
     stored = Artifact(results / job.name, job.name)
@@ -149,7 +149,7 @@ def _compare(
 
 
 def _sides(job: Job, results: Path, against: Path, everything: bool) -> Sides:
-    """Lines of both sides with data at hand; of a sample the columns that depend on the line's method alone."""
+    """Return both sides' summary lines on data at hand; of a sample only columns that depend on one method alone."""
     folder_of_run = results if everything else results / SAMPLE_FOLDER
     ours, theirs = (read_summary(folder, job.name) for folder in (folder_of_run, against))
     if not everything:
@@ -204,7 +204,7 @@ def _in_words(level: str, sides: Sides, compared: pd.DataFrame, different: pd.Da
 
 
 def _other_tables(name: str, results: Path, against: Path) -> list[str]:
-    """Tables besides the summary that are not the same bytes, where all cells of the experiment were compared."""
+    """List tables besides the summary whose bytes differ, where all cells of the experiment were compared."""
     published = sorted(p for p in (against / name).glob("*.csv") if p.name != "summary.csv" and not is_measured(p))
     pairs = [(p, results / name / p.name) for p in published]
     return [f"{p.name}: not the same bytes" for p, q in pairs if not q.is_file() or p.read_bytes() != q.read_bytes()]
@@ -221,7 +221,7 @@ def _print_verdicts(results: Path, against: Path) -> None:
 
 
 def sample(plan: Plan) -> Plan:
-    """One entry for each experiment and method, the same whenever and wherever it is drawn."""
+    """Choose one entry for each experiment and method, always the same."""
     groups: dict[tuple[str, str], list[Entry]] = {}
     for entry in plan.entries:
         if entry.block is not None:
@@ -230,7 +230,7 @@ def sample(plan: Plan) -> Plan:
 
 
 def _lot(entry: Entry) -> tuple[int, str]:
-    """Size unless small, then a number drawn from the entry's names: neither code nor order of the plan moves it."""
+    """Sort key by which the sample is chosen: size unless small, then a hash of the entry's names."""
     numbers = entry.wanted.numbers
     names = [entry.experiment, entry.panel, entry.dataset, entry.mask, entry.method, str(entry.x_value)]
     return 0 if numbers <= _SMALL else numbers, hashlib.sha256("|".join(names).encode()).hexdigest()
@@ -300,7 +300,10 @@ def _relative(ours: str, theirs: str) -> float:
 
 
 def _by_means(ours: pd.DataFrame, theirs: pd.DataFrame) -> list[tuple]:
-    """Welch's test of each cell's mean under two seeds; an oracle's luck shifts both sides alike."""
+    """Compare each cell's mean under two seeds by Welch's test.
+
+    Selection on the test rows biases both sides alike.
+    """
     numbers = [side[["mean", "std", "n"]].apply(pd.to_numeric, errors="coerce") for side in (ours, theirs)]
     complete = np.logical_and.reduce([side.notna().all(axis=1) & (side["n"] >= 2) for side in numbers])
     new, old = (side[complete].to_numpy().T for side in numbers)

@@ -76,7 +76,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _answered(words: Sequence[str]) -> tuple[int, str]:
-    """Exit code of a command, and the sentence of the error that ended it."""
+    """Run a command; return its exit code, and the sentence of the error that ended it."""
     try:
         code = _invoked(words)
         sys.stdout.flush()
@@ -128,7 +128,7 @@ def _sentence(error: click.ClickException | LpbenchError) -> str:
 
 
 class _Screen(click.Command):
-    """A command whose help is the first screen."""
+    """Click command whose help is lpbench's overview of commands."""
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the first screen in place of click's help."""

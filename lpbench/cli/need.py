@@ -152,7 +152,7 @@ def command(
 
 
 def _so_far(runs: PilotRuns, splits: int) -> str:
-    """The errors with the most users of the splits that are finished, a number for each budget."""
+    """Describe the errors at the largest number of users in the finished splits, a number for each budget."""
     means = {name: losses[:, -1].mean(axis=0) for name, losses in runs.losses.items()}
     errors = ", ".join(
         f"{error:.4g} {f'at ε = {budget:g}' if math.isfinite(budget) else 'without privacy'}"
@@ -193,7 +193,7 @@ def _check_file(file: Path) -> None:
 
 
 def _goal(classes: bool, error: str | None, mse: float | None, accuracy: float | None) -> float | str:
-    """The wanted error, given in one of three ways."""
+    """Return the wanted error, which was given as error, mse or accuracy."""
     if sum(value is not None for value in (error, mse, accuracy)) > 1:
         raise ConfigurationError("--error, --mse and --accuracy say the same in three ways; give one of them")
     if (mse is not None and classes) or (accuracy is not None and not classes):
@@ -295,7 +295,7 @@ def _grid(table: pd.DataFrame) -> str:
 
 
 def _least(what: str, value: float, low: float, high: float, least: float, most: float | None) -> str:
-    """A least budget or number of users, with its interval."""
+    """Describe a least budget or number of users with its interval; "not reached" where it lies beyond those tried."""
     digits = ".2g" if what == "ε" else ".0f"
     if math.isinf(value):
         return f"not reached{f' up to ε = {most:g}' if most else ' within 100 times the pilot'}" + (

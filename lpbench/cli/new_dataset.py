@@ -86,7 +86,7 @@ def new_openml(number: int, is_task: bool, **choices: Any) -> tuple[Path, Profil
 
 
 def _name_of(file: Path) -> str:
-    """A name in the letters that a name may have; empty if there are none."""
+    """Derive a data set's name from a file name: lower case letters, digits, underscores; empty if none is left."""
     stem = re.sub(r"(\.(csv|arff))?(\.(gz|bz2|xz))?$", "", file.name.lower()).lstrip(".")
     plain = unicodedata.normalize("NFKD", stem).encode("ascii", "ignore").decode()
     name = re.sub(r"[^a-z0-9]+", "_", plain).strip("_")[:_LONGEST]

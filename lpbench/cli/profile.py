@@ -69,7 +69,7 @@ class Choices:
 
 @dataclass
 class Profile:
-    """A manifest in the making, and what was decided on the way."""
+    """Manifest that is being written for a file, with the decisions made and the options that change them."""
 
     content: dict[str, Any]
     #: Label, decision, option of `new dataset` to change it.
@@ -95,7 +95,7 @@ class Profile:
         return lines + [f"{what:12s}... and {n} more columns" for what, n in more.items()]
 
     def cure(self, words: Iterable[str]) -> str:
-        """The option that makes words missing, besides all that are so already; empty where there is none."""
+        """Return the option that makes words mean missing, besides those that already do; empty where there is none."""
         if self.words is None:
             return ""
         line = io.StringIO()
@@ -120,7 +120,7 @@ def profile_file(file: Path, listed: str, name: str, chosen: Choices) -> tuple[P
 
 
 def _spelled(name: str | None, raw: pd.DataFrame) -> str | None:
-    """The name of a column in the Unicode form of the file, or the only one like it in ASCII, as a server sends it."""
+    """Return the file's spelling of a column name, which may differ in Unicode form or accents; else the name."""
     for form in (partial(normalize, "NFC"), partial(re.sub, "[^ -~]+", "?")):
         alike = [c for c in raw.columns if name and form(c) == form(name)]
         if len(alike) == 1:
@@ -204,7 +204,7 @@ def _say_reading(profile: Profile, columns: dict[str, Column], text: pd.DataFram
 
 
 def _say_header(profile: Profile, values: dict[str, bool | None]) -> None:
-    """Ask for the line of names, where the first one consists of values."""
+    """Warn where the first line seems to hold values, not the names of columns."""
     names = [repr(name) for name, is_value in values.items() if is_value]
     if names and False not in values.values():
         sentence = f"its first line consists of values of its columns ({_some(names)}): is the line of names missing?"
@@ -233,7 +233,7 @@ def _one_hot(numbers: pd.DataFrame) -> list[list[str]]:
 
 
 def _profile_target(profile: Profile, column: pd.Series, cells: Column, chosen: Choices) -> None:
-    """Two values, or --positive: a classification. Numbers: a regression."""
+    """Decide the task: classification for two values or ``--positive``, regression for numbers."""
     labels, name = column.dropna(), str(column.name)
     classes = sorted(as_texts(labels).unique())
     numeric = labels.dtype.kind in "if"
@@ -297,7 +297,7 @@ def _range(low: float, high: float) -> str:
 
 
 def _say_outliers(profile: Profile, labels: pd.Series) -> None:
-    """Noise is scaled to the whole range: few labels far from all others make every method useless."""
+    """Warn of few labels far from all others: noise is scaled to the whole range."""
     low, high = float(labels.min()), float(labels.max())
     below, above = float(labels.quantile(BULK)), float(labels.quantile(1 - BULK))
     for bulk, where, end in ((below - low, f"below {below:g}", high), (high - above, f"above {above:g}", low)):
@@ -310,7 +310,10 @@ def _say_outliers(profile: Profile, labels: pd.Series) -> None:
 def _profile_features(
     profile: Profile, raw: pd.DataFrame, target: str, columns: dict[str, Column], unit: str | None
 ) -> None:
-    """Numbers as they are, dates as days, two values as 0 and 1, few categories one-hot; the rest is left out."""
+    """Code the features: numbers as they are, dates as days, two values as 0 and 1, few categories one-hot.
+
+    Other columns are left out.
+    """
     features: list[str | dict[str, Any]] = []
     check_known("unknown column --unit", [unit], [*raw.columns.drop(target), "none"])
     if unit is None:
@@ -399,7 +402,7 @@ def _too_many(profile: Profile, values: pd.Series, column: Column) -> str:
 
 
 def _nearly(profile: Profile, values: pd.Series, column: Column) -> str:
-    """The cells that keep a column of text from being one of numbers or dates, and the cure; empty if it is far."""
+    """Describe the cells that keep a text column from being numbers or dates, and the remedy; empty if many."""
     if not column.nearly:
         return ""
     if column.nearly == SEVERAL_WAYS:

@@ -70,7 +70,7 @@ def run_alone(
 
 
 def print_barred(method: Method, experiment: Experiment, summary: Summary, results: Path) -> None:
-    """Print the scores of a method that has no rank; the page of a rank that it had is removed."""
+    """Print the scores of a method that may not be ranked, and delete the page of its former rank."""
     shutil.rmtree(results / _folder(method, experiment), ignore_errors=True)
     print(f"{method.title} in {experiment.name}: no rank")
     scored = summary.table[summary.table["mean"].notna()]
@@ -244,13 +244,13 @@ def rank(
 
 
 def on_shared_sets(rows: pd.DataFrame, method: str) -> pd.DataFrame:
-    """Return the rows on data sets that a method and another one ran on; where it is alone everywhere, on its own."""
+    """Return the rows on data sets that both the method and another one ran on; its own rows if there is none."""
     of_method, others = (set(rows["dataset"][same]) for same in (rows["method"] == method, rows["method"] != method))
     return rows[rows["dataset"].isin(of_method & others or of_method)]
 
 
 def _print_unknown(method: Method, experiment: Experiment, rows: pd.DataFrame) -> None:
-    """Print the losses of a method whose inputs no account shows: it is compared with no other one."""
+    """Print the losses of a method whose inputs (label, features, public rows) are unknown, without a comparison."""
     print(f"{method.title} in {experiment.name}: no rank, unknown inputs: data can enter beside users.public")
     for (mask, epsilon), group in rows.groupby(["mask", "epsilon"]):
         ratios = [f"{geometric_mean(group[f'over_{name}']).estimate:.3g}" for name in ("constant", "free")]

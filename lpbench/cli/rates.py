@@ -153,7 +153,10 @@ def _fit(
 
 
 def _size_of(method: Method, family: str) -> str:
-    """Name of a family's sample size; refused where the family is of another task or its scores hold noise."""
+    """Return the parameter that is a family's sample size.
+
+    Families of another task, or whose scores hold label noise, are refused.
+    """
     from lpbench.datasets import load_manifest
     from lpbench.datasets.manifest import list_datasets
     from lpbench.selectors import parse_selector

@@ -57,7 +57,7 @@ def command(experiments: Sequence[str], replace: bool, tracking: str, tracking_u
 
 
 def _replace(results: Path, names: Sequence[str]) -> None:
-    """Replace the committed report, and say which papers' scores stay and why."""
+    """Replace the committed report, and print which papers' scores were not replaced, and why."""
     from lpbench.cli.reproduce import print_reports
     from lpbench.experiments.committed import SCORES
     from lpbench.reporting.publish import replace_committed

@@ -26,9 +26,9 @@ _BACKEND = "MPLBACKEND"
 
 @contextmanager
 def fixed() -> Iterator[None]:
-    """Fix what differs from one caller to the next, and put the process's settings back at the end of the block.
+    """Context that fixes process settings (environment, locale, threads, random state) and restores them at the end.
 
-    Letters that an output cannot show become question marks. What is put back: streams, environment, working folder,
+    Letters that an output cannot show become question marks. Restored are: streams, environment, working folder,
     arguments, the path of imports, warnings, logging, signals, random generators, the garbage collector, and the
     options of numpy, pandas and matplotlib.
     """
@@ -49,7 +49,7 @@ def fixed() -> Iterator[None]:
 
 
 def say(text: str) -> None:
-    """Print a line to standard error, if anybody reads it."""
+    """Print a line to standard error; a closed stream is ignored."""
     try:
         print(text, file=sys.stderr, flush=True)
     except (OSError, ValueError):
@@ -57,7 +57,7 @@ def say(text: str) -> None:
 
 
 def silence(stream: Any) -> None:
-    """Let go of a stream that takes no more: the interpreter flushes it at its end, and would complain."""
+    """Replace a closed output stream, so that the interpreter's last flush raises nothing."""
     with suppress(OSError, ValueError, AttributeError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
@@ -65,7 +65,7 @@ def silence(stream: Any) -> None:
 
 
 def unforeseen(error: BaseException) -> str:
-    """Put the traceback of an error that nobody thought of into a file; returns the sentence for the user."""
+    """Write the traceback of an unexpected error to a file, and return the sentence that names it."""
     text = " ".join("".join(traceback.format_exception_only(error)).split())
     try:
         descriptor, file = tempfile.mkstemp(prefix="lpbench-error-", suffix=".txt")
@@ -80,7 +80,7 @@ def unforeseen(error: BaseException) -> str:
 
 
 def _keep(stack: ExitStack) -> None:
-    """Let a stack put back every setting that a command, or a library that it calls, may change."""
+    """Push onto a stack the restoring of every setting that a command or a library may change."""
     back = stack.callback
     for name in ("stdout", "stderr", "excepthook"):
         back(setattr, sys, name, getattr(sys, name))
@@ -124,7 +124,7 @@ def _handle(number: int, handler: Any) -> None:
 
 
 def _refill(options: MutableMapping[str, Any], before: Mapping[str, Any]) -> None:
-    """Put options, which are in groups, back to the values before."""
+    """Restore options, which are in groups, to their values before."""
     for name, value in before.items():
         if isinstance(value, dict):
             _refill(options[name], value)
@@ -133,7 +133,7 @@ def _refill(options: MutableMapping[str, Any], before: Mapping[str, Any]) -> Non
 
 
 def _draw_as_before(settings: Mapping[str, Any], wished: str | None) -> None:
-    """Put matplotlib's settings back, and let it draw where it drew, or where the environment wishes it to."""
+    """Restore matplotlib's settings and backend."""
     if settings:
         dict.update(sys.modules["matplotlib"].rcParams, settings)
     backend, pyplot = settings.get("backend", wished), sys.modules.get("matplotlib.pyplot")

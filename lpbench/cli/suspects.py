@@ -15,7 +15,7 @@ APART = 10
 
 
 def is_value(name: str, column: Column, text: pd.Series, values: pd.Series) -> bool | None:
-    """True if a column's name is like its cells, False if it is not; None if it might be."""
+    """Return True if a column's name looks like one of its cells, False if not, None if it might."""
     if name.startswith("Unnamed: ") or (column.kind == "text" and name not in set(text)):
         return None
     if column.kind == "number":
@@ -25,7 +25,7 @@ def is_value(name: str, column: Column, text: pd.Series, values: pd.Series) -> b
 
 
 def apart_values(values: np.ndarray) -> list[float]:
-    """Numbers that may stand for missing ones: codes such as -9 beside counts or 999 beside ages, or one far off."""
+    """Numbers that may code missing cells: -9 among counts, 999 among ages, or one far from the others."""
     levels = np.unique(values)
     ends = [*levels[:_ENDS], *levels[-_ENDS:]]
     codes = [v for v in ends if (v < 0 or v > 9) and (v == -1 or _STANDS_FOR_MISSING.fullmatch(f"{abs(v):.17g}"))]

@@ -65,7 +65,7 @@ def _place(entry: Entry) -> tuple[str, ...]:
 
 
 def _compact(tables: list[pa.Table]) -> pa.Table:
-    """One table in one piece: the pieces of a block take a hundred times the memory of its few rows."""
+    """Combine tables into one contiguous table, since many small pieces take a hundred times the memory."""
     return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
 
 
@@ -107,7 +107,7 @@ def _order(epsilon: np.ndarray, table: pa.Table) -> np.ndarray:
 
 
 def _shown(table: pa.Table, entry: Entry) -> pa.Table:
-    """Show a method that ignores the budget, stored once, at every budget; of others those of the entry."""
+    """Rows of a block for an entry: one stored for all budgets is repeated at each, others are selected."""
     if entry.block is None or entry.block.budgets == entry.epsilons:
         return table
     if entry.block.budgets == (math.inf,):

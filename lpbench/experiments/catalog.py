@@ -53,7 +53,7 @@ def experiment_folders() -> list[Path]:
 
 
 def _files(kind: str) -> dict[str, Path]:
-    """YAML of every name of a kind; of a name that is there twice the first, and the other is passed over."""
+    """Map the names of a kind to their YAML files; of a name with two files the first counts, with a warning."""
     folders = {"method": method_folders, "experiment": experiment_folders}.get(kind, lambda: [CONF / kind])()
     files: dict[str, Path] = {}
     for folder in folders:
@@ -66,12 +66,12 @@ def _files(kind: str) -> dict[str, Path]:
 
 
 def pass_over(kind: str, name: str, error: LpbenchError) -> None:
-    """Go on without a file that cannot be used until it is asked for; the command line names it at the end."""
+    """Note that a user's file cannot be used and go on; the command line lists such files at the end."""
     passed_over[kind, name] = error
 
 
 def check_asked(kind: str, name: str) -> None:
-    """Refuse a name that is asked for where its file cannot be used, or is not the only one."""
+    """Raise the stored error of a name whose file cannot be used, or that two files have."""
     path = _files(kind).get(name)
     if (kind, name) in passed_over:
         raise passed_over[kind, name]
@@ -111,14 +111,14 @@ def methods(names: Iterable[str] | None = None) -> dict[str, Method]:
 
 
 def method(selector: str, *, apart: bool = False) -> Method:
-    """Return the method of a selector ``name[param=value,...]``; ``apart``: its code runs where no record is."""
+    """Return the method of a selector ``name[param=value,...]``; with ``apart`` its code runs in isolation."""
     parsed = Selector.parse(selector)
     registered = methods([parsed.name])[parsed.name]
     return (registered.apart() if apart else registered).select(parsed.params)
 
 
 def guarded_method(selector: str) -> Method:
-    """Return the method of a selector; of somebody's own the code runs where no record is, and is not imported here."""
+    """Return the method of a selector; somebody else's code is not imported here but run in isolated processes."""
     name = Selector.parse(selector).name
     return method(selector, apart=is_own(methods([name])[name].estimator))
 
@@ -134,7 +134,7 @@ def experiment(name: str) -> Experiment:
 
 
 def single() -> Experiment:
-    """The cell of the command line before anything is chosen."""
+    """Return the experiment behind ``lpbench key=value``, a single cell, before any override."""
     return Experiment(**read_yaml(CONF / "experiment" / "single.yaml")["experiment"])
 
 
@@ -149,7 +149,7 @@ def mask(name: str) -> Named:
 
 
 def heads(kind: str, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Plain values of all methods, experiments or masks, read without Hydra; files with more are composed."""
+    """Read plain YAML values of all methods, experiments or masks without Hydra; files with defaults are composed."""
     import yaml
 
     schema = {"method": Method, "experiment": Experiment, "mask": Named}[kind]
@@ -230,7 +230,7 @@ def _content(kind: str, name: str, path: Path) -> dict[str, Any]:
 
 
 def _typed(node: dict[str, Any], schema: type, name: str, path: Path) -> Any:
-    """Turn the content of a YAML file into an object of its schema, or name the key that is wrong or missing."""
+    """Convert a YAML file's content to an object of its schema; errors name the key that is wrong or missing."""
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
 

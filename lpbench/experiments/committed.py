@@ -58,7 +58,7 @@ _RECORD_KEYS = (
 
 
 def commit(artifacts: Sequence[Any], folder: Path, paper: str, rule: str) -> bool:
-    """Write the scores of a paper's registered experiments if one differs from what is there; whether it did."""
+    """Write the scores of a paper's registered experiments if they differ from the committed ones; True if written."""
     spent = _commit_spent({a.name: a.full.table for a in artifacts if a.full is not None}, folder, paper)
     records = {a.name: {k: a.record[k] for k in _RECORD_KEYS if k in a.record} | {"rule": rule} for a in artifacts}
     scored = {a.name: _rows(_read_later(a), a.reasons()) for a in artifacts if a.full is not None}
@@ -92,7 +92,7 @@ def commit(artifacts: Sequence[Any], folder: Path, paper: str, rule: str) -> boo
 
 
 def _read_later(artifact: Any) -> Summary:
-    """The summary of an artifact; of alternatives nothing but the best grid points is read."""
+    """Return the part of an artifact's summary that reports read: of alternatives the best grid points alone."""
     full: Summary = artifact.full
     if artifact.experiment.kind != ALTERNATIVES:
         return full
@@ -152,7 +152,10 @@ def _spent_file(folder: Path, paper: str) -> Path:
 
 
 def _commit_spent(tables: Mapping[str, pd.DataFrame], folder: Path, paper: str) -> bool:
-    """Write what scores cost, of experiments whose fits all say so, beside that of the others; whether it differs."""
+    """Write what the scores of some experiments cost users, beside that of the others; True if the file changed.
+
+    An experiment is left as it is where one of its fits does not state its cost.
+    """
     before = _spent(folder, paper)
     silent = {n for n, t in tables.items() if (t["spent"].isna() & (t["audit"] != "") & t["mean"].notna()).any()}
     stated = {n: t for n, t in tables.items() if n not in silent and (t["audit"] != "").any()}

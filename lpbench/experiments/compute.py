@@ -106,7 +106,7 @@ def _scored(
 
 
 def _draws(block: Block) -> Draws:
-    """Replications of a scenario; those that one block has drawn are there for the next one."""
+    """Return the block's replications; those drawn for the previous block of the same scenario are reused."""
     scenario = canonical_json([block.dataset, block.dataset_params, block.fingerprint, block.seed])
     if scenario not in _last:
         _last.clear()
@@ -129,7 +129,7 @@ def method_streams(seed: int, dataset: str, mask: str | None, replication: int) 
 
 
 class _Points:
-    """The grid points of a block, made once for all replications, and its rows for one replication."""
+    """Grid points of a block, resolved once for all replications; makes the rows of one replication."""
 
     def __init__(self, block: Block):
         self._block = block
@@ -191,7 +191,7 @@ class _Points:
 
 @lru_cache(maxsize=64)  # pyarrow takes as long to make one as a small fit
 def words(size: int, usual: str, *exceptions: tuple[int, str]) -> pa.DictionaryArray:
-    """A column that says the same in nearly every row."""
+    """Dictionary-encoded column that has ``usual`` in every row but the ``exceptions`` (row, text)."""
     distinct = list(dict.fromkeys([usual, *(word for _, word in exceptions)]))
     codes = np.zeros(size, dtype=np.int32)
     for row, word in exceptions:
@@ -213,7 +213,7 @@ def run_block(block: Block, root: str, timeout: float, wait: bool = False) -> Ou
 
 @lru_cache(maxsize=1)
 def _pools(modules: int) -> ThreadpoolController:
-    """The pools of threads of this process; to look for them takes longer than a small block, and imports add some."""
+    """Return this process's thread pools, searched again only when more modules are imported, as it is slow."""
     return ThreadpoolController()
 
 
@@ -244,7 +244,7 @@ def _run_locked(block: Block, store: Store, timeout: float) -> Outcome:
 
 
 def _place(error: BaseException) -> str:
-    """The last line of a user's own code that an error went through; empty where there is none."""
+    """Return the last line of a user's own code in an error's traceback, as file and line; empty if there is none."""
     folders = {str(folder) for folder in own_folders()}
     frames = [f for f in traceback.extract_tb(error.__traceback__) if str(Path(f.filename).parent) in folders]
     return f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""

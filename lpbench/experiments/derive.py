@@ -25,7 +25,7 @@ def make_all(derivations: Sequence[Derivation], workers: int | None = None) -> I
 
 
 def _made(derivation: Derivation) -> tuple[str, bool, str]:
-    """Name of a derivation that was made, True if it was written, and why it could not be."""
+    """Make a derivation; return its name, True if it was written, and the reason if it could not be."""
     try:
         return derivation.name, derivation.make(), ""
     except LpbenchError as error:

@@ -75,7 +75,7 @@ def _mapped(*about: Any) -> Iterator[Any]:
 def _results(
     workers: int, connect: Callable[[], Submit], lost: Any, function: Callable[..., Any], calls: Iterable[Any]
 ) -> Iterator[Any]:
-    """Send calls, yield once, then ``function(*call)`` of every call until a worker is lost."""
+    """Submit calls, yield None once, then ``function(*call)`` of each call until a worker is lost."""
     most = len(calls) if isinstance(calls, list) else workers  # who reads results may take longer than a call
     queue, done, pending = iter(calls), set[Future[Any]](), set[Future[Any]]()
     try:
@@ -122,7 +122,7 @@ def _watch(parent: int) -> None:
 def in_order(
     function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], workers: int, title: str = ""
 ) -> list[Any]:
-    """``function(*call)`` of every call, in their order, by processes of this machine that end with their parent."""
+    """Return ``function(*call)`` of every call, in order, computed by worker processes that end with this one."""
     with _processes(workers) as pool, Progress(bool(title)) as progress:
         progress.stage(f"{len(calls)} {title}")
         progress.expect(len(calls))

@@ -113,7 +113,7 @@ def _text(value: Any) -> str:
 
 
 def labeled(experiment: Experiment, deviating: Sequence[str]) -> Experiment:
-    """The experiment as reports show it: what deviates from the registered one stands in its title and first note."""
+    """Return the experiment as reports show it: deviations from the registered one stand in title and first note."""
     if not deviating:
         return experiment
     short = [text if len(text) <= 40 else text.partition(":")[0] for text in deviating]

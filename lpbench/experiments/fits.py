@@ -30,7 +30,7 @@ _SEEN = frozenset(
 
 
 class GuardedUsers:
-    """Users as a method of somebody's own sees them: answers and what is public, and no record."""
+    """Users as somebody else's method gets them: it can ask them and read public facts, but reach no record."""
 
     def __init__(self, users: Any) -> None:
         self.__users = users
@@ -61,7 +61,7 @@ Users.register(GuardedUsers)
 
 @dataclass
 class Spent:
-    """Largest spending of users in a block's fits, by budget: epsilon, delta, weakest privacy model, rows of one."""
+    """Largest spending of users in a block's fits, by budget: epsilon, delta, privacy model, rows of a person."""
 
     by_budget: dict[float, list[float]] = field(default_factory=dict)
 
@@ -79,7 +79,7 @@ class Spent:
 
 
 def own_sweep(kind: type) -> str:
-    """Name of the way in which a class of somebody's own scores a grid by itself; empty where it is fitted."""
+    """Return the name of the member by which somebody's own class scores grids itself; empty where it only fits."""
     ours = {one for one in kind.__mro__ if getattr(sys.modules.get(one.__module__), one.__name__, None) is one}
     kinds = [one for one in kind.__mro__ if not (one in ours and one.__module__.startswith("lpbench."))]
     return next((name for name in ("learn_grid", "learn_grids") if any(name in vars(one) for one in kinds)), "")
@@ -123,7 +123,7 @@ def spend_once(
     streams: Streams,
     spent: Spent,
 ) -> None:
-    """Fit a method once a budget, and enter what its users have spent; references without privacy spend nothing."""
+    """Fit a method once a budget to find what users spend; references without privacy spend nothing."""
     if not estimator.uses_epsilon:
         return
     model = clone(estimator).set_params(**point)

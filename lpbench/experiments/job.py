@@ -50,7 +50,7 @@ _NOT_NAMED = (
 
 @dataclass(frozen=True)
 class Job:
-    """One artifact to be made."""
+    """One experiment to run, with its methods, seed, deviations from the registered one, and results folder."""
 
     experiment: Experiment  # as it is run
     seed: int = ROOT_SEED
@@ -103,7 +103,7 @@ def job_of(
 
 
 def placed(jobs: Sequence[Job]) -> list[Job]:
-    """The jobs of one call in their folders: all within ``runs/<what deviates>`` where any deviates."""
+    """Assign result folders to the jobs of one call: within ``runs/<deviations>`` if any of them deviates."""
     changed = _changed([text for job in jobs if not job.is_cell for text in job.deviations])
     if not changed:
         return list(jobs)
@@ -121,7 +121,7 @@ def _slug(text: str) -> str:
 
 
 def _folder_name(changed: Mapping[str, str]) -> str:
-    """Name of a folder that tells what deviates; a value that cannot be spelt in a few letters is hashed."""
+    """Name a folder after the deviating settings; values that are no short word are hashed."""
     words = []
     for key, value in sorted(changed.items()):
         short = value if re.fullmatch(r"[\w.+-]{1,20}", value) else _hash(value)

@@ -40,7 +40,7 @@ class EstimatorFacts:
 
 
 def is_own(path: str) -> bool:
-    """Return True if an estimator's code is somebody's own and runs in this process; apart, every fit is checked."""
+    """Return True if an estimator's class is not of this library and runs in this process, not apart."""
     return not path.startswith(("lpbench.", APART))
 
 
@@ -50,7 +50,7 @@ def facts_of(path: str) -> EstimatorFacts:
 
 
 def checked(cls: Any) -> Any:
-    """Return a class of somebody's own; refuse one that the harness could not call, with the way out."""
+    """Return somebody's own estimator class; ConfigurationError with the remedy if the harness could not call it."""
     from lpbench.estimators.base import LocalEstimator
 
     name = getattr(cls, "__name__", repr(cls))
@@ -130,7 +130,7 @@ class Method(Frozen):
         return self.estimator_class(**self.params)
 
     def apart(self) -> Method:
-        """The same method, whose code runs apart from records and from whoever asks for it."""
+        """Return the same method with an estimator that runs its code in isolated processes."""
         return (
             self
             if self.estimator.startswith(APART)
@@ -138,7 +138,7 @@ class Method(Frozen):
         )
 
     def _like(self, estimator: str) -> str:
-        """A variant's estimator, apart where the method's own is."""
+        """Return a variant's estimator path, marked to run apart if the method itself is."""
         return replace(self, estimator=estimator).apart().estimator if self.estimator.startswith(APART) else estimator
 
     def select(self, overrides: Mapping[str, Any]) -> Method:

@@ -101,7 +101,7 @@ class Block:
 
     @property
     def numbers(self) -> int:
-        """Features of training rows that all replications read: blocks with more of them take longer."""
+        """Number of training features read over all replications, a measure of the block's size."""
         return self.replications * self.n_train * self.n_features
 
     @property
@@ -266,7 +266,7 @@ def _block(
 
 
 def _extra_point(tuning_free: Mapping[str, Any] | None, grid: Mapping[str, Sequence[Any]]) -> dict[str, Any] | None:
-    """The tuning-free setting, where the grid does not hold it already."""
+    """Return the tuning-free setting as a further grid point, unless the grid contains it; else empty."""
     if tuning_free is None or (set(tuning_free) == set(grid) and all(tuning_free[k] in list(grid[k]) for k in grid)):
         return None
     return dict(tuning_free)
@@ -274,7 +274,7 @@ def _extra_point(tuning_free: Mapping[str, Any] | None, grid: Mapping[str, Seque
 
 @cache
 def _check_mask(dataset: str, mask: str, params: str, content: str) -> None:
-    """Refuse a file, known by its content, that is no mask of a data set, whether a method reads it or not."""
+    """Refuse a mask file that does not fit the data set, whether the method reads a mask or not."""
     of = member(dataset)
     make_problem(of.name, of.params, mask, json.loads(params))
 

@@ -49,7 +49,7 @@ class Progress:
         self._bar.stop()
 
     def expect(self, work: float) -> None:
-        """Add to what is to be done, in any unit that grows with time."""
+        """Add work to the total, in any unit that grows with time."""
         self._bar.update(self._task.id, total=(self._task.total or 0.0) + work)
 
     def advance(self, work: float) -> None:
@@ -62,7 +62,7 @@ class Progress:
             print(text, flush=True)
 
     def stage(self, text: str) -> None:
-        """Name, on standard error, what happens while the bar stands still."""
+        """Print to standard error the name of a step during which the bar does not move."""
         if self._shown:
             print(f"{text} ...", file=sys.stderr, flush=True)
 

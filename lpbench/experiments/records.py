@@ -28,7 +28,7 @@ from lpbench.paths import IN_CHECKOUT, ROOT
 
 
 def rows_of(job: Job, store: Store) -> list[tuple[str, bool]]:
-    """Source of the rows of each entry of a job's plan: a block's key and True if it is stored, or why from none."""
+    """For each entry of a job's plan the key of its stored block and True, or the reason for none and False."""
     entries = job.plan.entries
     return [(b.key, store.has(b.key)) if (b := e.block) else (e.missing or e.left_out, False) for e in entries]
 
@@ -112,7 +112,7 @@ def missing_data(records: Iterable[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def begin(jobs: Iterable[Job], store: Store) -> None:
-    """Note artifacts as wanted, but those of single cells, whose blocks are not all stored."""
+    """Record jobs whose artifacts are still to be written, except single cells and jobs with all blocks stored."""
     stored = store.keys()
     for job in jobs:
         if not job.is_cell and any(block.key not in stored for block in job.plan.blocks):
@@ -127,12 +127,12 @@ def begin(jobs: Iterable[Job], store: Store) -> None:
 
 
 def end(job: Job, store: Store) -> None:
-    """Forget that an artifact is wanted, which is written."""
+    """Remove a job from the record of unwritten artifacts."""
     _wanted(job.folder, store).unlink(missing_ok=True)
 
 
 def begun(store: Store) -> list[Job]:
-    """Jobs whose artifacts are wanted and not made, by their folders."""
+    """Return the jobs whose artifacts were begun and not written, such as after an interrupt."""
     jobs = []
     for path in (store.root / "wanted").glob("*.json"):
         content = json.loads(path.read_text(encoding="utf-8"))

@@ -125,7 +125,7 @@ def _is_read(block: Block, container: Block, store: Store, report: RunReport) ->
 
 
 def _weight(block: Block) -> float:
-    """Share of a block in the progress: its seconds, as recorded in full runs, grow about like this."""
+    """Work of a block for the progress bar: the square root of the training features that it reads, as times grow."""
     return float(max(block.numbers, 1) ** 0.5)
 
 
@@ -178,7 +178,7 @@ def _outcomes(
 def _calls(
     waiting: Mapping[str, Block], sent: list[Block], root: str, limits: Mapping[str, float], wait: bool
 ) -> Iterator[tuple[Block, str, float, bool]]:
-    """Calls of :func:`run_block`, noted when they are sent; a worker goes on with the data set that it has."""
+    """Yield calls of :func:`run_block`, noting each block in ``sent``; a worker keeps to its data set."""
     queues, last = dict[str, deque[Block]](), dict[str, str]()
     for block in waiting.values():
         queues.setdefault(canonical_json([block.dataset, block.dataset_params]), deque()).append(block)
@@ -194,7 +194,7 @@ def _calls(
 
 
 def _lost(block: Block, store: Store) -> Outcome:
-    """A block that was sent when a worker died: stored, although nobody was left to say so, or failed."""
+    """Outcome of a block whose worker died: stored, if the file was finished, else failed."""
     if store.has(block.key):
         metadata, rows = store.footer(block.key)
         return Outcome(block.key, block.label, "ok", metadata["seconds"], rows)

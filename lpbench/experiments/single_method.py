@@ -42,7 +42,7 @@ def method_named(word: str) -> Method:
 
 
 def at_one_setting(method: Method) -> Method:
-    """The method at the setting that it states without test rows; one that has a grid and states none is refused."""
+    """Return the method with its tuning-free setting fixed; ConfigurationError if it has a grid and states none."""
     if method.tuning_free is None and (method.grid or method.grid_by_mask):
         raise ConfigurationError(
             f"method {method.name} states no setting: add `tuning_free: {{...}}` to its YAML, let reports choose one "
@@ -92,7 +92,10 @@ def seconds_of_a_fit(method: Method, experiment: Experiment) -> float:
 
 
 def fit(model: LocalEstimator, problem: Problem) -> float:
-    """Fit as every run does, where features scaled by public rows leave their range; returns the processor seconds."""
+    """Fit a model to a problem as runs do, and return the processor seconds.
+
+    Features scaled by public rows may leave their range without a warning.
+    """
     with warnings.catch_warnings():
         for category in (PrivacyLeakWarning, ClippingWarning):
             warnings.simplefilter("ignore", category)

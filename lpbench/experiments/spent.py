@@ -63,7 +63,7 @@ def costs_of(job: Job, store: Store) -> pd.DataFrame:
 
 
 def said_of(method: Method, budget: float, spent: Sequence[Any], audit: str) -> str:
-    """Name the promise that the real fits of a score broke, or the audit's verdict; empty without privacy."""
+    """Return the sentence about a promise that a score's fits broke, or the audit's verdict; empty without privacy."""
     (epsilon, delta, model, rows), is_users = spent, is_own(method.estimator)
     if model == method.privacy == "none":
         return f"{NO_PRIVACY}: {method.name} reads the records" if is_users else ""

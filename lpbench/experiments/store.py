@@ -68,7 +68,7 @@ def _checksum(table: pa.Table) -> str:
 
 
 class Store:
-    """Blocks, failures and locks under one folder, which is made, and must be writable, unless one only looks."""
+    """Stored blocks, failures and locks under one folder, which is created unless the store is only read."""
 
     def __init__(self, root: Path | str, *, writable: bool = True):
         self.root = Path(root)
@@ -100,7 +100,10 @@ class Store:
         return self.path(key).is_file()
 
     def write(self, key: str, table: pa.Table, metadata: Mapping[str, Any]) -> None:
-        """Write a finished block atomically; one of a moment is not waited for, and computed again if damaged."""
+        """Write a finished block atomically.
+
+        A block that took a moment is not synced to disk: it is computed again if damaged.
+        """
         table = table.cast(BLOCK_SCHEMA)
         stored = {"lpbench": json.dumps({**metadata, "key": key, "checksum": _checksum(table)}, sort_keys=True)}
         target = self.path(key)

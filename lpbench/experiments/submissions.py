@@ -135,7 +135,7 @@ class Submission:
 
     @property
     def words(self) -> str:
-        """The badge with what was run again, when, and by which version."""
+        """Badge of the last verification, with the blocks run again, its date and version, for tables."""
         if not self.checks:
             return "stated"
         last = self.checks[-1]
@@ -144,7 +144,7 @@ class Submission:
 
 
 def _plain(path: Path) -> dict[str, Any]:
-    """Read a YAML that has no aliases, of which a few lines can stand for more than any memory holds."""
+    """Read a YAML file and refuse aliases, by which a few lines could fill any memory."""
     aliases = False
     with suppress(yaml.YAMLError, OSError, ValueError):  # said when it is read
         aliases = any(isinstance(token, yaml.AliasToken) for token in yaml.scan(path.read_text(encoding="utf-8")))

@@ -30,7 +30,7 @@ def is_measured(path: PurePath) -> bool:
 
 
 def block_times(blocks: Iterable[Block], store: Store) -> dict[str, list[Any]]:
-    """Return the rows (fits that a loop would do) and the seconds of each stored block, by key."""
+    """Return the number of fits and the seconds of each stored block, by key."""
     times = {}
     for block in blocks:
         if store.has(block.key):
@@ -67,7 +67,7 @@ def _row(name: str, times: Mapping[str, list[Any]], workers: int) -> list[Any]:
 
 
 def estimate(jobs: Sequence[Job], store: Store, workers: int, *, with_missing: bool = False) -> str:
-    """Blocks and time of a run by committed seconds, of which a block has the share of its fits."""
+    """Describe the number of blocks and the run time of jobs, estimated from committed seconds."""
     of_job: dict[str, tuple[str, Block]] = {}  # of the first job that has the block
     for job in jobs:
         for block in job.plan.wanted if with_missing else job.plan.blocks:

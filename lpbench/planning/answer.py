@@ -147,7 +147,7 @@ class Need:
         grid: np.ndarray,
         curves: Callable[[Any], np.ndarray],
     ) -> pd.DataFrame:
-        """Return, for each given value, the first grid point with an error small enough, and its interval.
+        """Return, for each given value, the first point of ``grid`` whose error is small enough, and its interval.
 
         ``curves(value)`` are the central, low and high errors along the grid; inf where no point reaches it.
         """
@@ -182,7 +182,7 @@ class Need:
 
 
 def wanted_error(error: float | str) -> tuple[float, bool]:
-    """Return a wanted error, and whether it is a multiple of the constant's (``"0.8x"``), or refuse it."""
+    """Parse a wanted error: the number, and True if it is a multiple of the constant's error (``"0.8x"``)."""
     multiple = isinstance(error, str) and error.endswith("x")
     try:
         return check_number("error", float(error[:-1] if multiple else error), above=0), multiple  # type: ignore[index]

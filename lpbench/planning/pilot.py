@@ -25,7 +25,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, eq=False)
 class Pilot:
-    """A pilot sample, scaled and checked."""
+    """Checked pilot sample: features scaled to [0, 1], labels, mask, public range, task."""
 
     X: np.ndarray  # (n, d), in [0, 1]
     y: np.ndarray  # (n,), labels or class codes

@@ -38,7 +38,7 @@ def information(epsilon: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _Law:
-    """One fit: scales, exponent and weights."""
+    """One fitted law of the error: sum of power functions of information and users, with weights >= 0."""
 
     scales: np.ndarray
     sizes: np.ndarray
@@ -51,14 +51,14 @@ class _Law:
 
 
 def _basis(s: np.ndarray, n: np.ndarray, scales: np.ndarray, sizes: np.ndarray, exponent: float) -> np.ndarray:
-    """Columns of the law, shape (cells, 1 + scales + sizes)."""
+    """Columns of the law's design matrix at information s and users n, shape (cells, 1 + scales + sizes)."""
     by_s = 1.0 / (1.0 + (s[:, None] / scales) ** exponent)
     by_n = 1.0 / (1.0 + (n[:, None] / sizes) ** exponent)
     return np.hstack([np.ones((s.size, 1)), by_s, by_n])
 
 
 class Surface:
-    """The law fitted to the errors of pilot runs."""
+    """Law fitted to the errors of pilot runs, which predicts the error at any number of users and budget."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class Surface:
         return np.array([error, low, np.maximum(high, np.sqrt(high * edge))])
 
     def inside(self, n: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return users and information, cut at those of the pilot."""
+        """Clip users n and information s to the largest values that the pilot covers."""
         return np.minimum(n, self._n.max()), np.minimum(s, self._s.max())
 
     def central(self, n: np.ndarray, s: np.ndarray) -> np.ndarray:
@@ -174,7 +174,7 @@ class Advantage:
 
 
 def _told(n: np.ndarray, epsilon: np.ndarray) -> np.ndarray:
-    """Return the information of all reports, s = n v(epsilon)."""
+    """Return the information of all reports, s = n v(epsilon), for users n (m,) and budgets (m,)."""
     return np.asarray(n * np.array([information(e) for e in np.asarray(epsilon, dtype=float).ravel()]))
 
 
@@ -185,12 +185,12 @@ def _relative(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _of_the_pilot(spread: np.ndarray, budgets: np.ndarray, test_share: float) -> float:
-    """Return the relative standard deviation due to the choice of the pilot, from the spread of splits (a, b)."""
+    """Return the relative standard deviation due to the choice of the pilot, from the spread of its splits."""
     return float(np.sqrt(test_share / (1.0 - test_share)) * np.median(spread[:, np.argmax(budgets)]))
 
 
 def _wider(splits: int) -> float:
-    """Return Student's quantile divided by the normal one."""
+    """Return the factor by which Student's quantile for so many splits exceeds the normal one."""
     top = 0.5 + COVERAGE / 2
     return float(stdtrit(splits - 1, top) / ndtri(top))
 

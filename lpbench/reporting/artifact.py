@@ -39,7 +39,7 @@ def write_artifact(
     costs: pd.DataFrame | None = None,
     paper: Paper | None = None,
 ) -> Summary:
-    """Summarize the scores of one experiment, keep the summary for reports, and :func:`render_artifact`."""
+    """Summarize the scores of one experiment, store the summary, and write its tables and figures."""
     paper = paper or paper_of(experiment.name)
     summary = summarize_experiment(experiment, scores, methods, paper, costs)
     keep_summary(summary, folder)

@@ -26,7 +26,7 @@ Constants = Mapping[tuple[str, float], Any]
 
 
 def best_constants(table: pd.DataFrame) -> Constants:
-    """Named constants, one a task: mean score, and ratio of the loss to the tree's (NaN: none)."""
+    """Best private constant by (data set, budget): mean score, and loss over the non-private tree's (NaN: none)."""
     table, keys = table.sort_values("replications", kind="stable"), ["dataset", "epsilon"]
     names = table["method"].map(bare_name)
     trees = table[(names == BASELINE) & table["selection"].str.contains("oracle")]

@@ -37,7 +37,7 @@ POOLED = "pooled"
 
 @dataclass
 class Files:
-    """The three tables beside the claims page, from which every outcome can be computed again."""
+    """Tables from which every verdict can be computed again: verdicts, instances, and cells by paper."""
 
     verdicts: pd.DataFrame  # columns :data:`lpbench.analysis.verdicts.VERDICT_COLUMNS`
     #: One row a check, instance and source, columns :data:`INSTANCE_COLUMNS`; the instance ``pooled`` comes last.
@@ -116,7 +116,7 @@ def _row(decision: Decision, verdict: CheckVerdict, judges: bool) -> dict[str, A
 
 
 def _rounded(arguments: Any) -> Any:
-    """Arguments of a statistic in 12 digits: rounding of a logarithm depends on the processor."""
+    """Round the arguments of a statistic to 12 digits: the last digits of a logarithm depend on the processor."""
     if isinstance(arguments, dict):
         return {name: _rounded(value) for name, value in arguments.items()}
     if isinstance(arguments, list):
@@ -138,7 +138,7 @@ def _instance_rows(
 
 
 class _Numbered:
-    """Cells of all instances of a paper, each once, by number."""
+    """Registry of the cells behind a paper's instances, each with a number."""
 
     def __init__(self) -> None:
         self._number: dict[tuple, int] = {}
@@ -158,7 +158,7 @@ class _Numbered:
         return _ranges(numbers)
 
     def table(self) -> pd.DataFrame:
-        """Number, key, print, step and constant of every cell."""
+        """Table of the registered cells: number, key, printed value, rounding step and constant."""
         rows = []
         for key, number in self._number.items():
             values = *self._print.get(number, (np.nan, np.nan)), self._constant.get(number, np.nan)

@@ -120,7 +120,7 @@ def _verdict(
 
 
 def _judged(check: Check, instances: tuple[Instance, ...], twice: Sequence[str]) -> Judged:
-    """Return what :func:`judge` says, which takes a tenth of a second; of numbers judged before it is remembered."""
+    """Return :func:`judge` of a check on instances, cached by their numbers, as it takes a tenth of a second."""
     about = content_hash((instances, check.region, check.quantifier, check.effect, tuple(twice))).hex()
     judged = lambda: asdict(replace(judge(check, instances, twice), instances=()))  # noqa: E731
     stored = remembered(f"judged {about}", judged, {}, [Judged.__module__])
@@ -140,7 +140,7 @@ def confirmed(claim: str, check: Check) -> tuple[str, ...]:
 
 
 def _is_own_seed(results: Evidence) -> bool:
-    """True unless a consulted experiment was run with another seed than registered, which confirms nothing."""
+    """Return True unless an experiment used here was run with another seed than registered."""
     artifacts = (results.results.artifact(name) for name in results.consulted)
     return not any(change.startswith("seed:") for artifact in artifacts for change in artifact.deviations)
 
@@ -148,7 +148,7 @@ def _is_own_seed(results: Evidence) -> bool:
 def _elsewhere(
     paper: Paper, claim: str, first: CheckVerdict, name: str, evidence: Mapping[str, tuple[Evidence, Published]]
 ) -> CheckVerdict | None:
-    """The check under another configuration; None where it compares the same cells."""
+    """Return a check's verdict under another configuration; None where that compares the same cells."""
     try:
         instances = list(first.check.find(evidence[name][0]))
     except NotRunError as missing:

@@ -10,7 +10,7 @@ from lpbench.reporting.paper import Page, Paper, paper_of
 
 
 class ReportEntry(Artifact):
-    """An experiment's artifact, run or not, as a page shows it that lies in the folder ``within`` of the results."""
+    """Artifact of an experiment, run or not, with what its report page needs: paper, section, files, links."""
 
     def __init__(self, experiment: Experiment, results_dir: Path, within: str = "", paper: Paper | None = None):
         """Look up an experiment's paper and section; the artifact's files may be missing."""

@@ -42,7 +42,10 @@ class CellTable:
 
 
 class Evidence:
-    """Ours: what a results folder holds, by oracle unless asked otherwise; ``variants`` stand for methods."""
+    """Our scores as claims read them from a results folder: curves and tables of the best grid points.
+
+    ``variants`` names the variant that stands for a method; other selections are read on request.
+    """
 
     source = "ours"
 
@@ -151,7 +154,7 @@ class Evidence:
 
 
 class Published(Evidence):
-    """The same cells as the papers print them: means alone, whose error is ours relative to the mean.
+    """The papers' printed numbers in the same form: means whose relative errors are those of our runs.
 
     A printed cell of which a run has no counterpart is left out; in a table it keeps its value, without error.
     """
@@ -175,7 +178,7 @@ class Published(Evidence):
 
 
 class _Print:
-    """Printed values of an experiment, found by our keys."""
+    """Printed values of one experiment, looked up by the keys of our cells."""
 
     def __init__(self, name: str, paper: Paper | None):
         cells = published_cells(name, paper)
@@ -201,7 +204,7 @@ def _place(x: float) -> float:
 
 
 def _printed(cells: CellScores, printed: _Print) -> CellScores:
-    """Replications whose mean is the print and whose relative deviations are ours."""
+    """Scores by replication whose mean is the printed value and whose relative deviations are ours."""
     mean, step = np.array([printed.find(key) for key in cells.keys]).T
     center = cells.samples.mean(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):

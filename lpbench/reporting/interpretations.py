@@ -25,7 +25,7 @@ SUPPORT = {
 
 @dataclass(frozen=True)
 class Step:
-    """One interpretation of what a paper leaves open."""
+    """One interpretation of a passage that a paper leaves open, and the experiments that ran it."""
 
     interpretation: str  # what differs from the step before it, or from the first one where it was tried
     method: str  # selector under which it was run; several, joined by "or": the best of them in each replication
@@ -50,7 +50,7 @@ class Interpretations:
 
 @dataclass(frozen=True)
 class Bound:
-    """Printed numbers that our data rule out, and the computation that shows it."""
+    """Printed numbers that no method can reach on our data, with the computation that shows it."""
 
     where: str
     why: str

@@ -79,7 +79,7 @@ _NUMERIC = {*("epsilon", "x", "judges", "published", "ours", "se", "replications
 
 
 def numbers_about(artifact: Artifact, report: Path) -> pd.DataFrame:
-    """Rows of one artifact: those of a report's table if it has any, else what the artifact's own files say."""
+    """Rows of numbers.csv about one artifact: from a report's folder if it has any, else computed from its files."""
     rows = read_numbers(report)
     rows = rows[rows["artifact"] == artifact.name]
     computed = _PaperNumbers(paper_of(artifact.name), Results(artifact.results))
@@ -87,7 +87,7 @@ def numbers_about(artifact: Artifact, report: Path) -> pd.DataFrame:
 
 
 def printed_numbers(artifact: Artifact) -> pd.DataFrame:
-    """A row a published number of one artifact that was run, under what judges it, with what was run for it."""
+    """Compute the rows of numbers.csv for one artifact, under its judging configuration, with its alternatives."""
     rows = numbers_about(artifact, artifact.results)
     rows = rows[rows["judges"].astype(bool)]
     parts = rows["cell"].str.split("|", expand=True).reindex(columns=range(3))
@@ -96,7 +96,7 @@ def printed_numbers(artifact: Artifact) -> pd.DataFrame:
 
 
 def kept_by_seed(judged: pd.DataFrame, folder: Path) -> str:
-    """Say how many numbers keep their class, and identify their method again, under the other seed; empty: no run."""
+    """Say how many numbers keep their class and identification under the second seed; empty without such a run."""
     if not (folder / OTHER_SEED_CLASSES).is_file() or judged.empty:
         return ""
     second = pd.read_csv(folder / OTHER_SEED_CLASSES, index_col="number").reindex(number_names(judged))
@@ -109,7 +109,7 @@ def kept_by_seed(judged: pd.DataFrame, folder: Path) -> str:
 
 
 def with_margins(alternatives: pd.DataFrame, numbers: pd.DataFrame) -> pd.DataFrame:
-    """Add to alternatives that were read what their classes are computed from; numbers that can be compared alone."""
+    """Add to alternatives the margins and errors from which their classes are computed; keep comparable ones."""
     judged = judged_numbers(numbers)
     judged = judged[judged["class"] != NOT_COMPARABLE]
     reach = (judged["tolerance"] * judged["published"].abs()).where(judged["unit"] == "ratio", judged["tolerance"])
@@ -120,7 +120,7 @@ def with_margins(alternatives: pd.DataFrame, numbers: pd.DataFrame) -> pd.DataFr
 
 
 def _rescale(row: Any) -> float:
-    """Standard error of a print over that of our run: the paper's replications are those registered."""
+    """Ratio of the standard errors of a printed number and ours, from the numbers of replications."""
     return math.sqrt(row.replications / catalog.experiment(row.artifact).replications) if row.replications else 1.0
 
 
@@ -217,7 +217,7 @@ class _PaperNumbers:
         return alternatives.assign(**{"class": alternatives["class"].mask(apart, NOT_COMPARABLE)})
 
     def _rival(self, row: dict[str, Any], one: Alternative) -> Sample | None:
-        """Scores of an alternative in the place of a number."""
+        """Scores of an alternative method or setting in the place of a number; None if it was not run."""
         method = one.stands_for(row["artifact"], row["selector"])
         relative, on_axis = self._tolerance(row["artifact"]).relative, row["x"] == row["x"]
         figure = row["artifact"].rpartition("/")[2] + row["panel"] if on_axis else row["panel"]
@@ -232,7 +232,7 @@ class _PaperNumbers:
         return None
 
     def _identified(self, table: pd.DataFrame, beside: pd.DataFrame) -> list[str]:
-        """Say what each row identifies that judges; empty where no alternative was run."""
+        """Say for each judged row whether it identifies its method, i.e. all alternatives differ; empty without any."""
         identifies = identified(beside)["identifies"] if len(beside) else pd.Series(dtype=str)
         rivals = set(beside.loc[(beside["counted"] != "") & beside["value"].notna(), "number"])
         return [
@@ -243,7 +243,7 @@ class _PaperNumbers:
         ]
 
     def _met_blindly(self, table: pd.DataFrame, beside: pd.DataFrame) -> set[tuple]:
-        """Numbers that are met, within the tolerance, by what stands beside every method: constants, public rows."""
+        """Keys of numbers that constants or public rows alone meet within the tolerance: no cause may explain these."""
         names = {one.name for one in self.paper.alternatives if "" in one.methods}
         near = beside[beside["alternative"].isin(names)]
         near = set(near.loc[(near["value"] - near["published"]).abs() <= near["margin"] + 1e-11, "number"])
@@ -301,9 +301,9 @@ class _PaperNumbers:
     # -- causes ----------------------------------------------------------------------------------------------------
 
     def _why(self, row: Mapping[str, Any], blind: Collection[tuple]) -> tuple[str, str]:
-        """Cause of a number that differs or cannot be compared, and the reason.
+        """Known cause of a number that differs or cannot be compared, and the reason.
 
-        What a constant meets as well no interpretation explains.
+        A number that a constant meets as well is explained by no interpretation.
         """
         for bound in self._bounds_of(row):
             return bound.standing or SUSPECTED, bound.why
@@ -349,7 +349,7 @@ class _PaperNumbers:
         return np.where(counts, chance, np.nan)
 
     def _with_found(self, table: pd.DataFrame) -> pd.DataFrame:
-        """The last configuration again, with the last interpretation of each method that was found after the fact."""
+        """Repeat the last configuration with the last interpretation of each method that was found after the fact."""
         rows = table[table["configuration"] == [*self.paper.configurations][-1]].to_dict("records")
         steps_of = [[one for one in self._steps(row) if one[0].support == AFTER_THE_FACT] for row in rows]
         if not any(steps_of):

@@ -43,7 +43,7 @@ def per_cent(share: float) -> str:
 
 
 def for_script(value: float, form: str) -> float | None:
-    """A number with the digits of a format, as short as JSON can have it; None where there is none."""
+    """Round a number for JSON by a format, as short as possible; None where it is NaN."""
     if not math.isfinite(value):
         return None
     number = float(format(value, form))

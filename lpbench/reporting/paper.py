@@ -97,7 +97,7 @@ class Differences:
 
 @dataclass(frozen=True)
 class Judging:
-    """Configurations that judge what a paper says, and why."""
+    """Configurations of a paper's experiments on which claims and numbers are judged, and the reason."""
 
     words: str = ""
     #: Start of an artifact's name -> a configuration that judges it in place of the first, named before any run.
@@ -136,7 +136,7 @@ _NO_TOLERANCE = Tolerance(math.nan, relative=True)
 
 @dataclass(frozen=True)
 class Output:
-    """Facts that a paper adds to one experiment: tables and figures of its own, printed rank sums, how it is judged."""
+    """Facts that a paper adds to one experiment: own tables and figures, printed rank sums, tolerance."""
 
     #: Function(experiment, folder, seed) that writes them; the folder, in that of the results, holds the experiment's
     #: summary and scores.
@@ -201,7 +201,7 @@ class Paper:
 
     @property
     def rivals(self) -> list[str]:
-        """Experiments that ran the alternatives to its numbers."""
+        """Names of the experiments that ran alternatives to the paper's numbers."""
         return list(dict.fromkeys(name for one in self.alternatives for name in one.experiments))
 
     def output_of(self, experiment: str) -> Output:
@@ -249,7 +249,7 @@ def _unregistered(name: str) -> Paper:
 
 
 def mark_words(experiment: str, paper: Paper) -> str:
-    """Return the meaning of a mark in an experiment's table: its paper's rule, in words."""
+    """Return the meaning of the mark (star, bold) in an experiment's tables, by its paper's rule."""
     if experiment in catalog.own_names("experiment"):
         return RULE_WORDS[paper.rule]
     return "marked by the paper's rule with raw tests"
@@ -261,7 +261,7 @@ def page_of(experiment: str) -> str:
 
 
 def trial_experiments() -> set[str]:
-    """Experiments that only tried interpretations of a paper's text."""
+    """Names of experiments that only try interpretations of a paper's text."""
     return {s.experiment for paper in papers() for c in paper.differences.interpretations for s in c.steps} - {""}
 
 

@@ -95,7 +95,7 @@ def replace_committed(results_dir: Path, experiments: Sequence[str] = ()) -> tup
 
 
 def _refusals(results: Results, committed: Results, registered: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Say what keeps a run of a paper's experiments from standing for the committed one."""
+    """Yield the reasons why a run of a paper's experiments must not replace the committed scores."""
     of_the_checkout = committed.folder.resolve() == COMMITTED.resolve()
     for name, head in registered.items():
         run, before = results.artifact(name), committed.artifact(name)
@@ -154,7 +154,7 @@ class Report:
 
     @property
     def _alternatives(self) -> list[Artifact]:
-        """Experiments that no page shows and that a full run computes all the same; a user's folder has none."""
+        """Return the artifacts of alternatives (such as mutants), which no page shows; a user's folder has none."""
         kinds = {} if self.paper else catalog.heads("experiment", ("kind",))
         names = (n for n, head in kinds.items() if head["kind"] == ALTERNATIVES and n not in self.names)
         return [*map(Results(self.folder).artifact, names)]
@@ -204,12 +204,12 @@ class Report:
         ]
 
     def laid_out(self) -> Derivation:
-        """The pages, from tables that are written."""
+        """Return the derivation of the pages from the written tables."""
         tables = {"tables": folder_hash(self.target, "*.csv", "*.csv.gz", "*.json", "bench*.svg")}
         return self.derivation("pages", self.pages, tables | self.read_by_pages(), _SITE, PICTURES)
 
     def read_by_pages(self) -> dict[str, Any]:
-        """Everything that pages show besides the tables, and how it is laid out."""
+        """Return all inputs of the pages besides the tables: settings, titles, templates."""
         files = "*.csv", "*.svg", "*.tex", "*.md"
         return {
             "artifacts": {
@@ -295,7 +295,7 @@ def _draw(folder: Path, name: str) -> list[Path]:
 
 
 def _write_times(artifacts: Sequence[Artifact], path: Path) -> None:
-    """Write seconds by artifact; those of which nothing is kept but their tables keep their lines."""
+    """Write seconds by artifact to a CSV; earlier lines stay for artifacts whose record is gone."""
     times = timing_table(a.record for a in artifacts if a.is_finished)
     if path.is_file():
         before, unfinished = pd.read_csv(path), {a.name for a in artifacts if not a.is_finished}

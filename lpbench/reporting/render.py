@@ -52,7 +52,7 @@ def contents(body: str) -> list[tuple[str, Markup]]:
 
 
 def in_symbols(text: str) -> str:
-    """Words of a paper in symbols: ``epsilon <= 1`` is ``ε ≤ 1``."""
+    """Replace words by symbols in a paper's text: ``epsilon <= 1`` becomes ``ε ≤ 1``."""
     text = re.sub(r"\b(?:[Ee]psilon|eps)\b", "ε", text)
     for word, symbol in _SYMBOLS.items():
         text = re.sub(rf"\b{word}\b", symbol, text)

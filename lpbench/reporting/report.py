@@ -78,7 +78,7 @@ def in_order(entry: Artifact) -> list[tuple[int, str]]:
 
 
 def headline(claims: Sequence[Mapping], entries: Sequence[ReportEntry], numbers: pd.DataFrame, folder: Path) -> dict:
-    """Count claims by outcome, experiments that were run, and numbers that are met: a sentence and a line each."""
+    """Sentences and counts at the top of a report: claims by outcome, experiments run, numbers met."""
     judged = judged_numbers(numbers)
     return {
         "claims": claims_in_words(pd.DataFrame(claims)) if claims else "",

@@ -40,7 +40,10 @@ def scores_apart(
     seed: int,
     secret: int | None = None,
 ) -> pd.DataFrame:
-    """Scores of a block ``data set mask``, columns of ``claimed.csv``; with ``secret`` on data moved in secret."""
+    """Score a block ``data set mask`` in isolated processes: columns of ``claimed.csv``.
+
+    With ``secret`` users draw from a secret seed, and the data are reflected and reordered in secret.
+    """
     estimator = kind_of(places, method.estimator, method.privacy, secret)(**method.params)
     dataset, mask = block.split(" ")
     data, masked = experiment.data_set(dataset), member(mask)
@@ -59,7 +62,10 @@ def scores_apart(
 
 
 def moved(problem: Problem, rng: np.random.Generator) -> tuple[Problem, float]:
-    """The problem reordered and reflected, labels scaled, and by what squared losses grow; two classes swap."""
+    """Reorder and reflect a problem's rows and features, and rescale its labels (two classes swap), at random.
+
+    The number returned is the factor by which squared losses grow.
+    """
     order, flipped = rng.permutation(len(problem.y_train)), rng.random(problem.X_train.shape[1]) < 0.5
     features = {
         name: None if X is None else np.where(flipped, 1.0 - X, X)

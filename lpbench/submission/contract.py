@@ -13,7 +13,10 @@ CONTRACT = {check: run for check, run in METHOD_CHECKS.items() if check != "audi
 
 
 def findings(name: str, experiment: str, folder: str) -> Iterator[dict[str, Any]]:
-    """Contract and cost of a folder's method; ``wrong`` is empty where a step found nothing."""
+    """Check the contract and measure the cost of a folder's method; yield a dictionary for each step.
+
+    Its ``wrong`` is empty where the step found nothing.
+    """
     for check, wrong in zip(CONTRACT, broken(name, list(CONTRACT), [folder]), strict=True):
         yield {"step": f"contract, {check}", "wrong": wrong}
     yield {"step": "rounding", "wrong": "", "rounding": catalog.method(name).estimator_class.rounding}

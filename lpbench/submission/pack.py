@@ -96,7 +96,7 @@ def requirements() -> list[str]:
 
 
 def _installed(name: str) -> str:
-    """Hash of what an installed library's record says of its files; those that the installer writes are left out."""
+    """Hash the file list of an installed library's RECORD, without files that the installer writes."""
     try:
         record = distribution(name).read_text("RECORD") or ""
     except PackageNotFoundError as error:
@@ -107,7 +107,7 @@ def _installed(name: str) -> str:
 
 
 def own_sweep(method: Method) -> str:
-    """A sentence if a method scores its sweeps itself: there test labels would be within its reach."""
+    """Return a sentence if a method overrides how grids are scored, which would give it test labels; else ""."""
     verb = fits.own_sweep(method.estimator_class)
     return f"a submission is fitted point by point and has no {verb} of its own" if verb else ""
 

@@ -132,7 +132,7 @@ def _verify(submission: Submission, seconds: float, everything: bool, seed: int 
 
 
 def draw(blocks: Sequence[str], before: Sequence[str], number: int, seed: int) -> list[str]:
-    """Draw blocks without replacement, those that were run again before only where no others are left."""
+    """Draw ``number`` blocks without replacement; those run again before are drawn only when no others are left."""
     order = [str(b) for b in np.random.default_rng(seed).permutation(sorted(blocks))]
     return sorted(order, key=lambda block: block in before)[:number]
 
@@ -179,7 +179,7 @@ def _incomplete(submission: Submission) -> list[str]:
 
 @dataclass
 class _Run:
-    """Findings of running a submission."""
+    """Findings of a verification: sentences about what is wrong, scores under both seeds, cost, isolation."""
 
     by: str = "none"
     isolation: dict[str, bool] = field(default_factory=dict)  # what it holds, tried from inside
@@ -194,7 +194,7 @@ class _Run:
 
 
 def _run(submission: Submission, drawn: Sequence[str], seconds: float) -> _Run:
-    """Check the contract, then audit and score the method in its places."""
+    """Check the contract of a submission, then audit and score its method, all in isolated processes."""
     end = time.monotonic() + seconds
     run = _Run()
     with Places(seconds=seconds, path=[submission.folder]) as places:
@@ -221,7 +221,7 @@ def _run(submission: Submission, drawn: Sequence[str], seconds: float) -> _Run:
 
 
 def _misstated(places: Places, method: Method, stated: dict[str, Any], budgets: Sequence[float]) -> Iterator[str]:
-    """Yield what submission.yaml says of the guarantee and is not so, and a budget that changes nothing."""
+    """Yield sentences where submission.yaml misstates the guarantee, or where a budget changes nothing."""
     kind = kind_of(places, method.estimator)
     sample, spent = audit_sample(kind(**method.params)), {}
     for budget in (stated["asked"], budgets[0], budgets[-1]) if kind.uses_epsilon else ():
@@ -253,7 +253,7 @@ def _score(run: _Run, submission: Submission, places: Places, model: Method, dra
 
 
 def _contract(run: _Run, places: Places, submission: Submission) -> None:
-    """Check the contract in a process that runs the submitted code, which may say anything there."""
+    """Run the contract in an isolated process; the submitted code may print anything there."""
     words = {"name": submission.name, "experiment": str(submission.about["experiment"]), "folder": places.there[0]}
     request = {"function": "lpbench.submission.contract.findings", "words": words}
     try:
@@ -273,13 +273,13 @@ def _read(run: _Run, lines: Sequence[dict[str, Any]]) -> None:
 
 
 def _numbers(cost: dict[str, Any]) -> dict[str, Any]:
-    """The cost as numbers, whatever the submitted code wrote there."""
+    """Convert the cost that the isolated process reports to plain numbers, whatever the submitted code wrote there."""
     bits = {f"{float(epsilon):g}": float(value) for epsilon, value in cost["bits"].items()}
     return {"bits": bits}
 
 
 def found_in_blocks(blocks: int, drawn: int, tampered: int = 1) -> float:
-    """Probability to draw a tampered block, where all that is tampered is in as few blocks as possible."""
+    """Probability that the drawn blocks include a tampered one, if ``tampered`` blocks are tampered with."""
     return 1.0 - math.comb(blocks - tampered, drawn) / math.comb(blocks, drawn)
 
 

@@ -38,7 +38,7 @@ _PARENT = "mlflow.parentRunId"
 
 @dataclass(eq=False)
 class _Entry:
-    """A run of an artifact or a paper that is to be in the store, with those below it."""
+    """An artifact's or paper's run that the store should have, with the runs below it."""
 
     experiment: str
     name: str  # what the run stands for
@@ -55,7 +55,7 @@ class _Entry:
 
 
 def content_of(folder: Path, record: Mapping) -> str:
-    """Key of runs, which follow from the configuration, the tables or, without scores, the pictures, and the print."""
+    """Return the key of an artifact's runs: a hash of configuration, tables (else pictures) and printed numbers."""
     files = sorted(folder.glob("*.csv")) or sorted(folder.glob("*.svg"))
     artifact = Artifact(folder, record["name"])
     inputs = {
@@ -123,7 +123,7 @@ def rebuild(uri: str, results_dir: Path, records: Iterable[tuple[Path, Mapping]]
 
 
 def _noted(path: Path) -> dict[str, str]:
-    """Contents that the folder's own store has, by folder; empty where no call has noted any."""
+    """Content keys that earlier calls recorded for the folder's own store, by artifact folder; empty without any."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -151,7 +151,7 @@ class _Experiment:
         return sum(1 + entry.runs.count for entry in self.entries if entry.runs)
 
     def _known(self, names: Sequence[str]) -> dict[str, list]:
-        """Runs with a content by what they stand for, from one search."""
+        """Find the experiment's runs with a content key by one search, grouped by the name that they stand for."""
         query, first = "tags.`lpbench.content` != ''", names[0]
         if len(names) == 1:
             quote = '"' if "'" in first else "'"

@@ -153,7 +153,10 @@ class ArtifactRuns:
         return tables
 
     def cell(self, cell_key: tuple, rows: list[dict]) -> Run:
-        """The run of one data set x mask x method x ε; a step is a whole ``x``, its place, or a replication."""
+        """Return the MLflow run of one data set x mask x method x ε.
+
+        Its steps are whole values of ``x``, positions on that axis, or replications.
+        """
         record, cell = self.record, dict(zip(_PLACE, cell_key, strict=True))
         seconds = float(record.get("seconds", {}).get("|".join(cell_key[:4]), 0.0))  # of one pass, for all budgets
         # a number that the paper prints for all budgets belongs to each
@@ -236,7 +239,7 @@ class ArtifactRuns:
 
 
 def _but_lonely(summary: pd.DataFrame) -> pd.DataFrame:
-    """A summary without the places of methods that were compared with no other one."""
+    """Return a summary without ranks of methods that were compared with no other one."""
     keys = [key for key in COMPARISON if key in summary]
     lonely = summary.groupby(keys, dropna=False)["rank"].transform("count") < 2
     return summary.assign(**{c: summary[c].astype(object).mask(lonely, np.nan) for c in _COMPARED if c in summary})

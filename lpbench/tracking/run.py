@@ -166,7 +166,7 @@ def rows_by(table: pd.DataFrame, keys: Sequence[str]) -> dict[tuple, list[dict]]
 
 
 def in_one(verdicts: Iterable[str]) -> str:
-    """The class that printed numbers share, else how many are equivalent; empty without any."""
+    """Return the class that all printed numbers share, else how many are equivalent; empty without any."""
     classes = [*filter(None, verdicts)]
     return (
         classes[0]

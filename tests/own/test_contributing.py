@@ -118,6 +118,11 @@ def write_mechanism(folder: Path) -> None:
     text = exports.read_text(encoding="utf-8").replace("__all__ = [\n", '__all__ = [\n    "Spinner",\n')
     text = text.replace("\n\nfrom ", "\n\nfrom lpbench.privacy.spinner import Spinner\nfrom ", 1)
     exports.write_text(text, encoding="utf-8")
+    counted = folder / "tests" / "privacy" / "test_exact_maps.py"
+    text = counted.read_text(encoding="utf-8")
+    counted.write_text(text.replace("NOT_COUNTED = {", 'NOT_COUNTED = {"Spinner", '), encoding="utf-8")
+    with (folder / "SECURITY.md").open("a", encoding="utf-8") as file:
+        file.write("\n`Spinner` decides by doubles.\n")
     raise_ceiling(folder)
 
 

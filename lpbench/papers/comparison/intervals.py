@@ -82,7 +82,7 @@ def measured(problem: Problem, epsilon: float, streams: Streams) -> tuple[float,
 
 
 def read_intervals(folder: Path, *_: object) -> list[PlainTable]:
-    """The same as a table of a page; empty without a run."""
+    """Lay out the written coverage and widths as a page's table; empty without a run."""
     path = Path(folder) / INTERVALS_FILE
     if not path.is_file():
         return []
@@ -105,7 +105,7 @@ def read_intervals(folder: Path, *_: object) -> list[PlainTable]:
 
 
 def _conclusion(rows: pd.DataFrame) -> str:
-    """Name the cells whose coverage and width are as asked for, and those whose are not."""
+    """Name the cells whose coverage and width are as asked for, and the others."""
     narrow, low = rows[rows["enough"]], rows[rows["coverage"] < LEAST]
     held = narrow["coverage"].between(*COVERAGE_HELD)
     sentences = [

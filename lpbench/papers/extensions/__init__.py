@@ -46,7 +46,7 @@ STANDARD_TASKS = ("regression", "classification")
 
 
 def _compared(lay_out: Callable[..., PlainTable | None]) -> Output:
-    """Lay an experiment's rows of the standings out, where they are at hand and can be compared."""
+    """Make an Output whose table ``lay_out`` fills from the standings of the experiment, if they are comparable."""
 
     def read(_: Path, rows: pd.DataFrame | None, cards: Mapping[str, Method]) -> list[PlainTable]:
         table = None if rows is None else lay_out(rows, cards)

@@ -72,7 +72,7 @@ def times(ratio: Interval) -> str:
 
 
 def over(losses: Mapping[str, float], before: Mapping[str, float]) -> dict[str, float]:
-    """Ratios by data set, on those that have both."""
+    """Ratios of losses to ``before`` by data set, for the data sets that both have."""
     return {name: losses[name] / before[name] for name in losses if name in before}
 
 
@@ -109,7 +109,10 @@ class Effect:
 
 
 def corrupted_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
-    """A row a kind of labels, budget and method: geometric mean of the ratio of losses, and the worst set."""
+    """Table of corrupted labels: a row a kind of labels, budget and method.
+
+    It has the geometric mean of the loss ratio over data sets, and the worst one.
+    """
     rows = view(rows[(rows["privacy"] != NONE) & ~rows["method"].isin(CONSTANTS)], "tuning_free")
     rows = rows.dropna(subset=["over_constant"])
     if rows.empty:
@@ -195,7 +198,10 @@ def influence(method: str, epsilon: float, cards: Cards) -> float | str:
 
 
 def liars_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
-    """Each method's loss with liars over that without, a column a scenario, and the influence of one report."""
+    """Table of false reports: each method's loss with them over that without, a column a scenario.
+
+    A last column has the influence of one report.
+    """
     rows, lines = fixed(rows), []
     reach: dict[tuple[str, float], float | str] = {}
     poisoned: dict[tuple[str, float], dict[str, float]] = {}

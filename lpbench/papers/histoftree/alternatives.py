@@ -18,7 +18,7 @@ JUDGED = (*TREES, "par_dt[variant=text]", "krr[variant=text]", "hist")
 
 
 def _patched(patch: str, methods: tuple[str, ...]) -> dict[str, str]:
-    """Selector of each method under a patch."""
+    """Map each method's selector to that of its mutant of a name."""
     return {m: f"{m.removesuffix('[variant=text]')}[mutant={patch}{',variant=text' * ('[' in m)}]" for m in methods}
 
 

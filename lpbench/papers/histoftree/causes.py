@@ -38,7 +38,7 @@ def _candidates(mask: str, method: str, what: str, *steps: Step, unexplained: st
 
 
 def _by_importance(method: str, interpretation: str = "") -> Step:
-    """A step on the nine sets whose features were put in the order of importance."""
+    """Make the interpretation in which nine data sets' features are ordered by importance."""
     order = "the features in the order of a forest's importance, not of the manifest's sensitivity"
     return Step(interpretation or order, method, AFTER_THE_FACT, TRIED, "importance")
 

@@ -119,7 +119,7 @@ def _by_bins(results: Evidence) -> dict[int, Curve]:
 
 
 def _interior(lines: dict[int, Curve]) -> str:
-    """Return the reason why the least error says nothing of p: for every t it lies at an end of the axis."""
+    """Return a reason if the smallest error says nothing of p: for every t it lies at an end of the axis."""
     ends = all(int(np.argmin(line.mean)) in (0, line.x.size - 1) for line in lines.values())
     return "the least error is at an end of the axis of p for every t" if ends else ""
 

@@ -63,7 +63,7 @@ def label_ldp_is_steeper_than_full_ldp(results: Evidence) -> Iterator[Instance]:
 
 
 def _matched(results: Evidence, *panels: str) -> Iterator[tuple[str, Curve, Curve]]:
-    """Label CDP and full CDP at matched budgets, at the largest n."""
+    """Yield curves of label CDP at ε and full CDP at 6ε, cut to the largest n."""
     for panel in panels:
         methods, constant = PANELS[panel], CONSTANT_RATIOS[panel]
         small, large = (budgets(results, panel, methods[m]) for m in ("label_cdp", "cdp"))

@@ -20,7 +20,7 @@ def _laplace_scale() -> str:
 
 
 def _neighbors() -> str:
-    """Exponent of eps^2 in the squared noise (k eps^2)^(-(p - 1) / p)."""
+    """Computation behind the erratum on k: exponent of eps^2 in the squared noise (k eps^2)^(-(p - 1) / p)."""
     r, a = (P - 1) / P, 2 * P * BETA / (2 * P * BETA + D * (P - 1))
     rate = table_i("regression", "label_ldp", beta=BETA, d=D, moment=P).privacy
     printed, balanced = r * (a + 1), r * a
@@ -31,7 +31,7 @@ def _neighbors() -> str:
 
 
 def _width() -> str:
-    """Exponents of the squared bias h^(2 beta) in eps N."""
+    """Computation behind the erratum on the cube width: exponents of the squared bias h^(2 beta) in eps N."""
     rate = table_i("regression", "label_cdp", beta=BETA, d=D, moment=P).privacy
     denominator = P * BETA + D * (P - 1)
     return (
@@ -41,7 +41,10 @@ def _width() -> str:
 
 
 def _vote_budget() -> str:
-    """Log-ratio in one cube when one count joins the losing class, times the two cubes that a moved record changes."""
+    """Computation behind the erratum on votes: log-ratio in one cube when one count joins the losing class, times two.
+
+    A moved record changes two cubes.
+    """
     epsilon, n = 1.0, 100
     rare = [1 / (1 + math.exp(epsilon / 4 * (n - m))) for m in (0, 1)]
     spent = 2 * math.log(rare[1] / rare[0])

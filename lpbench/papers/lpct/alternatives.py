@@ -17,7 +17,7 @@ REFERENCES = ("ct_q", "ct_w")
 
 
 def _with(methods: tuple[str, ...], **changed: str) -> dict[str, str]:
-    """Selector of each method with other parameters."""
+    """Map each method's selector to the same with other parameters."""
     return {m: str(member(m).with_params(**changed)) for m in methods}
 
 

@@ -91,17 +91,17 @@ def each_budget(
 
 
 def gained(title: str, curve: Curve) -> Instance:
-    """Accuracy gained per doubling."""
+    """Make an instance: accuracy gained per doubling of the axis (least-squares slope)."""
     return linear(title, (curve.cells(), per_doubling(curve.x)))
 
 
 def inside(title: str, curve: Curve) -> Instance:
-    """The best accuracy inside the axis, over that at both ends."""
+    """Make an instance: the best accuracy inside the axis minus the better one at its ends."""
     return Instance(title, curve.cells(), "dip", {"sign": -1})
 
 
 def between(more: float, less: float) -> Callable[[str, Curve], Instance]:
-    """Accuracy at one place over that at another."""
+    """Return a maker of instances: accuracy at the place ``more`` minus that at ``less``."""
     return lambda title, curve: difference(title, curve.cells([curve.at(more)]), curve.cells([curve.at(less)]))
 
 
@@ -266,7 +266,7 @@ def pruned_comes_closer(results: Evidence) -> Iterator[Instance]:
 
 
 def _knee(name: str, curve: Curve) -> Instance:
-    """The slope up to the knee minus the slope beyond, per 100 rows."""
+    """Make an instance: the slope of a curve up to its knee minus the slope beyond, per 100 rows."""
     parts = (curve.between(0, KNEE), 100), (curve.between(KNEE, np.inf), -100)
     return linear(name, *((segment.cells(), rows * slope_weights(segment.x)) for segment, rows in parts))
 

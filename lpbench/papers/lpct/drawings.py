@@ -51,7 +51,7 @@ def add_scale(figure: Any, axes: Any, filled: Any) -> None:
 
 @cache
 def shades() -> Any:
-    """Blue for class 0, orange for class 1, white where the classes are even: no information in red against green."""
+    """Color map from blue (class 0) over white (even) to orange (class 1), readable for the color-blind."""
     from matplotlib.colors import LinearSegmentedColormap
 
     return LinearSegmentedColormap.from_list("classes", [ZERO, "white", ONE])
@@ -80,7 +80,7 @@ def box(ax: style.Axes, tree: TreePartition, node: int, inset: float = 0.0, **lo
 
 
 def scatter(ax: style.Axes, problem: Problem) -> None:
-    """Public rows: class 1 orange triangles, class 0 blue dots."""
+    """Draw the public rows: class 1 as orange triangles, class 0 as blue dots."""
     X, y = np.asarray(problem.X_public), np.asarray(problem.y_public)
     for label, color, marker in ((0, ZERO, "o"), (1, ONE, "^")):
         # a thousand points as paths would take more than all the rest of the file

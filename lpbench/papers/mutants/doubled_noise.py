@@ -13,11 +13,11 @@ PLACES = ("lpbench.estimators.lpct.algorithm2.VoteMechanism",)
 
 
 class LoudMechanism(VoteMechanism):
-    """Laplace noise of twice the scale, at the stated budget."""
+    """Mutant of LPCT's randomizer: Laplace noise of twice the scale, at the stated budget."""
 
     @cached_property
     def half(self) -> Any:
-        """The mechanism of either half of the report."""
+        """Randomizer of either half of a report (cell counts, class counts), with twice the noise."""
         right = super().half
         assert isinstance(right, Laplace)
         return replace(right, scale=2.0 * right.scale)

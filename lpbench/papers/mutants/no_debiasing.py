@@ -13,7 +13,7 @@ PLACES = tuple(f"lpbench.estimators.histoftree.{module}.CategorySums" for module
 
 
 class RawSums(CategorySums):
-    """Sums of reports as they come, as if no budget had randomized them."""
+    """Mutant of HistOfTree's estimates: sums of reports as they come, without the correction for randomization."""
 
     def __init__(
         self, codes: Any, leaf: Any, n_codes: int, cells: Any, labels: Any, budgets: Sequence[float], index: Any = None
@@ -28,7 +28,7 @@ class HistOfTree(RightHistOfTree):
     learn = exchanged(RightHistOfTree.learn, RawSums, *PLACES)
 
     def learn_grid(self, *arguments: Any) -> Any:
-        """Sweep the grid in the same way."""
+        """Score the grid with the same uncorrected sums."""
         return exchanged(super().learn_grid, RawSums, *PLACES)(*arguments)
 
 
@@ -39,5 +39,5 @@ class AdHistOfTree(RightAdHistOfTree):
     learn = exchanged(RightAdHistOfTree.learn, RawSums, *PLACES)
 
     def learn_grid(self, *arguments: Any) -> Any:
-        """Sweep the grid in the same way."""
+        """Score the grid with the same uncorrected sums."""
         return exchanged(super().learn_grid, RawSums, *PLACES)(*arguments)

@@ -13,28 +13,28 @@ from lpbench.privacy import Laplace
 
 
 class WrongLabels:
-    """Mixin of methods that ask for a label: its noise is that of ``times`` the right scale."""
+    """Mixin of mutants whose label reports have noise of ``times`` the right scale."""
 
     times = 1.0
 
     def _label_question(self, budget: float) -> LabelQuestion:
-        """Round 1 of HistOfTree."""
+        """Return HistOfTree's round-1 question with the wrong noise."""
         question: LabelQuestion = super()._label_question(budget)  # type: ignore[misc]
         return replace(question, epsilon=_of_scale(budget, self.times))
 
     def _messages(self, users: Any) -> Any:
-        """Messages of trees on privatized labels."""
+        """Return the messages of trees on privatized labels, with the wrong noise."""
         return super()._messages(Door(users, self.times))  # type: ignore[misc]
 
     def _questions(self, n_features: int) -> tuple[GridCellQuestion, GridCellQuestion]:
-        """Questions of Hist, of which the second is about the label."""
+        """Return Hist's two questions, of which the label's has the wrong noise."""
         cells, labels = super()._questions(n_features)  # type: ignore[misc]
         assert isinstance(labels.mechanism, Laplace)
         return cells, replace(labels, mechanism=replace(labels.mechanism, scale=self.times * labels.mechanism.scale))
 
 
 class Door:
-    """Users who are asked for their labels with noise of another scale."""
+    """Wrapper of users that changes the noise scale of questions about their labels."""
 
     def __init__(self, users: Any, times: float) -> None:
         self._users, self._times = users, times
@@ -43,7 +43,7 @@ class Door:
         return getattr(self._users, name)
 
     def ask(self, device: Any, question: Any, *who: Any) -> Any:
-        """Ask, for labels with another budget."""
+        """Ask the wrapped users; a question about labels gets another budget, and so another noise scale."""
         if isinstance(question, LabelQuestion):
             question = replace(question, epsilon=_of_scale(question.epsilon, self._times))
         return self._users.ask(device, question, *who)
@@ -55,7 +55,7 @@ def _of_scale(budget: float, times: float) -> float:
 
 
 def exchanged(method: Callable[..., Any], wrong: Any, *places: str) -> Callable[..., Any]:
-    """Return a method during which names of modules, in full, stand for something else."""
+    """Wrap a method so that ``wrong`` replaces the objects at some dotted paths while it runs."""
 
     @wraps(method)
     def run(*args: Any, **named: Any) -> Any:

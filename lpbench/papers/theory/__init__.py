@@ -67,7 +67,7 @@ def number(value: float) -> str:
 
 
 def _found(row: Any) -> str:
-    """Measured value with its interval, if it has one, and the theorem's, or the end of what is allowed."""
+    """Format the measured value with its interval, and the theorem's value or the end of the allowed range."""
     if row["outcome"] == NOT_JUDGED:
         return "–"
     ours, theirs = number(row["ours"]), f"for {number(row['expected'])}"

@@ -130,7 +130,7 @@ def points_of(line: Curve, axis: str) -> Iterator[tuple[float, float, float]]:
 
 
 def longest(places: np.ndarray) -> np.ndarray:
-    """The longest run of true places, the last of equals."""
+    """Mask of the longest run of True in a boolean array; of equally long runs the last one."""
     runs = np.split(np.arange(len(places)), np.flatnonzero(np.diff(places)) + 1)
     best = max((run for run in runs if places[run[0]]), key=lambda run: (len(run), run[0]), default=runs[0][:0])
     return np.isin(np.arange(len(places)), best)
@@ -156,7 +156,7 @@ def resolved(line: Curve, constant: Curve, table: pd.DataFrame, experiment: Expe
 
 @dataclass(frozen=True)
 class Row:
-    """Theorem on trial in one case: its statement, what is measured, and what decides."""
+    """One theorem in one case: its statement, our estimate with interval, and the quantities that decide."""
 
     theorem: str  # H-T1
     source: str  # where it stands in the paper
@@ -177,7 +177,7 @@ class Row:
 
     @property
     def reach(self) -> float:
-        """Half width of the interval."""
+        """Half width of the estimate's 95 % interval."""
         return float(scipy.stats.t.ppf((1 + LEVEL) / 2, self.freedom)) * self.error if self.error > 0 else 0.0
 
     def trials(self, center: float, error: float) -> tuple[np.ndarray, np.ndarray]:
@@ -208,7 +208,7 @@ class Row:
         return float(np.mean((trials == 1) == (self.side(self.found - self.reach, self.found + self.reach) == 1)))
 
     def side(self, low: Any, high: Any) -> Any:
-        """Place of intervals beside the nearest other statements: -1 below them, 1 between them, else 0."""
+        """Position of intervals relative to the nearest other statements: -1 below them, 1 between them, else 0."""
         below, above = self.neighbors
         return np.where(high < below, -1, (below < low) & (high < above))
 

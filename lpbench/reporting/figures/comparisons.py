@@ -23,7 +23,7 @@ FEW, COLORED = 8, 5
 
 @dataclass(frozen=True)
 class Part:
-    """Methods that compete: one budget, one mask, one panel of an experiment."""
+    """Scores of the methods that compete within one panel, mask and budget of an experiment."""
 
     panel: str
     group: str  # the mask in words, where an experiment has several

@@ -69,6 +69,6 @@ def looks_of(bases: Iterable[str]) -> dict[str, dict[str, str]]:
 
 
 def place_of(base: str) -> int | None:
-    """Place of a method among those of its paper, by which it gets its look; None for a method of no paper."""
+    """Position of a method in its paper's list, which decides color and marker; None for a method of no paper."""
     places = (p.methods.index(base) for p in papers() if p.claims and base in p.methods)
     return next(places, None)

@@ -26,7 +26,10 @@ MEAN = "mean"
 
 
 def draw_four_lines(rows: pd.DataFrame, standings: pd.DataFrame, title: str, path: Path) -> list[Path]:
-    """Draw the lines of one method at its inputs; ``rows`` are its held-out standings, the mean comes last."""
+    """Draw a method's losses over the non-private ones, beside the constant's and those of public data alone.
+
+    There is a panel for each held-out data set of ``rows``, and a last one for the geometric mean.
+    """
     free = rows.dropna(subset=["over_free"])
     constants = standings[standings["method"].map(lambda name: member(name).is_constant)]
     constants = constants[constants["over_constant"] == 1].drop_duplicates(["dataset", "epsilon"])

@@ -90,7 +90,7 @@ def control_of(experiment: Experiment, paper: Paper, methods: Sequence[str]) -> 
 
 
 def _is_enough(comparison: Part) -> bool:
-    """Enough methods, and enough data sets that are not variants of one another."""
+    """Return True if there are enough methods, and enough data sets that are no variants of one another."""
     sets = comparison.means.dropna(how="all").index
     return comparison.means.shape[1] >= LEAST_METHODS and len({*map(bare_name, sets)}) == len(sets) >= FEWEST
 
@@ -103,7 +103,7 @@ def _panel(
     looks: dict[str, dict[str, str]],
     cards: Mapping[str, Method] | None,
 ) -> None:
-    """Dots of one comparison; the first panel of a row has ``cards``, by which it names the methods."""
+    """Draw the rank of each method as a dot, for one comparison; with ``cards`` the methods are named at the left."""
     for row in table.itertuples():
         y, color = order.index(row.method), looks.get(row.method, {}).get("color", style.GRAY)
         ax.plot([row.rank_low, row.rank_high], [y, y], color=color, alpha=0.45, linewidth=2)

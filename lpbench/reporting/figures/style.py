@@ -93,7 +93,7 @@ def pyplot() -> Any:
 
 @contextmanager
 def look(mathematics: bool = False):
-    """Apply the style in a ``with`` block; a dollar sign in a text is one, unless it begins ``mathematics``."""
+    """Context with the project's matplotlib style; a dollar sign is plain text unless ``mathematics``."""
     settings = {"text.parse_math": mathematics}
     with pyplot().style.context(["default", (_RC if printed_width() is None else _RC | _PRINTED_RC) | settings]):
         yield
@@ -101,7 +101,7 @@ def look(mathematics: bool = False):
 
 @contextmanager
 def printed(width: float):
-    """Draw for a paper inside a ``with`` block: figures of a width in inches, saved as PDF and PNG (300 dpi)."""
+    """Context in which figures are drawn for a paper: a width in inches, PDF and PNG (300 dpi)."""
     token = _WIDTH.set(width)
     try:
         yield
@@ -205,7 +205,7 @@ def save(figure: Figure, folder: Path, name: str) -> list[Path]:
 
 
 def _slim(svg: str) -> str:
-    """The same picture in less than half of the bytes: short coordinates, no unused names, shared styles said once."""
+    """Shorten an SVG to less than half: short coordinates, no unused names, shared styles."""
 
     def shorter(attribute: re.Match[str]) -> str:
         """Coordinates to a hundredth of a point, which is not seen."""

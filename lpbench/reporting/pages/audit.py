@@ -69,7 +69,7 @@ def audit_page(folder: Path) -> dict:
 
 
 def _verdict(findings: Mapping, mutants: tuple[list[str], list[list[str]]] | None) -> str:
-    """One sentence: what the audit catches, and whether it accuses anything that keeps its promise."""
+    """Summarize in one sentence what the audit catches, and whether it accuses a correct mechanism."""
     bad, good = findings["bad"]["rows"], findings["good"]["rows"]
     caught, accused = (sum(row[-1] == "yes" for row in rows) for rows in (bad, good))
     text = f"The audit catches {caught} of {len(bad)} mechanisms known to be wrong"
@@ -87,7 +87,7 @@ def _verdict(findings: Mapping, mutants: tuple[list[str], list[list[str]]] | Non
 
 
 def _leaks(released: Mapping[str, Sequence], libraries: tuple[list[str], list[list[str]]] | None) -> str:
-    """One sentence: whose released code spends more than it promises."""
+    """Summarize in one sentence whose released code spends more than it promises."""
     parts = [
         f"{repository} in {count} places"
         for repository, rows in released.items()
@@ -102,7 +102,7 @@ def _leaks(released: Mapping[str, Sequence], libraries: tuple[list[str], list[li
 
 
 def _by_mutant(mutants: tuple[list[str], list[list[str]]] | None) -> tuple[list[str], list[list[str]]] | None:
-    """For each way to break a promise: of how many methods it was, how many were caught, and by which checks first."""
+    """For each kind of mutant: how many methods have it, how many are caught, and by which checks first."""
     if not mutants:
         return None
     rows = []

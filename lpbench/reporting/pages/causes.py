@@ -55,7 +55,10 @@ SETTINGS = {
 
 
 def said(rows: pd.DataFrame) -> tuple[str, str]:
-    """Classes of an artifact's numbers, and what stands behind those that differ; empty without a tolerance."""
+    """Sentences about the classes of an artifact's numbers, and about the causes of those that differ.
+
+    Both are empty without a tolerance.
+    """
     judged = judged_numbers(rows)
     if judged.empty:
         return "", ""

@@ -43,7 +43,7 @@ _ORDER = (CONTRADICTS, UNDECIDED, AGREES)
 
 
 class Value(NamedTuple):
-    """One dot: its value, its interval (NaN: none) and whether it is ours or the paper's."""
+    """One dot of a chart: value, interval (NaN: none), and whether it is ours or the paper's."""
 
     value: float
     low: float = math.nan
@@ -63,7 +63,7 @@ class Value(NamedTuple):
 
 @dataclass(frozen=True)
 class Intervals:
-    """Rows of labeled dots above one axis, which holds zero."""
+    """Rows of labeled values with intervals on one axis that includes zero, for a claim's page."""
 
     rows: Sequence[tuple[str, Sequence[Value]]]
     unit: str = ""
@@ -90,7 +90,7 @@ class Intervals:
         return min(numbers), max(numbers)
 
     def at(self, value: float) -> float:
-        """Place of a value, in per cent."""
+        """Position of a value on the axis, in per cent of its length."""
         low, high = self.ends
         return round(3 + 94 * (value - low) / ((high - low) or 1.0), 1)
 

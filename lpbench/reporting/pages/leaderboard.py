@@ -60,7 +60,7 @@ BOARD_COLUMNS = (
 
 
 def board(table: pd.DataFrame, cards: Mapping[str, Method], submitted: Sequence[Submission] = ()) -> pd.DataFrame:
-    """All rows from the standings of some experiments and submissions: a method on a data set, or on several together.
+    """Make the leaderboard's rows from standings and submissions: a method on a data set, or on several together.
 
     ``gain`` is what users add, 1 - loss / that of public data alone, where the inputs have a public sample, and else
     the gain over the constant; over data sets with Student's interval ``least``, ``most``. ``constant`` and ``best``
@@ -111,7 +111,7 @@ def board(table: pd.DataFrame, cards: Mapping[str, Method], submitted: Sequence[
 
 
 def few(datasets: Iterable[str], before: str = "", after: str = "") -> str:
-    """Return the titles of data sets, between two texts, where there are fewer than :data:`NAMED`; else nothing."""
+    """Return the titles of data sets between two texts, if there are fewer than :data:`NAMED`; else ""."""
     titles = sorted(dataset_title(bare_name(name)) for name in {*datasets})
     return before + ", ".join(titles) + after if len(titles) < NAMED else ""
 
@@ -153,7 +153,7 @@ def _shared(rows: pd.DataFrame) -> dict[str, Any]:
 
 
 def _together(rows: pd.DataFrame, refuted: Collection[str]) -> pd.DataFrame:
-    """Return a row a method that was run on several data sets: all of them together."""
+    """Return a row for each method that was run on several data sets, with its means and rank over them."""
     sets = rows.groupby("method")["dataset"].nunique()
     several = sets.index[sets > 1]
     # a method without a loss on one of the data sets has no rank over all of them
@@ -203,7 +203,7 @@ def in_view(lines: pd.DataFrame, view: Mapping[str, str]) -> list[Any]:
 
 
 def as_script(lines: pd.DataFrame, view: Mapping[str, str]) -> str:
-    """Write the rows down, shared parts once, numbers as the page shows them, ranks finer for the order."""
+    """Write the leaderboard's rows as JavaScript data: repeated texts once, numbers as the page shows them."""
     numbering: tuple[dict[tuple, int], ...] = ({}, {}, {})
     groups: dict[tuple, list[list]] = {}
     for line in lines.itertuples():

@@ -41,7 +41,7 @@ def group_of(name: str, title: str = "") -> tuple[str, str]:
 
 
 def concerned(where: str, name: str) -> bool:
-    """Return True if a reference into a paper (``Tables 1-3, Hist``) includes an artifact."""
+    """Return True if a reference into a paper, such as ``Tables 1-3, Hist``, includes an artifact."""
     match = _NUMBERED.match(name.rpartition("/")[2])
     named = re.match(r"(Table|Figure)s? (\d+)(?:-(\d+))?", where)
     if not match or not named or named[1].lower() != match[1]:

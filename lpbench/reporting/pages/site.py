@@ -194,7 +194,7 @@ class Site:
         return bool(self.study) or any(paper.citation for paper in self._papers_on(page))
 
     def _short(self, page: str) -> str:
-        """Name of a page in the menu."""
+        """Short name of a page in the menu."""
         return " & ".join(p.short for p in self._papers_on(page))
 
     def _write(self, template: str, file: str, content: dict) -> Path:
@@ -338,7 +338,7 @@ class Site:
         }
 
     def _row(self, page: str) -> dict:
-        """A page's line of the table on Home: numbers by what is behind them, sentences by outcome."""
+        """A paper's line of the table on Home: numbers by class and cause, claims by outcome."""
         names = {e.name for e in self.entries if e.section.file == page}
         rows = self.numbers[self.numbers["artifact"].isin(names)]
         judged, letters = count_numbers(judged_numbers(rows)), {p.letter for p in self._papers_on(page)}
@@ -369,7 +369,7 @@ def provenance(records: Iterable[Mapping[str, str]]) -> dict[str, str]:
 
 
 def _anchored(units: Sequence[dict]) -> None:
-    """Show each claim and each error in print once, beside the first artifact that it is about."""
+    """Keep each claim and erratum only at the first artifact that it is about, so that a page shows it once."""
     seen: set[object] = set()
     for entry in units:
         for kind, key in (("claims", itemgetter("claim")), ("errata", id)):
@@ -397,7 +397,7 @@ def _trials(units: Sequence[dict]) -> str:
 
 
 def _overview(group: dict) -> dict:
-    """A group's line of the table above its section."""
+    """A figure's or table's line in the overview at the top of its section."""
     judged = pd.concat([u["judged"] for u in group["units"]])
     claims = [c for u in group["units"] for c in u["claims"]]
     return {key: group[key] for key in ("anchor", "label")} | {

@@ -32,7 +32,7 @@ TABLE_KEYS = ("panel", "dataset", "mask", "method", "epsilon")
 
 @dataclass(frozen=True)
 class ShownCell(Cell):
-    """One cell: what was laid out, its distance from the published number, and where it comes from."""
+    """Cell of a page's table: the laid-out content, its distance from the printed number, and its link."""
 
     level: str = ""  # distance from the published number: class of the color
     cue: str = ""  # and in words
@@ -102,7 +102,7 @@ def distance(of: str, apart: float, unit: str) -> tuple[str, str]:
 def _shown(
     grid: Grid, marks: str, ours: Mapping, apart: Mapping, below: Collection, constants: Constants
 ) -> dict[str, Any]:
-    """Two lines of heads, rows of cells, a line of rank sums below."""
+    """Convert a laid-out table for the template: two header lines, rows of cells, a line of rank sums."""
     layout = grid.layout
 
     def shown(cell: Cell, column: TableColumn, dataset: str) -> ShownCell:
@@ -149,7 +149,7 @@ def _shown(
 
 
 def _spans(labels: Sequence[str]) -> list[tuple[str, int]]:
-    """The line above the heads: each label with the columns below it; empty where no column has one."""
+    """Merge equal neighboring labels to (label, number of columns) for a second header line; empty without labels."""
     return [(label, len(list(same))) for label, same in groupby(labels)] if any(labels) else []
 
 

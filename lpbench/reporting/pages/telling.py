@@ -20,7 +20,10 @@ COUNTED = {METHOD: "method", BUDGET: "budget", "": "nothing"}
 
 
 def telling(paper: Paper, numbers: pd.DataFrame, alternatives: pd.DataFrame, labels: Mapping[str, str]) -> dict | None:
-    """Collect what a paper's page says of its alternatives; None where none was run."""
+    """Collect a page's section on alternatives: how well printed numbers tell wrong methods from the right one.
+
+    None where no alternative was run.
+    """
     judged = judged_numbers(numbers[numbers["paper"] == paper.name])
     beside = with_margins(alternatives, judged)
     if not ((beside["counted"] != "") & beside["value"].notna()).any():
@@ -62,7 +65,7 @@ def artifact_rows(beside: pd.DataFrame, labels: Mapping[str, str]) -> list[list[
 
 
 def factor_row(beside: pd.DataFrame, factor: float) -> list[int]:
-    """Numbers that identify their method, its budget, and that are equivalent, but not alone, by a print's error."""
+    """Count numbers that identify method or budget or are equivalent, if printed errors were ``factor`` times ours."""
     identified_rows = identified(beside, factor=factor)
     identifies = identified_rows["identifies"]
     return [

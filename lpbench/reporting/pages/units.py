@@ -28,7 +28,7 @@ def unit(
     claims: Sequence[Mapping],
     errata: Sequence,
 ) -> dict:
-    """Collect what the page shows of one experiment; ``standings`` and ``numbers`` are its own rows."""
+    """Collect the template's data for one experiment: tables, figures, claims, numbers, errata."""
     # seconds differ from run to run: they stand on the page About
     contents = shown_tables(entry, cards, constants, standings, numbers) if entry.kind != "timing" else []
     paper, output = entry.paper, entry.paper.output_of(entry.name)

@@ -24,7 +24,7 @@ RANK_SUM_PRINTED, RANK_SUM_OURS = "Rank sum, published", "Rank sum, reproduced, 
 
 @dataclass(frozen=True)
 class Cell:
-    """Printed content of one cell; ``value`` is the number as printed (NaN: nothing to rank)."""
+    """Printed texts of one table cell; ``value`` is the number as printed (NaN: nothing to rank)."""
 
     published: str = ""
     reproduced: str = ""

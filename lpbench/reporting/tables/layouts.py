@@ -17,7 +17,7 @@ from lpbench.reporting.published import published_cells
 
 @dataclass(frozen=True)
 class TableColumn:
-    """One column: a method under a mask."""
+    """One column of a table: a method under a mask, with its title and group."""
 
     group: str  # the line above the label
     label: str
@@ -30,7 +30,7 @@ class TableColumn:
 
 @dataclass(frozen=True)
 class Layout:
-    """A table: rows are data sets, columns methods, one value a cell."""
+    """Rows (data sets) and columns (methods) of one table, before it is filled with numbers."""
 
     caption: str
     datasets: tuple[tuple[str, str], ...]
