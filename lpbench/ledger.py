@@ -272,7 +272,7 @@ class _Owners:
 
     @classmethod
     def named(cls, units: Any) -> _Owners:
-        """Users who are named by their rows."""
+        """Make the owners of rows that are named by ``units``, such as persons."""
         users, labels = _numbered(np.asarray(units).tolist())
         return cls(users, labels, len(labels))
 

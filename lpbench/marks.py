@@ -10,7 +10,10 @@ from tempfile import NamedTemporaryFile, gettempdir
 
 
 def mark(what: str) -> Path:
-    """Mark this process until the file that is returned is removed, or the process ends."""
+    """Create a marker file by which other processes see that this one runs (``what`` says for which purpose).
+
+    The mark ends when the returned file is removed, or with the process.
+    """
     folder = _folder(what)
     os.makedirs(folder, mode=0o700, exist_ok=True)
     _, started = _about(os.getpid())
@@ -32,7 +35,7 @@ def _folder(what: str) -> str:
 
 
 def _above() -> Iterator[tuple[int, str]]:
-    """Numbers and beginnings of the processes above, and of the one that asked a server for this process."""
+    """Yield (id, start time) of this process's ancestors, and of the process that asked a server for it."""
     client = parent_process()
     if client is not None and client.pid is not None:
         yield client.pid, _about(client.pid)[1]

@@ -162,7 +162,7 @@ def _check_same(labels: Collection[Any], expected: Collection[Any], what: str) -
 
 
 def _order(labels: list[Any], expected: list[Any], what: str) -> list[int]:
-    """Positions among labels of what is known."""
+    """Positions of the expected labels in ``labels``; an error names missing and unknown ones."""
     if labels == expected:
         return list(range(len(expected)))
     position = {label: k for k, label in enumerate(labels)}

@@ -95,7 +95,7 @@ class Problem:
         Returns
         -------
         ndarray of shape (...)
-            NaN where a prediction is NaN: of a class, too, none is not a wrong one.
+            One value for each set of m predictions; NaN where one of them is missing (NaN).
         """
         if predictions is None:
             raise DataError("predict returned None: end it with `return predictions`")

@@ -24,7 +24,7 @@ class Selector:
     @staticmethod
     @cache  # of a few thousand texts, which are asked for a million times
     def parse(text: str) -> Selector:
-        """Read ``name[a=1,b=cart]``."""
+        """Parse a text ``name[a=1,b=cart]``; ConfigurationError if it has another form."""
         match = _SELECTOR.match(plain_name(text.strip()))
         if not match:
             raise ConfigurationError(f"selector {text!r} is not of the form name or name[param=value,...]")
@@ -41,7 +41,7 @@ class Selector:
         return Selector(self.name, {**self.params, **params})
 
     def __str__(self) -> str:
-        """Inverse of :meth:`parse`, parameters in alphabetical order."""
+        """Write the selector as :meth:`parse` reads it, parameters in alphabetical order."""
         if not self.params:
             return self.name
         written = {
@@ -58,7 +58,7 @@ def plain_name(text: str) -> str:
 
 
 def parse_value(raw: str) -> Any:
-    """JSON, else the text."""
+    """Parse a parameter's value as JSON; other texts are returned as they are."""
     try:
         return json.loads(raw)
     except json.JSONDecodeError:

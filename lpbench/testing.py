@@ -183,7 +183,7 @@ def check_table(name: str) -> None:
 
 
 def check_scale(name: str) -> None:
-    """Features in [0, 1], labels within the public range or the two classes, and more than one label to learn."""
+    """Check features in [0, 1], labels within the public range or list of classes, and more than one label."""
     manifest, problem = load_manifest(name), make_problem(name, None, "personalized", None, 0, 1)
     y = np.concatenate([problem.y_train, problem.y_test])
     if manifest.bounds:

@@ -179,7 +179,7 @@ class Judged:
 
     @property
     def replications(self) -> int:
-        """The fewest behind any instance."""
+        """Smallest number of replications behind any instance; 0 without instances."""
         return min((len(i.cells.samples) for i in self.instances), default=0)
 
 

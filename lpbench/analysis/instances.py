@@ -64,7 +64,7 @@ class Instance:
 
 
 def linear(name: str, *parts: tuple[CellScores, Sequence[float] | np.ndarray], silent: str = "") -> Instance:
-    """Instance of a weighted sum of cells."""
+    """Make an instance whose statistic is a weighted sum of cells; ``silent`` says why it cannot be judged."""
     weights = np.concatenate([np.asarray(w, dtype=float) for _, w in parts])
     arguments = {"weights": [float(f"{w:.15g}") for w in weights]}
     return Instance(name, join(c for c, _ in parts), "linear", arguments, silent)

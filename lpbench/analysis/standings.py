@@ -180,9 +180,9 @@ def _is_public_only(row: Mapping[str, Any], mask: str | None = None) -> bool:
 def _best_on_halves(
     rows: Sequence[Mapping[str, Any]], losses: Sequence[Losses], is_candidate: Callable[[Mapping[str, Any]], bool]
 ) -> dict[Place, Losses]:
-    """Return (data, metric, seed) -> losses of the candidate that is best on the other half of the replications.
+    """Map (data, metric, seed) to the losses of the candidate that is best on the other half of the replications.
 
-    A learner without privacy is a candidate a mask: it may read what users show. Trees read all features.
+    A learner without privacy is a candidate for each mask: it may read what users show. Trees read all features.
     """
     candidates: dict[Place, dict[tuple[str, str], tuple[Place, Losses]]] = {}
     for row, loss in zip(rows, losses, strict=True):

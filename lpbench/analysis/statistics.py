@@ -42,7 +42,7 @@ def significant(values: np.ndarray, digits: int = DIGITS) -> np.ndarray:
 
 @_named
 def linear(y: np.ndarray, weights: Sequence[float]) -> np.ndarray:
-    """Difference or slope of scores."""
+    """Weighted sum of the cells' scores in each replication: a difference or a slope."""
     return y @ np.asarray(weights, dtype=float)
 
 

@@ -52,7 +52,7 @@ def representatives(selectors: Iterable[str], variants: Collection[str] = ()) ->
 
 
 def one_variant_each(selectors: Iterable[str], variants: Collection[str] = ()) -> set[str]:
-    """Choose one variant among the selectors that differ in the variant alone, by the rule of representatives."""
+    """Choose one selector among those that differ in the method's variant alone; presets go before others."""
     groups: dict[str, list[str]] = {}
     for selector in set(selectors):
         groups.setdefault(member(selector).without("variant"), []).append(selector)

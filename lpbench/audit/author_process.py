@@ -63,7 +63,7 @@ class Pipe:
             unsent = unsent[os.write(self.descriptor, unsent) :]
 
     def receive(self) -> bytearray | None:
-        """Read one frame; None at the end."""
+        """Read one message; None when the other end is closed."""
         head = self._exactly(8)
         if head is None:
             return None

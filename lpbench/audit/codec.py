@@ -109,7 +109,7 @@ def library_object(name: str, attributes: dict[str, Any]) -> Any:
 
 
 def no_object(name: str, attributes: dict[str, Any]) -> Any:
-    """Refuse objects: for answers, which are numbers."""
+    """Refuse every object, where a message may hold numbers and texts alone."""
     raise PrivacyError(f"a {name} where numbers were expected")
 
 

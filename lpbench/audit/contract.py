@@ -44,7 +44,7 @@ def check_scikit_learn(method: Method) -> None:
 
 
 def check_with_scikit_learn(model: LocalEstimator) -> None:
-    """Run scikit-learn's checks on an estimator."""
+    """Run scikit-learn's estimator checks; the first failure is raised."""
     from sklearn.utils.estimator_checks import check_estimator  # brings pytest with it
 
     with warnings.catch_warnings():

@@ -93,11 +93,11 @@ class ShortPrivUnitG(PrivUnitG):
 
     @property
     def domain(self) -> Directions:
-        """Vectors of any length."""
+        """Domain of vectors of any length, for which the mechanism is not made."""
         return Directions(self.dimension, unit=False)
 
     def _loss(self, value, second) -> float:
-        """Infinite where the tails differ."""
+        """Exact loss between two vectors: infinite where their densities have different tails."""
         r, s = np.linalg.norm(value), np.linalg.norm(second)
         if math.isclose(r**2 - r**4, s**2 - s**4, abs_tol=1e-12):
             return super()._loss(value, second)

@@ -129,7 +129,7 @@ def _of_two_laws(
 
 
 def _numbers(question: Any) -> np.ndarray:
-    """The real numbers in a question."""
+    """Collect the real numbers that a question holds, as one array."""
     if isinstance(question, np.ndarray):
         return question.ravel() if question.dtype.kind == "f" else np.empty(0)
     parts = [getattr(question, f.name) for f in fields(question)] if is_dataclass(question) else []

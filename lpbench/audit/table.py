@@ -55,7 +55,7 @@ class AuditRow:
 
     @property
     def slack(self) -> float:
-        """Stated epsilon that is not used."""
+        """Stated epsilon minus the exact one."""
         return 0.0 if math.isinf(self.claimed_epsilon) else self.claimed_epsilon - self.exact_epsilon
 
     @property

@@ -198,7 +198,7 @@ def _matching_cells(results: Path, dataset: str, method: str, epsilon: float) ->
 
 
 def _summaries(results: Path, dataset: str, method: str) -> Iterator[tuple[Path, pd.DataFrame]]:
-    """Summaries that may hold a cell, without MLflow's copies and without results folders inside it (``runs``)."""
+    """Yield (folder, summary) of all summaries that may hold a cell; MLflow's copies and nested results are skipped."""
     from lpbench.analysis import read_csv
     from lpbench.experiments.results import Results
 

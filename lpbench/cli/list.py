@@ -72,7 +72,7 @@ def _contents(folder: Path) -> str:
 @click.command()
 @click.argument("what", type=click.Choice(tuple(_LISTS)), metavar="|".join(_LISTS))
 def command(what: str) -> int:
-    """Print what is registered, yours included."""
+    """Print the registered methods, data sets, masks or experiments, with those in the user's folders."""
     for folder in own_folders():
         print(f"plug-ins: {_contents(folder)}", file=sys.stderr)
     head, rows = _LISTS[what]()

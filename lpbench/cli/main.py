@@ -171,7 +171,7 @@ def cli() -> None:
 @click.command(cls=_Screen, context_settings=_LEAVE_OPTIONS)
 @click.argument("words", nargs=-1, type=completion.Override())
 def overrides(words: tuple[str, ...]) -> int:
-    """Run what Hydra composes."""
+    """Run a configuration that Hydra composes from ``key=value`` words; returns the exit code."""
     words = tuple("audit=false" if word == "--no-audit" else word for word in words)
     _check_overrides(words)
     names.check_names(words)  # before anything heavy is imported

@@ -152,7 +152,10 @@ def rank(
     selection: str,
     results: Path,
 ) -> None:
-    """Rank, write page and artifact, and print; a method without scores of its own is among the committed ones."""
+    """Rank a method among all compared ones; write its page and artifact, and print the result.
+
+    Without scores of its own (None) it is taken from the committed ones.
+    """
     others = Results(COMMITTED).artifact(experiment.name)
     compared = replace(experiment, groups=tuple(group for group in experiment.groups if not group.panel))
     cards = {method.name: method} | by_name(registered_methods(compared.methods))
@@ -258,7 +261,7 @@ def _print_unknown(method: Method, experiment: Experiment, rows: pd.DataFrame) -
 
 
 def _print(method: Method, experiment: Experiment, ranks: pd.DataFrame, selection: str) -> None:
-    """A line for each mask and budget."""
+    """Print ranks, wins and gains: a line for each mask and budget."""
     of_method = ranks[ranks["own"]]
     print(f"{method.title} in {experiment.name}, {of_method['sets'].iloc[0]}, {CHOSEN[selection]}")
     one = of_method.iloc[0]

@@ -82,7 +82,7 @@ def _is_taken(port: int) -> bool:
 
 
 def _wait(process: subprocess.Popen[bytes], port: int) -> None:
-    """Return when the server answers."""
+    """Wait until the server answers on its port; raise an error if its process ends."""
     deadline = time.monotonic() + _PATIENCE
     while time.monotonic() < deadline:
         if process.poll() is not None:

@@ -62,7 +62,7 @@ def check_size(path: Path) -> None:
 
 
 class _TooLong(Exception):
-    """More bytes than the limit."""
+    """Error of a file that inflates to more bytes than the limit."""
 
 
 def _count(file: IO[bytes], limit: int) -> int:

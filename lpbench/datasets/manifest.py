@@ -52,7 +52,7 @@ ROLES = ("", "development", "held_out", "sealed")
 
 @dataclass(frozen=True)
 class Manifest:
-    """Content of ``datasets/<name>.yaml``."""
+    """Description of a data set, as its YAML ``datasets/<name>.yaml`` states it."""
 
     name: str  #: File stem.
     title: str  #: Printed name.

@@ -50,12 +50,12 @@ def power_law(n: int, d: int, generator: np.random.Generator, *, gamma: float = 
 
 
 def label_only(n: int, d: int, generator: np.random.Generator) -> np.ndarray:
-    """No feature is protected (label LDP)."""
+    """Mask without any protected feature: only labels are private (label LDP)."""
     return np.zeros((n, d), dtype=bool)
 
 
 def all_private(n: int, d: int, generator: np.random.Generator) -> np.ndarray:
-    """Every feature is protected (LDP)."""
+    """Mask in which every user protects every feature (LDP)."""
     return np.ones((n, d), dtype=bool)
 
 

@@ -199,7 +199,7 @@ class _Frame:
         return np.log(values)
 
     def feature_columns(self, features: Sequence | Mapping, target: str | Mapping) -> list[tuple[str, np.ndarray]]:
-        """Return (name, values) of each canonical feature."""
+        """Return (name, values (n,)) of each column of the prepared table."""
         if isinstance(features, Mapping):
             label = target if isinstance(target, str) else target["column"]
             skip = {label, *features["all_except"]}

@@ -128,7 +128,7 @@ def posterior_drift(streams: Streams, params: Mapping, replication: int) -> Prob
 def _two_classes(
     streams: Streams, X: Mapping, probability: Mapping, replication: int, context: Mapping | None = None
 ) -> Problem:
-    """Draw the labels of the training, test and public rows."""
+    """Draw 0/1 labels with the given probabilities for training, test and public rows, and return the Problem."""
     y = {
         sample: (streams.generator("y", part=sample).random(p.size) < p).astype(int)
         for sample, p in probability.items()

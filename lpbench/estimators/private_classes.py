@@ -51,11 +51,11 @@ class ClassDevice(Device[ClassQuestion]):
         return np.eye(question.n_classes)[codes] if isinstance(question.mechanism, Laplace) else codes
 
     def columns(self, question: ClassQuestion) -> int:
-        """One number a class for Laplace noise."""
+        """Length of a report: one number a class for Laplace noise, else that of the mechanism's report."""
         return question.n_classes if isinstance(question.mechanism, Laplace) else 1
 
     def report(self, records: Records, question: ClassQuestion, draws: np.random.Generator) -> np.ndarray:
-        """Classes (n,), members of subsets (n, w), bits or noisy numbers (n, n_classes)."""
+        """Draw the reports: classes (n,), subsets (n, w), bits or noisy numbers (n, n_classes), by the mechanism."""
         if question.prior is None:
             return super().report(records, question, draws)
         order, size = ranked_classes(question.prior, question.mechanism.epsilon)
@@ -70,7 +70,7 @@ class ClassDevice(Device[ClassQuestion]):
         return PriorResponse.for_prior(question.mechanism.epsilon, question.prior[0]), np.asarray(records.y)
 
     def fields(self, question: ClassQuestion) -> tuple[Field, ...]:
-        """Categories, bits, or real numbers."""
+        """Payload of a report: categories, bits or real numbers, by the mechanism."""
         return question.mechanism.fields(self.columns(question))
 
     def addends(self, reports: np.ndarray, question: ClassQuestion) -> np.ndarray:

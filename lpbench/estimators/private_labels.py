@@ -76,7 +76,7 @@ class LabelDevice(Device[LabelQuestion]):
         return question.on_grid or Laplace(float(np.max(question.scale)), question.sensitivity)
 
     def inputs(self, records: Records, question: LabelQuestion) -> np.ndarray:
-        """The clipped labels, about the center."""
+        """The labels (n,), clipped to the public range, minus its middle."""
         return np.clip(records.y - question.center, *question.y_range)
 
     def report(self, records: Records, question: LabelQuestion, draws: Any) -> np.ndarray:

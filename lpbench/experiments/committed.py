@@ -137,7 +137,7 @@ def _computed(folder: Path, name: str, rule: Any) -> Summary:
 
 
 def _costs(folder: Path, name: str) -> pd.DataFrame:
-    """Rows of one experiment; none where nothing of it is committed."""
+    """Committed rows on what users spent for an experiment's scores; empty without any."""
     spent = _spent(folder, name.partition("/")[0])
     return spent[spent["experiment"] == name]
 

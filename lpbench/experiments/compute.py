@@ -136,7 +136,7 @@ class _Points:
         self._grid: dict[str, Any] | None = None
 
     def resolve(self, estimator: LocalEstimator, problem: Problem) -> None:
-        """List the points for a problem."""
+        """List the grid points, with words such as "all" resolved for a problem."""
         from lpbench.estimators.base import expand_grid  # imported where the estimator is: it takes half a second
 
         block = self._block

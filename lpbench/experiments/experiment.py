@@ -32,7 +32,7 @@ class Group(Frozen):
 
 @dataclass
 class Experiment(Frozen):
-    """One table or figure."""
+    """One table or figure: data sets, masks, methods, budgets, replications, and how it is shown."""
 
     name: str = MISSING  # Folder and name of the YAML without its ending, such as ``own/first``.
     paper: str = ""  # The folder.

@@ -96,7 +96,7 @@ class Block:
 
     @property
     def fits(self) -> int:
-        """Fits that a naive loop would do."""
+        """Number of fits that a loop over replications, budgets and grid points would do."""
         return self.n_points * len(self.budgets) * self.replications
 
     @property

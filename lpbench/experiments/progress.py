@@ -67,7 +67,7 @@ class Progress:
             print(f"{text} ...", file=sys.stderr, flush=True)
 
     def line(self) -> str:
-        """``12% done after 0:03:20, about 0:25:00 left``."""
+        """The progress in words: ``12% done after 0:03:20, about 0:25:00 left``."""
         elapsed, remaining = (
             "-" if s is None else timedelta(seconds=round(s)) for s in (self._task.elapsed, self._task.time_remaining)
         )

@@ -110,7 +110,7 @@ def _is_done(block: Block, store: Store, report: RunReport) -> bool:
 
 
 def _is_read(block: Block, container: Block, store: Store, report: RunReport) -> bool:
-    """Store a block from the one that contains it, if that has a result."""
+    """Cut a block's rows from a stored larger block and store them; True if that one had a result."""
     start = time.perf_counter()
     try:
         table, metadata = store.read(container.key)

@@ -257,11 +257,11 @@ class _SortedLists:
 
     @property
     def sizes(self) -> np.ndarray:
-        """Number of samples of every node."""
+        """Number of samples in every node, shape (n_nodes,)."""
         return self._by_node(self.length[:, -1])
 
     def _by_node(self, values: np.ndarray) -> np.ndarray:
-        """Bring values, one for each place, into the order of the nodes."""
+        """Reorder values, one for each list position, to the numbering of the nodes."""
         ordered = np.empty_like(values)
         ordered[self.nodes] = values
         return ordered

@@ -13,11 +13,11 @@ from lpbench.partitions.tree import TreePartition
 
 
 class Cells(Protocol):
-    """A public partition into numbered cells."""
+    """Interface of public partitions whose cells are numbered from 0."""
 
     @property
     def size(self) -> int:
-        """Number of cells."""
+        """Number of cells of the partition."""
 
     def locate(self, X: np.ndarray) -> np.ndarray:
         """Find the cell of each record.
@@ -118,7 +118,7 @@ class TreeCells:
 
     @property
     def broadcast_bits(self) -> float:
-        """Feature and threshold of each cut."""
+        """Bits of the broadcast tree: feature and threshold of each cut."""
         return (self.size - 1) * (64.0 + math.ceil(math.log2(max(self.tree.n_features, 2))))
 
     @property

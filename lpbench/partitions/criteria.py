@@ -53,11 +53,11 @@ class SplitStatistics(ABC):
 
     @property
     def width(self) -> int:
-        """Numbers kept per side."""
+        """Number of sums kept for each side of a cut."""
         return len(self.columns)
 
     def add(self, total: np.ndarray, key: np.ndarray, select: slice | np.ndarray) -> None:
-        """Add what the selected groups hold to ``total`` (width, n_cells), in its columns ``key`` (n_selected, c)."""
+        """Add the sums of selected groups to columns ``key`` (n_selected, c) of ``total`` (width, n_cells)."""
         flat = key.reshape(-1)
         for sums, column in zip(total, self.columns, strict=True):
             sums += np.bincount(flat, weights=np.repeat(column[select], key.shape[1]), minlength=sums.size)

@@ -245,7 +245,7 @@ def _grouped(sample: Sample, max_depth: int | None) -> tuple[np.ndarray, np.ndar
 
 
 class _Random:
-    """Chooses uniformly among the longest edges."""
+    """Rule that cuts one of a cell's longest edges, chosen uniformly."""
 
     def __init__(self, generators: Sequence[np.random.Generator | None]) -> None:
         given = [rng for rng in generators if rng is not None]
@@ -254,7 +254,7 @@ class _Random:
         self.seeds = [int(rng.integers(2**63)) for rng in given]
 
     def of_nodes(self, frontier: _Frontier, tree: np.ndarray, *_: Any) -> np.ndarray:
-        """Return the chosen dimension of every node."""
+        """Return the dimension in which each node is cut, shape (n_nodes,)."""
         end = np.searchsorted(tree, np.arange(len(self.seeds) + 1))
         parts = zip(self.seeds, end, end[1:], strict=False)
         # the draw belongs to the tree and the node's path, not to its position
@@ -265,7 +265,7 @@ class _Random:
 
 
 class _Best:
-    """Chooses the candidate with the best score in every node; without ``statistics`` all are ties."""
+    """Rule that cuts the longest edge with the best score; without ``statistics`` the first of them."""
 
     def __init__(
         self,
@@ -297,7 +297,7 @@ class _Best:
         rows: np.ndarray,  # those that reached the level,
         node: np.ndarray,  # and their nodes
     ) -> np.ndarray:
-        """Return the chosen dimension of every node."""
+        """Return the dimension in which each node is cut, shape (n_nodes,)."""
         longest, middle = frontier.candidates(), frontier.middle
         if self.statistics is None or longest.sum(axis=1).max() == 1:
             return longest.argmax(axis=1)
@@ -317,7 +317,7 @@ class _Best:
 
 
 class _Frontier:
-    """The cells of the current level."""
+    """Cells of the level at which trees are growing: their boxes and nodes."""
 
     def __init__(
         self, lower: np.ndarray, upper: np.ndarray, edges: np.ndarray | None = None, path: np.ndarray | None = None

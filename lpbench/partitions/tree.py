@@ -115,7 +115,7 @@ class TreePartition:
 
     @property
     def n_features(self) -> int:
-        """Number of columns of the points."""
+        """Number of features of the points that are located."""
         return self.lower.size
 
     @property

@@ -87,7 +87,10 @@ class Surface:
             self._draws.append(self._fit(again, rng.choice(EXPONENTS), rng.uniform(*_BEYOND)))
 
     def _fit(self, errors: np.ndarray, exponent: float, beyond: float) -> _Law:
-        """Fit weights >= 0 by least squares; the error falls on until ``beyond`` powers of ten above the pilot."""
+        """Fit the law to mean errors by least squares with weights >= 0.
+
+        Its terms reach ``beyond`` powers of ten above the pilot's users and information.
+        """
         low, high = np.log10(self._s.min()) - 0.5, np.log10(self._s.max()) + beyond
         scales = 10.0 ** np.linspace(low, high, max(2, round(_PER_DECADE * (high - low)) + 1))
         sizes = self._n.max() * 10.0 ** np.array([-1.0, -0.5, 0.0, beyond])

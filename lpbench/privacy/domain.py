@@ -71,7 +71,7 @@ class Categories(Domain):
     by_entry: bool = False
 
     def check(self, values: ArrayLike) -> np.ndarray:
-        """Return categories as int64."""
+        """Return categories as int64; DataError if one is no whole number in 0, ..., size - 1."""
         values = np.asarray(values)
         if self.size > MOST_CATEGORIES:
             raise ConfigurationError(f"n_categories={self.size!r} must be at most 2^60; merge categories")
@@ -114,7 +114,7 @@ class Numbers(Domain):
     alone: bool = False
 
     def check(self, values: ArrayLike) -> np.ndarray:
-        """Return finite numbers as float64."""
+        """Return numbers as float64; DataError if one is not finite."""
         return finite(values)
 
     def check_rows(self, inputs: ArrayLike) -> np.ndarray:
@@ -216,7 +216,7 @@ class Directions(Domain):
     unit: bool = True
 
     def check(self, values: ArrayLike) -> np.ndarray:
-        """Return finite vectors of shape (n, dimension)."""
+        """Return vectors of shape (n, dimension) as float64; DataError if one is zero or of the wrong length."""
         values = finite(values)
         if values.ndim != 2 or values.shape[1] != self.dimension:
             raise DataError(f"values have shape {values.shape}, expected (n, {self.dimension})")

@@ -74,7 +74,7 @@ class HadamardResponse(CategoryMechanism):
         return (share * alike / max(m * (m - 1), 1) + (1.0 - share) / self.blocks) / share**2
 
     def fields(self, columns: int = 1) -> tuple[Field, ...]:
-        """The number of a report."""
+        """Payload of a report: its number."""
         return (Integers(self.n_reports, columns),)
 
     @property

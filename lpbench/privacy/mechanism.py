@@ -381,14 +381,14 @@ class Channel(FiniteMechanism):
 
     @property
     def domain(self) -> Categories:
-        """The rows of the table."""
+        """Domain of the inputs: the numbers of the table's rows."""
         return Categories(len(self.probabilities), by_entry=True)
 
     def _draw(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         return draw_whole(self._units, values, rng)
 
     def distance(self, reports: np.ndarray, inputs: np.ndarray) -> np.ndarray:
-        """Minus the log-probability of each report."""
+        """Minus the log-probability of each report given the input."""
         return -self.log_channel()[inputs, reports]
 
     @cached_property
@@ -397,7 +397,7 @@ class Channel(FiniteMechanism):
             return whole_rows(np.log(self.probabilities))
 
     def fields(self, columns: int = 1) -> tuple[Field, ...]:
-        """The number of a report."""
+        """Payload of a report: its number."""
         return (Integers(self.probabilities.shape[1], columns),)
 
     def log_channel(self) -> np.ndarray:
@@ -448,7 +448,7 @@ class CategoryMechanism(FiniteMechanism):
         return -(np.reshape(reports, (len(reports), -1)) == inputs[:, None]).any(axis=1).astype(float)
 
     def fields(self, columns: int = 1) -> tuple[Field, ...]:
-        """A category."""
+        """Payload of a report: the number of a category."""
         return (Integers(self.n_categories, columns),)
 
     @property

@@ -113,7 +113,7 @@ class NumberChannel(FiniteMechanism):
         return whole_epsilon(self._units)
 
     def fields(self, columns: int = 1) -> tuple[Field, ...]:
-        """The number of an output."""
+        """Payload of a report: the number of an output."""
         return (Integers(len(self.outputs), columns),)
 
     @cached_property

@@ -22,7 +22,7 @@ class Field(ABC):
 
     @property
     def bits(self) -> int:
-        """Width of all columns in bits."""
+        """Width of the field in bits: that of one column times their number."""
         return self.width * self.count
 
     @property
@@ -31,7 +31,7 @@ class Field(ABC):
         """Bits of one column."""
 
     def holds(self, reports: Any) -> bool:
-        """Return True if all numbers fit."""
+        """Return True if all reported numbers fit into the field."""
         return bool(np.isfinite(reports).all())
 
 

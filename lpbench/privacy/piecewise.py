@@ -91,12 +91,12 @@ class Piecewise(_UnitMechanism):
 
     @cached_property
     def weights(self) -> tuple[int, int]:
-        """Units of probability of a point inside and outside the window."""
+        """Weights of a point inside and outside the window; over :attr:`total` they are probabilities."""
         return weight_pair(self.budget, self.width, CELLS - self.width)
 
     @property
     def total(self) -> int:
-        """Units of probability of all points."""
+        """Sum of the weights of all points: the denominator of their probabilities."""
         near, far = self.weights
         return self.width * near + (CELLS - self.width) * far
 
@@ -113,7 +113,7 @@ class Piecewise(_UnitMechanism):
 
     @property
     def bound(self) -> float:
-        """Reports lie in [-bound, bound]."""
+        """Largest absolute value of a report."""
         return float(self.points[-1])
 
     @property
@@ -216,12 +216,12 @@ class Hybrid(_UnitMechanism):
 
     @cached_property
     def piecewise(self) -> Piecewise:
-        """The part with many points."""
+        """The mixture's component that reports one of many points."""
         return Piecewise(self.budget)
 
     @property
     def share(self) -> float:
-        """Probability of a piecewise report."""
+        """Probability that a report is that of the piecewise component."""
         return -math.expm1(-self.budget / 2.0) if self.budget > TWO_POINT_BUDGET else 0.0
 
     @cached_property

@@ -74,7 +74,7 @@ class Liars:
 
 
 def farthest(y: np.ndarray, y_range: tuple[float, float] | None, classes: np.ndarray | None) -> np.ndarray:
-    """Label at the end of the range that is farther off, or the next class code."""
+    """For each label (n,) the lie: the end of the range that is farther off, or the next class code."""
     if classes is not None:
         return (y + 1) % len(classes)
     assert y_range is not None

@@ -176,7 +176,7 @@ class PrivUnitG(Mechanism):
 
     @cached_property
     def keep_logit(self) -> float:
-        """Part of epsilon spent on p, logit(p)."""
+        """Share of epsilon spent on p, the probability to stay above the threshold: logit(p)."""
         return math.inf if math.isinf(self.budget) else _best_keep_logit(float(self.budget), int(self.dimension))
 
     @property

@@ -334,7 +334,7 @@ class BitVector(CategoryMechanism):
     """
 
     def fields(self, columns: int = 1) -> tuple[Field, ...]:
-        """One bit for each category."""
+        """Payload of a report: one bit for each category."""
         return (Integers(2, self.n_categories * columns),)
 
     @property

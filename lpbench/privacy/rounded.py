@@ -63,9 +63,9 @@ def grid_step(scale: Any, sensitivity: float, law: NoiseLaw) -> Any:
 def rounded_sum(
     values: Any, scale: Any, sensitivity: float, law: NoiseLaw, rng: np.random.Generator, step: Any = None
 ) -> np.ndarray:
-    """Return values + scale * noise on the grid, shape of ``values``; where ``scale`` (public) is 0, the values.
+    """Return values + scale * noise, rounded to a grid: shape of ``values``; ``scale`` 0 leaves values unchanged.
 
-    ``step`` is that of a grid that is stated; None: :func:`grid_step`.
+    ``step`` is the spacing of the grid; None: :func:`grid_step`.
     """
     values, each = np.asarray(values, dtype=np.float64), isinstance(scale, np.ndarray)
     if not each and scale == 0:
@@ -132,7 +132,7 @@ def _point(value: float, scale: float, step: float, law: NoiseLaw, number: int, 
 
 
 def _holds(index: float, value: float, scale: float, step: float, law: NoiseLaw, number: int, bits: int) -> bool:
-    """Return True if value - scale * size rounds to one point for every p from number to number + 1 over 2^bits."""
+    """Return True if the rounded noisy value is the same for all uniforms from number to number + 1 over 2^bits."""
     from mpmath import ldexp, mpf, workprec
 
     with workprec(bits + 300):

@@ -137,7 +137,7 @@ class Spending:
 
     @property
     def accounts(self) -> list[Account]:
-        """Distinct accounts of users."""
+        """Distinct accounts; users with equal histories share one."""
         if self._of_user is None:
             return list(self._accounts)
         return [self._accounts[i] for i in np.unique(self._of_user)]

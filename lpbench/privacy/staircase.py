@@ -83,7 +83,7 @@ class Staircase(AdditiveMechanism):
 
     @property
     def domain(self) -> Numbers:
-        """One number a user: each of several that differ, by however little, would cost the budget."""
+        """Domain of single numbers, one a user: several different ones would cost the budget each."""
         return Numbers(self.sensitivity, alone=True)
 
     @property

@@ -184,5 +184,5 @@ def by_paper(experiments: Sequence[str]) -> list[tuple[Paper, list[Claim]]]:
 
 
 def decide_about(experiments: Sequence[str], results: Evidence) -> list[Decision]:
-    """Decide the claims about some experiments."""
+    """Decide the claims that are about some experiments, by the scores of a results folder."""
     return [decided for paper, claims in by_paper(experiments) for decided in decide(paper, claims, results)]

@@ -31,7 +31,7 @@ class CellTable:
     cells: CellScores
 
     def columns(self, *methods: str) -> CellScores:
-        """Cells of some columns, row by row."""
+        """Scores of some columns of the table, row by row."""
         width = len(self.methods)
         places = [k * width + self.methods.index(m) for k in range(len(self.datasets)) for m in methods]
         return self.cells[places]

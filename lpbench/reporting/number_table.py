@@ -200,7 +200,7 @@ class _PaperNumbers:
         return str(class_of(*values)[0])
 
     def _bounds_of(self, row: Mapping[str, Any]) -> list[Bound]:
-        """Computations about a printed number."""
+        """List the paper's statements that a printed number cannot be reached on our data, with their computations."""
         return [
             bound
             for bound in self.paper.differences.bounds
@@ -324,7 +324,7 @@ class _PaperNumbers:
         return (SUSPECTED, hints) if hints else (NO_CAUSE, "")
 
     def _chances(self, table: pd.DataFrame, blind: Collection[tuple]) -> np.ndarray:
-        """Chance with which each number without a cause would be met by anything found after the fact, if permuted.
+        """Chance with which anything found after the fact would meet each number without a cause, by permutation.
 
         What a constant meets as well has none, since nothing found after the fact counts there.
         """
@@ -497,7 +497,7 @@ def _variant(selector: str) -> tuple[str, dict[str, Any]]:
 
 
 def _borrowed(selector: str, variants: tuple[str, ...]) -> bool:
-    """Return True if a row was run in another configuration and must not stand for this one."""
+    """Return True if a row's method was run in another variant than the configuration's, so that it has no number."""
     if not selector:
         return False
     variant, of_method = _variant(selector)

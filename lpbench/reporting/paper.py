@@ -60,7 +60,7 @@ class Deviation:
 
 @dataclass(frozen=True)
 class Released:
-    """A paper's released code."""
+    """Code that a paper's authors released: where it is, and how it departs from the paper."""
 
     repository: str  # ``owner/name``
     deviations: tuple[Deviation, ...] = ()  # where it departs from the paper
@@ -91,7 +91,7 @@ class Differences:
     bounds: tuple[Bound, ...] = ()  # printed numbers that cannot be
 
     def causes_of(self, *cells: Mapping[str, Any]) -> list[str]:
-        """Return the known causes of differences of one of some cells."""
+        """Return the known causes of a difference that apply to at least one of the given cells."""
         return [cause.text for cause in self.causes if any(map(cause.applies, cells))]
 
 

@@ -147,7 +147,7 @@ def mask_name(mask: str) -> str:
 
 
 def in_words(name: str) -> str:
-    """A name of a configuration in words."""
+    """Return the name of a configuration in words."""
     return name.replace("_", " ")
 
 

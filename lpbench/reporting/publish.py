@@ -161,11 +161,11 @@ class Report:
 
     @property
     def shown(self) -> list[str]:
-        """Experiments with results."""
+        """Names of the report's experiments that have results."""
         return [a.name for a in self.artifacts if a.is_finished or a.was_run]
 
     def write(self) -> Report:
-        """Make all derivations of the report that are not current."""
+        """Write all parts of the report that are not current, and return the report."""
         self.target.mkdir(parents=True, exist_ok=True)
         _write_times([*self.artifacts, *self._alternatives], self.target / "timing.csv")
         workers = 1 if self.study else None  # to start some takes longer than the tables of a small run
@@ -186,7 +186,7 @@ class Report:
         return Derivation(name, inputs, (*code, *packages), libraries, record_in(self.target, name), write)
 
     def tables(self) -> list[Derivation]:
-        """Verdicts, numbers and standings."""
+        """Return the derivations of the report's tables: verdicts, numbers and standings."""
         read = {name for paper in papers() for name in paper.rests_on}
         of = [(name, paper_of(name)) for name in self.names]
         scores = {artifact.name: artifact.content for artifact in self.artifacts}
@@ -223,21 +223,21 @@ class Report:
 
     @_QUICK_TEXTS
     def verdicts(self) -> list[Path]:
-        """Decide the claims, of a study those about its experiments."""
+        """Decide the claims (of a study those about its experiments) and write ``verdicts.csv``; return the files."""
         from lpbench.reporting.report import write_claims
 
         return write_claims(self.folder, self.target, self.names if self.study else None)
 
     @_QUICK_TEXTS
     def numbers(self) -> list[Path]:
-        """Put published numbers beside ours."""
+        """Write ``numbers.csv``, published numbers beside ours; return the files."""
         from lpbench.reporting.number_table import write_numbers
 
         return write_numbers(papers(), Results(self.folder), self.target, self.names if self.study else None)
 
     @_QUICK_TEXTS
     def standings(self) -> list[Path]:
-        """Put losses beside each other at equal inputs."""
+        """Write ``standings.csv.gz``, losses of methods at equal inputs; return the files."""
         from lpbench.reporting.report import in_order
         from lpbench.reporting.standings import write_standings
 

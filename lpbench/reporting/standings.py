@@ -54,7 +54,7 @@ def standings_of(
 
 
 def standings_of_runs(runs: Sequence[Run], by_model: Mapping[str, Callable[[str], str]]) -> pd.DataFrame:
-    """Standings, with inputs and bits of the reports of methods on the leaderboard, and the seconds of a fit.
+    """Make the table of standings from runs, with inputs, bits of a user's reports and seconds of a fit.
 
     ``by_model`` has the inputs of somebody's own methods, by mask; the caller has to know their bits.
     """
@@ -92,7 +92,7 @@ def public_rows(dataset: str) -> int:
 
 
 def without_sample(inputs: str) -> str:
-    """Return inputs without a public sample."""
+    """Return a text of inputs, such as ``label, public sample``, without the public sample."""
     return ", ".join(word for word in inputs.split(", ") if word != gains.SAMPLE)
 
 

@@ -49,7 +49,7 @@ def artifact_name(record: Mapping) -> str:
 
 
 def counted(numbers: pd.DataFrame) -> dict[str, int]:
-    """Return :data:`COUNTED_NUMBERS`; none where nothing is compared."""
+    """Count an artifact's compared numbers by class (:data:`COUNTED_NUMBERS`); empty where nothing is compared."""
     numbers_by_class = counts(judged_numbers(numbers))
     return {key: numbers_by_class[of] for key, of in COUNTED_NUMBERS.items()} if numbers_by_class["compared"] else {}
 

@@ -51,7 +51,7 @@ class PaperRuns:
 
     @cached_property
     def decided(self) -> list[dict[str, Any]]:
-        """Claims of the paper with their checks."""
+        """Claims of the paper with the verdicts of their checks."""
         is_decided = (self.report / f"{VERDICTS}.csv").is_file()
         return [c for c in (read_claims(self.report) if is_decided else ()) if c["paper"] == self.paper.letter]
 
@@ -68,7 +68,7 @@ class PaperRuns:
 
     @property
     def digest(self) -> str:
-        """Hash of what the runs show."""
+        """Hash of the content of the paper's runs, by which outdated ones are found."""
         texts = [self.name, self.numbers.to_csv(index=False), str(self.decided)]
         return hash_of([*texts, *(folder_hash(path.parent, path.name) for path, _ in self.pages)])
 

@@ -78,7 +78,10 @@ class Verdict:
 def audit(
     source: Subject, claim: PrivacyClaim, samples: int = 1_000_000, failure: float = 1e-3, quick: bool = False
 ) -> Verdict:
-    """Hold a randomizer to its claim, by fewer samples if it is refuted; ``quick``: by all at once, without rules."""
+    """Audit a randomizer's claim; stop early, on fewer samples, once it is refuted.
+
+    With ``quick`` all samples are drawn at once, and no readable rules are sought.
+    """
     pair, start = worst_pair(source, claim, failure, quick)
     room = min(samples, source.size - start)
     if room < FEWEST and not quick:

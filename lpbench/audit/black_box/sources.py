@@ -117,7 +117,7 @@ class DeviceSource(Subject):
         return [pair for pair in super().pairs if self.randomizer.neighbors[pair]]
 
     def draw(self, value: int, start: int, stop: int) -> Columns:
-        """Run the code that the estimator runs."""
+        """Draw reports ``start`` to ``stop`` of a value, by the code that the estimator runs."""
         streams = self.streams.child("audit", value=value, start=start)
         return to_columns(self.randomizer.sample(value, stop - start, streams))
 

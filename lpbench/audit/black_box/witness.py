@@ -182,7 +182,7 @@ def _boxes(tree, chosen: set[int], node: int, box: Box) -> list[Box]:
 
 
 def _merge(boxes: list[Box]) -> list[Box]:
-    """Join adjacent intervals of one feature."""
+    """Join boxes that differ in one feature whose intervals are adjacent."""
     if len({tuple(box) for box in boxes}) != 1 or len(boxes[0]) != 1:
         return boxes
     (feature,) = boxes[0]
@@ -237,7 +237,7 @@ def _histogram_ratio(first: np.ndarray, second: np.ndarray):
 
 
 def single_precision(features: np.ndarray) -> np.ndarray:
-    """Features as scikit-learn's trees take them."""
+    """Convert features (m, d) to float32, as scikit-learn's trees take them."""
     return np.clip(features, -1e30, 1e30).astype(np.float32)
 
 

@@ -70,7 +70,7 @@ class ModelSource(Subject):
         return dict(zip(self.names, np.nan_to_num(table, nan=_NONE, posinf=-_NONE, neginf=_NONE).T, strict=True))
 
     def score(self, fits: int, claim: PrivacyClaim, failure: float) -> float:
-        """Bound from pilot fits to each table, which need no guarantee; their time is that of later ones."""
+        """Bound the loss from pilot fits to each table, without a guarantee; they also time later fits."""
         start = clock()
         first, second = (self.draw(value, 0, fits) for value in (0, 1))
         self.cost = (clock() - start) / fits

@@ -51,7 +51,7 @@ class PrivateMean(LocalRegressor):
     epsilon: float = 1.0
 
     def learn(self, users: Users) -> Self:
-        """Average the privatised labels."""
+        """Ask for noisy labels and keep their average as ``mean_``."""
         self.mean_ = float(users.ask(LABEL, LabelQuestion(self.y_range_, self.epsilon)).mean())
         return self
 
@@ -146,7 +146,7 @@ class PrivateMajority(LocalClassifier):
     epsilon: float = 1.0
 
     def learn(self, users: Users) -> Self:
-        """Count the randomized labels."""
+        """Ask for randomized classes and keep their unbiased shares, of which the largest is predicted."""
         mechanism = GRR(check_epsilon(self.epsilon), self.classes_.size)
         reports = users.ask(CLASS, ClassQuestion(mechanism))
         counts = np.bincount(reports, minlength=self.classes_.size)

@@ -58,7 +58,7 @@ class CT(LocalClassifier):
     max_depth: int | None = None
 
     def learn(self, users: Users) -> Self:
-        """Grow the tree."""
+        """Grow scikit-learn's tree on the true labels and the features, without privacy."""
         (self.tree_,) = self._grow(users, [self.max_depth])
         return self
 

@@ -46,7 +46,10 @@ class GridDevice(Device[Any]):
         """Return what each user adds to her cell: ndarray of shape (k, n), multiples of the step of discrete noise."""
 
     def draw_sums(self, records: Records, question: Any, streams: Streams, by: np.ndarray | None = None) -> Any:
-        """Draw the noisy sums of all cells, shape (k * cells,); those of too many cells stay here."""
+        """Draw the noisy sums of all cells, shape (k * cells,).
+
+        A table of more cells than fit into memory is returned as an object that is asked cell by cell.
+        """
         if by is not None:
             return super().draw_sums(records, question, streams, by)
         sums = _GridSums(self, records, question, streams)
@@ -103,7 +106,7 @@ class _GridSums:
         self.seed = streams.child("counts", bins=bins).seed
 
     def named(self, X: np.ndarray) -> _Named:
-        """Find the cells of rows (m, d)."""
+        """Find the distinct grid cells of rows X (m, d), and each row's cell among them."""
         digits = _digits(X, self._bins)
         keys, first, inverse = np.unique(cell_keys(digits, self._bins), return_index=True, return_inverse=True)
         return _Named(digits[first], self._occupied.find(keys), inverse)

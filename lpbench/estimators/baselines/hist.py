@@ -56,7 +56,7 @@ class GridCellDevice(GridDevice):
     """Send the one-hot vector of the own cell, or the centered label times that vector, with noise on every entry."""
 
     def inputs(self, records: Records, question: GridCellQuestion) -> np.ndarray:
-        """Vectors of shape (n, cells)."""
+        """Vectors (n, cells): a 1 or the centered label in the user's own cell, 0 elsewhere."""
         vectors = np.zeros((len(records), question.cells.size))
         vectors[np.arange(len(records)), question.cells.locate(records.X)] = question.values(records)
         return vectors
@@ -66,7 +66,7 @@ class GridCellDevice(GridDevice):
         return question.cells.size
 
     def fields(self, question: GridCellQuestion) -> tuple[Field, ...]:
-        """One number for each cell."""
+        """Payload of a report: one number for each cell."""
         mechanism, size = question.mechanism, question.cells.size
         if isinstance(mechanism, Laplace):
             return mechanism.fields(size)
@@ -78,7 +78,7 @@ class GridCellDevice(GridDevice):
         return 0.0 if question.is_constant else question.mechanism.epsilon
 
     def statistics(self, question: GridCellQuestion) -> list[Laplace | DiscreteLaplace]:
-        """A count, or a label sum."""
+        """Noise of the one statistic that the question asks for, a count or a label sum."""
         return [question.mechanism]
 
     def numbers(self, records: Records, question: GridCellQuestion) -> np.ndarray:
@@ -180,7 +180,7 @@ class Hist(LocalRegressor):
     protects = "record"
 
     def learn(self, users: Users) -> Self:
-        """Sum the users' reports."""
+        """Ask users for noisy counts and label sums of the grid cells, and add the reports up."""
         self._check()
         questions = self._questions(users.n_features)
         self.histogram_ = NoisyGrid(questions[0].cells, users.n, *(users.sums(GRID_CELL, q) for q in questions))

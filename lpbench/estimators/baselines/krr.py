@@ -58,7 +58,7 @@ class FeatureResponse(Mechanism):
 
     @property
     def domain(self) -> Categories:
-        """A bin for each feature."""
+        """Domain of a report's input: a bin for each feature."""
         return Categories(self.response.n_categories, len(self.protected))
 
     @property
@@ -67,7 +67,7 @@ class FeatureResponse(Mechanism):
         return sum(self.protected) * self.response.bits
 
     def _draw(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Reported bins of shape (n, d)."""
+        """Randomized bins, shape (n, d)."""
         return np.where(self.protected, self.response.randomize(values, rng), 0)
 
     def _losses(self, values: np.ndarray) -> np.ndarray:
@@ -89,7 +89,7 @@ class FeatureDevice(Device[FeatureQuestion]):
         return self._response(question, np.ones(question.n_features, dtype=bool))
 
     def inputs(self, records: Records, question: FeatureQuestion) -> np.ndarray:
-        """Bins of all features, shape (n, d)."""
+        """True bins of all features, shape (n, d)."""
         return grid_digits(records.X, question.bins)
 
     def law(self, question: FeatureQuestion, records: Records) -> tuple[Mechanism, np.ndarray]:
@@ -191,7 +191,7 @@ class KRR(TreeRegressor):
 
     @property
     def exceeds_budget(self) -> bool:  # type: ignore[override]
-        """``per_attribute`` spends epsilon for every attribute."""
+        """True for the variant ``per_attribute``, which spends epsilon on every attribute."""
         return self.budget == "per_attribute"
 
     def _messages(self, users: Users) -> tuple[np.ndarray, np.ndarray]:

@@ -123,12 +123,12 @@ class MomentDevice(Device[MomentQuestion]):
         return moments.ravel()
 
     def draw_many(self, records: Records, family: MomentQuestion, answers: Answers) -> np.ndarray:
-        """Answer the question of one budget; budgets share the unit noise."""
+        """Draw noisy moments for a question of a sweep; questions of other budgets get the same unit noise."""
         return self.draw_sums(records, family, answers("sums"))
 
 
 def _signs(records: Records) -> np.ndarray:
-    """Labels -1 and 1."""
+    """Labels of shape (n,), coded -1 and 1."""
     return 2.0 * records.y - 1.0
 
 
@@ -249,7 +249,7 @@ class PGLM(BinaryClassifier):
 
     @property
     def exceeds_budget(self) -> bool:  # type: ignore[override]
-        """``released`` keeps no budget."""
+        """True for the variant ``released``, whose noise is too small for its budget."""
         return self.version == "released"
 
     def learn(self, users: Users) -> Self:

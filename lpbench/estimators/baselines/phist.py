@@ -98,11 +98,11 @@ class PHIST(LocalClassifier):
 
     @property
     def exceeds_budget(self) -> bool:  # type: ignore[override]
-        """``released`` keeps no budget."""
+        """True for the variant ``released``, whose noise is too small for its budget."""
         return self.version == "released"
 
     def learn(self, users: Users) -> Self:
-        """Sum the users' votes."""
+        """Ask users for noisy votes (cell, class) and add them up."""
         if check_choice("version", self.version, VERSIONS) == "released":
             self.histogram_: NoisyGrid | ReleasedHistogram = self._released(users)
             return self
@@ -152,7 +152,7 @@ class PHIST(LocalClassifier):
         return self.classes_[decide(self._shares(X))]
 
     def _scores(self, task: Task, budgets: Sequence[float], points: Sequence[dict]) -> np.ndarray:
-        """Score the grid; budgets share the look-ups."""
+        """Scores (n_budgets, n_points) on one replication; budgets share the look-ups."""
         test, values = self._to_unit_cube(task.X_test), []
         for point in points:
             model = clone(self).set_params(**point)

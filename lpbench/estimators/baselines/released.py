@@ -47,7 +47,7 @@ class ReleasedHistogram:
 
 
 def _numbers(X: np.ndarray, bins: int) -> np.ndarray:
-    """Numbers of the cells of rows; what lies outside an axis is in its last bin, on either side."""
+    """Cell number of each row (m,); a value outside [0, 1] falls into the last bin of its axis, at either end."""
     digits = np.digitize(X, np.linspace(0.0, 1.0, bins + 1)) - 1
     digits[(digits < 0) | (digits >= bins)] = bins - 1
     return digits @ bins ** np.arange(X.shape[1] - 1, -1, -1)

@@ -85,7 +85,7 @@ class TreeRegressor(LocalRegressor):
 
 
 def _single(X: np.ndarray) -> np.ndarray:
-    """Return features as scikit-learn's trees read them."""
+    """Convert features to float32, as scikit-learn's trees read them."""
     return np.ascontiguousarray(X, dtype=np.float32)
 
 

@@ -171,7 +171,7 @@ class CellDevice(Device[CellQuestion]):
         return np.where(_compatible(records, question).choices > 1, question.budget, 0.0)
 
     def delta(self, question: CellQuestion) -> float:
-        """Reports of cells are pure."""
+        """Return 0: randomized cells satisfy pure epsilon-DP."""
         return 0.0
 
     def check(self, question: CellQuestion) -> None:

@@ -95,7 +95,7 @@ def _words(records: Records, streams: Streams, **axes: str | int) -> np.ndarray:
 
 
 def _true_leaves(records: Records, family: CellFamily) -> np.ndarray:
-    """Index of every user's leaf."""
+    """Leaf in which each user's complete record lies, for every tree."""
     trees, columns, deepest = family.trees, family.tree_columns, family.deepest
 
     def walk() -> tuple[SampleGroups, np.ndarray]:
@@ -135,7 +135,7 @@ class _TrueBins:
 
 
 class _BitSums:
-    """Sums of the reported bits in the cells that are asked for."""
+    """Sums of randomized bits, drawn only for the cells that predictions look up."""
 
     def __init__(
         self,

@@ -102,7 +102,7 @@ class PublicMask:
 
     @cached_property
     def order(self) -> np.ndarray:
-        """Features, most protected first."""
+        """Indices of the features, the most often protected first."""
         return protection_order(self.array)
 
     @cached_property

@@ -153,7 +153,7 @@ class _SecondRounds:
 
 
 def _sources(jobs: Sequence[GridPoint]) -> list[tuple[tuple[int, float], list[GridPoint]]]:
-    """Jobs by the labels that they use: budget and label share."""
+    """Group jobs by the noisy labels that they use, i.e. by (budget, label share)."""
     return _group(jobs, lambda j: (j.budget, j.setting.label_share))
 
 

@@ -166,7 +166,7 @@ class PrivateIntervals(Calibrated, LocalRegressor):
     _default = ResidualGP
 
     def learn(self, users: Users) -> Self:
-        """Train the estimator and calibrate it."""
+        """Train the estimator on some users, and estimate the residual's quantiles from the others."""
         lo, hi = self.y_range_
         parameters = {"y_range": self.y_range_, "domain": (0.0, 1.0)}
         self.estimator_ = self._calibrated(users, parameters, "residual", max(hi - lo, 1e-12))
@@ -235,7 +235,7 @@ class PrivateSets(Calibrated, LocalClassifier):
     domain: Any = field(default=(0.0, 1.0), kw_only=True)
 
     def learn(self, users: Users) -> Self:
-        """Train the estimator and calibrate it."""
+        """Train the classifier on some users, and estimate the score's quantiles from the others."""
         # The domain is applied before anybody is asked; the inner classifier takes features as they are.
         parameters = {"classes": np.arange(self.classes_.size), "domain": None}
         self.estimator_ = self._calibrated(users, parameters, "class", 1.0)

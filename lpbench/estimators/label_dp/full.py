@@ -58,7 +58,7 @@ class LDPVote(CubeClassifier):
     protects = "record"
 
     def learn(self, users: Users) -> Self:
-        """Learn the histogram."""
+        """Ask users for noisy votes (cube, class), and keep the class shares of each cube."""
         noise = VOTE_NOISE / (check_epsilon(self.epsilon) * math.sqrt(users.n))
         bins = self._bins_of(self.bins, users.n, users.n_features, math.log(2), noise)
         self.histogram_ = PHIST(self.epsilon, bins).learn_from(users)
@@ -121,7 +121,7 @@ class LDPMean(BoundedRegressor):
     protects = "record"
 
     def learn(self, users: Users) -> Self:
-        """Sum the users' reports."""
+        """Ask users for noisy counts and label sums of the cubes, and add the reports up."""
         check_number("density", self.density, above=0, most=1, hint="a lower bound of a density on [0, 1]^d")
         n, d = users.n, users.n_features
         self.center_, bound = self._center_and_bound()

@@ -59,7 +59,7 @@ class KNNMean(BoundedRegressor):
     epsilon = math.inf
 
     def learn(self, users: Users) -> Self:
-        """Collect the labels."""
+        """Ask users for noisy labels and keep them beside their public features."""
         epsilon, (center, bound) = check_epsilon(self.epsilon), self._center_and_bound()
         self.k_ = self._neighbors(users.n, users.n_features, epsilon, bound)
         self.truncation_ = T = truncation(knn_noise(self.k_, epsilon), bound, self.moment)

@@ -52,7 +52,7 @@ class CubeMean(BoundedRegressor):
     epsilon = math.inf
 
     def learn(self, users: Users) -> Self:
-        """Average the labels of each cube."""
+        """Ask for labels, locally randomized or released by a curator, and average them in each cube."""
         check_epsilon(self.epsilon)
         n, d, noise = users.n, users.n_features, self._noise_per_cube(users.n)
         center, bound = self._center_and_bound()
@@ -62,7 +62,7 @@ class CubeMean(BoundedRegressor):
         return self
 
     def _means(self, users: Users, center: float) -> np.ndarray:
-        """Released means about the center, shape (cubes,)."""
+        """Noisy mean of each cube's labels, minus ``center``: shape (cubes,)."""
         return MEAN_RELEASE.statistic(users.reveal(), MeanQuestion(self.cubes_, None, center, self.truncation_))
 
     def predict(self, X: np.ndarray) -> np.ndarray:

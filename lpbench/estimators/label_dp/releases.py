@@ -51,7 +51,7 @@ class ClassRelease(Release[CubeClassQuestion]):
         return question.mechanism
 
     def statistic(self, records: Records, question: CubeClassQuestion) -> np.ndarray:
-        """Class counts of shape (cubes, K)."""
+        """Number of records of each class in each cube: shape (cubes, K)."""
         return class_counts(question.of(records), records.y, question.cubes.size, question.n_classes)
 
     def draws(self, streams: Streams, n: int, question: CubeClassQuestion) -> np.random.Generator:
@@ -108,7 +108,7 @@ class MeanRelease(Release[MeanQuestion]):
         return streams.generator("counts", bins=int(question.cubes.bins))
 
     def release(self, records: Records, question: MeanQuestion, draws: np.random.Generator) -> np.ndarray:
-        """Noisy means, shape (cubes,)."""
+        """Mean clipped labels of the cubes plus Laplace noise: shape (cubes,)."""
         sums, counts = self._sums(records, question)
         sizes, noise = np.maximum(counts, question.least), self.mechanism(question)
         if question.cells is None:

@@ -54,7 +54,7 @@ class CubeVote(CubeClassifier):
     uses_epsilon = False
 
     def learn(self, users: Users) -> Self:
-        """Count the classes of each cube."""
+        """Count the classes of each cube, by randomized reports or a curator, and keep their shares."""
         d, variance = users.n_features, self._variance() * log_classes(self.classes_.size)
         self.cubes_ = Cubes(self._bins_of(self.bins, users.n, d, variance), d)
         self.counts_, sizes = self._counted(users)
@@ -184,7 +184,7 @@ class LabelCDPVote(CubeClassifier):
         return self
 
     def _coefficient(self) -> float:
-        """Factor c of the counts in the exponent."""
+        """Factor c by which the exponential mechanism multiplies the class counts in its exponent."""
         return Exponential.for_budget(check_epsilon(self.epsilon)).coefficient
 
     def _question(self, users: Users) -> releases.CubeClassQuestion:

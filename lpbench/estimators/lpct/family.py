@@ -47,7 +47,7 @@ class VoteFamily:
         return result
 
     def _unit_noise(self, votes: np.ndarray, n: int, streams: Streams) -> np.ndarray:
-        """Unit noise of every leaf, in the memory order of ``votes``: one draw for equal axes."""
+        """Unit-scale noise of every leaf, in the memory order of ``votes``; partitions with equal axes share draws."""
         widest: dict[tuple, int] = {}
         for axes, leaves in self.partitions:
             widest[axes] = max(widest.get(axes, 0), leaves.stop - leaves.start)

@@ -157,7 +157,7 @@ class _Sweep:
         self.tables = Tables(self.model, task.users.public, task.streams, deepest, smallest)
 
     def scores(self) -> np.ndarray:
-        """Scores of all estimators, shape (n_budgets, n_points)."""
+        """Test scores of all budgets and grid points, shape (n_budgets, n_points)."""
         rows = self.tables.rows = ScoredRows(self.model, self.task)
         pruning = Pruning(self.tables, self.task.users, self.task.simulate)
 

@@ -84,7 +84,7 @@ class PublicTree:
 
     @cached_property
     def _limit(self) -> np.ndarray:
-        """Largest ``min_samples_leaf`` under which each node still exists (inf for the root, or without samples)."""
+        """For each node the largest ``min_samples_leaf`` of a tree that contains it (inf: any)."""
         tree = self.tree
         limit = np.full(tree.n_nodes, np.inf)
         if tree.n_samples[0] > 0:

@@ -41,7 +41,7 @@ class Sweep:
         self.tables = Tables(model, task.users.public, model._streams(), deepest, smallest)
 
     def scores(self) -> np.ndarray:
-        """Scores of shape (n_budgets, n_points)."""
+        """Test scores of all budgets and grid points, shape (n_budgets, n_points)."""
         rows = self.tables.rows = ScoredRows(self.model, self.task)
         family, public, hits = self._family()
         decisions = self._decisions(family, public)
@@ -72,7 +72,7 @@ class Sweep:
         return family, public, hits
 
     def _decisions(self, family: VoteFamily, public: np.ndarray) -> np.ndarray:
-        """Classes of shape (n_budgets, n_weights, n_leaves)."""
+        """Predicted class of each leaf by budget and weight, shape (n_budgets, n_weights, n_leaves)."""
         sizes = np.diff(family.start)
         weights = np.empty((len(self.budgets), len(self.weights), 1, sizes.size))
         for b, mechanism in enumerate(family.mechanisms):

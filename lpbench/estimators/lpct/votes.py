@@ -118,7 +118,7 @@ class VoteDevice(Device[VoteQuestion]):
         return question.mechanism.of_table(question.cells.size, question.n_classes)
 
     def inputs(self, records: Records, question: VoteQuestion) -> np.ndarray:
-        """One-hot tables, shape (n, n_classes * n_cells)."""
+        """Flattened tables with a 1 in the user's cell and class: shape (n, n_classes * n_cells)."""
         cells = question.cells.locate(records.X)
         return one_hot_votes(cells, records.y, question.cells.size, question.n_classes).reshape(len(records), -1)
 

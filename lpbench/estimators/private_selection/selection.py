@@ -57,7 +57,7 @@ class DifferenceDevice(Device[DifferenceQuestion]):
         return question.number.mechanism
 
     def inputs(self, records: Records, question: DifferenceQuestion) -> np.ndarray:
-        """Clipped differences in [-1, 1]."""
+        """Clipped differences of the two models' losses on each record, scaled to [-1, 1]: shape (n,)."""
         loss = LOSSES[question.loss]
         predicted, reference = question.model.predict(records.X), question.first.predict(records.X)
         return question.number.unit(loss(predicted, records.y) - loss(reference, records.y))
@@ -212,7 +212,7 @@ class PrivateSelection(LocalEstimator):
 
     @abstractmethod
     def _known(self) -> dict[str, Any]:
-        """Public knowledge that the candidates are given."""
+        """Return the public facts (range, classes, domain) as parameters for the candidates."""
 
     @abstractmethod
     def _differences(self, fitted: Sequence[Any], users: Users, validating: np.ndarray, epsilon: float) -> np.ndarray:

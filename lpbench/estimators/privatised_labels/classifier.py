@@ -160,7 +160,7 @@ class PrivateLabelsClassifier(LocalClassifier):
     domain: Any = field(default=(0.0, 1.0), kw_only=True)
 
     def learn(self, users: Users) -> Self:
-        """Ask the users and fit the learner."""
+        """Ask every user for a randomized class, and fit the learner to the corrected soft labels."""
         check_epsilon(self.epsilon)
         check_choice("randomizer", self.randomizer, MECHANISMS)
         self.features_, visible = shown_features(users.public_features)

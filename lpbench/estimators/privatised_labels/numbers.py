@@ -42,7 +42,7 @@ class NumberQuestion:
         return (self.y_range[1] - self.y_range[0]) / 2.0
 
     def unit(self, y: np.ndarray) -> np.ndarray:
-        """Labels in [-1, 1]."""
+        """Map labels (n,) from the public range to [-1, 1], clipping them."""
         lo, hi = self.y_range
         return np.clip((np.clip(y, lo, hi) - (lo + hi) / 2.0) / (self.half or 1.0), -1.0, 1.0)
 
@@ -156,7 +156,7 @@ def on_points(prior: np.ndarray, points: int) -> np.ndarray:
 
 
 def posterior_readings(reports: np.ndarray, prior: np.ndarray, question: NumberQuestion) -> np.ndarray:
-    """Mean of the label given a report of :func:`prior_question` and the prior, in units of the label."""
+    """Posterior mean of the label given each report of :func:`prior_question` and a prior, in units of the label."""
     channel: Any = question.mechanism
     points = np.linspace(-1.0, 1.0, prior.size)
     joint = prior[:, None] * channel.at(points).channel()

@@ -81,7 +81,7 @@ class PrivateLabelsRegressor(LocalRegressor):
     prior_share: float | None = None
 
     def learn(self, users: Users) -> Self:
-        """Ask the users and fit the learner."""
+        """Ask every user for a randomized label, and fit the learner to the unbiased estimates."""
         check_choice("randomizer", self.randomizer, NUMBER_RANDOMIZERS)
         labels, weights = self._ask(users)
         self.features_, visible = shown_features(users.public_features)

@@ -33,7 +33,7 @@ class GradientQuestion:
 
     @property
     def broadcast_bits(self) -> float:
-        """The weights; everything else is known before."""
+        """Bits of the broadcast: those of the weights."""
         return 64.0 * self.mechanism.dimension
 
     def gradients(self, X: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -53,7 +53,7 @@ class Runs:
 
 @dataclass(frozen=True)
 class Linear:
-    """Weights of a linear model, shape (D,)."""
+    """Linear model: weights of shape (D,), the constant's last."""
 
     weights: np.ndarray
 

@@ -48,7 +48,10 @@ def neural_start(X: np.ndarray, y: np.ndarray, rate: float, layers: Layers) -> L
 
 
 def _descend(X: np.ndarray, counts: np.ndarray, positive: np.ndarray, rate: float, layers: Layers) -> Layers:
-    """Take the steps, block by block, for rows X that stand for ``counts`` public ones, ``positive`` of label 1."""
+    """Run gradient descent from ``layers`` on distinct rows X.
+
+    A row stands for ``counts`` public ones, of which ``positive`` have label 1.
+    """
     hidden, output, constant = layers.hidden.T.copy(), layers.output[:-1].copy(), layers.output[-1]
     rate, counts = rate / counts.sum(), counts.astype(float)
     blocks = [slice(first, first + _ROWS) for first in range(0, len(X), _ROWS)]

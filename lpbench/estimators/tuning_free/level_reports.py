@@ -55,7 +55,7 @@ class ResidualAndBin(Domain):
     bins: int
 
     def check(self, values: ArrayLike) -> np.ndarray:
-        """Return rows of shape (n, 2)."""
+        """Return pairs (residual, bin) of shape (n, 2); DataError for a bin that is no whole number in range."""
         values = finite(values)
         check_single(values, 2)
         Categories(self.bins).check(np.where(np.mod(values[:, 1], 1.0), -1, values[:, 1]).astype(int))
@@ -94,12 +94,12 @@ class LevelReport(Mechanism):
         return self.response.epsilon
 
     def fields(self, columns: int = 1) -> tuple[Field, ...]:
-        """A category."""
+        """Payload of a report: the number of a category."""
         return self.response.fields(columns)
 
     @cached_property
     def grid(self) -> np.ndarray:
-        """The levels, in increasing order."""
+        """Levels to which residuals are rounded, in increasing order."""
         return np.linspace(-1.0, 1.0, self.levels)
 
     @cached_property
@@ -218,10 +218,10 @@ def best_width(budget: float, n: int, bins: int = 1) -> float:
 
 @lru_cache(maxsize=4096)
 def most_bins(budget: float, n: int, choices: tuple[int, ...], gain: float = LEAST_GAIN) -> int:
-    """Largest number of bins that a report of a residual can carry along at a bearable cost; 1 if none.
+    """Largest number of bins that a residual's report can carry at little cost in variance; 1 if none.
 
-    Bearable is a cost that is at most half as large again, up to the part of the variance that a feature is taken to
-    explain, ``gain``: the noise of more users averages out, not knowing the feature does not.
+    The cost may be half of the variance, plus the part of it that a feature is taken to explain, ``gain``: the noise of
+    more users averages out, not knowing the feature does not.
     """
 
     def cost(bins: int) -> float:

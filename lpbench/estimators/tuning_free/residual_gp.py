@@ -22,7 +22,7 @@ class LabelResidual:
     half: float
 
     def labels(self, records: Records) -> np.ndarray:
-        """Clipped residuals."""
+        """Label minus the public prediction, clipped to its stated range: shape (n,)."""
         return np.clip(records.y - records.by_row(self.model, self.model.predict), -self.half, self.half)
 
 

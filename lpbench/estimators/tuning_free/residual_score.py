@@ -136,7 +136,10 @@ def fit_indicators(
 def _fitted(
     enrolled: Enrolled, targets: np.ndarray, noise: np.ndarray, prior: tuple[Any, Spreads], score: Any = ()
 ) -> list[Fitted]:
-    """Fit each row of the targets, (indicators, n); ``score``: what each mixture beside a public score is told."""
+    """Fit a Gaussian average to each row of ``targets`` (indicators, n), reports with noise variances (n,).
+
+    ``score`` has further settings of each fit, about the public score.
+    """
     seen, moments = np.arange(noise.size), [Moments(*prior) for _ in targets]
     for block, features in enrolled.blocks(seen):  # kernel features are most of the work: once for all classes
         for sums, target in zip(moments, targets, strict=True):

@@ -149,7 +149,10 @@ def _interpretations() -> Iterator[Interpretations]:
 
 
 def building_is_no_mean(results: Results) -> str:
-    """Equal max-edge and CART cells come from a depth-0 tree, whose error is at least that of the mean."""
+    """Computation about the building data: equal max-edge and CART cells must come from a depth-0 tree.
+
+    Its error is at least that of the mean.
+    """
     rows = results.artifact("extensions/constants_regression").rows()
     rows = rows[(rows["dataset"] == "building") & (rows["method"] == "private_mean")]
     least = rows[rows["epsilon"] == rows["epsilon"].max()]["ratio"].min()
@@ -162,7 +165,7 @@ def building_is_no_mean(results: Results) -> str:
 
 
 def one_cell_is_in_the_grid(results: Results) -> str:
-    """The best of a grid with t = 1 is at most the error of the privatised mean, which is a few units."""
+    """Computation about grids with t = 1: the best error is at most that of the privatised mean, a few units."""
     parts = []
     for dataset in IMPOSSIBLE:
         rows = pd.concat([results.artifact(name).rows() for name in ARTIFACTS])

@@ -30,7 +30,7 @@ STRICTER = "the paper speaks of the error; the excess over the label noise is th
 
 
 def _by_mask(results: Evidence, name: str, method: str = METHOD) -> list[Curve]:
-    """HistOfTree's curves, few protected features first."""
+    """Curves of HistOfTree, those with the fewest protected features first."""
     return sorted(results.curves(name, method), key=lambda line: line.parameter("n_protected", 0))
 
 

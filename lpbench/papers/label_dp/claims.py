@@ -47,7 +47,7 @@ def budgets(results: Evidence, panel: str, base: str) -> list[float]:
 
 
 def exponents(name: str, *terms: tuple[float, Curve]) -> Instance:
-    """A weighted sum of exponents."""
+    """Make an instance: a weighted sum of curves' exponents."""
     weights = np.concatenate([factor * line.decay for factor, line in terms])
     cells = join([line.cells() for _, line in terms])
     return Instance(name, cells, "log_linear", {"weights": weights.tolist()})

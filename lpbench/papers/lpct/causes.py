@@ -179,7 +179,10 @@ def private_votes_stay_out(results: Results) -> str:
 
 
 def needed_share(depth: int, epsilon: float, climbed: int = 0) -> float:
-    """Users that a cell needs for released constants, u = c1 n_P / (c2 epsilon^2), over its share n_P 2^-k."""
+    """Relative number of users that a cell needs before the released constants use its private votes.
+
+    It is u = c1 n_P / (c2 epsilon^2) over the cell's share n_P 2^-k of the users.
+    """
     k = depth - climbed
     c2 = np.log(N_PRIVATE + N_PUBLIC) + k + 1
     c1 = 2 ** (climbed + 1) * (2 * np.log(2 * N_PRIVATE) + epsilon * 2 ** (-k / 2) * np.sqrt(c2)) ** 2

@@ -11,7 +11,10 @@ PRIVATE, PUBLIC, EPSILON, DEPTH, NOISE_DRAWS = 90, 10, 1.0, 3, 40_000
 
 
 def outside(seed: int) -> dict[str, int]:
-    """Return the number of draws in which any node is outside, with the proof's constant and by Algorithm 2 (λ = 1)."""
+    """Count simulated draws in which some node's estimate leaves its confidence radius.
+
+    The radius is that of the proof's constant, and that of Algorithm 2 (λ = 1).
+    """
     rng = Streams(seed).generator("coverage of r_k")
     leaves, log_n, eta = 2**DEPTH, math.log(PRIVATE + PUBLIC), 0.7
     private, public = (rng.multinomial(n, np.full(leaves, 1 / leaves), NOISE_DRAWS) for n in (PRIVATE, PUBLIC))

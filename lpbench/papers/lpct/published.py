@@ -42,7 +42,7 @@ def sizes() -> pd.DataFrame:
 
 
 def accuracies() -> pd.DataFrame:
-    """Published cells of table 2."""
+    """Published cells of Table 2: accuracies."""
     rows = read("lpct_table2.csv")
     table = table_cells(
         "L",

@@ -19,24 +19,24 @@ class ClearLabels(WrongLabels):
 
 @dataclass(eq=False, repr=False)
 class HistOfTree(ClearLabels, RightHistOfTree):
-    """HistOfTree on labels in the clear."""
+    """Mutant: HistOfTree on labels without noise."""
 
 
 @dataclass(eq=False, repr=False)
 class AdHistOfTree(ClearLabels, RightAdHistOfTree):
-    """AdHistOfTree on labels in the clear."""
+    """Mutant: AdHistOfTree on labels without noise."""
 
 
 @dataclass(eq=False, repr=False)
 class ParDT(ClearLabels, RightParDT):
-    """ParDT on labels in the clear."""
+    """Mutant: ParDT on labels without noise."""
 
 
 @dataclass(eq=False, repr=False)
 class KRR(ClearLabels, RightKRR):
-    """KRR on labels in the clear."""
+    """Mutant: KRR on labels without noise."""
 
 
 @dataclass(eq=False, repr=False)
 class Hist(ClearLabels, RightHist):
-    """Hist whose label sums have no noise."""
+    """Mutant: Hist whose label sums have no noise."""

@@ -18,24 +18,24 @@ class DoubledLabelNoise(WrongLabels):
 
 @dataclass(eq=False, repr=False)
 class HistOfTree(DoubledLabelNoise, RightHistOfTree):
-    """HistOfTree on labels with twice the noise."""
+    """Mutant: HistOfTree on labels with twice the noise."""
 
 
 @dataclass(eq=False, repr=False)
 class AdHistOfTree(DoubledLabelNoise, RightAdHistOfTree):
-    """AdHistOfTree on labels with twice the noise."""
+    """Mutant: AdHistOfTree on labels with twice the noise."""
 
 
 @dataclass(eq=False, repr=False)
 class ParDT(DoubledLabelNoise, RightParDT):
-    """ParDT on labels with twice the noise."""
+    """Mutant: ParDT on labels with twice the noise."""
 
 
 @dataclass(eq=False, repr=False)
 class KRR(DoubledLabelNoise, RightKRR):
-    """KRR on labels with twice the noise."""
+    """Mutant: KRR on labels with twice the noise."""
 
 
 @dataclass(eq=False, repr=False)
 class Hist(DoubledLabelNoise, RightHist):
-    """Hist whose label sums have twice the noise."""
+    """Mutant: Hist whose label sums have twice the noise."""

@@ -30,5 +30,5 @@ class LPCTPrune(RightLPCTPrune):
     learn = exchanged(RightLPCTPrune.learn, LoudMechanism, *PLACES)
 
     def learn_grids(self, *arguments: Any) -> Any:
-        """Sweep with twice the noise."""
+        """Score grids as LPCT-prune does, with twice the noise."""
         return exchanged(super().learn_grids, LoudMechanism, *PLACES)(*arguments)

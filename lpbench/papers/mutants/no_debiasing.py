@@ -23,7 +23,7 @@ class RawSums(CategorySums):
 
 @dataclass(eq=False, repr=False)
 class HistOfTree(RightHistOfTree):
-    """HistOfTree that counts reports as they come."""
+    """Mutant: HistOfTree that adds randomized reports up without correcting for the randomization."""
 
     learn = exchanged(RightHistOfTree.learn, RawSums, *PLACES)
 
@@ -34,7 +34,7 @@ class HistOfTree(RightHistOfTree):
 
 @dataclass(eq=False, repr=False)
 class AdHistOfTree(RightAdHistOfTree):
-    """AdHistOfTree that counts reports as they come."""
+    """Mutant: AdHistOfTree that adds randomized reports up without correcting for the randomization."""
 
     learn = exchanged(RightAdHistOfTree.learn, RawSums, *PLACES)
 

@@ -104,7 +104,7 @@ COMPUTED: dict[str, Callable[[], Iterator[Row]]] = {
 
 
 def judged(results: Evidence, experiment: Experiment) -> Iterator[Row]:
-    """Rows of an experiment's cases, and of its lower bounds."""
+    """Yield the judged rows of an experiment: its theorems' cases, then its lower bounds."""
     lines, table = results.curves(experiment.name), results.summary(experiment.name)
     for case in CASES[experiment.name.rpartition("/")[2]]:
         yield trial(case, lines, table, experiment)

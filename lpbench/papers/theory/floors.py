@@ -73,7 +73,10 @@ def two_point(
 
 
 def _votes(most: int, share: float, keep: float) -> tuple[np.ndarray, np.ndarray]:
-    """Votes for the sign of a cube less those against it, and their chances, by the characteristic function."""
+    """Possible values of "votes for the sign of a cube minus votes against it", and their probabilities.
+
+    Each of ``most`` users votes with probability ``share``, and for the true sign with probability ``keep``.
+    """
     turn = np.exp(-2j * math.pi * np.fft.rfftfreq(2 * most + 1))
     chance = np.fft.irfft((1.0 - share + share * (keep * turn + (1.0 - keep) / turn)) ** most, 2 * most + 1)
     likely = np.fft.fftshift(chance) > 1e-14
@@ -109,10 +112,11 @@ def least_leak(hypotheses: int, epsilon: float, *, height: float, classes: bool,
 
 
 def greatest_floor(n: int, epsilon: float, *, letter: str, n_public: int = 0) -> float:
-    """Largest two-point value over widths: of H's sign cubes (d = 2, s* = alpha = 1) or L's balls (d = gamma = 1).
+    """Largest two-point lower bound over widths, for the hard family of HistOfTree (``letter`` H) or of LPCT (L).
 
-    L's balls of width r hold a share r^(alpha beta) of the mass; alpha = beta = 1 here. Public rows have the signal
-    h^gamma, and a row lies in a ball with chance r.
+    H's are sign cubes (d = 2, s* = alpha = 1), L's are balls (d = gamma = 1): one of width r holds a share r^(alpha
+    beta) of the mass; alpha = beta = 1 here. Public rows have the signal h^gamma, and a row lies in a ball with chance
+    r.
     """
     values = []
     for bins in 2.0 ** np.arange(0, 4, 0.25):  # widths need not be whole for the value

@@ -117,7 +117,10 @@ def facts_of(dataset: str, mask: str, model: str, axis: str = "n") -> Facts | No
 
 
 def points_of(line: Curve, axis: str) -> Iterator[tuple[float, float, float]]:
-    """Rows, budget and public rows at each place of a curve; a method that reads no public label counts none."""
+    """Yield private rows, budget and public rows at each point of a curve.
+
+    A method that reads no public label has 0 public rows.
+    """
     of_data, public = facts(line.dataset)[1], 0.0
     rows = float(of_data.get("n_private", of_data.get("n", 0)))
     for x in line.x.tolist():
@@ -199,10 +202,9 @@ class Row:
         return float(np.mean((low > value) | (high < value)))
 
     def repeats(self) -> float:
-        """Share of fresh trials that see the theorem as this run does, or do not as it does not.
+        """Share of simulated fresh runs that reach this run's conclusion about the theorem.
 
-        Whatever bends its curves at finite n bends theirs. A fresh trial lies around the truth as this run does, so
-        that it varies around this run's value with twice the variance.
+        A fresh run has the same finite-sample bias, and varies around this run's value with twice the variance.
         """
         trials = self.side(*self.trials(self.found, self.error * math.sqrt(2.0)))
         return float(np.mean((trials == 1) == (self.side(self.found - self.reach, self.found + self.reach) == 1)))
@@ -236,7 +238,7 @@ class Row:
 
 
 def level(slope: float, stated: float) -> str:
-    """Word that describes a slope beside the stated exponent."""
+    """Describe a slope beside the exponent that a theorem states, in a word."""
     return STATED if abs(slope - stated) <= NEAR else FASTER if slope > stated else SLOWER
 
 
@@ -249,7 +251,7 @@ def exact(
 
 @dataclass(frozen=True)
 class Case:
-    """The exponent of a panel, less that of a second one, and the nearest other statements.
+    """Difference of two panels' exponents that a theorem states, and the nearest other statements to tell it from.
 
     Those are no dependence (0) and twice the dependence; with a ``width``, that much more or less than none.
     ``resolves`` off: the curve need not resolve the function, since what is judged is that it falls at all.

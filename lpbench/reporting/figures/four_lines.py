@@ -58,7 +58,7 @@ def draw_four_lines(rows: pd.DataFrame, standings: pd.DataFrame, title: str, pat
 
 
 def _mean_over_sets(ratios: np.ndarray) -> dict[str, float]:
-    """Return the geometric mean, and the error of which :data:`BAND` times is half of Student's interval."""
+    """Return the geometric mean of ratios, and half of its 95 % interval over :data:`BAND`, as a curve's error."""
     logarithm, half = mean_logarithm(ratios)
     mean = float(np.exp(logarithm))
     return {"mean": mean, "se": mean * half / BAND}

@@ -226,7 +226,7 @@ def _x_axis(ax: style.Axes, axis: str, places: np.ndarray, position: Mapping, me
 
 
 def _legend(curves: Sequence[Curve], looks: Mapping, published: bool, default_variant: str) -> list[Any]:
-    """Entries for each dimension that varies, not for each of their products."""
+    """Make legend entries for each dimension that varies (budget, kind, variant), not for their products."""
     by_budget, several_variants = _budgets_vary(curves), len({c.variant for c in curves}) > 1
     handles, line = [], partial(style.pyplot().Line2D, [], [])
     for kind in dict.fromkeys(c.label for c in curves):

@@ -81,7 +81,7 @@ def said(rows: pd.DataFrame) -> tuple[str, str]:
 
 
 def in_plain(cause: str) -> str:
-    """A cause in words."""
+    """Return a cause's key as words for a page."""
     words = {NO_CAUSE: "without a cause", AFTER_THE_FACT: f"met by {SETTINGS[AFTER_THE_FACT]}"}
     return words.get(cause, cause)
 

@@ -57,7 +57,7 @@ class Value(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Value and interval in print."""
+        """Format value and interval for a label."""
         return f"{self.value:.3g}" + (f" [{self.low:.3g}, {self.high:.3g}]" if self.whole else "")
 
 
@@ -79,7 +79,7 @@ class Intervals:
 
     @property
     def kinds(self) -> list[str]:
-        """Kinds of the dots, ours last."""
+        """Kinds of the dots for the legend, the last one ours."""
         return sorted({v.kind for _, values in self.rows for v in values}, reverse=True)
 
     @property

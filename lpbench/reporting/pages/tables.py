@@ -181,7 +181,7 @@ def under_configurations(
 
 
 def _rank_line(footer: Sequence[tuple[str, tuple[str, ...]]]) -> tuple:
-    """One line of rank sums, ties averaged, the printed ones before ours."""
+    """Make a table's last line: rank sums with averaged ties, printed ones before ours."""
     lines = dict(footer)
     ours = lines.get(RANK_SUM_OURS, ())
     if not any(ours):

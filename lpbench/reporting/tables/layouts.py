@@ -42,7 +42,7 @@ class Layout:
 
 
 def marked(cards: Mapping[str, Method], table: pd.DataFrame) -> dict[str, Method]:
-    """Methods whose printed names say what bars them from ranks and stars in a summary's table."""
+    """Return methods whose printed names carry the reason why they have no rank or star."""
     bars = {method: why.partition(":")[0] for method, why in barred(table).items()}
     barred_cards = {method: card for method in bars if (card := card_of(method, cards)) is not None}
     return {**cards, **{m: replace(card, title=f"{card.title} ({bars[m]})") for m, card in barred_cards.items()}}
