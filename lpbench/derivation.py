@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from lpbench.digest import canonical_json, file_hash, hash_of
+from lpbench.disk import inside, locked, write_text
 from lpbench.errors import DataError
-from lpbench.files import inside, locked, write_text
 from lpbench.paths import cache_folder
 from lpbench.source import modules, source_hash
 

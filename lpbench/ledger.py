@@ -20,8 +20,8 @@ from sklearn.base import is_classifier
 
 from lpbench.checks import check_number, names_nobody
 from lpbench.errors import LimitError, PrivacyError, SpendingWarning
-from lpbench.marks import mark, marked_above
 from lpbench.privacy.guarantee import believed
+from lpbench.process_marks import mark, marked_above
 
 #: Ledgers whose block is open; the fits of all threads are entered.
 _OPEN: list[PrivacyLedger] = []

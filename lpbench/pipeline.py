@@ -8,11 +8,11 @@ from functools import partial
 from pathlib import Path
 
 from lpbench.analysis.summary import NO_AUDIT, NO_PRIVACY, OVER_AS_PUBLISHED, Summary, barred
-from lpbench.cast import CONSTANTS, member
 from lpbench.datasets import describe
 from lpbench.datasets.sources import MIRROR_VARIABLE, mirror_folder
 from lpbench.derivation import PICTURES, Derivation, record_in
 from lpbench.digest import hash_of
+from lpbench.disk import atomic_write, locked, write_text
 from lpbench.errors import ConfigurationError, TrackingError
 from lpbench.experiments import catalog
 from lpbench.experiments.assemble import assemble
@@ -28,7 +28,7 @@ from lpbench.experiments.results import RECORD, Artifact, Results
 from lpbench.experiments.run import RunReport, run_blocks
 from lpbench.experiments.spent import costs_of
 from lpbench.experiments.store import Store, lock_of
-from lpbench.files import atomic_write, locked, write_text
+from lpbench.members import CONSTANTS, member
 from lpbench.paths import DOWNLOAD
 from lpbench.reporting.derived import drawn_from
 from lpbench.reporting.paper import Paper, paper_of, sources
@@ -65,7 +65,7 @@ def audited(jobs: Sequence[Job], run: bool = True) -> list[Job]:
     user_methods = {m.name: m for job in jobs for m in job.methods.values() if is_own(m.estimator)}
     if not user_methods:
         return list(jobs)
-    from lpbench.audit.own import audit_of  # brings every estimator
+    from lpbench.audit.own_methods import audit_of  # brings every estimator
 
     verdicts = {name: audit_of(method, run) for name, method in user_methods.items()}
     names = [{m.name for m in job.methods.values()} & verdicts.keys() for job in jobs]

@@ -14,7 +14,7 @@ from typing import Any
 
 import lpbench
 from lpbench.digest import file_hash, hash_of
-from lpbench.files import write_text
+from lpbench.disk import write_text
 from lpbench.paths import cache_folder, own_folders
 
 _PACKAGE = Path(lpbench.__file__).resolve().parent

@@ -16,8 +16,8 @@ ROOT = Path(__file__).resolve().parents[1]
 NEEDS = ("numpy", "scipy", "scikit-learn", "mpmath", "click", "rich")
 #: Modules and rooms of the package, by pattern.
 PARTS = (
-    "__init__.py", "__init__.pyi", "py.typed", "cast.py", "checks.py", "errors.py", "ledger.py", "marks.py", "masks.py",
-    "paths.py", "problem.py", "seeds.py", "selectors.py", "privacy/**/*.py", "partitions/**/*.py",
+    "__init__.py", "__init__.pyi", "py.typed", "checks.py", "errors.py", "ledger.py", "masks.py", "members.py",
+    "paths.py", "problem.py", "process_marks.py", "seeds.py", "selectors.py", "privacy/**/*.py", "partitions/**/*.py",
     "estimators/**/*.py", "audit/__init__.py", "audit/accounting.py", "audit/contract.py", "audit/laws.py",
     "audit/methods.py", "audit/randomizers.py", "audit/recording.py", "audit/samples.py", "audit/black_box/*.py",
     "audit/learner/*.py", "experiments/__init__.py", "experiments/frozen.py", "experiments/method.py",

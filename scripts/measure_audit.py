@@ -11,7 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from lpbench.files import write_text
+from lpbench.disk import write_text
 from lpbench.paths import COMMITTED
 
 AUDIT_TIME = "audit_time.csv"

@@ -9,8 +9,8 @@ import sys
 import numpy as np
 import pandas as pd
 
+from lpbench.disk import write_text
 from lpbench.estimators import PrivateMean
-from lpbench.files import write_text
 from lpbench.paths import COMMITTED, ROOT
 
 SEEDS = 100

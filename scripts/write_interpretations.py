@@ -16,7 +16,7 @@ from lpbench.analysis import write_csv
 from lpbench.analysis.alternatives import BUDGET, CANNOT_TELL, DIFFERENT, EQUIVALENT, METHOD, NOT_COMPARABLE
 from lpbench.analysis.claims import NO_VERDICT
 from lpbench.analysis.numbers import NOT_ALONE, by_configuration, judged_numbers
-from lpbench.files import write_text
+from lpbench.disk import write_text
 from lpbench.paths import COMMITTED, ROOT
 from lpbench.reporting.alternative_table import number_names
 from lpbench.reporting.claims import OTHER_SEED_INSTANCES as INSTANCES

@@ -6,8 +6,8 @@ from pathlib import Path
 import pandas as pd
 from sklearn.datasets import load_diabetes
 
+from lpbench.disk import write_text
 from lpbench.experiments import catalog
-from lpbench.files import write_text
 from lpbench.paths import COMMITTED, ROOT
 from lpbench.planning import need
 from lpbench.reporting.figures import style

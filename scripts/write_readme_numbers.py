@@ -10,8 +10,8 @@ import pandas as pd
 from lpbench.analysis.claims import FAILS, HOLDS
 from lpbench.analysis.numbers import counts, equivalent_in_words, judged_numbers
 from lpbench.analysis.verdicts import claims_of
+from lpbench.disk import write_text
 from lpbench.experiments import catalog
-from lpbench.files import write_text
 from lpbench.papers.theory import FRESH
 from lpbench.paths import COMMITTED, ROOT
 from lpbench.reporting.number_table import read_numbers

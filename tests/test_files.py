@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lpbench.disk import inside, locked, relative_name
 from lpbench.errors import DataError
 from lpbench.experiments.results import RECORD, Artifact
-from lpbench.files import inside, locked, relative_name
 from lpbench.reporting import publish
 
 OUT = ["..", "../a", "a/../../b", "/a", "//a", "", ".", "C:a", "a\\b", "a\nb", "a\0b", "a" * 300]

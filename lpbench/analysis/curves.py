@@ -10,8 +10,8 @@ import pandas as pd
 
 from lpbench.analysis.instances import CellScores
 from lpbench.analysis.statistics import significant
-from lpbench.cast import member
 from lpbench.errors import NotRunError
+from lpbench.members import member
 
 
 @dataclass(frozen=True)

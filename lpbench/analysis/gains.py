@@ -15,7 +15,7 @@ from scipy.special import stdtrit
 
 from lpbench.analysis.rates import Interval
 from lpbench.analysis.standings import FAIR, NONE, view
-from lpbench.cast import bare_name, is_ranked, member
+from lpbench.members import bare_name, is_ranked, member
 
 #: Part of the inputs of a method that reads labeled public rows, and the inputs of one that asks nobody.
 SAMPLE, NOBODY = "public sample", "nothing"

@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
+from lpbench.disk import atomic_write
 from lpbench.errors import DataError
-from lpbench.files import atomic_write
 from lpbench.problem import METRICS
 
 #: A cell: one method on one scenario at one budget and one place of the horizontal axis.

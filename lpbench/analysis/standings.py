@@ -5,7 +5,7 @@ replications that both have; where there are none, the ratio is missing. The thr
 
 - the *private constant* of a data set and budget is PrivateConstant or PrivateMajority; PrivateMean where neither was
   run with that range of the label;
-- *public only* is the best of :data:`lpbench.cast.PUBLIC_ONLY`, learners that ask no user anything; those that read
+- *public only* is the best of :data:`lpbench.members.PUBLIC_ONLY`, learners that ask no user anything; those that read
   what users show are candidates beside methods that read it, under the same mask;
 - the *best without privacy* is chosen among all methods without privacy that ran on a data set (trees, learners on
   exact labels, methods at an infinite budget).
@@ -36,7 +36,7 @@ from lpbench.analysis.summary import (
     NON_PRIVATE_PANEL,
     split_replications,
 )
-from lpbench.cast import CONSTANTS, PUBLIC_ONLY, bare_name, is_ranked, member
+from lpbench.members import CONSTANTS, PUBLIC_ONLY, bare_name, is_ranked, member
 
 #: Privacy model of a method that protects nothing.
 NONE = "none"

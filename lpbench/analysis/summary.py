@@ -11,7 +11,7 @@ from lpbench.analysis.scores import CELL, LARGER_IS_BETTER, check_scores
 from lpbench.analysis.selection import Selected, Settings, select
 from lpbench.analysis.significance import LOSS_DIGITS, RULES, signed_ranks
 from lpbench.analysis.variants import competitors
-from lpbench.cast import BASELINE, is_ranked
+from lpbench.members import BASELINE, is_ranked
 
 #: Keys and columns of what scores cost: epsilon, delta and privacy model that users spent, and what the audit says.
 CELL_KEYS = ["panel", "dataset", "mask", "method", "epsilon"]

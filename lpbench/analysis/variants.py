@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable
 
-from lpbench.cast import bare_name, member
+from lpbench.members import bare_name, member
 
 #: The named preset that follows the paper's text; it stands for a method that was not run under its bare name.
 TEXT = "text"

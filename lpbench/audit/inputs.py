@@ -17,10 +17,10 @@ from lpbench.audit.methods import CURATOR_SEED, USERS_SEED, learned, recorded_us
 from lpbench.audit.recording import Asked, Recording
 from lpbench.audit.samples import audit_sample
 from lpbench.audit.table import estimator_of
-from lpbench.cast import bare_name
 from lpbench.derivation import remembered
 from lpbench.estimators.base import LocalEstimator
 from lpbench.experiments.submissions import Submission
+from lpbench.members import bare_name
 
 #: Budgets and numbers of users of the fits: a method may ask about features only where that is worthwhile.
 FITS = ((8.0, 1203), (0.5, 240))

@@ -19,11 +19,11 @@ from lpbench.audit.mutants import MutantRow
 from lpbench.audit.randomizers import exact_loss
 from lpbench.audit.recorded import randomizer_of, recorded_run
 from lpbench.derivation import remembered
+from lpbench.disk import write_text
 from lpbench.estimators.base import LocalEstimator
 from lpbench.experiments import catalog
 from lpbench.experiments.method import Method
 from lpbench.experiments.spent import keeps_model
-from lpbench.files import write_text
 from lpbench.seeds import Streams
 
 #: Budget of the audit, and the probability that anything that keeps its promise is accused, over all rows together.

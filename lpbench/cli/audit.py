@@ -10,9 +10,9 @@ import click
 
 from lpbench.cli import options
 from lpbench.cli.audit_code import TABLE_SUFFIXES, code
+from lpbench.disk import write_text
 from lpbench.errors import NotRunError
 from lpbench.experiments.config import ROOT_SEED
-from lpbench.files import write_text
 
 if TYPE_CHECKING:
     from lpbench.audit.table import AuditRow

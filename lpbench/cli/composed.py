@@ -5,15 +5,15 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from lpbench.cli import answers
+from lpbench.cli import printed_results as answers
 from lpbench.cli.plans import print_plans
+from lpbench.disk import write_text
 from lpbench.errors import ConfigurationError, MissingDataError
 from lpbench.experiments.compute import Outcome
 from lpbench.experiments.config import Config, Tracking
 from lpbench.experiments.job import Job, job_from, placed
 from lpbench.experiments.results import Artifact
 from lpbench.experiments.store import Store
-from lpbench.files import write_text
 from lpbench.pipeline import NOTHING, Result, describe_missing, nothing_to_run, run_jobs, track, write_sweeps
 
 #: File in a job's folder of a multirun: the folder of the cell's results, and what was given.

@@ -77,7 +77,7 @@ def command(
     for argument in context.command.params:
         if isinstance(argument, click.Argument) and context.params[str(argument.name)] is None:
             raise click.MissingParameter(ctx=context, param=argument)
-    from lpbench.cli.answers import cost_of
+    from lpbench.cli.printed_results import cost_of
     from lpbench.datasets import load_manifest
 
     names = [Selector.parse(selector).name for selector in (dataset, method)]
@@ -173,7 +173,7 @@ def _beside(row: Row) -> str:
 def _why_no_rank(row: Row) -> str:
     """Return the reason why a cell has no rank: a method that never competes, or another variant stands for it."""
     from lpbench.analysis.summary import KEPT
-    from lpbench.cast import is_ranked
+    from lpbench.members import is_ranked
 
     if row.get("audit", "") not in KEPT:
         return str(row["audit"])

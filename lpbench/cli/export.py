@@ -80,7 +80,7 @@ def export(
     ranks: bool = False,
 ) -> list[Path]:
     """Write PDF and PNG of its figures, and LaTeX of its tables; ``width`` is in inches."""
-    from lpbench.files import write_text
+    from lpbench.disk import write_text
     from lpbench.reporting.figures import style
     from lpbench.reporting.figures.budgets import draw_budgets
     from lpbench.reporting.figures.comparisons import parts

@@ -15,9 +15,9 @@ from click.shell_completion import CompletionItem, shell_complete
 
 import lpbench
 from lpbench.cli import completion, names, surroundings
+from lpbench.disk import refusal
 from lpbench.errors import ConfigurationError, LpbenchError
 from lpbench.experiments import catalog
-from lpbench.files import refusal
 from lpbench.selectors import plain_name
 
 USAGE = """lpbench - reproducible experiments in locally private learning

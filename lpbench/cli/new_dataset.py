@@ -14,8 +14,8 @@ from lpbench.cli.new_method import check_name, refuse_overwriting, shown
 from lpbench.cli.profile import Choices, Profile, manifest_of, profile_file
 from lpbench.datasets.download import Settings, describe_openml, fetch_file, fetch_task
 from lpbench.datasets.manifest import list_datasets, read_manifest
+from lpbench.disk import write_text
 from lpbench.errors import ConfigurationError, DataError
-from lpbench.files import write_text
 from lpbench.paths import MANIFESTS, cache_folder
 
 #: Letters of a name that is made from the file's, and endings that are no part of it.

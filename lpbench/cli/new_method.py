@@ -8,9 +8,9 @@ from pathlib import Path
 
 import jinja2
 
+from lpbench.disk import write_text
 from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalog as registry
-from lpbench.files import write_text
 from lpbench.paths import OWN_VARIABLE, own_folders
 
 TEMPLATES = Path(__file__).parent / "templates"

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from lpbench.cli.answers import print_beside_print, print_tables
 from lpbench.cli.options import counted
+from lpbench.cli.printed_results import print_beside_print, print_tables
 from lpbench.datasets.masks import mask_header
 from lpbench.datasets.problems import mask_names
 from lpbench.experiments.config import Runner

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from lpbench.checks import check_range
-from lpbench.cli.suspects import apart_values, is_value
+from lpbench.cli.suspicious_cells import apart_values, is_value
 from lpbench.datasets.cells import SEVERAL_WAYS, Column, decide, texts
 from lpbench.datasets.dates import ISO, days, near_date
 from lpbench.datasets.manifest import Manifest

@@ -19,9 +19,10 @@ from lpbench.analysis.standings import NONE, Run, geometric_mean, over_sets, vie
 from lpbench.analysis.summary import CELL_KEYS, summarize
 from lpbench.audit.inputs import inputs_of_model
 from lpbench.audit.recorded import randomizer_of
-from lpbench.cli.answers import cost_of, print_cell, print_tables
+from lpbench.cli.printed_results import cost_of, print_cell, print_tables
 from lpbench.datasets import Draws
 from lpbench.datasets.readers import read_table
+from lpbench.disk import write_text
 from lpbench.errors import ConfigurationError
 from lpbench.experiments.config import ROOT_SEED, Runner
 from lpbench.experiments.experiment import Experiment
@@ -30,7 +31,6 @@ from lpbench.experiments.plan import by_name, registered_methods
 from lpbench.experiments.results import RECORD, Artifact, Results
 from lpbench.experiments.single_method import alone, at_one_setting, seconds_of_a_fit
 from lpbench.experiments.summaries import keep_summary
-from lpbench.files import write_text
 from lpbench.paths import COMMITTED
 from lpbench.pipeline import print_gaps, summarized
 from lpbench.reporting.figures.budgets import slug

@@ -66,7 +66,7 @@ def command(
     from lpbench.experiments.experiment import Group
     from lpbench.experiments.single_method import method_named
     from lpbench.papers.theory import theorems
-    from lpbench.papers.theory.floors import ROWS, floor_row, hard_families
+    from lpbench.papers.theory.lower_bounds import ROWS, floor_row, hard_families
 
     fitted, runner = method_named(method), Runner(workers=workers)
     name, constant = FAMILIES[fitted.task]

@@ -124,7 +124,7 @@ def _print_result(result: Result, seconds: float, names: Sequence[str], results:
 
     Verdicts unless the run was a quick one.
     """
-    from lpbench.cli.answers import print_tables, print_verdicts
+    from lpbench.cli.printed_results import print_tables, print_verdicts
     from lpbench.experiments.results import Artifact
     from lpbench.reporting.tables.text import tables_of
 

@@ -1,4 +1,4 @@
-"""``lpbench verify``: the levels of reproduction (see :mod:`lpbench.cli.levels`)."""
+"""``lpbench verify``: the levels of reproduction (see :mod:`lpbench.cli.verify_levels`)."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -62,7 +62,7 @@ def command(
         )
     if level == "statistical" and seed == SEED:
         raise ConfigurationError(f"seed {SEED} is the published one: `lpbench verify bitwise` compares with it")
-    from lpbench.cli import levels
+    from lpbench.cli import verify_levels as levels
     from lpbench.experiments.results import Artifact
 
     chosen = options.matching(experiments)

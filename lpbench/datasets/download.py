@@ -19,8 +19,8 @@ import numpy as np
 from lpbench.datasets.archives import unpack
 from lpbench.datasets.manifest import Manifest
 from lpbench.datasets.sources import Location, build_table, source_paths, task_file
+from lpbench.disk import atomic_write
 from lpbench.errors import DataError, DownloadError, foreign
-from lpbench.files import atomic_write
 from lpbench.paths import cache_folder
 
 #: Kind of a source -> its server, unless ``LPBENCH_OPENML_URL`` and so on name another.

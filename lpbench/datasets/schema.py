@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from lpbench.checks import check_range
+from lpbench.disk import relative_name
 from lpbench.errors import ConfigurationError, DataError, unknown_key
-from lpbench.files import relative_name
 
 #: A check takes the place (for the message) and the value, and raises DataError.
 Check = Callable[[str, Any], None]

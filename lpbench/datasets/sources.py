@@ -23,8 +23,8 @@ from lpbench.datasets.parameters import check_sealed
 from lpbench.datasets.table import Table, check_fingerprint
 from lpbench.derivation import LIBRARIES, Derivation
 from lpbench.digest import file_hash
+from lpbench.disk import atomic_write, inside
 from lpbench.errors import ConfigurationError, DataError, MissingDataError
-from lpbench.files import atomic_write, inside
 from lpbench.paths import CACHE_VARIABLE, DOWNLOAD, IN_CHECKOUT, MANIFESTS, cache_folder
 
 MIRROR_VARIABLE = "LPBENCH_DATA_MIRROR"

@@ -32,10 +32,10 @@ from lpbench.analysis.scores import CELL
 from lpbench.analysis.summary import CELL_KEYS, COSTS
 from lpbench.derivation import RECORDS, TABLES, Derivation, record_in
 from lpbench.digest import file_hash
+from lpbench.disk import atomic_write, write_text
 from lpbench.errors import StoreError
 from lpbench.experiments.schema import ALTERNATIVES
 from lpbench.experiments.summaries import keep_summary, read_summary
-from lpbench.files import atomic_write, write_text
 
 #: Folder of the committed scores in a results folder.
 SCORES = "scores"

@@ -4,9 +4,9 @@ import os
 from collections.abc import Iterator, Sequence
 
 from lpbench.derivation import Derivation
+from lpbench.disk import refusal
 from lpbench.errors import LpbenchError
 from lpbench.experiments.engines import engine
-from lpbench.files import refusal
 
 #: Processes at most: a large figure takes gigabytes.
 _WRITERS = 4

@@ -20,10 +20,10 @@ from typing import Any
 from joblib.executor import get_memmapping_executor
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
+from lpbench.disk import discard_unfinished
 from lpbench.errors import ConfigurationError
 from lpbench.experiments.config import BACKENDS
 from lpbench.experiments.progress import Progress
-from lpbench.files import discard_unfinished
 
 #: Seconds between two looks of a worker for its parent.
 _LOOK = 0.25

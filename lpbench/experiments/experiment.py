@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Self
 
-from lpbench.cast import Selector, member
 from lpbench.experiments.frozen import MISSING, Frozen
+from lpbench.members import Selector, member
 
 #: Seconds that a cell may take, unless its experiment says otherwise.
 WORK_LIMIT = 36_000.0

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 
-from lpbench.cast import Selector
 from lpbench.errors import ConfigurationError, unknown_name
 from lpbench.experiments import catalog
 from lpbench.experiments.config import ROOT_SEED, SELECTIONS, Config
@@ -17,6 +16,7 @@ from lpbench.experiments.experiment import Experiment, Group, changes, deviation
 from lpbench.experiments.method import Method
 from lpbench.experiments.plan import Plan, plan_experiment, registered_methods
 from lpbench.experiments.schema import check_left_out
+from lpbench.members import Selector
 from lpbench.paths import RUNS
 
 #: Keys that describe what was chosen by name; changing them would only make the name wrong.

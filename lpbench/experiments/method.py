@@ -11,9 +11,9 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from lpbench.cast import Selector
 from lpbench.errors import ConfigurationError, check_known
 from lpbench.experiments.frozen import MISSING, Frozen
+from lpbench.members import Selector
 from lpbench.paths import own_folders
 
 if TYPE_CHECKING:

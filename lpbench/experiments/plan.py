@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from lpbench.cast import Selector, bare_name, member
 from lpbench.datasets import describe, make_problem
 from lpbench.derivation import Derivation, remembered
 from lpbench.digest import canonical_json, file_hash
@@ -23,6 +22,7 @@ from lpbench.experiments.config import ROOT_SEED
 from lpbench.experiments.experiment import Experiment, Group
 from lpbench.experiments.method import Method, facts_of, import_object, is_own
 from lpbench.experiments.schema import check_experiment, check_parameters
+from lpbench.members import Selector, bare_name, member
 from lpbench.problem import Problem
 
 

@@ -18,12 +18,12 @@ import lpbench
 from lpbench.datasets import describe
 from lpbench.derivation import RECORDS, versions
 from lpbench.digest import hash_of
+from lpbench.disk import write_text
 from lpbench.experiments.config import Runner
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.job import Job
 from lpbench.experiments.store import Store
 from lpbench.experiments.timing import block_times
-from lpbench.files import write_text
 from lpbench.paths import IN_CHECKOUT, ROOT
 
 

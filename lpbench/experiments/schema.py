@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lpbench.cast import bare_name
 from lpbench.checks import check_choice, check_number, check_whole
 from lpbench.datasets.manifest import TASKS
 from lpbench.datasets.parameters import SCALINGS
 from lpbench.errors import ConfigurationError, check_known
 from lpbench.experiments.experiment import Experiment, Group
 from lpbench.experiments.method import Method, facts_of
+from lpbench.members import bare_name
 
 #: Kind of experiments whose scores stand beside printed numbers, and on no page of their own.
 ALTERNATIVES = "alternatives"

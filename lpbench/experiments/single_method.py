@@ -9,7 +9,6 @@ from contextlib import suppress
 from dataclasses import replace
 from statistics import median
 
-from lpbench.cast import bare_name, member
 from lpbench.datasets import describe, make_problem
 from lpbench.errors import ClippingWarning, ConfigurationError, PrivacyLeakWarning, foreign
 from lpbench.estimators.base import LocalEstimator
@@ -17,6 +16,7 @@ from lpbench.experiments import catalog
 from lpbench.experiments.experiment import Experiment, Group
 from lpbench.experiments.job import Job
 from lpbench.experiments.method import Method, import_object
+from lpbench.members import bare_name, member
 from lpbench.problem import Problem
 
 

@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from filelock import FileLock
 
+from lpbench.disk import atomic_write, refusal, write_text
 from lpbench.errors import StoreError
-from lpbench.files import atomic_write, refusal, write_text
 
 _BLOCKS_KEPT = ": finished blocks are kept"
 #: Seconds of a block that is worth waiting for the disk.

@@ -18,10 +18,10 @@ from typing import Any
 import pandas as pd
 import yaml
 
+from lpbench.disk import write_text
 from lpbench.errors import ConfigurationError
 from lpbench.experiments.catalog import read_yaml
 from lpbench.experiments.method import Method
-from lpbench.files import write_text
 from lpbench.paths import ROOT
 
 SUBMISSIONS_FOLDER = ROOT / "results" / "submissions"

@@ -8,8 +8,8 @@ from pyarrow import ArrowException
 
 from lpbench.analysis import SUMMARY_COLUMNS, Summary
 from lpbench.analysis.scores import CELL
+from lpbench.disk import atomic_write
 from lpbench.errors import StoreError
-from lpbench.files import atomic_write
 
 #: The summary with the marks after Holm's correction and the reasons of its empty cells.
 SUMMARY_FILE = "summary.parquet"

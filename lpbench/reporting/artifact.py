@@ -9,14 +9,14 @@ import pandas as pd
 from lpbench.analysis import Setting, Summary, distinct_selections, summarize, write_csv
 from lpbench.analysis.standings import optimism
 from lpbench.analysis.summary import COSTS
-from lpbench.cast import bare_name
+from lpbench.disk import write_text
 from lpbench.errors import unknown_name
 from lpbench.experiments.config import ROOT_SEED
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
 from lpbench.experiments.summaries import keep_summary
 from lpbench.experiments.timing import COMPARED_SECONDS, SECONDS_FILE, SECONDS_TABLE, is_measured
-from lpbench.files import write_text
+from lpbench.members import bare_name
 from lpbench.reporting.comparison import compare
 from lpbench.reporting.figures.lines import draw_lines
 from lpbench.reporting.figures.ranks import draw_standard

@@ -10,8 +10,8 @@ from lpbench.analysis import ALPHA
 from lpbench.analysis.scores import LARGER_IS_BETTER
 from lpbench.analysis.significance import LOSS_DIGITS
 from lpbench.analysis.standings import NONE, view
-from lpbench.cast import BASELINE, CONSTANTS, REFERENCES, bare_name
 from lpbench.experiments.method import Method
+from lpbench.members import BASELINE, CONSTANTS, REFERENCES, bare_name
 from lpbench.reporting.paper import Paper
 from lpbench.reporting.printed_names import method_title
 from lpbench.reporting.published import published_cells

@@ -7,7 +7,7 @@ import pandas as pd
 
 from lpbench.analysis import Summary, ratio_of_means
 from lpbench.analysis.scores import CELL
-from lpbench.cast import BASELINE, bare_name, member
+from lpbench.members import BASELINE, bare_name, member
 from lpbench.reporting.paper import Paper, TableLayout
 from lpbench.reporting.published import published_cells
 

@@ -15,9 +15,9 @@ from lpbench.analysis.curves import Curve, curves
 from lpbench.analysis.instances import CellScores
 from lpbench.analysis.statistics import significant
 from lpbench.analysis.variants import one_variant_each
-from lpbench.cast import bare_name
 from lpbench.errors import NotRunError
 from lpbench.experiments.results import Results
+from lpbench.members import bare_name
 from lpbench.reporting.paper import Paper, paper_of
 from lpbench.reporting.published import published_cells
 

@@ -35,10 +35,10 @@ from lpbench.analysis.numbers import (
     judged_numbers,
     met_by_chance,
 )
-from lpbench.cast import BASELINE, bare_name, member
 from lpbench.errors import NotRunError
 from lpbench.experiments import catalog
 from lpbench.experiments.results import Artifact, Results
+from lpbench.members import BASELINE, bare_name, member
 from lpbench.reporting.alternative_table import alternatives_of, number_names, write_alternatives
 from lpbench.reporting.interpretations import SUPPORT, Alternative, Bound, Interpretations, Step, Tolerance
 from lpbench.reporting.paper import Paper, paper_of

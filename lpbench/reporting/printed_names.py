@@ -4,11 +4,11 @@ import re
 from collections.abc import Mapping
 from functools import cache
 
-from lpbench.cast import bare_name, member
 from lpbench.datasets import list_datasets, load_manifest
 from lpbench.errors import LpbenchError
 from lpbench.experiments import catalog
 from lpbench.experiments.method import Method
+from lpbench.members import bare_name, member
 from lpbench.paths import MANIFESTS
 
 #: Symbols of the papers for parameters that appear in names.

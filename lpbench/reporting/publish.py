@@ -17,6 +17,7 @@ import pandas as pd
 
 from lpbench.derivation import PICTURES, TABLES, Derivation, record_in
 from lpbench.digest import folder_hash, hash_of
+from lpbench.disk import inside, locked, write_text
 from lpbench.errors import NotRunError, StoreError
 from lpbench.experiments import catalog
 from lpbench.experiments.committed import commit, digest
@@ -31,7 +32,6 @@ from lpbench.experiments.store import lock_of
 from lpbench.experiments.submissions import SUBMISSIONS_FOLDER as SUBMITTED
 from lpbench.experiments.submissions import submissions
 from lpbench.experiments.timing import fit_seconds, is_measured, timing_table
-from lpbench.files import inside, locked, write_text
 from lpbench.paths import COMMITTED, CONF, MANIFESTS, PUBLISHED, REPRODUCED
 from lpbench.reporting.derived import drawn_from, printed
 from lpbench.reporting.paper import Paper, paper_of, papers, sources

@@ -8,7 +8,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup, escape
 
-from lpbench.files import write_text
+from lpbench.disk import write_text
 from lpbench.reporting.numbers import per_cent
 from lpbench.reporting.printed_names import in_print
 

@@ -11,10 +11,10 @@ from lpbench.analysis.numbers import by_configuration, equivalent_in_words, judg
 from lpbench.analysis.numbers import in_words as numbers_in_words
 from lpbench.analysis.verdicts import COUNTED_OUTCOMES
 from lpbench.analysis.verdicts import in_words as claims_in_words
-from lpbench.cast import bare_name
+from lpbench.disk import write_text
 from lpbench.experiments import catalog
 from lpbench.experiments.results import Artifact
-from lpbench.files import write_text
+from lpbench.members import bare_name
 from lpbench.reporting.claim_files import read_claims, tabulate
 from lpbench.reporting.claims import TOO_FEW, decide_about, decide_all
 from lpbench.reporting.entries import ReportEntry

@@ -13,12 +13,12 @@ from lpbench.analysis.scores import read_csv
 from lpbench.analysis.standings import NONE, STANDING_COLUMNS, Run, standings
 from lpbench.analysis.summary import CELL_KEYS, COSTS
 from lpbench.audit import inputs
-from lpbench.cast import PUBLIC_ONLY, bare_name, member
 from lpbench.datasets import describe
 from lpbench.experiments.method import Method
 from lpbench.experiments.results import Artifact
 from lpbench.experiments.submissions import Submission
 from lpbench.experiments.timing import fit_seconds
+from lpbench.members import PUBLIC_ONLY, bare_name, member
 from lpbench.reporting.paper import papers, trial_experiments
 from lpbench.reporting.printed_names import card_of
 

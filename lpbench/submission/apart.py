@@ -16,13 +16,13 @@ from scipy.stats import ttest_1samp, wilcoxon
 
 from lpbench.audit.apart import kind_of
 from lpbench.audit.keeper import Places
-from lpbench.cast import member
 from lpbench.datasets import Draws
 from lpbench.experiments import catalog
 from lpbench.experiments.compute import method_streams
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
 from lpbench.experiments.submissions import CLAIMED_COLUMNS
+from lpbench.members import member
 from lpbench.problem import METRICS, Problem
 
 #: Probability that a method whose scores do not depend on the seed is refuted, over all its blocks and budgets.

@@ -13,6 +13,7 @@ import yaml
 import lpbench
 from lpbench.audit.recorded import recorded_run
 from lpbench.audit.table import EPSILON, estimator_of
+from lpbench.disk import write_text
 from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalog, fits
 from lpbench.experiments.assemble import assemble
@@ -31,7 +32,6 @@ from lpbench.experiments.submissions import (
     SUBMISSIONS_FOLDER,
     Submission,
 )
-from lpbench.files import write_text
 from lpbench.paths import own_folders
 from lpbench.pipeline import describe_missing
 

@@ -28,7 +28,6 @@ from lpbench.audit.foreign import foreign_complaints
 from lpbench.audit.keeper import Places
 from lpbench.audit.methods import CURATOR_SEED, USERS_SEED
 from lpbench.audit.samples import audit_sample
-from lpbench.cast import member
 from lpbench.datasets import describe, list_datasets
 from lpbench.errors import ConfigurationError, LpbenchError
 from lpbench.experiments import catalog
@@ -38,6 +37,7 @@ from lpbench.experiments.records import git_commit
 from lpbench.experiments.single_method import at_one_setting
 from lpbench.experiments.spent import keeps_model
 from lpbench.experiments.submissions import CLAIMED_COLUMNS, REQUIREMENTS, SCORE, Submission
+from lpbench.members import member
 from lpbench.submission.apart import scores_apart, worse_in_secret
 from lpbench.submission.contract import CONTRACT
 from lpbench.submission.pack import requirements

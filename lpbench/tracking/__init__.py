@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 
 from lpbench.derivation import Derivation
 from lpbench.digest import file_hash, hash_of
+from lpbench.disk import write_text
 from lpbench.experiments.progress import Progress
 from lpbench.experiments.results import Artifact
-from lpbench.files import write_text
 from lpbench.reporting.number_table import printed_numbers
 from lpbench.tracking.artifacts import COUNTED_NUMBERS as COUNTED_NUMBERS
 from lpbench.tracking.artifacts import ArtifactRuns, artifact_name

@@ -11,12 +11,12 @@ import pandas as pd
 
 from lpbench.analysis.numbers import counts, in_words, judged_numbers
 from lpbench.analysis.summary import COMPARISON, beats, stated_privacy
-from lpbench.cast import member
 from lpbench.datasets.manifest import load_manifest
 from lpbench.datasets.masks import protected_number
 from lpbench.errors import DataError, LpbenchError
 from lpbench.experiments import catalog
 from lpbench.experiments.results import Artifact
+from lpbench.members import member
 from lpbench.reporting.number_table import printed_numbers
 from lpbench.reporting.plain_table import PlainTable
 from lpbench.reporting.tables.text import tables_of

@@ -11,8 +11,8 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from tempfile import mkdtemp
 
+from lpbench.disk import locked, refusal
 from lpbench.errors import TrackingError
-from lpbench.files import locked, refusal
 from lpbench.reporting.paper import paper_of
 
 #: First bytes of a file that SQLite can open.

@@ -77,8 +77,8 @@ def test_asking_changes_neither_other_sets_nor_what_deviates():
 
 
 def test_the_one_run_wants_a_clean_commit_and_is_made_once(tmp_path, monkeypatch):
-    monkeypatch.setattr(run_sealed, "git", lambda *words: " M lpbench/cast.py" if words[0] == "status" else "abc")
-    assert "has changes (M lpbench/cast.py)" in run_sealed.refusal(tmp_path / "sealed.json")
+    monkeypatch.setattr(run_sealed, "git", lambda *words: " M lpbench/members.py" if words[0] == "status" else "abc")
+    assert "has changes (M lpbench/members.py)" in run_sealed.refusal(tmp_path / "sealed.json")
     monkeypatch.setattr(run_sealed, "git", lambda *words: "")
     assert run_sealed.refusal(tmp_path / "sealed.json") == ""
     (tmp_path / "sealed.json").write_text(json.dumps({"date": "2026-11-29", "commit": "0123456789"}))

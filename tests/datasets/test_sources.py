@@ -11,8 +11,8 @@ import pytest
 
 from lpbench.datasets import describe, load_table, make_problem, sources
 from lpbench.datasets.sources import load_table as load
+from lpbench.disk import atomic_write
 from lpbench.errors import DataError, MissingDataError
-from lpbench.files import atomic_write
 from tests.datasets.conftest import ARFF, CSV, MANIFEST, TABLE
 
 

@@ -6,7 +6,7 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import BayesianRidge
 
 from lpbench.estimators.privatised_labels.learners import SharedBayesianRidge, SharedNystroem
-from lpbench.estimators.shared import Shared
+from lpbench.estimators.result_cache import Shared
 from lpbench.estimators.tuning_free.public_score import PublicScore
 
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from lpbench.estimators import KNNMean
-from lpbench.estimators.stable import bits_of_exact_sums, grid_step, on_grid, settled
+from lpbench.estimators.rounding import bits_of_exact_sums, grid_step, on_grid, settled
 from lpbench.estimators.tuning_free.half_forest import HalfForest
 from lpbench.estimators.tuning_free.score_cells import ScoreCells
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lpbench.cli import levels
+from lpbench.cli import verify_levels as levels
 from lpbench.cli.main import main
 from lpbench.experiments import catalog as registry
 from lpbench.experiments.plan import Plan, plan_experiment

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from lpbench.analysis import read_csv
-from lpbench.audit import own
+from lpbench.audit import own_methods as own
 from lpbench.errors import PrivacyError
 from lpbench.experiments.fits import GuardedUsers
 from lpbench.privacy import Records, SimulatedUsers

@@ -6,7 +6,7 @@ import pytest
 
 from lpbench.datasets import make_problem
 from lpbench.estimators import LPCT, PGLM, PHIST, PSGD, HistOfTree, LPCTPrune
-from lpbench.papers.lpct.causes import needed_share
+from lpbench.papers.lpct.interpretations import needed_share
 from lpbench.paths import COMMITTED
 from lpbench.problem import Problem
 from lpbench.reporting.paper import papers

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from lpbench.analysis.curves import Curve
-from lpbench.cast import member
 from lpbench.cli.main import main
 from lpbench.datasets import make_problem
 from lpbench.experiments import catalog
-from lpbench.papers.theory.floors import ROWS, floor_row, hard_families
+from lpbench.members import member
+from lpbench.papers.theory.lower_bounds import ROWS, floor_row, hard_families
 from lpbench.papers.theory.theorems import BOUND_FAILS
 from lpbench.paths import ROOT
 

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from lpbench.cast import bare_name
 from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalog
 from lpbench.experiments.compute import execute
 from lpbench.experiments.experiment import Experiment, Group
 from lpbench.experiments.plan import plan_experiment
 from lpbench.experiments.schema import ALTERNATIVES
+from lpbench.members import bare_name
 from lpbench.papers.mutants.doubled_noise import LoudMechanism
 from lpbench.privacy import Laplace
 

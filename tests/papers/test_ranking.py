@@ -5,9 +5,9 @@ import pytest
 from lpbench.analysis.standings import view
 from lpbench.analysis.summary import NON_PRIVATE_PANEL
 from lpbench.audit.table import report_bits
-from lpbench.cast import CONSTANTS, PUBLIC_ONLY
 from lpbench.datasets import load_manifest
 from lpbench.experiments import catalog
+from lpbench.members import CONSTANTS, PUBLIC_ONLY
 from lpbench.reporting.artifact import write_artifact
 from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.standings import standings_of

@@ -15,7 +15,7 @@ from lpbench.experiments.committed import record
 from lpbench.papers.theory import FRESH, NAMES, read
 from lpbench.papers.theory.cases import judged
 from lpbench.papers.theory.computed import labels_read
-from lpbench.papers.theory.floors import least_leak, two_point
+from lpbench.papers.theory.lower_bounds import least_leak, two_point
 from lpbench.papers.theory.theorems import (
     BOUND_FAILS,
     BOUND_HOLDS,

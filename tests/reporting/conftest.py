@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from lpbench.files import locked
+from lpbench.disk import locked
 from lpbench.reporting.artifact import write_artifact
 from lpbench.reporting.pages.audit import write_audit
 from lpbench.reporting.pages.site import write_pages

@@ -11,8 +11,8 @@ import pytest
 
 from lpbench.analysis.gains import gains, numbers
 from lpbench.analysis.summary import NON_PRIVATE_PANEL
-from lpbench.cast import bare_name
 from lpbench.experiments import catalog
+from lpbench.members import bare_name
 from lpbench.paths import COMMITTED, ROOT
 from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.pages.advice import ASKED, RULE, advise, choices, code_of

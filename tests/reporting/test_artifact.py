@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lpbench import cast
+from lpbench import members as cast
 from lpbench.analysis import read_csv
 from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalog

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from lpbench.analysis.gains import NOBODY, SAMPLE, UNKNOWN, beside
-from lpbench.cast import CONSTANTS, PUBLIC_ONLY
 from lpbench.experiments import catalog
+from lpbench.members import CONSTANTS, PUBLIC_ONLY
 from lpbench.paths import COMMITTED, ROOT
 from lpbench.reporting.pages.advice import ASKED, SHOWN
 from lpbench.reporting.printed_names import method_title

@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from lpbench.checks import check_number, check_whole
 from lpbench.estimators.baselines.presorted import grow_presorted
-from lpbench.estimators.shared import Shared
+from lpbench.estimators.result_cache import Shared
 from lpbench.partitions.cart import GROWN_DEPTH, grown_depth
 
 TREE_PARAMETERS = ("max_depth", "min_samples_leaf")

@@ -12,7 +12,7 @@ from lpbench.estimators.base import check_epsilon
 from lpbench.estimators.label_dp.cubes import BoundedRegressor
 from lpbench.estimators.label_dp.rules import knn_noise, knn_size, truncation
 from lpbench.estimators.private_labels import LABEL, LabelQuestion
-from lpbench.estimators.shared import Shared
+from lpbench.estimators.result_cache import Shared
 from lpbench.privacy import Users
 
 #: Features from which no tree of the rows saves time.

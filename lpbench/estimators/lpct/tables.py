@@ -12,7 +12,7 @@ import numpy as np
 
 from lpbench.estimators.base import Task
 from lpbench.estimators.lpct.partition import PublicTree
-from lpbench.estimators.shared import Shared
+from lpbench.estimators.result_cache import Shared
 from lpbench.partitions.candidates import CandidateCuts
 from lpbench.partitions.cart import grown_depth
 from lpbench.privacy import PublicSample

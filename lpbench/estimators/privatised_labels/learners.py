@@ -19,7 +19,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from lpbench.checks import check_choice
 from lpbench.errors import ConfigurationError
-from lpbench.estimators.shared import Shared
+from lpbench.estimators.result_cache import Shared
 from lpbench.seeds import Streams
 
 #: Share of the users that a leaf of a forest holds at least: reports are noisy, and trees average within leaves.

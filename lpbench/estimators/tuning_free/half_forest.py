@@ -13,8 +13,8 @@ from sklearn.tree._criterion import MSE, Gini
 from sklearn.tree._splitter import BestSplitter
 from sklearn.tree._tree import DepthFirstTreeBuilder, Tree
 
-from lpbench.estimators.shared import Shared
-from lpbench.estimators.stable import bits_of_exact_sums, grid_step, on_grid
+from lpbench.estimators.result_cache import Shared
+from lpbench.estimators.rounding import bits_of_exact_sums, grid_step, on_grid
 from lpbench.privacy.users import content_hash
 
 N_TREES = 50

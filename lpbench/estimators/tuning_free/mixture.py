@@ -9,8 +9,8 @@ from typing import Self
 
 import numpy as np
 
-from lpbench.estimators.shared import Shared
-from lpbench.estimators.stable import settled
+from lpbench.estimators.result_cache import Shared
+from lpbench.estimators.rounding import settled
 from lpbench.estimators.tuning_free.gaussian_average import GaussianAverage
 from lpbench.estimators.tuning_free.half_forest import SharedForest
 from lpbench.estimators.tuning_free.kernel_features import KernelFeatures, ShownFeatures

@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 from scipy.optimize import nnls
 
-from lpbench.estimators.shared import Shared
+from lpbench.estimators.result_cache import Shared
 from lpbench.estimators.tuning_free.half_forest import HalfForest
 from lpbench.privacy import Users
 from lpbench.privacy.users import REAL_BITS

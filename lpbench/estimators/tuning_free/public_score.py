@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.tree._splitter import BestSplitter, RandomSplitter
 from sklearn.utils import check_array
 
-from lpbench.estimators.shared import Shared
+from lpbench.estimators.result_cache import Shared
 from lpbench.estimators.tuning_free.half_forest import grown
 from lpbench.privacy.users import content_hash
 

@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist
 
 from lpbench.estimators.base import check_epsilon
 from lpbench.estimators.private_classes import CLASS, ClassQuestion
-from lpbench.estimators.shared import Shared
+from lpbench.estimators.result_cache import Shared
 from lpbench.estimators.tuning_free.calibration import Calibration, Design
 from lpbench.estimators.tuning_free.gaussian_average import GaussianAverage, Moments, Spreads
 from lpbench.estimators.tuning_free.indicators import IndicatorClassifier

@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from lpbench.errors import ConfigurationError, DataError
-from lpbench.estimators.shared import Shared
+from lpbench.estimators.result_cache import Shared
 from lpbench.estimators.tuning_free import level_reports as levels
 from lpbench.estimators.tuning_free.bin_effects import LINEAR, Binning, estimate_effects
 from lpbench.estimators.tuning_free.gaussian_average import GaussianAverage, Moments

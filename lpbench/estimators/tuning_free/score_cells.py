@@ -5,7 +5,7 @@ import math
 import numpy as np
 from sklearn.tree import DecisionTreeRegressor
 
-from lpbench.estimators.stable import grid_step, on_grid, settled
+from lpbench.estimators.rounding import grid_step, on_grid, settled
 from lpbench.privacy import SubsetSelection
 
 #: Most bins of the score for two classes.

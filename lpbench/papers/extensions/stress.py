@@ -13,11 +13,11 @@ import scipy
 from lpbench.analysis.rates import Interval
 from lpbench.analysis.significance import ALPHA, holm
 from lpbench.analysis.standings import FAIR, NONE, geometric_mean, view
-from lpbench.cast import CONSTANTS, PUBLIC_ONLY, member
 from lpbench.datasets.masks import posterior_odds
 from lpbench.errors import LpbenchError
 from lpbench.experiments import catalog
 from lpbench.experiments.method import Method
+from lpbench.members import CONSTANTS, PUBLIC_ONLY, member
 from lpbench.reporting.numbers import print_ratio
 from lpbench.reporting.plain_table import PlainTable
 from lpbench.reporting.printed_names import card_of, dataset_title, mask_name, method_title

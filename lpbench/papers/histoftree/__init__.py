@@ -3,9 +3,9 @@
 from lpbench.papers.histoftree import claims_figures, claims_tables
 from lpbench.papers.histoftree.against_print import draw_against_print
 from lpbench.papers.histoftree.alternatives import ALTERNATIVES, chosen_settings
-from lpbench.papers.histoftree.causes import BOUNDS, CAUSES, INTERPRETATIONS, TOLERANCES
 from lpbench.papers.histoftree.drawings import draw_masks
 from lpbench.papers.histoftree.errata import ERRATA
+from lpbench.papers.histoftree.interpretations import BOUNDS, CAUSES, INTERPRETATIONS, TOLERANCES
 from lpbench.papers.histoftree.published import LAYOUTS, PUBLISHED, RANK_SUMS, TABLE_METHODS
 from lpbench.papers.published_files import outputs, stated_claims
 from lpbench.reporting.paper import Citation, Differences, Judging, Paper

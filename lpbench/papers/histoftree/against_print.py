@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from lpbench.cast import bare_name
 from lpbench.experiments import catalog
 from lpbench.experiments.experiment import Experiment
-from lpbench.papers.histoftree.causes import TOLERANCES
+from lpbench.members import bare_name
+from lpbench.papers.histoftree.interpretations import TOLERANCES
 from lpbench.papers.histoftree.published import TABLE_METHODS
 from lpbench.reporting.figures import style
 from lpbench.reporting.printed_names import dataset_title, method_title

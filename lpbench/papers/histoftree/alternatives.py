@@ -5,8 +5,8 @@ import json
 import pandas as pd
 
 from lpbench.analysis.alternatives import BUDGET, METHOD
-from lpbench.cast import bare_name
 from lpbench.experiments.results import Results
+from lpbench.members import bare_name
 from lpbench.papers.histoftree.published import TABLES
 from lpbench.reporting.interpretations import Alternative
 from lpbench.reporting.plain_table import PlainTable

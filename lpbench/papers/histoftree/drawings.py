@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from lpbench.cast import member
 from lpbench.datasets import make_problem
 from lpbench.experiments.experiment import Experiment
+from lpbench.members import member
 from lpbench.reporting.figures import style
 from lpbench.reporting.printed_names import mask_name
 

@@ -18,9 +18,9 @@ import pandas as pd
 from lpbench.analysis import Interval, bootstrap, local_slopes, loglog_slope
 from lpbench.analysis.curves import Curve
 from lpbench.analysis.exponents import Rate, table_i
-from lpbench.cast import bare_name, member
 from lpbench.datasets import load_manifest
 from lpbench.experiments import catalog
+from lpbench.members import bare_name, member
 from lpbench.reporting.plain_table import PlainTable
 
 #: Method -> the same estimator without privacy.

@@ -2,10 +2,10 @@
 
 from lpbench.papers.lpct import claims_figures, claims_tables
 from lpbench.papers.lpct.alternatives import ALTERNATIVES
-from lpbench.papers.lpct.causes import BOUNDS, CAUSES, INTERPRETATIONS, TOLERANCES
 from lpbench.papers.lpct.deviations import DEVIATIONS, REPOSITORY
 from lpbench.papers.lpct.drawings import DRAWINGS
 from lpbench.papers.lpct.errata import ERRATA
+from lpbench.papers.lpct.interpretations import BOUNDS, CAUSES, INTERPRETATIONS, TOLERANCES
 from lpbench.papers.lpct.published import LAYOUTS, PUBLISHED, RANK_SUMS, read_sizes, write_facts
 from lpbench.papers.published_files import outputs, stated_claims
 from lpbench.reporting.paper import Citation, Differences, Judging, Paper, Released

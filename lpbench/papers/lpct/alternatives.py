@@ -1,7 +1,7 @@
 """Alternatives to LPCT's printed numbers: a private constant, public rows alone, wrong implementations."""
 
 from lpbench.analysis.alternatives import BUDGET, METHOD
-from lpbench.cast import member
+from lpbench.members import member
 from lpbench.papers.lpct.published import FIGURES
 from lpbench.reporting.interpretations import Alternative
 

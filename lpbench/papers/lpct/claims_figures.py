@@ -10,8 +10,8 @@ import numpy as np
 from lpbench.analysis.claims import Checks, Region, above, below, within
 from lpbench.analysis.curves import Curve, slope_weights
 from lpbench.analysis.instances import Instance, difference, join, linear
-from lpbench.cast import bare_name, member
 from lpbench.errors import NotRunError
+from lpbench.members import bare_name, member
 from lpbench.reporting.evidence import Evidence, Published
 from lpbench.reporting.figures.curves import NON_PRIVATE_EPSILON
 

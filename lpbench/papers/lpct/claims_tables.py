@@ -6,10 +6,10 @@ import numpy as np
 
 from lpbench.analysis.claims import Checks, above, within
 from lpbench.analysis.instances import CellScores, Instance, difference, join, stated
-from lpbench.cast import bare_name
 from lpbench.datasets import describe
 from lpbench.errors import NotRunError
 from lpbench.experiments.catalog import experiment
+from lpbench.members import bare_name
 from lpbench.papers.lpct.published import TABLE_METHODS, printed_cells
 from lpbench.reporting.evidence import CellTable, Evidence
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lpbench import estimators
-from lpbench.cast import member
 from lpbench.datasets import eta_p, eta_q, make_problem
 from lpbench.experiments import catalog as registry
 from lpbench.experiments.experiment import Experiment
+from lpbench.members import member
 from lpbench.problem import Problem
 from lpbench.reporting.figures import style
 

@@ -18,7 +18,7 @@ from lpbench.papers.theory.computed import (
     reason_rows,
     response_rows,
 )
-from lpbench.papers.theory.floors import floor_row, order_rows
+from lpbench.papers.theory.lower_bounds import floor_row, order_rows
 from lpbench.papers.theory.theorems import LPCT_ORDER, Case, Row, trial
 from lpbench.reporting.evidence import Evidence
 

@@ -21,9 +21,9 @@ import scipy
 from lpbench.analysis import exponents
 from lpbench.analysis.curves import Curve
 from lpbench.analysis.rates import LEVEL, bootstrap_means, loglog_slope
-from lpbench.cast import bare_name, member
 from lpbench.experiments import catalog
 from lpbench.experiments.experiment import Experiment
+from lpbench.members import bare_name, member
 from lpbench.papers.label_dp.rates import facts
 from lpbench.seeds import Streams
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from lpbench.analysis.curves import Curve
-from lpbench.cast import member
 from lpbench.experiments.method import Method
+from lpbench.members import member
 from lpbench.reporting.figures import style
 from lpbench.reporting.figures.comparisons import Part, leading
 from lpbench.reporting.figures.lines import BAND, draw_panels

@@ -12,7 +12,7 @@ from lpbench.analysis import Summary, competitors
 from lpbench.analysis.ranks import ranks
 from lpbench.analysis.scores import costs
 from lpbench.analysis.summary import barred
-from lpbench.cast import BASELINE, bare_name, is_ranked, member
+from lpbench.members import BASELINE, bare_name, is_ranked, member
 from lpbench.reporting.figures.curves import looks_of, place_of
 from lpbench.reporting.paper import papers
 from lpbench.reporting.printed_names import in_words, mask_name

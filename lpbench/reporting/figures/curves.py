@@ -6,10 +6,10 @@ from dataclasses import replace
 import pandas as pd
 
 from lpbench.analysis.curves import Curve, curves
-from lpbench.cast import bare_name
 from lpbench.experiments import catalog
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
+from lpbench.members import bare_name
 from lpbench.reporting.figures import style
 from lpbench.reporting.paper import Paper, papers
 from lpbench.reporting.printed_names import dataset_title, mask_title, method_title

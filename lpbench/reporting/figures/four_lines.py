@@ -9,7 +9,7 @@ import pandas as pd
 
 from lpbench.analysis.curves import Curve
 from lpbench.analysis.gains import mean_logarithm
-from lpbench.cast import bare_name, member
+from lpbench.members import bare_name, member
 from lpbench.reporting.figures import style
 from lpbench.reporting.figures.lines import BAND, RATIO, draw_panels
 from lpbench.reporting.printed_names import dataset_title

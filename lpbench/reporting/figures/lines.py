@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 
 from lpbench.analysis.curves import Curve
-from lpbench.cast import member
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
+from lpbench.members import member
 from lpbench.reporting.figures import style
 from lpbench.reporting.figures.curves import NON_PRIVATE_EPSILON, axis_of, labeled_curves, looks_of, published_curves
 from lpbench.reporting.paper import Paper

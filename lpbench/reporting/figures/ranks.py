@@ -10,9 +10,9 @@ import pandas as pd
 from lpbench.analysis import ALPHA, Summary
 from lpbench.analysis.scores import LARGER_IS_BETTER
 from lpbench.analysis.standings import FEWEST, compare_losses, least_p
-from lpbench.cast import bare_name, member
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
+from lpbench.members import bare_name, member
 from lpbench.reporting.figures import style
 from lpbench.reporting.figures.budgets import draw_budgets
 from lpbench.reporting.figures.comparisons import Part, leading, parts

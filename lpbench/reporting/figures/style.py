@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from lpbench.analysis.exponents import reference_line
-from lpbench.files import atomic_write
+from lpbench.disk import atomic_write
 from lpbench.paths import REPRODUCED
 
 if TYPE_CHECKING:

@@ -20,10 +20,10 @@ from lpbench import estimators
 from lpbench.analysis import ALPHA
 from lpbench.analysis.gains import DEVELOPED, HELD, SAMPLE, comparable, numbers
 from lpbench.analysis.standings import SHOWN, over_sets
-from lpbench.cast import CONSTANTS, PUBLIC_ONLY, bare_name
 from lpbench.experiments import catalog
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
+from lpbench.members import CONSTANTS, PUBLIC_ONLY, bare_name
 from lpbench.reporting.pages.leaderboard import HELD_OUT, few
 from lpbench.reporting.printed_names import method_title
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from lpbench.cast import member
+from lpbench.disk import write_text
 from lpbench.experiments import catalog
-from lpbench.files import write_text
+from lpbench.members import member
 from lpbench.reporting.pages.leaderboard import PROTECTS
 from lpbench.reporting.paper import papers
 from lpbench.reporting.printed_names import card_of, method_title

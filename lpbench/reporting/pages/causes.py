@@ -22,10 +22,10 @@ from lpbench.analysis.numbers import (
     in_words,
     judged_numbers,
 )
-from lpbench.cast import member
 from lpbench.errors import NotRunError
 from lpbench.experiments.method import Method
 from lpbench.experiments.results import Results
+from lpbench.members import member
 from lpbench.reporting.interpretations import SUPPORT, Interpretations
 from lpbench.reporting.number_table import TRIED
 from lpbench.reporting.numbers import per_cent

@@ -17,9 +17,9 @@ from lpbench.analysis import competitors
 from lpbench.analysis.gains import UNKNOWN, beside, gain
 from lpbench.analysis.significance import LOSS_DIGITS
 from lpbench.analysis.standings import FAIR, NONE, compare_losses, over_sets, view
-from lpbench.cast import bare_name
 from lpbench.experiments.method import Method
 from lpbench.experiments.submissions import Submission
+from lpbench.members import bare_name
 from lpbench.reporting.numbers import for_script, print_value
 from lpbench.reporting.paper import papers
 from lpbench.reporting.printed_names import card_of, dataset_title, in_words, method_title

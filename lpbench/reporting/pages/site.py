@@ -15,11 +15,11 @@ from lpbench.analysis.claims import FAILS, NO_VERDICT
 from lpbench.analysis.numbers import counts as count_numbers
 from lpbench.analysis.numbers import equivalent_in_words, judged_numbers
 from lpbench.analysis.verdicts import COUNTED_OUTCOMES
+from lpbench.disk import write_text
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
 from lpbench.experiments.results import Results
 from lpbench.experiments.submissions import submissions
-from lpbench.files import write_text
 from lpbench.reporting.alternative_table import read_alternatives
 from lpbench.reporting.baselines import best_constants, published_wins
 from lpbench.reporting.claim_files import tabulate
@@ -30,6 +30,7 @@ from lpbench.reporting.figures.numbers import draw_numbers
 from lpbench.reporting.number_table import read_numbers, write_numbers
 from lpbench.reporting.pages.about import about, changed_by_seed
 from lpbench.reporting.pages.advice import RULE, choices
+from lpbench.reporting.pages.alternatives import telling
 from lpbench.reporting.pages.audit import AUDIT_FILE as AUDIT
 from lpbench.reporting.pages.audit import audit_page
 from lpbench.reporting.pages.causes import causes_of
@@ -37,7 +38,6 @@ from lpbench.reporting.pages.claims import shown_claims
 from lpbench.reporting.pages.findings import findings
 from lpbench.reporting.pages.leaderboard import FILTERS, SCRIPT, as_script, board, default_view, in_view
 from lpbench.reporting.pages.names import group_of, label_of
-from lpbench.reporting.pages.telling import telling
 from lpbench.reporting.pages.units import picture, unit
 from lpbench.reporting.paper import Page, Paper, errata, papers, trial_experiments
 from lpbench.reporting.printed_names import mask_name

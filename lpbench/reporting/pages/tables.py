@@ -14,9 +14,9 @@ from lpbench.analysis.alternatives import DIFFERENT, EQUIVALENT
 from lpbench.analysis.significance import LOSS_DIGITS
 from lpbench.analysis.standings import view
 from lpbench.analysis.variants import one_variant_each
-from lpbench.cast import bare_name, member
 from lpbench.experiments import catalog
 from lpbench.experiments.method import Method
+from lpbench.members import bare_name, member
 from lpbench.reporting.baselines import Constants
 from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.number_table import cell_name

@@ -10,8 +10,8 @@ import pandas as pd
 from lpbench.analysis import Summary, rank_sums
 from lpbench.analysis.scores import costs
 from lpbench.analysis.summary import barred
-from lpbench.cast import bare_name
 from lpbench.experiments.method import Method
+from lpbench.members import bare_name
 from lpbench.reporting.comparison import ratio_errors
 from lpbench.reporting.numbers import print_number
 from lpbench.reporting.paper import Paper

@@ -8,8 +8,8 @@ import pandas as pd
 
 from lpbench.analysis import competitors, representatives
 from lpbench.analysis.summary import barred
-from lpbench.cast import BASELINE, bare_name, is_ranked
 from lpbench.experiments.method import Method
+from lpbench.members import BASELINE, bare_name, is_ranked
 from lpbench.reporting.paper import Paper, TableLayout, papers
 from lpbench.reporting.printed_names import card_of, dataset_title, in_words, mask_name, method_title
 from lpbench.reporting.published import published_cells

@@ -12,8 +12,8 @@ import scipy
 
 from lpbench.analysis.curves import Curve
 from lpbench.analysis.rates import loglog_slope
-from lpbench.cast import bare_name, member
 from lpbench.datasets.label_dp import sign_cubes, three_point
+from lpbench.members import bare_name, member
 from lpbench.papers.label_dp.rates import facts
 from lpbench.papers.theory.theorems import LPCT_ORDER, Row
 

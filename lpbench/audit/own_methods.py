@@ -7,11 +7,11 @@ from contextlib import suppress
 from lpbench.analysis.summary import AUDITED, NO_AUDIT, REFUTED
 from lpbench.audit.table import complaints_about
 from lpbench.digest import hash_of
+from lpbench.disk import locked, write_text
 from lpbench.errors import LpbenchError
 from lpbench.experiments.fits import own_sweep
 from lpbench.experiments.method import Method, facts_of, is_own
 from lpbench.experiments.time_limit import time_limit
-from lpbench.files import locked, write_text
 from lpbench.paths import cache_folder
 from lpbench.source import source_hash
 
