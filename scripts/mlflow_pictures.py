@@ -14,6 +14,7 @@ import sys
 import time
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 from urllib.request import Request, urlopen
 
 from mlflow import MlflowClient
@@ -112,10 +113,9 @@ def main(address: str = "http://127.0.0.1:5000", folder: str = str(ROOT / "docs"
         browser.element("//a[contains(.,'table1')]")
         browser.picture(here / "mlflow_list.webp")
 
-        browser.open(lists["lpct"])
-        query = "tags.\"lpbench.artifact\" = 'lpct/table2' AND tags.\"lpbench.verdict\" = 'different'"
-        browser.write(query, FIELD)
-        browser.click("//label[contains(.,'Expand rows')] | //*[text()='Expand rows']")
+        browser.open(lists["lpct"].replace("Key=runs", "Key=different"))
+        browser.element("//a[contains(.,'different')]")
+        browser.write(" AND tags.`lpbench.artifact` = 'lpct/table2'", FIELD)
         browser.element("//a[contains(.,'different')]")
         browser.picture(here / "mlflow_missed.webp")
 
@@ -127,16 +127,13 @@ def main(address: str = "http://127.0.0.1:5000", folder: str = str(ROOT / "docs"
         browser.element("//*[text()='than']")
         browser.picture(here / "mlflow_tests.webp")
 
-        browser.open(lists["histoftree"])
-        browser.write("params.dataset = 'abalone' AND params.method = 'krr'", FIELD)
-        browser.click("//button[contains(.,'Sort')]")
-        browser.write("mse", "//input[@placeholder='Search']", "")
-        browser.click("//*[text()='mse']")
-        browser.click("//button[contains(.,'Sort')]")
-        browser.click("//*[@aria-label='Sort ascending']")
+        query = quote("params.dataset = 'abalone' AND params.method = 'krr' AND metrics.mse > 0")
+        order = f"searchFilter={query}&orderByKey=metrics.{quote('`mse`')}&orderByAsc=true"
+        browser.open(lists["histoftree"].replace("viewStateShareKey=runs", order))
+        browser.element("//*[contains(.,'Sort: mse')]")
         time.sleep(3)
         browser.click("(//a[contains(.,'krr')])[1]")
-        browser.element("//*[text()='selected.bins']")
+        browser.click("//*[text()='selected.bins']")  # which scrolls to the parameters
         browser.picture(here / "mlflow_setting.webp")
     finally:
         browser.close()

@@ -81,11 +81,12 @@ class PaperRuns:
     def parent(self) -> Run:
         """The run of the paper."""
         claims = pd.DataFrame(self.decided)
-        outcomes = claims["ours"].value_counts() if len(claims) else pd.Series(dtype=int)
+        # sentences of later origin are in the list, and in no count
+        outcomes = [claim["ours"] for claim in self.decided if not claim["counted_apart"]]
         values: dict[str, Any] = counted(self.numbers)
-        values |= {key: int(outcomes.get(word, 0)) for word, key in _COUNTED.items()} if len(claims) else {}
+        values |= {key: outcomes.count(word) for word, key in _COUNTED.items()} if outcomes else {}
         parts = [f"{values['equivalent']} of {values['compared']} equivalent"] if "equivalent" in values else []
-        parts += [f"{values['claims_hold']} of {len(claims)} claims hold"] if len(claims) else []
+        parts += [f"{values['claims_hold']} of {len(outcomes)} claims hold"] if outcomes else []
         page = self.report / f"{self.paper.name}.html"
         page = page if page.is_file() else self.report / "index.html"
         return Run(
@@ -122,6 +123,7 @@ class PaperRuns:
                 outcome=claim["ours"],
                 tags={
                     "lpbench.claim": claim["claim"],
+                    "lpbench.counted_apart": "yes" if claim["counted_apart"] else "no",
                     "lpbench.in_print": claim["print"],
                     "lpbench.artifact": f"{self.paper.name}/{claim['artifact']}",
                 },

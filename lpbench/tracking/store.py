@@ -35,7 +35,22 @@ _WAYS_OUT = (
 SINGLE = "single"
 #: Start of the names of experiments with runs that are not as registered.
 QUICK_TAG = "quick"
-#: Columns of the view of an experiment's runs that a link opens in a fresh browser.
+#: Views of an experiment's runs that links open in a fresh browser: filter and order. In any order but that of
+#: creation, the default, MLflow shows runs without their parents.
+_VIEWS: dict[str, dict[str, str | bool]] = {
+    "runs": {"searchFilter": ""},
+    "different": {
+        "searchFilter": "tags.`lpbench.verdict` = 'different'",
+        "orderByKey": "tags.`lpbench.cause`",
+        "orderByAsc": True,
+    },
+    "fails": {
+        "searchFilter": "tags.`lpbench.kind` = 'claim' AND tags.`lpbench.verdict` = 'fails'",
+        "orderByKey": "tags.`lpbench.claim`",
+        "orderByAsc": True,
+    },
+}
+#: Columns of every view.
 _COLUMNS = ["metrics.`equivalent`", "metrics.`compared`"]
 _COLUMNS += [f"tags.`lpbench.{name}`" for name in ("verdict", "kind", "cause", "reason")]
 
@@ -65,8 +80,12 @@ def experiment_pages(uri: str) -> dict[str, str]:
     """Return the address of each logged experiment's page within MLflow's interface, by the experiment's name."""
     with opened(uri) as client:
         experiments = [e for e in client.search_experiments(order_by=["name"]) if _KIND in e.tags.items()]
-    view = "runs?workflowType=machine_learning&viewStateShareKey=runs"
-    return {e.name: f"#/experiments/{e.experiment_id}/{view}" for e in experiments}
+    return {e.name: _page(e.experiment_id, "runs") for e in experiments}
+
+
+def _page(experiment_id: str, view: str) -> str:
+    """Return the address of a view of an experiment's runs within MLflow's interface."""
+    return f"#/experiments/{experiment_id}/runs?workflowType=machine_learning&viewStateShareKey={view}"
 
 
 def _file_of(uri: str) -> Path | None:
@@ -146,9 +165,12 @@ def experiment_of(client, uri: str, name: str, results_dir: Path):
         client.rename_experiment(experiment.experiment_id, f"{name} (moved from {experiment.experiment_id})")
         client.delete_experiment(experiment.experiment_id)
     title = "Single cells and sweeps" if name == SINGLE else paper_of(name.removeprefix(f"{QUICK_TAG}/")).title
-    view = {"searchFilter": "", "selectedColumns": _COLUMNS, "viewMaximized": True}
-    tags = {_KIND[0]: _KIND[1], "mlflow.note.content": title, "mlflow.sharedViewState.runs": json.dumps(view)}
-    return client.get_experiment(client.create_experiment(name, artifact_location=location, tags=tags))
+    common = {"selectedColumns": _COLUMNS, "viewMaximized": True}
+    views = {f"mlflow.sharedViewState.{name}": json.dumps({**view, **common}) for name, view in _VIEWS.items()}
+    made = client.create_experiment(name, artifact_location=location, tags=views | dict([_KIND]))
+    links = f"numbers that are [different]({_page(made, 'different')}), claims that [fail]({_page(made, 'fails')})"
+    client.set_experiment_tag(made, "mlflow.note.content", title if name == SINGLE else f"{title}: {links}")
+    return client.get_experiment(made)
 
 
 def search(client, experiment_id: str, query: str) -> Iterator:
