@@ -88,7 +88,8 @@ def print_stress(method: Method, tested: Summary, others: Artifact, output: Outp
     rows = standings_of_runs(runs, {})
     assert output.read is not None
     tables = output.read(COMMITTED, rows[(rows["method"] == method.name) | (rows["privacy"] == NONE)], cards)
-    print(f"{method.title} in {others.name}: {tables[0].finding if tables else 'nothing can be compared'}")
+    finding = tables[0].finding if tables else "nothing can be compared"  # empty on too few data sets
+    print(": ".join(filter(None, (f"{method.title} in {others.name}", finding))))
     print_tables(tables)
 
 
