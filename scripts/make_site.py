@@ -5,6 +5,7 @@ the committed pages leave the documentation out. A link that works in the folder
 """
 
 import argparse
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -23,7 +24,8 @@ def assemble(pages: Path, docs: Path | None, target: Path) -> int:
         shutil.copytree(docs, target / "docs", ignore=shutil.ignore_patterns(".doctrees", ".buildinfo"))
         link = '<a href="docs/index.html">Documentation</a>'
     for page in target.glob("*.html"):  # pages of the repository link to nothing that is not in it
-        page.write_text(page.read_text("utf-8").replace("<!-- the whole site -->", link), "utf-8")
+        text = page.read_text("utf-8").replace("<!-- the whole site -->", link)
+        page.write_text(re.sub(r'"\.\./\.\./docs/(\w+)\.md"', r'"docs/\1.html"' if link else '"#main"', text), "utf-8")
     # hosts that run sites through a generator leave out folders that begin with an underscore
     (target / ".nojekyll").touch()
     return sum(path.is_file() for path in target.rglob("*"))

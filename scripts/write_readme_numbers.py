@@ -8,16 +8,21 @@ from typing import Any
 import pandas as pd
 
 from lpbench.analysis.claims import FAILS, HOLDS
+from lpbench.analysis.gains import in_words
 from lpbench.analysis.numbers import counts, equivalent_in_words, judged_numbers
 from lpbench.analysis.verdicts import claims_of
 from lpbench.disk import write_text
 from lpbench.experiments import catalog
 from lpbench.papers.theory import FRESH
 from lpbench.paths import COMMITTED, ROOT
+from lpbench.reporting.baselines import best_constants, published_wins
 from lpbench.reporting.number_table import read_numbers
+from lpbench.reporting.pages.about import minutes_of, time_in_words
+from lpbench.reporting.pages.findings import below_the_constant
+from lpbench.reporting.pages.site import surprise
 from lpbench.reporting.paper import Paper, papers
 from lpbench.reporting.printed_names import method_title
-from lpbench.reporting.standings import GAINS
+from lpbench.reporting.standings import GAINS, read_standings
 from scripts.audits.released import RELEASES
 from scripts.measure_audit import AUDIT_TIME
 
@@ -36,8 +41,8 @@ def proof(folder: Path) -> str:
         (
             "Do printed numbers hold?",
             f"Of {n['compared']:,} printed numbers, {n['method']:,} identify their method and {n['different']:,} are "
-            "different; the others are equivalent, but not alone, or undecided. "
-            f"[Why]({HOME}#papers)",
+            "different. The others show neither, or cannot be compared. "
+            f"[Does a table hold, and why not?]({HOME.replace('index', 'histoftree')}#why-not)",
         ),
         (
             "Do printed sentences hold?",
@@ -45,6 +50,7 @@ def proof(folder: Path) -> str:
             f"fail. [Evidence]({HOME}#papers)",
         ),
         *_added(folder),
+        ("What is most surprising?", f"{_surprise(folder, n, claims)} [Rule]({HOME}#surprise)"),
         (
             "Does the audit see faults?",
             f"{caught} of {applied} planted faults are caught; {len(RELEASES)} errors found in "
@@ -54,32 +60,39 @@ def proof(folder: Path) -> str:
     return "\n".join(["| | |", "|---|---|", *(f"| {question} | {answer} |" for question, answer in rows)])
 
 
+def _surprise(folder: Path, n: dict[str, int], claims: pd.DataFrame) -> str:
+    """Return the finding that Home calls the most surprising one."""
+    constants = best_constants(read_standings(folder))
+    wins = [row for paper in papers() for name in paper.tables for row in published_wins(name, paper, constants)]
+    counted = claims[~claims["counted_apart"].astype(bool)].to_dict("records")
+    return str(surprise([finding for finding in [below_the_constant(wins)] if finding], n, counted)[0][1])
+
+
 def _added(folder: Path) -> list[tuple[str, str]]:
     """Say what users add by task, of the compared method that reads a public sample, on held-out data sets."""
     return [
         (
             f"What do private users add ({row['task']})?",
-            f"They lower the error of public data alone by {low} to {high} % ({row['title']}, {row['sets']} held-out "
-            f"data sets). [Intervals]({HOME}#finding-users-add-{row['task']})",
+            f"They leave {added}, depending on ε ({row['title']}, {row['sets']} held-out data sets). "
+            f"[Intervals]({HOME}#finding-users-add-{row['task']})",
         )
-        for low, high, row in spans(folder).values()
+        for added, row in spans(folder).values()
     ]
 
 
-def spans(folder: Path) -> dict[str, tuple[str, str, dict[str, Any]]]:
-    """Return the least and the largest gain over budgets, in per cent, and a row, of each compared method."""
+def spans(folder: Path) -> dict[str, tuple[str, dict[str, Any]]]:
+    """Return the least and the largest gain over budgets, in words, and a row, of each compared method."""
     table, found = pd.read_csv(folder / ADDED), {}
     table = table[(table["role"] == "held out") & (table["mask"] == "aligned")]
     for experiment in EXPERIMENTS:
         method = catalog.experiment(experiment).settings["compared"]
         mine = table[(table["experiment"] == experiment) & (table["method"] == method)]
-        low, high = (f"{100 * v:.0f}".replace("-", "−") for v in (mine["gain"].min(), mine["gain"].max()))
         row = {
             "task": mine["task"].iloc[0],
             "sets": mine["sets"].max(),
             "title": method_title(method, catalog.methods()),
         }
-        found[experiment] = low, high, row
+        found[experiment] = in_words(mine["gain"]), row
     return found
 
 
@@ -90,17 +103,20 @@ def faults(folder: Path) -> tuple[int, int]:
     return int((applied != "").sum()), len(applied)
 
 
-def hours_of_everything(folder: Path) -> tuple[str, int]:
-    """Return the hours of the last full run with one decimal, and its number of cores."""
-    total = pd.read_csv(folder / "timing.csv").set_index("artifact").loc["total"]
-    return f"{total['seconds'] / total['workers'] / 3600:.1f}", int(total["workers"])
+def commands(folder: Path) -> str:
+    """Return the first commands, and how long they take."""
+    minutes, _, cores = time_in_words(folder)
+    return (
+        "```\nmake quick        # a small version in a minute, without a download; the first call installs 1 GB\n"
+        f"make reproduce    # the three papers, about {minutes} on {cores} cores\n```"
+    )
 
 
 def time(folder: Path) -> str:
     """How long the last full run took."""
-    hours, cores = hours_of_everything(folder)
+    _, hours, cores = time_in_words(folder)
     return (
-        f"`make everything` takes about {hours} hours on {cores} cores, without the sealed sets "
+        f"`make everything` takes about {hours} on {cores} cores, without the sealed sets "
         "([per artifact](results/reproduced/timing.csv)).\n`lpbench plan` estimates any run."
     )
 
@@ -115,25 +131,18 @@ def library_example(folder: Path) -> str:
     )
 
 
-def minutes_of(folder: Path, start: str) -> str:
-    """Return the minutes of the last full run's experiments whose names have a start."""
-    timing = pd.read_csv(folder / "timing.csv")
-    mine = timing[timing["artifact"].str.startswith(start)]
-    return f"{(mine['seconds'] / mine['workers']).sum() / 60:.1f}"
-
-
 def artifact(folder: Path) -> str:
     """Return ARTIFACT.md's table: claim, experiment, command, expected number, tolerance, minutes, size of scores."""
     numbers = judged_numbers(read_numbers(folder))
     verdicts = pd.read_csv(folder / "verdicts.csv", keep_default_na=False)
     claims = claims_of(verdicts[~verdicts["counted_apart"].astype(bool)])
-    _, cores = hours_of_everything(folder)
+    _, _, cores = time_in_words(folder)
     heads = "claim", "experiment", "command", "expected", "tolerance", f"minutes on {cores} cores", "scores, MB"
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for paper in (paper for paper in papers() if paper.citation):
         n, mine = counts(numbers[numbers["paper"] == paper.name]), claims[claims["paper"] == paper.letter]
         command = f"`make reproduce EXPERIMENTS='{paper.name}/*'`"
-        cost = minutes_of(folder, f"{paper.name}/"), _megabytes(folder, paper.name)
+        cost = f"{minutes_of(folder, f'{paper.name}/'):.1f}", _megabytes(folder, paper.name)
         if n["compared"]:
             expected = f"{equivalent_in_words(n)}, {n['different']} different"
             cells = f"{paper.short}: printed numbers", f"`{paper.name}/*`", command, expected, "every digit"
@@ -141,17 +150,17 @@ def artifact(folder: Path) -> str:
         expected = f"{(mine['ours'] == HOLDS).sum()} of {len(mine)} hold, {(mine['ours'] == FAILS).sum()} fail"
         cells = f"{paper.short}: sentences", f"`{paper.name}/*`", command, expected, "every verdict"
         lines.append(f"| {' | '.join([*cells, *(('same run', '') if n['compared'] else cost)])} |")
-    for experiment, (low, high, row) in spans(folder).items():
+    for experiment, (added, row) in spans(folder).items():
         cells = f"users add ({row['task']})", f"`{experiment}`", f"`lpbench reproduce {experiment}`"
         size = _megabytes(folder, experiment.partition("/")[0])
-        cells = *cells, f"{low} to {high} %", "every digit", minutes_of(folder, experiment), f"{size} (all comparisons)"
+        cells = *cells, added, "every digit", f"{minutes_of(folder, experiment):.1f}", f"{size} (all comparisons)"
         lines.append(f"| {' | '.join(cells)} |")
     for paper, outcomes in theorems(folder).items():
         cells = f"{paper.short}: theorems", f"`theory/{paper.name}`"
         command = f"`lpbench reproduce theory/{paper.name} --seed {FRESH[0]}`"
         expected = f"{outcomes.sum()} cases: {', '.join(f'{word} {n}' for word, n in outcomes.items())}"
         size = f"{_megabytes(folder, 'theory')} (all theorems)"
-        cells = *cells, command, expected, "every outcome", minutes_of(folder, f"theory/{paper.name}"), size
+        cells = *cells, command, expected, "every outcome", f"{minutes_of(folder, f'theory/{paper.name}'):.1f}", size
         lines.append(f"| {' | '.join(cells)} |")
     caught, applied = faults(folder)
     taken = pd.read_csv(folder / AUDIT_TIME).iloc[0]
@@ -173,7 +182,7 @@ def _megabytes(folder: Path, paper: str) -> str:
 
 #: Page -> name of a mark -> what stands between it and its end.
 BLOCKS: dict[str, dict[str, Callable[[Path], str]]] = {
-    "README.md": {"proof": proof, "time": time, "the library example": library_example},
+    "README.md": {"proof": proof, "commands": commands, "time": time, "the library example": library_example},
     "ARTIFACT.md": {"the claims": artifact, "time": time},
 }
 

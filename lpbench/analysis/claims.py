@@ -25,6 +25,8 @@ POWER = 0.8
 STABLE = 0.8
 
 NOT_PRINTED, NO_VERDICT = "not printed", "no verdict"
+#: The contrary of a sentence, which a check with power refutes.
+OPPOSITE = "if the true effect has the opposite sign"
 #: Outcome of an undecided check that would not see its effect, or the contrary, in half of such runs.
 CANNOT_DECIDE = "cannot decide"
 #: Power below which a check that is undecided could not have been decided.
@@ -209,22 +211,24 @@ def judge(check: Check, instances: Sequence[Instance], confirmed: Collection[str
     reason = ""
     if nameless := [i.name for i, interval in zip(speaking, parts, strict=True) if np.isnan(interval.estimate)]:
         power = mirror = 0.0
-        outcome, reason = CANNOT_DECIDE, f"no number for {len(nameless)} instances, such as {nameless[0]}"
+        outcome, reason = CANNOT_DECIDE, f"{len(nameless)} instances have no number, such as {nameless[0]}"
     elif outcome == UNDECIDED and min(power, mirror) < LEAST_POWER:
         reason = (
-            f"power {power:.0%} at its effect, {mirror:.0%} at the mirror: a check that decides needs {LEAST_POWER:.0%}"
+            f"the power is {power:.0%} if the sentence is true and {mirror:.0%} {OPPOSITE}, and a verdict needs "
+            f"{LEAST_POWER:.0%} in both cases"
         )
         outcome = CANNOT_DECIDE
     elif stability < STABLE:
         shares = {o: others.count(o) / len(others) for o in (HOLDS, FAILS)}
         side = max(shares, key=shares.__getitem__)
-        reason = f"leans to {side} ({shares[side]:.0%}): a verdict needs {STABLE:.0%} of {RESAMPLES:,} resamples"
+        kept = f"{shares[side]:.0%} of {RESAMPLES:,} bootstrap samples"
+        reason = f"the check {side} in {kept}, and a verdict needs {STABLE:.0%}"
     elif check.quantifier == "some" and all(check.region.judge(interval) == AGREES for interval in parts):
-        reason = "every instance meets the tolerance"
+        reason = "every instance meets the tolerance, although the sentence speaks of some"
     words = [check.region.judge(interval) for interval in parts] + [UNDECIDED] * (len(instances) - len(telling))
     counts = words.count(AGREES), words.count(UNDECIDED), words.count(CONTRADICTS)
     if check.quantifier == "every" and outcome == UNDECIDED and not reason and counts[2]:
-        reason = "instances beyond the margin that another seed does not confirm"
+        reason = "another seed does not confirm the instances beyond the margin"
     return Judged(tuple(instances), intervals, overall, outcome, stability, power, mirror, reason, counts)
 
 
@@ -282,7 +286,7 @@ class Claim:
     @property
     def title(self) -> str:
         """The sentence quoted, with its section; a paraphrase without quotation marks."""
-        return titled(self.statement, self.section)
+        return quoted(self.statement, self.section) + (f" ({place(self.section)})" if self.section else "")
 
     def concerns(self, leaf: str) -> bool:
         """True if the sentence is about an artifact, the last part of an experiment's name (``4b`` is in ``4a-b``)."""
@@ -292,10 +296,14 @@ class Claim:
         return leaf[:-1] == first[:-1] and first[-1] <= leaf[-1] <= last
 
 
-def titled(statement: str, section: str) -> str:
-    """Quote a sentence with its section; a paraphrase has none, and no quotation marks."""
-    where = f"section {section}" if section[1:2] == "." else section.lower()
-    return f"“{statement}” ({where})" if section else statement
+def quoted(statement: str, section: str) -> str:
+    """Quote a sentence; a paraphrase has no section, and no quotation marks."""
+    return f"“{statement}”" if section else statement
+
+
+def place(section: str) -> str:
+    """Name a section of a paper in words."""
+    return f"section {section}" if section[1:2] == "." else section.lower()
 
 
 @dataclass

@@ -44,6 +44,16 @@ def gain(ratios: Iterable[float]) -> Interval:
     return Interval(*(float(1 - np.exp(mean + move)) for move in (0.0, half, -half)))
 
 
+def in_words(gains: Iterable[float]) -> str:
+    """Say by how much private users change the error of public data alone, from the least gain to the largest.
+
+    ``between 1 % more and 4 % less error than public data alone``.
+    """
+    least, *_, most = sorted([*gains] * 2)
+    ends = (f"{100 * abs(v):.0f} % {'more' if round(100 * v) < 0 else 'less'}" for v in (least, most))
+    return f"between {' and '.join(ends)} error than public data alone"
+
+
 def beside(inputs: str) -> str:
     """Return the reference at equal inputs: ``public`` with a public sample, else ``constant``."""
     return "public" if SAMPLE in inputs else "constant"

@@ -145,31 +145,26 @@ def equivalent_in_words(n: dict[str, int]) -> str:
 
 
 def in_words(rows: pd.DataFrame) -> str:
-    """Say in a sentence what the compared numbers identify, and how many are in each class."""
+    """Say what the compared numbers identify, and how many are in each class; without the last full stop."""
     n = counts(rows)
     text = f"{n['equivalent']:,} of {n['compared']:,} printed numbers are equivalent to ours"
     if n["beside"]:
         text = (
-            f"{n['method']:,} of {n['compared']:,} printed numbers identify their method, {n['budget']:,} of them its "
-            f"budget, too; {n['alike']:,} more are equivalent, but a constant or another method may be, too"
+            f"{n['method']:,} of {n['compared']:,} printed numbers identify their method, and {n['budget']:,} of these "
+            f"identify the budget, too. {n['alike']:,} more are equivalent, but not alone: a "
+            "constant or another method may be equivalent, too"
         )
-    return f"{text}; {_others(n)}"
-
-
-def _others(n: dict[str, int]) -> str:
-    return f"{n['different']:,} are different, of {n['undecided']:,} we cannot tell, {n['apart']:,} are not comparable"
+    text += f". {n['different']:,} are different. {n['undecided']:,} cannot be told"
+    return f"{text}. {n['apart']:,} cannot be compared"
 
 
 def causes_in_words(rows: pd.DataFrame) -> str:
-    """Say in a sentence which causes are known of the numbers that differ."""
+    """Say what stands behind the numbers that differ; without the last full stop."""
     n = counts(rows)
-    text = (
-        f"Of {n['different']:,} different numbers {n['explained']:,} are met by another interpretation, "
-        f"{n['suspected']:,} have a suspected cause, {n['open']:,} have none"
-    )
+    text = f"Another interpretation meets {n['explained']:,} of the {n['different']:,} different numbers"
     if n["after"]:
-        text += f"; settings searched for afterwards meet {n['after']}, and would meet {n['chance']} by chance alone"
-    return text
+        text += f", and settings searched for afterwards meet {n['after']} (by chance alone {n['chance']})"
+    return f"{text}. A cause is suspected for {n['suspected']:,}, and no cause is known for {n['open']:,}"
 
 
 def distinct_fits(rows: pd.DataFrame) -> pd.DataFrame:

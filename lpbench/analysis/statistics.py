@@ -42,25 +42,25 @@ def significant(values: np.ndarray, digits: int = DIGITS) -> np.ndarray:
 
 @_named
 def linear(y: np.ndarray, weights: Sequence[float]) -> np.ndarray:
-    """Weighted sum of the cells' scores in each replication: a difference or a slope."""
+    """Difference between scores, or slope of scores."""
     return y @ np.asarray(weights, dtype=float)
 
 
 @_named
 def stated(y: np.ndarray, unit: str) -> np.ndarray:
-    """A number that is counted or computed and has no sampling error: return it unchanged."""
+    """A number that is counted or computed, without noise."""
     return y[..., 0]
 
 
 @_named
 def log_linear(y: np.ndarray, weights: Sequence[float], floor: float = 0.0) -> np.ndarray:
-    """Weighted sum of logarithms of scores: an exponent, a difference of exponents, or the logarithm of a ratio."""
+    """An exponent, a difference of exponents, or the logarithm of a ratio of scores."""
     return np.log(np.maximum(y - floor, 1e-300)) @ np.asarray(weights, dtype=float)
 
 
 @_named
 def trend(y: np.ndarray, x: Sequence[float]) -> np.ndarray:
-    """Spearman's correlation with ``x``; 0 for a constant curve."""
+    """Spearman's rank correlation between the axis and the score; it is 0 for a constant curve."""
     rank_of_x = scipy.stats.rankdata(x) - (len(x) + 1) / 2
     rank = scipy.stats.rankdata(np.round(y, 12), axis=-1) - (len(x) + 1) / 2
     size = np.sqrt((rank_of_x @ rank_of_x) * (rank**2).sum(axis=-1))
@@ -69,7 +69,7 @@ def trend(y: np.ndarray, x: Sequence[float]) -> np.ndarray:
 
 @_named
 def dip(y: np.ndarray, sign: float = 1) -> np.ndarray:
-    """Depth of a U, or of a U upside down: the lower end minus the least place inside.
+    """Depth of a U: how far the best score inside the axis is better than the score at the better end.
 
     With ``sign=-1`` the curve is turned upside down.
     The location of the minimum is chosen on one half of the replications and tested on the other, because the minimum
@@ -90,27 +90,27 @@ def dip_places(y: np.ndarray) -> tuple[int, int]:
 
 @_named
 def spread(y: np.ndarray) -> np.ndarray:
-    """Largest minus smallest score of the cells, in each replication."""
+    """Largest score minus smallest score."""
     return np.ptp(y, axis=-1)
 
 
 @_named
 def ratio_of_spreads(y: np.ndarray) -> np.ndarray:
-    """Spread of the second half of the cells over that of the first."""
+    """Range of the second half of the scores divided by the range of the first half."""
     first, second = np.split(y, 2, axis=-1)
     return spread(second) / np.maximum(spread(first), 1e-300)
 
 
 @_named
 def gap_of_best(y: np.ndarray) -> np.ndarray:
-    """Smallest score of the second half of the cells minus the smallest of the first half."""
+    """Smallest score of the second curve minus the smallest score of the first curve."""
     first, second = np.split(y, 2, axis=-1)
     return second.min(axis=-1) - first.min(axis=-1)
 
 
 @_named
 def trend_of_best(y: np.ndarray, x: Sequence[float], curves: int, sign: float = 1) -> np.ndarray:
-    """Slope, over equal curves in their order, of the place where a curve is best.
+    """Slope of the location of the best score, over the curves in their order.
 
     The places are ``x``; best is least, or with ``sign=-1`` largest.
     """
@@ -122,13 +122,13 @@ def trend_of_best(y: np.ndarray, x: Sequence[float], curves: int, sign: float = 
 
 @_named
 def excess_over_best(y: np.ndarray, floor: float) -> np.ndarray:
-    """First cell over the smallest of the others, after subtracting ``floor`` from both, minus one."""
+    """Relative excess of the first score over the smallest of the others, both above ``floor``."""
     return (y[..., 0] - floor) / (y[..., 1:].min(axis=-1) - floor) - 1
 
 
 @_named
 def loss_of_any_single(y: np.ndarray, curves: int, floor: float) -> np.ndarray:
-    """Smallest, over equally long curves, of a curve's largest excess over the best curve at the same place."""
+    """Largest relative excess over the best curve at the same place, of the curve where it is smallest."""
     above = y.reshape(*y.shape[:-1], curves, -1) - floor
     return (above / above.min(axis=-2, keepdims=True) - 1).max(axis=-1).min(axis=-1)
 
@@ -137,7 +137,7 @@ def loss_of_any_single(y: np.ndarray, curves: int, floor: float) -> np.ndarray:
 def rank_sum_gap(
     y: np.ndarray, columns: int, proposed: int, ties: str, sign: float = 1, all_proposed: bool = True
 ) -> np.ndarray:
-    """Best competitor's rank sum minus the worst proposed method's (the best one's, where one is enough).
+    """Rank sum of the best competitor minus that of the worst proposed method (of the best, where one is enough).
 
     Cells are a table row by row, the proposed columns first; a missing cell ranks last. One is enough unless
     ``all_proposed``.
@@ -150,7 +150,7 @@ def rank_sum_gap(
 
 @_named
 def wins_gap(y: np.ndarray, columns: int, proposed: int, sign: float = 1) -> np.ndarray:
-    """Rows whose best cell is a proposed column's minus rows whose best is another's; ties count for both."""
+    """Data sets won by a proposed method minus data sets won by a competitor; ties count for both."""
     cost = np.nan_to_num(sign * significant(y.reshape(*y.shape[:-1], -1, columns), EQUAL), nan=np.inf)
     best = cost == cost.min(axis=-1, keepdims=True)
     return best[..., :proposed].any(axis=-1).sum(axis=-1) - best[..., proposed:].any(axis=-1).sum(axis=-1)
@@ -158,20 +158,20 @@ def wins_gap(y: np.ndarray, columns: int, proposed: int, sign: float = 1) -> np.
 
 @_named
 def median_ratio(y: np.ndarray) -> np.ndarray:
-    """Median of the ratios of the first half of the cells to the second."""
+    """Median of the ratios of the first half of the scores to the second half."""
     first, second = np.split(y, 2, axis=-1)
     return np.median(first / second, axis=-1)
 
 
 @_named
 def log_gap(y: np.ndarray, first: int) -> np.ndarray:
-    """Decimal logarithm of the smallest of the ``first`` cells over the largest of the others; NaN is left out."""
+    """Decimal logarithm of the smallest of the ``first`` scores divided by the largest of the others."""
     return np.log10(np.nanmin(y[..., :first], axis=-1) / np.nanmax(y[..., first:], axis=-1))
 
 
 @_named
 def gained_or_vanished(y: np.ndarray, weights: Sequence[float], vanished: float) -> np.ndarray:
-    """The larger of a sum of logarithms and of how far the last cells' ratio lies below ``vanished``.
+    """The larger of a difference of exponents and of the logarithm of ``vanished`` over the last ratio.
 
     Cells are a curve and then its reference, at the same places.
     """

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lpbench.cli import options
+from lpbench.cli.cells import Row, compared_lines, named, place_of, replications_of
 from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalog as registry
 from lpbench.paths import REPRODUCED, RUNS
@@ -21,8 +22,6 @@ from lpbench.selectors import Selector, parse_selector
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Row of a stored summary, and under ``folder`` where it is.
-Row = dict[Any, Any]
 #: Cells that are printed; of more, those of the first experiment, and where the others are.
 MOST = 6
 #: Replications that are printed before the last one.
@@ -67,6 +66,8 @@ def command(
 ) -> int:
     """Print what was run, selected and spent for one cell, with its replications.
 
+    With two methods, as in A,B: print the p-value of method A against method B in each cell that has both.
+
     With --why: which results of an experiment, or of a data set, are current, and which input changed.
     """
     if why:
@@ -80,14 +81,22 @@ def command(
     from lpbench.cli.printed_results import cost_of
     from lpbench.datasets import load_manifest
 
-    names = [Selector.parse(selector).name for selector in (dataset, method)]
-    load_manifest(names[0])
-    registry.method(names[1])
+    name, methods = Selector.parse(dataset).name, named(method)
+    load_manifest(name)
+    names = [registry.method(Selector.parse(one).name).name for one in methods]
+    if len(methods) == 2:
+        compared = compared_lines(
+            [_narrowed(_matching_cells(results, dataset, m, epsilon), narrowing) for m in methods]
+        )
+        if not compared:
+            raise ConfigurationError(f"{results} has no scores of {' and '.join(methods)} in one cell")
+        print(*compared, sep="\n")
+        return 0
     cells = _matching_cells(results, dataset, method, epsilon)
     if not cells:
         raise ConfigurationError(
             f"no stored result for dataset={dataset} method={method} epsilon={epsilon:g} in {results}; "
-            f"run it: lpbench dataset={names[0]} method={names[1]} epsilon={epsilon:g}"
+            f"run it: lpbench dataset={name} method={names[0]} epsilon={epsilon:g}"
         )
     cells = sorted(_narrowed(cells, narrowing), key=_papers_first)
     printed = [row for row in cells if len(cells) <= MOST or row["experiment"] == cells[0]["experiment"]][:MOST]
@@ -116,11 +125,7 @@ def _papers_first(row: Row) -> int:
 
 def _print_cell(row: Row) -> None:
     """Print one cell: setting, mean with error, rank or why it has none, the printed number, its replications."""
-    # a single cell's folder says what it was run with besides
-    setting = [row["folder"].name if row["experiment"] == "single" else f"epsilon={row['epsilon']:g}"]
-    setting += [f"panel={row['panel']}"] if row["panel"] else []
-    setting += [] if math.isnan(row["x"]) else [f"x={row['x']:g}"]
-    print(f"{row['experiment']}: {row['dataset']} {row['mask']} {row['method']} {' '.join(setting)}")
+    print(place_of(row, row["method"]))
     print(f"  selection {row['selection']}: {row['params']}")
     numbers = f"  {row['metric']} mean {row['mean']:.6g}, se {row['se']:.3g}, n {row['n']:g}"
     numbers += "" if math.isnan(row["ratio"]) else f", ratio {row['ratio']:.4g}"
@@ -131,10 +136,11 @@ def _print_cell(row: Row) -> None:
         print(f"{numbers}, rank {row['rank']:g}")
     for line in _beside_print(row) if row["selection"] == "oracle" else ():
         print(f"  {line}")
-    values = _replications(row)
-    if values is None:
+    scores = replications_of(row)
+    if scores is None:
         print(f"  replications are not at hand; to make them: lpbench experiment={row['experiment']}")
     else:
+        values = scores.tolist()
         more = f" ... {values[-1]:.6g}" if len(values) > _VALUES else ""
         print(f"  replications {' '.join(f'{v:.6g}' for v in values[:_VALUES])}{more}")
 
@@ -228,18 +234,6 @@ def _narrowed(cells: list[Row], narrowing: dict[str, Any]) -> list[Row]:
             raise ConfigurationError(f"--{option} {wanted}: the stored results have {stored}")
         cells = matches
     return cells
-
-
-def _replications(row: Row) -> list[float] | None:
-    from lpbench.experiments.results import Artifact
-
-    chosen = Artifact(row["folder"], row["experiment"]).chosen
-    if chosen is None:
-        return None
-    keys = ["panel", "dataset", "mask", "method", "epsilon", "selection"]
-    same = (chosen[keys] == [row[key] for key in keys]).all(axis=1)
-    same &= chosen["x"].isna() if math.isnan(row["x"]) else chosen["x"] == row["x"]
-    return chosen[same].sort_values("replication")["value"].tolist()
 
 
 def _guarantee(row: Row, seed: int) -> str:

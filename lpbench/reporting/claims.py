@@ -163,8 +163,8 @@ def _no_verdict(check: Check, ours: Judged, results: Evidence) -> str:
     reasons = []
     if ours.replications < check.replications:
         reasons.append(
-            f"{TOO_FEW}: {ours.replications}, and an effect of {check.effect:g} standard deviations of a replication "
-            f"needs {check.replications} to be seen, and kept by resamples, with a chance of {POWER:.0%}"
+            f"{TOO_FEW}: {ours.replications} were run, and an effect of {check.effect:g} standard deviations of a "
+            f"replication is found in {POWER:.0%} of runs only with {check.replications}"
         )
     deviating = [f"{name} ({'; '.join(changes)})" for name, changes in results.deviations().items()]
     return "; ".join([*reasons, *([f"not run as registered: {', '.join(deviating)}"] if deviating else [])])

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from lpbench.analysis.gains import UNKNOWN, comparable, gain, gains
+from lpbench.analysis.gains import UNKNOWN, comparable, gain, gains, in_words
 from lpbench.analysis.standings import Run, standings
 from tests.analysis.test_standings import rows
 
@@ -34,6 +34,19 @@ def test_both_numbers_by_hand():
     half = stats.t.ppf(0.975, 2) * stats.sem(logs)
     assert found.estimate == pytest.approx(1 - stats.gmean([0.5, 0.8, 0.9]))
     assert (found.low, found.high) == pytest.approx((1 - np.exp(logs.mean() + half), 1 - np.exp(logs.mean() - half)))
+
+
+@pytest.mark.parametrize(
+    ("gained", "ends"),
+    [
+        ([0.01, 0.041, -0.007], "between 1 % more and 4 % less"),
+        ([0.08, 0.02], "between 2 % less and 8 % less"),
+        ([-0.3, -0.02], "between 30 % more and 2 % more"),
+        ([-0.004], "between 0 % less and 0 % less"),
+    ],
+)
+def test_a_span_of_gains_has_no_sign(gained, ends):
+    assert in_words(gained) == f"{ends} error than public data alone"
 
 
 def test_held_out_and_development_sets_are_never_taken_together():

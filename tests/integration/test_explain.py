@@ -65,6 +65,30 @@ def test_without_a_run_the_published_summary_answers_and_says_how_to_get_the_res
     assert "replications are not at hand; to make them: lpbench experiment=lpct/figure8" in out
 
 
+def test_the_p_value_of_one_method_against_another_by_hand(tmp_path, capsys):
+    figure = experiment("lpct/figure8")
+    groups = [g for g in figure["groups"] if "range_known" in g["dataset"]][:1]
+    pair = "lpct_max_edge", "lpct_cart"
+    figure["groups"] = [
+        g | {"dataset": ["range_known"], "epsilon": [8], "values": [20], "method": [*pair]} for g in groups
+    ]
+    scores = scores_of(figure, lambda k: 0.5, replications=5, noise=0.0, metric="accuracy")
+    # differences 1, 1, -2, 3, 0: ranks 1.5, 1.5, 3, 4; 5 of the 16 signs have a sum of at least 7
+    first = (scores["method"] == pair[0]).to_numpy()
+    scores.loc[first, "value"] += scores.loc[first, "replication"].map(dict(enumerate([0.01, 0.01, -0.02, 0.03, 0.0])))
+    put(tmp_path, figure, scores)
+    code, out, _ = explained(f"explain range_known {','.join(pair)} 8", tmp_path, capsys)
+    assert (
+        code == 0 and "lpct_max_edge against lpct_cart epsilon=8" in out and "selection oracle, 5 replications" in out
+    )
+    assert "accuracy mean lpct_max_edge 0.506, lpct_cart 0.5, difference 0.006" in out
+    assert "p-value 0.625\n" in out and "exact with ties, zero differences dropped" in out
+    out = explained(f"explain range_known {','.join(pair[::-1])} 8", tmp_path, capsys)[1]
+    assert "difference -0.006" in out and "p-value 0.625\n" in out
+    code, _, err = explained("explain range_known lpct_max_edge,lpct_q 8", tmp_path, capsys)
+    assert code == 2 and "no scores of lpct_max_edge and lpct_q in one cell" in err
+
+
 def test_copies_and_inner_results_folders_are_passed_over(results, tmp_path, capsys):
     once = explained(CELL, results, capsys)[1]
     whole = shutil.copytree(results, tmp_path / "results")

@@ -3,6 +3,7 @@
 import html
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 from urllib.parse import urlencode
 
 import numpy as np
@@ -15,7 +16,8 @@ from lpbench.experiments import catalog
 from lpbench.members import bare_name
 from lpbench.paths import COMMITTED, ROOT
 from lpbench.reporting.entries import ReportEntry
-from lpbench.reporting.pages.advice import ASKED, RULE, advise, choices, code_of
+from lpbench.reporting.pages import advice
+from lpbench.reporting.pages.advice import ASKED, RULE, advise, choices, code_of, sizes
 from lpbench.reporting.pages.site import USE
 from lpbench.reporting.render import render
 from lpbench.reporting.standings import read_standings, standings_of
@@ -222,8 +224,22 @@ def test_the_page_of_choices_is_well_formed(tmp_path):
     shown = choices([body], table, cards)
     assert {row["task"] for row in shown} == {"classification"}
     menu = {"pages": [("use.html", USE)], "here": "use.html", "codes": [0] * len(shown)}
-    page = Page(render("use.html.j2", title=USE, choices=shown, rule=RULE, **menu))
+    text = render("use.html.j2", title=USE, choices=shown, rule=RULE, sizes=sizes(shown, table), **menu)
+    page = Page(text)
+    assert "Classification, label and features sent, some features protected, no public sample." in text
     assert not page.open and {"filters", "answer"} <= set(page.ids)
+
+
+def test_sizes_are_those_of_the_held_out_sets_that_are_at_hand(monkeypatch):
+    facts = {"abalone": (900, 8), "airfoil": (4000, 40), "taxi": (None, 5)}
+    monkeypatch.setattr(
+        advice, "describe", lambda name, _: SimpleNamespace(n_train=facts[name][0], n_features=facts[name][1])
+    )
+    roles = ["held out", "held out", "held out", "development"]
+    table = pd.DataFrame({"task": "regression", "role": roles, "dataset": ["abalone", "airfoil", "taxi", "nothing"]})
+    # s* = ceil(ln sqrt(d)): 1 of 5, 2 of 8 and of 40 features
+    assert sizes([{"task": "regression"}], table) == {"users": (900, 4000), "protected": (1, 2)}
+    assert sizes([{"task": "classification"}], table) == {}
 
 
 def test_the_committed_page_answers_each_choice_once_by_the_rule_that_it_states():

@@ -17,9 +17,9 @@ from lpbench.tracking import COUNTED_NUMBERS
 
 PAPERS = [paper for paper in papers() if paper.alternatives]
 SENTENCE = re.compile(
-    r"([\d,]+) of ([\d,]+) printed numbers identify their method, [\d,]+ of them its budget, too; ([\d,]+) more are "
-    r"equivalent, but a constant or another method may be, too; ([\d,]+) are different, of ([\d,]+) we cannot tell, "
-    r"([\d,]+) are not comparable"
+    r"([\d,]+) of ([\d,]+) printed numbers identify their method, and [\d,]+ of these identify the budget, too. "
+    r"([\d,]+) more are equivalent, but not alone: a constant or another method may be equivalent, too. "
+    r"([\d,]+) are different. ([\d,]+) cannot be told. ([\d,]+) cannot be compared"
 )
 
 

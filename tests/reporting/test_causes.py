@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from lpbench.analysis.alternatives import DIFFERENT
+from lpbench.analysis.alternatives import CANNOT_TELL, DIFFERENT, EQUIVALENT, NOT_COMPARABLE
 from lpbench.analysis.numbers import (
     AFTER_THE_FACT,
     CONTRADICTION,
@@ -25,6 +25,7 @@ from lpbench.reporting.number_table import printed_numbers, read_numbers, write_
 from lpbench.reporting.pages import causes as page
 from lpbench.reporting.paper import Differences
 from lpbench.reporting.published import published_cells
+from tests.analysis.test_numbers import CLASSES, ROWS
 from tests.reporting.fake import CARDS, bare, experiment, scores_of
 from tests.reporting.store import put
 
@@ -114,12 +115,10 @@ def test_an_artifact_alone_says_which_of_its_numbers_are_met(results):
 
 def test_pages_are_filters(results, tmp_path):
     rows = table(results, tmp_path, CANDIDATES)
-    said, explained = page.said(rows[rows["artifact"] == NAME])
-    assert (
-        said.startswith("0 of 120 numbers equivalent, alone or not under the text")
-        and "with inferred settings: 80 of 120 numbers equivalent" in said
-    )
-    assert re.fullmatch(r"120 different: 10 met by inferred, \d+ without a cause, \d+ suspected\.", explained)
+    verdict, *why = page.said(rows[rows["artifact"] == NAME], "Table 1")
+    assert verdict == "Table 1 does not hold here: 120 of 120 numbers are different from ours."
+    assert "Another interpretation meets 10 of them" in why[0] and "by more" not in why[0]
+    assert "With inferred settings, 80 of 120 numbers are equivalent" in why[-1]
     [drawn] = draw_numbers(judged_numbers(rows).assign(line="Table 1"), tmp_path)
     text = drawn.read_text(encoding="utf-8")
     assert all(f">{words}<" in text for words in ("Table 1", f"0 {NOT_ALONE}", "120 different"))
@@ -142,7 +141,38 @@ def test_an_impossible_number_is_not_the_largest_miss(results, tmp_path):
     never = Bound("x", "cannot be", lambda results: "", ({"method": "hist"}, {"method": "par_dt"}), CONTRADICTION)
     rows = table(results, tmp_path, bounds=(never,))
     rows.loc[rows["method"] == "hist", "ours"] *= 1e6
-    assert "largest difference 100 %" in page.said(rows)[0]
+    assert "the largest by 100 %" in page.said(rows)[1]
+
+
+@pytest.mark.parametrize(
+    ("what", "classes", "words"),
+    [
+        ("Table 1", CLASSES[:9], "Table 1 does not hold here: 4 of 9 numbers are different from ours."),
+        ("The printed numbers", CLASSES[:9], "The printed numbers do not hold here: 4 of 9 numbers are different"),
+        ("Table 1", [EQUIVALENT, CANNOT_TELL], "Table 1 is undecided here: no number is different, but 1 cannot be"),
+        ("The numbers", [CANNOT_TELL], "The numbers are undecided here: "),
+        ("Table 1", [EQUIVALENT, NOT_COMPARABLE], "Table 1 holds here: all numbers that can be compared are"),
+        ("The numbers", [EQUIVALENT], "The numbers hold here: "),
+    ],
+)
+def test_a_table_holds_or_does_not_in_one_sentence_of_its_counts(what, classes, words):
+    n = counts(ROWS.iloc[[CLASSES.index(word) for word in classes]])
+    assert page.why(n, what)[0].startswith(words)
+
+
+def test_why_not_is_a_line_a_class_without_zeros():
+    assert page.why(counts(judged_numbers(ROWS)), "Table 1", "the margin of 15 %", ", the largest by 20 %")[1:] == [
+        "4 numbers are different, the largest by 20 %. Another interpretation meets 1 of them. Settings searched for "
+        "afterwards meet 1 of them. A cause is suspected for 1 of them. No cause is known for 1 of them.",
+        "1 cannot be told, because an interval reaches over the margin of 15 %.",
+        "1 cannot be compared, because the paper contradicts itself or our data may not be the paper's.",
+        "3 numbers are equivalent to ours. 2 of these identify their method. 1 is not alone: a constant or another "
+        "method may be equivalent, too.",
+    ]
+    assert page.why(counts(ROWS.iloc[[2]]), "Table 1")[1:] == [
+        "1 number is equivalent to ours. None of these identifies its method. 1 is not alone: a constant or another "
+        "method may be equivalent, too."
+    ]
 
 
 def test_without_results_there_is_nothing_to_explain(tmp_path):
@@ -154,4 +184,4 @@ def test_the_judging_lines_are_all_numbers_and_no_sentence_counts_none():
     rows = read_numbers(COMMITTED)
     judging = [n["compared"] for n in by_configuration(rows) if n["judges"]]
     assert sum(judging) == len(judged_numbers(rows)) > 0
-    assert [name for name, part in rows.groupby("artifact") if "0 of 0" in page.said(part)[0]] == []
+    assert [name for name, part in rows.groupby("artifact") if "0 of 0" in " ".join(page.said(part))] == []

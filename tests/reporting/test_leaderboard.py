@@ -176,9 +176,13 @@ def test_a_finding_says_what_users_add_on_the_held_out_sets_that_it_names(tmp_pa
     for one, (method, inputs) in zip(found, OPENING, strict=True):
         rows = known[(known["experiment"] == one.command.rpartition(" ")[2]) & (known["method"] == method)]
         rows = rows[(rows["inputs"] == inputs) & (rows["role"] == "held out")]
-        ends = [f"{100 * v:.0f}".replace("-", "−") for v in (rows["gain"].min(), rows["gain"].max())]
-        assert f"private users add {' to '.join(ends)} % to public data" in one.sentence
-        assert len(one.sentence.split()) <= 15 and f"over {rows['sets'].iloc[0]} held-out sets" in one.caveat
+        least, most = rows["gain"].min(), rows["gain"].max()
+        ends = f"between {-100 * least:.0f} % more and {100 * most:.0f} % less error than public data alone"
+        assert least < 0 < most and one.sentence.endswith(f": private users leave {ends}.")
+        assert (
+            len(one.sentence.replace(" %", "%").split()) <= 16
+            and f"over {rows['sets'].iloc[0]} held-out sets" in one.caveat
+        )
         assert [values[0].value for _, values in one.chart.rows] == [round(100 * v, 1) for v in rows["gain"]]
         assert {values[1].kind for _, values in one.chart.rows} == {"aside"}, "development sets beside it"
         (picture,) = one.pictures
@@ -213,7 +217,11 @@ def test_the_sentence_on_the_constant_adds_up():
     rows = [WINS | {"epsilon": 1.0, "cells_below": 20}, WINS | {"epsilon": 2.0, "cells_below": 1}]
     found = below_the_constant(rows)
     assert "20 of 50 published scores" in found.sentence and len(found.sentence.split()) <= 15
-    assert "Of 10 best scores it matches 3; if the constant's error were 5 % off, 1 to 4." in found.caveat
+    assert (
+        "In 10 cases a score is the best of its data set. In 3 of them it is no better than the constant"
+        in found.caveat
+    )
+    assert "if the constant's error were 5 % off, in 1 to 4." in found.caveat and found.share == 0.4
     assert found.chart.rows == [("HistOfTree, Table 2, aligned, ε = 1", [Value(40.0, 0.0, 100.0)])], (
         "strong privacy alone"
     )

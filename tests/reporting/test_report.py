@@ -20,7 +20,7 @@ def test_report_is_one_screen(site):
     text = (site / "report.md").read_text(encoding="utf-8")
     for part in (
         "2 of 4 experiments have results, 1 of them not in every cell.",
-        " printed numbers are equivalent to ours; ",
+        " printed numbers are equivalent to ours. ",
         "- HistOfTree, tables, text (judges): ",
         "| [HistOfTree (AISTATS 2025)](histoftree.html) | no verdict: H1 H2",
         "[figure2c](histoftree/figure2c/) [table1](histoftree/table1/) table2 (not run) |",
@@ -35,7 +35,9 @@ def test_report_is_one_screen(site):
 def test_claims_are_a_table_of_their_own(site):
     claims = read_csv(site / "verdicts.csv").set_index("claim")
     assert claims.loc["H6", "ours_outcome"] == "no verdict" and claims.loc["H6", "paper"] == "H"
-    assert claims.loc["H6", "reason"].startswith("too few replications: 3, and an effect of 1 standard deviation")
+    assert claims.loc["H6", "reason"].startswith(
+        "too few replications: 3 were run, and an effect of 1 standard deviation"
+    )
     few = claims.loc["H9"].iloc[0]
     assert few["ours_outcome"] == "no verdict" and "table2" in few["reason"]
 

@@ -4,13 +4,20 @@ import pandas as pd
 import pytest
 
 from lpbench.paths import COMMITTED
-from lpbench.reporting.pages.claims import here_and_in_print
+from lpbench.reporting.render import _environment
 
 
-def test_both_outcomes_of_a_claim_are_said():
-    assert here_and_in_print("holds", "holds") == "holds here and in print"
-    assert here_and_in_print("fails", "holds") == "fails here, holds in print"
-    assert here_and_in_print("undecided", "not printed") == "undecided here"
+@pytest.mark.parametrize(
+    ("ours", "printed", "words"),
+    [
+        ("holds", "holds", "holds here and in print"),
+        ("fails", "holds", "fails here, holds in print"),
+        ("undecided", "not printed", "undecided here"),
+    ],
+)
+def test_both_outcomes_of_a_claim_are_said(ours, printed, words):
+    macros = _environment().get_template("macros.html.j2").module
+    assert str(macros.both({"ours": ours, "print": printed})) == words
 
 
 @pytest.fixture(scope="module")
@@ -34,4 +41,4 @@ def test_a_number_that_is_computed_has_a_unit_of_its_own(instances):
     computed = instances[instances["statistic"] == "stated"]
     assert set(computed["claim"]) == {"H15", "L18"} and (computed["low"] == computed["high"]).all()
     text = (COMMITTED / "claims" / "H15.html").read_text(encoding="utf-8")
-    assert "Unit: bins." in text and "Judged at every instance" in text and "on average over" not in text
+    assert "Unit: bins." in text and "no instance may contradict it" in text and "The average over" not in text

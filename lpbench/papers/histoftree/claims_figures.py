@@ -20,13 +20,15 @@ NOISE = 1.0
 NEAR = 0.1
 #: The same of the mean squared error, which is what the figure draws and the sentence is about.
 ERROR = 0.05
-EXCESS_FIRST = "the excess over the label noise with a margin of 10 % was the rule; the figure draws the error itself"
-ALL_BUDGETS = "ε = 0.5 was left out, and Hist was a neighbor of s* = 4; the bounds are a claim of their own"
-OTHER_RULE = "the paper does not say which rule cuts its simulations' trees; max-edge is that of its Algorithm 1"
-ENDS_FIRST = "the error at the ends of the curve alone was compared, which says nothing of what lies between"
-PLACE_FIRST = "the least place was looked up in the replications that it was judged on, which finds a U in noise"
-RAW_FIRST = "the exponent of the error itself was compared, most of which is the noise of the labels"
-STRICTER = "the paper speaks of the error; the excess over the label noise is the stricter rule"
+EXCESS_FIRST = (
+    "the error above the label noise was compared with a margin of 10 %, but the figure draws the error itself"
+)
+ALL_BUDGETS = "ε = 0.5 was left out, and Hist was compared with s* = 4, which claim H14 does now"
+OTHER_RULE = "the paper does not say which rule cuts the trees of its simulations, and its Algorithm 1 has max-edge"
+ENDS_FIRST = "only the errors at both ends of the curve were compared"
+PLACE_FIRST = "the location of the minimum was chosen and judged on the same replications, which finds a U in noise"
+RAW_FIRST = "the exponent of the whole error was compared, and most of the error is label noise"
+STRICTER = "the paper speaks of the error, and the error above the label noise is a stricter rule"
 
 
 def _by_mask(results: Evidence, name: str, method: str = METHOD) -> list[Curve]:
@@ -40,14 +42,14 @@ def _mask(line: Curve) -> str:
 
 @checks("H1", "trend", above(1, 0.1), quantifier="every")
 def falls_with_epsilon(results: Evidence) -> Iterator[Instance]:
-    """For every s* Spearman's correlation of ε and the error, its sign changed, is above 0.9."""
+    """For every s*, Spearman's correlation between −ε and the error is above 0.9."""
     for line in _by_mask(results, "histoftree/figure2a"):
         yield Instance(_mask(line), line.cells(), "trend", {"x": (-line.x).tolist()})
 
 
 @checks("H1", "ends", above(), quantifier="every")
 def falls_end_to_end(results: Evidence) -> Iterator[Instance]:
-    """For every s* the error at the smallest ε exceeds the error at the largest."""
+    """For every s*, the error at the smallest ε is larger than the error at the largest ε."""
     for line in _by_mask(results, "histoftree/figure2a"):
         yield difference(_mask(line), line.cells([0]), line.cells([-1]))
 
@@ -61,13 +63,13 @@ def _neighbors(order: list[Curve]) -> Iterator[Instance]:
 
 @checks("H2", "neighbors", above(), rule_changes=ALL_BUDGETS)
 def more_public_features_are_better(results: Evidence) -> Iterator[Instance]:
-    """At every plotted ε each s* has a smaller error than the next, on average over the pairs."""
+    """At each plotted ε, the error at one s* is smaller than at the next larger s*."""
     yield from _neighbors(_by_mask(results, "histoftree/figure2a"))
 
 
 @checks("H2", "neighbors, CART", above(), not_counted_because=OTHER_RULE)
 def more_public_features_are_better_under_cart(results: Evidence) -> Iterator[Instance]:
-    """The same with CART in the place of max-edge."""
+    """With CART, the error at one s* is smaller than at the next larger s*, at each plotted ε."""
     yield from _neighbors(_by_mask(results, "histoftree/figure2a_cart", "histoftree_cart"))
 
 
@@ -79,23 +81,21 @@ def _bounded(worse: Curve, better: Curve) -> Iterator[Instance]:
 
 @checks("H14", "LabelDT", above())
 def label_only_is_a_bound(results: Evidence) -> Iterator[Instance]:
-    """At every plotted ε LabelDT, whose tree is grown on noisy labels, has a smaller error than s* = 1."""
+    """At each plotted ε, LabelDT has a smaller error than HistOfTree at s* = 1."""
     name = "histoftree/figure2a"
     yield from _bounded(_by_mask(results, name)[0], results.curve(name, "label_dt"))
 
 
 @checks("H14", "Hist", above())
 def all_private_is_a_bound(results: Evidence) -> Iterator[Instance]:
-    """At every plotted ε s* = 4 has a smaller error than Hist."""
+    """At each plotted ε, HistOfTree at s* = 4 has a smaller error than Hist."""
     name = "histoftree/figure2a"
     yield from _bounded(results.curve(name, "hist"), _by_mask(results, name)[-1])
 
 
 @checks("H3", "slopes", above(), quantifier="every", rule_changes=RAW_FIRST)
 def falls_with_n(results: Evidence) -> Iterator[Instance]:
-    """For every s* the excess over the label noise falls: its exponent in n, the log-log slope with its sign changed,
-    is above 0.
-    """  # noqa: D205 (the rule as pages print it)
+    """For every s*, the error above the label noise falls with n: minus its log-log slope in n is above 0."""
     for line in _by_mask(results, "histoftree/figure2b"):
         arguments = {"weights": line.decay.tolist(), "floor": NOISE}
         yield Instance(_mask(line), line.cells(), "log_linear", arguments)
@@ -103,7 +103,7 @@ def falls_with_n(results: Evidence) -> Iterator[Instance]:
 
 @checks("H3", "order", above(), rule_changes=RAW_FIRST)
 def faster_for_small_masks(results: Evidence) -> Iterator[Instance]:
-    """The exponent of the excess at the smallest s* exceeds the exponent at the largest."""
+    """The error above the label noise falls with n faster at the smallest s* than at the largest s*."""
     small, *_, large = _by_mask(results, "histoftree/figure2b")
     weights = [*small.decay, *-large.decay]
     name = f"{_mask(small)} against {_mask(large)}"
@@ -126,7 +126,7 @@ def _interior(lines: dict[int, Curve]) -> str:
 
 @checks("H4", "U", above(), quantifier="each", rule_changes=PLACE_FIRST)
 def u_shape_in_depth(results: Evidence) -> Iterator[Instance]:
-    """For every t of at least 2 the errors at both ends of the axis of p, from 0 on, exceed the least one inside."""
+    """For every t of at least 2, the smallest error inside the axis of p is below the errors at both ends."""
     for bins, line in _by_bins(results).items():
         silent = "" if line.x[0] == 0 else f"the axis starts at p = {line.x[0]:g}, not at 0"
         if bins >= 2:
@@ -135,7 +135,7 @@ def u_shape_in_depth(results: Evidence) -> Iterator[Instance]:
 
 @checks("H5", "best t", above(), quantifier="every")
 def best_bins(results: Evidence) -> Iterator[Instance]:
-    """The least error over p of every other t exceeds that of t = 2."""
+    """The smallest error over p of t = 2 is below the smallest error of every other t."""
     lines = _by_bins(results)
     if 2 not in lines:
         raise NotRunError("histoftree/figure2c has no curve of t = 2")
@@ -159,7 +159,7 @@ def best_depth_grows_with_bins(results: Evidence) -> Iterator[Instance]:
 
 @checks("H7", "trend", above(1, 0.1), quantifier="every", rule_changes=ENDS_FIRST)
 def falls_with_gamma(results: Evidence) -> Iterator[Instance]:
-    """For every fixed s and for AdHistOfTree Spearman's correlation of γ and the error, sign changed, is above 0.9."""
+    """For every fixed s and for AdHistOfTree, Spearman's correlation between −γ and the error is above 0.9."""
     for line in results.curves("histoftree/figure2d"):
         selected = line.parameter("n_grid_features")
         name = "AdHistOfTree" if selected is None else f"s = {selected}"
@@ -198,23 +198,23 @@ def _adaptive(results: Evidence, floor: float, near: float) -> Iterator[Instance
 
 @checks("H8", "no single s", above(0, -ERROR), rule_changes=EXCESS_FIRST)
 def no_single_choice(results: Evidence) -> Iterator[Instance]:
-    """Whichever s is fixed, at some γ its mean squared error exceeds the best s's by more than 5 %."""
+    """Every fixed s has, at some γ, a mean squared error more than 5 % above that of the best s."""
     yield from _no_single(results, 0.0, ERROR)
 
 
 @checks("H8", "no single s, excess", above(0, -NEAR), not_counted_because=STRICTER)
 def no_single_choice_in_excess(results: Evidence) -> Iterator[Instance]:
-    """Whichever s is fixed, at some γ its excess over the label noise exceeds the best s's by more than 10 %."""
+    """Every fixed s has, at some γ, an error above the label noise more than 10 % larger than the best s has."""
     yield from _no_single(results, NOISE, NEAR)
 
 
 @checks("H8", "adaptive", below(0, ERROR), quantifier="every", rule_changes=EXCESS_FIRST)
 def adaptive_is_near_the_best(results: Evidence) -> Iterator[Instance]:
-    """At every γ the adaptive choice's mean squared error is at most 5 % above the best fixed s's."""
+    """At every γ, the mean squared error of AdHistOfTree is at most 5 % above that of the best fixed s."""
     yield from _adaptive(results, 0.0, ERROR)
 
 
 @checks("H8", "adaptive, excess", below(0, NEAR), quantifier="every", not_counted_because=STRICTER)
 def adaptive_is_near_the_best_in_excess(results: Evidence) -> Iterator[Instance]:
-    """At every γ the adaptive choice's excess over the label noise is at most 10 % above the best fixed s's."""
+    """At every γ, the error above the label noise of AdHistOfTree is at most 10 % larger than the best fixed s has."""
     yield from _adaptive(results, NOISE, NEAR)

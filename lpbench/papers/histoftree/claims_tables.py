@@ -18,7 +18,7 @@ PROPOSED = {mask: columns[:-3] for mask, columns in TABLE_METHODS.items()}
 #: The rule by which each half of the printed tables ranks equals.
 TIES = {"aligned": "max", "personalized": "min"}
 #: H15's change.
-BINS_ON_AVERAGE = "the mean over the cells was compared, not each cell; it failed, too"
+BINS_ON_AVERAGE = "the mean over the cells was compared in place of each cell, and the claim failed, too"
 BY_MECHANISM = ("histoftree_max_edge[mechanism=rr]", "histoftree_max_edge[mechanism=grr]")
 
 
@@ -39,7 +39,7 @@ checks.add(
     "H9",
     "rank sums",
     above(),
-    "At every ε and mask the worst HistOfTree variant's rank sum is below the best competitor's, ties as printed.",
+    "At every ε and mask, the worst HistOfTree variant has a smaller rank sum than the best competitor.",
     partial(_rank_sums, ties=TIES),
     quantifier="every",
 )
@@ -47,7 +47,7 @@ checks.add(
     "H9",
     "rank sums, average ties",
     above(),
-    "The same with equals sharing their average rank.",
+    "At every ε and mask, the same comparison of rank sums holds if ties share their average rank.",
     partial(_rank_sums, ties=dict.fromkeys(TIES, "average")),
     quantifier="every",
 )
@@ -55,7 +55,7 @@ checks.add(
 
 @checks("H10", "best results", above())
 def most_best_results(results: Evidence) -> Iterator[Instance]:
-    """More data sets have their best result in a proposed column than in a compared one."""
+    """More data sets have their best result in a HistOfTree column than in a competitor's column."""
     for mask, proposed in PROPOSED.items():
         for where, table in _tables(results, mask):
             yield Instance(where, table.cells, "wins_gap", {"columns": len(table.methods), "proposed": len(proposed)})
@@ -63,7 +63,7 @@ def most_best_results(results: Evidence) -> Iterator[Instance]:
 
 @checks("H11", "median ratio", below(1, 0.1))
 def adaptive_is_comparable(results: Evidence) -> Iterator[Instance]:
-    """The median over data sets, rules and ε of the error of AdHistOfTree over that of HistOfTree is below 1.1."""
+    """The error of AdHistOfTree divided by that of HistOfTree has a median below 1.1 over data sets, rules and ε."""
     pairs = [
         (table.columns(f"adhistoftree_{rule}"), table.columns(f"histoftree_{rule}"))
         for _, table in _tables(results, "personalized")
@@ -89,21 +89,21 @@ checks.add(
     "H12",
     "aligned",
     above(),
-    "Under aligned masks CART has the smaller rank sum of the two rules.",
+    "Under aligned masks, CART has a smaller rank sum than max-edge.",
     partial(_rules, mask="aligned", better="cart", worse="max_edge"),
 )
 checks.add(
     "H12",
     "personalised",
     above(),
-    "Under personalised masks max-edge has the smaller rank sum of the two rules.",
+    "Under personalized masks, max-edge has a smaller rank sum than CART.",
     partial(_rules, mask="personalized", better="max_edge", worse="cart"),
 )
 
 
 @checks("H15", "bins", above(1.5), quantifier="every", effect=0, rule_changes=BINS_ON_AVERAGE)
 def grid_on_private_features_is_used(results: Evidence) -> Iterator[Instance]:
-    """HistOfTree's best grid point cuts private features, into more than one bin: 2 bins or more."""
+    """The best grid point of HistOfTree cuts private features into at least 2 bins."""
     if results.source == "published":
         raise NotRunError("the paper prints no setting")
     for mask in PROPOSED:
@@ -120,7 +120,7 @@ def grid_on_private_features_is_used(results: Evidence) -> Iterator[Instance]:
 
 @checks("H13", "gain", above())
 def generalized_response_is_better(results: Evidence) -> Iterator[Instance]:
-    """The error with plain randomized response exceeds that with the generalized one (logarithm of the ratio)."""
+    """The error is larger with plain than with generalized randomized response: the log of their ratio is above 0."""
     name = "histoftree/mechanism"
     for epsilon in sorted(results.summary(name)["epsilon"].unique()):
         table = results.table(name, epsilon, "", BY_MECHANISM)

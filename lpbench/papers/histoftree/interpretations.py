@@ -18,16 +18,16 @@ MASKS = {"aligned": "aligned", "personalized": "personalised"}
 IMPOSSIBLE = ("building", "music_origin", "pyrimidines")
 
 CAUSES = (
-    Cause("a depth-0 tree is not in the text's grid; with it (variant inferred) most of the distance goes",
+    Cause("the grid of the text has no depth-0 tree, and adding one (variant inferred) removes most of the difference",
           experiment="histoftree/table", method="histoftree_"),
-    Cause("the paper does not say where p begins; AdHistOfTree with p = 0 (variant inferred) leaves a depth-0 tree",
+    Cause("the paper does not say where p begins, and the variant inferred begins at p = 0, a depth-0 tree",
           experiment="histoftree/table", method="adhistoftree_"),
-    Cause("our KRR divides the budget over the label and the protected features (the paper is silent); the printed "
-          "columns point to half of it for the label (variant inferred)", method="krr"),
-    Cause("the published column cannot be V-9 or V-10 of the data as found: target or preprocessing must differ",
+    Cause("the paper does not say how KRR divides its budget, and the printed columns point to half of the budget for "
+          "the label (variant inferred), where ours divides it equally", method="krr"),
+    Cause("the printed column cannot be V-9 or V-10 of our data, so that its target or preprocessing must differ",
           experiment="histoftree/table", dataset="building"),
-    Cause("the paper does not print which features count as most sensitive: ordering them by random-forest importance "
-          "fits its numbers best, which was found by searching and decides no claim",
+    Cause("the paper does not print which features are most sensitive, and their order by the importance in a random "
+          "forest, which was found by searching and decides no claim, fits its numbers best",
           experiment="histoftree/table", method="par_dt"),
 )  # fmt: skip
 
@@ -38,8 +38,8 @@ def _candidates(mask: str, method: str, what: str, *steps: Step, unexplained: st
 
 
 def _by_importance(method: str, interpretation: str = "") -> Step:
-    """Make the interpretation in which nine data sets' features are ordered by importance."""
-    order = "the features in the order of a forest's importance, not of the manifest's sensitivity"
+    """A step on the nine sets whose features were put in the order of importance."""
+    order = "features ordered by their importance in a random forest, not by our list of sensitivity"
     return Step(interpretation or order, method, AFTER_THE_FACT, TRIED, "importance")
 
 
@@ -81,7 +81,7 @@ def _interpretations() -> Iterator[Interpretations]:
             "krr",
             "KRR",
             Step(
-                "scikit-learn's tree, unclipped; the budget in equal parts for the label and each protected feature",
+                "scikit-learn's tree, not clipped, and equal parts of the budget for the label and each feature",
                 "krr[variant=text]",
                 "text",
             ),
@@ -96,7 +96,7 @@ def _interpretations() -> Iterator[Interpretations]:
             _by_importance("krr[variant=inferred]"),
             _by_importance("krr[variant=mostly_label]", "features by importance, 0.7 of the budget for the label"),
             Step(
-                "the whole budget for each, which breaks the promise; clipped",
+                "the whole budget for the label and each feature, which breaks the promise, and clipping",
                 "krr[variant=per_attribute]",
                 "refuted",
                 TRIED,
@@ -129,7 +129,7 @@ def _interpretations() -> Iterator[Interpretations]:
             "par_dt",
             "ParDT",
             Step(
-                "scikit-learn's tree, unclipped; label noise at the whole budget, 30 % test rows",
+                "scikit-learn's tree without clipping, label noise at the whole budget, 30 % test rows",
                 "par_dt[variant=text]",
                 "text",
             ),

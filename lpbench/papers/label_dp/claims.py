@@ -55,7 +55,7 @@ def exponents(name: str, *terms: tuple[float, Curve]) -> Instance:
 
 @checks("Z1", "exponents", above())
 def label_ldp_is_steeper_than_full_ldp(results: Evidence) -> Iterator[Instance]:
-    """The exponent of label LDP over all n minus that of full LDP at the same ε is above 0."""
+    """At the same ε, the exponent in n of label LDP is larger than that of full LDP."""
     for panel, methods in PANELS.items():
         for epsilon in budgets(results, panel, methods["ldp"]):
             label, full = (find(results, panel, methods[m], epsilon) for m in ("label_ldp", "ldp"))
@@ -76,14 +76,14 @@ def _matched(results: Evidence, *panels: str) -> Iterator[tuple[str, Curve, Curv
 
 @checks("Z2", "exponents", within(EQUAL), not_counted_because=CONSTRUCTED)
 def central_models_share_a_slope(results: Evidence) -> Iterator[Instance]:
-    """Label CDP at ε and full CDP at 6ε have exponents at the largest n within 0.05 of each other (means)."""
+    """At the largest n, the exponents of label CDP at ε and of full CDP at 6ε lie within 0.05 of each other."""
     for name, label, full in _matched(results, "regression", "heavy_tail_4"):
         yield exponents(name, (1, label), (-1, full))
 
 
 @checks("Z2", "constant", within(float(np.log(SAME))), not_counted_because=CONSTRUCTED)
 def central_models_differ_by_the_constant(results: Evidence) -> Iterator[Instance]:
-    """Label CDP at ε and full CDP at 6ε have mean risks at the largest n within a factor 1.25 (logarithm of ratio)."""
+    """At the largest n, the mean risks of label CDP at ε and of full CDP at 6ε differ by a factor below 1.25."""
     for name, label, full in _matched(results, "regression", "heavy_tail_4"):
         weights = np.full(LARGEST, 1 / LARGEST)
         cells = join([label.cells(), full.cells()])
@@ -92,14 +92,14 @@ def central_models_differ_by_the_constant(results: Evidence) -> Iterator[Instanc
 
 @checks("Z2", "votes", within(EQUAL), not_counted_because=CONSTRUCTED)
 def votes_are_equal_by_construction(results: Evidence) -> Iterator[Instance]:
-    """Votes at ε and 2ε: the two methods add the same noise, so this is equal by construction and not counted."""
+    """Votes at ε under label CDP and at 2ε under full CDP add the same noise, and have equal risks by construction."""
     for name, label, full in _matched(results, "classification"):
         yield exponents(name, (1, label), (-1, full))
 
 
 @checks("Z3", "exponents", within(EQUAL))
 def label_ldp_keeps_the_non_private_slope(results: Evidence) -> Iterator[Instance]:
-    """The exponents of label LDP and of the non-private method at the largest n are within 0.05 of each other."""
+    """At the largest n, the exponents of label LDP and of the non-private method lie within 0.05 of each other."""
     for panel, epsilon in itertools.product(NON_PRIVATE_METHODS, (0.5, 1.0, 2.0, 8.0)):
         label = largest(find(results, panel, PANELS[panel]["label_ldp"], epsilon))
         free = largest(find(results, panel, NON_PRIVATE_METHODS[panel], np.inf))
@@ -108,7 +108,7 @@ def label_ldp_keeps_the_non_private_slope(results: Evidence) -> Iterator[Instanc
 
 @checks("Z3", "collapse", within(float(np.log(SAME))))
 def budget_enters_as_its_square(results: Evidence) -> Iterator[Instance]:
-    """At equal N ε² the risks at two ε up to 1 are within a factor 1.25 (logarithm of the ratio)."""
+    """At equal N ε², the risks at two ε up to 1 differ by a factor below 1.25."""
     for panel, (small, large) in itertools.product(NON_PRIVATE_METHODS, ((0.25, 0.5), (0.5, 1.0), (0.25, 1.0))):
         a, b = (find(results, panel, PANELS[panel]["label_ldp"], e) for e in (small, large))
         places = [(i, k) for i, k in np.ndindex(a.x.size, b.x.size) if np.isclose(a.x[i] * small**2, b.x[k] * large**2)]
@@ -125,7 +125,7 @@ def _heavy(results: Evidence) -> tuple[dict[int, Curve], dict[int, Curve]]:
 
 @checks("Z4", "steps", above())
 def exponents_rise_with_the_moment(results: Evidence) -> Iterator[Instance]:
-    """Label LDP at ε = 2 has a larger exponent with the next higher moment p = 2, 4, 16."""
+    """At ε = 2, the exponent of label LDP grows with the number p of moments, from 2 to 4 to 16."""
     label, _ = _heavy(results)
     for a, b in itertools.pairwise(label):
         yield exponents(f"p = {b} against {a}", (1, label[b]), (-1, label[a]))
@@ -133,7 +133,7 @@ def exponents_rise_with_the_moment(results: Evidence) -> Iterator[Instance]:
 
 @checks("Z4", "loss", above())
 def heavy_tails_cost_slope(results: Evidence) -> Iterator[Instance]:
-    """With p = 2 and 4 the exponent of label LDP is below the non-private one."""
+    """With p = 2 and with p = 4, the exponent of label LDP is below the non-private one."""
     label, free = _heavy(results)
     for p in (2, 4):
         yield exponents(f"p = {p}", (1, free[p]), (-1, label[p]))
@@ -141,7 +141,7 @@ def heavy_tails_cost_slope(results: Evidence) -> Iterator[Instance]:
 
 @checks("Z4", "approach", above())
 def the_loss_shrinks_with_the_moment(results: Evidence) -> Iterator[Instance]:
-    """The loss of exponent to the non-private method is smaller with the next higher moment."""
+    """The exponent of label LDP comes closer to the non-private one with each higher number p of moments."""
     label, free = _heavy(results)
     for a, b in itertools.pairwise(label):
         yield exponents(f"p = {b} against {a}", (1, free[a]), (-1, label[a]), (-1, free[b]), (1, label[b]))
@@ -149,7 +149,7 @@ def the_loss_shrinks_with_the_moment(results: Evidence) -> Iterator[Instance]:
 
 @checks("Z5", "cost", above())
 def central_cost_vanishes(results: Evidence) -> Iterator[Instance]:
-    """At ε = 0.24 and 1 the exponent at the largest n exceeds the non-private one, or the risk is within 10 % of it."""
+    """At ε = 0.24 and 1 and the largest n, the risk is within 10 % of the non-private one, or falls faster."""
     for (panel, methods), model, epsilon in itertools.product(PANELS.items(), ("label_cdp", "cdp"), (0.24, 1.0)):
         line = largest(find(results, panel, methods[model], epsilon))
         free = largest(find(results, panel, "cube_vote" if panel == "classification" else "cube_mean", np.inf))

@@ -23,8 +23,8 @@ _NAMES = {LPCT: "LPCT", ONLY_P: "LPCT-P", ONLY_Q: "LPCT-Q", PRUNE: "LPCT-prune"}
 _AGAINST_BUDGET = ("lpct/figure4a", "lpct/figure4b")
 #: Public rows beyond which a curve is called flat, and the change of accuracy that still counts as flat.
 KNEE, FLAT = 50, 0.02
-FIFTH = "at most a fifth was our rule; the paper says that the gain is more significant up to 50 rows"
-PLACE_FIRST = "the best place was looked up in the replications that it was judged on, and the ε were pooled"
+FIFTH = "the slope beyond 50 rows had to be at most a fifth of the slope before, which the paper does not say"
+PLACE_FIRST = "the location of the best value was chosen and judged on the same replications, and the ε were pooled"
 #: The settings of LPCT-R that the authors searched.
 AUTHORS = "min_samples_leaf=1"
 
@@ -111,7 +111,7 @@ def _leaf(name: str) -> str:
 
 @checks("L1", "trend", above(1, 0.1), quantifier="every")
 def grows_with_epsilon(results: Evidence) -> Iterator[Instance]:
-    """For each method that reads the private data Spearman's correlation of ε and accuracy is above 0.9."""
+    """For each method that reads the private data, Spearman's correlation between ε and accuracy is above 0.9."""
     for name, method in itertools.product(_AGAINST_BUDGET, (LPCT, ONLY_P, PRUNE)):
         curve = line(results, name, method)
         yield Instance(f"{_NAMES[method]}, {_leaf(name)}", curve.cells(), "trend", {"x": curve.x.tolist()})
@@ -119,7 +119,7 @@ def grows_with_epsilon(results: Evidence) -> Iterator[Instance]:
 
 @checks("L2", "gain", above())
 def both_samples_beat_one(results: Evidence) -> Iterator[Instance]:
-    """At the points of both panels LPCT is more accurate than LPCT-P and LPCT-Q, on average over the points."""
+    """On average over the points of both panels, LPCT is more accurate than LPCT-P and LPCT-Q."""
     for name, single in itertools.product(_AGAINST_BUDGET, (ONLY_P, ONLY_Q)):
         yield from _gains(line(results, name, LPCT), line(results, name, single), f"{_NAMES[single]}, {_leaf(name)}, ε")
 
@@ -131,7 +131,7 @@ def _gains(lpct: Curve, single: Curve, name: str) -> Iterator[Instance]:
 
 @checks("L3", "LPCT-P", below(0.5, 0.1))
 def private_sample_alone_says_little(results: Evidence) -> Iterator[Instance]:
-    """For ε up to 1 the accuracy of LPCT-P is below 0.6."""
+    """For ε up to 1, the accuracy of LPCT-P is below 0.6."""
     for name in _AGAINST_BUDGET:
         curve = line(results, name, ONLY_P).between(0, 1)
         for k, epsilon in enumerate(curve.x):
@@ -140,7 +140,7 @@ def private_sample_alone_says_little(results: Evidence) -> Iterator[Instance]:
 
 @checks("L3", "LPCT-Q", within(0.02))
 def both_samples_are_close_to_public(results: Evidence) -> Iterator[Instance]:
-    """For ε up to 1 the accuracy of LPCT is within 0.02 of that of LPCT-Q."""
+    """For ε up to 1, the accuracy of LPCT is within 0.02 of that of LPCT-Q."""
     for name in _AGAINST_BUDGET:
         lpct, public = (line(results, name, method).between(0, 1) for method in (LPCT, ONLY_Q))
         yield from _gains(lpct, public, f"{_leaf(name)}, ε")
@@ -153,7 +153,7 @@ each_budget(
     "4c",
     LPCT,
     lambda title, curve: Instance(title, curve.cells(), "trend", {"x": (-curve.x).tolist()}),
-    "For each ε below 8 Spearman's correlation of γ and accuracy, its sign changed, is above 0.9.",
+    "For each ε below 8, Spearman's correlation between −γ and accuracy is above 0.9.",
     (0, np.nextafter(8, 0)),
     quantifier="every",
 )
@@ -161,7 +161,7 @@ each_budget(
 
 @checks("L4", "small at 8", below(1))
 def gamma_matters_less_at_large_budgets(results: Evidence) -> Iterator[Instance]:
-    """The range of accuracy over γ at ε = 8 is smaller than at ε = 0.5: their ratio is below 1."""
+    """The range of accuracy over γ is smaller at ε = 8 than at ε = 0.5: their ratio is below 1."""
     curves = by_epsilon(results, "lpct/figure4c", LPCT)
     least, most = curves[min(curves)], curves[max(curves)]
     places = [k for _, k in shared_places(least, most)]
@@ -176,7 +176,7 @@ each_budget(
     "5a",
     LPCT,
     gained,
-    "For ε of at least 4 accuracy gained per doubling of n_P is above 0.",
+    "For ε of at least 4, accuracy rises with each doubling of n_P.",
     (4, np.inf),
 )
 each_budget(
@@ -186,14 +186,14 @@ each_budget(
     "5a",
     LPCT,
     gained,
-    "At ε = 0.5 accuracy gained per doubling of n_P is within 0.003 of 0.",
+    "At ε = 0.5, accuracy changes by less than 0.003 with each doubling of n_P.",
     (0.5, 0.5),
 )
 
 
 @checks("L5", "order", above())
 def faster_at_large_budgets(results: Evidence) -> Iterator[Instance]:
-    """Accuracy gained per doubling of n_P is larger at each ε than at the one before, on average."""
+    """On average, a doubling of n_P adds more accuracy at each ε than at the next smaller ε."""
     curves = by_epsilon(results, "lpct/figure5a", LPCT)
     for (a, first), (b, second) in itertools.pairwise(curves.items()):
         gains = (second.cells(), per_doubling(second.x)), (first.cells(), -per_doubling(first.x))
@@ -213,7 +213,7 @@ def always_better_than_one_sample(results: Evidence) -> Iterator[Instance]:
 
 @checks("L6", "order", above())
 def gain_over_public_grows(results: Evidence) -> Iterator[Instance]:
-    """LPCT's mean gain over LPCT-Q is larger at each ε than at the one before, on average."""
+    """On average, LPCT gains more over LPCT-Q at each ε than at the next smaller ε."""
     name = "lpct/figure5b"
     lpct, public = by_epsilon(results, name, LPCT), by_epsilon(results, name, ONLY_Q)
     budgets = [e for e in lpct if e in public]
@@ -225,7 +225,7 @@ def gain_over_public_grows(results: Evidence) -> Iterator[Instance]:
 
 @checks("L7", "gap", within(0.02))
 def pruned_behaves_alike(results: Evidence) -> Iterator[Instance]:
-    """The accuracy of LPCT minus that of LPCT-prune, averaged over n_P, is within 0.02 of 0."""
+    """Averaged over n_P, the accuracies of LPCT and LPCT-prune lie within 0.02 of each other."""
     for title, lpct, prune in pairs(results, "lpct/figure5c", LPCT, PRUNE):
         yield difference(title, lpct.cells(), prune.cells())
 
@@ -237,13 +237,13 @@ each_budget(
     "5c",
     PRUNE,
     gained,
-    "LPCT-prune gains accuracy per doubling of n_P, on average over ε.",
+    "On average over ε, LPCT-prune gains accuracy with each doubling of n_P.",
 )
 
 
 @checks("L7", "rises with ε", above())
 def pruned_grows_with_epsilon(results: Evidence) -> Iterator[Instance]:
-    """The mean accuracy of LPCT-prune over n_P is larger at each ε than at the one before, on average."""
+    """On average over n_P, LPCT-prune is more accurate at each ε than at the next smaller ε."""
     curves = by_epsilon(results, "lpct/figure5c", PRUNE)
     for (a, first), (b, second) in itertools.pairwise(curves.items()):
         yield difference(f"ε = {b:g} against {a:g}", second.cells(), first.cells())
@@ -251,7 +251,7 @@ def pruned_grows_with_epsilon(results: Evidence) -> Iterator[Instance]:
 
 @checks("L8", "trend", above(1, 0.1))
 def grows_with_public_sample(results: Evidence) -> Iterator[Instance]:
-    """Spearman's correlation of n_Q and accuracy is above 0.9 for LPCT and for LPCT-prune."""
+    """For LPCT and for LPCT-prune, Spearman's correlation between n_Q and accuracy is above 0.9."""
     for method, title in ((LPCT, "LPCT"), (PRUNE, "LPCT-prune")):
         for epsilon, curve in by_epsilon(results, "lpct/figure6a", method).items():
             yield Instance(f"{title}, ε = {epsilon:g}", curve.cells(), "trend", {"x": curve.x.tolist()})
@@ -259,7 +259,7 @@ def grows_with_public_sample(results: Evidence) -> Iterator[Instance]:
 
 @checks("L8", "gap falls", above())
 def pruned_comes_closer(results: Evidence) -> Iterator[Instance]:
-    """The gap of LPCT-prune to LPCT falls as n_Q doubles."""
+    """The accuracy of LPCT-prune comes closer to that of LPCT with each doubling of n_Q."""
     for title, lpct, prune in pairs(results, "lpct/figure6a", LPCT, PRUNE):
         gaps = (lpct.cells(), -per_doubling(lpct.x)), (prune.cells(), per_doubling(prune.x))
         yield linear(title, *gaps)
@@ -286,7 +286,7 @@ for _name, _method in (("LPCT", LPCT), ("LPCT-P", ONLY_P)):
 
 @checks("L9", "LPCT-P flat", within(FLAT))
 def private_alone_is_flat(results: Evidence) -> Iterator[Instance]:
-    """LPCT-P changes by less than 2 pp from 50 to 200 public rows, at budgets where the paper's curve does."""
+    """LPCT-P changes by under 2 percentage points from 50 to 200 public rows, at budgets where its print does."""
     published = results if isinstance(results, Published) else Published(results)
     printed = by_epsilon(published, "lpct/figure6b", ONLY_P)
     for epsilon, curve in by_epsilon(results, "lpct/figure6b", ONLY_P).items():
@@ -322,7 +322,7 @@ each_budget(
     "7a",
     LPCT,
     inside,
-    "For each ε up to 8 the best accuracy at a depth inside the axis exceeds the accuracy at both ends.",
+    "For each ε up to 8, the best accuracy inside the axis of depth is above the accuracies at both ends.",
     (0, 8),
     quantifier="each",
     rule_changes=PLACE_FIRST,
@@ -335,7 +335,7 @@ each_budget(
     "7b",
     PRUNE,
     between(2, 1),
-    "For each ε LPCT-prune is more accurate with a query of depth 2 than of depth 1.",
+    "For each ε, LPCT-prune is more accurate with a query of depth 2 than with one of depth 1.",
 )
 each_budget(
     "L21",
@@ -344,14 +344,14 @@ each_budget(
     "7b",
     PRUNE,
     between(7, 5),
-    "For each ε LPCT-prune loses less than 0.02 from depth 5 to 7.",
+    "For each ε, LPCT-prune loses less than 0.02 of accuracy from depth 5 to depth 7.",
 )
 _moves(
     "L21",
     "best depth",
     "7b",
     PRUNE,
-    "The depth of the query with the best accuracy grows over the budgets in their order, as LPCT's does.",
+    "The depth of the query with the best accuracy grows with the budget, as that of LPCT does.",
 )
 each_budget(
     "L11",
@@ -360,7 +360,7 @@ each_budget(
     "7c",
     LPCT,
     inside,
-    "At each ε = 2, 4, 8 the best accuracy at a weight inside the axis exceeds the accuracy at both ends.",
+    "At ε = 2, 4 and 8, the best accuracy inside the axis of weights is above the accuracies at both ends.",
     (2, 8),
     quantifier="each",
     rule_changes=PLACE_FIRST,
@@ -369,7 +369,7 @@ each_budget(
 
 @checks("L11", "ends", above())
 def monotone_at_the_extremes(results: Evidence) -> Iterator[Instance]:
-    """From the smallest to the largest weight accuracy rises at ε = 1 and falls at ε = 1000."""
+    """From the smallest to the largest weight, accuracy rises at ε = 1 and falls at ε = 1000."""
     for epsilon, curve in by_epsilon(results, "lpct/figure7c", LPCT).items():
         if epsilon <= 1:
             yield difference(f"ε = {epsilon:g} rises", curve.cells([-1]), curve.cells([0]))
@@ -382,7 +382,7 @@ _moves(
     "best weight",
     "7c",
     LPCT,
-    "The decimal logarithm of the best weight falls over the budgets in their order.",
+    "The best weight falls with the budget: the slope of its decimal logarithm is below 0.",
     lambda weights: -np.log10(weights),
 )
 
@@ -399,7 +399,7 @@ def _ranges(results: Evidence) -> Iterator[tuple[str, dict[str, Curve]]]:
 
 @checks("L12", "gap falls", above())
 def estimated_range_approaches(results: Evidence) -> Iterator[Instance]:
-    """The gap of the estimated to the known range falls as n_Q doubles."""
+    """Accuracy with the estimated range comes closer to that with the known range with each doubling of n_Q."""
     for panel, by_range in _ranges(results):
         stated, estimated = by_range["range_known"], by_range["range_estimated"]
         weights = per_doubling(stated.x)
@@ -408,7 +408,7 @@ def estimated_range_approaches(results: Evidence) -> Iterator[Instance]:
 
 @checks("L12", "unknown is worse", above())
 def unknown_range_is_worse(results: Evidence) -> Iterator[Instance]:
-    """Accuracy with the known range exceeds accuracy with the unknown one, averaged over n_Q."""
+    """Averaged over n_Q, accuracy is larger with the known range than with the unknown range."""
     for panel, by_range in _ranges(results):
         yield difference(panel, by_range["range_known"].cells(), by_range["range_unknown"].cells())
 
@@ -429,14 +429,14 @@ checks.add(
     "L13",
     "authors' grid",
     above(),
-    "LPCT is more accurate than LPCT-R with the settings that the authors searched, on average over the points.",
+    "On average over the points, LPCT is more accurate than LPCT-R with the settings that the authors searched.",
     partial(_against_random, authors=True),
 )
 checks.add(
     "L13",
     "LPCT's grid",
     above(),
-    "The same with all settings of LPCT for LPCT-R (shown beside).",
+    "On average over the points, LPCT is more accurate than LPCT-R with all settings of LPCT.",
     partial(_against_random, authors=False),
     not_counted_because="judged on the authors' settings of LPCT-R, this is the fair comparison",
 )
@@ -444,7 +444,7 @@ checks.add(
 
 @checks("L14", "order", above())
 def more_use_of_public_data(results: Evidence) -> Iterator[Instance]:
-    """At the fractions of both panels LPCT is more accurate than LPDT and LPDT than PHIST, on average."""
+    """On average over both panels, LPCT is more accurate than LPDT, and LPDT is more accurate than PHIST."""
     name = "lpct/figure10"
     for panel in sorted({c.panel for c in results.curves(name, LPCT)}):
         order = [(m, line(results, name, m, panel=panel)) for m in (LPCT, "lpdt", "phist")]
@@ -456,7 +456,7 @@ def more_use_of_public_data(results: Evidence) -> Iterator[Instance]:
 
 @checks("L14", "0.2 for 0.6", within(0.02))
 def a_third_of_the_private_rows(results: Evidence) -> Iterator[Instance]:
-    """On Employee LPCT with 0.2 of the private rows is within 0.02 of PHIST with 0.6."""
+    """On Employee, LPCT with 20 % of the private rows has an accuracy within 0.02 of that of PHIST with 60 %."""
     name = "lpct/figure10"
     panels = [c.panel for c in results.curves(name, LPCT) if c.dataset.startswith("employee")]
     if not panels:

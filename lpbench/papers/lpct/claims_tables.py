@@ -35,9 +35,7 @@ WORK = {
     "psgd_neural": 0.36,
 }
 HIDDEN_UNIT = 6e-5
-SECONDS_FIRST = (
-    "it compared the seconds of a run, which came out otherwise on a busy machine; now ours are counted work"
-)
+SECONDS_FIRST = "the seconds of a run were compared, which depend on how busy the machine is; counted work does not"
 
 
 def _tables(results: Evidence, methods: tuple[str, ...] = OURS + COMPARED) -> Iterator[tuple[str, CellTable]]:
@@ -47,7 +45,7 @@ def _tables(results: Evidence, methods: tuple[str, ...] = OURS + COMPARED) -> It
 
 @checks("L15", "rank sum", above())
 def smallest_rank_sum(results: Evidence) -> Iterator[Instance]:
-    """The smallest rank sum of a compared method exceeds the smallest of LPCT's columns (equals share their rank)."""
+    """The smallest rank sum of LPCT's columns is below the smallest of the compared methods; ties share their rank."""
     for where, table in _tables(results):
         arguments = {"columns": len(table.methods), "proposed": len(OURS), "ties": "average", "sign": -1}
         yield Instance(where, table.cells, "rank_sum_gap", arguments | {"all_proposed": False})
@@ -63,7 +61,7 @@ def most_best_results(results: Evidence) -> Iterator[Instance]:
 
 @checks("L16", "rank sums", above())
 def cart_beats_max_edge(results: Evidence) -> Iterator[Instance]:
-    """CART has the smaller rank sum of the two rules, for LPCT and LPCT-prune."""
+    """For LPCT and for LPCT-prune, CART has a smaller rank sum than max-edge."""
     for family in ("lpct", "lpct_prune"):
         for where, table in _tables(results, (f"{family}_cart", f"{family}_max_edge")):
             arguments = {"columns": 2, "proposed": 1, "ties": "average", "sign": -1}
@@ -73,7 +71,7 @@ def cart_beats_max_edge(results: Evidence) -> Iterator[Instance]:
 
 @checks("L17", "range over ε", within(0.02), quantifier="some")
 def some_are_unaffected(results: Evidence) -> Iterator[Instance]:
-    """There are data sets on which LPCT's accuracies at the three ε lie within 0.02, but not all are such."""
+    """On some data sets, but not on all, LPCT's accuracies at the three ε lie within 0.02 of each other."""
     tables = [table for _, table in _tables(results, OURS[:2])]
     for method, title in zip(OURS[:2], ("max-edge", "CART"), strict=True):
         for dataset in tables[0].datasets:
@@ -102,7 +100,7 @@ def _selected(method: str) -> str:
 
 @checks("L20", "drop", above())
 def tuned_methods_drop(results: Evidence) -> Iterator[Instance]:
-    """At ε 0.5, 1, 2 a tuned method loses accuracy on held-out sets where its setting is chosen by private reports."""
+    """At ε = 0.5, 1 and 2, a method loses accuracy on held-out data sets if private reports choose its setting."""
     for epsilon in (0.5, 1.0, 2.0):
         best = _held_out(results, epsilon, tuple(TUNED), "oracle")
         private = _held_out(results, epsilon, tuple(map(_selected, TUNED)), "private")
@@ -112,8 +110,8 @@ def tuned_methods_drop(results: Evidence) -> Iterator[Instance]:
 
 @checks("L20", "rank sums", above(), quantifier="every")
 def pruned_is_first_where_settings_are_private(results: Evidence) -> Iterator[Instance]:
-    """At ε 0.5, 1, 2 LPCT-prune has a smaller rank sum on held-out sets than methods whose setting private reports
-    choose.
+    """At ε = 0.5, 1 and 2, LPCT-prune has a smaller rank sum on held-out data sets than the methods whose setting is
+    chosen by private reports.
     """  # noqa: D205 (the rule as pages print it)
     methods = ("lpct_prune_max_edge", *map(_selected, TUNED))
     for epsilon in (0.5, 1.0, 2.0):
@@ -133,8 +131,8 @@ def counted_work(dataset: str, method: str) -> float:
 
 @checks("L18", "work", above(), effect=0, rule_changes=SECONDS_FIRST)
 def non_interactive_is_faster(results: Evidence) -> Iterator[Instance]:
-    """On most data sets a fit of the faster PSGD costs more than one of the slowest of LPCT and PHIST (log10 of the
-    ratio of printed seconds, and of our listed work for each number read).
+    """On most data sets, a fit of the faster PSGD costs more than a fit of the slowest of LPCT and PHIST: log10 of
+    the ratio, of printed seconds in the paper and of counted work here.
     """  # noqa: D205 (the rule as pages print it)
     slow, quick = ("psgd_linear", "psgd_neural"), (*OURS, "phist")
     table = results.table("lpct/table3", 2.0, "", slow + quick)
@@ -147,7 +145,7 @@ def non_interactive_is_faster(results: Evidence) -> Iterator[Instance]:
 
 @checks("L18", "memory", above(), effect=0)
 def dense_histogram_exceeds_memory(results: Evidence) -> Iterator[Instance]:
-    """Memory of a dense histogram with two bins an axis over 100 GB (log10), on sets without a printed PHIST."""
+    """A dense histogram with two bins an axis takes over 100 GB where no PHIST is printed: log10 of the ratio."""
     if results.source == "published":
         raise NotRunError("the paper's dashes are what this check explains")
     printed = printed_cells("lpct/table3")
@@ -162,7 +160,7 @@ def dense_histogram_exceeds_memory(results: Evidence) -> Iterator[Instance]:
 
 @checks("L19", "CT-W", above(), quantifier="every")
 def non_private_is_an_upper_bound(results: Evidence) -> Iterator[Instance]:
-    """No other column exceeds CT-W, on any data set and at any ε."""
+    """CT-W has the highest accuracy on every data set and at every ε."""
     for where, table in _tables(results, ("ct_w", *OURS, *COMPARED)):
         for dataset in table.datasets:
             top = table.cell(dataset, "ct_w")

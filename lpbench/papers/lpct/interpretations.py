@@ -19,15 +19,15 @@ N_PRIVATE, N_PUBLIC = 10_000, 100
 CODE = "the authors' scripts: entropy, leaf sizes over powers of 2, class 0 outside the public range"
 
 CAUSES = (
-    Cause(f"{CODE}, its cuts (variant released)", experiment=TABLE, method="lpct_"),
-    Cause(f"{CODE}, its cuts (variant released)", experiment=TABLE, method="lpdt"),
-    Cause("the authors' code takes its public steps at the learning rate of the private pass, searches four rates and "
-          "spends ε on every tensor of weights (variant released)", method="psgd_"),
-    Cause("the authors' code (variant released) takes rows as they are and noise for their bound d + 1, which is more "
-          "than unit rows need; the same column is printed at ε = 0.5 and 2", method="pglm"),
-    Cause("the authors' code sets seed 1 inside fit: all replications share one draw of the noise (variant released)",
+    Cause(f"{CODE}, and the cuts of the released code (variant released)", experiment=TABLE, method="lpct_"),
+    Cause(f"{CODE}, and the cuts of the released code (variant released)", experiment=TABLE, method="lpdt"),
+    Cause("the authors' code (variant released) takes its public steps at the learning rate of the private pass, "
+          "searches four rates and spends ε on every tensor of weights", method="psgd_"),
+    Cause("the authors' code (variant released) does not scale rows and adds noise for rows of length d + 1, which is "
+          "more than unit rows need, and the same column is printed at ε = 0.5 and 2", method="pglm"),
+    Cause("the authors' code (variant released) sets seed 1 inside fit, so that all replications share one noise",
           experiment=TABLE, method="phist"),
-    Cause("LPCT-prune as released is below the printed curves too: not reproducible from what was released",
+    Cause("LPCT-prune as released lies below the printed curves, too, and cannot give the printed numbers",
           method="lpct_prune"),
     Cause("CT-Q here is that of the authors' saved log, not that of the printed table",
           experiment=TABLE, method="ct_q"),
@@ -71,7 +71,7 @@ def _tables() -> Iterator[Interpretations]:
         steps = [
             Step("the text", base + default, "text"),
             Step(difference, f"{base}[variant={scripts}]", "code", TRIED_TABLE, "scripts"),
-            Step(f"and {also}", f"{base}[variant=released]", "code"),
+            Step(f"the authors' code, also {also}", f"{base}[variant=released]", "code"),
         ]
         if "prune" in base:
             authors = "the constants of the authors' code, and one query with the whole ε, without the flag"
@@ -115,7 +115,7 @@ def _figures() -> Iterator[Interpretations]:
         (
             Step("the text: 50 public rows, a cell with one of them is a leaf", curve, "text", TRIED, "one_row_fifty"),
             Step("the authors' script: 100 public rows", curve, "code", TRIED, "one_row"),
-            Step("and cells are cut as long as they hold a public row", curve, "code"),
+            Step("the authors' code, also cells cut as long as they hold a public row", curve, "code"),
         ),
     )
     yield Interpretations(
@@ -124,7 +124,7 @@ def _figures() -> Iterator[Interpretations]:
         prune,
         (
             Step("the authors' 100 public rows; a cell with one public row is a leaf", prune, "code", TRIED, "one_row"),
-            Step("and cells are cut as long as they hold a public row", prune, "code"),
+            Step("the authors' code, also cells cut as long as they hold a public row", prune, "code"),
             Step("the constants printed in Algorithm 2", f"{prune}[constants=paper]", "tried", TRIED, "constants"),
             Step("exact variances in place of the bounds", f"{prune}[constants=exact]", "tried", TRIED, "constants"),
         ),

@@ -104,16 +104,20 @@ def read(folder: Path, *_: object) -> list[PlainTable]:
 
 
 LEAD = (
-    "Theorems state orders: an excess risk falls like a power of an effective sample. Judged is dependence: a "
-    "difference of exponents, paired over replications, on places inside the theorem's own inequality where the "
-    "method resolves the function. “Seen”: the 95 % interval excludes both nearest other statements (no dependence, "
-    "or twice), with power 80\u00a0%: so many trials would exclude them if the theorem held, and so many repetitions "
-    "of this run, misfit at finite n included, would end alike. "
-    "“Opposite here”: it lies below them. “Not seen”: neither, with that power. “Cannot decide”: less power. Only "
-    "exact statements “fail”.",
-    "Sizes, budgets and thresholds were chosen under seed 2025; outcomes are those of seed 2028, with 2029 beside. "
-    "Levels stand beside with the theorem's exponent. A private method significantly below the exact two-point value "
-    "has a leak (lpbench rates METHOD).",
+    "A theorem states an order: the excess risk falls like a power of an effective sample. We judge how this power "
+    "depends on each quantity, by a difference of two exponents that is paired over replications. The difference is "
+    "measured where the theorem's own inequality holds and where the method resolves the function.",
+    "“Seen”: the 95 % interval excludes both nearest other statements, which are no dependence and twice the "
+    "dependence. “Opposite here”: the interval lies below both. “Not seen”: the interval does neither, although the "
+    "power is at least 80\u00a0%. “Cannot decide”: the interval does neither, and the power is lower. “Fails”: an "
+    "exact statement does not hold; only exact statements can fail.",
+    "Power is the smaller of two shares of simulated trials. The first is the share of trials under the theorem that "
+    "exclude both other statements. The second is the share of repetitions of this run, with its misfit at finite n, "
+    "that end alike.",
+    "Sizes, budgets and thresholds were chosen under seed 2025. The outcomes are those of seed 2028, and those of seed "
+    "2029 stand beside. The column “beside” has the two exponents, each with the theorem's exponent in brackets. In "
+    "H-T3, W is the mask of protected features and V the set of cells compatible with a user's report. A private "
+    "method significantly below the exact two-point value has a leak (lpbench rates METHOD).",
 )
 NAMES = [f"theory/{leaf}" for leaf in CASES]
 

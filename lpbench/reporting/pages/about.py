@@ -11,6 +11,7 @@ from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.numbers import per_cent
 from lpbench.reporting.pages.names import anchor_of, printed_name
 from lpbench.reporting.pages.tables import csv_table, shown_tables
+from lpbench.reporting.paper import papers
 from lpbench.reporting.report import described
 
 #: Tables that other commands leave in the folder of the report: title, what it shows, the command that makes it.
@@ -51,6 +52,20 @@ def about(folder: Path, entries: Sequence[ReportEntry], environment: Mapping, ca
         "report": described(environment),
         "sealed": (folder / "sealed.json").is_file(),
     }
+
+
+def minutes_of(folder: Path, start: str) -> float:
+    """Return the minutes of the last full run's experiments whose names have a start."""
+    timing = pd.read_csv(folder / "timing.csv")
+    of_start = timing[timing["artifact"].str.startswith(start)]
+    return float((of_start["seconds"] / of_start["workers"]).sum() / 60)
+
+
+def time_in_words(folder: Path) -> tuple[str, str, int]:
+    """Say how long the papers and everything took in the last full run, and on how many cores."""
+    minutes = sum(minutes_of(folder, f"{paper.name}/") for paper in papers() if paper.citation)
+    cores = int(pd.read_csv(folder / "timing.csv")["workers"].iloc[-1])
+    return f"{minutes:.0f} minutes", f"{minutes_of(folder, 'total') / 60:.1f} hours", cores
 
 
 def changed_by_seed(folder: Path) -> tuple[str, tuple[str, ...], list[list[str]]] | None:

@@ -8,7 +8,7 @@ constant without a public sample, lies above 0 there: else the advice is to ask 
 
 import inspect
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -20,10 +20,12 @@ from lpbench import estimators
 from lpbench.analysis import ALPHA
 from lpbench.analysis.gains import DEVELOPED, HELD, SAMPLE, comparable, numbers
 from lpbench.analysis.standings import SHOWN, over_sets
+from lpbench.datasets import describe
+from lpbench.datasets.masks import default_n_protected
 from lpbench.experiments import catalog
 from lpbench.experiments.experiment import Experiment
 from lpbench.experiments.method import Method
-from lpbench.members import CONSTANTS, PUBLIC_ONLY, bare_name
+from lpbench.members import CONSTANTS, PUBLIC_ONLY, bare_name, member
 from lpbench.reporting.pages.leaderboard import HELD_OUT, few
 from lpbench.reporting.printed_names import method_title
 
@@ -34,9 +36,9 @@ ASKED = ("task", "asked", "features", "sample", "epsilon")
 
 #: The one rule by which a method is advised, as pages state it.
 RULE = (
-    "We recommend the method with the best average rank among methods of the same inputs, on held-out data sets, if "
-    "the 95 % interval of what private users add there lies above 0; otherwise ask nobody. Without a public sample, "
-    "the interval of its gain must lie above 0; otherwise use a private constant."
+    "We recommend the method with the best average rank among methods of the same inputs, on held-out data sets. With "
+    "a public sample, the 95 % interval of what private users add must lie above 0; otherwise ask nobody. Without a "
+    "public sample, the 95 % interval of the gain must lie above 0; otherwise use a private constant."
 )
 
 
@@ -97,6 +99,16 @@ def choices(
             if question not in answers or order > answers[question][0]:
                 answers[question] = order, answer
     return [answer for _, (_, answer) in sorted(answers.items())]
+
+
+def sizes(answers: Sequence[Mapping[str, str]], standings: pd.DataFrame) -> dict[str, tuple[int, int]]:
+    """Return the fewest and the most users, and protected features where some are, of the held-out data sets."""
+    tasks = {answer["task"] for answer in answers}
+    names = standings.loc[standings["task"].isin(tasks) & (standings["role"] == HELD), "dataset"].unique()
+    of = [describe(one.name, one.params) for one in map(member, names)]
+    users, features = (sorted(filter(None, (getattr(d, key) for d in of))) for key in ("n_train", "n_features"))
+    protected = [*map(default_n_protected, features)]
+    return {"users": (users[0], users[-1]), "protected": (protected[0], protected[-1])} if users else {}
 
 
 def _answer(advice: Advice, cards: Mapping[str, Method]) -> dict[str, str]:

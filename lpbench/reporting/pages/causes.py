@@ -18,7 +18,6 @@ from lpbench.analysis.numbers import (
     by_configuration,
     causes_in_words,
     counts,
-    equivalent_in_words,
     in_words,
     judged_numbers,
 )
@@ -29,8 +28,10 @@ from lpbench.members import member
 from lpbench.reporting.interpretations import SUPPORT, Interpretations
 from lpbench.reporting.number_table import TRIED
 from lpbench.reporting.numbers import per_cent
+from lpbench.reporting.pages.names import sentences
 from lpbench.reporting.paper import Paper
 from lpbench.reporting.printed_names import dataset_title, method_title
+from lpbench.reporting.render import render
 
 #: Counts of a configuration on a page.
 TOTALS = (
@@ -54,30 +55,27 @@ SETTINGS = {
 }
 
 
-def said(rows: pd.DataFrame) -> tuple[str, str]:
-    """Sentences about the classes of an artifact's numbers, and about the causes of those that differ.
-
-    Both are empty without a tolerance.
-    """
+def said(rows: pd.DataFrame, what: str = "The artifact") -> list[str]:
+    """Say whether an artifact's numbers hold here, then why not, class by class; empty without a tolerance."""
     judged = judged_numbers(rows)
     if judged.empty:
-        return "", ""
+        return []
     n, unit = counts(judged), "%" if judged["unit"].iloc[0] == "ratio" else "percentage points"
-    configuration = judged["configuration"].mode()[0].replace("code", "authors' code")
-    text = (
-        f"{equivalent_in_words(n)} under the {configuration} (margin {100 * judged['tolerance'].iloc[0]:g} {unit}); "
-        f"{n['undecided']} cannot tell, {n['different']} different, {n['apart']} not comparable"
-    )
+    under = SETTINGS[judged["configuration"].mode()[0]]
     missed = judged[judged["class"] == DIFFERENT]
-    if len(missed):
-        text += f"; largest difference {_largest(missed, unit)}"
-    for under, numbers in rows[~rows["judges"].astype(bool) & (rows["configuration"] != TRIED)].groupby(
-        "configuration"
-    ):
+    largest = f", the largest by {_largest(missed, unit)}" if len(missed) else ""
+    margin = f"the margin of {100 * judged['tolerance'].iloc[0]:g} {unit}"
+    lines = why(n, what, margin, largest)
+    for name, numbers in rows[~rows["judges"].astype(bool) & (rows["configuration"] != TRIED)].groupby("configuration"):
         if (m := counts(numbers[numbers["class"] != ""]))["compared"]:
-            text += f"; with {SETTINGS.get(under, under)}: {equivalent_in_words(m)}"
-    shares = ", ".join(f"{len(numbers)} {in_plain(cause)}" for cause, numbers in missed.groupby("cause", sort=True))
-    return f"{text}.", f"{len(missed)} different: {shares}." if shares else ""
+            others = f"{m['equivalent']:,} of {m['compared']:,} numbers are equivalent"
+            under += f". With {SETTINGS.get(name, name)}, {others}"
+    return [*lines, f"These counts are under {under}."]
+
+
+def why(n: Mapping[str, int], what: str, margin: str = "the margin", largest: str = "") -> list[str]:
+    """Say whether a table, a figure or the printed numbers hold here, then why not, class by class, without zeros."""
+    return render("why.md.j2", n=n, what=what, margin=margin, largest=largest).splitlines()
 
 
 def in_plain(cause: str) -> str:
@@ -91,7 +89,7 @@ def _largest(missed: pd.DataFrame, unit: str) -> str:
     if unit != "%":
         return f"{100 * missed['distance'].abs().max():.2g} percentage points"
     factor = float(np.exp(np.log(missed["ours"] / missed["published"]).abs().max()))
-    return f"by a factor of {factor:,.0f}" if factor > FACTOR else f"{100 * missed['distance'].abs().max():.0f} %"
+    return f"a factor of {factor:,.0f}" if factor > FACTOR else f"{100 * missed['distance'].abs().max():.0f} %"
 
 
 def misses(rows: pd.DataFrame, cards: Mapping[str, Method]) -> list[tuple[str, str, int, str, str]]:
@@ -102,7 +100,15 @@ def misses(rows: pd.DataFrame, cards: Mapping[str, Method]) -> list[tuple[str, s
         methods = numbers["method"].map(lambda method: method_title(method, cards) if method else "").value_counts()
         largest = numbers.loc[numbers["distance"].abs().fillna(0.0).idxmax()]
         named = ", ".join(f"{method} {n}".strip() for method, n in methods.items())
-        lines.append((in_plain(cause), reason or "none found", len(numbers), named, _printed(largest.to_dict())))
+        lines.append(
+            (
+                in_plain(cause),
+                ". ".join(sentences(reason)) or "none found",
+                len(numbers),
+                named,
+                _printed(largest.to_dict()),
+            )
+        )
     return sorted(lines, key=lambda line: -line[2])
 
 
@@ -111,7 +117,7 @@ def _printed(row: dict[str, Any]) -> str:
     mask = "" if row["mask"] == "all_private" else row["mask"]
     cell = [dataset_title(row["dataset"]) if row["dataset"] else "", mask]
     cell += [f"{axis} = {row[key]:g}" for axis, key in (("ε", "epsilon"), ("x", "x")) if row[key] == row[key]]
-    return f"{', '.join(filter(None, cell))}: {row['published']:g}, ours {row['ours']:.3g}"
+    return f"{', '.join(filter(None, cell))}: printed {row['published']:g}, ours {row['ours']:.3g}"
 
 
 def causes_of(paper: Paper, numbers: pd.DataFrame, results: Results) -> dict[str, Any] | None:
@@ -130,7 +136,7 @@ def causes_of(paper: Paper, numbers: pd.DataFrame, results: Results) -> dict[str
     totals = [
         [
             n["what"].capitalize(),
-            n["configuration"].replace("_", " ") + " (judges)" * bool(n["judges"]),
+            n["configuration"].replace("_", " ") + " (decides)" * bool(n["judges"]),
             *("–" if k == "method" and not n["beside"] else n[k] for k in TOTALS),
         ]
         for n in by_configuration(rows)

@@ -14,13 +14,14 @@ from lpbench.analysis.claims import (
     FAILS,
     HOLDS,
     NO_VERDICT,
-    NOT_PRINTED,
     UNDECIDED,
-    titled,
+    place,
+    quoted,
 )
 from lpbench.analysis.statistics import meaning, unit
 from lpbench.reporting.claim_files import read_claims
-from lpbench.reporting.pages.names import label_of
+from lpbench.reporting.pages.causes import SETTINGS
+from lpbench.reporting.pages.names import label_of, sentences
 from lpbench.reporting.paper import papers
 from lpbench.reporting.render import in_symbols
 
@@ -36,8 +37,13 @@ LOOKS = {
     FAILS: ("bad", "✗"),
     NO_VERDICT: ("none", "○"),
 }
-#: Which instances a check asks, by its quantifier.
-ASKED = {"every": "at every instance", "each": "at each instance", "some": "at some instances, not at all"}
+#: How the instances of a check decide, by its quantifier.
+ASKED = {
+    "every": "The average must agree with the rule, and no instance may contradict it.",
+    "each": "Each instance must agree with the rule.",
+    "some": "Some instances must agree with the rule, but not all.",
+    "": "The average over the instances must agree with the rule.",
+}
 #: The instances that speak against a sentence are drawn first.
 _ORDER = (CONTRADICTS, UNDECIDED, AGREES)
 
@@ -95,13 +101,6 @@ class Intervals:
         return round(3 + 94 * (value - low) / ((high - low) or 1.0), 1)
 
 
-def here_and_in_print(ours: str, printed: str) -> str:
-    """Both outcomes of a claim: "holds here and in print"."""
-    if printed == NOT_PRINTED:
-        return f"{ours} here"
-    return f"{ours} here and in print" if ours == printed else f"{ours} here, {printed} in print"
-
-
 def shown_claims(folder: Path) -> list[dict[str, Any]]:
     """Read a report's claims: one dictionary a claim, in the papers' order."""
     claims = {claim.name: claim for paper in papers() for claim in paper.claims}
@@ -110,12 +109,14 @@ def shown_claims(folder: Path) -> list[dict[str, Any]]:
         claim, (tone, sign) = claims.get(row["claim"]), LOOKS[row["ours"]]
         contents.append(
             {
-                **{key: row[key] for key in ("paper", "claim", "reason", "cause", "depends", "counted_apart", "print")},
+                **{key: row[key] for key in ("paper", "claim", "reason", "depends", "counted_apart", "print")},
+                "reasons": sentences(row["reason"]),
+                "causes": sentences(row["cause"]),
                 "artifact": label_of(row["artifact"]),
-                "statement": titled(in_symbols(row["sentence"]), row["section"]),
+                "quoted": quoted(in_symbols(row["sentence"]), row["section"]),
+                "place": place(row["section"]),
                 "ours": row["ours"],
                 "status": {"label": row["ours"], "tone": tone, "sign": sign},
-                "words": here_and_in_print(row["ours"], row["print"]),
                 "checks": [_check(check) for check in row["checks"]],
                 "concerns": claim.concerns if claim else lambda leaf: False,
             }
@@ -137,12 +138,14 @@ def _check(row: Mapping[str, Any]) -> dict[str, Any]:
         dots.setdefault(point["instance"], []).append(Value(point["value"], point["low"], point["high"], kind))
     first = next(iter(row["points"]), None)
     return {
-        **{key: row[key] for key in ("rule", "reason", "changed", "points")},
+        **{key: row[key] for key in ("rule", "changed", "points")},
         "name": row["check"],
+        "reasons": sentences(row["reason"]),
+        "settings": [SETTINGS.get(r["configuration"], r["configuration"]) for r in (row, *row["others"])],
         "chart": Intervals(list(dots.items())[:DRAWN], region=(low, high)) if dots else None,
-        "asked": ASKED.get(row["quantifier"], "on average over the instances"),
+        "asked": ASKED[row["quantifier"]],
         "unit": unit(first["statistic"], json.loads(first["arguments"])) if first else "",
         "drawn": meaning(first["statistic"]) if first else "",
         "outcomes": [row, *row["others"]],
-        "margin": f"the rule asks for values {bounds}, ours is {value.text}" if value.value == value.value else "",
+        "margin": f"{value.text} in our runs; the rule asks for values {bounds}." if value.value == value.value else "",
     }

@@ -10,7 +10,7 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from lpbench.analysis import ratio_of_means
-from lpbench.analysis.gains import DEVELOPED, GAIN_COLUMNS, HELD, comparable, gains
+from lpbench.analysis.gains import DEVELOPED, GAIN_COLUMNS, HELD, comparable, gains, in_words
 from lpbench.experiments import catalog
 from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.figures.four_lines import draw_four_lines
@@ -36,6 +36,7 @@ class PageFinding:
     source: str  # page with the numbers behind it
     command: str
     pictures: Sequence[Mapping[str, Any]] = ()
+    share: float = 0.0  # of the published results that it puts in doubt
 
 
 def below_the_constant(wins: Sequence[Mapping[str, Any]]) -> PageFinding | None:
@@ -55,15 +56,16 @@ def below_the_constant(wins: Sequence[Mapping[str, Any]]) -> PageFinding | None:
         for w in rows
     ]
     caveat = (
-        f"Share of published scores that one private number, predicted for everyone, matches; 95 % interval over "
-        f"{sets} data sets: [{low:.0f}, {high:.0f}] %. Of {total} best scores "
-        f"it matches {below}; if the constant's error were 5 % off, {least} to {most}. The number is PrivateMean, a "
-        "corner of HistOfTree's own grid; lines of what users add have the stronger PrivateConstant."
+        f"A dot is the share of published scores that are no better than a constant: one private number, predicted for "
+        f"everyone. The 95 % interval of the whole share, over {sets} data sets, is [{low:.0f}, {high:.0f}] %. In "
+        f"{total} cases a score is the best of its data set. In {below} of them it is no better than the constant; if "
+        f"the constant's error were 5 % off, in {least} to {most}. The constant is PrivateMean, which is in "
+        "HistOfTree's own grid."
     )
-    sentence = f"At ε ≤ {STRONG:g}, one private number matches {cells_below} of {cells} published scores."
+    sentence = f"At ε ≤ {STRONG:g}, {cells_below} of {cells} published scores are no better than a constant."
     source = f"{page_of(rows[0]['artifact'])}.html#constant"
     command = "lpbench reproduce extensions/constants_regression"
-    return PageFinding("constant", sentence, Intervals(chart, " %"), caveat, source, command)
+    return PageFinding("constant", sentence, Intervals(chart, " %"), caveat, source, command, share=cells_below / cells)
 
 
 def _share(rows: Sequence[Mapping[str, Any]]) -> tuple[float, float, int]:
@@ -108,16 +110,16 @@ def _of_method(
     rivals = rivals[(rivals["role"] == HELD) & (rivals["method"] != method)]
     above = sorted({method_title(m, catalog.methods()) for m in rivals.loc[rivals["low"] > 0, "method"]})
     caveat = (
-        f"Inputs: {inputs}. 1 − loss / loss of the best learner on the public rows alone, which asks nobody; geometric "
-        f"mean over {n} held-out sets{named}, 95 % interval over them. Of {rivals['method'].nunique()} other methods "
-        f"with these inputs {', '.join(above) or 'none'} adds anything at any ε (interval above 0)."
+        f"The method is {title}. Its inputs are {inputs}. A dot is 1 − loss / loss of the best learner on public rows "
+        f"alone, so that right of 0 private users help. It is a geometric mean over {n} held-out sets{named}, with its "
+        f"95 % interval over them. Of {rivals['method'].nunique()} other methods with these inputs, "
+        f"{', '.join(above) or 'none'} has an interval above 0 at any ε."
     )
     chart = [(f"ε = {r.epsilon:g}", [_value(r, "held")]) for r in held.itertuples()]
     gray = {r.epsilon: _value(r, "aside") for r in beside.itertuples()}
     for (_, values), epsilon in zip(chart, held["epsilon"], strict=True):
         values += [gray[epsilon]] if epsilon in gray else []
-    ends = list(dict.fromkeys(f"{100 * v:.0f}".replace("-0", "0") for v in (held["gain"].min(), held["gain"].max())))
-    sentence = f"{title}: private users add {' to '.join(ends).replace('-', '−')} % to public data ({task})."
+    sentence = f"{task.capitalize()}: private users leave {in_words(held['gain'])}."
     view = urlencode({"inputs": inputs, "task": task, "mask": mask, "dataset": HELD_OUT})
     return PageFinding(
         f"users-add-{task}",

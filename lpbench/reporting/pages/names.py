@@ -47,3 +47,8 @@ def concerned(where: str, name: str) -> bool:
     if not match or not named or named[1].lower() != match[1]:
         return False
     return int(named[2]) <= int(match[2]) <= int(named[3] or named[2])
+
+
+def sentences(reasons: str) -> list[str]:
+    """Reasons that a file joins, as sentences without their full stops, each once."""
+    return list(dict.fromkeys(reason[:1].upper() + reason[1:] for reason in reasons.split("; ") if reason))

@@ -28,14 +28,14 @@ from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.evidence import Evidence
 from lpbench.reporting.figures.numbers import draw_numbers
 from lpbench.reporting.number_table import read_numbers, write_numbers
-from lpbench.reporting.pages.about import about, changed_by_seed
-from lpbench.reporting.pages.advice import RULE, choices
+from lpbench.reporting.pages.about import about, changed_by_seed, time_in_words
+from lpbench.reporting.pages.advice import RULE, choices, sizes
 from lpbench.reporting.pages.alternatives import telling
 from lpbench.reporting.pages.audit import AUDIT_FILE as AUDIT
 from lpbench.reporting.pages.audit import audit_page
-from lpbench.reporting.pages.causes import causes_of
+from lpbench.reporting.pages.causes import causes_of, why
 from lpbench.reporting.pages.claims import shown_claims
-from lpbench.reporting.pages.findings import findings
+from lpbench.reporting.pages.findings import PageFinding, findings
 from lpbench.reporting.pages.leaderboard import FILTERS, SCRIPT, as_script, board, default_view, in_view
 from lpbench.reporting.pages.names import group_of, label_of
 from lpbench.reporting.pages.units import picture, unit
@@ -49,6 +49,8 @@ from lpbench.reporting.standings import GAINS, read_standings, write_standings
 USE = "What should I use?"
 #: Folder of the pages of claims, and page that holds what is compared and has no page of a paper.
 CLAIMS, BOARD = "claims", "leaderboard"
+#: The way from the committed pages to the tutorial of a checkout.
+TUTORIAL = "../../docs/tutorial.md"
 
 
 def write_pages(
@@ -109,7 +111,7 @@ class Site:
         self.papers = page_names(entries)
         self.one = bool(study) and len(self.papers) == 1  # whether the page of its experiments is its front page
         sent = [] if study else submissions()
-        table = read_standings(report)
+        self.table = table = read_standings(report)
         constants = best_constants(table)
         self.wins = [r for e in entries if e.was_run for r in published_wins(e.name, e.paper, constants)]
         self.units = {e.name: self._unit(e, constants, table) for e in entries if e.was_run}
@@ -160,7 +162,8 @@ class Site:
         if self.choices:
             distinct = list(dict.fromkeys(c["code"] for c in self.choices))
             codes = [distinct.index(c["code"]) for c in self.choices]
-            contents.append(("use", "use.html", {"title": USE, "choices": self.choices, "codes": codes, "rule": RULE}))
+            content = {"title": USE, "choices": self.choices, "codes": codes, "rule": RULE}
+            contents.append(("use", "use.html", content | {"sizes": sizes(self.choices, self.table)}))
         about_content = about(self.folder, self.entries, self.environment, self.cards)
         contents.append(("about", "about.html", about_content | self.not_run | {"other_seed": self.other_seed}))
         if not self.one:
@@ -266,6 +269,7 @@ class Site:
         numbers = self.numbers[self.numbers["artifact"].isin(names)]
         trials = _trials(units)
         groups, won = _grouped(units), [r for r in self.wins if r["artifact"] in names]
+        n = count_numbers(judged) if is_main and len(judged := judged_numbers(numbers)) else None
         lines = [_overview(g) for g in groups]
         for k, (group, line) in enumerate(zip(groups, lines, strict=True)):
             words = equivalent_in_words(line["numbers"]) if line["numbers"] else ""
@@ -283,7 +287,8 @@ class Site:
             "deviating": _deviating(entries),
             "trials": trials,
             "groups": groups,
-            "why": count_numbers(judged) if is_main and len(judged := judged_numbers(numbers)) else None,
+            "why": n,
+            "lines": why(n, "The printed numbers") if n else [],
             "causes": self.results and is_main and causes_of(paper, self.numbers, self.results),
             "telling": is_main and telling(paper, self.numbers, self.alternatives, {n: label_of(n) for n in names}),
             "chosen": self.results and is_main and paper.chosen and paper.chosen(self.results),
@@ -321,6 +326,9 @@ class Site:
             "failing": sum(c["ours"] == FAILS for c in counted),
             "sentences": len(counted),
             "known_papers": sum(bool(p.claims) for p in papers()),
+            "surprise": surprise(self.findings, count_numbers(judged), counted) if len(judged) else (),
+            "tutorial": TUTORIAL * (self.folder / TUTORIAL).is_file(),
+            "time": time_in_words(self.folder) if (self.folder / "timing.csv").is_file() and not self.study else (),
             "papers": rows,
             "total": [sum(v for v in column if v != "–") for column in zip(*(r["cells"] for r in rows), strict=True)],
             "findings": self.findings,
@@ -350,6 +358,16 @@ class Site:
         sentences = [outcomes.count(outcome) for outcome in (*COUNTED_OUTCOMES, NO_VERDICT)]
         values = [*(numbers if is_compared else "–" * len(numbers)), *(sentences if outcomes else "–" * len(sentences))]
         return {"page": f"{page}.html", "name": self._short(page), "cells": values}
+
+
+def surprise(findings: Sequence[PageFinding], n: Mapping[str, int], claims: Sequence[Mapping]) -> list[tuple]:
+    """Findings on published results by the share of these results that they put in doubt, the largest first."""
+    failing = sum(c["ours"] == FAILS for c in claims)
+    numbers = f"{n['different']:,} of {n['compared']:,} published numbers are different here."
+    doubts = [(n["different"] / n["compared"], numbers, "papers")]
+    if claims:
+        doubts.append((failing / len(claims), f"{failing} of {len(claims)} published sentences fail here.", "papers"))
+    return sorted([*doubts, *((f.share, f.sentence, f"finding-{f.name}") for f in findings if f.share)], reverse=True)
 
 
 def alone(experiment: str) -> str:

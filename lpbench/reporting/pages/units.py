@@ -39,7 +39,7 @@ def unit(
         picture(entry.folder / file, f"{entry.address}/{file}", f"{entry.title}: {what}".removesuffix(": "))
         for file, what in zip(entry.pictures, whats, strict=True)
     ]
-    met, explained = said(numbers)
+    met, *explained = said(numbers, label_of(entry.name, entry.title)) or [""]
     if entry.name in paper.tables:
         tables = [under_configurations(table, paper.configurations) for table in contents]
     else:  # columns of ours have several inputs: the leaderboard has them, and what sums them up stands here
@@ -84,9 +84,9 @@ def _optimism(entry: ReportEntry) -> str:
     size = 100 * (apart if accuracy else apart / rows["oracle"])[apart > 2 * rows["se"]]
     unit = "percentage points" if accuracy else "%"
     return (
-        f"Selection bias: in {len(size)} of {len(rows)} cells the best grid point loses more than 2 standard errors on "
-        "replications that did not choose it"
-        + (f" (median {size.median():.2g} {unit}, largest {size.max():.2g} {unit})." if len(size) else ".")
+        f"Selection bias: in {len(size)} of {len(rows)} cells, the best grid point is worse by more than 2 standard "
+        "errors on replications that did not choose it"
+        + (f" (by {size.median():.2g} {unit} in the median, by {size.max():.2g} {unit} at most)." if len(size) else ".")
     )
 
 
@@ -104,7 +104,7 @@ def _selections(standings: pd.DataFrame, cards: Mapping[str, Method]) -> list[li
         where = ", ".join(filter(None, [in_words(row["panel"]), mask_name(row["mask"])]))
         wins = [f"{row[s]} ({row[f'{s}_significant']})" for s in ("oracle", "tuning_free")]
         cells = row["title"], where, f"{row['epsilon']:g}", str(row["datasets"])
-        rows.append([*cells, *wins, f"loss × {row['cost']:.2f}"])
+        rows.append([*cells, *wins, f"{row['cost']:.2f}"])
     return rows
 
 

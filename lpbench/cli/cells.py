@@ -1,0 +1,70 @@
+"""Stored cells of tables: where they are, their replications, and the p-value of method A against method B."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Row of a stored summary, and under ``folder`` where it is.
+Row = dict[Any, Any]
+
+#: What two cells that are compared share.
+SHARED = ("experiment", "panel", "dataset", "mask", "epsilon", "x", "selection", "metric")
+TEST = "p-value: two-sided Wilcoxon signed-rank test, paired by replication, exact with ties, zero differences dropped"
+
+
+def named(text: str) -> list[str]:
+    """Split ``A,B`` into selectors, whose brackets may have commas."""
+    return re.split(r",(?![^\[]*\])", text)
+
+
+def compared_lines(cells: Sequence[Sequence[Row]]) -> list[str]:
+    """Compare the cells of two methods that share all but the method; the last line names the test."""
+    pairs = [(a, b) for a, b in itertools.product(*cells) if repr([*map(a.get, SHARED)]) == repr([*map(b.get, SHARED)])]
+    text = [line for a, b in pairs for line in _compared(a, b)]
+    return [*text, TEST] if text else []
+
+
+def _compared(a: Row, b: Row) -> list[str]:
+    from lpbench.analysis.significance import two_sided
+
+    first, second = replications_of(a), replications_of(b)
+    if first is None or second is None:
+        return []
+    scores = first.to_frame(a["method"]).join(second.rename(b["method"]), how="inner")
+    means = ", ".join(f"{method} {mean:.6g}" for method, mean in scores.mean().items())
+    apart = scores.iloc[:, 0] - scores.iloc[:, 1]
+    return [
+        f"{place_of(a, a['method'] + ' against ' + b['method'])}",
+        f"  selection {a['selection']}, {len(scores)} replications",
+        f"  {a['metric']} mean {means}, difference {apart.mean():.4g}",
+        f"  p-value {two_sided(apart.to_numpy()[:, None])[0]:.4g}",
+    ]
+
+
+def place_of(row: Row, method: str) -> str:
+    """Say where a cell is: experiment, data set, mask, method, budget, and panel and place on the axis, if any."""
+    # a single cell's folder says what it was run with besides
+    setting = [row["folder"].name if row["experiment"] == "single" else f"epsilon={row['epsilon']:g}"]
+    setting += [f"panel={row['panel']}"] if row["panel"] else []
+    setting += [] if math.isnan(row["x"]) else [f"x={row['x']:g}"]
+    return f"{row['experiment']}: {row['dataset']} {row['mask']} {method} {' '.join(setting)}"
+
+
+def replications_of(row: Row) -> pd.Series | None:
+    """Return a cell's scores by replication; None where they are not at hand."""
+    from lpbench.experiments.results import Artifact
+
+    chosen = Artifact(row["folder"], row["experiment"]).chosen
+    if chosen is None:
+        return None
+    keys = ["panel", "dataset", "mask", "method", "epsilon", "selection"]
+    same = (chosen[keys] == [row[key] for key in keys]).all(axis=1)
+    same &= chosen["x"].isna() if math.isnan(row["x"]) else chosen["x"] == row["x"]
+    return chosen[same].set_index("replication")["value"].sort_index()
