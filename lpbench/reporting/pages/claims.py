@@ -112,7 +112,7 @@ def shown_claims(folder: Path) -> list[dict[str, Any]]:
                 **{key: row[key] for key in ("paper", "claim", "reason", "depends", "counted_apart", "print")},
                 "reasons": sentences(row["reason"]),
                 "causes": sentences(row["cause"]),
-                "artifact": label_of(row["artifact"]),
+                "artifact": label_of(row["artifact"]).replace("Table 1-", "Tables 1 to "),
                 "quoted": quoted(in_symbols(row["sentence"]), row["section"]),
                 "place": place(row["section"]),
                 "ours": row["ours"],
