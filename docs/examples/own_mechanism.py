@@ -15,7 +15,7 @@ from lpbench.privacy import Device, Piecewise
 
 @dataclass(frozen=True)
 class MeanQuestion:
-    """What the curator broadcasts: a budget and the public range of the label."""
+    """Content of the curator's broadcast: a budget and the public range of the label."""
 
     epsilon: float
     low: float
@@ -30,7 +30,7 @@ class Label(Device[MeanQuestion]):
         return Piecewise(question.epsilon)
 
     def inputs(self, records, question):
-        """What it is applied to, row by row."""
+        """Inputs of the randomizer, row by row."""
         width = max(question.high - question.low, 1e-12)
         return np.clip(2 * (records.y - question.low) / width - 1, -1, 1)
 

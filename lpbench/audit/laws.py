@@ -28,7 +28,7 @@ SUMS, CHAINS = 400, 150
 #: Entries of a report that are tested, where entries are randomized one by one.
 ENTRIES = 12
 #: Numbers that are drawn at once.
-_MOST = 4_000_000
+_DRAWN_AT_ONCE = 4_000_000
 #: Entries of all users' reports in one call, of reports that are longer than usual.
 _WIDE = 40_000
 
@@ -169,7 +169,7 @@ def _normal_scores(
         users = np.concatenate(alike)
         answers, inputs = _fewer(mechanism, answers, inputs, rng)
         width = max(1, int(np.prod(answers.shape[2:], dtype=int)))
-        step = max(1, _MOST // (REFERENCE_DRAWS * users.size * width))
+        step = max(1, _DRAWN_AT_ONCE // (REFERENCE_DRAWS * users.size * width))
         for start in range(0, calls, step):
             block = answers[start : start + step]
             again = _tiled(inputs, len(block) * REFERENCE_DRAWS)

@@ -42,7 +42,7 @@ TOLERANCES = {"bitwise": 0.0, "numeric": 1.5e-6, "statistical": None}
 #: Probability that any cell of a correct run with another seed is called different (Bonferroni over all cells).
 VERIFY_FALSE_ALARM = 1e-3
 #: Differences of an experiment that are printed.
-_MOST = 10
+_PRINTED_DIFFERENCES = 10
 #: Where the summaries of a sample are written; a whole run has the experiment's own folder.
 SAMPLE_FOLDER = "sample"
 #: Numbers that a block reads which is sampled, unless a method has none as small.
@@ -172,7 +172,7 @@ def _print_differences(level: str, tables: dict[str, Sides], derived: dict[str, 
     compared = problems = 0
     for name, compared_rows in rows.items():
         different = compared_rows[compared_rows["p"] < limit]
-        lines = [*(different["line"] + ": " + different["change"]).head(_MOST), *derived.get(name, [])]
+        lines = [*(different["line"] + ": " + different["change"]).head(_PRINTED_DIFFERENCES), *derived.get(name, [])]
         ours, theirs = tables[name]
         # a line without a mean is that of a failed or missing block
         numbers = (

@@ -23,7 +23,7 @@ from lpbench.reporting.paper import paper_of
 from lpbench.reporting.publish import drawn_from_scores, reports_of_run
 
 #: Changes of a result that are printed.
-_MOST = 8
+_PRINTED_CHANGES = 8
 
 
 def lines(name: str, results: Path) -> Iterator[str]:
@@ -54,9 +54,9 @@ def _of(name: str, derivation: Derivation) -> Iterator[str]:
 
 def _shown(name: str, changes: Sequence[str]) -> Iterator[str]:
     yield f"{name}: {'outdated' if changes else 'current'}"
-    yield from (f"  {change}" for change in changes[:_MOST])
-    if len(changes) > _MOST:
-        yield f"  and {len(changes) - _MOST} more"
+    yield from (f"  {change}" for change in changes[:_PRINTED_CHANGES])
+    if len(changes) > _PRINTED_CHANGES:
+        yield f"  and {len(changes) - _PRINTED_CHANGES} more"
 
 
 def _of_table(name: str) -> Iterator[str]:

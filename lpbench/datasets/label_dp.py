@@ -24,7 +24,7 @@ SCALES = 16
 #: The tail index of the heavy-tailed noise exceeds the moment that it must have by this much.
 TAIL_MARGIN = 0.25
 #: Points worked on at once: the temporaries stay in the processor's cache.
-_CHUNK = 1 << 14
+_POINTS_AT_ONCE = 1 << 14
 
 
 def rough_wave(X: np.ndarray, phases: np.ndarray, beta: float) -> np.ndarray:
@@ -35,10 +35,10 @@ def rough_wave(X: np.ndarray, phases: np.ndarray, beta: float) -> np.ndarray:
     """
     amplitudes = 2.0 ** (-beta * np.arange(phases.shape[1]))
     wave = np.zeros(X.shape[0])
-    for start in range(0, len(X), _CHUNK):
-        chunk = wave[start : start + _CHUNK]
+    for start in range(0, len(X), _POINTS_AT_ONCE):
+        chunk = wave[start : start + _POINTS_AT_ONCE]
         t, floors = np.empty((2, chunk.size))
-        for x, row in zip(X[start : start + _CHUNK].T.copy(), phases, strict=True):
+        for x, row in zip(X[start : start + _POINTS_AT_ONCE].T.copy(), phases, strict=True):
             for j, (amplitude, phase) in enumerate(zip(4.0 * amplitudes, row, strict=True)):
                 np.multiply(x, 2.0**j, out=t)
                 t += phase

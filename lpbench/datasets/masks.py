@@ -98,7 +98,7 @@ def posterior_odds(choices: np.ndarray, visible: np.ndarray) -> np.ndarray:
 
 
 #: Words of a mask's file -> whether the cell protects.
-_CELLS = {
+_MASK_WORDS = {
     word: protects
     for protects, words in {True: "1 1.0 true t yes y", False: "0 0.0 false f no n"}.items()
     for word in words.split()
@@ -127,7 +127,7 @@ def read_mask(path: str, names: Sequence[str]) -> np.ndarray:
         head, *rows = filter(any, map(_cells, csv.reader(io.StringIO(text, newline=""), delimiter=separator)))
     except (OSError, ValueError, csv.Error) as error:
         raise ConfigurationError(f"mask file {path!r} cannot be read as CSV in UTF-8 ({error}); {header}") from error
-    if {cell.lower() for cell in head} <= _CELLS.keys() and not {*head} <= {*names}:
+    if {cell.lower() for cell in head} <= _MASK_WORDS.keys() and not {*head} <= {*names}:
         raise ConfigurationError(f"mask file {path!r} begins with cells, {','.join(head)}, and has no header; {header}")
     if head[0] == "" or head[0].startswith("Unnamed"):
         raise ConfigurationError(
@@ -142,11 +142,11 @@ def read_mask(path: str, names: Sequence[str]) -> np.ndarray:
     if wrong := [*(n for n in names if head.count(n) != 1), *(n for n in head if n not in names)]:
         raise ConfigurationError(f"mask file {path!r}: {wrong[0]!r} is missing, unknown or doubled; {header}")
     for number, row in enumerate(rows, 2):
-        if len(row) != len(head) or not {cell.lower() for cell in row} <= _CELLS.keys():
+        if len(row) != len(head) or not {cell.lower() for cell in row} <= _MASK_WORDS.keys():
             raise ConfigurationError(
                 f"mask file {path!r}, line {number}: {','.join(row)} must be {len(head)} times 0 or 1, or no or yes"
             )
-    table = [[_CELLS[cell.lower()] for cell in row] for row in rows]
+    table = [[_MASK_WORDS[cell.lower()] for cell in row] for row in rows]
     return np.array(table, dtype=bool).reshape(len(rows), len(head))[:, [head.index(name) for name in names]]
 
 

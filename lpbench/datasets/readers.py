@@ -25,7 +25,7 @@ from lpbench.errors import DataError
 _EXACT: dict[str, Any] = {"float_precision": "round_trip"} if int(pd.__version__.split(".")[0]) < 3 else {}
 SEPARATORS = ",;\t|"
 #: Lines that tell how a file is written.
-_FIRST = 20
+_SNIFFED_LINES = 20
 #: An attribute of an ARFF file up to its type; what follows, remarks and the format of dates, the reader does not know.
 _ATTRIBUTE = re.compile(
     r"""(?i)^(\s*@attribute\s+(?:'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|[^\s'"]\S*)\s+)(\{(?:'[^']*'|"[^"]*"|[^'"}])*\}|\w+).*"""
@@ -84,7 +84,7 @@ def read_text(path: Path) -> tuple[pd.DataFrame, dict[str, Any], list[str]]:
     check_size(path)
     try:
         with _opener(path)(path, "rt", encoding="utf-8-sig", newline="") as file:
-            head = "".join(itertools.islice(file, _FIRST))
+            head = "".join(itertools.islice(file, _SNIFFED_LINES))
         lines = {sep: list(csv.reader(io.StringIO(head, newline=""), delimiter=sep)) for sep in SEPARATORS}
     except UnicodeDecodeError as error:
         raise _not_utf8(path) from error
@@ -93,7 +93,9 @@ def read_text(path: Path) -> tuple[pd.DataFrame, dict[str, Any], list[str]]:
     lines = {sep: [line for line in rows if line] for sep, rows in lines.items()}
     if not any(lines.values()):
         raise DataError(f"{path} is empty")
-    if head.count("\n") == _FIRST or head.count("\r") == _FIRST:  # the last line may go on behind what was read
+    if (
+        head.count("\n") == _SNIFFED_LINES or head.count("\r") == _SNIFFED_LINES
+    ):  # the last line may go on behind what was read
         lines = {sep: rows[:-1] or rows for sep, rows in lines.items()}
     even = {sep: len(rows[0]) for sep, rows in lines.items() if len({*map(len, rows)}) == 1}
     sep = max(SEPARATORS, key=lambda sep: (even.get(sep, 0) > 1, even.get(sep, 0) or len(lines[sep][0])))

@@ -20,7 +20,7 @@ from lpbench.partitions.tree import Box, TreePartition, check_bounds
 from lpbench.privacy.counter import hashed_uniforms
 
 #: (group of samples, dimension) pairs summed at once: the temporaries fit the processor's cache.
-_CHUNK = 1 << 16
+_PAIRS_AT_ONCE = 1 << 16
 
 
 def grow_max_edge(
@@ -305,7 +305,7 @@ class _Best:
         n_nodes, d = middle.shape
         n_cells = 2 * n_nodes * d
         total = np.zeros((self.statistics.width, n_cells + 1))
-        step = max(_CHUNK, n_cells) // d + 1
+        step = max(_PAIRS_AT_ONCE, n_cells) // d + 1
         for start in range(0, rows.size, step):
             block_nodes, block_rows = node[start : start + step], rows[start : start + step]
             key = (2 * d * block_nodes)[:, None] + 2 * np.arange(d) + (X[block_rows] >= middle[block_nodes])

@@ -25,7 +25,7 @@ Corners = tuple[np.ndarray, np.ndarray]
 _Levels = Sequence[np.ndarray] | Sequence[Sequence[float]]
 
 #: Points routed at once; the temporaries of one chunk stay in the processor's cache.
-_CHUNK = 1 << 13
+_POINTS_AT_ONCE = 1 << 13
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,14 +200,14 @@ class TreePartition:
         feature, threshold, child = self._route
         n, d = X.shape
         nodes = np.zeros(n, dtype=np.intp)
-        for start in range(0, n, _CHUNK):
-            values = X[start : start + _CHUNK].reshape(-1)
-            node = nodes[start : start + _CHUNK]
+        for start in range(0, n, _POINTS_AT_ONCE):
+            values = X[start : start + _POINTS_AT_ONCE].reshape(-1)
+            node = nodes[start : start + _POINTS_AT_ONCE]
             row = np.arange(node.size) * d
             for _ in range(depth):
                 x = values.take(row + feature.take(node))
                 node = child.take(node) + (x >= threshold.take(node))
-            nodes[start : start + _CHUNK] = node
+            nodes[start : start + _POINTS_AT_ONCE] = node
         return nodes
 
     def apply_levels(self, X: np.ndarray, max_depth: int | None = None) -> np.ndarray:
@@ -442,12 +442,12 @@ class Forest:
         (n, d), values = X.shape, np.ascontiguousarray(X).reshape(-1)
         rows, nodes = np.tile(np.arange(n) * d, self._roots.size), np.empty((depth + 1, self._roots.size * n), np.intp)
         nodes[0] = self._roots.repeat(n)
-        for start in range(0, rows.size, _CHUNK):
-            row, node = rows[start : start + _CHUNK], nodes[0, start : start + _CHUNK]
+        for start in range(0, rows.size, _POINTS_AT_ONCE):
+            row, node = rows[start : start + _POINTS_AT_ONCE], nodes[0, start : start + _POINTS_AT_ONCE]
             for level in range(1, min(depth, self._deepest) + 1):
                 x = values.take(row + self._feature.take(node))
                 node = self._child.take(node) + (x >= self._threshold.take(node))
-                nodes[level, start : start + _CHUNK] = node
+                nodes[level, start : start + _POINTS_AT_ONCE] = node
         nodes[self._deepest + 1 :] = nodes[min(depth, self._deepest)]
         return nodes
 

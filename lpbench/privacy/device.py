@@ -31,7 +31,7 @@ OF_ANYBODY = frozenset({"mechanism", "inputs", "columns", "estimate", "addends",
 _PROVEN: set[type] = set()
 
 #: Entries of reports that are drawn at once where reports are added up.
-_CHUNK = 1 << 20
+_ENTRIES_AT_ONCE = 1 << 20
 
 
 def question_of(question: Any, users: Any) -> Any:
@@ -443,7 +443,7 @@ class Device(ABC, Generic[Q]):
         if not isinstance(draws, np.random.Generator):
             return self.addends(self.report(records, question, draws), question).sum(axis=0)
         width = sum(field.count for field in self.fields(question))
-        step = max(1, _CHUNK // max(width, 1))
+        step = max(1, _ENTRIES_AT_ONCE // max(width, 1))
         sums: Any = 0.0
         for start in range(0, len(records), step):
             chunk = records.take(slice(start, start + step))

@@ -21,7 +21,7 @@ UNITS = 1 << BITS
 #: Factor that brings a probability computed in doubles below the exact one.
 _DOWN = 1.0 - 2.0**-44
 #: Bits of a word that are drawn first; the others are drawn where these do not decide.
-_FIRST = 16
+_FIRST_BITS = 16
 #: Entries drawn at once.
 BLOCK = 1 << 16
 
@@ -154,12 +154,12 @@ def below(drawn: np.ndarray, m: ArrayLike, bits: int = BITS, out: np.ndarray | N
 
 def draw_below(units: int, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
     """Draw whether words lie below ``units``: boolean ndarray. Few words need more than their first 16 bits."""
-    first, remainder = divmod(units, 1 << (BITS - _FIRST))
-    drawn = rng.integers(1 << _FIRST, size=shape, dtype=np.uint16)
+    first, remainder = divmod(units, 1 << (BITS - _FIRST_BITS))
+    drawn = rng.integers(1 << _FIRST_BITS, size=shape, dtype=np.uint16)
     is_below: np.ndarray = drawn < first
     if remainder:
         open_ = np.flatnonzero(drawn == first)
-        is_below.reshape(-1)[open_] = rng.integers(1 << (BITS - _FIRST), size=open_.size) < remainder
+        is_below.reshape(-1)[open_] = rng.integers(1 << (BITS - _FIRST_BITS), size=open_.size) < remainder
     return is_below
 
 

@@ -208,7 +208,7 @@ def test_bits_are_summed_in_chunks_without_seams(users, monkeypatch):
         sums = ask_cells(asked, question, cells, labels).estimate(query, leaves)
         assert asked.spent.epsilon == 1.0, "every user answers once"
         for simulated in (1 << 21, 40):
-            monkeypatch.setattr(cell_shortcut, "_CHUNK", simulated)
+            monkeypatch.setattr(cell_shortcut, "_BITS_AT_ONCE", simulated)
             assert np.allclose(simulation(X, mask)(TREE_CELL, family)[0], sums, atol=1e-12)
 
 

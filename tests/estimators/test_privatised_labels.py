@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from lpbench.errors import ConfigurationError
 from lpbench.estimators import PrivateLabelsClassifier, PrivateLabelsRegressor
 from lpbench.estimators.private_classes import ClassQuestion
-from lpbench.estimators.privatised_labels.classifier import MECHANISMS, soft_labels
+from lpbench.estimators.privatised_labels.classifier import CLASS_MECHANISMS, soft_labels
 from lpbench.estimators.privatised_labels.learners import CLASSIFIERS, REGRESSORS
 from lpbench.estimators.privatised_labels.numbers import (
     GRID,
@@ -60,7 +60,7 @@ def test_every_randomizer_goes_with_every_regressor_and_learns(randomizer, learn
     assert 8.0 - 1e-6 < model.guarantee_.epsilon <= 8.0 and model.guarantee_.model == "label_ldp"
 
 
-@pytest.mark.parametrize(("randomizer", "learner"), pairs(MECHANISMS, CLASSIFIERS))
+@pytest.mark.parametrize(("randomizer", "learner"), pairs(CLASS_MECHANISMS, CLASSIFIERS))
 def test_every_randomizer_goes_with_every_classifier_and_learns(randomizer, learner):
     model = PrivateLabelsClassifier(8.0, randomizer, learner, classes=[0, 1, 2], random_state=1)
     model.fit(X, CODES, mask=OPEN)

@@ -87,7 +87,7 @@ def explicit_network(users, runs, layers, replication, z_of_block, block):
 @pytest.mark.parametrize("steps", [5, 32])
 def test_neural_pass_is_the_explicit_recursion(steps, monkeypatch):
     """With few inputs every z is drawn."""
-    monkeypatch.setattr("lpbench.estimators.psgd.neural._STEPS", steps)
+    monkeypatch.setattr("lpbench.estimators.psgd.neural._BLOCK_USERS", steps)
     (users, runs), rng = setting(n=40, D=5, parameters=3 * 5 + 3 + 1), np.random.default_rng(8)
     layers = Layers(rng.standard_normal((2, 2, 3, 5)), rng.standard_normal((2, 2, 4)))
     got = NeuralPass(users, runs, layers).run()

@@ -125,7 +125,7 @@ def test_chunks_of_samples_change_nothing(monkeypatch, criterion):
     X, y = rng.random((3000, 5)), rng.integers(0, 3, 3000)
     mask = rng.random(X.shape) < 0.3
     whole = grow_max_edge(X, y, 6, criterion=criterion, mask=mask)
-    monkeypatch.setattr("lpbench.partitions.max_edge._CHUNK", 64)
+    monkeypatch.setattr("lpbench.partitions.max_edge._PAIRS_AT_ONCE", 64)
     pieces = grow_max_edge(X, y, 6, criterion=criterion, mask=mask)
     assert (whole.feature == pieces.feature).all() and (whole.threshold == pieces.threshold).all()
 

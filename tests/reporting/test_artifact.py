@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lpbench import members as cast
+from lpbench import members
 from lpbench.analysis import read_csv
 from lpbench.errors import ConfigurationError
 from lpbench.experiments import catalog
@@ -187,8 +187,8 @@ def test_no_selector_is_read_again_once_a_job_is_planned(tmp_path, monkeypatch):
         return parse(text)
 
     job = job_of(catalog.experiment(name), replications=1, seed=2025)
-    cast.member.cache_clear()
-    assert job.plan.blocks and cast.member.cache_info().currsize
+    members.member.cache_clear()
+    assert job.plan.blocks and members.member.cache_info().currsize
     monkeypatch.setattr(Selector, "parse", staticmethod(noted))
     result = run_jobs([job], tmp_path, Runner(backend="serial"))
     report_experiment(tmp_path, name, result.papers[name])

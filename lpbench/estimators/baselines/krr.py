@@ -19,7 +19,7 @@ from lpbench.privacy.mechanism import registered
 from lpbench.privacy.payload import Field, Integers
 from lpbench.seeds import Streams
 
-BUDGETS = ("composed", "halves", "mostly_label", "per_attribute")
+BUDGET_DIVISIONS = ("composed", "halves", "mostly_label", "per_attribute")
 #: Share of the label under ``mostly_label``: the middle of those that HistOfTree searches.
 LABEL_SHARE = 0.7
 
@@ -199,7 +199,7 @@ class KRR(TreeRegressor):
 
         Return features (n, d), a protected one as its bin's center, and labels (n,).
         """
-        check_choice("budget", self.budget, BUDGETS)
+        check_choice("budget", self.budget, BUDGET_DIVISIONS)
         check_whole("bins", self.bins, least=2)
         mask = users.mask
         of_label, of_feature = self._divide(mask.sum(axis=1))

@@ -12,7 +12,7 @@ from lpbench.seeds import Streams
 #: Cells beyond which the code is not followed here; its own limit is 2^30.
 MOST_CELLS = 2**24
 #: Steps of the search for the scale of PGLM's coefficients.
-_STEPS = 10
+_SCALE_STEPS = 10
 
 
 class ReleasedHistogram:
@@ -94,7 +94,7 @@ def released_scale(scores: np.ndarray) -> float:
     """
     c = 1.0
     with np.errstate(all="ignore"):
-        for _ in range(_STEPS):
+        for _ in range(_SCALE_STEPS):
             s = expit(c * scores)
             slope = s * (1.0 - s)
             change = slope.mean() + (c * scores * slope * (1.0 - 2.0 * s)).mean()

@@ -17,7 +17,7 @@ from lpbench.privacy.exact import below, words
 from lpbench.privacy.payload import Field, Integers
 from lpbench.seeds import Streams
 
-MECHANISMS = ("grr", "rr")
+CELL_MECHANISMS = ("grr", "rr")
 #: Most bins of a feature that a report may name, and log2 of the cells whose number is still a float.
 MOST_BINS, MAX_LOG2_CELLS = 1 << 31, 1000
 
@@ -179,7 +179,7 @@ class CellDevice(Device[CellQuestion]):
         columns = [*map(int, question.grid_columns), *map(int, question.tree_columns)]
         if sorted(columns) != list(range(len(columns))) or question.tree.n_features != len(question.tree_columns):
             raise ConfigurationError(f"the features {columns} of grid and tree must be all features, each once")
-        check_choice("mechanism", question.mechanism, MECHANISMS)
+        check_choice("mechanism", question.mechanism, CELL_MECHANISMS)
         check_whole("depth", question.depth, most=MAX_LOG2_CELLS)
         check_whole("bins", question.bins, least=1, most=MOST_BINS)
         check_number("budget", question.budget, least=0, infinite=True)

@@ -25,7 +25,7 @@ T = TypeVar("T")
 #: Most bits of a report, one for each cell.
 MOST_BITS = 1 << 16
 #: (user, cell) pairs whose bits are asked for, and simulated, at once.
-_ASKED, _CHUNK = 1 << 22, 1 << 21
+_ASKED, _BITS_AT_ONCE = 1 << 22, 1 << 21
 
 
 def asked_at_once(n: int, n_cells: int) -> list[slice]:
@@ -171,7 +171,7 @@ class _BitSums:
         first = np.cumsum(n_cells) - n_cells
         patterns, names = np.stack(query.shown), np.concatenate([leaves[None], query.digits.T])
         sums = np.zeros((2, leaves.size))
-        step = max(1, _CHUNK // max(1, n_cells.max(initial=0)))
+        step = max(1, _BITS_AT_ONCE // max(1, n_cells.max(initial=0)))
         for start in range(0, pairs.users.size, step):
             user = pairs.users[start : start + step]
             leaf = pairs.leaves[start : start + step]

@@ -33,7 +33,7 @@ from lpbench.estimators.private_labels import LABEL, LabelQuestion
 from lpbench.privacy import Users
 from lpbench.problem import Problem
 
-CONSTANTS = ("paper", "tight")
+BUDGET_CONSTANTS = ("paper", "tight")
 
 
 class CellRegressor(LocalRegressor):
@@ -53,8 +53,8 @@ class CellRegressor(LocalRegressor):
 
         That happens only with tight constants, and is decided by the public mask.
         """
-        if params["constants"] not in CONSTANTS:
-            raise ConfigurationError(f"constants={params['constants']!r} must be one of {CONSTANTS}")
+        if params["constants"] not in BUDGET_CONSTANTS:
+            raise ConfigurationError(f"constants={params['constants']!r} must be one of {BUDGET_CONSTANTS}")
         if params["constants"] == "paper":
             return setting
         public = PublicMask.of(mask)

@@ -12,7 +12,7 @@ import numpy as np
 
 from lpbench.checks import check_choice, check_number, check_whole
 from lpbench.errors import ConfigurationError
-from lpbench.estimators.histoftree.cell_device import MAX_LOG2_CELLS, MECHANISMS, CellQuestion
+from lpbench.estimators.histoftree.cell_device import CELL_MECHANISMS, MAX_LOG2_CELLS, CellQuestion
 from lpbench.partitions import TreePartition
 from lpbench.partitions.criteria import SCORES
 
@@ -49,7 +49,7 @@ class TreeSetting:
         check_whole("bins", self.bins, least=1)
         check_number("label_share", self.label_share, above=0, most=1)
         check_choice("rule", self.rule, RULES)
-        check_choice("mechanism", self.mechanism, MECHANISMS)
+        check_choice("mechanism", self.mechanism, CELL_MECHANISMS)
         check_choice("split_score", self.split_score, SCORES)
         check_whole("min_samples_leaf", self.min_samples_leaf, least=1)
         log2_cells = self.n_grid_features * math.log2(self.bins) + self.depth

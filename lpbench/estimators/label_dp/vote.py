@@ -14,7 +14,7 @@ from lpbench.estimators.private_classes import CLASS, ClassQuestion
 from lpbench.estimators.privatised_labels.numbers import on_simplex
 from lpbench.privacy import GRR, BitVector, Exponential, Users, grr_probabilities
 
-MECHANISMS: dict[str, type[BitVector] | type[GRR]] = {"bit_vector": BitVector, "krr": GRR}
+LABEL_MECHANISMS: dict[str, type[BitVector] | type[GRR]] = {"bit_vector": BitVector, "krr": GRR}
 #: Factor of epsilon n_lj in the exponent of the full-CDP vote: as printed in (33), and the largest one allowed.
 CDP_COEFFICIENT = {"paper": 0.25, "tight": 0.5}
 
@@ -129,8 +129,8 @@ class LabelLDPVote(CubeVote):
         return difference_variance(self._randomizer())
 
     def _randomizer(self) -> BitVector | GRR:
-        check_choice("mechanism", self.mechanism, MECHANISMS)
-        return MECHANISMS[self.mechanism](check_epsilon(self.epsilon), self.classes_.size)
+        check_choice("mechanism", self.mechanism, LABEL_MECHANISMS)
+        return LABEL_MECHANISMS[self.mechanism](check_epsilon(self.epsilon), self.classes_.size)
 
 
 @dataclass(eq=False, repr=False)

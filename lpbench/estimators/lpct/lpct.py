@@ -14,7 +14,14 @@ from lpbench.estimators.lpct.base import LPCTBase, with_parameters
 from lpbench.estimators.lpct.partition import rate_depth
 from lpbench.estimators.lpct.sweep import CHEAP, Sweep, axes_of
 from lpbench.estimators.lpct.tables import Tables, n_rows
-from lpbench.estimators.lpct.votes import MECHANISMS, SLOW_VOTE, VOTE, VoteMechanism, VoteQuestion, regression_function
+from lpbench.estimators.lpct.votes import (
+    SLOW_VOTE,
+    VOTE,
+    VOTE_MECHANISMS,
+    VoteMechanism,
+    VoteQuestion,
+    regression_function,
+)
 from lpbench.partitions import TreeCells, TreePartition
 from lpbench.privacy import Users
 
@@ -108,7 +115,7 @@ class LPCT(LPCTBase):
     def _check_fixed(self) -> None:
         self._check_partition()
         check_choice("source", self.source, SOURCES)
-        check_choice("mechanism", self.mechanism, MECHANISMS)
+        check_choice("mechanism", self.mechanism, VOTE_MECHANISMS)
         check_choice("noise", self.noise, NOISES)
         if self.noise == "discrete" and self.mechanism != "laplace":
             raise ConfigurationError(

@@ -14,7 +14,7 @@ from lpbench.errors import DataError
 from lpbench.estimators.base import Task, check_epsilon, grouped
 from lpbench.estimators.lpct.algorithm2 import Pruning, private_depth, query_depth
 from lpbench.estimators.lpct.base import LPCTBase, with_parameters
-from lpbench.estimators.lpct.statistics import CONSTANTS
+from lpbench.estimators.lpct.statistics import RADIUS_CONSTANTS
 from lpbench.estimators.lpct.tables import ScoredRows, Tables, hits_of, n_rows
 from lpbench.estimators.lpct.votes import decide
 from lpbench.privacy import Users
@@ -94,7 +94,7 @@ class LPCTPrune(LPCTBase):
         check_whole("min_samples_leaf", self.min_samples_leaf)
         check_whole("depth", self.depth, least=1, none="the formula of Algorithm 2")
         check_whole("min_depth", self.min_depth, least=1, none="the depth of P's own tree")
-        check_choice("constants", self.constants, CONSTANTS)
+        check_choice("constants", self.constants, RADIUS_CONSTANTS)
         check_flag("terminate", self.terminate)
 
     def learn(self, users: Users) -> Self:

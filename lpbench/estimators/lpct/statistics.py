@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-CONSTANTS = ("paper", "tight", "exact")
+RADIUS_CONSTANTS = ("paper", "tight", "exact")
 
 
 @dataclass(frozen=True, eq=False)

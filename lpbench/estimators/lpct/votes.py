@@ -21,7 +21,7 @@ from lpbench.privacy.device import Answers, proven
 from lpbench.privacy.spending import numeric_bits
 from lpbench.seeds import Streams
 
-MECHANISMS = ("laplace", "rr")
+VOTE_MECHANISMS = ("laplace", "rr")
 
 #: Grid of discrete Laplace noise (public): fine against noise of scale 4 / epsilon, and exact in sums of any order.
 DISCRETE_STEP = 2.0**-10
@@ -59,7 +59,7 @@ class VoteMechanism:
     kind: str = "laplace"
 
     def __post_init__(self) -> None:
-        check_choice("mechanism", self.kind, (*MECHANISMS, "discrete"))
+        check_choice("mechanism", self.kind, (*VOTE_MECHANISMS, "discrete"))
 
     @cached_property
     def half(self) -> Laplace | DiscreteLaplace | RandomizedResponse:

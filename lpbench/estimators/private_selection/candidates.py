@@ -42,20 +42,20 @@ class Candidates:
 
 # A setting that needs reports of its own costs the others users, so that there are few of them: the setting stated
 # without tuning first, then a coarser and a finer one.
-_CELLS = (
+_TREE_POINTS = (
     {"depth": 2, "bins": 2, "label_share": 0.7},
     {"depth": 1, "bins": 1, "label_share": 0.9},
     {"depth": 4, "bins": 2, "label_share": 0.7},
 )
 _SIZES = frozenset({"max_depth", "min_samples_leaf"})
-_WEIGHTS = tuple({"depth": None, "public_weight": w, "min_samples_leaf": 1} for w in (None, 1.0, 100.0, 2000.0))
+_WEIGHT_POINTS = tuple({"depth": None, "public_weight": w, "min_samples_leaf": 1} for w in (None, 1.0, 100.0, 2000.0))
 _PUBLIC_WEIGHT = frozenset({"public_weight"})
 
 
 #: Name of a registered method -> what is compared.
 CANDIDATES: Mapping[str, Candidates] = {
-    "histoftree_max_edge": Candidates(partial(HistOfTree, rule="max_edge"), _CELLS),
-    "histoftree_cart": Candidates(partial(HistOfTree, rule="cart"), _CELLS),
+    "histoftree_max_edge": Candidates(partial(HistOfTree, rule="max_edge"), _TREE_POINTS),
+    "histoftree_cart": Candidates(partial(HistOfTree, rule="cart"), _TREE_POINTS),
     # the grid but for leaves of a single noisy label: a tree of any size is grown from the same reports
     "par_dt": Candidates(
         ParDT,
@@ -69,8 +69,8 @@ CANDIDATES: Mapping[str, Candidates] = {
         KRR, tuple({"bins": 2, "max_depth": depth, "min_samples_leaf": 10} for depth in (4, 1, 2, 8)), _SIZES
     ),
     "hist": Candidates(partial(Hist, clip=False), tuple({"bins": bins, "threshold": 0.05} for bins in (2, 1, 3))),
-    "lpct_max_edge": Candidates(LPCT, _WEIGHTS, _PUBLIC_WEIGHT),
-    "lpct_cart": Candidates(partial(LPCT, rule="cart"), _WEIGHTS, _PUBLIC_WEIGHT),
+    "lpct_max_edge": Candidates(LPCT, _WEIGHT_POINTS, _PUBLIC_WEIGHT),
+    "lpct_cart": Candidates(partial(LPCT, rule="cart"), _WEIGHT_POINTS, _PUBLIC_WEIGHT),
     "lpdt": Candidates(
         partial(LPCT, source="private"), tuple({"depth": depth, "min_samples_leaf": 1} for depth in (None, 2, 4))
     ),

@@ -23,7 +23,7 @@ from lpbench.seeds import Streams
 #: Share of the users who report without a prior: for the prior of all, and in the first of two stages.
 PRIOR_SHARE, STAGE_SHARE = 0.1, 0.5
 #: Name -> mechanism for a budget and a number of classes. The two that take a prior start with plain responses.
-MECHANISMS: Mapping[str, Callable[[float, int], Mechanism]] = {
+CLASS_MECHANISMS: Mapping[str, Callable[[float, int], Mechanism]] = {
     "rr": GRR,
     "subset_selection": SubsetSelection.least_variance,
     "vector_approximation": BitVector,
@@ -162,7 +162,7 @@ class PrivateLabelsClassifier(LocalClassifier):
     def learn(self, users: Users) -> Self:
         """Ask every user for a randomized class, and fit the learner to the corrected soft labels."""
         check_epsilon(self.epsilon)
-        check_choice("randomizer", self.randomizer, MECHANISMS)
+        check_choice("randomizer", self.randomizer, CLASS_MECHANISMS)
         self.features_, visible = shown_features(users.public_features)
         visible = visible if visible.shape[1] else np.zeros((users.n, 1))
         question, share = self._question(), self._share()
@@ -175,7 +175,7 @@ class PrivateLabelsClassifier(LocalClassifier):
     def _question(self) -> ClassQuestion:
         """Return the question to users without a prior: the class under the randomizer at the whole budget."""
         n_classes = int(self.classes_.size)
-        return ClassQuestion(MECHANISMS[self.randomizer](float(self.epsilon), n_classes), n_classes=n_classes)
+        return ClassQuestion(CLASS_MECHANISMS[self.randomizer](float(self.epsilon), n_classes), n_classes=n_classes)
 
     def _share(self) -> float:
         """Share of the users who are asked without a prior."""

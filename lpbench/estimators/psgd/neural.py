@@ -18,7 +18,7 @@ from lpbench.estimators.psgd.passes import Runs, Visits
 from lpbench.privacy import report_coefficients
 
 #: Users of a block whose reports enter the hidden inputs one by one; earlier ones do so in products of matrices.
-_STEPS = 32
+_BLOCK_USERS = 32
 
 
 @dataclass
@@ -145,9 +145,9 @@ class NeuralPass:
         rates, spread = self.runs.rates[:, None], self.runs.spread[:, None]
         shape, flat = before.shape, _flat(factors)
         for t in range(X.shape[1]):
-            recent = t - t % _STEPS
+            recent = t - t % _BLOCK_USERS
             if t == recent > 0:
-                new = np.s_[:, recent - _STEPS : recent]
+                new = np.s_[:, recent - _BLOCK_USERS : recent]
                 before[:, t:] -= rates * (gram[new].swapaxes(1, 2)[:, t:] @ flat[new]).reshape(shape[0], -1, *shape[2:])
             signal = (gram[:, t, None, recent:t] @ flat[:, recent:t]).reshape(shape[0], *shape[2:])
             hidden = np.maximum(before[:, t] - rates * signal, 0.0)

@@ -18,7 +18,7 @@ from scipy.special import expit
 from lpbench.privacy import report_coefficients
 
 #: Users of a linear model's block.
-_BLOCK = 32
+_BLOCK_USERS = 32
 
 
 @dataclass(frozen=True)
@@ -75,8 +75,8 @@ class LinearPass:
 
     def run(self) -> Self:
         """Visit all users block by block and return the pass, whose weights are then final."""
-        for first in range(0, self.users.X.shape[1], _BLOCK):
-            self._visit(slice(first, first + _BLOCK))
+        for first in range(0, self.users.X.shape[1], _BLOCK_USERS):
+            self._visit(slice(first, first + _BLOCK_USERS))
         return self
 
     def final(self, replication: int, run: int) -> Linear:

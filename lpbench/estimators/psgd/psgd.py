@@ -19,7 +19,7 @@ from lpbench.privacy import SignedPrivUnitG, Users
 from lpbench.problem import Problem
 
 WARM_RATES = ("curvature", "learning_rate")
-BUDGETS = ("user", "tensor")
+BUDGET_UNITS = ("user", "tensor")
 
 #: Bytes that the weights of all runs and replications of one batch may take, so that a step stays in the cache.
 _BATCH_BYTES = 1 << 24
@@ -105,7 +105,7 @@ class PSGD(BinaryClassifier):
     def _mechanism(self, epsilon: float, n_features: int) -> SignedPrivUnitG:
         check_number("hidden_ratio", self.hidden_ratio, least=0)
         h, n_inputs = self._n_hidden(n_features), n_features + 1
-        if check_choice("budget", self.budget, BUDGETS) == "tensor":
+        if check_choice("budget", self.budget, BUDGET_UNITS) == "tensor":
             epsilon = (4 if h else 2) * epsilon
         return SignedPrivUnitG(check_epsilon(epsilon), h * n_inputs + h + 1 if h else n_inputs)
 

@@ -19,7 +19,7 @@ _FEWEST, _ERRORS = 10.0, 3.0
 #: Levels of a smaller share of the users go together.
 _RARE = 0.02
 #: Weights of the effects that are averaged.
-_WEIGHTS = np.linspace(0.0, 1.0, 101)
+_EFFECT_WEIGHTS = np.linspace(0.0, 1.0, 101)
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,9 +161,9 @@ def _weight(products: np.ndarray, indicators: np.ndarray, even: np.ndarray, *ass
         spread += float(((contributions - contributions.mean()) ** 2).sum())
     if spread <= 0.0:
         return 0.5
-    density = -0.5 * (gain - _WEIGHTS * information) ** 2 / spread
+    density = -0.5 * (gain - _EFFECT_WEIGHTS * information) ** 2 / spread
     density = np.exp(density - density.max())
-    return float(density @ _WEIGHTS / density.sum())
+    return float(density @ _EFFECT_WEIGHTS / density.sum())
 
 
 def _effect_kernel(users: np.ndarray, linear: float) -> np.ndarray:

@@ -42,8 +42,8 @@ _INFLATION, LEAST_GAIN = 1.5, 0.004
 _Z = np.linspace(-6.0, 6.0, 2401)
 _DENSITY = np.exp(-0.5 * _Z**2)
 _DENSITY /= _DENSITY.sum()
-_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(31)
-_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
+_NODES, _NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(31)
+_NODE_WEIGHTS = _NODE_WEIGHTS / _NODE_WEIGHTS.sum()
 #: Least probability that a label is inside the interval: a smaller one would blow a report up without limit.
 _LEAST_SLOPE = 0.2
 
@@ -253,7 +253,7 @@ class Placed:
         slope = np.maximum(ndtr(above) - ndtr(below), _LEAST_SLOPE)
         clipped = expected + deviation * (_excess(-below) - _excess(above))
         labels = np.clip(expected[:, None] + deviation[:, None] * _NODES, -1.0, 1.0)
-        return cls(expected, clipped, slope, report.noise_at(labels, _WEIGHTS))
+        return cls(expected, clipped, slope, report.noise_at(labels, _NODE_WEIGHTS))
 
 
 def _excess(limit: np.ndarray) -> np.ndarray:

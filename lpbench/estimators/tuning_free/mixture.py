@@ -17,7 +17,7 @@ from lpbench.estimators.tuning_free.kernel_features import KernelFeatures, Shown
 from lpbench.estimators.tuning_free.rounds import BLOCK, Effect, Enrolled, effects_at
 
 #: Steps of a weight on [0, 1].
-_STEPS = 20
+_WEIGHT_STEPS = 20
 #: Prior probability that parts which are favored suffice.
 _FAVOR = 0.9
 #: Parts of the persons that are predicted by the others, where persons have several rows.
@@ -133,9 +133,9 @@ def _left_out(
 @cache
 def _simplex(parts: int) -> np.ndarray:
     """Weights of so many parts that sum to one, on a grid."""
-    bars = itertools.combinations(range(_STEPS + parts - 1), parts - 1)
-    edges = np.array([(-1, *places, _STEPS + parts - 1) for places in bars])
-    return (np.diff(edges, axis=1) - 1) / _STEPS
+    bars = itertools.combinations(range(_WEIGHT_STEPS + parts - 1), parts - 1)
+    edges = np.array([(-1, *places, _WEIGHT_STEPS + parts - 1) for places in bars])
+    return (np.diff(edges, axis=1) - 1) / _WEIGHT_STEPS
 
 
 def mixture_weights(

@@ -25,7 +25,7 @@ _FEWEST_ROWS, _ROWS_PER_LEAF = 10, 4
 #: Weights and predictions of scores: methods have public rows, forests and the rows that are predicted in common.
 _SHARED = Shared(256)
 #: Steps of the weights' fixed point, and the least probability that a learner is taken to give.
-_STEPS, _LEAST = 100, 0.005
+_FIXED_POINT_STEPS, _LEAST = 100, 0.005
 
 
 class PublicScore:
@@ -121,6 +121,6 @@ def likelihood_weights(probabilities: np.ndarray) -> np.ndarray:
     if probabilities.shape[1] == 0:
         return weights
     bounded = np.maximum(probabilities, _LEAST)
-    for _ in range(_STEPS):
+    for _ in range(_FIXED_POINT_STEPS):
         weights = weights * (bounded @ (1.0 / (weights @ bounded))) / bounded.shape[1]
     return weights / weights.sum()

@@ -39,7 +39,7 @@ _FEWEST_PER_FEATURE, _FEWEST_PER_BIN = 60, 20
 _MAY_PAY, _PAYS = 0.1, 0.5
 #: Numbers of bins of a protected feature, and of the cells that may become its bins; largest standard error of a
 #: cell's share, and factor by which cells may raise the variance of a report.
-BINS, _CELLS, _MOST_DOUBT, _DEARER = (2, 3, 4, 6, 8), (16, 8, 4), 0.1, 2.5
+BINS, _CELL_NUMBERS, _MOST_DOUBT, _DEARER = (2, 3, 4, 6, 8), (16, 8, 4), 0.1, 2.5
 #: Rows whose kernel features are held at a time, and most users whose features are kept for all questions and budgets.
 BLOCK, _KEPT = 8192, 16384
 #: Users who show the same are pooled from so many places on, where more than this share of them are not alone and the
@@ -243,7 +243,11 @@ class Curator:
         bins = max(2, min(bins, users // _FEWEST_PER_BIN))
         for k, columns in enumerate(features):
             several = self.enrolled.levels[k]
-            cells = len(columns) + 1 if several else max(filter(partial(self._bearable, bins, users), (*_CELLS, bins)))
+            cells = (
+                len(columns) + 1
+                if several
+                else max(filter(partial(self._bearable, bins, users), (*_CELL_NUMBERS, bins)))
+            )
             most = min(cells, max(bins, BINS[-1])) if several else cells
             self._binning[k] = Binning(columns, np.arange(cells) * most // cells, several)
         return bins
