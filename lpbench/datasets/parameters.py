@@ -60,7 +60,7 @@ TEST_SIZE = {"regression": 0.3, "classification": 0.2}
 def resolve_params(manifest: Manifest, params: Mapping | None) -> dict:
     """Merge parameters into the defaults of the data set; a parameter whose default is a whole number is a count."""
     defaults = manifest.params if manifest.synthetic else REAL_PARAMS
-    params = with_new_keys(f"data set {manifest.name}", params or {}, {} if manifest.synthetic else FORMER)
+    params = with_new_keys(f"data set {manifest.name}", params or {}, FORMER)
     check_known(f"unknown parameter of data set {manifest.name}", params, defaults)
     resolved = {**defaults, **params}
     for key, default in defaults.items():

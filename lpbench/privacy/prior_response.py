@@ -5,6 +5,7 @@ Source: Ghazi et al. (2021), Deep learning with label differential privacy (RRWi
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,25 +80,25 @@ class PriorResponse(CategoryMechanism):
         Epsilon of the report.
     n_categories : int
         Number of categories K.
-    shown : tuple of int
+    listed : tuple of int
         The categories that are reported, different ones; with one alone nothing is told and epsilon is 0.
 
     Examples
     --------
     >>> from lpbench.privacy import PriorResponse
     >>> mechanism = PriorResponse.for_prior(1.0, [0.6, 0.3, 0.05, 0.05])
-    >>> mechanism.shown, mechanism.epsilon
+    >>> mechanism.listed, mechanism.epsilon
     ((0, 1), 1.0)
     """
 
-    shown: tuple[int, ...] = (0,)
+    listed: tuple[int, ...] = (0,)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        different = sorted(set(self.shown)) == sorted(self.shown)
-        if not self.shown or not different or min(self.shown) < 0 or max(self.shown) >= self.n_categories:
+        different = sorted(set(self.listed)) == sorted(self.listed)
+        if not self.listed or not different or min(self.listed) < 0 or max(self.listed) >= self.n_categories:
             raise ConfigurationError(
-                f"shown={self.shown!r} must be different numbers in 0, ..., {self.n_categories - 1}"
+                f"listed={self.listed!r} must be different numbers in 0, ..., {self.n_categories - 1}"
             )
 
     @classmethod
@@ -120,18 +121,24 @@ class PriorResponse(CategoryMechanism):
         return cls(epsilon, order.shape[1], tuple(int(c) for c in order[0, : size[0]]))
 
     @property
+    def shown(self) -> tuple[int, ...]:
+        """Former name of :attr:`listed`."""
+        warnings.warn("shown is now listed", DeprecationWarning, stacklevel=2)
+        return self.listed
+
+    @property
     def epsilon(self) -> float:
         """Exact epsilon between any two users."""
-        return float(self.budget) if len(self.shown) > 1 else 0.0
+        return float(self.budget) if len(self.listed) > 1 else 0.0
 
     def _draw(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        unlisted = [c for c in range(self.n_categories) if c not in self.shown]
-        order = np.broadcast_to([*self.shown, *unlisted], (values.size, self.n_categories))
-        return prior_reports(values, order, np.full(values.size, len(self.shown)), self.budget, rng)
+        unlisted = [c for c in range(self.n_categories) if c not in self.listed]
+        order = np.broadcast_to([*self.listed, *unlisted], (values.size, self.n_categories))
+        return prior_reports(values, order, np.full(values.size, len(self.listed)), self.budget, rng)
 
     def log_channel(self) -> np.ndarray:
         """Channel of shape (K, K), -inf for categories that are not reported."""
-        k, listed = len(self.shown), list(self.shown)
+        k, listed = len(self.listed), list(self.listed)
         truthful = int(grr_told(k, self.budget))
         table = np.zeros((self.n_categories,) * 2)
         table[:, listed] = 1.0 / k

@@ -52,5 +52,10 @@ def test_users_with_priors_of_their_own_answer_among_their_own_classes():
 
 @pytest.mark.parametrize("shown", [(), (1, 1), (0, 4), (-1,)])
 def test_impossible_lists_are_refused(shown):
-    with pytest.raises(ConfigurationError, match="shown="):
+    with pytest.raises(ConfigurationError, match="listed="):
         PriorResponse(1.0, 4, shown)
+
+
+def test_the_former_name_of_the_listed_categories_warns():
+    with pytest.warns(DeprecationWarning, match="shown is now listed"):
+        assert PriorResponse(1.0, 4, (1, 3)).shown == (1, 3)
