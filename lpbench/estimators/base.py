@@ -224,7 +224,7 @@ class LocalEstimator(BaseEstimator):
 
     @property
     def fit_epsilon(self) -> float:
-        """Epsilon that a fit may spend of a user."""
+        """Epsilon that one fit may spend of a user: the parameter ``epsilon``, unless a subclass says otherwise."""
         return float(self.epsilon)  # type: ignore[attr-defined]  # a parameter of every method that has one
 
     @abstractmethod

@@ -235,7 +235,7 @@ def grow_max_edge_forest(
 
 
 def _grouped(sample: Sample, max_depth: int | None) -> tuple[np.ndarray, np.ndarray | None, SampleGroups]:
-    """Features, mask (None: nothing is protected) and groups, for trees of the given depth where it is not None."""
+    """Features, mask (None: nothing is protected) and groups of samples that no tree of the depth tells apart."""
     X = np.ascontiguousarray(sample.X, dtype=np.float64)
     mask = None if sample.mask is None or not np.any(sample.mask) else np.ascontiguousarray(sample.mask, dtype=bool)
     if sample.groups is not None:

@@ -160,7 +160,10 @@ def _at_hand(dataset: str) -> bool:
 
 
 def _incomplete(submission: Submission) -> list[str]:
-    """Claims that are missing or too many: of a block every score is claimed, and no block but the experiment's."""
+    """Sentence about claimed scores that the experiment has not, and about missing ones of claimed blocks.
+
+    It is left out where there are none.
+    """
     experiment = catalog.experiment(str(submission.about["experiment"]))
     wanted = {
         (d, m, float(e), r)

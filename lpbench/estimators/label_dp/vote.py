@@ -176,7 +176,7 @@ class LabelCDPVote(CubeClassifier):
     protects = "label"
 
     def learn(self, users: Users) -> Self:
-        """Let the curator release the class of each cube."""
+        """Let a trusted curator release one class for each cube by the exponential mechanism."""
         n, d, log_K = users.n, users.n_features, log_classes(self.classes_.size)
         self.cubes_ = Cubes(self._bins_of(self.bins, n, d, log_K, log_K / (self._coefficient() * n)), d)
         self.choice_ = users.release(releases.CLASS_RELEASE, self._question(users))

@@ -63,7 +63,7 @@ class VoteMechanism:
 
     @cached_property
     def half(self) -> Laplace | DiscreteLaplace | RandomizedResponse:
-        """The mechanism of either half of the report; a one-hot row moves in two entries."""
+        """Randomizer of one half of a report, cell or class; a changed one-hot row moves two of its entries."""
         if self.kind == "laplace":
             return Laplace.for_budget(self.budget / 2, sensitivity=2.0)
         if self.kind == "discrete":

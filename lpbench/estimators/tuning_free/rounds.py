@@ -272,7 +272,10 @@ class Curator:
         return enough or ranked[: stage - 2]
 
     def _join(self, feature: int, bins: int) -> None:
-        """Join the cells of which the first stage was asked to bins; its reports are read in these from now on."""
+        """Join the equal cells of a feature, about which the first stage asked, to at most ``bins`` bins.
+
+        Earlier reports count in these bins from now on, unless labels decided the bins: then they are dropped.
+        """
         binning, (products, indicators, *others) = self._binning[feature], self._joint[feature]
         bin_of, by_label = binning.joined(products[0], indicators[0], bins)
         self._binning[feature] = replace(binning, bin_of_cell=bin_of[binning.bin_of_cell])
