@@ -210,7 +210,7 @@ QUESTIONS = [
     ("which theorem holds?", [{"at": "#theorems"}], "#trials", r"^\d+ cases of theorems: holds \d+, "),
     ("is ResidualGP better than a constant, and by how much?", [_BOARD, {"at": "#method", "choose": "ResidualGP"}],
      "#told", r"^ResidualGP, rank .*; gain over the constant -?\d+ % \[-?\d+, -?\d+\]\.$"),
-    ("what do private users add?", [], "#finding-users-add-classification h3", r"private users leave between \d+ % "),
+    ("what do private users add?", [], "#added", r"^Classification: private users leave between \d+ % "),
 ]  # fmt: skip
 #: What names the filter of the table behind an answer, on its page.
 FILTERS = {
