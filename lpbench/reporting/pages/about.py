@@ -61,11 +61,13 @@ def minutes_of(folder: Path, start: str) -> float:
     return float((of_start["seconds"] / of_start["workers"]).sum() / 60)
 
 
-def time_in_words(folder: Path) -> tuple[str, str, int]:
-    """Say how long the papers and everything took in the last full run, and on how many cores."""
+def time_in_words(folder: Path) -> tuple[str, str, int] | None:
+    """Say how long the papers and everything took in the last full run, and on how many cores; None if nothing ran."""
+    timing = pd.read_csv(folder / "timing.csv")
+    if timing.empty:
+        return None
     minutes = sum(minutes_of(folder, f"{paper.name}/") for paper in papers() if paper.citation)
-    cores = int(pd.read_csv(folder / "timing.csv")["workers"].iloc[-1])
-    return f"{minutes:.0f} minutes", f"{minutes_of(folder, 'total') / 60:.1f} hours", cores
+    return f"{minutes:.0f} minutes", f"{minutes_of(folder, 'total') / 60:.1f} hours", int(timing["workers"].iloc[-1])
 
 
 def changed_by_seed(folder: Path) -> tuple[str, tuple[str, ...], list[list[str]]] | None:

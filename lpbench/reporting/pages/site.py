@@ -328,7 +328,7 @@ class Site:
             "known_papers": sum(bool(p.claims) for p in papers()),
             "surprise": surprise(self.findings, count_numbers(judged), counted) if len(judged) else (),
             "tutorial": TUTORIAL * (self.folder / TUTORIAL).is_file(),
-            "time": time_in_words(self.folder) if (self.folder / "timing.csv").is_file() and not self.study else (),
+            "time": time_in_words(self.folder) if (self.folder / "timing.csv").is_file() and not self.study else None,
             "papers": rows,
             "total": [sum(v for v in column if v != "–") for column in zip(*(r["cells"] for r in rows), strict=True)],
             "findings": self.findings,
