@@ -118,7 +118,11 @@ class Task:
 
 
 def _test_counts(y_test: np.ndarray, classes: np.ndarray | None, cells: np.ndarray, n_cells: int) -> np.ndarray:
-    """Count the test rows of each class in each cell."""
+    """Count the test rows of each class in each cell, as accuracy of a piecewise constant prediction needs.
+
+    ``y_test`` (m,) are labels, ``cells`` (m,) numbers of cells (-1: row left out). Returned is an int array (classes,
+    n_cells), classes in sorted order; labels outside ``classes`` (None: those of ``y_test``) are not counted.
+    """
     listed = np.unique(y_test) if classes is None else classes
     codes = np.minimum(np.searchsorted(listed, y_test), listed.size - 1)
     counted = (listed[codes] == y_test) & (cells >= 0)
@@ -342,7 +346,11 @@ class LocalEstimator(BaseEstimator):
         return [SweepResult(values) if isinstance(values, np.ndarray) else values for values in scores]
 
     def _scores(self, task: Task, budgets: Sequence[float], points: Sequence[dict]) -> np.ndarray | SweepResult:
-        """Scores of budgets and grid points on one replication; overridden where points or budgets share work."""
+        """Scores of budgets and grid points on one replication; overridden where points or budgets share work.
+
+        Points are dictionaries of parameters. Returned is an array (n_budgets, n_points), or a SweepResult that also
+        has the reasons of points that were not run. Here each is a fit of its own.
+        """
         return self.refitted(task, budgets, points)
 
     def refitted(self, task: Task, budgets: Sequence[float], grid: Grid) -> SweepResult:
@@ -367,7 +375,10 @@ class LocalEstimator(BaseEstimator):
         return SweepResult(values, reasons)
 
     def _predicted(self, task: Task, users: Users, params: Mapping[str, Any]) -> np.ndarray:
-        """Predictions for the test rows, or probabilities of class 1, by one fit on users."""
+        """Predictions (m,) for the test rows by one fit on ``users`` with parameters ``params`` and the task's streams.
+
+        Where the metric needs probabilities they are those of class 1 (binary).
+        """
         model = clone(self).set_params(random_state=task.streams, **params)
         model.learn_from(users)
         return model.predict_proba(task.X_test)[:, 1] if task.metric in BY_PROBABILITY else model.predict(task.X_test)
@@ -386,7 +397,8 @@ class LocalEstimator(BaseEstimator):
 def _root_of_users(model: LocalEstimator, streams: Streams, data: tuple[Any, ...]) -> Streams:
     """Return the streams of the users' randomness: a hash of seed, class, parameters and data.
 
-    Where one of them cannot be hashed, the streams are fresh entropy.
+    ``streams`` are the curator's, ``data`` the arrays of the fit. Equal fits draw equal noise, any other draws new
+    noise. Where something cannot be hashed, the streams are fresh entropy.
     """
     params = {name: _as_floats(v) for name, v in model.get_params(deep=False).items() if name != "random_state"}
     kind = type(model)
@@ -398,7 +410,7 @@ def _root_of_users(model: LocalEstimator, streams: Streams, data: tuple[Any, ...
 
 
 def _as_floats(value: Any) -> Any:
-    """Convert numbers, also inside lists, to floats, so that equal parameters of different types have one hash."""
+    """Convert numbers, also inside lists and tuples, to floats, so that 1 and 1.0 as a parameter have one hash."""
     if type(value) in (float, str, type(None)):  # what a number is among others takes long to ask
         return value
     if isinstance(value, (list, tuple)):
@@ -407,7 +419,11 @@ def _as_floats(value: Any) -> Any:
 
 
 def _poisoned(model: Any, users: SimulatedUsers, problem: Problem, liars: Liars, streams: Streams) -> PoisonedUsers:
-    """Users some of whom lie; the point whose prediction they want wrong is the first test row."""
+    """Wrap a problem's users so that some of them lie, as ``liars`` states, to spoil one prediction.
+
+    The point whose prediction they want wrong is the first test row, with the label farthest from its own. ``model``
+    has the public domain; which users lie is drawn from ``streams``.
+    """
     y: Any = np.asarray(problem.y_test[:1])
     y = y if users.classes is None else np.searchsorted(users.classes, y)
     [wrong] = farthest(y, users.y_range, users.classes)
@@ -488,12 +504,16 @@ def validated(model: Any, X: Any, y: Any = "no_validation", *, reset: bool = Tru
 
 
 def _no_numbers(X: Any) -> list[str]:
-    """Names, or numbers, of the columns of a table that cannot be read as numbers."""
+    """List the columns of a table X that cannot be read as numbers, as "column 'name'", for an error message.
+
+    Columns without names are called by number.
+    """
     columns = X.items() if hasattr(X, "columns") else enumerate(np.asarray(X).T) if np.ndim(X) == 2 else ()
     return [f"column {name!r}" for name, cells in columns if not _are_numbers(np.asarray(cells))]
 
 
 def _are_numbers(cells: np.ndarray) -> bool:
+    """Return True if the cells of a column convert to float64; dates and durations do not count."""
     if cells.dtype.kind in "OSU":
         try:
             cells.astype(np.float64)
@@ -525,7 +545,11 @@ def in_unit_cube(X: np.ndarray, domain: Any, clips: bool, warns: bool = False) -
 
 
 def _range_of(model: Any, y: np.ndarray) -> tuple[tuple[float, float], list[str]]:
-    """The range of the labels, and a note if it is not public."""
+    """Range (lo, hi) of the labels ``y``, and a list of notes for the guarantee, empty if the range is public.
+
+    A method of unbounded labels gets (-inf, inf). A missing ``model.y_range`` is read from ``y``, with a warning and a
+    note if the method protects labels. DataError if a label lies outside a stated range.
+    """
     if not model.bounded:
         return (-np.inf, np.inf), []
     if model.y_range is None:
@@ -550,7 +574,11 @@ def _range_of(model: Any, y: np.ndarray) -> tuple[tuple[float, float], list[str]
 def _listed_classes(
     model: Any, y: np.ndarray, y_public: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, list[str]]:
-    """The list of classes, the number of each label in it, and a note if the list is not public."""
+    """Sorted classes, class codes of ``y`` and of ``y_public`` (or None), and a list of notes for the guarantee.
+
+    A code is the index of a label in the classes. A missing ``model.classes`` is read from the labels, with a warning
+    and a note if the method protects labels. DataError if a label is not in a stated list.
+    """
     if y.dtype.kind != "i":  # the check takes longer than all others
         check_classification_targets(y)
     labels, notes = y if y_public is None else np.concatenate([y, y_public]), []
@@ -595,9 +623,10 @@ def _told(model: Any, problem: Problem) -> Any:
 
 
 def _sealed_alike(grid: Grid) -> list[tuple[dict[str, Any], Any, Grid]]:
-    """Split a grid by the parameters ``SEALED``, on which the users' records depend.
+    """Split a grid by the parameters ``SEALED`` (of preprocessing), on which the users' records depend.
 
-    Each part is (values of these parameters, indices of its points in the grid, its points).
+    Each part is (values of these parameters, indices of its points in the grid, its points); indices are () and the
+    grid is returned as it is where it names none of them.
     """
     if isinstance(grid, Mapping) and not set(SEALED) & set(grid):
         return [({}, (), grid)]
@@ -611,7 +640,10 @@ def _sealed_alike(grid: Grid) -> list[tuple[dict[str, Any], Any, Grid]]:
 
 
 def _joined(parts: Sequence[SweepResult], members: Sequence[Sequence[int]]) -> SweepResult:
-    """Merge the scores of a grid's parts; ``members`` are the indices that each part's points have in the grid."""
+    """Merge the score tables of a grid's parts into one for the whole grid, with the reasons of points not run.
+
+    ``members`` are, for each part, the indices that its points have in the grid.
+    """
     result = SweepResult(np.empty((len(parts[0].values), sum(map(len, members)))))
     for result_of, numbers in zip(parts, members, strict=True):
         result.values[:, numbers] = result_of.values
@@ -660,6 +692,7 @@ class LocalRegressor(RegressorMixin, LocalEstimator):
     random_state: Seed | Streams = field(default=None, kw_only=True)
 
     def _meet(self, users: Users) -> None:
+        """Note the users' public label range as ``y_range_``; ConfigurationError if they have none."""
         super()._meet(users)
         if users.y_range is None:
             raise ConfigurationError(
@@ -741,7 +774,7 @@ class LocalClassifier(ClassifierMixin, LocalEstimator):
 
     @staticmethod
     def _decide(probability: np.ndarray) -> np.ndarray:
-        """Index of the chosen class; ties go to the smaller class (binary: class 1 iff eta > 1/2, LPCT eq. 8)."""
+        """Index of the largest probability on the last axis (classes); ties go to the smaller class (LPCT eq. (8))."""
         return np.argmax(probability, axis=-1)
 
     def __sklearn_tags__(self) -> Any:

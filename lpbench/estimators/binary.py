@@ -32,6 +32,7 @@ class BinaryClassifier(LocalClassifier):
         return self.classes_[(scores > 0).astype(int)]
 
     def _meet(self, users: Users) -> None:
+        """Note the users' classes; DataError unless there are exactly two."""
         super()._meet(users)
         n_classes = self.classes_.size
         if n_classes > 2:

@@ -24,7 +24,11 @@ from lpbench.seeds import Streams
 
 @dataclass(frozen=True)
 class ClassQuestion:
-    """Ask for the user's class code, randomized by any mechanism for categories."""
+    """Ask for the user's class code, randomized by any mechanism for categories.
+
+    ``prior`` (n, n_classes) are public class probabilities of each user asked, for a mechanism with a prior; None:
+    none.
+    """
 
     mechanism: Mechanism  # of the class code; Laplace noise goes to the one-hot vector
     n_classes: int = 0  # where the mechanism does not say

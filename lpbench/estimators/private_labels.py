@@ -24,7 +24,10 @@ NOISES = ("laplace", "discrete")
 
 @dataclass(frozen=True)
 class LabelQuestion:
-    """Ask for the label, clipped to a public range, with Laplace noise at epsilon / ``split``."""
+    """Ask for the label minus ``center``, clipped to a public range, with Laplace noise at epsilon / ``split``.
+
+    ``split`` is a number, or one for each user (n,); ``noise`` is "laplace", or "discrete" for noise on a public grid.
+    """
 
     y_range: tuple[float, float]  # public, to which the device clips; with lo = hi the label is public
     epsilon: float

@@ -158,6 +158,7 @@ def _is_dates(declared: Sequence[Any]) -> bool:
 
 
 def _numbers(values: Any, dates: bool, name: str) -> np.ndarray:
+    """Convert cells to floats: numbers, or if ``dates`` days since 1970-01-01; DataError names the column ``name``."""
     try:
         if dates:
             return np.asarray(values, dtype="datetime64[D]").astype(float)

@@ -55,9 +55,9 @@ def _relabeled(records: Records, question: RelabeledQuestion) -> Records:
 
 
 def _answered(name: str) -> Callable[..., Any]:
-    """Build the RelabeledDevice method ``name``.
+    """Build the method ``name`` of RelabeledDevice, which forwards a call to the wrapped device's method.
 
-    It calls the wrapped device with the wrapped question and relabeled records.
+    Of the arguments, records get the new labels, and the question about relabeled records becomes the wrapped one.
     """
 
     def answer(self: RelabeledDevice, *given: Any) -> Any:

@@ -63,7 +63,11 @@ class CT(LocalClassifier):
         return self
 
     def _rows(self, users: Users) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows that the tree may see, in single precision as scikit-learn uses them."""
+        """Return features X (n, d), float32 as in scikit-learn, and class codes (n,) of the rows the tree may see.
+
+        They are the public rows, or (``sample="whole"``) private and public rows without protection. ConfigurationError
+        if ``sample="public"`` and there is no public sample.
+        """
         check_choice("sample", self.sample, SAMPLES)
         if self.sample == "public":
             if users.public is None:
@@ -100,7 +104,10 @@ class CT(LocalClassifier):
         return probability
 
     def _scores(self, task: Task, budgets: Sequence[float], points: Sequence[dict]) -> np.ndarray:
-        """Score the grid; depths are read from few trees, and nothing depends on the budget."""
+        """Score all grid points on one replication, shape (n_budgets, n_points) with equal rows: no budget is spent.
+
+        Points that differ in ``max_depth`` alone read their depths from few trees.
+        """
         scores = np.full(len(points), np.nan)
         for shared, members in grouped(points, ["max_depth"]):
             model = clone(self).set_params(random_state=task.streams, **shared)

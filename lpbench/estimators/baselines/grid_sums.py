@@ -26,7 +26,10 @@ MOST_CELLS = 2**20
 
 @dataclass(frozen=True, eq=False)
 class NamedCells:
-    """Family of questions of a sweep: sums at several budgets, looked up only in the cells of the given rows."""
+    """Family of questions of a sweep: sums at several budgets, looked up only in the cells of rows X (m, d).
+
+    ``questions[b]`` lists the questions of budget b, one for each statistic (such as counts and label sums).
+    """
 
     #: For each budget the questions that users are asked one after the other, whose statistics stand one below the
     #: other; all about one grid.
@@ -71,7 +74,11 @@ class GridDevice(Device[Any]):
 
 
 class _Named(NamedTuple):
-    """Distinct cells of some rows: digits, positions among the cells in which users are, and the cell of each row."""
+    """Distinct grid cells of some rows, in which sums are looked up.
+
+    ``cells`` (c, d) are bins on each axis, ``codes`` (c,) the cells' positions in the list of occupied ones, and
+    ``inverse`` (m,) the index of each row's cell among the c.
+    """
 
     cells: np.ndarray
     codes: np.ndarray
@@ -117,7 +124,10 @@ class _GridSums:
         return self.noisy(named, [self._mechanisms])[0][:, named.inverse]
 
     def noisy(self, named: _Named, budgets: Sequence[Sequence[Laplace | DiscreteLaplace]]) -> np.ndarray:
-        """Noisy sums under noises of one user, (len(budgets), k, cells); continuous ones share random numbers."""
+        """Noisy sums in the named cells at several budgets: shape (len(budgets), k, cells) for k statistics.
+
+        ``budgets[b][j]`` is the noise of one user on statistic j; continuous noises are one unit draw, scaled.
+        """
         sums, seed, n = self._sums[:, named.codes], self.seed, self.n
         # The first column tells the statistics of one cell apart.
         kind = np.promote_types(named.cells.dtype, np.min_scalar_type(len(sums)))

@@ -112,7 +112,11 @@ def cell_questions(
 
 
 def _label_on_grid(epsilon: float, half_width: float) -> DiscreteLaplace:
-    """Noise on a grid for labels within the half-width of their midpoint."""
+    """Discrete Laplace noise at ``epsilon`` for labels within ``half_width`` of their midpoint, rounded to its grid.
+
+    The step is the largest power of two below half_width / 2^10; rounding may move both ends outwards, which the
+    sensitivity counts. Constant labels (0) get no noise.
+    """
     step = 2.0 ** (math.floor(math.log2(half_width)) - 10) if half_width > 0 else DISCRETE_STEP
     # Rounding may move both ends outwards.
     ends = np.abs(DiscreteLaplace(0.0, step).round(np.array([-half_width, half_width]))).max()
@@ -202,11 +206,14 @@ class Hist(LocalRegressor):
         return self._means(self.histogram_.at(X), self.histogram_.n)
 
     def _means(self, noisy: np.ndarray, n: int) -> np.ndarray:
-        """Predict from the noisy sums of the queried cells, shape (2, m), of ``n`` users."""
+        """Predictions (m,), from noisy counts and label sums of the queried cells, ``noisy`` (2, m), of ``n`` users."""
         return self._finish(sum(self.y_range_) / 2.0 + cell_means(noisy, n, self.threshold))
 
     def _scores(self, task: Task, budgets: Sequence[float], points: Sequence[dict[str, Any]]) -> np.ndarray:
-        """Score the grid; budgets and thresholds share the look-ups."""
+        """Score all budgets and grid points on one replication: (n_budgets, n_points).
+
+        Budgets and thresholds share the noise of the cells that test rows look up.
+        """
         values, test = np.full((len(budgets), len(points)), np.nan), self._to_unit_cube(task.X_test)
         for shared, members in grouped(points, ("threshold",)):
             model = clone(self).set_params(**shared)

@@ -67,11 +67,14 @@ class FeatureResponse(Mechanism):
         return sum(self.protected) * self.response.bits
 
     def _draw(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Randomized bins, shape (n, d)."""
+        """Randomize bins ``values`` (n, d) of n users entry by entry; features that are shown are sent as 0."""
         return np.where(self.protected, self.response.randomize(values, rng), 0)
 
     def _losses(self, values: np.ndarray) -> np.ndarray:
-        """Features are randomized one by one, so that their losses add up."""
+        """Privacy losses between any two rows of ``values`` (n, d), shape (n, n): sums over the protected features.
+
+        Features are randomized one by one, so that their losses add up.
+        """
         by_feature = [self.response.losses(column) for column in values.T[list(self.protected)]]
         return sum(by_feature, np.zeros((len(values),) * 2))
 
@@ -215,7 +218,11 @@ class KRR(TreeRegressor):
         return features, labels
 
     def _divide(self, protected: np.ndarray) -> tuple[int | np.ndarray, int | np.ndarray]:
-        """By how much epsilon is divided for the label and for a feature of users who protect that many features."""
+        """Divisors of epsilon for the label and for a feature, for users who protect ``protected`` (n,) features each.
+
+        A divisor is a number or an array (n,); a label or feature gets the budget epsilon (under ``mostly_label`` the
+        label 0.7 of it) over its divisor.
+        """
         if self.budget == "halves":
             return 2, 2 * np.maximum(protected, 1)
         if self.budget == "mostly_label":

@@ -261,7 +261,11 @@ class PGLM(BinaryClassifier):
         return self
 
     def _solve(self, users: Users, ask: Callable[..., np.ndarray]) -> tuple[np.ndarray, float]:
-        """Coefficients and ridge, from sums of moments that are asked for."""
+        """Return the coefficients (d + 1,), the intercept last, and the ridge that was added to the diagonal.
+
+        ``ask`` is called with the device and the question and returns the noisy sum of the moments over the users:
+        ``users.sums`` in a fit, a simulation in a sweep.
+        """
         check_choice("version", self.version, VERSIONS)
         check_epsilon(self.epsilon)
         delta = self._delta(users.n)
@@ -272,6 +276,10 @@ class PGLM(BinaryClassifier):
         return solve(moments[:-1], moments[-1], math.sqrt(users.n) * mechanism.sigma, users.n)
 
     def _released(self, users: Users) -> ReleasedMoments:
+        """Exact moments and unit noise as the authors' released code uses them, computed once a sample; not private.
+
+        ConfigurationError without public features.
+        """
         if users.public is None:
             raise ConfigurationError("version='released' needs public features: pass X_public, or version='text'")
         public, streams, records = users.public.X, self._streams(), users.reveal()
@@ -293,7 +301,7 @@ class PGLM(BinaryClassifier):
         return unit_rows(X) @ self.coef_
 
     def _scores(self, task: Task, budgets: Sequence[float], points: Sequence[dict]) -> np.ndarray:
-        """Score the grid; all points and budgets share sums and unit noise."""
+        """Score all budgets and grid points on one replication: (n_budgets, n_points); all share sums and noise."""
         model = clone(self).set_params(random_state=task.streams)
         model._meet(task.users)
         test, values = unit_rows(model._to_unit_cube(task.X_test)), np.full((len(budgets), len(points)), np.nan)

@@ -111,6 +111,10 @@ class PHIST(LocalClassifier):
         return self
 
     def _released(self, users: Users) -> ReleasedHistogram:
+        """Exact counts and the noise of one known seed, as the authors' released code has them; not private.
+
+        ConfigurationError for more than two classes or too many cells.
+        """
         check_whole("bins", self.bins, least=1)
         if self.bins**users.n_features > MOST_CELLS or self.classes_.size > 2:
             raise ConfigurationError(f"version='released' needs two classes and at most {MOST_CELLS} cells")
@@ -152,7 +156,10 @@ class PHIST(LocalClassifier):
         return self.classes_[decide(self._shares(X))]
 
     def _scores(self, task: Task, budgets: Sequence[float], points: Sequence[dict]) -> np.ndarray:
-        """Scores (n_budgets, n_points) on one replication; budgets share the look-ups."""
+        """Scores (n_budgets, n_points) on one replication; NaN where the released code has too many cells.
+
+        Budgets share the look-ups.
+        """
         test, values = self._to_unit_cube(task.X_test), []
         for point in points:
             model = clone(self).set_params(**point)
@@ -171,5 +178,8 @@ class PHIST(LocalClassifier):
 
 
 def _shares(votes: np.ndarray) -> np.ndarray:
-    """Shares of the classes k >= 1 from votes of shape (..., n_classes, m)."""
+    """Estimated shares of the classes k >= 1 from votes (..., n_classes, m), shape (..., n_classes - 1, m).
+
+    Row 0 of the votes counts all users of a cell, row k those of class k.
+    """
     return regression_function(votes, np.zeros_like(votes), 0.0)

@@ -60,7 +60,11 @@ def grow_presorted(
 
 
 class _Family(NamedTuple):
-    """Samples with the same labels, whose trees share the nodes that hold the same rows."""
+    """Samples of n rows with the same labels, whose trees share the nodes that hold the same rows.
+
+    ``members`` are the numbers of the samples, ``columns`` (c, n) their distinct feature columns, ``own``
+    (len(members), d) the columns of each sample, and ``y`` (n,) the labels.
+    """
 
     members: list[int]  # numbers of the samples
     columns: np.ndarray  # different features of all of them (c, n)
@@ -69,7 +73,10 @@ class _Family(NamedTuple):
 
 
 def _families(samples: Sequence[tuple[np.ndarray, np.ndarray]], members: list[int]) -> list[_Family]:
-    """Put samples with the same labels into one family; each has its own where trees would have little in common."""
+    """Put samples with equal labels into one family, or each into its own where they share few columns.
+
+    ``samples`` are pairs (X, y), of which ``members`` numbers those with these labels and equally shaped X.
+    """
     X, y = np.array([samples[number][0].T for number in members]), samples[members[0]][1]
     d, differs = X.shape[1], (X != X[0]).any(axis=2)
     if (n_other := np.count_nonzero(differs)) >= d:
@@ -80,7 +87,11 @@ def _families(samples: Sequence[tuple[np.ndarray, np.ndarray]], members: list[in
 
 
 def _grow(families: Sequence[_Family], limits: Sequence[tuple[float, float]], seed: int) -> list[PresortedTree]:
-    """Grow the trees of every family, limit and member, in this order; families have equally many columns."""
+    """Grow the trees of every family, limit and member, in this order; families have equally many columns.
+
+    ``limits`` are pairs (greatest depth, fewest rows of a leaf, or their share if below 1); ``seed`` breaks ties
+    between equal cuts.
+    """
     of_tree = [(family, limit) for family in families for limit in limits for _ in family.members]
     n, k = families[0].y.size, len(of_tree)
     times = [len(family.members) * len(limits) for family in families]

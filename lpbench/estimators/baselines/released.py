@@ -47,7 +47,10 @@ class ReleasedHistogram:
 
 
 def _numbers(X: np.ndarray, bins: int) -> np.ndarray:
-    """Cell number of each row (m,); a value outside [0, 1] falls into the last bin of its axis, at either end."""
+    """Cell numbers (m,) of rows X (m, d) on a grid of ``bins`` per axis, as the released code counts them.
+
+    A value outside [0, 1] falls into the last bin of its axis, at either end.
+    """
     digits = np.digitize(X, np.linspace(0.0, 1.0, bins + 1)) - 1
     digits[(digits < 0) | (digits >= bins)] = bins - 1
     return digits @ bins ** np.arange(X.shape[1] - 1, -1, -1)
@@ -55,7 +58,10 @@ def _numbers(X: np.ndarray, bins: int) -> np.ndarray:
 
 @lru_cache(maxsize=8)
 def _noise(size: int) -> np.ndarray:
-    """Unit noise of both tables of a grid, (2, size), from the code's generator; every fit draws it again."""
+    """Unit Laplace noise (2, size) of both tables of a grid of ``size`` cells, from the released code's fixed seed.
+
+    Every fit draws the same numbers, so that the code is not private.
+    """
     return np.random.RandomState(1).laplace(size=(2, size))
 
 

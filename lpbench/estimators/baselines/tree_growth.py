@@ -114,7 +114,11 @@ def tree_depth(setting: Mapping) -> float:
 def _one_by_one(
     samples: Sequence[tuple[np.ndarray, np.ndarray]], limits: Sequence[tuple[float, float]], seed: int
 ) -> list[Any]:
-    """Grow scikit-learn's trees one after the other, also where entries are missing."""
+    """Grow scikit-learn's regression trees one after the other, also where entries are missing (NaN).
+
+    ``samples`` are pairs (X, y) and ``limits`` pairs (greatest depth, fewest rows of a leaf); the trees are in the
+    order of sample, then limit. Every tree starts from ``seed``.
+    """
     state = np.random.RandomState(seed)  # made anew for a tree it would ask the system for entropy each time
     trees = []
     for inputs, labels in samples:

@@ -60,7 +60,10 @@ class TreeRegressor(LocalRegressor):
         return X
 
     def _scores(self, task: Task, budgets: Sequence[float], points: Sequence[dict[str, Any]]) -> np.ndarray:
-        """Score the grid; points that differ in the size of the tree alone share the users' messages."""
+        """Score all budgets and grid points on one replication, shape (n_budgets, n_points).
+
+        Points that differ in the size of the tree alone share the users' messages. Without a budget all rows are equal.
+        """
         values = np.full((len(budgets), len(points)), np.nan)
         numbers = range(len(budgets) if self.uses_epsilon else 1)
         alike: dict[str, tuple[list[dict], list[tuple[dict, list[int], int]]]] = {}

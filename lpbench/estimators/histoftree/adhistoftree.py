@@ -34,6 +34,11 @@ def choose_partition(
 
 
 def _minimize_bound(mask: PublicMask, epsilon: float, constant: float, min_depth: int) -> tuple[int, int, int]:
+    """Minimize the paper's error bound over partitions: (grid features s, depth p, bins t), HistOfTree eq. (15).
+
+    ``mask`` has the sample's shape (n, d), ``constant`` is C, the factor of the bound's bias term, and ``min_depth``
+    the least p. t is 2^(p / (d - s)), rounded and at least 1.
+    """
     n, d = mask.shape
     s, depths = np.arange(d)[:, None], np.arange(min_depth, max(1, min_depth, math.ceil(math.log2(n))) + 1)
     with np.errstate(over="ignore"):
@@ -98,9 +103,9 @@ class AdHistOfTree(CellRegressor):
     constants: str = "paper"
 
     def _setting(self, params: Mapping, mask: np.ndarray | PublicMask, epsilon: float) -> TreeSetting:
-        """Return the grid point with the partition (s, p, t) that eq.
+        """Return the setting with the partition (s, p, t) that HistOfTree eq. (15) chooses for this mask and budget.
 
-        (15) chooses from mask and budget, t moved by the offset.
+        ``params`` are the estimator's parameters; ``bins_offset`` is added to t.
         """
         constant, offset, min_depth = params["constant"], params["bins_offset"], params["min_depth"]
         check_number("constant", constant, above=0)

@@ -115,7 +115,11 @@ class CellDevice(Device[CellQuestion]):
         return np.where(is_truthful[:, None], true_cells, np.column_stack([blind, cells.leaves.choose(draws.leaf)]))
 
     def _bits(self, true_cells: np.ndarray, cells: UserCells, question: CellQuestion, draws: ReportDraws) -> np.ndarray:
-        """One bit a cell: randomized in the cells that the user may lie in, 0 elsewhere."""
+        """One bit a cell, shape (n, cells): randomized in the cells that the user may lie in, 0 elsewhere.
+
+        ``true_cells`` (n, s + 1) names each user's cell by its bins and leaf. A user with one possible cell sends it as
+        it is.
+        """
         vectors, hidden = np.zeros((len(true_cells), question.n_cells), dtype=bool), cells.choices > 1
         vectors[np.arange(len(true_cells)), _numbers(true_cells, question)] = True
         if hidden.any():
@@ -203,10 +207,13 @@ def _mask(records: Records) -> np.ndarray:
 
 
 def _compatible(records: Records, question: CellQuestion) -> UserCells:
-    """The cells in which each user may lie, given the features that she shows."""
+    """The cells in which each user may lie, given the features that she shows; kept for the last question."""
     return kept_last(records, "cells", question, lambda: question.compatible(records.X, _mask(records)))
 
 
 def _numbers(indices: np.ndarray, question: CellQuestion) -> np.ndarray:
-    """Numbers of cells, in the order of (grid cell, leaf)."""
+    """Numbers (n,) of cells that are named by bins and leaf, ``indices`` (n, s + 1).
+
+    A number is that of the grid cell times the leaves, plus the leaf.
+    """
     return cell_keys(indices[:, :-1], question.bins) * question.n_leaves + indices[:, -1]

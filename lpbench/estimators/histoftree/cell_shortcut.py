@@ -37,9 +37,12 @@ def asked_at_once(n: int, n_cells: int) -> list[slice]:
 
 @dataclass(frozen=True, eq=False)
 class CellFamily:
-    """Round-2 questions of a sweep: one for each tree, cut at one depth, asked of the same n users.
+    """Round-2 questions of a sweep: one for each of T trees, cut at one depth, asked of the same n users.
 
-    Arrays over users and trees are flat: entry k n + i is user i at tree k.
+    Arrays over users and trees are flat, of size T n: entry k n + i is user i at tree k. ``labels`` are the privatised
+    labels of round 1, and ``budgets`` the T budgets of the cells. ``leaves`` has the leaves compatible with each user,
+    ``query_leaves`` the leaf of each test row at each tree, and ``grids`` one entry (user grid, cells of the test rows,
+    "grr" or "rr") a division of the grid features.
     """
 
     trees: Sequence[TreePartition]  # of the features tree_columns
@@ -89,13 +92,16 @@ def answer_family(records: Records, family: CellFamily, answers: Answers) -> lis
 
 
 def _words(records: Records, streams: Streams, **axes: str | int) -> np.ndarray:
-    """Random whole numbers below 2^62, one a user, equal to those that :meth:`.cell_device.CellDevice.draws` draws."""
+    """Random whole numbers below 2^62, one a user (n,), equal to those that the cell device's ``draws`` draws.
+
+    ``axes`` name the stream, so that all settings of a sweep use the same numbers, computed once.
+    """
     key = ("report", streams.seed, *axes.values())
     return records.remembered(key, lambda: words(streams.generator("report", **axes), len(records)))
 
 
 def _true_leaves(records: Records, family: CellFamily) -> np.ndarray:
-    """Leaf in which each user's complete record lies, for every tree."""
+    """Leaf in which each user's complete record lies, for every tree: flat int array of T n entries, tree by tree."""
     trees, columns, deepest = family.trees, family.tree_columns, family.deepest
 
     def walk() -> tuple[SampleGroups, np.ndarray]:
@@ -165,7 +171,7 @@ class _BitSums:
         return sums[0][rank[inverse]], sums[1][rank[inverse]]
 
     def _sum_unique(self, query: CellQuery, leaves: np.ndarray) -> np.ndarray:
-        """Sums over distinct cells ordered by leaf: ndarray of shape (2, m)."""
+        """Sums over distinct cells ordered by leaf, (2, m): numbers of users and sums of their privatised labels."""
         grid, pairs = self._cells.grid, self._cells.leaves
         n_cells = np.bincount(leaves, minlength=pairs.n_leaves)
         first = np.cumsum(n_cells) - n_cells
@@ -190,7 +196,11 @@ class _BitSums:
         return sums
 
     def _indicators(self, user: np.ndarray, codes: np.ndarray, names: np.ndarray, cell: np.ndarray) -> np.ndarray:
-        """Unbiased indicators that users lie in cells, one per pair, from their bits; ``names``: leaf and bins."""
+        """Unbiased indicators that users lie in cells, from their randomized bits, one for each pair (user, cell).
+
+        ``user`` and ``cell`` are the pairs' indices, users in order; ``codes`` has the number of each cell's bins, and
+        ``names`` (1 + s, m) its leaf and bins.
+        """
         bits = (self._code[user] == codes[cell]) & (self._leaf[user] == names[0][cell])
         choices = self._cells.choices[user]
         if self._budget > 0:

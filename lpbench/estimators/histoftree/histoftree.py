@@ -46,7 +46,10 @@ class CellRegressor(LocalRegressor):
 
     @abstractmethod
     def _setting(self, params: Mapping, mask: np.ndarray | PublicMask, epsilon: float) -> TreeSetting:
-        """Resolve constructor parameters into a setting; uses the mask and the sample size only."""
+        """Resolve constructor parameters into a setting (numbers of grid features, depth, bins, label share ...).
+
+        It uses the mask (n, d) and the budget only, nothing protected. TooManyCellsError if cells cannot be counted.
+        """
 
     def _divide(self, setting: TreeSetting, params: Mapping, mask: np.ndarray | PublicMask) -> TreeSetting:
         """Return the setting, with the whole budget for the label where every user's cell is public.
@@ -85,7 +88,10 @@ class CellRegressor(LocalRegressor):
         return LabelQuestion(self.y_range_, budget, noise=self.noise)
 
     def _second_round(self, users: Users, question: CellQuestion, cells: UserCells, labels: np.ndarray) -> None:
-        """Ask for cells, and keep what prediction needs."""
+        """Ask users for their cells, and keep what prediction needs as attributes.
+
+        ``cells`` are those compatible with what each user shows, ``labels`` (n,) the privatised labels of round 1.
+        """
         self._reports = ask_cells(users, question, cells, labels)
         self._grid, self._leaf_means = cells.grid.without_users(), cells.leaves.means(labels)
         self.tree_, self.grid_columns_, self.tree_columns_ = question.tree, question.grid_columns, question.tree_columns
@@ -111,7 +117,7 @@ class CellRegressor(LocalRegressor):
     def _swept(self, task: Task, budgets: Sequence[float], points: Sequence[Mapping]) -> SweepResult:
         """Score all budgets and grid points on one replication, where points share trees and reports.
 
-        Too many cells: skipped.
+        A point with too many cells is skipped: its score is NaN, with the reason in the result.
         """
         self._meet(task.users)
         public = PublicMask(task.users.mask)
@@ -227,7 +233,10 @@ class HistOfTree(CellRegressor):
         return {**grid, "n_grid_features": everything + named}
 
     def _setting(self, params: Mapping, mask: np.ndarray | PublicMask, epsilon: float) -> TreeSetting:
-        """Return the grid point that the parameters name, with the number of grid features resolved from the mask."""
+        """Return the setting that the parameters name, with the number of grid features resolved from the mask (n, d).
+
+        None stands for the number of features that everybody protects, "s*" for ceil(ln sqrt d).
+        """
         count, d = params["n_grid_features"], mask.shape[1]
         if count is None:
             count = PublicMask.of(mask).protected_by_all

@@ -89,6 +89,10 @@ class Split:
     def _truncations(
         self, labels: np.ndarray, depths: Sequence[int], least: int
     ) -> list[tuple[TreePartition, list[int]]]:
+        """CART trees of privatised ``labels`` that serve several depths: pairs (tree, the depths that it serves).
+
+        A tree is grown at least to ``DEEPEST`` and cut; ``least`` is the fewest users of a leaf.
+        """
         served: dict[int, list[int]] = {}
         for depth in depths:
             served.setdefault(max(DEEPEST, depth), []).append(depth)
@@ -114,7 +118,10 @@ def ask_cells(users: Users, question: CellQuestion, cells: UserCells, labels: np
 
 
 def _ask_bits(users: Users, question: CellQuestion, cells: UserCells, labels: np.ndarray) -> WrittenSums:
-    """Ask for one bit a cell, some users at a time where all bits would be too many to hold."""
+    """Ask each user for one bit a cell, and sum unbiased indicators and their products with the noisy ``labels`` (n,).
+
+    Users are asked in blocks where all bits would be too many to hold. ``cells`` are those compatible with each user.
+    """
     TREE_CELL.check(question)
     n_cells, sums = question.n_cells, np.zeros((2, question.n_cells))
     for block in asked_at_once(users.n, n_cells):

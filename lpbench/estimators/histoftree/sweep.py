@@ -76,7 +76,11 @@ def sweep_cells(
 def _personalized_carts(
     X: np.ndarray, mask: PublicMask, jobs: Sequence[GridPoint], labels: Mapping[tuple[int, float], np.ndarray]
 ) -> dict[tuple[int, int], list[TreePartition]]:
-    """CART trees where some protect what is cut, by number of grid features and leaf size, grown together."""
+    """CART trees where some users protect what is cut, grown together: one list for each (grid features s, leaf size).
+
+    ``X`` (n, d) are features, ``labels[budget index, label share]`` (n,) privatised labels; a list has a tree for each
+    of these pairs that jobs of its key use.
+    """
     in_cart = [j for j in jobs if j.setting.rule == "cart"]
     forests = [
         (s, least, max(j.setting.depth for j in same), [source for source, _ in _sources(same)])
@@ -95,7 +99,11 @@ def _personalized_carts(
 
 
 class _Round(NamedTuple):
-    """Round-2 questions (for the users' cells) that share one tree and one set of privatised labels."""
+    """Round-2 questions (for the users' cells) that share one tree and one set of privatised labels.
+
+    ``cells`` maps (depth, bins, mechanism) to the grid points that ask it, ``labels`` (n,) are the reports of round 1,
+    and ``budget`` is what is left for the cell.
+    """
 
     tree: TreePartition
     cells: dict[tuple[int, int, str], list[GridPoint]]  # jobs by depth, which increases, bins and mechanism
@@ -153,7 +161,7 @@ class _SecondRounds:
 
 
 def _sources(jobs: Sequence[GridPoint]) -> list[tuple[tuple[int, float], list[GridPoint]]]:
-    """Group jobs by the noisy labels that they use, i.e. by (budget, label share)."""
+    """Group jobs by the noisy labels that they use: pairs ((budget index, label share), jobs)."""
     return _group(jobs, lambda j: (j.budget, j.setting.label_share))
 
 

@@ -96,7 +96,11 @@ class UserGrid:
 
 @dataclass(frozen=True)
 class CellQuery:
-    """Grid cells whose counts are looked up, given by their bins, and the codes of users who may lie in them."""
+    """Grid cells whose counts are looked up, given by their bins, and the codes of users who may lie in them.
+
+    ``digits`` (m, s) are bins, ``codes`` (m,) cell numbers, and ``shown[k]`` (m,) the cells' codes restricted to the
+    features that users of mask pattern k show: equal codes mean that the user may lie in the cell.
+    """
 
     digits: np.ndarray  # (m, s)
     codes: np.ndarray  # keys of the cells (m,), or their numbers in another numbering
@@ -194,7 +198,7 @@ class UserCells:
 
     @cached_property
     def _place(self) -> np.ndarray:
-        """Index of each user's |V| in a table that has one row of :attr:`sizes` for each tree, flattened."""
+        """Index of each user's number of compatible cells in the table :attr:`sizes`, repeated for T trees: (T n,)."""
         (sizes, index), times = self.sizes, len(self.leaves._of_trees)
         return index if times == 1 else (index.reshape(times, -1) + sizes.size * np.arange(times)[:, None]).ravel()
 

@@ -51,10 +51,11 @@ class Calibrated(LocalEstimator):
         return check_epsilon(self._inner().epsilon if self.epsilon is None else self.epsilon)
 
     def _calibrated(self, users: Users, parameters: Mapping[str, Any], score: str, reach: float) -> LocalEstimator:
-        """Train the estimator on a random part of the users, and estimate the score's quantiles from the rest.
+        """Train the estimator on a random part of the users, and estimate the score's quantiles from the others' bits.
 
-        The calibrating users are divided among the levels of coverage, so that nobody is asked twice. No score exceeds
-        ``reach``.
+        ``parameters`` are set on the estimator, ``score`` names the score ("residual" or one minus a probability),
+        which never exceeds ``reach``. Returned is the fitted estimator; ``curves_`` gets a curve for each level of
+        coverage. Calibrating users are divided among the levels, so that nobody is asked twice.
         """
         estimator = self._inner()
         unit = (None, (0.0, 1.0), self.__dict__["domain"])

@@ -74,7 +74,10 @@ class CoverageCurve:
         self._log_weight = 1.5 * np.log(self._quantile)  # one power is the grid's, of equal factors
 
     def _law(self, threshold: np.ndarray) -> np.ndarray:
-        """Coverage of thresholds (a column, in reaches) under every law."""
+        """Coverage, in (0, 1), of ``threshold`` under every law of the prior, along the last axis.
+
+        Thresholds are a column, in units of the reach; a law is a combination of quantile, exponent and mass at zero.
+        """
         scale = np.log((1.0 - self.coverage) / (1.0 - self._zero))
         inside = 1.0 - (1.0 - self._zero) * np.exp(scale * (threshold / self._quantile) ** self._exponent)
         return np.clip(np.where(threshold >= 1.0, 1.0, inside), _DOUBT, 1.0 - _DOUBT)

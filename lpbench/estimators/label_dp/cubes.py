@@ -51,10 +51,10 @@ class SmoothRule:
         return {"beta": self.beta, "holder": self.holder}
 
     def _bins_of(self, given: int | None, n: int, d: int, variance: float, noise: float = 0.0, **labels: Any) -> int:
-        """Bins per axis: ``given``, else those of the wider of two widths.
+        """Bins per axis: ``given``, or if None those of the wider of two widths, for n users and d features.
 
-        The widths balance the bias with the sampling error, and with ``noise``, the standard deviation of a cube's
-        estimate at width 1.
+        One width balances the bias with the sampling ``variance`` of a label, the other with ``noise``, the standard
+        deviation of the privacy noise of a cube's estimate at width 1. ``labels`` are passed to ``noise_width``.
         """
         if given is not None:
             return given
@@ -105,7 +105,11 @@ class BoundedRegressor(SmoothRule, LocalRegressor):
         return self.moment is None
 
     def _center_and_bound(self) -> tuple[float, float]:
-        """Center of the labels, and T (bounded labels) or the bound of the p-th moment's p-th root."""
+        """Center of the labels and their bound T about it, in units of the label.
+
+        With bounded labels they are the middle and half the width of ``y_range_``; with a bounded p-th moment 0 and the
+        bound of the moment's p-th root.
+        """
         if self.moment is not None:
             check_number("moment", self.moment, least=2, hint="None: bounded labels")
             return 0.0, check_number("label_bound", self.label_bound, above=0)

@@ -68,7 +68,10 @@ class KNNMean(BoundedRegressor):
         return self
 
     def _labeled(self, users: Users, question: LabelQuestion) -> tuple[np.ndarray, np.ndarray]:
-        """Features and labels about the center, as the curator sees them."""
+        """Features (n, d) and labels about the center (n,), as the curator sees them: here the true ones, clipped.
+
+        Subclasses ask the users for noisy labels.
+        """
         records = users.reveal()
         return records.X, LABEL.inputs(records, question)
 
@@ -78,6 +81,7 @@ class KNNMean(BoundedRegressor):
         return min(check_whole("k", self.k, least=1, none="the theorem's"), n)
 
     def _index(self, X: np.ndarray, reports: np.ndarray) -> None:
+        """Keep reports (n,) with a search structure on X (n, d): the sorted feature if d = 1, else a tree or rows."""
         if X.shape[1] == 1:
             order = _ORDER((X,), lambda: np.argsort(X[:, 0]))
             self._places, self.reports_ = X[order, 0], reports[order]

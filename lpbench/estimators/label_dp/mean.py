@@ -62,7 +62,7 @@ class CubeMean(BoundedRegressor):
         return self
 
     def _means(self, users: Users, center: float) -> np.ndarray:
-        """Noisy mean of each cube's labels, minus ``center``: shape (cubes,)."""
+        """Mean of each cube's clipped labels, minus ``center``: shape (cubes,); exact here, subclasses add noise."""
         return MEAN_RELEASE.statistic(users.reveal(), MeanQuestion(self.cubes_, None, center, self.truncation_))
 
     def predict(self, X: np.ndarray) -> np.ndarray:
@@ -71,7 +71,10 @@ class CubeMean(BoundedRegressor):
         return self._finish(self.values_[self.cubes_.locate(X)])
 
     def _noise_per_cube(self, n: int) -> float:
-        """Noise of a cube of expected size for labels in [-1, 1]: its standard deviation times the volume h^d."""
+        """Standard deviation of the Laplace noise of a cube of expected size, times h^d, for labels in [-1, 1].
+
+        h^d is the cube's volume and ``n`` the number of users. Read by subclasses, which have ``epsilon``.
+        """
         return math.sqrt(2.0) * 2.0 / (n * self.epsilon)
 
 
@@ -155,6 +158,7 @@ class CDPMean(LabelCDPMean):
     protects = "record"
 
     def _means(self, users: Users, center: float) -> np.ndarray:
+        """Label sums over max(n_l, n_0) plus Laplace noise in every cube, minus ``center``: shape (cubes,)."""
         least = users.n * self.density / self.cubes_.size / 2.0
         scale = 6.0 / least if self._is_paper() else mean_sensitivity(least)
         if self._is_paper():

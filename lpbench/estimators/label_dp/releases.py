@@ -17,7 +17,10 @@ from lpbench.seeds import Streams
 
 @dataclass(frozen=True, eq=False)
 class CubeQuestion:
-    """Base of the questions to a trusted curator about cubes of equal width."""
+    """Base of the questions to a trusted curator about cubes of equal width.
+
+    ``cells`` (n,) is the cube of each user, where features are public; None: the curator locates the private records.
+    """
 
     cubes: Cubes  # their number per axis is an axis of the stream of the noise
     #: Cube of each record (n,), where features are public; None: the records' own features say, and are protected.
@@ -136,7 +139,7 @@ class MeanRelease(Release[MeanQuestion]):
 
     @staticmethod
     def _sums(records: Records, question: MeanQuestion) -> tuple[np.ndarray, np.ndarray]:
-        """Label sums and number of records of each cube."""
+        """Sums of the clipped, centered labels and numbers of records of each cube, two arrays of shape (cubes,)."""
         cells, size = question.of(records), question.cubes.size
         labels = (records.y - question.center).clip(-question.bound, question.bound)
         return np.bincount(cells, labels, size), np.bincount(cells, minlength=size)

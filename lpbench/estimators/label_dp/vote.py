@@ -62,7 +62,10 @@ class CubeVote(CubeClassifier):
         return self
 
     def _counted(self, users: Users) -> tuple[np.ndarray, np.ndarray]:
-        """(Estimated) samples of each class in each cube, shape (cubes, K), and samples of each cube."""
+        """Samples of each class in each cube, shape (cubes, K), and samples of each cube, (cubes,): exact here.
+
+        Subclasses return unbiased estimates of the former.
+        """
         records = users.reveal()
         counts = releases.class_counts(self.cubes_.locate(records.X), records.y, self.cubes_.size, self.classes_.size)
         return counts, counts.sum(axis=1)

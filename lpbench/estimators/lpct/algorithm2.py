@@ -38,7 +38,12 @@ def _depth(effective: float, d: int, most: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """Prediction of one run of Algorithm 2."""
+    """Prediction of one run of Algorithm 2.
+
+    ``leaves`` are the nodes of the tree ``table`` cut at ``depth`` that are its cells; ``eta`` is each leaf's estimated
+    share of class 1, ``climbed`` the levels up to the ancestor that answers for it, and ``flagged`` is True if the
+    second query was made.
+    """
 
     table: NodeTable  # the partition that predicts, cut off at ``depth``
     depth: int
@@ -98,7 +103,8 @@ class Pruning:
     ) -> np.ndarray:
         """Estimated numbers of private users (row 0) and of those of class 1 (row 1) in leaves, shape (2, n_leaves).
 
-        ``query`` counts the questions at a depth, so that a second one draws noise of its own.
+        ``leaves`` are node numbers of the tree cut at ``depth``. ``query`` counts the questions at a depth, so that a
+        second one draws noise of its own.
         """
         axes = {"depth": depth, "query": query}  # a second query at the first one's depth is no replay
         if self.simulate is not None:
@@ -110,10 +116,11 @@ class Pruning:
     def _judge(
         self, model: Any, mechanism: VoteMechanism, depth: int
     ) -> tuple[NodeTable, np.ndarray, Judgment, np.ndarray]:
-        """Judge all ancestors of all leaves from depth 1, of a tree of depth 1 the root too: (n_climbs, n_leaves).
+        """Judge the ancestors of all leaves, from depth 1 (of a tree of depth 1 from the root), with one noisy query.
 
-        The last array has the levels p0 - k of each node, inf beyond the root. Algorithm 2's k is the depth of the
-        ancestor; the authors' code counts from the leaf, also where the tree stopped above p0.
+        Returned are the tree's table, its leaves (n_leaves,), the judgment of each ancestor, arrays (n_climbs,
+        n_leaves), and the levels p0 - k of each, inf beyond the root. Algorithm 2's k is the depth of the ancestor; the
+        authors' code counts from the leaf, also where the tree stopped above p0.
         """
         key = (mechanism.budget, depth, model.min_samples_leaf, model.constants)
         if key not in self._judged:

@@ -41,6 +41,7 @@ class LPCTBase(LocalClassifier):
     outside: str
 
     def _check_partition(self) -> None:
+        """Check the parameters of the partition; ConfigurationError for unknown values and combinations."""
         check_choice("rule", self.rule, RULES)
         check_choice("criterion", self.criterion, CRITERIA)
         check_choice("search", self.search, SEARCHES)
@@ -49,7 +50,10 @@ class LPCTBase(LocalClassifier):
             raise ConfigurationError("search='released' looks for cuts; rule='random' draws them: leave search='all'")
 
     def _outside(self, X: np.ndarray) -> np.ndarray:
-        """Tell which points lie outside the unit cube and are predicted 0 by ``outside="zero"`` (LPCT Theorem 5)."""
+        """Mark rows of X (m, d) outside the unit cube, (m,): ``outside="zero"`` predicts class 0 (LPCT Theorem 5).
+
+        With ``outside="route"`` none is marked.
+        """
         if self.outside == "route":
             return np.zeros(X.shape[0], dtype=bool)
         return np.any((X < 0) | (X > 1), axis=1)
@@ -62,7 +66,10 @@ class LPCTBase(LocalClassifier):
     def _sweeps(
         self, points: Sequence[dict], budgets: Sequence[float]
     ) -> Iterator[tuple[Sequence[int], Callable[[Task], Any] | None]]:
-        """Group grid points: (their indices, what sweeps them on a task), None where fits must do it."""
+        """Group grid points that one sweep can score: yield pairs (indices of the points, function of a task).
+
+        The function returns an object with their scores on that task; None where separate fits must do it.
+        """
 
     def learn_grid(self, tasks: Sequence[Task], budgets: Sequence[float], grid: Grid) -> list[SweepResult]:
         """Sweep several replications, whose partitions are grown together."""
@@ -90,7 +97,10 @@ class LPCTBase(LocalClassifier):
         return results
 
     def _store_leaves(self, tree: TreePartition, eta: np.ndarray) -> None:
-        """Keep the fitted partition and the predictions of its leaves, in increasing order."""
+        """Keep the fitted partition, and class probabilities and decisions of its leaves, in increasing order of nodes.
+
+        ``eta`` (n_classes - 1, n_leaves) are the estimated shares of the classes k >= 1.
+        """
         self.tree_ = tree
         self.leaf_probability_, self.leaf_class_ = probabilities(eta), decide(eta)
         self._leaf_index = tree.leaf_index()

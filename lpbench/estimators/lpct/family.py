@@ -15,7 +15,11 @@ from lpbench.seeds import Streams
 
 @dataclass(frozen=True, eq=False)
 class VoteFamily:
-    """Round-1 questions of a sweep: several public partitions, their leaves end to end, and several mechanisms."""
+    """Round-1 questions of a sweep: several public partitions, their leaves end to end, and several mechanisms.
+
+    ``leaves`` are pairs (tree, node numbers of the leaves of all partitions cut from it), ``start`` (n_partitions + 1,)
+    the first leaf of each partition among all, and ``axes`` the names of each partition's noise stream.
+    """
 
     leaves: Sequence[tuple[PublicTree, np.ndarray]]  # nodes that are the cells of partitions, end to end
     start: np.ndarray  # partition t owns the leaves start[t], ..., start[t + 1] - 1 of all; (n_partitions + 1,)
@@ -47,7 +51,11 @@ class VoteFamily:
         return result
 
     def _unit_noise(self, votes: np.ndarray, n: int, streams: Streams) -> np.ndarray:
-        """Unit-scale noise of every leaf, in the memory order of ``votes``; partitions with equal axes share draws."""
+        """Unit-scale noise of the votes of every leaf for ``n`` users, shaped as ``votes`` (n_classes, n_leaves).
+
+        It has the memory order of ``votes``. Partitions with equal axes share draws: the narrower takes the first of
+        the wider's.
+        """
         widest: dict[tuple, int] = {}
         for axes, leaves in self.partitions:
             widest[axes] = max(widest.get(axes, 0), leaves.stop - leaves.start)

@@ -113,6 +113,7 @@ class LPCT(LPCTBase):
     outside: str = "route"
 
     def _check_fixed(self) -> None:
+        """Check the parameters that a sweep keeps fixed; ConfigurationError names a wrong one."""
         self._check_partition()
         check_choice("source", self.source, SOURCES)
         check_choice("mechanism", self.mechanism, VOTE_MECHANISMS)
@@ -156,7 +157,10 @@ class LPCT(LPCTBase):
         return VoteMechanism(epsilon, "discrete" if self.noise == "discrete" else self.mechanism)
 
     def _private_votes(self, users: Users, tree: TreePartition, depth: int) -> np.ndarray:
-        """The curator's estimate of the private votes of the leaves, shape (n_classes * n_leaves,)."""
+        """The curator's estimate of the private votes of the leaves, shape (n_classes * n_leaves,), class by class.
+
+        Zeros, and nothing asked, with ``source="public"``.
+        """
         cells = TreeCells(tree, depth)
         if self.source == "public":
             return np.zeros(self.classes_.size * cells.size)
@@ -171,7 +175,10 @@ class LPCT(LPCTBase):
         return rate_depth(n_private, n_public, users.n_features, epsilon)
 
     def _weight(self, weight: float | None, n_cells: Any, mechanism: VoteMechanism) -> Any:
-        """The factor of the public votes; ``n_cells`` may be an array."""
+        """Factor lambda of the public votes: ``weight``, or if None the inverse-variance weight for ``n_cells`` cells.
+
+        It is 1 without private and 0 without public votes (``source``); ``n_cells`` may be an array.
+        """
         if self.source != "both":
             return 1.0 if self.source == "public" else 0.0
         return self.balanced_weight(n_cells, mechanism) if weight is None else float(weight)
@@ -197,7 +204,10 @@ class LPCT(LPCTBase):
     def _sweeps(
         self, points: Sequence[dict], budgets: Sequence[float]
     ) -> Iterator[tuple[Sequence[int], Callable[[Task], Sweep] | None]]:
-        """All depths, leaf sizes, weights and budgets in one pass, unless ``noise="per_user"``."""
+        """All depths, leaf sizes, weights and budgets in one pass: yield pairs (indices of points, sweep of a task).
+
+        The sweep is None for ``noise="per_user"``, where fits do it.
+        """
         for shared, members in grouped(points, CHEAP):
             by_fits = shared.get("noise", self.noise) == "per_user"
             axes = axes_of(self, [points[i] for i in members])

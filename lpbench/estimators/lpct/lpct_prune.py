@@ -89,6 +89,7 @@ class LPCTPrune(LPCTBase):
     outside: str = "route"
 
     def _check_parameters(self) -> None:
+        """Check all parameters but those of the base's domain and classes; ConfigurationError names a wrong one."""
         self._check_partition()
         check_epsilon(self.epsilon)
         check_whole("min_samples_leaf", self.min_samples_leaf)
@@ -135,7 +136,10 @@ class LPCTPrune(LPCTBase):
     def _sweeps(
         self, points: Sequence[dict], budgets: Sequence[float]
     ) -> Iterator[tuple[Sequence[int], Callable[[Task], _Sweep]]]:
-        """Depths, least depths and leaf sizes share partitions; each budget and point prunes anew."""
+        """Group grid points by all but depth, least depth and leaf size: yield pairs (indices of points, sweep).
+
+        The points of a group share public trees; each budget and point prunes anew.
+        """
         for _, members in grouped(points, ("depth", "min_depth", "min_samples_leaf")):
             chosen = [points[g] for g in members]
             settings = [[with_parameters(self, **{**point, "epsilon": e}) for point in chosen] for e in budgets]
@@ -145,7 +149,7 @@ class LPCTPrune(LPCTBase):
 
 
 class _Sweep:
-    """Estimators that share rule, criterion and search (one row for each budget), on one replication."""
+    """Estimators that share rule, criterion and search, on one replication: ``settings[budget][point]``."""
 
     def __init__(self, settings: list[list[LPCTPrune]], task: Task) -> None:
         self.settings, self.task = settings, task

@@ -16,7 +16,12 @@ RADIUS_CONSTANTS = ("paper", "tight", "exact")
 
 @dataclass(frozen=True, eq=False)
 class NodeVotes:
-    """Votes of nodes, as arrays that broadcast against one another."""
+    """Votes of nodes, as arrays that broadcast against one another.
+
+    ``users`` and ``ones`` are noisy numbers of private users and of those of class 1 (U_P, V_P); ``public`` and
+    ``public_ones`` the public ones (U_Q, V_Q); ``levels`` the distance p0 - k from the query's depth, and ``n_leaves``
+    the leaves below.
+    """
 
     users: np.ndarray  # noisy sum U_P of the private users
     ones: np.ndarray  # V_P
@@ -43,7 +48,12 @@ class Query:
 
 @dataclass(frozen=True, eq=False)
 class Judgment:
-    """Estimates of nodes and how certain their classes are; arrays of one shape, an entry a node."""
+    """Estimates of nodes and how certain their classes are; arrays of one shape, an entry a node.
+
+    ``eta`` is the estimated share of class 1, ``statistic`` its distance from 1/2 over the radius r (1 or more: clear),
+    and ``private_wins`` is True where private votes alone decide although they are noisy, which raises Algorithm 2's
+    flag.
+    """
 
     eta: np.ndarray  # estimate of P(Y = 1) that the node would predict
     statistic: np.ndarray  # |eta - 1/2| / r; a node with 1 or more is good enough (15)
@@ -82,10 +92,11 @@ def _paper(votes: NodeVotes, query: Query) -> Judgment:
 
 
 def _combine(votes: NodeVotes, spread: np.ndarray, factor_p: Any, factor_q: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Eta and statistic of the best weighted average, r^2 = factor_p (spread + lambda^2 U_Q) / (U_P + lambda U_Q)^2.
+    """Eta and statistic of the best weighted average of the private votes P and the public votes Q, entry by entry.
 
-    Excesses of equal sign: the lambda of Cauchy's inequality (A.2). Otherwise an end point, lambda = 0 or infinity.
-    ``factor_q`` is the factor of Q alone.
+    The weight lambda of Q maximizes |eta - 1/2| / r with r^2 = factor_p (spread + lambda^2 U_Q) / (U_P + lambda U_Q)^2:
+    for excesses of equal sign that of Cauchy's inequality (A.2), otherwise lambda = 0 or infinity. ``factor_q`` takes
+    factor_p's place for Q alone.
     """
     excess_p, excess_q = votes.ones - votes.users / 2, votes.public_ones - votes.public / 2
     square_p, square_q = _ratio(excess_p**2, spread), _ratio(excess_q**2, votes.public)

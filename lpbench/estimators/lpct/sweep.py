@@ -57,7 +57,11 @@ class Sweep:
         return scores[np.arange(len(self.budgets))[:, None], self.weight_index, self.tree_index]
 
     def _family(self) -> tuple[VoteFamily, np.ndarray, np.ndarray]:
-        """Grow the partitions, where that was not done before; their leaves with public votes and test rows."""
+        """Grow the partitions, where that was not done before, and line up their leaves.
+
+        Returned are the questions, and public votes and test rows of each class in every leaf, (n_classes, n_leaves)
+        each.
+        """
         leaves, parts, sizes = [], [], []
         for table, settings in self.tables.of_all(self.trees):
             of, node = np.nonzero(table.tree.is_leaf(*zip(*settings, strict=True)))
@@ -72,7 +76,10 @@ class Sweep:
         return family, public, hits
 
     def _decisions(self, family: VoteFamily, public: np.ndarray) -> np.ndarray:
-        """Predicted class of each leaf by budget and weight, shape (n_budgets, n_weights, n_leaves)."""
+        """Predicted class of each leaf by budget and weight, shape (n_budgets, n_weights, n_leaves).
+
+        ``public`` (n_classes, n_leaves) are public votes; the private ones are simulated once for all weights.
+        """
         sizes = np.diff(family.start)
         weights = np.empty((len(self.budgets), len(self.weights), 1, sizes.size))
         for b, mechanism in enumerate(family.mechanisms):

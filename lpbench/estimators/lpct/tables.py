@@ -75,7 +75,7 @@ def hits_of(decision: np.ndarray, hits: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class NodeTable:
-    """A public tree with the public votes and the test rows of each class in its nodes."""
+    """A public tree with the public votes and the test rows of each class in its nodes, (n_classes, n_nodes) each."""
 
     tree: PublicTree
     public: np.ndarray  # public votes (n_classes, n_nodes), see :mod:`lpbench.estimators.lpct.votes`
@@ -143,7 +143,7 @@ class Tables:
         return self.model.rule != "cart" and not self._released
 
     def _grows_like(self, tables: Tables) -> bool:
-        """Return True if this sample and another of its shape grow the same tree: their public rows are equal."""
+        """Return True if this sample and another one grow the same tree: equal public rows and no random cuts."""
         if self.model.rule == "random":
             return False
         if self.public is None or tables.public is None:
@@ -158,7 +158,7 @@ class Tables:
         return self._tables[key]
 
     def _key(self, depth: int, min_samples_leaf: int) -> tuple[int, int]:
-        """Greatest depth and smallest leaf size of the tree that serves a setting."""
+        """Depth and leaf size (fewest public rows) with which the tree is grown that serves a setting."""
         if self._one_for_all:
             return self.widest
         return self.widest[0] if self._released else min(grown_depth(depth), self.widest[0]), min_samples_leaf
@@ -173,7 +173,10 @@ class Tables:
         return NodeTable(tree, public, np.zeros_like(public) if self.rows is None else self.rows.hits(tree))
 
     def _grown(self, depth: int, min_samples_leaf: int) -> tuple[PublicTree, np.ndarray]:
-        """The partition of a depth and a leaf size, and the public votes of its nodes."""
+        """The tree grown with a depth and leaf size, and the public votes of its nodes, (n_classes, n_nodes); kept.
+
+        Without a public sample all votes are 0.
+        """
         key, n_classes = (depth, min_samples_leaf), self.model.classes_.size
         if key not in self._voted:
             if self._released:
@@ -195,14 +198,20 @@ class Tables:
         return CandidateCuts(*self.public, midpoints=self.model.rule == "max_edge", criterion=self.model.criterion)
 
     def _shape(self) -> dict:
-        """Return what trees must have in common to be grown together: shape, classes, rule and criterion."""
+        """Keyword arguments of :meth:`.PublicTree.grow` that samples must share for their trees to be grown together.
+
+        They are the numbers of features and classes, rule and criterion; numbers of rows may differ.
+        """
         model = self.model
         shape = {"n_features": model.n_features_in_, "n_classes": model.classes_.size}
         return {**shape, "rule": model.rule, "criterion": model.criterion}
 
 
 def _grow(several: Sequence[Tables], depth: int, min_samples_leaf: int) -> list[PublicTree]:
-    """Grow a tree for each of several samples of the same shape."""
+    """Grow one tree for each of several samples, all at once, to a depth and a leaf size (fewest public rows).
+
+    The samples agree in numbers of features and classes, rule and criterion.
+    """
     samples = [(None, None) if tables.public is None else tables.public for tables in several]
     streams = [tables.streams for tables in several]
     shape = several[0]._shape()

@@ -52,7 +52,10 @@ def differing_entries(n_cells: int, n_classes: int) -> int:
 
 @dataclass(frozen=True)
 class VoteMechanism:
-    """The randomizer of a user's table and the curator's view of many of them."""
+    """The randomizer of a user's table and the curator's view of many of them.
+
+    ``budget`` is a user's epsilon for the whole table, and ``kind`` the noise: "laplace", "discrete" or "rr".
+    """
 
     budget: float  # epsilon of the whole report; inf adds nothing
     #: "laplace", "rr", or "discrete": Laplace noise on the grid of ``DISCRETE_STEP``, on which votes lie.
@@ -165,7 +168,7 @@ class VoteDevice(Device[VoteQuestion]):
 
 @proven
 class SlowVoteDevice(VoteDevice):
-    """The same reports, added up user by user."""
+    """VoteDevice whose reports are drawn for each user and added up, instead of drawing the sum by its law."""
 
     draw_sums = Device.draw_sums
 

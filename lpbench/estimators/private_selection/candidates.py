@@ -22,7 +22,11 @@ Point = dict[str, Any]
 
 @dataclass(frozen=True)
 class Candidates:
-    """A method and the settings that private selection compares."""
+    """A method and the settings that private selection compares.
+
+    ``build`` makes the estimator, ``points`` are its settings as dictionaries, and ``shared`` names the parameters that
+    act on reports which users have sent: candidates that differ in them alone share training users.
+    """
 
     build: Callable[[], LocalEstimator]
     points: Sequence[Point]  # the others are compared with the first

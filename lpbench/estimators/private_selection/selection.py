@@ -33,7 +33,10 @@ LOSSES: Mapping[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 
 @dataclass(frozen=True, eq=False)
 class Division:
-    """Users who train each group of candidates and users who validate them, drawn without looking at private values."""
+    """Users who train each group of candidates and users who validate them, drawn without looking at private values.
+
+    ``training`` has one index array a group, ``validating`` is one; no user is in two of them.
+    """
 
     training: list[np.ndarray]  # users of each group of candidates
     validating: np.ndarray  # in random order
@@ -41,7 +44,10 @@ class Division:
 
 @dataclass(frozen=True, eq=False)
 class DifferenceQuestion:
-    """Ask for the difference of two models' losses on the own record; both models are public by then."""
+    """Ask for the loss of ``model`` minus that of ``first`` on the own record; both models are public by then.
+
+    ``loss`` names the loss, and ``number`` has its public range and the randomizer.
+    """
 
     model: Any
     first: Any
@@ -216,7 +222,10 @@ class PrivateSelection(LocalEstimator):
 
     @abstractmethod
     def _differences(self, fitted: Sequence[Any], users: Users, validating: np.ndarray, epsilon: float) -> np.ndarray:
-        """Estimated risk of each candidate minus that of the first."""
+        """Estimated risk of each candidate minus that of the first, (candidates,), by one report a validating user.
+
+        ``fitted`` are the candidates, the stated one first; ``validating`` the indices of the users asked.
+        """
 
 
 @dataclass(eq=False, repr=False)

@@ -80,7 +80,11 @@ def class_prior(reports: np.ndarray, mechanism: GRR) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """Fitted learners and how their outputs become class probabilities."""
+    """Fitted learners and how their outputs become class probabilities.
+
+    ``reported`` are the class codes that the outputs stand for, and ``correction`` (n_classes, n_classes) inverts the
+    channel: it maps probabilities of reports to those of true classes. None: the outputs are those already.
+    """
 
     learners: list[Any]  # one classifier; or one regressor a class
     reported: np.ndarray  # classes in the order of the classifier's columns
@@ -178,14 +182,17 @@ class PrivateLabelsClassifier(LocalClassifier):
         return ClassQuestion(CLASS_MECHANISMS[self.randomizer](float(self.epsilon), n_classes), n_classes=n_classes)
 
     def _share(self) -> float:
-        """Share of the users who are asked without a prior."""
+        """Share of the users, in (0, 1], who are asked first and without a prior; 1 where no prior is used."""
         usual = {"rr_with_prior": PRIOR_SHARE, "two_stages": STAGE_SHARE}.get(self.randomizer)
         if usual is None:
             return 1.0
         return usual if self.prior_share is None else check_number("prior_share", self.prior_share, above=0, below=1)
 
     def _in_stages(self, visible: np.ndarray, users: Users, question: ClassQuestion, share: float) -> Model:
-        """Ask some users without a prior, the others with one, and fit on all of them."""
+        """Ask a ``share`` of the users without a prior and the others with one learned from them; fit on all reports.
+
+        ``visible`` (n, k) are the features that users show, ``question`` is that without a prior.
+        """
         streams = self._streams()
         order = streams.generator("prior users").permutation(users.n)
         first, second = np.split(order, [max(1, round(share * users.n))])
@@ -203,7 +210,11 @@ class PrivateLabelsClassifier(LocalClassifier):
         return self._learn(visible, informed, everybody, streams)
 
     def _learn(self, X: np.ndarray, question: ClassQuestion, reports: np.ndarray, streams: Streams) -> Model:
-        """Fit the learner to the reports of users who show the given features."""
+        """Fit the learner to ``reports`` (n, ...) of users who show features X (n, k); keep the channel's correction.
+
+        Bits are regressed one class at a time; otherwise the reported classes are learned and corrected by the
+        channel's inverse. Where all reports name one class nothing is fitted.
+        """
         n_classes = question.n_classes
         if isinstance(question.mechanism, (BitVector, HadamardResponse)):
             learner = build_learner(self.learner, REGRESSORS, streams, len(X))

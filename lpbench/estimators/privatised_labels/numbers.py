@@ -137,7 +137,10 @@ def estimated_prior(reports: np.ndarray, question: NumberQuestion) -> np.ndarray
 
 
 def _kept(noise: float, distance: float) -> float:
-    """Factor in [0, 1] by which a deviation is shrunk, from its squared size and the variance of the noise in it."""
+    """Factor in [0, 1] by which a deviation is shrunk, 1 - noise / distance, or 0 where noise explains all of it.
+
+    ``distance`` is the squared size of the deviation, ``noise`` the variance of the noise in it.
+    """
     return max(0.0, 1.0 - noise / distance) if distance > 0 else 0.0
 
 

@@ -93,7 +93,10 @@ class PrivateLabelsRegressor(LocalRegressor):
         return self
 
     def _ask(self, users: Users) -> tuple[np.ndarray, np.ndarray | None]:
-        """Ask every user once: unbiased labels, and their inverse variances where questions differ."""
+        """Ask every user once: unbiased labels (n,), and their inverse variances (n,), or None where all are alike.
+
+        With a prior, a share of the users is asked for it first and the others by the channel that is optimal for it.
+        """
         share = self._share()
         if share == 0:
             question = self._question()
@@ -117,7 +120,7 @@ class PrivateLabelsRegressor(LocalRegressor):
         return labels, weights
 
     def _share(self) -> float:
-        """Share of the users who report for the prior."""
+        """Share of the users, in [0, 1), who report for the prior; 0 for randomizers that take none."""
         if self.randomizer not in WITH_PRIOR:
             return 0.0
         if self.prior_share is None:

@@ -60,7 +60,11 @@ class GradientQuestion:
 
 @dataclass(frozen=True, eq=False)
 class GradientFamily:
-    """Runs (budget times learning rate) of several replications, computed in one pass over the users."""
+    """Runs (budget times learning rate) of several replications, computed in one pass over the users.
+
+    ``mechanisms`` has one entry a budget, ``rates`` one a learning rate; ``orders``, ``starts`` (initial models, one or
+    one a rate) and ``rows`` (test rows to be scored) have one a replication.
+    """
 
     mechanisms: Sequence[SignedPrivUnitG]  # one for each budget
     rates: np.ndarray  # step lengths (L,); number of a run: budget * L + rate

@@ -23,7 +23,11 @@ _BLOCK_USERS = 32
 
 @dataclass
 class Layers:
-    """Weights of a network with one hidden ReLU layer and one logit."""
+    """Weights of a network with one hidden ReLU layer and one logit.
+
+    ``hidden`` (..., h, D) multiplies the inputs, the constant last; ``output`` (..., h + 1) the hidden units, the
+    constant's weight last.
+    """
 
     hidden: np.ndarray  # (..., h, D)
     output: np.ndarray  # (..., h + 1); the last entry is the constant
@@ -84,7 +88,9 @@ def _flat(array: np.ndarray) -> np.ndarray:
 class NeuralPass:
     """Recursion of the network over blocks of users.
 
-    The hidden weights of run j are W0 - rate_j (S_j + spread_j N): S_j sums c a x^T, N sums z over the users so far.
+    R are replications, b runs, B users of a block, h hidden units, D inputs as the shapes are written: (R, B, b, h) is
+    replication, user, run, unit. The hidden weights of run j are W0 - rate_j (S_j + spread_j N): S_j sums c a x^T, N
+    sums z over the users so far.
     """
 
     def __init__(self, users: Visits, runs: Runs, layers: Layers) -> None:
@@ -125,7 +131,7 @@ class NeuralPass:
         self._steps(members, self._hidden_inputs(X, earlier), self_products, self.signal.append(X.shape[1]))
 
     def _hidden_inputs(self, X: np.ndarray, noise: np.ndarray) -> np.ndarray:
-        """Inputs of the hidden units for X (R, b, D) before a block, with the noise (R, b, h) inside: (R, b, B, h)."""
+        """Inputs of the hidden units for users X before a block is visited, by the noise inside of earlier users."""
         replications, starts, h, D = self.layers.hidden.shape
         at_start = X @ self.layers.hidden.reshape(replications, starts * h, D).swapaxes(1, 2)
         at_start = at_start.reshape(*X.shape[:2], starts, h)[:, :, self.runs.start]
@@ -133,12 +139,7 @@ class NeuralPass:
         return at_start - self.runs.rates[:, None] * reports
 
     def _steps(self, members: slice, before: np.ndarray, self_products: np.ndarray, factors: np.ndarray) -> None:
-        """Visit the users of a block one by one.
-
-        ``before`` (R, b, B, h) are inputs of the hidden units, to which the signal of the block is added here;
-        ``self_products`` (R, b, h) products of the users' features with their z for the hidden weights. ``factors``
-        (R, b, B, h) receives the factors c a of the reports.
-        """
+        """Visit the users of a block one by one."""
         X, h = self.users.X[:, members], self.h
         gram = X @ X.swapaxes(1, 2)
         outer = self.users.draw(X.shape[1], h + 1)

@@ -51,7 +51,8 @@ class HiddenNoise:
     def _draw_products(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Draw the products of a block's features with the noise of earlier users, and with each user's own.
 
-        Products, of shape (R, b, h), have the exact law of products with whole noise matrices, which are never drawn.
+        X (R, b, D) has R replications and b users. Both results, (R, b, h), have the exact law of products with whole
+        noise matrices, which are never drawn.
         """
         b, h = X.shape[1], self.total.shape[1]
         total = self._users.fill(self._room)
@@ -85,7 +86,10 @@ def product_root(gram: np.ndarray) -> np.ndarray:
 
 @lru_cache(maxsize=16)
 def _remainders(b: int) -> tuple[np.ndarray, np.ndarray]:
-    """User of each number of :func:`product_root`, and covariances of the sums of remainders behind any two of them."""
+    """User of each number of :func:`product_root`, and the covariances of any two of these sums of remainders.
+
+    ``b`` is the number of users of a block; the arrays have 2 b - 2 and (2 b - 2) x (2 b - 2) entries.
+    """
     users = np.concatenate([np.arange(1, b - 1), np.arange(b)])
     members = np.concatenate([np.tri(b, k=-1)[1:-1], np.eye(b)])
     sizes = members.sum(axis=1)

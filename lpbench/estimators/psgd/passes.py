@@ -23,7 +23,12 @@ _BLOCK_USERS = 32
 
 @dataclass(frozen=True)
 class Visits:
-    """Private users of R replications in the order of the pass, with the random numbers of their reports."""
+    """Private users of R replications in the order of the pass, with the random numbers of their reports.
+
+    ``X`` (R, n, D) and ``y`` (R, n), 0 or 1, are the records, ``u_sign`` (R, n) uniform numbers for the sign of a
+    gradient, ``along`` (R, B, n) PrivUnitG's component along it in each of B runs, and ``normals`` the generators of
+    the noise across it.
+    """
 
     X: np.ndarray  # (R, n, D)
     y: np.ndarray  # labels 0 and 1, (R, n)
@@ -88,7 +93,7 @@ class LinearPass:
         return self.weights[replication] @ X.T
 
     def _visit(self, members: slice) -> None:
-        """Move the weights of all runs by the reports of one block of users, in order.
+        """Move the weights of all runs by the reports of one block of users (``members``), in order.
 
         Each user's gradient depends on the reports before it. Inner products of the block's rows, computed once,
         replace the update of whole weight vectors user by user.

@@ -113,7 +113,10 @@ class PSGD(BinaryClassifier):
         return self._streams().generator("order").permutation(users.n)
 
     def _starts(self, users: Users, rates: Sequence[float]) -> list[Linear] | list[Layers]:
-        """Models after the warm start: a single one, or one per learning rate."""
+        """Models after the warm start on the public sample: a list of one for all ``rates``, or of one a learning rate.
+
+        Without a public sample they are the initial weights (zeros, or random hidden layers).
+        """
         check_choice("warm_rate", self.warm_rate, WARM_RATES)
         for rate in rates:
             check_number("learning_rate", rate, least=0)
@@ -160,7 +163,10 @@ class PSGD(BinaryClassifier):
         return [SweepResult(v) for v in values]
 
     def _stacked(self, tasks: Sequence[Task], budgets: Sequence[float], rates: Sequence[float]) -> np.ndarray:
-        """Test scores of shape (replications, budgets, rates)."""
+        """Test scores of shape (replications, budgets, rates), all from one pass over the stacked replications.
+
+        ``tasks`` are the replications, of equal shape.
+        """
         mechanisms = [self._mechanism(epsilon, tasks[0].users.n_features) for epsilon in budgets]
         classes, orders, starts, rows = [], [], [], []
         before = None

@@ -48,9 +48,9 @@ def neural_start(X: np.ndarray, y: np.ndarray, rate: float, layers: Layers) -> L
 
 
 def _descend(X: np.ndarray, counts: np.ndarray, positive: np.ndarray, rate: float, layers: Layers) -> Layers:
-    """Run gradient descent from ``layers`` on distinct rows X.
+    """Run ``STEPS`` full-batch steps of gradient descent on the mean logistic loss from ``layers``; return the last.
 
-    A row stands for ``counts`` public ones, of which ``positive`` have label 1.
+    X (m, D) are distinct rows; one stands for ``counts`` (m,) public ones, of which ``positive`` (m,) have label 1.
     """
     hidden, output, constant = layers.hidden.T.copy(), layers.output[:-1].copy(), layers.output[-1]
     rate, counts = rate / counts.sum(), counts.astype(float)

@@ -122,7 +122,8 @@ class LPDTRegressor(CellRegressor):
     def _swept(self, task: Task, budgets: Sequence[float], points: Sequence[Mapping]) -> SweepResult:
         """Scores of all budgets and grid points on one replication.
 
-        Grid points share the tree, and budgets share the cells in which users lie.
+        Grid points are dictionaries of parameters. They share the division of features, and the budgets of a point its
+        tree and the cells in which users lie.
         """
         users, X_test = task.users, self._to_unit_cube(task.X_test)
         split, result = self._split(users), SweepResult(np.full((len(budgets), len(points)), np.nan))
@@ -151,7 +152,7 @@ class LPDTRegressor(CellRegressor):
         return Split(public_features(users), users.mask, np.arange(users.n_features), 0, self._streams())
 
     def _public_tree(self, users: Users) -> TreePartition:
-        """Check parameters, and grow the partition from the public sample alone."""
+        """Check parameters, and grow the partition from the public sample alone (without one: without rows)."""
         check_whole("min_samples_leaf", self.min_samples_leaf, least=1)
         self._least_count = check_number("least_share", self.least_share, least=0, below=1) * users.n
         X, y = self._public_rows(users) or (np.zeros((0, users.n_features)), np.zeros(0))
@@ -163,11 +164,14 @@ class LPDTRegressor(CellRegressor):
         return grow_max_edge(X, y, self.depth, min_samples_leaf=self.min_samples_leaf, rule=self.rule, rng=rng)
 
     def _public_rows(self, users: Users) -> tuple[np.ndarray, np.ndarray] | None:
-        """The public sample, with its labels clipped to the public range."""
+        """Features (q, d) and labels (q,) of the public sample, labels clipped to ``y_range_``; None if absent."""
         return None if users.public is None else (users.public.X, np.clip(users.public.y, *self.y_range_))
 
     def _public_means(self, users: Users, tree: TreePartition) -> np.ndarray:
-        """Mean public label of every leaf; leaves without public rows get the overall mean."""
+        """Mean public label of every leaf, (n_leaves,); leaves without public rows get the overall mean.
+
+        Without a public sample it is the middle of the range.
+        """
         public = self._public_rows(users)
         if public is None:
             return np.full(tree.n_leaves(), sum(self.y_range_) / 2.0)
@@ -184,7 +188,10 @@ class LPDTRegressor(CellRegressor):
         return self._filled(self._reports.estimate(self._grid.locate(X[:, :0]), leaves), leaves)
 
     def _filled(self, sums: tuple[np.ndarray, np.ndarray], leaves: np.ndarray) -> np.ndarray:
-        """Ratios of label sums and counts, or public means where too few users are estimated to lie."""
+        """Predictions (m,): label sum over count, or the leaf's public mean where at most the least count is estimated.
+
+        ``sums`` are estimated (counts, label sums) at m rows, (m,) each, and ``leaves`` (m,) the rows' leaves.
+        """
         count, total = sums
         filled = count > self._least_count
         return self._finish(np.where(filled, total / np.where(filled, count, 1.0), self._leaf_means[leaves]))

@@ -24,7 +24,10 @@ _EFFECT_WEIGHTS = np.linspace(0.0, 1.0, 101)
 
 @dataclass(frozen=True, eq=False)
 class Effects:
-    """Estimated mean residual in each bin of a protected feature, and the probability that the feature matters."""
+    """Estimated mean residual in each bin of a protected feature, and the probability that the feature matters.
+
+    ``values`` (bins,) are in units of the label.
+    """
 
     values: np.ndarray  # (K,), mean zero over the users; zero for bins with few users
     probability: float  # that the feature has an effect, times the weight of the effects
@@ -37,7 +40,11 @@ def bin_of(values: np.ndarray, bins: int) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Binning:
-    """Bins of a protected feature: unions of equal cells of [0, 1], or of the levels that one-hot columns stand for."""
+    """Bins of a protected feature: unions of equal cells of [0, 1], or of the levels that one-hot columns stand for.
+
+    ``columns`` are the feature's columns of X, several if one-hot (``levels`` is True then), and ``bin_of_cell``
+    (cells,) has the bin of each cell or level, the last one for "none of the columns".
+    """
 
     columns: tuple[int, ...]
     bin_of_cell: np.ndarray  # of levels the last cell is none of the columns
@@ -104,12 +111,14 @@ def estimate_effects(
 def _posterior(
     products: np.ndarray, indicators: np.ndarray, residual_variance: float, floor: float, linear: float
 ) -> tuple[np.ndarray, float]:
-    """Posterior means of the effects, and the probability that there are any.
+    """Posterior means of the effects (bins,), and the probability that there are any.
 
-    The sums S_j of residual-times-bin obey E S = diag(N) (a + g) with N the users in each bin, g the effects and a
-    their common level; their covariance is estimated from the users' independent contributions and is no smaller than
-    the mechanism makes it. g ~ N(0, tau K) for tau on a grid, averaged by marginal likelihood. Of bins whose estimated
-    number of users is not clearly above zero nothing is learned.
+    ``products`` (n, bins) are the users' unbiased residual-times-bin, ``indicators`` (n, bins) their unbiased bins,
+    ``floor`` the variance that the mechanism adds to a product at least, and ``linear`` the prior share of a linear
+    effect. The sums S_j of the products obey E S = diag(N) (a + g) with N the users in each bin, g the effects and a
+    their common level; their covariance is estimated from the users and is no smaller than the mechanism makes it. g ~
+    N(0, tau K) for tau on a grid, averaged by marginal likelihood. Of bins whose estimated number of users is not
+    clearly above zero nothing is learned (effect 0).
     """
     n, result = len(products), np.zeros(products.shape[1])
     count, spread = indicators.sum(axis=0), indicators.std(axis=0)
@@ -143,9 +152,10 @@ def _posterior(
 def _weight(products: np.ndarray, indicators: np.ndarray, even: np.ndarray, *assumed: float) -> float:
     """Posterior mean, under a uniform prior on [0, 1], of the weight that effects deserve.
 
-    Each half of the users' reports is predicted with the effects that the other half gives: the sum of residual times
+    ``products`` and ``indicators`` (n, bins) are as in :func:`_posterior`, which takes ``assumed``; ``even`` (n,) marks
+    one half of the users. Each half is predicted with the effects that the other half gives: the sum of residual times
     effect is unbiased for the weight times the sum of squared effects, with a variance that the users' contributions
-    show.
+    show. Without two halves it is 1/2.
     """
     if even.all() or not even.any():
         return 0.5
@@ -167,7 +177,11 @@ def _weight(products: np.ndarray, indicators: np.ndarray, even: np.ndarray, *ass
 
 
 def _effect_kernel(users: np.ndarray, linear: float) -> np.ndarray:
-    """Prior covariance of the effects at unit variance: linear in the bin's position plus independent."""
+    """Prior covariance (bins, bins) of the effects at unit variance: linear in the bin's position plus independent.
+
+    ``linear`` is the linear part's share. ``users`` (bins,) are estimated numbers of users, by which positions are
+    centered and scaled.
+    """
     bins = users.size
     position = np.arange(bins) - users @ np.arange(bins) / users.sum()
     position /= np.sqrt(users @ position**2 / users.sum()) + 1e-12

@@ -67,7 +67,12 @@ SUBSET = SubsetDevice()
 
 @dataclass(frozen=True)
 class Design:
-    """Choices in the calibration of a public score; ablations change them one by one."""
+    """Choices in the calibration of a public score; ablations change them one by one.
+
+    ``leaf_sizes`` of the score's forests, cells or bins alone (``in_cells``), a tree among the cells (``leaves``), the
+    weight of the features in its cuts (``spread``), subset selection or randomized response (``subsets``), and the
+    prior probability that nothing drifts (``trust``).
+    """
 
     leaf_sizes: tuple[int, ...] = LEAF_SIZES  # of the forests of the score
     in_cells: bool = True  # False: labels alone are reported
@@ -79,7 +84,10 @@ class Design:
 
 @dataclass(eq=False)
 class Calibration:
-    """Posterior of the drift from a public score, learned from (cell, class) of every user."""
+    """Posterior of the drift from a public score (the difference of public and private class probabilities).
+
+    It is learned from the pairs (cell, class) of every user; ``drifts`` has one entry a class, or one for two classes.
+    """
 
     score: PublicScore
     cells: ScoreCells | None  # None: a single cell
@@ -123,7 +131,11 @@ class Calibration:
     def _fit(
         self, counts: np.ndarray, mechanism: SubsetSelection, scores: np.ndarray, at: np.ndarray, trust: float
     ) -> None:
-        """Posterior of the drift of each class, from the public rows' scores and cells; of two the second decides."""
+        """Compute the posterior of the drift of each class (of two classes: of the second) and keep it in ``drifts``.
+
+        ``counts`` (cells, n_classes) are how many reports hold each pair; ``scores`` (q, n_classes) and ``at`` (q,) are
+        the score and cell of each public row, and ``trust`` is the prior probability of no drift.
+        """
         cells, n_classes = counts.shape
         public_counts = np.bincount(at, minlength=cells) + 0.5
         shares = cell_shares(counts.sum(axis=1), n_classes, mechanism, public_counts / public_counts.sum())

@@ -99,7 +99,9 @@ def fit_drift(
 def _integrate(likelihood: np.ndarray, mode: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Integrate the cell drifts delta_c out, for every scale tau, level a and sharpness b of the drift.
 
-    Returned are the log-evidence of (tau, a, b), (..., n_levels, n_sharpness), and the mean of delta_c, (..., n_cells).
+    ``likelihood`` (n_cells, n_logits) is the log-likelihood of each cell's logit on a grid, ``mode`` (n_levels,
+    n_sharpness, n_cells) the logit without delta_c. Returned are the log-evidence of (tau, a, b), shape (..., n_levels,
+    n_sharpness), and the mean of delta_c, (..., n_cells).
     """
     top = likelihood.max(axis=-1)
     weight, flat = np.exp(likelihood - top[:, None]), np.ones_like(likelihood)
@@ -116,7 +118,10 @@ def _integrate(likelihood: np.ndarray, mode: np.ndarray) -> tuple[np.ndarray, np
 
 
 def _prior(trust: float) -> np.ndarray:
-    """Prior weights of the drift's scale tau, level a and sharpness b on their grid; ``trust`` is that of no drift."""
+    """Prior weights (n_scales, n_levels, n_sharpness) of the drift's scale tau, level a and sharpness b; they sum to 1.
+
+    ``trust`` is the probability of no drift.
+    """
     parts = [_PARTICULAR_PRIOR, _LEVEL_PRIOR / _LEVEL_PRIOR.sum(), _SHARPNESS_PRIOR]
     prior = (1.0 - trust) * np.einsum("t,a,b->tab", *parts)
     prior[_NO_DRIFT] += trust

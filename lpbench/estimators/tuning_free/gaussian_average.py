@@ -27,7 +27,10 @@ _NEGLIGIBLE = 1e-5
 
 @dataclass(frozen=True, eq=False)
 class Spreads:
-    """Prior of the ratio "public range over standard deviation of the label": values and their weights."""
+    """Prior of the ratio "public range over standard deviation of the label": values and their weights.
+
+    It states before any report how spread out labels may be within their range.
+    """
 
     ratios: np.ndarray  # range over standard deviation of the label
     weights: np.ndarray  # prior weights of the ratios; they sum to one
@@ -45,7 +48,10 @@ def typical_variance(width: float, spreads: Spreads = USUAL) -> float:
 
 
 class Moments:
-    """Weighted sums of reports and features, all that the fit reads: reports are added group by group."""
+    """Weighted sums of reports and features, all that a GaussianAverage reads: reports are added group by group.
+
+    A report weighs the inverse of its noise variance plus a typical variance of the label.
+    """
 
     def __init__(self, y_range: tuple[float, float], spreads: Spreads = USUAL) -> None:
         self.y_range, self.spreads, self.n = y_range, spreads, 0
@@ -83,7 +89,12 @@ class Moments:
 
 @dataclass(frozen=True)
 class _Models:
-    """Gaussian processes that share a kernel: its eigenbasis and, for each model, the shrinkage of every direction."""
+    """Gaussian processes that share a kernel: its eigenbasis and each of M models' shrinkage of every direction.
+
+    ``basis`` (k, k) are eigenvectors of the features' second moments, ``center`` (k,) the mean feature, ``response``
+    (k,) the reports along each direction, ``shrinkage`` (k, M) the posterior coefficient per unit of response, and
+    ``variance`` and ``noise`` (M,) the variances of signal and report.
+    """
 
     basis: np.ndarray
     center: np.ndarray
@@ -94,7 +105,12 @@ class _Models:
 
 
 class GaussianAverage:
-    """Fit the average to the moments of the reports."""
+    """Bayesian average of Gaussian-process regressions of noisy reports on features, by marginal likelihood.
+
+    Averaged are a constant and processes of every kernel, label variance and share of signal in it, so that nothing has
+    to be tuned. It is fitted to a :class:`Moments`, the weighted sums of reports (unbiased labels of known noise
+    variance) and kernel features. Predictions, ``mean`` and the variances are in units of the label (squared).
+    """
 
     mean: float  # posterior mean of mu: the mean of the reports, shrunk to the middle of the range by its known noise
     weights: np.ndarray  # posterior weights of the models, of which the first are constant
@@ -136,11 +152,11 @@ class GaussianAverage:
     def _fit_kernel(
         self, sums: Sequence[np.ndarray], square: float, V: np.ndarray, h: np.ndarray
     ) -> tuple[_Models, np.ndarray]:
-        """Fit Gaussian processes of one kernel for all label variances V and signal shares h.
+        """Fit Gaussian processes of one kernel for all label variances V (M,) and shares h (M,) of signal in them.
 
-        Models and log likelihoods.
-
-        One eigendecomposition of the kernel's weighted second moments serves all of them.
+        ``sums`` are the kernel features' weighted sum, second moments and products with the reports, ``square`` is the
+        reports' weighted sum of squares. Returned are the models and their log likelihoods (M,). One eigendecomposition
+        serves all of them.
         """
         first, gram, cross = sums
         center = first / self._moments.weight
@@ -158,7 +174,10 @@ class GaussianAverage:
         return _Models(vectors, center, shrinkage, response, signal, noise), log_likelihood
 
     def _kept(self) -> Any:
-        """Kernels with the models that matter: (index of the kernel, its models, weights, positions)."""
+        """Yield kernels with models of more than negligible weight: (kernel, its models, their weights and indices).
+
+        The kernel is given by its number.
+        """
         size = self._n_constant * SHARES.size
         for k, models in enumerate(self._models):
             weights = self.weights[self._n_constant + k * size :][:size]

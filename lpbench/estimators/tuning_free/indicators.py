@@ -18,13 +18,14 @@ class IndicatorClassifier(LocalClassifier):
 
     @abstractmethod
     def _estimate(self, k: int, X: np.ndarray, model: Any) -> np.ndarray:
-        """Probability of class k at rows X as estimated by ``model``, before it is clipped to [0, 1]."""
+        """Probability (m,) of class code k at rows X (m, d) by ``model``, before it is clipped to [0, 1]."""
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Estimate class probabilities for complete X of shape (m, d): ndarray of shape (m, n_classes)."""
         return self._probabilities(self._check_predict(X))
 
     def _probabilities(self, X: np.ndarray) -> np.ndarray:
+        """Class probabilities (m, n_classes) at rows X (m, d), clipped and scaled to sum 1; equal where all are 0."""
         if not self.models_:
             return np.ones((len(X), 1))
         if len(self.models_) == 1:

@@ -62,7 +62,10 @@ class KernelFeatures:
             self._norms.append(norm if norm > 1e-9 else 1.0)
 
     def _grams(self, Z: np.ndarray) -> list[np.ndarray]:
-        """Kernel matrices (n_rows, n_landmarks), Gaussian and Laplacian, between rows Z (n, k) and landmarks."""
+        """Kernel matrices (n_rows, n_landmarks) between rows Z (n_rows, k) and landmarks: Gaussian and Laplacian.
+
+        A linear one is the third where the columns are more numerous than ``N_LANDMARKS``.
+        """
         marks, squared = self._landmarks, cdist(Z, self._landmarks, "sqeuclidean") / self._scale
         grams = [np.exp(-squared), np.exp(-np.sqrt(squared))]
         return [*grams, Z @ marks.T] if marks.shape[1] > N_LANDMARKS else grams

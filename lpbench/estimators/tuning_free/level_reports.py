@@ -70,7 +70,11 @@ class ResidualAndBin(Domain):
 @registered(lambda epsilon: LevelReport(epsilon, 4, 3))
 @dataclass(frozen=True)
 class LevelReport(Mechanism):
-    """The randomizer of a residual, clipped to [-1, 1], and a bin, and the curator's unbiased readings."""
+    """The randomizer of a residual, clipped to [-1, 1], and a bin, and the curator's unbiased readings.
+
+    The residual is rounded at random to one of ``levels`` points; (point, bin) is one category among levels times bins,
+    randomized at ``budget``.
+    """
 
     discrete = True
 
@@ -113,7 +117,7 @@ class LevelReport(Mechanism):
         return ResidualAndBin(self.bins)
 
     def _draw(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Categories, shape (n,); see :meth:`randomize_by`."""
+        """Randomize rows ``values`` (n, 2) of residual and bin: categories, shape (n,); see :meth:`randomize_by`."""
         return self.randomize_by(values, words(rng, (3, len(values))))
 
     def _losses(self, values: np.ndarray) -> np.ndarray:
@@ -206,7 +210,10 @@ def doubt_of_shares(budget: float, width: float, bins: int) -> float:
 
 
 def _cost(budget: float, n: int, width: float, bins: int) -> float:
-    """Error of a group's mean at a half-width, in variances: noise of n / 8 users, bias of a clipped exponential."""
+    """Error of a group's mean if ``n`` users clip at half-width ``width``, in variances: noise plus squared bias.
+
+    ``width`` is in standard deviations of a residual that is taken for exponential; noise is that of n / 8 users.
+    """
     return total_variance(budget, width, bins) * _FREEDOM / n + math.exp(-1.0 - width) ** 2
 
 
@@ -257,7 +264,7 @@ class Placed:
 
 
 def _excess(limit: np.ndarray) -> np.ndarray:
-    """Mean of (z - limit)+ for z standard normal."""
+    """Mean of max(z - limit, 0) for z standard normal, entry by entry; 0 at limit inf."""
     finite = np.where(np.isfinite(limit), limit, 0.0)
     density = np.exp(-0.5 * finite**2) / np.sqrt(2.0 * np.pi)
     mean = density - finite * ndtr(-finite)

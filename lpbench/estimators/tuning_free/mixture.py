@@ -34,7 +34,12 @@ _AT_ROWS = Shared(1)
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A private model: a mixture of constants, Gaussian processes and a forest, and effects of protected features."""
+    """A private model: a mixture of constants, Gaussian processes and a forest, and effects of protected features.
+
+    ``weights`` are those of constant, processes, forest, the public score as it is, and ``apart``, the model without
+    it. ``effects`` maps a protected feature to (binning, effect of each bin); ``left_out`` are predictions of reports
+    that the parts have not seen.
+    """
 
     shown: ShownFeatures
     kernels: KernelFeatures
@@ -120,7 +125,11 @@ def _left_out(
     seen: np.ndarray,
     rows: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Predictions of some of the reports that were seen, by the mean and by the model of those of other persons."""
+    """Predict reports ``seen[rows]`` without those of their own person: by the mean and by the model, (k,) each.
+
+    ``targets`` and ``noise`` (n,) are reports and their noise variances, ``seen`` the users who reported. A person is a
+    user, or all rows of one unit, left out in folds.
+    """
     if enrolled.units is None:
         blocks = enrolled.blocks(seen[rows])
         predicted = [model.leave_one_out(features, targets[users], noise[users]) for users, features in blocks]
@@ -132,7 +141,7 @@ def _left_out(
 
 @cache
 def _simplex(parts: int) -> np.ndarray:
-    """Weights of so many parts that sum to one, on a grid."""
+    """Nonnegative weights of ``parts`` parts that sum to one, on a grid: shape (n_points, parts)."""
     bars = itertools.combinations(range(_WEIGHT_STEPS + parts - 1), parts - 1)
     edges = np.array([(-1, *places, _WEIGHT_STEPS + parts - 1) for places in bars])
     return (np.diff(edges, axis=1) - 1) / _WEIGHT_STEPS

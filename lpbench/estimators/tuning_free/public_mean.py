@@ -24,7 +24,10 @@ _MEANS, _PREDICTED = Shared(1), Shared(2)
 
 
 class PublicMean:
-    """The mean of public labels plus forests about it, weighted by what trees make of rows not seen."""
+    """The mean of public labels plus forests about it, weighted by their predictions of rows that trees have not seen.
+
+    ``left_out`` (q,) is the prediction for each public row without it.
+    """
 
     left_out: np.ndarray  # (q,), predictions of the public rows by trees that have not seen them
 

@@ -50,7 +50,7 @@ class PublicScore:
         self.weights, self.out_of_bag, self._cuts = _SHARED((self._key,), self._weighted)
 
     def _weighted(self) -> tuple[np.ndarray, ...]:
-        """Weights, probabilities of rows left out, and the number of cuts of each tree."""
+        """Weights of the parts, class probabilities (q, n_classes) of each public row left out, and cuts by tree."""
         _, codes, *_ = self._sample
         learners = np.array([np.tile(self._shares, (codes.size, 1)), *(unseen for _, unseen in self._forests)])
         weights = likelihood_weights(learners[:, np.arange(codes.size), codes])
@@ -59,6 +59,10 @@ class PublicScore:
 
     @cached_property  # questions about a score are told apart by its sample, not by hundreds of trees
     def _forests(self) -> list[tuple[list[Any], np.ndarray]]:
+        """One entry a forest: its trees, and class probabilities (q, n_classes) by trees that left a row out.
+
+        Empty where there are too few public rows or one class.
+        """
         X, codes, seed, leaf_sizes = self._sample
         if codes.size < _FEWEST_ROWS or np.ptp(codes) == 0:
             return []
@@ -89,7 +93,10 @@ class PublicScore:
 
 
 def _bags(n: int, seed: int) -> list[tuple[int, np.ndarray, np.ndarray]]:
-    """Seed, rows and their multiplicities of each tree's bootstrap sample; all forests share them."""
+    """Bootstrap samples of ``n`` rows, one a tree: (seed of the tree, distinct rows, how often each was drawn).
+
+    All forests share them.
+    """
     rng, bags = np.random.RandomState(seed), []
     for tree_seed in [int(rng.randint(np.iinfo(np.int32).max)) for _ in range(_N_TREES)]:
         rng.seed(tree_seed)
@@ -101,7 +108,11 @@ def _bags(n: int, seed: int) -> list[tuple[int, np.ndarray, np.ndarray]]:
 def _forest(
     splitter: type, leaf_size: int, X: np.ndarray, codes: np.ndarray, n_classes: int, bags: Sequence
 ) -> tuple[list[Any], np.ndarray]:
-    """Trees of scikit-learn's forest of the same seed, and the mean of those that have not seen a row (or 0)."""
+    """Grow scikit-learn's forest on bootstrap samples ``bags``, see :func:`_bags`.
+
+    Returned are its trees and the mean class probabilities (q, n_classes) of each row by trees that have not seen it (0
+    if there is none). ``splitter`` is the class of cut search, ``codes`` (q,) class codes of X (q, d).
+    """
     trees, state = [], np.random.RandomState(0)
     total, count = np.zeros((codes.size, n_classes)), np.full((codes.size, 1), len(bags))
     for seed, bag, copies in bags:

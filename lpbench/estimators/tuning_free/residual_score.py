@@ -136,9 +136,10 @@ def fit_indicators(
 def _fitted(
     enrolled: Enrolled, targets: np.ndarray, noise: np.ndarray, prior: tuple[Any, Spreads], score: Any = ()
 ) -> list[Fitted]:
-    """Fit a Gaussian average to each row of ``targets`` (indicators, n), reports with noise variances (n,).
+    """Fit a mixture to each row of ``targets`` (classes, n), unbiased indicators with noise variances ``noise`` (n,).
 
-    ``score`` has further settings of each fit, about the public score.
+    ``prior`` has the arguments of :class:`.Moments`: unit of noise and prior of the spread. ``score`` has further
+    settings of each fit, one mapping a row, about the public score.
     """
     seen, moments = np.arange(noise.size), [Moments(*prior) for _ in targets]
     for block, features in enrolled.blocks(seen):  # kernel features are most of the work: once for all classes
@@ -151,7 +152,10 @@ def _fitted(
 def _expected_of_shown(
     enrolled: Enrolled, visible: np.ndarray, X_public: np.ndarray, score: PublicScore
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Mean of the score given what users show, (classes, n), and variance, (classes,): near public rows fill it in."""
+    """Mean of the public score given what users show, (classes, n), and its variance, (classes,).
+
+    ``visible`` (n, d) is NaN where a user protects a feature, which the nearest rows of ``X_public`` fill in.
+    """
     rng, means, variances = enrolled.streams.generator("nearest"), [], []
     rows = rng.permutation(np.tile(X_public, (-(-_NEAREST // len(X_public)), 1)))[:_MOST_ROWS]
     places = enrolled.shown.transform(rows)

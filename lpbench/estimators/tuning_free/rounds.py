@@ -51,7 +51,12 @@ _ENROLLED = Shared(1)
 
 @dataclass(frozen=True, eq=False)
 class Enrolled:
-    """Facts about the users that all rounds and budgets share: their public features, order and hidden columns."""
+    """Facts about the users that all rounds and budgets share: their public features, order and hidden columns.
+
+    ``hidden`` has the columns of each protected feature (several if one-hot: ``levels`` is True), ``Z`` (n, k) the
+    standardized shown features, ``order`` (n,) the order of asking, and ``units`` the person of each row, None: all
+    differ.
+    """
 
     shown: ShownFeatures
     hidden: list[tuple[int, ...]]  # protected features; the columns of a group that is asked about as one are together
@@ -70,7 +75,11 @@ class Enrolled:
 
     @classmethod
     def _read(cls, features: np.ndarray, groups: Any, units: np.ndarray | None, streams: Streams) -> Self:
-        """Read the public features and groups, and draw the order in which users are asked."""
+        """Read the public ``features`` (n, d), NaN where protected, and draw the order in which users are asked.
+
+        ``groups`` (d,) numbers the features whose one-hot columns belong together, -1 for a single column (None: all
+        single), and ``units`` (n,) the person of each row. DataError if there is one person only.
+        """
         features_shown = ShownFeatures(features)
         Z = features_shown.transform(features)
         order = streams.generator("order").permutation(len(Z))
@@ -105,7 +114,12 @@ class Enrolled:
 
 @dataclass(frozen=True)
 class Question:
-    """Broadcast of the curator to one group of users."""
+    """Broadcast of the curator to one group of users.
+
+    Each of ``users`` (k,) reports her label's deviation from ``center`` (k,), clipped to and divided by ``half_width``
+    (k,), under ``report``; with a ``feature`` (not -1) also her bin of it. ``effects`` of features are added to the
+    center on her device.
+    """
 
     users: np.ndarray  # (m,)
     center: np.ndarray  # of the interval to which each user's residual is clipped, by the features that the user shows
@@ -234,7 +248,10 @@ class Curator:
                     self._join(feature, bins)
 
     def _affordable(self, pilot: int) -> int:
-        """Number of bins of which users are asked; 0: none can be afforded. Cells are those of the first stage."""
+        """Number of bins of a protected feature that users can be asked for; 0: none. Sets the first binnings.
+
+        ``pilot`` is the number of users of that stage; the noise of a joint report and too few users a bin limit it.
+        """
         features = self.enrolled.hidden[: pilot // _FEWEST_PER_FEATURE * self._ask_protected]
         bins = levels.most_bins(self.epsilon, self.targets.size, BINS) if features else 1
         if bins == 1:
@@ -264,7 +281,7 @@ class Curator:
         return doubt <= _MOST_DOUBT and not dearer
 
     def _asked(self, stage: int) -> list[int]:
-        """Features of which a stage is asked, the more probable first."""
+        """Indices of the protected features of which a stage (0 to 3) asks, the more probable to matter first."""
         ranked = sorted(self._binning, key=lambda k: -self._probability.get(k, 0.0))
         if stage < 2:
             return ranked[: -(-len(ranked) // (stage + 1))]
@@ -272,7 +289,7 @@ class Curator:
         return enough or ranked[: stage - 2]
 
     def _join(self, feature: int, bins: int) -> None:
-        """Join the equal cells of a feature, about which the first stage asked, to at most ``bins`` bins.
+        """Join the equal cells of a feature (by index), about which the first stage asked, to at most ``bins`` bins.
 
         Earlier reports count in these bins from now on, unless labels decided the bins: then they are dropped.
         """
@@ -323,12 +340,17 @@ class Curator:
         self._refit(users)
 
     def _refit(self, users: np.ndarray) -> None:
-        """Add the reports of users to the moments, and fit the model to these."""
+        """Add the reports of ``users`` (indices) to the moments, and fit the Gaussian average to these."""
         for block, features in self.enrolled.blocks(users):
             self._moments.add(features, self.targets[block], self.noise[block])
         self._model = GaussianAverage(self._moments)
 
     def _learn_effect(self, question: Question, reports: np.ndarray, scale: np.ndarray, middle: np.ndarray) -> None:
+        """Store joint reports (residual, bin) on a protected feature, estimate its effects, take them off the labels.
+
+        ``scale`` and ``middle`` (k,) map a report to the label's units: half-width, and what is expected without the
+        feature.
+        """
         report, feature = question.report, question.feature
         indicators = report.indicators(reports)
         # What is expected of the residual without the feature is no effect of it.
@@ -341,7 +363,10 @@ class Curator:
         self.targets[question.users] -= indicators @ self._estimate(feature)
 
     def _estimate(self, feature: int) -> np.ndarray:
-        """Estimate the effects of a feature's bins from all joint reports; keep them and their probability."""
+        """Estimate a feature's effects (bins,) from all joint reports; keep them and their probability.
+
+        ``feature`` is its index among the hidden ones.
+        """
         products, indicators, floors, users = (np.concatenate(arrays) for arrays in self._joint[feature])
         units = None if self.enrolled.units is None else self.enrolled.units[users]
         binning, variance = self._binning[feature], self.result().residual_variance
