@@ -70,7 +70,10 @@ def number_names(rows: pd.DataFrame) -> list[str]:
 
 
 class _Beside:
-    """Numbers near a given one (other columns, next budgets, other prints), which serve as alternatives to it."""
+    """Numbers near a given one (other columns, next budgets, other prints), which serve as alternatives to it.
+
+    A printed number that an alternative meets as well does not identify its method.
+    """
 
     def __init__(self, judged: pd.DataFrame) -> None:
         # the budgets of tables are several artifacts, those of a curve are not
@@ -81,7 +84,10 @@ class _Beside:
         self._by: dict[tuple[str, ...], dict[tuple, pd.DataFrame]] = {}
 
     def of(self, row: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """Yield alternatives to a number: other methods, next budgets and places, the median of other prints."""
+        """Yield alternatives to the number in ``row``: other methods, next budgets and places, median of other prints.
+
+        Each is a dictionary of its name (``alternative``), whether it is ``counted``, its ``value`` and standard error.
+        """
         data, setting = row["cell"].partition("|")[0], ("panel", "mask", "epsilon", "x")
         columns = self._alike(row, data, "artifact", *setting)
         for number in columns[columns["method"] != row["method"]].to_dict("records"):
@@ -98,7 +104,7 @@ class _Beside:
             yield {"alternative": PRINTED, "counted": "", "value": prints.median(), "se": 0.0}
 
     def _alike(self, row: dict[str, Any], data: str, *keys: str) -> pd.DataFrame:
-        """Rows of the same data set that agree with a row in some columns."""
+        """Rows of the data set ``data`` that agree with ``row`` in the columns ``keys``; groups are kept."""
         if keys not in self._by:
             groups = self._rows.groupby(["data", *keys], dropna=False, sort=False)
             self._by[keys] = {_key(key): group for key, group in groups}
@@ -111,7 +117,7 @@ def _key(values: tuple) -> tuple:
 
 
 def _next(rows: pd.DataFrame, axis: str, value: float) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the rows just below and above a value on an axis."""
+    """Yield ("below" or "above", row) for the rows next to ``value`` in column ``axis``, where there are such rows."""
     for side, numbers in (("below", rows[rows[axis] < value]), ("above", rows[rows[axis] > value])):
         if len(numbers):
             yield side, numbers.sort_values(axis).iloc[-1 if side == "below" else 0].to_dict()

@@ -135,7 +135,10 @@ def stated_settings(
 
 
 def _grid_of(experiment: Experiment, card: Method, panel: str, mask: str, method: str) -> dict[str, list]:
-    """The grid that was searched for a method under a mask in a panel."""
+    """Return the grid, parameter to values, that was searched for a method (``card``; ``method`` in the panel).
+
+    The card's grid for the mask is changed by the experiment's group of that panel.
+    """
     grid = card.grid_for(bare_name(mask))
     for group in experiment.groups:
         if group.panel == panel and method in group.method:

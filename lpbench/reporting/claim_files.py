@@ -81,7 +81,10 @@ def tabulate(decisions: Sequence[Decision]) -> Files:
 
 
 def _row(decision: Decision, verdict: CheckVerdict, judges: bool) -> dict[str, Any]:
-    """Return the line of a verdict in the table of verdicts; ``judges`` marks the deciding configuration."""
+    """Return the line of a verdict in the table of verdicts; ``judges`` is True for the configuration that decides.
+
+    Columns of the printed numbers' verdict begin with ``published``.
+    """
     check, claim = verdict.check, decision.claim
     ours, printed = verdict.ours or _NOTHING, verdict.published or _NOTHING
     row: dict[str, Any] = {
@@ -116,7 +119,10 @@ def _row(decision: Decision, verdict: CheckVerdict, judges: bool) -> dict[str, A
 
 
 def _rounded(arguments: Any) -> Any:
-    """Round the arguments of a statistic to 12 digits: the last digits of a logarithm depend on the processor."""
+    """Round numbers in a statistic's arguments (nested lists, mappings) to 12 digits.
+
+    The last digits of a logarithm depend on the processor.
+    """
     if isinstance(arguments, dict):
         return {name: _rounded(value) for name, value in arguments.items()}
     if isinstance(arguments, list):
@@ -127,6 +133,11 @@ def _rounded(arguments: Any) -> Any:
 def _instance_rows(
     decision: Decision, check: Check, source: str, judged: Judged, cells: _Numbered
 ) -> Iterator[tuple[Any, ...]]:
+    """Yield a check's lines in the table of instances: one an instance, then the pooled one, for one source.
+
+    ``source`` is "ours" or "published". Each has the interval, the outcome, the statistic with its arguments, and the
+    numbers of its cells.
+    """
     head = decision.paper, decision.claim.name, check.name
     for instance, interval in zip(judged.instances, judged.intervals, strict=True):
         outcome = f"{UNDECIDED}: {instance.silent}" if instance.silent else check.region.judge(interval)
@@ -146,7 +157,10 @@ class _Numbered:
         self._print: dict[int, tuple[float, float]] = {}
 
     def numbers(self, instance: Instance, source: str) -> str:
-        """Note an instance's cells and return their numbers, consecutive ones as ``first:last``."""
+        """Note an instance's cells and return their numbers as text, consecutive ones as ``first:last``.
+
+        ``source`` says if their values are printed ones or ours.
+        """
         numbers = []
         for key, column, step in zip(instance.cells.keys, instance.cells.samples.T, instance.cells.step, strict=True):
             number = self._number.setdefault(tuple(str(word) for word in key), len(self._number))
@@ -188,7 +202,7 @@ def read_claims(folder: Path) -> list[dict[str, Any]]:
 
 
 def _read(path: Path) -> list[dict[str, Any]]:
-    """Rows of a file, empty texts as such."""
+    """Rows of a CSV file as dictionaries; empty texts stay texts, empty numbers are NaN."""
     # a section is a name, such as 5.1, also where no other row has letters
     table = pd.read_csv(path, keep_default_na=False, na_values=dict.fromkeys(_FLOATS, ""), dtype={"section": str})
     return table.to_dict("records")

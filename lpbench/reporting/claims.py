@@ -36,7 +36,12 @@ TOO_FEW = "too few replications"
 
 @dataclass(frozen=True)
 class CheckVerdict:
-    """One check of one claim under one configuration, on both sources."""
+    """One check of one claim under one configuration, on both sources: printed numbers and our scores.
+
+    ``published`` and ``ours`` are what was judged on each (None: not at hand), with the outcome beside; ``reason`` says
+    why there is no verdict, ``cause`` why it fails if that is known, and ``others`` are verdicts under other
+    configurations.
+    """
 
     check: Check
     configuration: str
@@ -99,7 +104,11 @@ def decide(paper: Paper, claims: Sequence[Claim], results: Evidence) -> list[Dec
 def _verdict(
     paper: Paper, claim: str, check: Check, name: str, evidence: Mapping[str, tuple[Evidence, Published]]
 ) -> CheckVerdict:
-    """Judge a check on our scores and on the printed numbers; without our scores, return the reason."""
+    """Judge a check on our scores and on the printed numbers, under the configuration ``name``.
+
+    ``evidence`` has for each configuration our scores and the printed numbers. Without our scores the verdict has only
+    the reason.
+    """
     results, published = evidence[name]
     results.consulted.clear()
     try:
@@ -120,7 +129,10 @@ def _verdict(
 
 
 def _judged(check: Check, instances: tuple[Instance, ...], twice: Sequence[str]) -> Judged:
-    """Return :func:`judge` of a check on instances, cached by their numbers, as it takes a tenth of a second."""
+    """Return :func:`judge` of a check on instances, cached by their numbers, as it takes a tenth of a second.
+
+    ``twice`` names what another seed has confirmed.
+    """
     about = content_hash((instances, check.region, check.quantifier, check.effect, tuple(twice))).hex()
     judged = lambda: asdict(replace(judge(check, instances, twice), instances=()))  # noqa: E731
     stored = remembered(f"judged {about}", judged, {}, [Judged.__module__])
@@ -148,7 +160,10 @@ def _is_own_seed(results: Evidence) -> bool:
 def _elsewhere(
     paper: Paper, claim: str, first: CheckVerdict, name: str, evidence: Mapping[str, tuple[Evidence, Published]]
 ) -> CheckVerdict | None:
-    """Return a check's verdict under another configuration; None where that compares the same cells."""
+    """Return a check's verdict under another configuration ``name``; None where it compares the same cells.
+
+    ``first`` is the verdict that decides.
+    """
     try:
         instances = list(first.check.find(evidence[name][0]))
     except NotRunError as missing:

@@ -37,7 +37,10 @@ def compare(experiment: str, paper: Paper, summary: Summary) -> pd.DataFrame:
 
 
 def _reproduced(layout: TableLayout | None, summary: Summary) -> pd.DataFrame:
-    """Our oracle rows in the unit of the paper (ratio to the non-private tree, ratio of seconds, or the mean)."""
+    """Return our oracle rows (best grid points on the test rows) with value and standard error in the paper's unit.
+
+    The unit is that of the ``layout``: ratio to the non-private tree, ratio of seconds to CT-W, or the mean.
+    """
     table = summary.table[summary.table["selection"] == "oracle"].copy()
     table["base"] = table["method"].map(bare_name)
     table["paradigm"] = table["mask"].map(bare_name)
@@ -71,7 +74,10 @@ def ratio_errors(table: pd.DataFrame, chosen: pd.DataFrame) -> list[float]:
 
 
 def _match(cell: dict, ours: list[dict]) -> list[dict]:
-    """Rows of the comparison for one published cell, from our rows of the same method."""
+    """Rows of the comparison for one published ``cell``, from ``ours``, our rows of the same method.
+
+    There is one for each variant that was run, or one with a note where none was.
+    """
     for key, column in (("dataset", "data"), ("mask", "paradigm")):
         if cell[key]:
             ours = [row for row in ours if row[column] == cell[key]]

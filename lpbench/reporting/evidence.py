@@ -24,7 +24,10 @@ from lpbench.reporting.published import published_cells
 
 @dataclass(frozen=True)
 class CellTable:
-    """Cells of a table: data sets x methods, row by row; missing ones are NaN."""
+    """Cells of a table, data sets x methods, row by row; missing ones are NaN.
+
+    ``cells`` has one column of scores by replication for each cell, in that order.
+    """
 
     datasets: tuple[str, ...]  # rows; columns are ``methods``
     methods: tuple[str, ...]
@@ -84,6 +87,10 @@ class Evidence:
         return tuple(replace(c, experiment=name) for c in curves(rows, self._chosen(name)))
 
     def _chosen(self, name: str) -> pd.DataFrame:
+        """Scores by replication of an experiment's chosen grid points; NotRunError without any.
+
+        Where seconds are replaced by a count, the count is the value.
+        """
         chosen = self.results.artifact(name).chosen
         if chosen is None or chosen.empty:
             raise NotRunError(f"{name}: scores by replication are not there, and a verdict needs them")
@@ -101,7 +108,10 @@ class Evidence:
         return self._tables(name, epsilon, mask, tuple(methods), selection)
 
     def _read_table(self, name: str, epsilon: float, mask: str, methods: tuple[str, ...], selection: str) -> CellTable:
-        """Read the cells of methods at one budget and mask; NotRunError names a method that is missing."""
+        """Read the cells of methods at one budget and mask (empty: any), for a way of selecting grid points.
+
+        NotRunError names a method or a data set's scores that are missing.
+        """
         rows = self.summary(name, selection)
         rows = rows[np.isclose(rows["epsilon"], epsilon) & (rows["mask"].map(bare_name) == mask if mask else True)]
         stands, methods_run = representatives(rows["method"], self.variants), set(rows["method"])
@@ -189,7 +199,10 @@ class _Print:
             self.rows.setdefault((row["method"], _place(row["x"])), []).append(row)
 
     def find(self, key: tuple) -> tuple[float, float]:
-        """Printed value and step; NaN where there is none. What reads no budget is printed once, under one."""
+        """Return the printed value of a key and its rounding step; (NaN, 0) where there is none.
+
+        A method that reads no budget is printed once, under one of the budgets.
+        """
         _, panel, dataset, mask, method, epsilon, x = key
         rows = self.rows.get((bare_name(method), _place(x)), [])
         for column, ours in (("panel", panel), ("dataset", bare_name(dataset)), ("mask", bare_name(mask))):
@@ -204,7 +217,10 @@ def _place(x: float) -> float:
 
 
 def _printed(cells: CellScores, printed: _Print) -> CellScores:
-    """Scores by replication whose mean is the printed value and whose relative deviations are ours."""
+    """Scores by replication whose mean is the printed value and whose relative deviations are those of our ``cells``.
+
+    So a printed number gets the standard error of our run; NaN where nothing is printed.
+    """
     mean, step = np.array([printed.find(key) for key in cells.keys]).T
     center = cells.samples.mean(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -213,6 +229,7 @@ def _printed(cells: CellScores, printed: _Print) -> CellScores:
 
 
 def _printed_curve(curve: Curve, printed: _Print) -> Curve | None:
+    """Return the points of our curve that are printed, with the printed values as means; None if no point is."""
     cells = _printed(curve.cells(), printed)
     is_printed = ~np.isnan(cells.samples).all(axis=0)
     if not is_printed.any():

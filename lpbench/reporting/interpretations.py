@@ -25,7 +25,12 @@ SUPPORT = {
 
 @dataclass(frozen=True)
 class Step:
-    """One interpretation of a passage that a paper leaves open, and the experiments that ran it."""
+    """One interpretation of a passage that a paper leaves open, and the experiments that ran it.
+
+    ``method`` is the selector that runs it, ``support`` what speaks for it ("text", "code", "tried" ...),
+    ``experiment`` and ``panel`` where it was run (empty: the artifact itself), and ``budget`` the factor from its ε to
+    the printed one.
+    """
 
     interpretation: str  # what differs from the step before it, or from the first one where it was tried
     method: str  # selector under which it was run; several, joined by "or": the best of them in each replication
@@ -38,7 +43,11 @@ class Step:
 
 @dataclass(frozen=True)
 class Interpretations:
-    """Candidate interpretations behind some published numbers, the default first."""
+    """Candidate interpretations behind some published numbers, the default first.
+
+    ``what`` names the numbers; they are those of ``method`` in ``artifacts`` under ``mask``. ``unexplained`` says what
+    no candidate meets.
+    """
 
     what: str  # the published numbers
     artifacts: tuple[str, ...]  # experiments that hold them
@@ -50,7 +59,11 @@ class Interpretations:
 
 @dataclass(frozen=True)
 class Bound:
-    """Printed numbers that no method can reach on our data, with the computation that shows it."""
+    """Printed numbers that no method can reach on our data, with the computation that shows it.
+
+    ``where`` and ``why`` are text, ``cells`` the keys of these numbers; with a ``standing`` they are classed as not
+    comparable.
+    """
 
     where: str
     why: str
@@ -64,7 +77,11 @@ class Bound:
 
 @dataclass(frozen=True)
 class Alternative:
-    """Alternative to printed numbers, such as a mutant or a constant, and the experiments that ran it."""
+    """Alternative to printed numbers, such as a mutant or a constant, and the experiments that ran it.
+
+    ``methods`` maps the selector that judges to the one that was run in its place ("" to one for all), ``counted`` says
+    what it counts against, ``budget`` is the printed ε over that of the run, and ``wrong`` marks a faulty method.
+    """
 
     name: str
     counted: str  # what it counts against, see :mod:`lpbench.analysis.alternatives`
@@ -82,7 +99,7 @@ class Alternative:
 
 
 class Tolerance(NamedTuple):
-    """Distance within which a published number counts as met."""
+    """Distance within which a published number counts as met: absolute, or ``relative`` to the number."""
 
     within: float
     relative: bool = False  # to the published number; ours is then a ratio to the non-private tree

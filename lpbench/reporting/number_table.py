@@ -120,12 +120,18 @@ def with_margins(alternatives: pd.DataFrame, numbers: pd.DataFrame) -> pd.DataFr
 
 
 def _rescale(row: Any) -> float:
-    """Ratio of the standard errors of a printed number and ours, from the numbers of replications."""
+    """Factor from our standard error to that of a printed number: root of our replications over the paper's.
+
+    It is 1 where none were run.
+    """
     return math.sqrt(row.replications / catalog.experiment(row.artifact).replications) if row.replications else 1.0
 
 
 class _PaperNumbers:
-    """Printed numbers of one paper beside ours, row by row."""
+    """Printed numbers of one paper beside ours, row by row: each number under each configuration and interpretation.
+
+    A row is a dictionary or tuple with the columns ``NUMBER_COLUMNS``.
+    """
 
     def __init__(self, paper: Paper, results: Results):
         self.paper, self.results = paper, results
@@ -134,7 +140,11 @@ class _PaperNumbers:
         self._trees = cache(self._read_trees)
 
     def rows(self, artifacts: Collection[str] | None = None) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """All rows, configurations with causes of what differs, then what was tried; and the alternatives."""
+        """All rows, those of configurations first and then those of tried interpretations; and the alternatives' table.
+
+        ``artifacts`` restricts the rows (None: all of the paper's). Numbers that differ have a cause where one is
+        known.
+        """
         names = [n for n in self.paper.published if artifacts is None or n in artifacts]
         table = self.configured([self.results.artifact(name) for name in names])
         if table.empty:
@@ -161,7 +171,11 @@ class _PaperNumbers:
         ], beside
 
     def configured(self, artifacts: Sequence[Artifact]) -> pd.DataFrame:
-        """A row a published number and configuration that has one, judged by the first of its judge and the others."""
+        """Return a row for each published number and configuration that has one; ``judges`` marks the row that decides.
+
+        It is that of the artifact's judging configuration if run, else of the first other one, else of the run as it
+        is.
+        """
         parts = []
         for artifact in artifacts:
             if artifact.comparison is None or artifact.comparison.empty:
@@ -183,7 +197,7 @@ class _PaperNumbers:
         return self._classed(table)
 
     def _classed(self, table: pd.DataFrame) -> pd.DataFrame:
-        """Add the class of each row, by the print's error, which is that of the row that judges."""
+        """Add the class of each row and ``se_print``, the print's standard error, taken from the row that judges."""
         error = table["se"] * [*map(_rescale, table.itertuples())]
         errors = {_key(row): e for row, e in zip(table.to_dict("records"), error, strict=True) if row["judges"]}
         prints = [errors.get(_key(row), e) for row, e in zip(table.to_dict("records"), error, strict=True)]
@@ -191,7 +205,7 @@ class _PaperNumbers:
         return table.assign(**{"class": [self._class(row) for row in table.to_dict("records")]})
 
     def _class(self, row: Mapping[str, Any]) -> str:
-        """Class of a row; empty where there is no number or no tolerance."""
+        """Class of a row: equivalent, different, cannot tell or not comparable; empty without a number or margin."""
         if math.isnan(row["ours"]) or math.isnan(row["margin"]):
             return ""
         if any(bound.standing for bound in self._bounds_of(row)):
@@ -217,7 +231,7 @@ class _PaperNumbers:
         return alternatives.assign(**{"class": alternatives["class"].mask(apart, NOT_COMPARABLE)})
 
     def _rival(self, row: dict[str, Any], one: Alternative) -> Sample | None:
-        """Scores of an alternative method or setting in the place of a number; None if it was not run."""
+        """Scores of an alternative method or setting in the place of a printed number's row; None if it was not run."""
         method = one.stands_for(row["artifact"], row["selector"])
         relative, on_axis = self._tolerance(row["artifact"]).relative, row["x"] == row["x"]
         figure = row["artifact"].rpartition("/")[2] + row["panel"] if on_axis else row["panel"]
@@ -232,7 +246,11 @@ class _PaperNumbers:
         return None
 
     def _identified(self, table: pd.DataFrame, beside: pd.DataFrame) -> list[str]:
-        """Say for each judged row whether it identifies its method, i.e. all alternatives differ; empty without any."""
+        """Say for each row if the number identifies its method, i.e. if all alternatives differ from the print.
+
+        The texts are empty for rows that do not judge or have no counted alternative; ``beside`` is the table of
+        alternatives.
+        """
         identifies = identified(beside)["identifies"] if len(beside) else pd.Series(dtype=str)
         rivals = set(beside.loc[(beside["counted"] != "") & beside["value"].notna(), "number"])
         return [
@@ -301,9 +319,9 @@ class _PaperNumbers:
     # -- causes ----------------------------------------------------------------------------------------------------
 
     def _why(self, row: Mapping[str, Any], blind: Collection[tuple]) -> tuple[str, str]:
-        """Known cause of a number that differs or cannot be compared, and the reason.
+        """Known cause of a number that differs or cannot be compared, and the reason in words (may be empty).
 
-        A number that a constant meets as well is explained by no interpretation.
+        A number in ``blind``, which a constant meets as well, is explained by no interpretation.
         """
         for bound in self._bounds_of(row):
             return bound.standing or SUSPECTED, bound.why
@@ -324,9 +342,9 @@ class _PaperNumbers:
         return (SUSPECTED, hints) if hints else (NO_CAUSE, "")
 
     def _chances(self, table: pd.DataFrame, blind: Collection[tuple]) -> np.ndarray:
-        """Chance with which anything found after the fact would meet each number without a cause, by permutation.
+        """Chance, for each row (n,), that anything found after the fact would meet the number, by permutation.
 
-        What a constant meets as well has none, since nothing found after the fact counts there.
+        NaN for rows that have a cause other than that, and for those in ``blind``, which a constant meets as well.
         """
         changed: dict[
             tuple, dict[str, dict[int, tuple]]
@@ -349,7 +367,10 @@ class _PaperNumbers:
         return np.where(counts, chance, np.nan)
 
     def _with_found(self, table: pd.DataFrame) -> pd.DataFrame:
-        """Repeat the last configuration with the last interpretation of each method that was found after the fact."""
+        """Rows of the last configuration, with the last interpretation that was found after the fact if any.
+
+        They form one more configuration, which never judges; empty without such an interpretation.
+        """
         rows = table[table["configuration"] == [*self.paper.configurations][-1]].to_dict("records")
         steps_of = [[one for one in self._steps(row) if one[0].support == AFTER_THE_FACT] for row in rows]
         if not any(steps_of):
@@ -358,7 +379,7 @@ class _PaperNumbers:
         return pd.DataFrame(last, columns=table.columns).assign(configuration=AFTER_THE_FACT, judges=False)
 
     def _tried(self, row: dict[str, Any], step: Step, sample: Sample) -> dict[str, Any]:
-        """The row of a number under one interpretation."""
+        """Return the row of a printed number under one interpretation: ``row`` with the sample's scores and class."""
         tolerance = self._tolerance(row["artifact"])
         changed = row | {
             "configuration": TRIED,
@@ -377,7 +398,7 @@ class _PaperNumbers:
         return changed | {"class": self._class(changed)}
 
     def _steps(self, row: Mapping[str, Any]) -> list[tuple[Step, Sample]]:
-        """Interpretations of a number that were run, with their scores."""
+        """Interpretations of a row's number that were run, as pairs (step, its scores by replication)."""
         return [
             (step, sample)
             for candidates, steps in self._runs
@@ -398,7 +419,7 @@ class _PaperNumbers:
 
     @cached_property
     def _runs(self) -> list[tuple[Interpretations, list[tuple[Step, dict[tuple, Sample]]]]]:
-        """Interpretations with their steps, each with the samples of its cells."""
+        """All interpretations of the paper: pairs (candidates, steps), a step with its cells' samples by key."""
         runs = []
         for candidates in self.paper.differences.interpretations:
             steps, relative = [], self._tolerance(candidates.artifacts[0]).relative
@@ -431,7 +452,12 @@ class _PaperNumbers:
         budget: float = 1.0,
         beside: tuple[str, ...] = (),
     ) -> dict[tuple, Sample]:
-        """Samples of an experiment's cells by panel (or ``*``), data set, mask, published budget and place."""
+        """Samples of an experiment's cells by panel (or ``*``), data set, mask, published budget and place on the axis.
+
+        Of several ``methods`` the smallest error of each replication counts. ``by_name`` replaces the mask in the keys,
+        ``budget`` is the printed ε over that of the run, and with ``relative`` errors are divided by the non-private
+        tree's, also from the experiments ``beside``. Empty keys of data set and mask stand for any.
+        """
         rows = self._chosen(name)
         rows = rows[rows["method"].isin(methods)]
         rows = rows[rows["panel"] == panel] if panel else rows
@@ -464,7 +490,7 @@ class _PaperNumbers:
         return pd.DataFrame(columns=[*_AXES, "method", "replication", "value"])
 
     def _read_trees(self, name: str) -> dict[str, pd.Series]:
-        """Scores of the non-private tree of an experiment, by data set."""
+        """Scores of the non-private tree of an experiment, by data set, each a series over replications."""
         rows = self._chosen(name)
         trees = rows[rows["method"] == BASELINE].drop_duplicates(["dataset", "replication"])
         return {dataset: scores.set_index("replication")["value"] for dataset, scores in trees.groupby("dataset")}
@@ -491,7 +517,10 @@ def _key(row: Mapping[str, Any]) -> tuple:
 
 @cache
 def _variant(selector: str) -> tuple[str, dict[str, Any]]:
-    """Variant of a selector, or of its bare name the one that changes nothing, and the variants that its method has."""
+    """Variant of a selector, and the variants of its method (name to parameters).
+
+    A bare name has the variant that changes nothing, or "".
+    """
     variants = catalog.method(bare_name(selector)).variants
     return member(selector).variant or next((v for v, changed in variants.items() if not changed), ""), variants
 
@@ -514,5 +543,5 @@ def _preference(selector: str, variants: tuple[str, ...]) -> tuple:
 
 
 def _is_itself(step: Step, row: Mapping[str, Any]) -> bool:
-    """Return True if an interpretation is the one that was run for a row."""
+    """Return True if a step is the very run of a row's selector, so that it is no other interpretation."""
     return not step.experiment and step.method == row["selector"]

@@ -39,7 +39,10 @@ class Citation:
 
 @dataclass(frozen=True)
 class Erratum:
-    """An error or contradiction in a paper, with the computation that shows it."""
+    """An error or contradiction in a paper, with the computation that shows it.
+
+    ``where`` is its place, ``what`` the sentence, and ``compute()`` returns the evidence as text.
+    """
 
     where: str  # table, section or equation
     what: str  # the finding
@@ -49,7 +52,11 @@ class Erratum:
 
 @dataclass(frozen=True)
 class Deviation:
-    """A place where released code departs from its paper."""
+    """A place where released code departs from its paper.
+
+    ``fact`` says how, ``loss`` what it means for the privacy loss (empty: nothing), and ``known_bad`` names the audit's
+    copy of the fault.
+    """
 
     place: str  # file and lines in the public repository, or what the deviation concerns
     commit: str
@@ -68,7 +75,11 @@ class Released:
 
 @dataclass(frozen=True)
 class Cause:
-    """A known cause of differences between reproduced and published numbers."""
+    """A known cause of differences between reproduced and published numbers.
+
+    ``text`` states it; it applies to cells whose experiment, data set, mask and method begin so, empty ones standing
+    for any.
+    """
 
     text: str
     experiment: str = ""  # start of the name of what it concerns, here and below; empty: all of them
@@ -97,7 +108,11 @@ class Differences:
 
 @dataclass(frozen=True)
 class Judging:
-    """Configurations of a paper's experiments on which claims and numbers are judged, and the reason."""
+    """Configurations of a paper's experiments on which claims and numbers are judged, and the reason.
+
+    ``words`` is the reason, ``exceptions`` maps the start of an experiment's name to a configuration that judges it in
+    place of the first.
+    """
 
     words: str = ""
     #: Start of an artifact's name -> a configuration that judges it in place of the first, named before any run.
@@ -106,7 +121,11 @@ class Judging:
 
 @dataclass(frozen=True)
 class TableLayout:
-    """Layout of a printed table: its rows, columns and budgets, in the paper's order."""
+    """Layout of a printed table: its rows, columns and budgets, in the paper's order.
+
+    ``columns`` maps a mask ("": none) to methods, ``rows`` are (label, data set), ``value`` says what a cell is and
+    ``style`` how it is printed.
+    """
 
     columns: Mapping[str, Sequence[str]]  # mask (empty: the paper has one) -> methods in the order of the paper
     rows: tuple[tuple[str, str], ...]  # (label, data set) in the order of the paper
@@ -119,7 +138,11 @@ class TableLayout:
 
 @dataclass(frozen=True)
 class Page:
-    """A page of its own for some experiments of a paper, or a section of a page."""
+    """A page of its own for some experiments of a paper, or a section of a page.
+
+    ``experiments`` are their names or beginnings of them, ``lead`` the paragraphs on top, ``file`` the page's name
+    without ending (empty: that of the paper).
+    """
 
     name: str  # anchor of the section
     title: str
@@ -136,7 +159,11 @@ _NO_TOLERANCE = Tolerance(math.nan, relative=True)
 
 @dataclass(frozen=True)
 class Output:
-    """Facts that a paper adds to one experiment: own tables and figures, printed rank sums, tolerance."""
+    """Facts that a paper adds to one experiment: own tables and figures, printed rank sums, tolerance.
+
+    ``write`` draws into a folder, ``read`` returns tables from it, ``counted`` replaces seconds of (data set, method)
+    by a count.
+    """
 
     #: Function(experiment, folder, seed) that writes them; the folder, in that of the results, holds the experiment's
     #: summary and scores.
@@ -155,7 +182,10 @@ class Output:
 
 @dataclass(frozen=True, eq=False)
 class Paper:
-    """Paper whose results are reproduced: identity, claims, errata, interpretations and outputs."""
+    """Paper whose results are reproduced: identity, claims, errata, interpretations and outputs.
+
+    A package ``lpbench.papers.<name>`` defines one as ``PAPER``; reports ask it for all that is special to the paper.
+    """
 
     name: str  # folder of its experiments, and name of its page
     title: str  # heading of its page
@@ -221,7 +251,10 @@ def papers() -> tuple[Paper, ...]:
 
 @cache
 def _modules(folders: tuple[Path, ...]) -> dict[str, Paper]:
-    """Modules of the packages, with their papers in order."""
+    """Module name to Paper, in order, for lpbench's papers and those in a user's ``folders`` (papers/*/__init__.py).
+
+    ConfigurationError if a module's PAPER is none, is misnamed, or is defined twice.
+    """
     ours = importlib.import_module("lpbench.papers")
     modules = [m.name for m in pkgutil.iter_modules(ours.__path__, "lpbench.papers.") if m.ispkg]
     modules += [f"papers.{p.parent.name}" for folder in folders for p in sorted(folder.glob("papers/*/__init__.py"))]

@@ -7,7 +7,10 @@ from typing import Any
 
 @dataclass(frozen=True)
 class PlainTable:
-    """Table of texts with legend, headings and remark, for pages and Markdown."""
+    """Table of texts with legend, headings and remark, for pages and Markdown.
+
+    ``finding`` is a sentence that the table supports, and ``grid`` what a page needs to lay it out as a matrix.
+    """
 
     legend: str  # what an entry says, shown above the table
     heads: tuple[str, ...]

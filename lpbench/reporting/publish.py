@@ -95,7 +95,10 @@ def replace_committed(results_dir: Path, experiments: Sequence[str] = ()) -> tup
 
 
 def _refusals(results: Results, committed: Results, registered: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the reasons why a run of a paper's experiments must not replace the committed scores."""
+    """Yield the reasons why a run of a paper's experiments must not replace the committed scores.
+
+    ``registered`` has the head of each experiment's file; only those not marked ``on_request`` must have run.
+    """
     of_the_checkout = committed.folder.resolve() == COMMITTED.resolve()
     for name, head in registered.items():
         run, before = results.artifact(name), committed.artifact(name)
@@ -295,7 +298,7 @@ def _draw(folder: Path, name: str) -> list[Path]:
 
 
 def _write_times(artifacts: Sequence[Artifact], path: Path) -> None:
-    """Write seconds by artifact to a CSV; earlier lines stay for artifacts whose record is gone."""
+    """Write seconds by artifact to the CSV ``path``; earlier lines stay for artifacts whose record is gone."""
     times = timing_table(a.record for a in artifacts if a.is_finished)
     if path.is_file():
         before, unfinished = pd.read_csv(path), {a.name for a in artifacts if not a.is_finished}

@@ -102,7 +102,10 @@ def banner(claims: Sequence[Mapping]) -> str:
 
 
 def _papers(claims: Sequence[Mapping], entries: Sequence[ReportEntry], page: str) -> list[dict]:
-    """Title, page (default: its own), claims by verdict and artifacts of every paper that has experiments."""
+    """Title, page, claims by verdict and artifacts of every paper that has experiments, as dictionaries.
+
+    ``page`` is the file for all of them; empty: each has its own.
+    """
     summaries = []
     for paper in dict.fromkeys([*papers(), *(e.paper for e in entries)]):
         if of_paper := [e for e in entries if e.paper is paper]:

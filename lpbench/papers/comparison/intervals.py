@@ -105,7 +105,11 @@ def read_intervals(folder: Path, *_: object) -> list[PlainTable]:
 
 
 def _conclusion(rows: pd.DataFrame) -> str:
-    """Name the cells whose coverage and width are as asked for, and the others."""
+    """State in sentences which cells have the coverage and width asked for, and name the others.
+
+    A row of ``rows`` is a data set (``title``) at an ``epsilon`` with its ``coverage``, the ``ratio`` of its width to
+    that of exact intervals, and ``enough``, True where n ε² is large.
+    """
     narrow, low = rows[rows["enough"]], rows[rows["coverage"] < LEAST]
     held = narrow["coverage"].between(*COVERAGE_HELD)
     sentences = [

@@ -46,7 +46,10 @@ STANDARD_TASKS = ("regression", "classification")
 
 
 def _compared(lay_out: Callable[..., PlainTable | None]) -> Output:
-    """Make an Output whose table ``lay_out`` fills from the standings of the experiment, if they are comparable."""
+    """Make an Output with the table that ``lay_out(standings, method cards)`` returns; it is empty without standings.
+
+    ``lay_out`` returns None where nothing can be compared.
+    """
 
     def read(_: Path, rows: pd.DataFrame | None, cards: Mapping[str, Method]) -> list[PlainTable]:
         table = None if rows is None else lay_out(rows, cards)

@@ -78,7 +78,11 @@ def over(losses: Mapping[str, float], before: Mapping[str, float]) -> dict[str, 
 
 @dataclass(frozen=True)
 class Effect:
-    """Ratio of losses, pooled over cells within each data set, with its 95 % interval over data sets."""
+    """Ratio of losses, pooled over cells within each data set, with its 95 % interval over data sets.
+
+    ``sets`` is the number of data sets, ``replications`` the fewest behind any score. A finding needs enough of both
+    and an interval without 1.
+    """
 
     ratio: Interval
     sets: int
@@ -130,7 +134,10 @@ def corrupted_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
 
 
 def _never_worse(rows: list[tuple[str, str, str, float, float, str]]) -> str:
-    """Name the methods that are never worse than the constant by more than noise, and the cells of the others."""
+    """Name the methods that are never worse than the private constant by more than noise, and the cells of the others.
+
+    A row is (labels, ε, method's title, geometric mean of the ratio of losses, largest ratio, data set of the largest).
+    """
     worse: dict[str, list[str]] = {}
     for labels, epsilon, title, mean, largest, worst in rows:
         if mean > MOST_ON_AVERAGE or largest > MOST:
@@ -289,9 +296,10 @@ def groups_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
 
 
 def _changes(gaps: pd.DataFrame, free: pd.DataFrame) -> dict[tuple[Any, ...], tuple[float, bool]]:
-    """Gaps of private methods over those without privacy, and whether they differ after Holm's correction.
+    """Gaps of private methods over those without privacy: (ratio, True if it differs from 1 after Holm's correction).
 
-    A ratio needs a gap without privacy that its interval tells from zero. Errors of logarithms are relative errors.
+    Keys are (panel, method, ε, mask, data set). ``free`` has the gaps without privacy; one that its interval does not
+    tell from zero gives no ratio. Errors of logarithms are relative errors.
     """
     cells, ratios, p = [], [], []
     for row in gaps[(gaps["panel"] == "") & ~gaps["method"].isin(UNREACHED)].itertuples():
@@ -306,7 +314,10 @@ def _changes(gaps: pd.DataFrame, free: pd.DataFrame) -> dict[tuple[Any, ...], tu
 
 
 def _at(rows: pd.DataFrame, base: str) -> tuple[float, float, float]:
-    """Score on a data set, half of its 95 % interval, and its error; an accuracy is one less its loss."""
+    """Loss on a data set ``base``, half of its 95 % interval, and its standard error; an accuracy is one minus loss.
+
+    All are NaN where ``rows`` lack the data set; of several rows the first counts.
+    """
     for row in rows[rows["base"] == base].itertuples():
         score = 1.0 - row.loss if row.metric == "worst_group_accuracy" else row.loss
         return float(score), float(row.se * scipy.stats.t.ppf(0.975, max(row.replications - 1, 1))), float(row.se)

@@ -18,7 +18,7 @@ JUDGED = (*TREES, "par_dt[variant=text]", "krr[variant=text]", "hist")
 
 
 def _patched(patch: str, methods: tuple[str, ...]) -> dict[str, str]:
-    """Map each method's selector to that of its mutant of a name."""
+    """Map each method's selector to that of its mutant named ``patch``, such as ``hist`` to ``hist[mutant=patch]``."""
     return {m: f"{m.removesuffix('[variant=text]')}[mutant={patch}{',variant=text' * ('[' in m)}]" for m in methods}
 
 
@@ -64,5 +64,5 @@ def chosen_settings(results: Results) -> PlainTable | None:
 
 
 def _share(cells: pd.DataFrame) -> tuple[str, str]:
-    """Cells with one bin, and of depth 1."""
+    """Return two texts "k of n": how many of the n printed cells are of one bin, and how many of depth 1."""
     return f"{(cells['bins'] == 1).sum()} of {len(cells)}", f"{(cells['depth'] == 1).sum()} of {len(cells)}"

@@ -32,7 +32,7 @@ STRICTER = "the paper speaks of the error, and the error above the label noise i
 
 
 def _by_mask(results: Evidence, name: str, method: str = METHOD) -> list[Curve]:
-    """Curves of HistOfTree, those with the fewest protected features first."""
+    """Curves of HistOfTree in a figure, in the order of the mask's number of protected features (0: unstated)."""
     return sorted(results.curves(name, method), key=lambda line: line.parameter("n_protected", 0))
 
 
@@ -119,7 +119,10 @@ def _by_bins(results: Evidence) -> dict[int, Curve]:
 
 
 def _interior(lines: dict[int, Curve]) -> str:
-    """Return a reason if the smallest error says nothing of p: for every t it lies at an end of the axis."""
+    """Return a reason not to judge if the smallest error lies at an end of the p axis for every t; else an empty text.
+
+    ``lines`` has one curve of errors over the depth p for each number of bins t.
+    """
     ends = all(int(np.argmin(line.mean)) in (0, line.x.size - 1) for line in lines.values())
     return "the least error is at an end of the axis of p for every t" if ends else ""
 
@@ -172,12 +175,20 @@ def _fixed(results: Evidence) -> list[Curve]:
 
 
 def _all_near(means: np.ndarray, floor: float, near: float) -> bool:
-    """Return True if every fixed s (rows) is approximately the best."""
+    """Return True if no fixed s (number of grid features) is clearly best: every s is near the best everywhere.
+
+    ``means`` (number of s, places) are errors. ``floor`` (the noise, which no method avoids) is subtracted, and each
+    rest is compared with (1 + near) times the smallest of its column.
+    """
     above_floor = means - floor
     return bool((above_floor <= (1 + near) * above_floor.min(axis=0)).all())
 
 
 def _no_single(results: Evidence, floor: float, near: float) -> Iterator[Instance]:
+    """Yield one instance: the loss of the best single s over all γ against the best s at each, without ``floor``.
+
+    It cannot be judged if every s is within the share ``near`` of the best at every γ.
+    """
     lines = _fixed(results)
     alike = _all_near(np.stack([c.mean for c in lines]), floor, near)
     silent = f"every s is within {100 * near:g} % of the best at every γ" if alike else ""
@@ -186,7 +197,11 @@ def _no_single(results: Evidence, floor: float, near: float) -> Iterator[Instanc
 
 
 def _adaptive(results: Evidence, floor: float, near: float) -> Iterator[Instance]:
-    """Yield an instance for each γ; none can be judged if every s is within the margin, as any choice would be."""
+    """Yield an instance for each γ: relative excess of AdHistOfTree's error over that of the best fixed s.
+
+    ``floor`` is subtracted from both first. An instance cannot be judged if every s is within the share ``near`` of the
+    best, as any choice would be.
+    """
     lines, adaptive = _fixed(results), results.curve("histoftree/figure2d", "adhistoftree_max_edge")
     for k, gamma in enumerate(adaptive.x):
         at_gamma = [line.cells([line.at(gamma)]) for line in lines]

@@ -23,7 +23,7 @@ BY_MECHANISM = ("histoftree_max_edge[mechanism=rr]", "histoftree_max_edge[mechan
 
 
 def _tables(results: Evidence, mask: str) -> Iterator[tuple[str, CellTable]]:
-    """Yield the name and cells of Tables 1 to 3 under one mask, the proposed methods' columns first."""
+    """Yield pairs of a name ("mask, ε = ...") and cells of Tables 1 to 3 under one mask, proposed methods first."""
     for name, (_, epsilon) in sorted(TABLES.items(), key=lambda item: item[1][1]):
         yield f"{mask}, ε = {epsilon:g}", results.table(name, epsilon, mask, TABLE_METHODS[mask])
 

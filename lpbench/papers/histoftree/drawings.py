@@ -39,7 +39,7 @@ def draw_masks(experiment: Experiment, folder: Path, seed: int) -> list[Path]:
 
 
 def _draw_mask(ax: style.Axes, mask: np.ndarray | None, n_selected: int) -> None:
-    """Draw a mask as colored cells, users by features, with the selected columns framed."""
+    """Draw a mask, bool (users, features), as colored cells with the first ``n_selected`` columns framed."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path as Path2D
     from matplotlib.transforms import Affine2D

@@ -38,6 +38,7 @@ def _all_histoftree() -> pd.DataFrame:
 
 
 def _hist_pairs() -> str:
+    """Count the pairs of printed Hist cells (aligned, personalized) that are equal, and list the others, as text."""
     cells = _all_histoftree()
     wide = cells[cells["method"] == "hist"].pivot(index=["epsilon", "dataset"], columns="mask", values="published")
     unequal = wide[wide["aligned"] != wide["personalized"]]
@@ -49,6 +50,7 @@ def _hist_pairs() -> str:
 
 
 def _copied_values() -> str:
+    """List the printed cells that are equal at epsilon 1 and 2, and count those equal at 4 too, as text."""
     cells = _all_histoftree()
     cells = cells[~cells["method"].isin(["hist"])]
     keys = ["dataset", "mask", "method"]
@@ -60,6 +62,7 @@ def _copied_values() -> str:
 
 
 def _growing_ratios() -> str:
+    """List the steps to a larger budget on which a printed error ratio grows, as text."""
     wide = _all_histoftree().pivot(index=["dataset", "mask", "method"], columns="epsilon", values="published")
     steps = [
         f"{d} {k} {m} {row[low]:g} at {low:g}, {row[high]:g} at {high:g}"
@@ -71,6 +74,7 @@ def _growing_ratios() -> str:
 
 
 def _partial_stars() -> str:
+    """List the rows of the tables in which one of several equal printed numbers is starred and another is not."""
     cells = _all_histoftree()
     named = []
     for (epsilon, dataset, mask), row in cells.groupby(["epsilon", "dataset", "mask"]):

@@ -38,7 +38,10 @@ def _candidates(mask: str, method: str, what: str, *steps: Step, unexplained: st
 
 
 def _by_importance(method: str, interpretation: str = "") -> Step:
-    """A step on the nine sets whose features were put in the order of importance."""
+    """A step for the nine data sets run with features in the order of importance, by ``method`` (a selector).
+
+    ``interpretation`` is its text; empty: the order alone.
+    """
     order = "features ordered by their importance in a random forest, not by our list of sensitivity"
     return Step(interpretation or order, method, AFTER_THE_FACT, TRIED, "importance")
 

@@ -63,7 +63,10 @@ def label_ldp_is_steeper_than_full_ldp(results: Evidence) -> Iterator[Instance]:
 
 
 def _matched(results: Evidence, *panels: str) -> Iterator[tuple[str, Curve, Curve]]:
-    """Yield curves of label CDP at ε and full CDP at 6ε, cut to the largest n."""
+    """Yield (name, label CDP's curve at ε, full CDP's at the budget that should match), both cut to the largest n.
+
+    The matching budget is ε times the panel's ratio of constants in the theorems.
+    """
     for panel in panels:
         methods, constant = PANELS[panel], CONSTANT_RATIOS[panel]
         small, large = (budgets(results, panel, methods[m]) for m in ("label_cdp", "cdp"))
@@ -170,7 +173,10 @@ def mechanisms(results: Evidence, epsilon: float) -> tuple[Curve, Curve]:
 
 
 def _growth(name: str, line: Curve) -> Instance:
-    """Growth of the risk from the smallest to the largest K, as a power of the growth of ln K."""
+    """Instance: growth of the log risk from the smallest to the largest number of classes K, over that of log(ln K).
+
+    The statistic is the power of ln K with which the risk grows.
+    """
     unit = float(np.log(np.log(line.x[-1]) / np.log(line.x[0])))
     return Instance(name, line.cells([0, -1]), "log_linear", {"weights": [-1 / unit, 1 / unit]})
 

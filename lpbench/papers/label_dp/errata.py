@@ -41,9 +41,9 @@ def _width() -> str:
 
 
 def _vote_budget() -> str:
-    """Computation behind the erratum on votes: log-ratio in one cube when one count joins the losing class, times two.
+    """Computation behind the erratum on votes, as text: the budget that moving a record between two cubes spends.
 
-    A moved record changes two cubes.
+    It is twice the log-ratio of one cube's probabilities when one count joins the losing class, as two cubes change.
     """
     epsilon, n = 1.0, 100
     rare = [1 / (1 + math.exp(epsilon / 4 * (n - m))) for m in (0, 1)]

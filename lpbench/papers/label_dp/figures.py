@@ -54,7 +54,11 @@ def write_rates(experiment: Experiment, folder: Path, seed: int) -> None:
 
 
 def _draw_tasks(lines: Sequence[Curve], table: pd.DataFrame, folder: Path) -> None:
-    """Draw Table 1 in four panels: three learning tasks, and heavy tails by the moment p."""
+    """Draw Table 1 in four panels, three learning tasks and heavy tails by the moment p, and save it as "table1".
+
+    Of ``lines`` those are drawn whose panel, method and epsilon are in ``table``, the others serve as baselines of the
+    excess.
+    """
     listed = {*table[["panel", "method", "epsilon"]].itertuples(index=False, name=None)}
     figure, axes = style.pyplot().subplots(2, 2, figsize=(11, 8.4))
     for ax, (panel, text) in zip(axes.flat, PANELS.items(), strict=False):
@@ -75,7 +79,7 @@ def _draw_tasks(lines: Sequence[Curve], table: pd.DataFrame, folder: Path) -> No
 
 
 def _row(line: Curve) -> tuple[int, str]:
-    """Place of a curve in the order of the table."""
+    """Sort key of a curve in the order of the paper's table: position of its privacy model, then method."""
     return list(MODEL_NAMES).index(row_of(line.base)[1]), line.method
 
 
@@ -87,7 +91,10 @@ def _is_drawn(line: Curve, listed: Set[tuple[str, str, float]]) -> bool:
 
 
 def _draw_fit(ax: style.Axes, k: int, line: Curve, lines: Sequence[Curve], prefix: str = "") -> None:
-    """Draw a curve with its exponent at the largest n."""
+    """Draw a curve as the panel's k-th (its color and marker), named with model, ε, and exponent at the largest n.
+
+    ``lines`` has all curves, among which the one is found that its excess is measured from; ``prefix`` begins the name.
+    """
     _, model, rate = theory(line)
     budget = "" if np.isinf(line.epsilon) else f", ε = {line.epsilon:g}"
     title, expected = f"{prefix}{MODEL_NAMES[model]}{budget}", allowed(rate, excess(line, lines))
@@ -95,7 +102,10 @@ def _draw_fit(ax: style.Axes, k: int, line: Curve, lines: Sequence[Curve], prefi
 
 
 def _draw_curve(ax: style.Axes, k: int, line: Curve, segment: Curve, title: str, *expected: float) -> None:
-    """Draw the k-th curve with the exponent of a part of it, and the theory's slope there."""
+    """Draw the k-th curve with the exponent fitted to a part of it, ``segment``, and the theory's slope there.
+
+    ``expected`` are the exponents that the theory allows: one, or the ends of a range.
+    """
     fitted, color = exponent(segment), style.COLORS[k]
     theory = "–".join(dict.fromkeys(f"{e:.2f}" for e in expected))
     label = f"{title}: {fitted.estimate:.2f} ± {(fitted.high - fitted.low) / 2:.2f} ({theory})"
@@ -105,7 +115,10 @@ def _draw_curve(ax: style.Axes, k: int, line: Curve, segment: Curve, title: str,
 
 
 def _draw_collapse(lines: Sequence[Curve], folder: Path) -> None:
-    """Label LDP for epsilon <= 1 against N, and against the effective sample N eps^2."""
+    """Draw label LDP's risk for epsilon <= 1 against N, and against N eps^2, on which the curves should fall together.
+
+    The figure is saved as "collapse" in ``folder``.
+    """
     figure, axes = style.pyplot().subplots(1, 4, figsize=(14, 3.6))
     for pair, panel in zip(axes.reshape(2, 2), ("classification", "regression"), strict=True):
         curves = [c for c in lines if c.panel == panel and row_of(c.base)[1] == "label_ldp" and c.epsilon <= 1]
@@ -139,7 +152,10 @@ def write_budget_rates(experiment: Experiment, folder: Path, seed: int) -> None:
 
 
 def _budget_rate(line: Curve) -> dict[str, Any]:
-    """Exponent of epsilon, fitted where the privacy term should dominate, beside the theorem's."""
+    """Return a row of a table: exponent of epsilon fitted where the privacy term should dominate, beside the theorem's.
+
+    Keys: panel, model, method, the ends of the budgets used, ``expected``, ``slope`` and the ends of its 95 % interval.
+    """
     _, model, rate = theory(line)
     low, high, power = BUDGET_RANGES[model]
     segment = line.between(low, high)

@@ -17,7 +17,7 @@ REFERENCES = ("ct_q", "ct_w")
 
 
 def _with(methods: tuple[str, ...], **changed: str) -> dict[str, str]:
-    """Map each method's selector to the same with other parameters."""
+    """Map each method's selector to the same selector with parameters ``changed``."""
     return {m: str(member(m).with_params(**changed)) for m in methods}
 
 

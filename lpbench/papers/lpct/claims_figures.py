@@ -266,7 +266,7 @@ def pruned_comes_closer(results: Evidence) -> Iterator[Instance]:
 
 
 def _knee(name: str, curve: Curve) -> Instance:
-    """Make an instance: the slope of a curve up to its knee minus the slope beyond, per 100 rows."""
+    """Instance: the slope of a curve up to its knee (a number of rows) minus the slope beyond, per 100 rows."""
     parts = (curve.between(0, KNEE), 100), (curve.between(KNEE, np.inf), -100)
     return linear(name, *((segment.cells(), rows * slope_weights(segment.x)) for segment, rows in parts))
 
@@ -303,7 +303,11 @@ def _change(curve: Curve) -> np.ndarray:
 def _moves(
     claim: str, name: str, figure: str, method: str, rule: str, axis: Callable[[np.ndarray], np.ndarray] = np.array
 ) -> None:
-    """Register a check of the slope of the best place over the budgets in their order."""
+    """Register a check that the best place on the x axis moves down as ε grows: the slope over budgets is below 0.
+
+    ``claim`` and ``name`` identify the check, ``rule`` is its text, ``figure`` and ``method`` give one curve a budget,
+    and ``axis`` transforms x.
+    """
 
     def find(results: Evidence) -> Iterator[Instance]:
         first, *others = curves = list(by_epsilon(results, f"lpct/figure{figure}", method).values())
@@ -388,6 +392,7 @@ _moves(
 
 
 def _ranges(results: Evidence) -> Iterator[tuple[str, dict[str, Curve]]]:
+    """Yield (panel, curves of LPCT by how the features' range is found) for Figure 8; NotRunError if one is missing."""
     name = "lpct/figure8"
     for panel in sorted({c.panel for c in results.curves(name, LPCT)}):
         by_range = {bare_name(c.dataset): c for c in lines(results, name, LPCT, panel=panel)}
@@ -414,6 +419,10 @@ def unknown_range_is_worse(results: Evidence) -> Iterator[Instance]:
 
 
 def _against_random(results: Evidence, authors: bool) -> Iterator[Instance]:
+    """Yield accuracy of LPCT minus that of random partitions (LPCT-R), at every ε and n_Q that both curves have.
+
+    ``authors`` takes LPCT-R on the authors' grid of settings instead of ours. NotRunError without such a curve.
+    """
     name = "lpct/figure9"
     lpct = by_epsilon(results, name, LPCT)
     compared = [c for c in results.curves(name, RANDOM) if (AUTHORS in c.method) == authors]

@@ -87,7 +87,10 @@ TUNED = {"lpct_max_edge": "LPCT (max-edge)", "lpct_cart": "LPCT (CART)", "lpdt":
 
 
 def _held_out(results: Evidence, epsilon: float, methods: Sequence[str], selection: str) -> dict[str, CellScores]:
-    """Cells of each method on the data sets on which no choice was made."""
+    """Scores of each method at ``epsilon`` on the data sets on which no choice was made, keyed by method.
+
+    ``selection`` is how grid points were chosen.
+    """
     held = experiment(SELECTED).settings["data_sets"]["held_out"]
     table = results.table(SELECTED, epsilon, "", methods, selection)
     datasets = [d for d in table.datasets if bare_name(d) in held]

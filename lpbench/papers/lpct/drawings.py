@@ -154,7 +154,10 @@ def draw_pruning(experiment: Experiment, folder: Path, seed: int) -> list[Path]:
 
 
 def _all_leaves(ax: style.Axes, model: Any, depth: int) -> None:
-    """Shade each leaf by its estimate and print the depth of the ancestor that answers for it."""
+    """Shade each leaf of a fitted LPCT-prune by its estimate, and print the depth of the ancestor that answers for it.
+
+    ``depth`` is that of the tree whose cells are drawn.
+    """
     one = model.leaf_probability_[:, 1]
     for leaf, climbed, probability in zip(model.leaves_, model.climbed_, one, strict=True):
         box(ax, model.tree_, leaf, facecolor=shades()(float(probability)), alpha=0.8)

@@ -30,6 +30,7 @@ def lpct_reachable(epsilon: float) -> pd.DataFrame:
 
 
 def _lpct_rank_sums() -> str:
+    """Count, at each ε, the printed rank sums that no ranking of the printed cells reaches, as text."""
     parts = []
     for epsilon in (0.5, 2.0, 8.0):
         table = lpct_reachable(epsilon)
@@ -51,6 +52,7 @@ def _copied_pglm() -> str:
 
 
 def _outlier() -> str:
+    """State the largest accuracy on "email" at ε = 8, the next one, and that column at all ε, as text."""
     row = _lpct_table(8.0).loc["email"].sort_values(ascending=False)
     series = [_lpct_table(e).loc["email", "psgd_linear"] for e in (0.5, 2.0, 8.0)]
     return (
@@ -60,6 +62,7 @@ def _outlier() -> str:
 
 
 def _wins_against_stars() -> str:
+    """Count the columns whose printed number of wins differs from their number of stars, with two examples, as text."""
     cells, sums = printed_cells("lpct/table2"), RANK_SUMS["lpct/table2"]()
     stars = cells.groupby(["epsilon", "method"])["starred"].sum()
     parts = [
@@ -71,6 +74,7 @@ def _wins_against_stars() -> str:
 
 
 def _census() -> str:
+    """State the printed numbers of rows of the Census data beside those of the data as published, as text."""
     facts = describe("census")
     row = read("lpct_table1.csv").set_index("dataset").loc["Census"]
     printed = f"printed n_P {row['n_private']}, n_Q {row['n_public']}"

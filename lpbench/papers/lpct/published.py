@@ -81,7 +81,10 @@ def points(experiment: str) -> pd.DataFrame:
 
 
 def _panel(panel: str, rows: pd.DataFrame) -> pd.DataFrame:
-    """Return a panel's printed curves in the form of all published numbers; methods and data sets by our names."""
+    """Return a figure panel's printed curves as rows of all published numbers, with our names of methods and data sets.
+
+    ``rows`` are (figure, series, x, accuracy), read off. The budget is in a series' name, else the panel's, else x.
+    """
     figure = rows["figure"].iloc[0]
     series, datasets = names("series", "L"), names("range", "L")
     method, _, budget = zip(*(s.partition(" eps=") for s in rows["series"]), strict=True)

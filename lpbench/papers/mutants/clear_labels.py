@@ -11,7 +11,7 @@ from lpbench.papers.mutants.patches import WrongLabels
 
 
 class ClearLabels(WrongLabels):
-    """Mixin of methods whose labels have no noise."""
+    """Mixin of mutants whose label reports have no noise at all, at the stated budget; the audit must catch them."""
 
     times = 0.0
     exceeds_budget = True

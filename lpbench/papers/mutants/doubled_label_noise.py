@@ -11,7 +11,7 @@ from lpbench.papers.mutants.patches import WrongLabels
 
 
 class DoubledLabelNoise(WrongLabels):
-    """Mixin of methods whose labels have twice the noise."""
+    """Mixin of mutants whose label reports have twice the noise of the stated budget: private, and too inaccurate."""
 
     times = 2.0
 

@@ -13,7 +13,10 @@ from lpbench.privacy import Laplace
 
 
 class WrongLabels:
-    """Mixin of mutants whose label reports have noise of ``times`` the right scale."""
+    """Mixin of mutants whose label reports have noise of ``times`` the right scale (0: none), at the stated budget.
+
+    It overrides the methods that ask for labels, of HistOfTree, of trees and of Hist.
+    """
 
     times = 1.0
 
@@ -23,7 +26,7 @@ class WrongLabels:
         return replace(question, epsilon=_of_scale(budget, self.times))
 
     def _messages(self, users: Any) -> Any:
-        """Return the messages of trees on privatized labels, with the wrong noise."""
+        """Return features (n, d) and labels (n,) of trees on privatized labels, asked with the wrong noise."""
         return super()._messages(Door(users, self.times))  # type: ignore[misc]
 
     def _questions(self, n_features: int) -> tuple[GridCellQuestion, GridCellQuestion]:
@@ -34,7 +37,7 @@ class WrongLabels:
 
 
 class Door:
-    """Wrapper of users that changes the noise scale of questions about their labels."""
+    """Wrapper of users that changes the noise scale of questions about their labels, and passes on all others."""
 
     def __init__(self, users: Any, times: float) -> None:
         self._users, self._times = users, times
@@ -50,7 +53,7 @@ class Door:
 
 
 def _of_scale(budget: float, times: float) -> float:
-    """Budget at which Laplace noise has ``times`` the scale."""
+    """Budget at which Laplace noise has ``times`` the scale that it has at ``budget``; inf for 0 times."""
     return budget / times if times else math.inf
 
 

@@ -34,7 +34,7 @@ def write(experiment: Experiment, folder: Path, seed: int = 0) -> None:
 
 
 def _tables(folder: Path) -> list[pd.DataFrame]:
-    """Tables of the seed that decides and of the one beside it where they are committed, else this run's.
+    """Tables of theorems, first that of the seed that decides, then the one beside it: committed, else this run's.
 
     Pages and pictures show the committed verdicts first: a run under the seed that chose sizes decides nothing.
     """

@@ -147,7 +147,7 @@ def mask_rows() -> Iterator[Row]:
 
 
 def _bit_variance(epsilon: float) -> float:
-    """Variance of a user's vote for a cell by randomized response of each bit at a quarter of the budget."""
+    """Variance of one user's unbiased vote for a cell, a bit by randomized response at a quarter of ``epsilon``."""
     from lpbench.privacy import RandomizedResponse
 
     bits = RandomizedResponse.for_budget(epsilon / 2, changed_bits=2)

@@ -73,9 +73,10 @@ def two_point(
 
 
 def _votes(most: int, share: float, keep: float) -> tuple[np.ndarray, np.ndarray]:
-    """Possible values of "votes for the sign of a cube minus votes against it", and their probabilities.
+    """Possible values of "votes for the true sign of a cube minus votes against it", and their probabilities.
 
-    Each of ``most`` users votes with probability ``share``, and for the true sign with probability ``keep``.
+    Each of ``most`` users votes with probability ``share``, and for the true sign with probability ``keep``. Values of
+    negligible probability are left out.
     """
     turn = np.exp(-2j * math.pi * np.fft.rfftfreq(2 * most + 1))
     chance = np.fft.irfft((1.0 - share + share * (keep * turn + (1.0 - keep) / turn)) ** most, 2 * most + 1)
@@ -84,7 +85,11 @@ def _votes(most: int, share: float, keep: float) -> tuple[np.ndarray, np.ndarray
 
 
 def _private_test(lead: np.ndarray, epsilon: float) -> np.ndarray:
-    """Chance that the optimal eps-DP test errs if the right side leads by this many votes over a draw."""
+    """Chance that the optimal eps-DP test of two hypotheses errs, for each ``lead``: an array of its shape.
+
+    A lead is half of (votes for the truth minus votes against it): how many votes would have to change for a draw. It
+    is at most 1/2 for a lead of 0 or more.
+    """
     distance = np.abs(lead)
     steps = np.floor(distance)
     first = np.where(distance == steps, 0.5, 1.0 / (1.0 + math.exp(epsilon)))

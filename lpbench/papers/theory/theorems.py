@@ -49,7 +49,12 @@ LPCT_ORDER = "(n_P ε² + n_Q^((2α + 2d) / (2γα + d)))^(−α(β + 1) / (2α 
 
 @dataclass(frozen=True)
 class Facts:
-    """Public constants that a theorem's statement takes, and the axis along which an excess risk falls."""
+    """Public constants that a theorem's statement takes, and the axis along which an excess risk falls.
+
+    ``paper`` is H, L or Z (HistOfTree, LPCT, label DP); ``axis`` is n, n_public, epsilon or classes; ``alpha`` the
+    Hölder exponent, ``d`` and ``hidden`` the numbers of features and of protected ones, ``margin`` and ``gamma`` the
+    constants of the classification problem.
+    """
 
     paper: str  # H, L or Z
     axis: str  # n, n_public, epsilon or classes
@@ -159,7 +164,11 @@ def resolved(line: Curve, constant: Curve, table: pd.DataFrame, experiment: Expe
 
 @dataclass(frozen=True)
 class Row:
-    """One theorem in one case: its statement, our estimate with interval, and the quantities that decide."""
+    """One theorem in one case: its statement, our estimate with its error, and the quantities that decide.
+
+    ``expected`` is the theorem's value, ``neighbors`` the nearest other statements below and above it, ``found`` and
+    ``error`` our estimate and its standard error on ``freedom`` degrees, and ``unjudged`` a reason for no verdict.
+    """
 
     theorem: str  # H-T1
     source: str  # where it stands in the paper
@@ -253,8 +262,9 @@ def exact(
 class Case:
     """Difference of two panels' exponents that a theorem states, and the nearest other statements to tell it from.
 
-    Those are no dependence (0) and twice the dependence; with a ``width``, that much more or less than none.
-    ``resolves`` off: the curve need not resolve the function, since what is judged is that it falls at all.
+    The panels are ``first`` and ``second`` (empty: the exponent of one). The other statements are no dependence (0) and
+    twice the dependence; with a ``width``, that much more or less than none. ``resolves`` off: the curve need not
+    resolve the function, since what is judged is that it falls at all.
     """
 
     theorem: str

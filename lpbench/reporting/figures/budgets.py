@@ -34,7 +34,10 @@ def draw_budgets(
 
 
 def _draw(tables: Sequence[Part], title: str, path: Path, selection: str, cards: Mapping[str, Method]) -> list[Path]:
-    """Draw the curves of the paper's own methods, constants and references against ε, a panel for each data set."""
+    """Draw the curves of the paper's own methods, constants and references against ε, a panel for each data set.
+
+    ``tables`` are scores, one for each budget; ``selection`` is how grid points were chosen. Returned are the files.
+    """
     colored, paper = leading(tables), style.printed_width()
     looks: dict[str, dict[str, Any]] = {}
     curves = []
@@ -60,6 +63,7 @@ def _draw(tables: Sequence[Part], title: str, path: Path, selection: str, cards:
 
 
 def _curve(tables: Sequence[Part], method: str, dataset: str, label: str) -> Curve:
+    """Scores of one method on one data set over the budgets of ``tables``, as a curve named ``label``; no gaps."""
     means, errors = (
         [getattr(p, k).get(method, {}).get(dataset, math.nan) for p in tables] for k in ("means", "errors")
     )

@@ -23,7 +23,10 @@ FEW, COLORED = 8, 5
 
 @dataclass(frozen=True)
 class Part:
-    """Scores of the methods that compete within one panel, mask and budget of an experiment."""
+    """Scores of the methods that compete within one panel, mask and budget of an experiment.
+
+    ``means`` and ``errors`` have a row for each data set and a column for each method; ``group`` is the mask's name.
+    """
 
     panel: str
     group: str  # the mask in words, where an experiment has several

@@ -52,7 +52,10 @@ def published_curves(name: str, paper: Paper, ours: list[Curve]) -> list[Curve]:
 
 
 def _same(curve: Curve, ours: list[Curve]) -> str:
-    """Label of our curve that stands for a published one; its bare name comes before a variant."""
+    """Label of the one of ``ours`` that stands for a published curve, else the published method's bare name.
+
+    The method as it is comes before its variants.
+    """
     candidates = [c for c in ours if (c.panel, c.base) == (curve.panel, curve.base)]
     candidates = [c for c in candidates if not curve.dataset or bare_name(c.dataset) == curve.dataset]
     return min(candidates, key=lambda c: (c.method != curve.method, c.method)).label if candidates else curve.base

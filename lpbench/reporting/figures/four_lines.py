@@ -58,7 +58,10 @@ def draw_four_lines(rows: pd.DataFrame, standings: pd.DataFrame, title: str, pat
 
 
 def _mean_over_sets(ratios: np.ndarray) -> dict[str, float]:
-    """Return the geometric mean of ratios, and half of its 95 % interval over :data:`BAND`, as a curve's error."""
+    """Return the geometric mean of ratios over data sets, and half of its 95 % interval over :data:`BAND`.
+
+    Keys are ``mean`` and ``se``, as for a curve, whose band is drawn BAND errors wide.
+    """
     logarithm, half = mean_logarithm(ratios)
     mean = float(np.exp(logarithm))
     return {"mean": mean, "se": mean * half / BAND}

@@ -119,12 +119,13 @@ def draw_panels(
 
 
 def _bare(curve: Curve, default_variant: str) -> Curve:
-    """The curve, without its variant where that is the paper's default, which need not be named."""
+    """The curve with its variant taken out of its name, if it is ``default_variant``, the paper's default."""
     is_default = curve.variant.replace("_", " ") == default_variant
     return replace(curve, method=member(curve.method).without("variant")) if is_default else curve
 
 
 def _panel_title(panel: str, curves: Sequence[Curve]) -> str:
+    """Title of a panel: "(a)" for a letter, else its words; with the budget where all curves in it share one."""
     title = f"({panel})" if len(panel) == 1 else panel.replace("_", " ")
     budgets = {c.epsilon for c in curves if c.panel == panel and not math.isnan(c.epsilon)}
     if len(budgets) != 1 or _budgets_vary(curves):
@@ -140,7 +141,10 @@ def _budgets_vary(curves: Sequence[Curve]) -> bool:
 
 
 def _looks(curves: Sequence[Curve]) -> dict[str, dict]:
-    """Give each value of each dimension its look: color by budget (else kind), marker by kind, line by variant."""
+    """Look of the curves by dimension: keys "color", "marker" and "line", each a mapping of value to look.
+
+    Colors are by budget if budgets vary, else by kind (a curve's label), markers by kind, lines by variant.
+    """
     kinds = list(dict.fromkeys(c.label for c in curves))
     variants = sorted({c.variant for c in curves}, key=lambda v: (v not in ("", "published_code"), v))
     color: dict[Any, str] = {v: style.COLORS[k % len(style.COLORS)] for k, v in enumerate(kinds)}
@@ -170,7 +174,11 @@ def _look(looks: Mapping, curve: Curve) -> dict[str, Any]:
 def _panel(
     ax: style.Axes, curves: Sequence[Curve], under: Sequence[Curve], axis: str, metric: str, look: Callable
 ) -> None:
-    """Draw the curves of one panel with bands of standard errors, and choose its axes."""
+    """Draw the curves of one panel with bands of standard errors, and choose its axes.
+
+    ``under`` are published curves, drawn behind without bands; ``look(curve)`` gives the line's color, marker and
+    style.
+    """
     places = np.unique(np.concatenate([c.x for c in curves]))
     position = _positions(axis, places)
     for curve in under:
@@ -193,7 +201,10 @@ def _panel(
 
 
 def _positions(axis: str, places: np.ndarray) -> dict[float, float]:
-    """Return the place of each value on the axis: budgets by logarithm, the non-private one a step after the last."""
+    """Return the place of each value of ``places`` on the axis: values as they are, but budgets by base-2 logarithm.
+
+    A non-private budget is drawn a step and a half after the last.
+    """
     if axis != "epsilon" or places.min() <= 0:
         return {v: v for v in places}
     private = places[places < NON_PRIVATE_EPSILON]
@@ -203,7 +214,10 @@ def _positions(axis: str, places: np.ndarray) -> dict[float, float]:
 
 
 def _x_axis(ax: style.Axes, axis: str, places: np.ndarray, position: Mapping, metric: str) -> None:
-    """Label the axis by the paper's symbol, ticks by the parameter; a dotted line ends the private budgets."""
+    """Label the x axis by the paper's symbol, its ticks by the parameter; a dotted line ends the private budgets.
+
+    ``axis`` is the parameter's name; ``position`` maps each of ``places`` to where it is drawn.
+    """
     name = axis.rpartition(".")[2]
     ax.set_xlabel(_AXIS_NAMES.get(name, SYMBOLS.get(name, name.replace("_", " "))))
     if axis == "epsilon":
@@ -226,7 +240,10 @@ def _x_axis(ax: style.Axes, axis: str, places: np.ndarray, position: Mapping, me
 
 
 def _legend(curves: Sequence[Curve], looks: Mapping, published: bool, default_variant: str) -> list[Any]:
-    """Make legend entries for each dimension that varies (budget, kind, variant), not for their products."""
+    """Make legend entries for each dimension that varies (budget, kind, variant), not for their products.
+
+    ``looks`` are those of :func:`_looks`; ``published`` adds an entry for curves read off a paper.
+    """
     by_budget, several_variants = _budgets_vary(curves), len({c.variant for c in curves}) > 1
     handles, line = [], partial(style.pyplot().Line2D, [], [])
     for kind in dict.fromkeys(c.label for c in curves):

@@ -76,7 +76,10 @@ def draw_numbers(judged: pd.DataFrame, folder: Path) -> list[Path]:
 
 
 def _draw_bands(ax: Axes, numbers: pd.DataFrame, end: float) -> None:
-    """Shade the margin of equivalence behind each line, the widest where its numbers have several."""
+    """Shade the margin of equivalence behind each line of dots, the widest where its numbers have several.
+
+    The axis is the log-ratio of ours and print; ``end`` is the factor at its ends.
+    """
     for _, line in numbers.groupby("line"):
         relative = line["tolerance"] / (1 if line["unit"].iloc[0] == "ratio" else line["published"].abs())
         half = HALF * math.log1p(float(relative.max())) / math.log(end)

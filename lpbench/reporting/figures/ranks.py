@@ -103,7 +103,11 @@ def _panel(
     looks: dict[str, dict[str, str]],
     cards: Mapping[str, Method] | None,
 ) -> None:
-    """Draw the rank of each method as a dot, for one comparison; with ``cards`` the methods are named at the left."""
+    """Draw the mean rank of each method as a dot with its range, for one comparison; filled where significant.
+
+    ``table`` has a row for each method, ``order`` their order from the top; with ``cards`` the methods are named at the
+    left.
+    """
     for row in table.itertuples():
         y, color = order.index(row.method), looks.get(row.method, {}).get("color", style.GRAY)
         ax.plot([row.rank_low, row.rank_high], [y, y], color=color, alpha=0.45, linewidth=2)

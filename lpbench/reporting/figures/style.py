@@ -173,7 +173,10 @@ def finish(
     loc: Literal["best", "upper right", "lower left"] = "best",
     legend: str | None = None,
 ) -> None:
-    """Set logarithmic scales, names and the legend (with a heading that says what its numbers are)."""
+    """Set logarithmic scales (x to base 2), names and the legend of an axes of risk curves.
+
+    The y axis is named "excess risk"; ``legend`` heads the legend and says what its numbers are (None: no heading).
+    """
     ax.set_xscale("log", base=2)
     log_scale(ax)
     ax.set_xlabel(xlabel)

@@ -88,7 +88,7 @@ def changed_by_seed(folder: Path) -> tuple[str, tuple[str, ...], list[list[str]]
 
 
 def _of_the_run(entries: Sequence[ReportEntry]) -> dict[str, str]:
-    """Seed, workers and environment of the experiments; several values where they differ."""
+    """Seed, workers and environment of the experiments that ran, name to text; several values where they differ."""
     records = [e.record for e in entries if e.record]
     run = [{"seed": r["config"]["seed"], "workers": r.get("workers", "")} | r["environment"] for r in records]
     facts = {}

@@ -44,7 +44,12 @@ RULE = (
 
 @dataclass(frozen=True)
 class Advice:
-    """Recommended method for some inputs at one budget, with its standings."""
+    """Recommended method for some inputs at one budget, with its standings.
+
+    ``rows`` are the method's standings on all data sets, ``sets`` the held-out ones on which the advice rests;
+    ``second`` is the next method, ``tied`` those not significantly different, and ``instead`` is "public" or "constant"
+    where asking users does not pay, else empty.
+    """
 
     inputs: str
     mask: str

@@ -69,7 +69,10 @@ def audit_page(folder: Path) -> dict:
 
 
 def _verdict(findings: Mapping, mutants: tuple[list[str], list[list[str]]] | None) -> str:
-    """Summarize in one sentence what the audit catches, and whether it accuses a correct mechanism."""
+    """Summarize in sentences how many faulty mechanisms the audit catches and how many correct ones it accuses.
+
+    ``findings`` has "bad" and "good" tables, ``mutants`` is (heads, rows) of planted faults or None.
+    """
     bad, good = findings["bad"]["rows"], findings["good"]["rows"]
     caught, accused = (sum(row[-1] == "yes" for row in rows) for rows in (bad, good))
     text = f"The audit catches {caught} of {len(bad)} mechanisms known to be wrong"
@@ -87,7 +90,11 @@ def _verdict(findings: Mapping, mutants: tuple[list[str], list[list[str]]] | Non
 
 
 def _leaks(released: Mapping[str, Sequence], libraries: tuple[list[str], list[list[str]]] | None) -> str:
-    """Summarize in one sentence whose released code spends more than it promises."""
+    """Summarize in one sentence whose released code spends more than it promises; empty if none does.
+
+    ``released`` maps a repository to rows (..., loss, commit), ``libraries`` is (heads, rows) of audited libraries or
+    None.
+    """
     parts = [
         f"{repository} in {count} places"
         for repository, rows in released.items()
@@ -102,7 +109,10 @@ def _leaks(released: Mapping[str, Sequence], libraries: tuple[list[str], list[li
 
 
 def _by_mutant(mutants: tuple[list[str], list[list[str]]] | None) -> tuple[list[str], list[list[str]]] | None:
-    """For each kind of mutant: how many methods have it, how many are caught, and by which checks first."""
+    """Return (heads, rows), a row for each kind of mutant: methods that have it, how many are caught, by which checks.
+
+    None without mutants.
+    """
     if not mutants:
         return None
     rows = []

@@ -85,7 +85,10 @@ def in_plain(cause: str) -> str:
 
 
 def _largest(missed: pd.DataFrame, unit: str) -> str:
-    """The largest difference in percentage points or per cent, or the factor where it is large."""
+    """The largest difference between ours and print in percentage points or per cent, or the factor where it is large.
+
+    ``unit`` "%" is per cent of the printed number.
+    """
     if unit != "%":
         return f"{100 * missed['distance'].abs().max():.2g} percentage points"
     factor = float(np.exp(np.log(missed["ours"] / missed["published"]).abs().max()))
@@ -113,7 +116,7 @@ def misses(rows: pd.DataFrame, cards: Mapping[str, Method]) -> list[tuple[str, s
 
 
 def _printed(row: dict[str, Any]) -> str:
-    """One number: where it is, print and ours."""
+    """One number as text: its data set, mask and place, then "printed ..., ours ..."."""
     mask = "" if row["mask"] == "all_private" else row["mask"]
     cell = [dataset_title(row["dataset"]) if row["dataset"] else "", mask]
     cell += [f"{axis} = {row[key]:g}" for axis, key in (("ε", "epsilon"), ("x", "x")) if row[key] == row[key]]

@@ -49,7 +49,7 @@ _ORDER = (CONTRADICTS, UNDECIDED, AGREES)
 
 
 class Value(NamedTuple):
-    """One dot of a chart: value, interval (NaN: none), and whether it is ours or the paper's."""
+    """One dot of a chart: value and interval (NaN: none); ``kind`` is "ours", "theirs" (the paper's) or a shade."""
 
     value: float
     low: float = math.nan
@@ -69,7 +69,10 @@ class Value(NamedTuple):
 
 @dataclass(frozen=True)
 class Intervals:
-    """Rows of labeled values with intervals on one axis that includes zero, for a claim's page."""
+    """Rows of labeled values with intervals on one axis that includes zero, for a claim's page.
+
+    A row is (label, its dots); ``region`` is the part of the axis where the claim holds.
+    """
 
     rows: Sequence[tuple[str, Sequence[Value]]]
     unit: str = ""
@@ -125,7 +128,10 @@ def shown_claims(folder: Path) -> list[dict[str, Any]]:
 
 
 def _check(row: Mapping[str, Any]) -> dict[str, Any]:
-    """One check: its rule, the outcomes by configuration, the distance from the rule's border, and a chart."""
+    """One check for a claim's page, from its row of verdicts with its instances and other configurations.
+
+    Returned are its rule, outcomes by configuration, distance from the rule's border, and a chart.
+    """
     low, high = row["region_low"], row["region_high"]
     bounds = " and ".join(f"{word} {v:.3g}" for word, v in (("above", low), ("below", high)) if abs(v) < math.inf)
     value = Value(row["ours"], row["ours_low"], row["ours_high"])

@@ -69,7 +69,10 @@ def below_the_constant(wins: Sequence[Mapping[str, Any]]) -> PageFinding | None:
 
 
 def _share(rows: Sequence[Mapping[str, Any]]) -> tuple[float, float, int]:
-    """Return the 95 % interval, in per cent, of the share of scores that a constant matches, and its data sets."""
+    """Return the ends of the 95 % interval, in per cent, of the share of scores a constant matches, and the data sets.
+
+    A row has ``by_set``: data set to (scores, matched ones).
+    """
     scores = pd.DataFrame([(d, *counted) for w in rows for d, counted in w["by_set"].items()]).groupby(0).sum()
     share, error = ratio_of_means(scores[2].to_numpy(), scores[1].to_numpy())
     half = stdtrit(len(scores) - 1, 0.975) * error
@@ -98,7 +101,11 @@ def _of_method(
     table: pd.DataFrame,
     folder: Path,
 ) -> PageFinding:
-    """Return a finding: what private users add to public data by one method, on held-out sets, with its caveat."""
+    """Return a finding: what private users add to public data by one method, on held-out sets, with its caveat.
+
+    ``held`` are the method's gains by budget on held-out sets, ``beside`` those on the others, ``gained`` all methods'
+    gains, ``table`` the standings; a figure is drawn into ``folder``.
+    """
     task, inputs, method, mask = (str(held[k].iloc[0]) for k in ("task", "inputs", "method", "mask"))
     title, n = method_title(method, catalog.methods()), int(held["sets"].max())
     rows = comparable(table[(table["experiment"] == entry.name) & (table["mask"] == mask)])

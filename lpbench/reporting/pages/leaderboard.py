@@ -127,7 +127,7 @@ def _command(line: Any) -> str:
 
 
 def _each(rows: pd.DataFrame, refuted: Collection[str]) -> pd.DataFrame:
-    """Return a row a method and data set, with its rank there."""
+    """Return a row for each method and data set of standings, with the rank there; ``refuted`` methods have none."""
     ranked = rows[~rows["method"].isin(refuted)]
     losses = ranked["loss"].round(LOSS_DIGITS).groupby(ranked["dataset"])
     return pd.DataFrame(
@@ -153,7 +153,10 @@ def _shared(rows: pd.DataFrame) -> dict[str, Any]:
 
 
 def _together(rows: pd.DataFrame, refuted: Collection[str]) -> pd.DataFrame:
-    """Return a row for each method that was run on several data sets, with its means and rank over them."""
+    """Return a row for each method that was run on several data sets, with its means and rank over them.
+
+    A method that is ``refuted`` or lacks a data set has no rank.
+    """
     sets = rows.groupby("method")["dataset"].nunique()
     several = sets.index[sets > 1]
     # a method without a loss on one of the data sets has no rank over all of them

@@ -197,7 +197,7 @@ class Site:
         return bool(self.study) or any(paper.citation for paper in self._papers_on(page))
 
     def _short(self, page: str) -> str:
-        """Short name of a page in the menu."""
+        """Short name of a page in the menu, from its file's name: those of its papers."""
         return " & ".join(p.short for p in self._papers_on(page))
 
     def _write(self, template: str, file: str, content: dict) -> Path:
@@ -207,7 +207,10 @@ class Site:
         return write_page(f"{template}.html.j2", self.folder / file, **content, here=page)
 
     def _write_claims(self, shared: Mapping) -> list[Path]:
-        """Write a page for each claim, with a link back to the page where the claim stands; return their paths."""
+        """Write a page for each claim, with a link back to the page where the claim stands; return their paths.
+
+        ``shared`` is the content that all pages take.
+        """
         by_letter = {p.letter: p for p in papers()}
         seeds = {row[0].partition(",")[0] for row in (self.other_seed or ("", [], []))[2]}
         written = []
@@ -232,7 +235,7 @@ class Site:
         return written
 
     def _paper_page(self, page: str) -> dict:
-        """Return the content of a page: its sections with their experiments, a paper's own section first."""
+        """Return the template's content for a page (file without ending): sections with experiments, own first."""
         sections: dict[str, tuple[Page, list[ReportEntry]]] = {}
         for entry in self.entries:
             if (section := entry.section).file == page:
@@ -254,7 +257,10 @@ class Site:
         }
 
     def _section(self, section: Page, entries: list[ReportEntry], early: bool) -> dict:
-        """Return a section's content: claims, numbers, experiments in groups, causes of differences, errata."""
+        """Return a section's content: claims, numbers, experiments in groups, causes of differences, errata.
+
+        The first table of an ``early`` section is shown unfolded.
+        """
         paper = entries[0].paper
         # what a paper's main result is laid out as comes first, the rest in the section's order
         grids = {name for name, unit in self.units.items() if unit["grid"]}
@@ -346,7 +352,7 @@ class Site:
         }
 
     def _row(self, page: str) -> dict:
-        """A paper's line of the table on Home: numbers by class and cause, claims by outcome."""
+        """A page's line of the table on Home: link, name, and counts of numbers by class and of claims by outcome."""
         names = {e.name for e in self.entries if e.section.file == page}
         rows = self.numbers[self.numbers["artifact"].isin(names)]
         judged, letters = count_numbers(judged_numbers(rows)), {p.letter for p in self._papers_on(page)}
@@ -407,7 +413,7 @@ def _deviating(entries: Sequence[ReportEntry]) -> list[str]:
 
 
 def _trials(units: Sequence[dict]) -> str:
-    """Count of the outcomes of theorems' cases; empty without any."""
+    """Count the outcomes of theorems' cases in the tables of ``units``, as a sentence; empty without any."""
     tables = [u["plain"] for u in units if u["plain"] and "outcome" in u["plain"].heads]
     counts = Counter(row[table.heads.index("outcome")] for table in tables for row in table.rows)
     words = ", ".join(f"{word} {n}" for word, n in counts.most_common())
@@ -415,7 +421,7 @@ def _trials(units: Sequence[dict]) -> str:
 
 
 def _overview(group: dict) -> dict:
-    """A figure's or table's line in the overview at the top of its section."""
+    """A figure's or table's line in the overview of its section: anchor, label, claims, counts of numbers."""
     judged = pd.concat([u["judged"] for u in group["units"]])
     claims = [c for u in group["units"] for c in u["claims"]]
     return {key: group[key] for key in ("anchor", "label")} | {
@@ -425,7 +431,10 @@ def _overview(group: dict) -> dict:
 
 
 def _grouped(units: Sequence[dict]) -> list[dict]:
-    """Units by figure, whose panels stand together: printed tables first, drawings and tried interpretations last."""
+    """Group experiments by figure, whose panels stand together: printed tables first, drawings and trials last.
+
+    A group has anchor, label, its units, and ``folded``, True for drawings and tried interpretations.
+    """
     readings = trial_experiments()
     groups: dict[str, dict] = {}
     for entry in units:

@@ -81,7 +81,10 @@ def shown_tables(
 
 
 def _held_out_first(table: dict[str, Any], development: Collection[str]) -> dict[str, Any]:
-    """Return a comparison's table with development sets last, and without marks that cross inputs or pool both."""
+    """Return a comparison's table with ``development`` sets last and gray, and without marks of significance.
+
+    Such marks would cross inputs or pool both kinds of data sets.
+    """
     rows = [(replace(head, aside=bare_name(head.dataset) in development), cells) for head, cells in table["rows"]]
     rows = [(head, [replace(c, bold=False, mark="") for c in cells]) for head, cells in rows]
     legend = "best grid points on the test rows; development sets in gray; ⊥: no better than the constant"
@@ -102,7 +105,12 @@ def distance(of: str, apart: float, unit: str) -> tuple[str, str]:
 def _shown(
     grid: Grid, marks: str, ours: Mapping, apart: Mapping, below: Collection, constants: Constants
 ) -> dict[str, Any]:
-    """Convert a laid-out table for the template: two header lines, rows of cells, a line of rank sums."""
+    """Convert a laid-out table for the template: two header lines, rows of cells, a line of rank sums.
+
+    Keyed by cell, ``ours`` maps to the number's name, and ``apart`` maps that to (level, cue), how far it is from
+    print; cells in ``below`` are no better than the constant. ``marks`` explains the stars, and ``constants`` are
+    baselines.
+    """
     layout = grid.layout
 
     def shown(cell: Cell, column: TableColumn, dataset: str) -> ShownCell:
@@ -181,7 +189,10 @@ def under_configurations(
 
 
 def _rank_line(footer: Sequence[tuple[str, tuple[str, ...]]]) -> tuple:
-    """Make a table's last line: rank sums with averaged ties, printed ones before ours."""
+    """Return a table's last line, ((label, values),): rank sums with averaged ties, printed ones before ours.
+
+    It is () without rank sums; ``footer`` is a grid's, pairs of name and values.
+    """
     lines = dict(footer)
     ours = lines.get(RANK_SUM_OURS, ())
     if not any(ours):
@@ -192,7 +203,7 @@ def _rank_line(footer: Sequence[tuple[str, tuple[str, ...]]]) -> tuple:
 
 
 def _constants_beside(layout: Layout, constants: Constants) -> tuple[Head, list[ShownCell]] | None:
-    """The constant baseline beside a table that does not have it among its own columns."""
+    """Return head and cells of a column of constant baselines, by data set; None if the table has one or needs none."""
     of_sets = [constants.get((dataset, layout.epsilon)) for _, dataset in layout.datasets]
     first, ratio = next(filter(None, of_sets), None), layout.value == "ratio"
     if first is None or layout.value == "seconds" or any(member(c.method).is_constant for c in layout.columns):

@@ -75,7 +75,10 @@ def unit(
 
 
 def _optimism(entry: ReportEntry) -> str:
-    """Describe the gain of the best grid points over those chosen on the other half; empty without a run."""
+    """Describe how much the best grid points gain over those chosen on the other half; empty without a run.
+
+    The text counts cells that lose more than two standard errors.
+    """
     path = entry.folder / OPTIMISM
     rows = pd.read_csv(path) if path.is_file() else pd.DataFrame()
     if rows.empty:
@@ -99,6 +102,7 @@ def picture(path: Path, href: str, alt: str) -> dict:
 
 
 def _selections(standings: pd.DataFrame, cards: Mapping[str, Method]) -> list[list[str]]:
+    """Rows of texts on selection by test rows against defaults: methods, wins of each, and the cost of not tuning."""
     rows = []
     for row in by_selection(standings, cards):
         where = ", ".join(filter(None, [in_words(row["panel"]), mask_name(row["mask"])]))
@@ -109,6 +113,7 @@ def _selections(standings: pd.DataFrame, cards: Mapping[str, Method]) -> list[li
 
 
 def _made(entry: ReportEntry) -> str:
+    """Describe a run: replications and seed; a note if scores were published without a record; empty if not run."""
     record = entry.record
     if not record:
         return "as published before, scores by replication not kept" if entry.was_run else ""

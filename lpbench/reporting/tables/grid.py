@@ -24,7 +24,10 @@ RANK_SUM_PRINTED, RANK_SUM_OURS = "Rank sum, published", "Rank sum, reproduced, 
 
 @dataclass(frozen=True)
 class Cell:
-    """Printed texts of one table cell; ``value`` is the number as printed (NaN: nothing to rank)."""
+    """Printed texts of one table cell: the paper's number, ours, its standard error and stars.
+
+    ``value`` is our number as printed (NaN: nothing to rank).
+    """
 
     published: str = ""
     reproduced: str = ""
@@ -36,7 +39,11 @@ class Cell:
 
 @dataclass(frozen=True)
 class Grid:
-    """Table as it is printed: its layout, cells and footer, and the reasons for empty or barred entries."""
+    """Table as it is printed: its layout, cells and footer, and the reasons for empty or barred entries.
+
+    ``cells`` has a row for each data set, ``footer`` lines (name, texts by column), ``barred`` the reasons why methods
+    are not ranked.
+    """
 
     layout: Layout
     cells: tuple[tuple[Cell, ...], ...]
@@ -63,7 +70,11 @@ def build(
 
 
 def _grid(layout: Layout, rows: pd.DataFrame, published: Mapping, sums: pd.DataFrame, reasons: pd.DataFrame) -> Grid:
-    """Lay a panel's rows out as its paper does, with printed numbers, rank sums and reasons for missing cells."""
+    """Lay a panel's rows out as its paper does, with printed numbers, rank sums and reasons for missing cells.
+
+    ``published`` maps (data set, mask, method, ε) to printed numbers, ``sums`` are printed rank sums, and ``reasons``
+    says for each missing cell why.
+    """
     by_cell = {(r["dataset"], r["mask"], r["method"]): r for r in rows.to_dict("records")}
     reference = {r["dataset"]: r["mean"] for r in by_cell.values() if bare_name(r["method"]) == "ct_w"}
     cells = tuple(
@@ -82,7 +93,10 @@ def _grid(layout: Layout, rows: pd.DataFrame, published: Mapping, sums: pd.DataF
 
 
 def _cell(layout: Layout, column: TableColumn, dataset: str, by_cell: Mapping, published: Mapping, reference) -> Cell:
-    """Return a cell: the printed number and ours, with its standard error and stars."""
+    """Return a cell: the printed number and ours, with its standard error and stars; "-" for a missing one.
+
+    ``by_cell`` has our rows by (data set, mask, method), ``reference`` the seconds of CT-W by data set.
+    """
     key = (bare_name(dataset), column.paper_mask, column.paper_method, layout.epsilon)
     printed = ""
     if column.paper_method and key in published:
@@ -105,7 +119,11 @@ def _cell(layout: Layout, column: TableColumn, dataset: str, by_cell: Mapping, p
 
 
 def _footer(sums: pd.DataFrame, layout: Layout, cells, metric: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Rank sums, within the group of columns as in the papers, at printed precision: equals share their rank."""
+    """Footer lines (label, text by column): rank sums as the paper prints them (``sums``), then ours from ``cells``.
+
+    Ours rank each row's cells within a group of columns, at printed precision, so that equals share their mean rank.
+    There is no line for seconds, and no printed one where the paper has none.
+    """
     if layout.value == "seconds":
         return ()
     values = np.array([[c.value for c in row] for row in cells], dtype=float).reshape(len(cells), len(layout.columns))
@@ -118,6 +136,10 @@ def _footer(sums: pd.DataFrame, layout: Layout, cells, metric: str) -> tuple[tup
 
 
 def _sums(layout: Layout, values: np.ndarray) -> tuple[str, ...]:
+    """Rank sum of each column over the rows of ``values`` (data sets, columns; smaller is better), as text.
+
+    Columns are ranked within their group; empty for unranked ones.
+    """
     text = [""] * len(layout.columns)
     for group in dict.fromkeys(c.group for c in layout.columns):
         index = [k for k, c in enumerate(layout.columns) if c.group == group and c.ranked]

@@ -58,7 +58,10 @@ def escape(text: str) -> str:
 
 
 def _table(grid: Grid, ranks: bool, published: bool) -> pd.DataFrame:
-    """Cells in LaTeX; more than six methods stand below each other, the data sets side by side."""
+    """Cells in LaTeX, data sets by methods; more than six methods stand below each other, data sets side by side.
+
+    ``ranks`` adds a line of rank sums, ``published`` the printed number before ours.
+    """
     methods = [escape(f"{c.group}: {c.label}" if c.group else c.label) for c in grid.layout.columns]
     datasets = [escape(label) for label, _ in grid.layout.datasets]
     cells = [[f"{c.published} / " * bool(published and c.published) + _cell(c) for c in row] for row in grid.cells]
@@ -71,7 +74,7 @@ def _table(grid: Grid, ranks: bool, published: bool) -> pd.DataFrame:
 
 
 def _cell(cell: Cell) -> str:
-    """A number with its standard error, rounded to two digits of the error where the number has them."""
+    """A number in LaTeX with its standard error, both rounded to two digits of the error where the number has them."""
     if math.isnan(cell.value):
         return "--"
     have = len(cell.reproduced.partition(".")[2])

@@ -17,7 +17,10 @@ from lpbench.reporting.published import published_cells
 
 @dataclass(frozen=True)
 class TableColumn:
-    """One column of a table: a method under a mask, with its title and group."""
+    """One column of a table: a method under a mask, with its title and group.
+
+    ``paper_mask`` and ``paper_method`` are its keys among printed cells (empty: not printed).
+    """
 
     group: str  # the line above the label
     label: str
@@ -30,7 +33,10 @@ class TableColumn:
 
 @dataclass(frozen=True)
 class Layout:
-    """Rows (data sets) and columns (methods) of one table, before it is filled with numbers."""
+    """Rows (data sets) and columns (methods) of one table, before it is filled with numbers.
+
+    ``datasets`` are (title, selector); ``value`` is "mean", "ratio" or "seconds", ``style`` how numbers are printed.
+    """
 
     caption: str
     datasets: tuple[tuple[str, str], ...]
@@ -57,6 +63,7 @@ def layouts(experiment: str, paper: Paper, table: pd.DataFrame, cards: Mapping[s
 
 
 def _paper_layout(spec: TableLayout, table: pd.DataFrame, cards: Mapping[str, Method], epsilon: float) -> Layout:
+    """Lay out a paper's table at one ε: its columns and rows, then whatever else ``table`` has."""
     columns = []
     for mask, methods in spec.columns.items():
         for name in _masks(mask, table):
@@ -73,7 +80,10 @@ def _masks(mask: str, table: pd.DataFrame) -> list[str]:
 
 
 def _paper_columns(group, mask, paper_mask, methods, present, cards) -> list[TableColumn]:
-    """The paper's columns, then whatever else was run (other variants, references), not ranked."""
+    """The paper's columns for one mask, then other methods that were run (variants, references), not ranked.
+
+    ``methods`` are the paper's, ``present`` those run; ``mask`` is our selector and ``paper_mask`` the paper's name.
+    """
     columns, used, chosen = [], set(), representatives(present)
     for base in methods:
         name = chosen.get(base, base)
@@ -100,7 +110,11 @@ def _paper_rows(spec: TableLayout, table: pd.DataFrame) -> tuple[tuple[str, str]
 
 
 def _general(table: pd.DataFrame, cards: Mapping[str, Method], published: pd.DataFrame) -> list[Layout]:
-    """Plain products of masks and methods: proposed methods, competitors, references, then others by name."""
+    """Lay out experiments without a printed table: a layout for each panel and ε, masks x methods by data sets.
+
+    Proposed methods come first, then competitors, references, others by name. ``published`` are printed cells, for the
+    keys of columns.
+    """
     order = [method for paper in papers() for method in paper.methods]
 
     def place(pair: tuple[str, str]) -> tuple[str, int, str]:
