@@ -95,7 +95,7 @@ def classes_beside_ours(rows: pd.DataFrame) -> np.ndarray:
 
 
 def _classes(rows: pd.DataFrame, se_print: pd.Series) -> np.ndarray:
-    """Classes of alternatives by the standard error of each number's print."""
+    """Class of each alternative's row by the standard error of its number's print, ``se_print`` by number."""
     value, se, published, margin = (rows[key].to_numpy(dtype=float) for key in ("value", "se", "published", "margin"))
     return class_of(value, se, published, rows["number"].map(se_print).to_numpy(dtype=float), margin)
 

@@ -41,7 +41,7 @@ Finder = Callable[[Any], Iterable[Instance]]
 
 @dataclass(frozen=True)
 class Region:
-    """Set of values of a statistic that agree with a check, as an interval with a margin."""
+    """Open interval of values of a statistic in which a check holds, with a margin included in its ends."""
 
     low: float = -np.inf
     high: float = np.inf
@@ -167,7 +167,12 @@ def stable_margin(replications: int) -> float:
 
 @dataclass(frozen=True)
 class Judged:
-    """Outcome of a check on one source (our scores or the printed numbers), with its interval and instances."""
+    """Outcome of a check on one source (our scores or the printed numbers), with its interval and instances.
+
+    ``stability`` is the share of resamples with the same outcome, ``power`` that with which a true claim would hold,
+    ``mirror`` that with which the contrary would fail, and ``counts`` how many instances agree, contradict, are
+    undecided.
+    """
 
     instances: tuple[Instance, ...]
     intervals: tuple[Interval, ...]  # one an instance
@@ -242,7 +247,9 @@ def _power(
 ) -> float:
     """Share of resamples on which the check holds, and keeps that outcome, if the claim is true.
 
-    With ``mirrored``: on which it fails if the contrary is true. NaN where nothing varies.
+    ``speaking`` are the instances that can be judged, ``parts`` their intervals, and ``again`` their resampled
+    estimates with the overall one last. With ``mirrored``: share on which it fails if the contrary is true. NaN where
+    nothing varies.
     """
     edge = scipy.stats.t.ppf((1 + LEVEL) / 2, freedom)
     scale = np.sqrt(freedom + 1) / edge / 2

@@ -18,7 +18,8 @@ from lpbench.members import member
 class Curve:
     """Means of one method over the values of one axis, in one panel, with standard errors and replications.
 
-    Selectors are empty for curves read off a paper.
+    ``x``, ``mean`` and ``se`` are (k,), ``values`` (replications, k), ``step`` (k,) the rounding of printed means;
+    ``epsilon`` is NaN where the axis is the budget. Selectors are empty for curves read off a paper.
     """
 
     panel: str

@@ -28,7 +28,10 @@ Key = tuple[str, str, str, str, str, float, float]
 
 @dataclass(frozen=True)
 class CellScores:
-    """Scores of k cells by replication, with the rounding step of printed values."""
+    """Scores of k cells by replication, ``samples`` (R, k), with the rounding step of printed values, ``step`` (k,).
+
+    A key names experiment, panel, data set, mask, method, ε and place on the axis.
+    """
 
     keys: tuple[Key, ...]
     samples: np.ndarray  # shape (R, k), one row a replication
@@ -54,7 +57,11 @@ def join(parts: Iterable[CellScores]) -> CellScores:
 
 @dataclass(frozen=True)
 class Instance:
-    """One comparison that a check judges: a statistic of some cells, at a point of a curve, a budget or a data set."""
+    """One comparison that a check judges: a statistic of some cells, at a point of a curve, a budget or a data set.
+
+    ``statistic`` is the name of a function in :mod:`.statistics`, which takes ``arguments``; ``silent`` is a reason why
+    the comparison cannot be judged, else empty.
+    """
 
     name: str
     cells: CellScores
@@ -83,7 +90,7 @@ def difference(name: str, a: CellScores, b: CellScores, *, silent: str = "") -> 
 
 @cache
 def _shares(replications: int) -> np.ndarray:
-    """Share of each replication in each draw of the bootstrap; it depends on their number alone."""
+    """Share of each of R replications in each draw of the bootstrap, (RESAMPLES, R); equal for equal R."""
     even = np.full(replications, 1 / replications)
     return np.random.default_rng(replications).multinomial(replications, even, size=RESAMPLES) / replications
 
@@ -130,7 +137,10 @@ def resampled(instances: Sequence[Instance]) -> np.ndarray:
 
 
 def _students_again(values: np.ndarray, rounding: float) -> np.ndarray:
-    """:func:`_students` on each resample of the replications."""
+    """:func:`_students` on each resample of ``values`` (R,): rows of estimate, low and high, (RESAMPLES, 3).
+
+    ``rounding`` is the variance of the mean that is due to rounded prints.
+    """
     count = len(values)
     if count < 2:
         return np.tile([values.mean(), -np.inf, np.inf], (RESAMPLES, 1))
@@ -184,7 +194,10 @@ def _rounding(instances: Sequence[Instance]) -> float:
 
 
 def _weights(instance: Instance) -> Sequence[float] | np.ndarray:
-    """Weights of the cells in the mean over replications; of a dip, those of the end and the place of all of them."""
+    """Weights (k,) of the cells in the instance's mean over replications.
+
+    Of a dip they are those of the end and the inner place of the curve, 1 and -1.
+    """
     if instance.statistic == "linear":
         return instance.arguments["weights"]
     end, inside = dip_places(instance.arguments.get("sign", 1) * instance.cells.samples)

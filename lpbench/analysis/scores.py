@@ -66,7 +66,7 @@ def point_numbers(frame: pd.DataFrame) -> np.ndarray:
 
 
 def _ties(frame: pd.DataFrame, keys: Sequence[str]) -> tuple[np.ndarray, bool]:
-    """Return True for each row with the keys of the next one, and True if all rows are in the order of the keys."""
+    """Mark each row with the same keys as the next one, (n - 1,), and True if all rows are in the order of the keys."""
     tied, in_order = np.ones(max(len(frame) - 1, 0), dtype=bool), True
     for column in keys:
         values = (frame[column].cat.codes if column in _TEXT else frame[column].fillna(np.inf)).to_numpy()
@@ -81,6 +81,7 @@ def first_rows(numbers: np.ndarray) -> np.ndarray:
 
 
 def _category(column: pd.Series, clean: Callable[[str], str]) -> pd.Series:
+    """Convert texts to a category column with ``clean`` applied to each text; missing texts become ""."""
     column = column.astype("category")
     names = [clean(c) for c in column.cat.categories]
     categories = sorted({*names, ""})
@@ -140,7 +141,10 @@ def _check_words(frame: pd.DataFrame, column: str, allowed: Collection[str]) -> 
 
 
 def _check_dense(rows: pd.DataFrame, numbers: np.ndarray) -> None:
-    """Refuse points that lack a replication which their data set has elsewhere; no point has one twice."""
+    """Refuse points that lack a replication which their data set has elsewhere, by a DataError with the first one.
+
+    ``numbers`` (n,) is the grid point of each row. No point has a replication twice.
+    """
     if rows.empty:
         return
     first = first_rows(numbers)

@@ -104,7 +104,10 @@ def selected_of(rows: pd.DataFrame) -> Selected:
 
 
 def _selected(chosen: pd.DataFrame, reasons: pd.DataFrame, metric: Sequence[str]) -> Selected:
-    """Sort chosen points and their reasons, and add mean, standard deviation and metric to every cell."""
+    """Sort chosen points and reasons, and add mean, standard deviation and metric to every cell.
+
+    ``metric`` is that of each row of ``reasons``, cells without a score.
+    """
     keys, order = [*CELL, "metric", "selection", "params"], [*CELL, "selection"]
     chosen = chosen.sort_values([*order, "replication"], kind="stable", ignore_index=True)
     moments = chosen.groupby(keys, dropna=False, sort=False)["value"].agg(["mean", "std", "size"])
@@ -116,7 +119,10 @@ def _selected(chosen: pd.DataFrame, reasons: pd.DataFrame, metric: Sequence[str]
 
 
 def _points(scores: pd.DataFrame, numbers: np.ndarray) -> pd.DataFrame:
-    """Mean, standard deviation and completeness of each grid point; text columns become plain strings."""
+    """Mean, standard deviation and completeness of each grid point; ``numbers`` (n,) is the point of each row.
+
+    Text columns become plain strings.
+    """
     ran = (scores["replication"] >= 0).to_numpy()
     rows, numbers = scores[ran], numbers[ran]
     first = first_rows(numbers)
@@ -128,7 +134,10 @@ def _points(scores: pd.DataFrame, numbers: np.ndarray) -> pd.DataFrame:
 
 
 def _chosen(scores: pd.DataFrame, numbers: np.ndarray, cells: pd.DataFrame) -> pd.DataFrame:
-    """The scores of chosen points; a point chosen by both selections appears for each."""
+    """Scores by replication of the chosen points in ``cells``; a point chosen by both selections appears for each.
+
+    ``numbers`` (n,) is the grid point of each row of ``scores``.
+    """
     wanted = np.isin(np.arange(len(scores) and numbers[-1] + 1), cells["number"])
     is_chosen = (scores["status"] == "ok").to_numpy() & wanted[numbers]
     values = scores.loc[is_chosen, ["replication", "value"]].assign(number=numbers[is_chosen])
@@ -141,7 +150,7 @@ def _plain(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _stated(points: pd.DataFrame, settings: Settings) -> tuple[pd.Series, pd.Series]:
-    """Flag the points that are the stated setting, and those of them that the grid does not contain."""
+    """Two flags for each point: it is its method's stated setting; and it is, but the grid does not contain it."""
     stated_params = {key: (canonical_params(s.params), s.on_grid) for key, s in settings.items()}
     places = zip(points["panel"], points["mask"], points["method"], strict=True)
     of_points = [stated_params.get(cell, (None, True)) for cell in places]
@@ -160,7 +169,10 @@ def _best(points: pd.DataFrame) -> pd.DataFrame:
 def _reasons(
     scores: pd.DataFrame, heads: pd.DataFrame, points: pd.DataFrame, cells: pd.DataFrame, private: set[str]
 ) -> pd.DataFrame:
-    """Reasons why cells have no oracle or private row, and why stated settings did not run."""
+    """Rows of cells that have no oracle or private row, or whose stated setting did not run, with the reasons.
+
+    ``heads`` are all cells that were planned, ``private`` the methods that choose by reports.
+    """
     columns = [*CELL, "selection", "reason"]
     all_cells = _plain(heads[CELL].drop_duplicates())
     all_cells["selection"] = np.where(all_cells["method"].isin(private), "private", "oracle")
@@ -180,7 +192,10 @@ def _reasons(
 
 
 def _metric_of(heads: pd.DataFrame, empty: pd.DataFrame) -> list[str]:
-    """Metric of the same data set elsewhere in the experiment, for cells that have none of their own."""
+    """Metric for each cell of ``empty``: that of its data set elsewhere in the experiment, else the common one.
+
+    Empty where neither is known.
+    """
     metrics = heads.loc[heads["metric"] != "", ["dataset", "metric"]].drop_duplicates()
     by_dataset = dict(zip(metrics["dataset"], metrics["metric"], strict=True))
     anywhere = sorted(set(by_dataset.values()))

@@ -31,7 +31,10 @@ def signed_ranks(differences: np.ndarray) -> np.ndarray:
 
 @lru_cache(maxsize=4096)
 def _upper_tail(ranks: bytes) -> np.ndarray:
-    """Null law of a sum of doubled ranks whose signs are fair coins: chance that it is at least 0, 1, 2, ..."""
+    """Null law of a sum of doubled ranks whose signs are fair coins: chance that it is at least 0, 1, 2, ...
+
+    ``ranks`` are the bytes of an int array.
+    """
     numbers = np.frombuffer(ranks, dtype=int)
     law, end = np.zeros(numbers.sum() + 1), 1
     law[0] = 1.0
@@ -106,7 +109,11 @@ def holm(p_values: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Marks:
-    """Columns that a paper's rule would mark as best in one comparison, with the tests behind them."""
+    """Columns that a paper's rule would mark as best in one comparison, with the tests behind them.
+
+    ``best`` is an index; the arrays (k,) have the p-value that the best is better than each column, and the marks
+    without and with Holm's correction.
+    """
 
     best: int  #: Column with the best mean (the first of equals).
     #: One-sided p-values that the best column beats each, shape (m,); NaN for the best column itself.

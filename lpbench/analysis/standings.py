@@ -142,7 +142,10 @@ def standings(runs: Iterable[Run], inputs_of: Callable[[Mapping[str, Any]], str]
 
 
 def _over(one: Losses | None, reference: Losses | None, name: str) -> dict[str, float]:
-    """Return the ratio of two mean losses and its standard error, by name; NaN where they share no replication."""
+    """Return the ratio of two methods' mean losses and its standard error, keyed ``name`` and ``name_se``.
+
+    Both are NaN where they share no replication.
+    """
     losses, theirs = paired(one, reference)
     ratio, error = ratio_of_means(losses, theirs) if losses.size > 0 and theirs.mean() > 0 else (np.nan, np.nan)
     return {name: ratio, f"{name}_se": error}
@@ -172,7 +175,10 @@ def _constants(rows: Sequence[Mapping[str, Any]], losses: Sequence[Losses]) -> d
 
 
 def _is_public_only(row: Mapping[str, Any], mask: str | None = None) -> bool:
-    """Return True for a learner on public rows, at a setting that no test row chose, that sees no more than a mask."""
+    """Return True for a learner on public rows, at a setting that no test row chose, that sees no more than a mask.
+
+    ``mask`` None is any mask.
+    """
     sees = mask in (None, row["mask"]) or SHOWN not in row["inputs"]
     return sees and bare_name(row["method"]) in PUBLIC_ONLY and row["selection"] != "oracle"
 
@@ -182,7 +188,8 @@ def _best_on_halves(
 ) -> dict[Place, Losses]:
     """Map (data, metric, seed) to the losses of the candidate that is best on the other half of the replications.
 
-    A learner without privacy is a candidate for each mask: it may read what users show. Trees read all features.
+    ``losses`` are (replications, values) of each row. A learner without privacy is a candidate for each mask: it may
+    read what users show. Trees read all features.
     """
     candidates: dict[Place, dict[tuple[str, str], tuple[Place, Losses]]] = {}
     for row, loss in zip(rows, losses, strict=True):
@@ -301,7 +308,7 @@ def compare_losses(losses: pd.DataFrame, control: str = "") -> pd.DataFrame:
 
 
 def _logarithms(ratios: np.ndarray) -> np.ndarray:
-    """Logarithms of ratios; a loss of 0 has none, and counts as one far below any other."""
+    """Natural logarithms of ratios, clipped to [-50, 50]: a loss of 0 counts as far below any other."""
     with np.errstate(divide="ignore"):
         return np.clip(np.log(ratios), -50.0, 50.0)
 
@@ -322,5 +329,9 @@ def geometric_mean(ratios: Iterable[float]) -> Interval:
 
 
 def least_p(datasets: int, methods: int) -> float:
-    """The least p-value that :func:`compare_losses` can give: one method wins every data set, before all others."""
+    """Smallest p-value that :func:`compare_losses` can give for these numbers of data sets and methods.
+
+    It is that of a signed-rank test over data sets that one method wins on each of them, times the number of the other
+    methods (first step of Holm's correction).
+    """
     return min(1.0, (methods - 1) * 2.0 ** (1 - datasets))

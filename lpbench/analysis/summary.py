@@ -177,7 +177,10 @@ def baseline_means(table: pd.DataFrame) -> pd.Series:
 
 
 def _compare(table: pd.DataFrame, marked_holm: pd.Series, selected: Selected, rule: str) -> None:
-    """Fill rank, best, marked and p_best_is_better in place, one comparison at a time."""
+    """Fill rank, best, marked and p_best_is_better of the table in place, one comparison at a time.
+
+    ``marked_holm`` is filled too; ``rule`` names the paper's rule of marking ("star" or "bold").
+    """
     ranked = table[table["method"].map(is_ranked) & table["mean"].notna() & ~table["method"].isin(barred(table))]
     ranked = ranked.assign(group=ranked.groupby(COMPARISON, dropna=False).ngroup())
     competing = ranked.groupby("group")["method"].agg(competitors)

@@ -19,8 +19,9 @@ def by_method(selectors: Iterable[str]) -> dict[str, list[str]]:
 def _preference(selector: str, variants: Collection[str] = ()) -> tuple[bool, bool, bool, bool, int, str]:
     """Sort key of the one rule by which a selector stands for others of its method.
 
-    A preset before parameters fixed by hand; no variant before the variant ``text`` before any other; the shortest.
-    An experiment names as the bare method what its paper is compared with, so tables, figures and claims rest on that.
+    A preset comes before parameters fixed by hand; a variant among ``variants``, none, or ``text`` before any other;
+    then the shortest. An experiment names as the bare method what its paper is compared with, so tables, figures and
+    claims rest on that.
     """
     one = member(selector)
     return (

@@ -112,6 +112,11 @@ class _Apart:
         return np.clip(predictions, *self.y_range_) if moved else predictions  # type: ignore[attr-defined]
 
     def _predicted_by(self, by: str, X: np.ndarray) -> np.ndarray:
+        """Predictions of rows X (m, d) by the author's method ``by``, "predict" or "predict_proba".
+
+        PrivacyError if the model states another guarantee than was spent, if shape or numbers are wrong, or if
+        predictions of rows change with the rows beside them, which is tried on half of the rows.
+        """
         predictions, stated = self._places.predict(self.fitted_, X, by)
         if stated != self.spent_:
             raise PrivacyError(f"guarantee_ says {stated}, and its users have spent {self.spent_}")

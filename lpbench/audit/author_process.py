@@ -47,7 +47,7 @@ FACTS = ("uses_mask", "uses_epsilon", "uses_public", "exceeds_budget", "protects
 
 
 class Pipe:
-    """Messages over a socket, each with its length in front."""
+    """Messages over a socket, each with its length in front; ``end`` is the time after which waiting fails."""
 
     #: When to give up, with a TimeoutError, on the monotonic clock; what is written to does not block then.
     end: float | None = None
@@ -73,6 +73,7 @@ class Pipe:
         return self._exactly(length)
 
     def _exactly(self, length: int) -> bytearray | None:
+        """Read ``length`` bytes; None if the other side has closed."""
         message = bytearray(length)
         unread = memoryview(message)
         while unread:
@@ -138,6 +139,7 @@ class PipeUsers(Users):
         self._call("note", text=str(text))
 
     def _call(self, verb: str, **arguments: Any) -> Any:
+        """Send a request to the harness (a verb and its arguments) and return its answer; raise its errors here."""
         self._pipe.send(encode({"verb": verb, "on": self._handle, **arguments}))
         answer = self._pipe.receive()
         if answer is None:
@@ -234,6 +236,7 @@ ACTIONS = {action.__name__: action for action in (describe, learn, predict, inpu
 
 
 def _answer(encoded: bytes, pipe: Pipe) -> None:
+    """Run the action that an encoded request asks for, and send its result, or the error, by the pipe."""
     request = decode(encoded, no_object)
     sys.path.extend(folder for folder in request["path"] if folder not in sys.path)
     try:

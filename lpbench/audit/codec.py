@@ -28,7 +28,10 @@ def decode(message: bytes, build: Callable[[str, dict[str, Any]], Any]) -> Any:
 
 
 def _tree(value: Any) -> Any:
-    """Turn a value into JSON's types; PrivacyError if it is no data."""
+    """Turn a value into JSON's types, arrays by their bytes, objects by class name and attributes.
+
+    PrivacyError for code and for arrays that hold no numbers or texts.
+    """
     if value is None or type(value) in (bool, int, float, str):
         return value
     if isinstance(value, np.ndarray | np.generic):
@@ -58,7 +61,10 @@ def _tree(value: Any) -> Any:
 
 
 def _value(tree: Any, build: Callable[[str, dict[str, Any]], Any]) -> Any:
-    """Turn JSON's types back into a value; ``build`` makes objects, of the kinds that it allows alone."""
+    """Turn JSON's types back into a value; the counterpart of :func:`_tree`.
+
+    ``build(class name, attributes)`` makes objects, and refuses the classes that it does not allow.
+    """
     if not isinstance(tree, dict):
         return tree
     ((kind, body),) = tree.items()

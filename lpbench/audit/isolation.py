@@ -62,14 +62,17 @@ HELD = ("no network", "read-only tree", "no other files", "limits")
 
 
 def _call(name: str, *arguments: bytes | int | None) -> None:
-    """Call a function of the C library; an OSError if it fails."""
+    """Call a function of the C library by name; an OSError if it returns anything but 0."""
     library = ctypes.CDLL(None, use_errno=True)
     if getattr(library, name)(*(ctypes.c_ulong(a) if isinstance(a, int) else a for a in arguments)):
         raise OSError(ctypes.get_errno(), f"{name}: {os.strerror(ctypes.get_errno())}")
 
 
 def _unshare(spaces: int) -> None:
-    """Move this process into new kernel namespaces; without root rights also into a set of accounts of its own."""
+    """Move this process into new kernel namespaces, ``spaces`` being their flags.
+
+    Without root rights it also gets a set of accounts of its own.
+    """
     account = os.geteuid(), os.getegid()
     _call("unshare", spaces | (_USERS if account[0] else 0))
     if account[0]:
@@ -97,6 +100,7 @@ def make_root(folder: Path, readable: Mapping[Path, Path]) -> None:
 
 
 def _show(target: Path, source: Path, read_only: int) -> None:
+    """Mount a file or folder ``source`` at ``target``; ``read_only`` has further flags of the mount, 0 for none."""
     if source.is_dir():
         target.mkdir(parents=True, exist_ok=True)
     elif not target.exists():
@@ -154,7 +158,11 @@ def shut_in(root: Path | None, seconds: float, warden: int, *, several: bool) ->
 
 
 def _watch(child: int, orders: int) -> None:
-    """Stop and continue a child as ordered over a descriptor; end it, with its session, when the orders end."""
+    """Stop and continue a child as ordered over a descriptor; end it, with its session, when the orders end.
+
+    ``orders`` is a socket: the byte b"s" stops the child, any other continues it, and each order is echoed once it is
+    done.
+    """
     while order := os.read(orders, 1):
         os.kill(child, signal.SIGSTOP if order == b"s" else signal.SIGCONT)
         if order == b"s":
@@ -167,6 +175,10 @@ def _watch(child: int, orders: int) -> None:
 
 
 def _limit(seconds: float, several: bool) -> None:
+    """Limit this process's memory, core files, CPU time (twice ``seconds``), files and processes.
+
+    ``several`` allows some files and processes.
+    """
     for kind, most in (
         (resource.RLIMIT_AS, MEMORY),
         (resource.RLIMIT_CORE, 0),

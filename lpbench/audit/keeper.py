@@ -75,7 +75,8 @@ class OwnQuestion:
 class OwnDevice(Device[OwnQuestion]):
     """Device of a class of the method's author; his isolated process computes inputs, the harness draws the reports.
 
-    Mechanism and report length are those that the author's method stated with the question.
+    ``own`` is the mechanism and ``length`` the report length that the author's method stated with the question;
+    ``content`` is the device as data, ``serving`` the run.
     """
 
     content: bytes
@@ -170,7 +171,10 @@ class Serving:
         return self._given[key]
 
     def _hold_to_domain(self, device: OwnDevice, records: Records, question: OwnQuestion, rows: np.ndarray) -> None:
-        """End the run if inputs leave the mechanism's domain, also jointly with earlier answers' inputs."""
+        """End the run if inputs ``rows`` leave the mechanism's domain, also jointly with earlier answers' inputs.
+
+        Inputs of densely planted records are computed beside those of the users; Refused tells the harness alone.
+        """
         about, name = (device.content, question.content), type(device).__name__
         if about not in self._beside:
             self._beside[about] = rows[:0]
@@ -219,7 +223,10 @@ class Serving:
         return users.ask(device, question, who)
 
     def _check(self, device: Any, question: Any, users: SimulatedUsers, who: np.ndarray | None = None) -> None:
-        """Refuse a question of the author's to a library device if it would lose more than the device states."""
+        """Refuse a question of the author's to a library device if it would lose more than the device states.
+
+        ``who`` are the users asked, None: all. PrivacyError names the excess.
+        """
         if not isinstance(device, OwnDevice) and (who is None or len(who)):
             entry = RecordedUsers(users, Recording()).entry("ask", device, question, None, who)
             for what in more_than_stated(entry, users.y_range, 0 if users.classes is None else users.classes.size):
@@ -231,6 +238,7 @@ class Serving:
         return None if isinstance(understood[0], OwnDevice) else users.sums(*understood, by)
 
     def _release(self, users: SimulatedUsers, device: bytes, question: bytes) -> np.ndarray:
+        """Release a statistic of the users by one of the library's trusted curators; PrivacyError for any other."""
         try:
             release, about = decode(device, library_object), decode(question, library_object)
         except PrivacyError as error:
@@ -248,7 +256,12 @@ class Serving:
         columns: int,
         in_parts: bool,
     ) -> tuple[Any, Any]:
-        """Rebuild device and question from data: the library's own objects, else stand-ins for the author's classes."""
+        """Rebuild device and question from data: the library's own objects, else stand-ins for the author's classes.
+
+        ``mechanism``, ``name``, ``replaced`` (statements that the class overrides), ``columns`` and ``in_parts`` are
+        what the author's process stated. PrivacyError for an overridden statement or a mechanism that is not the
+        library's.
+        """
         try:
             pair = decode(device, library_object), decode(question, library_object)
             if isinstance(pair[0], Device) and not isinstance(pair[0], Release):
@@ -375,7 +388,7 @@ class Places:
             yield ours
 
     def _copied(self, folder: Path, copy: Path) -> Path:
-        """Copy an author's modules and YAML to where the isolated processes may read; return the path there."""
+        """Copy an author's modules and YAML to ``copy``, where the isolated processes may read; return that path."""
         copy.mkdir()
         for module in modules_of(folder):
             (copy / module.relative_to(folder)).parent.mkdir(parents=True, exist_ok=True)
@@ -416,7 +429,11 @@ class Places:
     def _converse(
         self, request: bytes, users: Serving | None, ours: socket.socket, warden: socket.socket
     ) -> dict[str, Any]:
-        """Send a request and answer the process's questions about users until its result arrives."""
+        """Send a request and answer the process's questions about users until its result arrives, which is returned.
+
+        ``ours`` is the socket to the process, ``warden`` the one that stops it while an answer is computed, so that it
+        cannot time the harness. Refused if it ends, or asks where there are no users.
+        """
         ours.setblocking(False)
         pipe = Pipe(ours.fileno())
         pipe.end = time.monotonic() + self.seconds

@@ -63,6 +63,11 @@ def _of_category(model: str, mechanism: Callable[[float], CategoryMechanism]) ->
 
 
 def _own_direction(mechanism: PrivUnitG, vectors: np.ndarray, tensor: int = 0) -> Message:
+    """Message of PrivUnitG for each of some unit ``vectors``, drawn by its component along the vector.
+
+    ``tensor`` tells the noise of several messages apart.
+    """
+
     def send(value: int, n: int, streams: Streams) -> np.ndarray:
         rng = streams.generator("report", tensor=tensor)
         gradients = repeat(vectors[value], n)
@@ -77,7 +82,10 @@ def _directions(kind: type[PrivUnitG], *vectors: Sequence[float]) -> Maker:
 
 
 def _per_tensor(*sizes: int) -> Maker:
-    """Weights and constants of a model as a report each, every one at the whole budget."""
+    """Randomizer of a model's weights with a report for each tensor, every one at the whole budget.
+
+    ``sizes`` are the numbers of entries.
+    """
     ends = [np.stack([np.eye(d)[0], -np.eye(d)[0]]) for d in sizes]
     return lambda epsilon: _of(
         "ldp", epsilon, *(_own_direction(PrivUnitG(epsilon, g.shape[1]), g, k) for k, g in enumerate(ends))
@@ -97,7 +105,7 @@ class ShortPrivUnitG(PrivUnitG):
         return Directions(self.dimension, unit=False)
 
     def _loss(self, value, second) -> float:
-        """Exact loss between two vectors: infinite where their densities have different tails."""
+        """Exact loss between two users' vectors ``value`` and ``second``: infinite if their tails differ."""
         r, s = np.linalg.norm(value), np.linalg.norm(second)
         if math.isclose(r**2 - r**4, s**2 - s**4, abs_tol=1e-12):
             return super()._loss(value, second)
@@ -105,7 +113,7 @@ class ShortPrivUnitG(PrivUnitG):
 
 
 def _label_and_cell(epsilon: float, scale: float, cell_budget: float) -> Randomizer:
-    """HistOfTree's two messages: a label of two values and a cell of four."""
+    """HistOfTree's two messages: a label of two values, Laplace noise ``scale`` / epsilon, and one of four cells."""
     label = message(Laplace(scale / epsilon), _CODES.astype(float))
     return _of("ldp", epsilon, label, message(GRR(cell_budget, 4), _CELLS, "report", round=2))
 

@@ -35,7 +35,7 @@ _WIDE = 40_000
 
 @dataclass(frozen=True)
 class LawTest:
-    """The smallest p-value of a family of tests, corrected for their number."""
+    """Smallest p-value ``p`` of a family of tests, corrected for their number, and what was tested."""
 
     p: float
     what: str
@@ -117,7 +117,10 @@ def _of_two_laws(
     streams: Streams,
     times: int,
 ) -> LawTest:
-    """Test if vectors that are drawn in two ways have one law."""
+    """Test if vectors that are drawn in two ways have one law, by ``times`` draws of each.
+
+    ``drawn`` and ``stated`` draw a vector from streams. A different length or infinite entries give p = 0.
+    """
     ways = (("drawn", drawn), ("stated", stated))
     first, second = ([np.ravel(draw(streams.child(way, number=k))) for k in range(times)] for way, draw in ways)
     if len(first[0]) != len(second[0]):
@@ -139,7 +142,7 @@ def _numbers(question: Any) -> np.ndarray:
 
 
 def _same_law(first: np.ndarray, second: np.ndarray, rng: np.random.Generator) -> float:
-    """p-value, corrected, that two samples of vectors have one law: entries, projections, distance from the mean."""
+    """p-value, corrected, that two samples of vectors (times, k) have one law: entries, projections, distances."""
     columns = rng.permutation(first.shape[1])[:12]
     weights, center = rng.standard_normal((first.shape[1], 3)), second.mean(axis=0)
 
@@ -161,7 +164,11 @@ def _smirnov(first: np.ndarray, second: np.ndarray) -> float:
 def _normal_scores(
     device: Any, question: Any, records: Records, reports: np.ndarray, rng: np.random.Generator
 ) -> tuple[list[np.ndarray], bool]:
-    """Normal scores of the ranks of statistics of reports, (calls, n) each, and whether noise repeats unduly."""
+    """Normal scores of reports' statistics against draws of the mechanism, and whether noise repeats unduly.
+
+    ``reports`` (calls, n, ...) are repeated answers of n users. Each array (calls, n) is standard normal if the device
+    keeps the law that it states.
+    """
     calls, n = reports.shape[:2]
     scores, repeated = list[np.ndarray](), False
     for alike, mechanism, inputs in _laws(device, question, records):
@@ -195,7 +202,10 @@ def _in_law(device: Any, question: Any, records: Records, reports: np.ndarray, u
 def _fewer(
     mechanism: Mechanism, reports: np.ndarray, inputs: np.ndarray, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Select a few entries of long reports whose entries are independent, each user's largest inputs among them."""
+    """Select a few entries of long reports whose entries are independent, each user's largest inputs among them.
+
+    Reports (calls, n, k) and inputs (n, k) keep their first axes; others are returned as they are.
+    """
     if not mechanism.by_entry or inputs.ndim < 2 or inputs.shape[1] <= ENTRIES:
         return reports, inputs
     largest = np.argsort(-np.abs(inputs.astype(float)), axis=1, kind="stable")[:, : ENTRIES // 2]
@@ -243,7 +253,10 @@ def _statistics(mechanism: Mechanism, reports: np.ndarray, inputs: np.ndarray) -
 
 
 def _score(observed: np.ndarray, theirs: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Normal scores of the rank of (calls, n) numbers among (calls, REFERENCES, n), ties and places drawn at random."""
+    """Normal scores (calls, n) of the rank of each observed number among draws ``theirs`` (calls, REFERENCES, n).
+
+    Ties and the place within a rank are drawn at random.
+    """
     observed = np.asarray(observed, dtype=float)[:, None]
     theirs = np.asarray(theirs, dtype=float)
     slack = 1e-9 * (1.0 + np.abs(observed))  # sums of the same numbers in another order are ties
@@ -254,7 +267,10 @@ def _score(observed: np.ndarray, theirs: np.ndarray, rng: np.random.Generator) -
 
 
 def _repeats(mechanism: Mechanism, reports: np.ndarray, inputs: np.ndarray) -> bool:
-    """Return True if noise repeats itself though the mechanism's never does, or reports lie off their grid."""
+    """Return True if noise repeats itself though the mechanism's never does, or reports lie off their grid.
+
+    ``reports`` are (calls, n, ...), ``inputs`` (n, ...).
+    """
     if not mechanism.never_repeats:
         return not all(field.holds(reports) for field in mechanism.fields())
     noise = (reports.reshape(*reports.shape[:2], -1) - inputs.reshape(len(inputs), -1))[:, :, 0]
@@ -273,7 +289,7 @@ def _duplicates(noise: np.ndarray) -> bool:
 
 
 def _tests(g: np.ndarray) -> Iterator[tuple[float, str]]:
-    """Two-sided p-values of normal scores g of shape (calls, n), by exact laws."""
+    """Yield (two-sided p-value, name) of tests of normal scores g (calls, n): groups, spreads, dependence, tails."""
     calls, n = g.shape
     groups: dict[str, np.ndarray] = {"all users": g}
     for period in (2, 3, 5, 10, 20):
@@ -314,6 +330,6 @@ def _squares(g: np.ndarray) -> float:
 
 
 def _binomial(hits: Any, n: int, p: float) -> float:
-    """The smallest p-value of counts that are binomial each, corrected for their number."""
+    """Smallest p-value of the counts ``hits``, each binomial (n, p) under the law, corrected for their number."""
     tails = np.minimum(bdtrc(hits - 1, n, p), bdtr(hits, n, p))
     return float(min(1.0, 2.0 * np.size(hits) * tails.min()))

@@ -171,7 +171,11 @@ def _sealed(
     make_users: MakeUsers,
     recording: Recording,
 ) -> Iterator[Complaint]:
-    """Complaints where anything but the reports decides what is learned or noted, or the model holds a record."""
+    """Complaints where anything but the reports decides what is learned or noted, or the model holds a record.
+
+    ``fitted`` learned from ``recording``, at the cost ``spent``. It is learned again with other private values and the
+    same replayed reports, and must come out equal.
+    """
     try:
         content = pickle.dumps(vars(fitted))
     except LpbenchError as error:
@@ -221,7 +225,10 @@ def _distinct(recording: Recording) -> list[Asked]:
 
 
 def _as_reports(entry: Asked) -> Iterator[Asked]:
-    """Yield the single reports behind a shortcut's answer (sums, chains): all users' to the first question."""
+    """Yield the single reports behind a shortcut's answer (sums, chains): every user's to the first question.
+
+    Nothing for other answers.
+    """
     if entry.kind in ("sums", "chain"):
         streams, question = Streams(stable_hash(audit="chain")), entry.question
         draws = entry.device.draws(streams, len(entry.records), question)
@@ -251,7 +258,7 @@ def broken_rows(entry: Asked, y_range: tuple[float, float] | None, n_classes: in
 
 
 def _inputs(device: Any, question: Any, records: Records) -> list[np.ndarray]:
-    """Return each record's input of its mechanism, one entry a user, with the mechanism's own description."""
+    """Return two arrays with an entry a user: the mechanism's description, and the input of it."""
     try:
         mechanism, inputs = device.law(question, records)
         return [np.asarray([repr(mechanism)] * len(records)), np.asarray(inputs)]

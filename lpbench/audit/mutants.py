@@ -24,7 +24,10 @@ from lpbench.seeds import Streams
 
 @dataclass(frozen=True)
 class Corrupted(Device[Any]):
-    """Device that replaces another one, with its mechanism, inputs and statements; each mutant overrides a part."""
+    """Device that passes everything on to ``inner``, another device; each mutant overrides a part.
+
+    ``time`` tells answers to one question apart.
+    """
 
     inner: Any = None
     time: int = 0  # tells answers to one question apart
@@ -56,7 +59,7 @@ def _distance(device: Any, reports: np.ndarray, records: Records, question: Any)
 
 
 def _better(self: Corrupted, records: Records, question: Any, draws: Any, users: np.ndarray) -> np.ndarray:
-    """Replace some users' reports by the one of two draws that is nearer to the truth."""
+    """Reports of n users, of which those of ``users`` (indices) are the nearer to the truth of two draws."""
     reports = np.asarray(self.inner.report(records, question, draws))
     second_draws = self.inner.draws(Streams(_seed(draws)), len(records), question)
     second = np.asarray(self.inner.report(records, question, second_draws))
@@ -70,7 +73,7 @@ def _better(self: Corrupted, records: Records, question: Any, draws: Any, users:
 
 
 def _seed(draws: Any) -> int:
-    """Some number that differs from call to call."""
+    """A number below 2^56 that differs from call to call, from a hash of the draws."""
     return int.from_bytes(content_hash(draws)[:7], "little")
 
 
@@ -236,6 +239,7 @@ class _Door(RecordedUsers):
         return np.asarray(self._mutated(RecordedUsers.sums, device, question, by))
 
     def _mutated(self, send: Callable[..., Any], device: Device, *question: Any) -> Any:
+        """Answer by ``send``, a method of RecordedUsers, changed as the mutant's name says."""
         if self.mutant in DEVICES:
             device = DEVICES[self.mutant](inner=device)
         answer = send(self, device, *question)

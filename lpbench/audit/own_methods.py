@@ -55,6 +55,7 @@ def _key(method: Method) -> str:
 
 
 def _audited(method: Method) -> str:
+    """Audit a user's own method within the time allowed, and return the verdict as text with the first complaint."""
     print(f"auditing {method.name}, once for this code, at most {AUDIT_SECONDS:g} s ...", file=sys.stderr, flush=True)
     try:
         with time_limit(AUDIT_SECONDS):

@@ -23,7 +23,10 @@ _USERS_A_CALL = 100_000
 
 @dataclass(frozen=True)
 class Message:
-    """One message of a device: its mechanism, the input for each protected value, and the code that sends it."""
+    """One message of a device: its mechanism, the input for each protected value, and the code that sends it.
+
+    ``send(value index, n, streams)`` draws n reports of users who hold that value.
+    """
 
     mechanism: Mechanism  # randomizer of the message
     inputs: np.ndarray  # shape (n_values, ...); what each protected value puts into the mechanism
@@ -61,7 +64,11 @@ class ExactLoss:
 
 @dataclass(frozen=True, eq=False)
 class Randomizer:
-    """All that one user's device sends, given what is public: messages are then independent, and losses add up."""
+    """All that one user's device sends, given what is public: messages are then independent, and losses add up.
+
+    ``claimed`` and ``delta`` are the promise, ``n_values`` the values compared, and ``neighbors`` (n_values, n_values)
+    the pairs that the promise covers (default: all).
+    """
 
     model: str  # key of :data:`lpbench.privacy.MODELS`: which part of the record the values are
     claimed: float  # epsilon that the method promises

@@ -54,7 +54,7 @@ def recorded_run(model: LocalEstimator, epsilon: float) -> RecordedRun:
 
 
 def _most_asked(paid: Sequence[Asked], n: int) -> int:
-    """The user who spends most by the devices' own statements."""
+    """The user (of n, by number) who spends most by the devices' own statements."""
     totals = np.zeros(n)
     for entry in paid:
         if entry.kind != "release":
@@ -64,7 +64,10 @@ def _most_asked(paid: Sequence[Asked], n: int) -> int:
 
 
 def _message(entry: Asked, number: int, user: int, values: Records) -> Message:
-    """One answer of a user as a message, for each value that the user might hold."""
+    """One answer of a user as a message, for each value that the user might hold (``values``).
+
+    ``number`` is the answer's, for the noise; a release gets data sets that differ in the user's record.
+    """
     position = int(np.flatnonzero(entry.users == user)[0])
     if entry.kind == "release":
         # of data sets that differ in the record of the user

@@ -28,7 +28,10 @@ class Asked:
 
 @dataclass(eq=False)
 class Recording:
-    """Everything that left the users of one run, in order: answers, and what was read in the clear."""
+    """Everything that left the users of one run, in order: answers, and what was read in the clear.
+
+    ``replayed`` is another run's recording whose answers are given instead of the users' own.
+    """
 
     asked: list[Asked] = field(default_factory=list)
     revealed: bool = False

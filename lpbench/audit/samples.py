@@ -30,7 +30,10 @@ CHANGES = ("permuted", "nonlinear", "constant")
 
 @dataclass(frozen=True, eq=False)
 class AuditSample:
-    """Small sample to audit a method on: records, and whatever is public about them."""
+    """Small sample to audit a method on: records in the unit cube, and whatever is public about them.
+
+    ``X_test`` (m, d) lies in ``domain``; ``y_range`` is that of a regression, ``classes`` those of a classification.
+    """
 
     records: Records
     public: PublicSample | None

@@ -37,7 +37,11 @@ AUDIT_COLUMNS = (
 
 @dataclass(frozen=True)
 class AuditRow:
-    """One audited method or mechanism; :data:`AUDIT_COLUMNS` go to ``audit.csv``."""
+    """One audited method or mechanism; :data:`AUDIT_COLUMNS` go to ``audit.csv``.
+
+    It promises ``claimed_epsilon``, spends at most ``exact_epsilon`` and, as sampling proves with the ``confidence``,
+    at least ``lower_bound``; bits are those of one user.
+    """
 
     method: str
     model: str
@@ -190,6 +194,7 @@ def findings(rows: Sequence[tuple[str, AuditRow]], samples: int, seed: int) -> d
 
 
 def _methods(rows: Sequence[AuditRow]) -> dict:
+    """Table of audited methods for the page: heads, and a row for each with promise, loss and cost."""
     heads = "method,model,promised,exact,slack,sampled,rounds,bits up,bits down,devices,note"
     body = []
     for row in rows:

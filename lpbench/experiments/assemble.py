@@ -70,6 +70,7 @@ def _compact(tables: list[pa.Table]) -> pa.Table:
 
 
 def _entry_table(entry: Entry, store: Store) -> pa.Table:
+    """Rows of an entry: its stored block's, else one a budget without a value, with the reason."""
     if entry.left_out:
         return _placeholder(entry, "left_out", entry.left_out)
     if entry.block is None:
@@ -81,7 +82,11 @@ def _entry_table(entry: Entry, store: Store) -> pa.Table:
 
 
 def _by_budget(entry: Entry, table: pa.Table) -> list[tuple[tuple[float, float], pa.Table]]:
-    """Sort the rows of an entry by budget, grid point and replication; one table a budget, with its place."""
+    """Sort an entry's rows by budget, grid point and replication, and return pairs (place, table), one a budget.
+
+    A place is (epsilon, x value of the entry or -inf without one), by which tables of entries are ordered; each table
+    has the column ``x`` in addition.
+    """
     epsilon = table.column("epsilon").to_numpy()
     table = table.take(pa.array(_order(epsilon, table)))
     table = table.append_column("x", _x(table, entry))
@@ -94,6 +99,7 @@ def _by_budget(entry: Entry, table: pa.Table) -> list[tuple[tuple[float, float],
 
 
 def _order(epsilon: np.ndarray, table: pa.Table) -> np.ndarray:
+    """Indices that sort a table's rows by budget, grid point and replication; ``epsilon`` (n,) is the budget."""
     replication = table.column("replication").to_numpy()
     params = table.column("params").unify_dictionaries().combine_chunks()
     rank = pc.rank(params.dictionary, tiebreaker="dense").to_numpy()
@@ -107,7 +113,7 @@ def _order(epsilon: np.ndarray, table: pa.Table) -> np.ndarray:
 
 
 def _shown(table: pa.Table, entry: Entry) -> pa.Table:
-    """Rows of a block for an entry: one stored for all budgets is repeated at each, others are selected."""
+    """Rows of a block for an entry's budgets: one stored for all budgets is repeated at each, others are selected."""
     if entry.block is None or entry.block.budgets == entry.epsilons:
         return table
     if entry.block.budgets == (math.inf,):
@@ -133,7 +139,10 @@ def _placeholder(entry: Entry, status: str, reason: str) -> pa.Table:
 
 
 def _x(table: pa.Table, entry: Entry) -> pa.Array:
-    """Return the horizontal coordinate of each row of a block: its epsilon, a swept parameter, or NaN in a table."""
+    """Return the horizontal coordinate of each row of a block: its epsilon, a swept parameter, or NaN in a table.
+
+    The entry's ``x_axis`` says which; a swept parameter of a method is read from the grid point.
+    """
     if entry.x_axis == "epsilon":
         return table.column("epsilon")
     kind, _, parameter = (entry.x_axis or "").partition(".")

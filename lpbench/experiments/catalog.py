@@ -174,7 +174,10 @@ def heads(kind: str, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 
 def _usable(kind: str, schema: type, names: Sequence[str] = ()) -> dict[str, Any]:
-    """Objects of these or all names of a kind; a user's file that cannot be used hides no other."""
+    """Name to object of these or all names of a kind ("method", "experiment" ...), read as ``schema``.
+
+    A user's file that cannot be used is passed over with a warning and hides no other.
+    """
     files = {name: path for name, path in _files(kind).items() if name != "single" and (not names or name in names)}
     objects = {name: _composed[kind, name] for name in files if (kind, name) in _composed}
     objects |= _objects(kind, [n for n, path in files.items() if n not in objects and CONF in path.parents], schema)
@@ -209,7 +212,10 @@ def _objects(kind: str, names: Sequence[str], schema: type) -> dict[str, Any]:
 
 
 def _object(kind: str, name: str, path: Path, schema: type) -> Any:
-    """Read a file; of those in ``conf/`` it is remembered, since composing them all takes seconds."""
+    """Read the file of a name as an object of ``schema``; of those in ``conf/`` the result is remembered.
+
+    Composing them all takes seconds.
+    """
     if CONF not in path.parents:
         return _typed(_content(kind, name, path), schema, name, path)
     from lpbench.derivation import remembered

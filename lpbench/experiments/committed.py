@@ -113,7 +113,10 @@ def summary(folder: Path, name: str) -> Summary | None:
 
 @lru_cache(maxsize=256)
 def _summary(folder: Path, name: str, scores: str, rule: Any) -> Summary:
-    """The summary of scores with a hash, from the folder of records or computed and kept there."""
+    """Summary of an experiment's scores, from the folder of records or computed and kept there.
+
+    ``scores`` is their hash and ``rule`` the paper's rule of marking, by which the result is cached.
+    """
     stored = None
     with suppress(OSError):  # where nothing can be written or locked, what is kept may be of other scores
         derived_summary(folder, name).make()
@@ -154,7 +157,7 @@ def _spent_file(folder: Path, paper: str) -> Path:
 def _commit_spent(tables: Mapping[str, pd.DataFrame], folder: Path, paper: str) -> bool:
     """Write what the scores of some experiments cost users, beside that of the others; True if the file changed.
 
-    An experiment is left as it is where one of its fits does not state its cost.
+    ``tables`` are summaries by experiment. One is left as it is where a fit does not state its cost.
     """
     before = _spent(folder, paper)
     silent = {n for n, t in tables.items() if (t["spent"].isna() & (t["audit"] != "") & t["mean"].notna()).any()}
@@ -184,6 +187,7 @@ def _contents(folder: Path, name: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1024)
 def _digest(folder: Path, name: str, contents: tuple[str, ...]) -> str:
+    """Hash of an experiment's committed scores and costs; empty without scores. ``contents`` keys the cache."""
     table = _table(folder, name) if contents else None
     if table is None:
         return ""
@@ -221,7 +225,10 @@ def _is_measured(table: pa.Table) -> bool:
 
 
 def _rows(summary: Summary, reasons: pd.DataFrame) -> pa.Table:
-    """Rows of one experiment, from its summary at full precision and the cells that did not run."""
+    """Rows of one experiment's committed file, from its summary at full precision and the cells that did not run.
+
+    ``reasons`` has the status ("skipped", "failed" ...) of these cells.
+    """
     selections = summary.table[summary.table["n"] > 0].groupby(_POINT, dropna=False, sort=False)["selection"]
     rows = summary.chosen.drop(columns="selection").drop_duplicates([*_POINT, "replication"])
     rows = rows.merge(selections.agg(" ".join).rename("selections").reset_index(), on=_POINT)

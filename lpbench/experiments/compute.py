@@ -81,7 +81,10 @@ def execute(block: Block, spent: Spent | None = None) -> pa.Table:
 def _scored(
     block: Block, estimator: LocalEstimator, points: _Points, problems: list[Problem], first: int, spent: Spent | None
 ) -> list[pa.Table]:
-    """Rows of some replications; ``first`` is the number of the first, in which methods of the package are fitted."""
+    """Compute the rows of some replications, a table for each of ``problems``; ``first`` is the number of the first.
+
+    In replication 0 methods of the package are fitted once more, so that ``spent`` gets what users spend.
+    """
     from lpbench.experiments import fits  # brings the estimators
 
     wanted = range(first, first + len(problems))
@@ -153,7 +156,10 @@ class _Points:
         self._params = pa.DictionaryArray.from_arrays(index, labels)
 
     def spend(self, estimator: LocalEstimator, problem: Problem, streams: Streams, spent: Spent) -> None:
-        """Enter what fits spend that no sweep has asked for: at one point, of somebody's own method at all."""
+        """Enter into ``spent`` what fits spend that no sweep asked for: one point, of a user's own method every point.
+
+        Each is fitted on ``problem`` at every budget; a point that cannot be run is passed over.
+        """
         from lpbench.experiments.fits import spend_once
 
         for point in reversed(self.listed):  # what was added to the grid is the setting that users are told

@@ -25,7 +25,10 @@ def make_all(derivations: Sequence[Derivation], workers: int | None = None) -> I
 
 
 def _made(derivation: Derivation) -> tuple[str, bool, str]:
-    """Make a derivation; return its name, True if it was written, and the reason if it could not be."""
+    """Make a derivation (a result kept in a file); return its name, True if it was written, and why it failed.
+
+    The reason is empty without an error.
+    """
     try:
         return derivation.name, derivation.make(), ""
     except LpbenchError as error:

@@ -75,7 +75,11 @@ def _mapped(*about: Any) -> Iterator[Any]:
 def _results(
     workers: int, connect: Callable[[], Submit], lost: Any, function: Callable[..., Any], calls: Iterable[Any]
 ) -> Iterator[Any]:
-    """Submit calls, yield None once, then ``function(*call)`` of each call until a worker is lost."""
+    """Submit calls, yield None once, then ``function(*call)`` of each call until a worker is lost.
+
+    ``connect`` returns the engine's submit function, and ``lost`` are the errors of a lost worker. Results come in the
+    order in which they are finished.
+    """
     most = len(calls) if isinstance(calls, list) else workers  # who reads results may take longer than a call
     queue, done, pending = iter(calls), set[Future[Any]](), set[Future[Any]]()
     try:
@@ -93,7 +97,10 @@ def _results(
 
 @contextmanager
 def _processes(count: int) -> Iterator[Callable[[], Executor]]:
-    """Worker processes that use one thread each and end with this process, however that ends; new ones if one died."""
+    """Context with a function that returns the pool of worker processes, a new one if a worker died.
+
+    Workers use one thread each and end with this process, however that ends.
+    """
     os.environ.update(_ALLOCATOR | os.environ)
     pool = partial(get_memmapping_executor, count, initializer=_watch, initargs=(os.getpid(),), env=_ONE_THREAD)
     try:
@@ -104,7 +111,10 @@ def _processes(count: int) -> Iterator[Callable[[], Executor]]:
 
 
 def _watch(parent: int) -> None:
-    """Freeze what this worker imports, and end it when its parent is no more: a killed parent tells nobody."""
+    """Freeze what this worker imports, and end it when its parent (process id) is no more.
+
+    A killed parent tells nobody.
+    """
     os.nice(5)
 
     def watch() -> None:

@@ -14,7 +14,11 @@ WORK_LIMIT = 36_000.0
 
 @dataclass
 class Group(Frozen):
-    """A product of data sets, masks, methods and swept values inside an experiment."""
+    """A product of data sets, masks, methods and swept values inside an experiment.
+
+    ``x`` is the swept axis ("epsilon", "dataset.<param>" ...; None: a table), ``values`` its values, ``grid`` replaces
+    parts of the methods' grids, and ``block_epsilon`` are the budgets computed, of which ``epsilon`` are shown.
+    """
 
     panel: str = ""  # Part of a figure or table in which the group is shown.
     dataset: tuple[str, ...] = ()  # Selectors ``name[param=value,...]``.

@@ -61,7 +61,10 @@ Users.register(GuardedUsers)
 
 @dataclass
 class Spent:
-    """Largest spending of users in a block's fits, by budget: epsilon, delta, privacy model, rows of a person."""
+    """Largest spending of users in a block's fits, by budget: epsilon, delta, privacy model, rows of a person.
+
+    ``by_budget`` maps a requested budget to these.
+    """
 
     by_budget: dict[float, list[float]] = field(default_factory=dict)
 

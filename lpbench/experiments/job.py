@@ -112,7 +112,7 @@ def placed(jobs: Sequence[Job]) -> list[Job]:
 
 
 def _changed(deviating: Iterable[str]) -> dict[str, str]:
-    """Key -> the value that was run, of texts ``key: registered → run``."""
+    """Map key to the value that was run, from texts ``key: registered → run``."""
     return {key: change.rpartition(" → ")[2] for key, _, change in (text.partition(": ") for text in deviating)}
 
 
@@ -121,7 +121,7 @@ def _slug(text: str) -> str:
 
 
 def _folder_name(changed: Mapping[str, str]) -> str:
-    """Name a folder after the deviating settings; values that are no short word are hashed."""
+    """Name of a folder after the deviating settings, "key=value,..."; values that are no short word are hashed."""
     words = []
     for key, value in sorted(changed.items()):
         short = value if re.fullmatch(r"[\w.+-]{1,20}", value) else _hash(value)
@@ -149,7 +149,10 @@ def job_from(config: Config, overrides: Sequence[str] = ()) -> Job:
 
 
 def _cell(config: Config) -> Job:
-    """Job of one cell of the product data set x mask x method x budget."""
+    """Make the job of a single cell, data set x mask x method x budget, from the command line's configuration.
+
+    Its folder is named after the cell and what deviates from the registered settings.
+    """
     registered, chosen = catalog.methods([config.method.name])[config.method.name], config.method
     if config.apart:
         registered, chosen = registered.apart(), chosen.apart()
@@ -179,7 +182,10 @@ def _cell(config: Config) -> Job:
 
 
 def _without_effect(config: Config, key: str, keys: Mapping[str, str]) -> str:
-    """Say why a key would have no effect; empty if it has one."""
+    """Return the reason why an overridden ``key`` would change nothing; empty if it has an effect.
+
+    ``keys`` are all overridden keys with their values. ConfigurationError for a setting that does not exist.
+    """
     top, _, below = key.partition(".")
     name = config.experiment.name
     if key.startswith("~"):

@@ -28,7 +28,11 @@ from lpbench.problem import Problem
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """The unit of work and of storage: one method on one scenario, all replications, budgets and grid points."""
+    """The unit of work and of storage: one method on one scenario, all replications, budgets and grid points.
+
+    Data set, mask and method are given by names and parameters, ``fingerprint`` is the hash of the data, and
+    ``extra_point`` a setting beside the grid; a block's key is a hash of all that decides its scores.
+    """
 
     dataset: str
     dataset_params: Mapping[str, Any]
@@ -231,7 +235,10 @@ def _block(
     replications: int,
     seed: int,
 ) -> tuple[Block, str]:
-    """The block of an entry, and the way to get its data where they are missing."""
+    """The block of an entry, and a text on how to get its data where they are missing (else empty).
+
+    ``grid`` replaces values of the method's grid. ConfigurationError if method and data set have different tasks.
+    """
     mask_params = {**catalog.mask(mask.name).params, **mask.params}
     content = _file_hash(mask_params.get("path"))
     info = describe(dataset.name, dict(dataset.params))
@@ -266,7 +273,7 @@ def _block(
 
 
 def _extra_point(tuning_free: Mapping[str, Any] | None, grid: Mapping[str, Sequence[Any]]) -> dict[str, Any] | None:
-    """Return the tuning-free setting as a further grid point, unless the grid contains it; else empty."""
+    """Return the tuning-free setting as a further grid point; None if there is none or the grid contains it."""
     if tuning_free is None or (set(tuning_free) == set(grid) and all(tuning_free[k] in list(grid[k]) for k in grid)):
         return None
     return dict(tuning_free)
@@ -280,7 +287,10 @@ def _check_mask(dataset: str, mask: str, params: str, content: str) -> None:
 
 
 def _file_hash(path: str | None) -> str | None:
-    """A mask read from a file is known by its content, not by its name."""
+    """Hash of a mask file's content, by which and not by its name it is known; None without a path.
+
+    ConfigurationError if it cannot be read.
+    """
     if path is None:
         return None
     try:
@@ -290,6 +300,7 @@ def _file_hash(path: str | None) -> str | None:
 
 
 def _budget(value: float | str) -> float:
+    """Convert a budget from YAML to a float > 0 (inf allowed); ConfigurationError for anything else."""
     if type(value) is float and 1e-9 < value < 1e9:
         return value
     from lpbench.privacy import check_epsilon  # takes half a second to import

@@ -97,6 +97,7 @@ def git_commit() -> str:
 
 
 def _git(*words: str) -> str:
+    """Output of a git command in the project's checkout; "unknown" outside a checkout or if git fails."""
     if not IN_CHECKOUT:  # the repository around an installed package is somebody else's
         return "unknown"
     try:

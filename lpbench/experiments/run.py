@@ -110,7 +110,7 @@ def _is_done(block: Block, store: Store, report: RunReport) -> bool:
 
 
 def _is_read(block: Block, container: Block, store: Store, report: RunReport) -> bool:
-    """Cut a block's rows from a stored larger block and store them; True if that one had a result."""
+    """Cut a block's rows from a larger stored block, ``container``, and store them; True if that had a result."""
     start = time.perf_counter()
     try:
         table, metadata = store.read(container.key)
@@ -125,7 +125,7 @@ def _is_read(block: Block, container: Block, store: Store, report: RunReport) ->
 
 
 def _weight(block: Block) -> float:
-    """Work of a block for the progress bar: the square root of the training features that it reads, as times grow."""
+    """Work of a block for the progress bar: the square root of the training features it reads, as times grow."""
     return float(max(block.numbers, 1) ** 0.5)
 
 
@@ -145,7 +145,10 @@ def _compute_all(
     report: RunReport,
     bar: Progress,
 ) -> None:
-    """Compute blocks on an engine, and add each outcome to the report and the progress bar as it arrives."""
+    """Compute blocks on an engine, and add each outcome to the report and the progress bar as it arrives.
+
+    ``mapping`` is the engine, ``limits`` the seconds allowed by block key.
+    """
     by_key = {block.key: block for block in blocks}
     for outcome in _outcomes(by_key, store, mapping, limits):
         report.outcomes.append(outcome)
@@ -178,7 +181,11 @@ def _outcomes(
 def _calls(
     waiting: Mapping[str, Block], sent: list[Block], root: str, limits: Mapping[str, float], wait: bool
 ) -> Iterator[tuple[Block, str, float, bool]]:
-    """Yield calls of :func:`run_block`, noting each block in ``sent``; a worker keeps to its data set."""
+    """Yield calls of :func:`run_block`, noting each block in ``sent``; a worker keeps to its data set.
+
+    ``waiting`` are blocks by key that have no outcome yet, ``limits`` seconds by key; ``wait`` lets a worker wait for a
+    block that another process computes.
+    """
     queues, last = dict[str, deque[Block]](), dict[str, str]()
     for block in waiting.values():
         queues.setdefault(canonical_json([block.dataset, block.dataset_params]), deque()).append(block)
@@ -234,6 +241,10 @@ def _values(block: Block) -> set[object]:
 
 
 def _is_part(block: Block, container: Block) -> bool:
+    """Return True if a block's rows can be cut from ``container``'s, of the same scenario and method.
+
+    Grids, budgets and replications must be some of the container's.
+    """
     return (
         block.grid.keys() == container.grid.keys()
         and all(_is_selection(values, container.grid[name]) for name, values in block.grid.items())

@@ -48,7 +48,7 @@ class CorruptBlockError(StoreError):
 
 
 def _checksum(table: pa.Table) -> str:
-    """Checksum of the content (not of the file's encoding)."""
+    """Hash of a table's content as hex digits, the same for any encoding of the file."""
     digest = hashlib.sha256()
     for name in table.column_names:
         digest.update(name.encode())
@@ -76,6 +76,7 @@ class Store:
             self._prepare()
 
     def _prepare(self) -> None:
+        """Create the store's folders and try to write there; StoreError says why it is not possible."""
         try:
             for folder in ("blocks", "failures", "locks"):
                 (self.root / folder).mkdir(parents=True, exist_ok=True)
@@ -133,7 +134,11 @@ class Store:
 
     @contextmanager
     def _parsed(self, key: str) -> Iterator[tuple[pq.ParquetFile, dict[str, Any]]]:
-        """The file of a block and its metadata; a damaged one is removed, so that the block is computed again."""
+        """Context with a block's open parquet file and its metadata.
+
+        FileNotFoundError if the block is not stored. A damaged file is removed, so that the block is computed again,
+        and CorruptBlockError is raised.
+        """
         path = self.path(key)
         try:
             with pq.ParquetFile(path, pre_buffer=False) as file:  # small: a thread that reads ahead takes longer

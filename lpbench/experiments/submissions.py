@@ -41,7 +41,10 @@ MET = ("verified", REPEATS)
 
 @dataclass(frozen=True)
 class Submission:
-    """Method that somebody else submitted: a folder with module, YAML, claimed scores and verifications."""
+    """Method that somebody else submitted: a folder with module, YAML, claimed scores and verifications.
+
+    What is in the folder is read, and nothing of it is run, by this class.
+    """
 
     folder: Path
 

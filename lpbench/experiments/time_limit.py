@@ -24,6 +24,8 @@ def time_limit(seconds: float) -> AbstractContextManager[None]:
 
 @contextmanager
 def _by_signal(seconds: float) -> Iterator[None]:
+    """Context that is interrupted by CellTimeout after some seconds, by the alarm signal of the main thread."""
+
     def expire(signum: int, frame: object) -> None:
         raise CellTimeout(_exceeded(seconds))
 

@@ -40,7 +40,11 @@ _TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class Verdict:
-    """Result of a black-box audit: a lower bound on the loss, and the event and values that show it."""
+    """Result of a black-box audit: a lower bound on the loss, and the event and values that show it.
+
+    The event (``rule``) is likelier under the first of ``values``; ``hits`` are its counts under each among ``tested``
+    reports, and ``confidence`` is the probability that ``bound`` holds.
+    """
 
     name: str
     claim: PrivacyClaim
@@ -136,7 +140,10 @@ def detectable(samples: int, failure: float) -> float:
 
 
 def _remarks(values: tuple[Any, Any], reports: tuple[Columns, Columns], violated: bool) -> Iterator[str]:
-    """Yield remarks for the verdict: a value's reports are all equal, or a column differs in every report."""
+    """Yield remarks for the verdict: a value's reports are all equal, or a column differs in every report.
+
+    ``reports`` are the two values' columns. Such reports are not independent, or cannot be learned from.
+    """
     alone = [name for name in reports[0] if all(_is_a_name(of_value[name]) for of_value in reports)]
     for value, columns in zip(values, reports, strict=True):
         informative = [column for name, column in columns.items() if name not in alone]
@@ -196,7 +203,7 @@ def _bound(claim: PrivacyClaim, tested: Counts, pilot: Counts, failure: float) -
 
 
 def _stages(samples: int) -> list[int]:
-    """Numbers of reports after which the audit may stop early; the last one is ``samples``."""
+    """Numbers of reports, increasing, after which the audit may stop early; the last one is ``samples``."""
     sizes = [_FIRST]
     while sizes[-1] * _GROWTH < samples:
         sizes.append(sizes[-1] * _GROWTH)
@@ -262,7 +269,10 @@ def joint_bound(tested: Counts, pilot: Counts, delta: float, failure: float) -> 
 
 
 def _likelihood(hits: Sequence[int], n: int, weight: float, delta: float) -> float:
-    """Largest log-likelihood with p = weight q + delta: counts that break the claim come nearest to it on its edge."""
+    """Largest log-likelihood of two counts ``hits`` of ``n`` under p = weight q + delta, over q.
+
+    It is the edge of the claim, to which counts that break the claim come nearest.
+    """
 
     def unlikely(q: float) -> float:
         pairs = zip((min(weight * q + delta, 1.0), q), hits, strict=True)

@@ -57,6 +57,7 @@ def to_columns(reports: Any, name: str = "report") -> Columns:
 
 
 def _kind(report: Any) -> str:
+    """Kind of a report: "category", "number", "bytes", "dict", "vector", or the name of its type."""
     if isinstance(report, (str, type(None))):
         return "category"
     if isinstance(report, (numbers.Real, np.bool_)):
@@ -69,6 +70,7 @@ def _kind(report: Any) -> str:
 
 
 def _numbers(reports: np.ndarray, name: str) -> Columns:
+    """Column of each entry of numeric reports (n, ...), keyed "name" or "name[i]"; DataError for NaN."""
     table = reports.astype(np.float64).reshape(len(reports), -1)
     if np.isnan(table).any():
         raise DataError(f"a {name} is NaN (not a number); every report must be one that a curator could receive")
@@ -84,6 +86,7 @@ def _types(reports: Sequence[Any], name: str) -> Columns:
 
 
 def _bytes(reports: Sequence[bytes], name: str) -> Columns:
+    """Columns of the first bytes of reports, -1 behind their ends, and of their lengths if these differ."""
     lengths = np.array([len(report) for report in reports])
     width = min(int(lengths.max()), _MOST_BYTES)
     table = np.full((len(reports), width), -1.0)
@@ -117,7 +120,7 @@ def _vectors(reports: Sequence[Any], name: str) -> Columns:
 
 @dataclass(frozen=True)
 class Encoder:
-    """Maps columns to features: numbers centered, categories coded in the order of their likelihood ratio, then digits.
+    """Map of columns of reports to numeric features: numbers centered, categories coded by likelihood ratio, digits.
 
     The digits of a number are whether it is one of single precision, and what is left of it beyond each decimal place:
     noise that is rounded, or drawn in single precision, leaves those of the value.
@@ -207,7 +210,7 @@ def _negative_zeros(column: np.ndarray) -> np.ndarray:
 
 
 def _by_ratio(first: np.ndarray, second: np.ndarray) -> tuple[str, ...]:
-    """Categories in increasing order of their likelihood ratio between two samples of reports."""
+    """Categories in increasing order of their likelihood ratio between two samples, the reports of two values."""
     seen, codes = np.unique(np.concatenate([first, second]).astype(str), return_inverse=True)
     counts = [np.bincount(side, minlength=seen.size) for side in (codes[: len(first)], codes[len(first) :])]
     frequent = np.argsort(-(counts[0] + counts[1]), kind="stable")[:_MOST_CATEGORIES]

@@ -53,7 +53,11 @@ class CallableSource(Subject):
         return {name: np.concatenate([chunk[name] for chunk in parts]) for name in parts[0]}
 
     def _chunk(self, value: int, start: int, n: int, stop: int) -> Columns:
-        """Call the function for one chunk within the time left; an error names the function and the value."""
+        """Call the function for reports ``start`` to ``start + n`` of the value with this index, within the time left.
+
+        ``stop`` is the number wanted in all. DataError names the function and the value: it failed, is too slow, or
+        reports change their form.
+        """
         given = self.values[value]
         extra = (self.streams.generator("report", value=value, start=start),) if self.takes_rng else ()
         began, done = time.monotonic(), 0
@@ -87,7 +91,7 @@ class CallableSource(Subject):
         return columns
 
     def _columns(self, reports: Any, n: int, given: Any) -> Columns:
-        """Turn the function's reports into columns; DataError unless there is one report a value."""
+        """Turn the ``n`` reports on the value ``given`` into columns; DataError unless there is one report a user."""
         try:
             if not isinstance(reports, dict) and len(reports) != n:
                 raise DataError(f"it returned {len(reports)} reports for {n} values; there must be one each")
@@ -105,7 +109,7 @@ class CallableSource(Subject):
 
 
 class DeviceSource(Subject):
-    """All that a device sends for each of the listed protected values."""
+    """Subject: all that a device sends for each of the listed protected values."""
 
     def __init__(self, randomizer: Randomizer, streams: Streams, name: str = "devices"):
         self.name, self.values = name, list(range(randomizer.n_values))
@@ -235,7 +239,10 @@ class CommandSource(FixedSource):
 
 
 def _run(command: str, text: str, seed: int, seconds: float) -> list[str]:
-    """Run a command on values as its standard input, with a seed in the environment; return its output lines."""
+    """Run a command on ``text`` as its standard input, with a seed in the environment; return its output lines.
+
+    DataError if it fails or takes more than ``seconds``; ConfigurationError if it cannot be started.
+    """
     try:
         process = subprocess.Popen(
             shlex.split(command),
@@ -271,6 +278,7 @@ def _read(lines: Sequence[str]) -> Any:
 
 
 def _report(line: str) -> Any:
+    """Read a line of output as JSON, a number, a list of numbers, or else a category."""
     if line[:1] in ("[", "{", '"'):
         try:
             return json.loads(line)

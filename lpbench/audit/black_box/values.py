@@ -36,6 +36,10 @@ def show_value(value: Any) -> str:
 
 
 def _range(word: str, seed: int) -> list[float]:
+    """Values to compare from "PREFIX low,high": both ends, the middle, and some drawn inside.
+
+    ConfigurationError for anything but two finite, increasing numbers.
+    """
     try:
         low, high = (float(end) for end in word.removeprefix(_RANGE).split(","))
     except ValueError:

@@ -32,7 +32,11 @@ Box = dict[int, tuple[float, float]]
 
 @dataclass(frozen=True)
 class Event:
-    """A set of reports, chosen on samples that do not test it."""
+    """A set of reports, chosen on samples that do not test it.
+
+    ``happens(columns)`` marks its reports, ``rule`` describes it, ``direction`` has the positions of the two samples,
+    the one under which it is likelier first, and ``bound`` is the loss that it showed where it was chosen.
+    """
 
     direction: tuple[int, int]  # 0 and 1: positions of the two samples, the one under which the event is likelier first
     rule: str
@@ -143,7 +147,7 @@ QUICK_PARTITIONS: Sequence[Witness] = (Sums(alone=True),)
 
 
 def _grow(features: np.ndarray, n_leaves: int) -> DecisionTreeClassifier:
-    """Grow a tree on as many reports of the first value as of the second."""
+    """Grow a classification tree on features (2 n, k), the first value's reports (label 1) before the others."""
     labels = np.repeat([1, 0], len(features) // 2)
     tree = DecisionTreeClassifier(
         criterion="entropy", max_leaf_nodes=n_leaves, min_samples_leaf=min(_FEWEST, len(labels) // 4), random_state=0
@@ -156,7 +160,7 @@ def _leaves(tree: DecisionTreeClassifier, features: Cells) -> Cells:
 
 
 def _rule_of(tree: DecisionTreeClassifier, encoder: Encoder) -> Describe:
-    """Return a function that describes a union of leaves by conditions on the columns."""
+    """Return a function of leaf numbers that describes the union of these leaves by conditions on the columns."""
 
     def describe(chosen: np.ndarray) -> str:
         boxes = sorted(_merge(_boxes(tree.tree_, set(chosen.tolist()), 0, {})), key=len)
@@ -170,7 +174,10 @@ def _rule_of(tree: DecisionTreeClassifier, encoder: Encoder) -> Describe:
 
 
 def _boxes(tree, chosen: set[int], node: int, box: Box) -> list[Box]:
-    """Boxes (ranges of features) of the chosen leaves below a node; a subtree of chosen leaves is one box."""
+    """Boxes of the ``chosen`` leaves below a node; a box maps a feature to (low, high), and begins as ``box``.
+
+    A subtree of chosen leaves is one box.
+    """
     left, right = int(tree.children_left[node]), int(tree.children_right[node])
     if left < 0:
         return [box] if node in chosen else []
@@ -182,7 +189,7 @@ def _boxes(tree, chosen: set[int], node: int, box: Box) -> list[Box]:
 
 
 def _merge(boxes: list[Box]) -> list[Box]:
-    """Join boxes that differ in one feature whose intervals are adjacent."""
+    """Join boxes that all limit the same one feature and are adjacent; others are returned as they are."""
     if len({tuple(box) for box in boxes}) != 1 or len(boxes[0]) != 1:
         return boxes
     (feature,) = boxes[0]
@@ -223,7 +230,7 @@ def features_of(first: np.ndarray, second: np.ndarray) -> Callable[[np.ndarray],
 
 
 def _histogram_ratio(first: np.ndarray, second: np.ndarray):
-    """Return a map of reports to the summed log-ratios of the two samples' histograms, shape (n, 1)."""
+    """Return a map of reports (n, k) to the sum over columns of the log-ratios of two samples' histograms, (n, 1)."""
     edges = [np.unique(np.quantile(column, _QUANTILES)) for column in np.concatenate([first, second]).T]
 
     def bins(reports):

@@ -78,7 +78,10 @@ def _different(first: tuple[np.ndarray, dict], second: tuple[np.ndarray, dict]) 
 
 
 def _replayed(make, epsilon, seed, reports, tape, X, y, queries) -> tuple[np.ndarray, dict[str, str]]:
-    """Fit on other private values with the recorded reports; return predictions and attribute digests."""
+    """Fit on other private values (X, y) with the recorded reports ``tape``, to see if only the reports matter.
+
+    Return predictions at ``queries`` and a digest of each attribute. OtherReports if the fit asks for more or fewer.
+    """
     position = iter(tape)
 
     def wrap(function: Callable) -> Callable:

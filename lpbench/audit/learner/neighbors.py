@@ -48,7 +48,11 @@ class Ranges:
 
 @dataclass(frozen=True)
 class Neighbors:
-    """Two tables that differ in one record, and the public parameters that a model is given for both."""
+    """Two tables that differ in one record, and the public parameters that a model is given for both.
+
+    ``tables`` are (X, y), (n, d) and (n,); ``queries`` the rows to predict, and ``refits`` is True if the model is
+    fitted to the first table before.
+    """
 
     title: str
     ranges: Ranges
@@ -76,7 +80,7 @@ def stated_ranges(learner: Learner, epsilon: float) -> list[Ranges]:
 
 
 def _names(learner: Learner, model: Any) -> tuple[list[str], list[str]]:
-    """Names of parameters and attributes that state ranges or norms: of features, and of the label."""
+    """Names of the learner's parameters and the model's attributes that state ranges: of features, of the label."""
     names = [n for n in dict.fromkeys([*learner.taken, *vars(model)]) if _PUBLIC.search(n) and n[-1] != "_"]
     return [n for n in names if not _LABEL.search(n)], [n for n in names if _LABEL.search(n)]
 
@@ -119,7 +123,10 @@ def neighbors(learner: Learner, epsilon: float, protects: Protects, seed: int) -
 
 
 def _positions(kind: str, n: int, d: int, ends: tuple[Any, Any], rng: np.random.Generator) -> np.ndarray:
-    """Positions of n records in units of the range, shape (n, d)."""
+    """Positions of n records in units of the range, shape (n, d), in [0, 1].
+
+    ``kind`` names the layout ("lowest", "zero", "anywhere", "collinear" ...), ``ends`` are the range's (low, high).
+    """
     low, high = (float(np.min(end)) for end in ends)
     anywhere = rng.random((n, d))
     positions = {

@@ -112,7 +112,7 @@ def published(model: Any, queries: np.ndarray) -> dict[str, float]:
 
 
 def _numbers(value: Any, depth: int) -> Iterator[float]:
-    """Yield the numbers in a value, and in what it holds."""
+    """Yield the numbers in a value, and in what it holds down to ``depth`` levels, as attributes or entries."""
     if isinstance(value, (bool, int, float, np.number, np.bool_)):
         yield float(value)
     elif isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
