@@ -39,6 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Parse the command line of ``python -m lpbench.datasets``."""
     parser = argparse.ArgumentParser(prog="python -m lpbench.datasets", description=__doc__)
     parser.add_argument("names", nargs="*", help="data sets (default: all real ones)")
     parser.add_argument("--offline", action="store_true", help="check what is at hand, download nothing")
@@ -48,7 +49,11 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _obtain(manifest: Manifest, settings: Settings | None, by_name: bool) -> Found:
-    """Check the files at hand, download if there are none (or those in the cache are damaged), check again."""
+    """Check the files at hand, download if there are none (or those in the cache are damaged), check again.
+
+    ``settings`` None: offline. Returned are size, state or origin, a note, and True if it counts as a failure; a data
+    set that cannot be downloaded counts only if asked for ``by_name``.
+    """
     reasons: list[str] = []
     location = locate(manifest)
     served = any(source["kind"] in SERVED for source in manifest.sources)
@@ -68,6 +73,7 @@ def _obtain(manifest: Manifest, settings: Settings | None, by_name: bool) -> Fou
 
 
 def _present(manifest: Manifest, origin: str) -> Found:
+    """Load a table and return its size, origin, a note (no fingerprint yet) and False: no failure."""
     fingerprint = load_table(manifest.name, sealed=True).fingerprint
     size = f"{fingerprint['rows']} x {fingerprint['features']}" + (
         f", {fingerprint['public']} public" if fingerprint["public"] else ""

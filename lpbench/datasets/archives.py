@@ -74,7 +74,10 @@ def _count(file: IO[bytes], limit: int) -> int:
 
 
 def _inflated(content: zipfile.ZipFile, limit: int) -> int:
-    """Inflate all entries, whose stated sizes are their author's word, and return the bytes left of a limit."""
+    """Inflate all entries of an archive and return the bytes left of ``limit``; stated sizes are not trusted.
+
+    _TooLong if they are more.
+    """
     for entry in content.infolist():
         with content.open(entry) as file:
             limit = _count(file, limit)

@@ -79,8 +79,9 @@ def decide(cells: Iterable[str], words: Sequence[str] | None = None, sep: str = 
 def _kind(values: list[str], sep: str, commas: bool) -> tuple[str, tuple[str, ...], str]:
     """Return the kind of a column's words (number, date or text), the formats that fit all of them, and a remark.
 
-    ``commas`` is True if any column of the file has a comma inside numbers; with ``;`` as separator that is the decimal
-    mark.
+    A format is written as an example, such as "1,234.5"; none is needed for plain numbers. The remark (or "") names
+    another possible reading. ``commas`` is True if any column of the file has a comma inside numbers; with ``;`` as
+    separator ``sep`` that is the decimal mark.
     """
     if not values:
         return "text", (), ""
@@ -112,7 +113,7 @@ def _kind(values: list[str], sep: str, commas: bool) -> tuple[str, tuple[str, ..
 
 
 def _nearly(values: list[str], sep: str, commas: bool) -> tuple[str, tuple[str, ...]]:
-    """Return the kind that most cells of a text column have, with the exceptions.
+    """Return the kind that most cells of a text column have, in words, with the exceptions; ("", ()) if none.
 
     Where numbers could be read in several ways, return an example of each.
     """

@@ -97,7 +97,10 @@ def describe(dataset: str, dataset_params: Mapping | None = None) -> Description
 
 
 def _real_sizes(manifest: Manifest, params: Mapping) -> dict:
-    """Return the rows that a replication of a real data set draws; None for each that needs a missing table."""
+    """Return the rows that a replication of a real data set draws, and its features, keyed ``n_train`` and so on.
+
+    A number is None where it needs a missing table.
+    """
     sizes = {"n_train": None, "n_test": None, "n_features": _n_features(manifest), "n_public": None}
     counts = _row_counts(manifest, params["deduplicate"])
     if counts is not None and params["split"] != "openml":
@@ -127,7 +130,10 @@ def _n_features(manifest: Manifest) -> int:
 
 
 def _row_counts(manifest: Manifest, deduplicate: bool) -> tuple[int, int] | None:
-    """Numbers of private and public rows: promised by the manifest, else counted where the table is at hand."""
+    """Numbers of private and public rows: promised by the manifest, else counted where the table is at hand, else None.
+
+    ``deduplicate`` counts distinct rows.
+    """
     promised = manifest.fingerprint
     if not deduplicate and promised.get("rows") is not None and promised.get("public") is not None:
         return promised["rows"] - promised["public"], promised["public"]

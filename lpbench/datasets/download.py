@@ -147,7 +147,10 @@ def fetch_task(task_id: int, settings: Settings) -> Any:
 
 
 def _ask_openml(ask: Callable[[Any], Any], settings: Settings, document: str) -> tuple[Any, str]:
-    """Return what a function of the package ``openml`` answers, and the document of that name which it fetched."""
+    """Return what a function of the package ``openml`` answers, and the document of that name which it fetched.
+
+    ``ask`` is called with the package. DownloadError if the server does not answer in time.
+    """
     # Imported here: it takes seconds and sets up folders in the user's home.
     import openml
 

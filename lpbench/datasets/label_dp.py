@@ -186,9 +186,10 @@ def sign_regression(streams: Streams, params: Mapping, replication: int) -> Prob
 def _signs(
     streams: Streams, params: Mapping, replication: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-    """Draw a sign for each cube of the hard families; return eta = ±height at training, test and public rows.
+    """Draw a sign for each cube of the hard families, whose regression function is eta = ±height there.
 
-    With them the uniforms from which labels are made, and the fields of a Problem that both families share.
+    Returned are eta at the n training, test and public rows, uniforms (n,) from which labels are made, and the fields
+    of a Problem that both families share.
     """
     bins, height = sign_cubes(params)
     hypothesis = height * streams.generator("signs").choice([-1.0, 1.0], (bins,) * params["d"])

@@ -219,7 +219,10 @@ def _of_the_project(folder: Path) -> list[Path]:
 
 @cache
 def _parsed(path: Path, content_of_file: bytes) -> Manifest:
-    """Return the manifest of a YAML file's content, after checking keys, task, role, metric and sources."""
+    """Return the manifest of a YAML file's content, after checking keys, task, role, metric and sources.
+
+    DataError names the file and the key that is wrong.
+    """
     try:
         content = yaml.load(content_of_file.decode("utf-8"), Loader=_Loader)
     except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:

@@ -230,7 +230,10 @@ def _n_protected(n_protected: int | None, d: int) -> int:
 
 
 def _first_users(n: int, generator: np.random.Generator, share: np.ndarray) -> np.ndarray:
-    """Mask (n, d) in which feature l is protected by the first floor(n * share_l) users of a random order."""
+    """Mask (n, d) in which feature l is protected by the first floor(n * share_l) users of a random order.
+
+    ``share`` is (d,).
+    """
     position = np.empty(n, dtype=np.intp)
     position[np.argsort(generator.random(n), kind="stable")] = np.arange(1, n + 1)
     # The tolerance keeps i <= n / 10^k exact where n * 10^-k is rounded just below a whole number.

@@ -86,7 +86,10 @@ class _Frame:
         return values
 
     def days(self, column: str, written: str) -> np.ndarray:
-        """Return a column of dates as days since 1970."""
+        """Return a column of dates as days since 1970-01-01; ``written`` is their format, such as "YYYY-MM-DD".
+
+        DataError names the first row that holds none.
+        """
         series = self.column(column)
         numbers = days(series, written)
         if np.isnan(numbers).any():
@@ -118,11 +121,14 @@ class _Frame:
         return [w if n == n else str(v) for v, n, w in zip(values, numbers, written, strict=True)]
 
     def is_in(self, column: str, values: Sequence) -> np.ndarray:
-        """Return where a column holds one of the values (compared as text)."""
+        """Return True, (n,), where a column holds one of the values (compared as text)."""
         return as_texts(self.column(column)).isin(self.cells(column, values)).to_numpy()
 
     def units(self, column: str, features: Sequence[str], public: np.ndarray | None) -> np.ndarray:
-        """Number the values of a column that names persons, in the order in which they occur."""
+        """Number the persons that a column names, in the order in which they occur: int array (n,).
+
+        DataError if it is a feature too, is missing in a row, or has public and private rows.
+        """
         if column in features:
             raise self.wrong(f"unit {column!r} is a feature, too; leave it out of `features`")
         codes, names = pd.factorize(self.column(column))
@@ -199,7 +205,10 @@ class _Frame:
         return np.log(values)
 
     def feature_columns(self, features: Sequence | Mapping, target: str | Mapping) -> list[tuple[str, np.ndarray]]:
-        """Return (name, values (n,)) of each column of the prepared table."""
+        """Return (name, values (n,)) of each column of the prepared table, in the order of the manifest.
+
+        Categories become numbers (``map``) or a column a level (``one_hot``), named "column=level".
+        """
         if isinstance(features, Mapping):
             label = target if isinstance(target, str) else target["column"]
             skip = {label, *features["all_except"]}

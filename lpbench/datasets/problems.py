@@ -152,7 +152,10 @@ class Draws:
         return replace(problem, mask=self._drawn_mask(mask, problem, generator))
 
     def _drawn_mask(self, name: str, problem: Problem, generator: np.random.Generator) -> np.ndarray:
-        """Draw the training rows' mask, or read it (``file``); columns of a group are protected together."""
+        """Draw the training rows' mask, bool (n, d), or read it (``file``); columns of a group are protected together.
+
+        ConfigurationError if a mask file does not fit the rows.
+        """
         n, d = problem.X_train.shape
         params = dict(self._mask_params)
         if name != "file":
@@ -181,6 +184,7 @@ class Draws:
 
 
 def _draw_synthetic(manifest: Manifest, params: dict, streams: Streams, replication: int) -> Problem:
+    """Draw a replication of a synthetic family; errors of its function name the data set and the parameters."""
     with foreign(f"data set {manifest.name}: the family {manifest.synthetic} fails with {params}"):
         problem: Problem = resolve_name(manifest.synthetic)(streams, params, replication)
     if not isinstance(problem, Problem):

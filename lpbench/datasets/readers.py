@@ -156,6 +156,7 @@ def read_file(path: Path, options: Mapping, who: str = "") -> pd.DataFrame:
 
 
 def _not_utf8(path: Path, who: str = "") -> DataError:
+    """Error for a file that is not UTF-8, with the command that converts it; ``who`` begins the sentence."""
     with _opener(path)(path, "rb") as file:
         likely = "utf-16" if file.read(2) in (b"\xff\xfe", b"\xfe\xff") else "cp1252"
     unpacked = path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
@@ -187,6 +188,7 @@ def _read_csv(path: Path, options: Mapping) -> pd.DataFrame:
 
 
 def _read_excel(path: Path, options: Mapping) -> pd.DataFrame:
+    """Read a sheet of an Excel file by the manifest's options ``sheet`` and ``skip_rows``, without header."""
     with warnings.catch_warnings():
         # Display settings of Excel that openpyxl does not know; cells are unaffected.
         warnings.filterwarnings("ignore", message="Unknown extension", category=UserWarning)
@@ -196,6 +198,7 @@ def _read_excel(path: Path, options: Mapping) -> pd.DataFrame:
 
 
 def _read_arff(path: Path, options: Mapping) -> pd.DataFrame:
+    """Read an ARFF file; ValueError if it is none."""
     import arff
 
     with _opener(path)(path, "rt", encoding="utf-8-sig") as file:

@@ -102,7 +102,7 @@ def draw_real(table: Table, manifest: Manifest, params: Mapping, streams: Stream
 
 @lru_cache(maxsize=1)
 def _scaled(table: Table, ends: bytes) -> np.ndarray:
-    """All features, scaled: replications have the same ends as a rule."""
+    """All features (n, d), scaled to [0, 1] by ``ends``, the bytes of their (minima, maxima); the last is kept."""
     return splits.min_max_scale(table.X, np.frombuffer(ends).reshape(2, -1))
 
 

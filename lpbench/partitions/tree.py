@@ -160,7 +160,10 @@ class TreePartition:
 
     @cached_property
     def _route(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Arrays in which a leaf is its own left child and nothing exceeds its threshold."""
+        """Arrays of feature, threshold and left child in which a leaf is its own left child: all points go on at once.
+
+        Nothing exceeds a leaf's threshold, so that walking past a leaf changes nothing.
+        """
         inner = self.feature >= 0
         return (
             np.where(inner, self.feature, 0),

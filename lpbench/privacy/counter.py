@@ -68,7 +68,7 @@ def _hashed(seed: int, keys: np.ndarray, n_draws: int) -> np.ndarray:
 
 
 def _mixed_columns(keys: np.ndarray) -> Iterator[np.ndarray]:
-    """Mix the columns of keys (n, k) one after the other: uint64 arrays of shape (n,).
+    """Yield the mixed columns of integer keys (n, k), one after the other: uint64 arrays of shape (n,).
 
     The bins of a feature are few numbers, whose mixtures are looked up where there are many of them.
     """

@@ -21,7 +21,7 @@ _CENTERS = 32
 
 
 class Domain(ABC):
-    """Set of inputs that one user may give a mechanism."""
+    """Set of inputs that one user may give a mechanism, and how far the inputs of two users (neighbors) may differ."""
 
     @abstractmethod
     def check(self, values: ArrayLike) -> np.ndarray:
@@ -185,7 +185,10 @@ class Scores(Numbers):
 
 @dataclass(frozen=True)
 class Interval(Domain):
-    """Numbers between two ends, any two of which are neighbors; ``by_entry`` as of :class:`Categories`."""
+    """Domain of numbers between two ends, any two of which are neighbors.
+
+    With ``by_entry`` an input is an array of any shape, and a mechanism draws a report for each of its entries.
+    """
 
     low: float = -1.0
     high: float = 1.0

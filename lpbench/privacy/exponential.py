@@ -28,7 +28,10 @@ _NEVER = -1e300
 
 
 def _choices(tilts: np.ndarray, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Index of the largest of tilts + Gumbel noise, (..., K) -> (...), and whether 64 bits of randomness decide it."""
+    """Index of the largest of tilts + Gumbel noise, (..., K) -> (...), and True where 64 random bits decide it.
+
+    ``tilts`` are the scores times the coefficient, at most 0, and ``drawn`` uint64 numbers of the same shape.
+    """
     # exponential variables -log(1 - drawn / 2^64), exact to the last digits at either end
     low, high = -np.log1p((np.minimum(drawn, 2**63) + 0.5) * -(2.0**-64)), -np.log((~drawn + 0.5) * 2.0**-64)
     size = np.where(drawn < 2**63, low, high)
@@ -42,7 +45,10 @@ def _choices(tilts: np.ndarray, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 
 def _choice(coefficient: float, gaps: list[Fraction], numbers: list[int], rng: np.random.Generator) -> int:
-    """Decide one choice exactly, drawing further bits as needed; ``numbers`` are each candidate's first 64."""
+    """Decide one choice exactly, drawing further bits as needed; return the index of the chosen candidate.
+
+    ``gaps`` are the exact scores minus the best, ``numbers`` the first 64 bits of each candidate's noise.
+    """
     from mpmath import workprec
 
     bits, listed = 64, [j for j, gap in enumerate(gaps) if gap == 0 or coefficient < math.inf]
@@ -58,7 +64,10 @@ def _choice(coefficient: float, gaps: list[Fraction], numbers: list[int], rng: n
 
 
 def _total(coefficient: float, gap: Fraction, number: int, bits: int) -> Any:
-    """Tilt plus the Gumbel variable of the uniform number / 2^bits, in high precision; falls in ``number``."""
+    """Tilt plus the Gumbel variable of the uniform number / 2^bits, in high precision; falls in ``number``.
+
+    The tilt is ``coefficient`` times ``gap``, a score minus the best.
+    """
     from mpmath import inf, ldexp, log, mpf
 
     if number in (0, 1 << bits):
@@ -205,7 +214,10 @@ class Exponential(Mechanism):
         return np.exp(self.log_channel(scores))
 
     def _losses(self, values: np.ndarray) -> np.ndarray:
-        """A curator's choices, one in each cell, are independent: their losses add up."""
+        """Exact losses of all pairs of score tables, (k, k): the sum over cells, whose choices are independent.
+
+        ``values`` (k, cells..., K) are the tables.
+        """
         cells = np.moveaxis(self.log_channel(values).reshape(len(values), -1, values.shape[-1]), 1, 0)
         return np.sum([channel_losses(cell) for cell in cells], axis=0)
 

@@ -142,7 +142,7 @@ def _upwards(start: float, holds: Callable[[float], bool]) -> float:
 
 @lru_cache(1024)  # fits with one budget ask for the same few numbers, each of which takes as long as a small fit
 def _exact_delta(epsilon: float, sigma: float, sensitivity: float) -> Any:
-    """delta(epsilon) of Gaussian noise, in high-precision arithmetic."""
+    """delta(epsilon) of Gaussian noise of standard deviation ``sigma`` at an L2 ``sensitivity``, in high precision."""
     from mpmath import exp, mpf, ncdf, workprec
 
     with workprec(400):

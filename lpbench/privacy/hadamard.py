@@ -107,6 +107,11 @@ class HadamardResponse(CategoryMechanism):
         return reports
 
     def _show(self, bits: np.ndarray, truthful: np.ndarray, values: np.ndarray, out: np.ndarray) -> None:
+        """Write the reports of one block of users into ``out``: truthful ones lie where the category's row is 1.
+
+        ``bits`` are random uint64 numbers, ``truthful`` marks users who tell their category in ``values``; others
+        report any number.
+        """
         row, blind = 1 + values % (self.length - 1), below(bits, UNITS, 64)
         report = np.bitwise_and(blind, self.length - 1, out=out)
         # Where the row is -1, another place differs in the lowest bit of the row: each place is shown by two of them.
@@ -175,7 +180,7 @@ class HadamardResponse(CategoryMechanism):
             return np.log(truthful * is_in_half + (UNITS - self.told) / UNITS / size)
 
     def _shows(self, reports: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """Return True for reports that lie where the row of a category is 1."""
+        """Return True for reports that lie where the row of the category in ``values`` is 1; shapes broadcast."""
         block, row = np.divmod(values, self.length - 1)
         return (reports // self.length == block) & (np.bitwise_count(reports & (row + 1)) % 2 == 0)
 

@@ -229,6 +229,7 @@ class DiscreteLaplace(AdditiveMechanism):
         return mechanism
 
     def _check_rate(self) -> float:
+        """Return step / scale (inf without noise); ConfigurationError where points of the grid would blur."""
         rate = self.step / self.scale if self.scale > 0 else math.inf
         if rate < _LEAST_RATE:
             raise ConfigurationError(
@@ -339,7 +340,7 @@ class DiscreteLaplace(AdditiveMechanism):
         return totals + np.where(n > 0, noise, 0) * self.step
 
     def _loss(self, value: np.ndarray, second: np.ndarray) -> float:
-        """Exact loss, attained by reports beyond both values."""
+        """Exact loss between two users' inputs ``value`` and ``second``, attained by reports beyond both."""
         return self.privacy_map(float(np.abs(self.round(value) - self.round(second)).sum()) * self.step)
 
     def tail(self, probability: float) -> float:

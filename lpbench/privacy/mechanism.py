@@ -177,7 +177,7 @@ class Mechanism(ABC):
 
     @abstractmethod
     def _draw(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw the reports of users whose inputs lie in the domain."""
+        """Draw the reports of users whose ``values`` (n, ...) lie in the domain; one a user, or one an entry."""
 
     def fields(self, columns: int = 1) -> tuple[Field, ...]:
         """Return the payload of a report with a number of entries; by default one real number for each.
@@ -247,12 +247,19 @@ class Mechanism(ABC):
         return self._losses(distinct)[np.ix_(np.ravel(index), np.ravel(index))]
 
     def _losses(self, values: np.ndarray) -> np.ndarray:
-        """Exact losses of all pairs of different inputs, by default of one pair after the other."""
+        """Exact privacy losses between all pairs of k inputs ``values``, shape (k, k), 0 on the diagonal.
+
+        By default one pair after the other is computed.
+        """
         rows = list(values)
         return np.array([[0.0 if v is w else self._loss(v, w) for w in rows] for v in rows])
 
     def _loss(self, value: Any, second: Any) -> float:
-        """Exact loss between two different inputs."""
+        """Exact loss between two users' different inputs ``value`` and ``second``.
+
+        It is the largest log-ratio of a report's chances under the two. ConfigurationError for a mechanism that does
+        not write it.
+        """
         raise ConfigurationError(f"{type(self).__name__} has no exact loss: write its _loss(value, second)")
 
     @property
@@ -333,6 +340,10 @@ class FiniteMechanism(Mechanism):
         return np.exp(self.log_channel())
 
     def _losses(self, values: np.ndarray) -> np.ndarray:
+        """Exact losses between all pairs of k categories ``values``, (k, k), from the channel's table.
+
+        ConfigurationError for inputs that are no numbers of rows.
+        """
         if values.ndim > 1 or values.dtype.kind != "i":
             raise ConfigurationError(
                 f"{type(self).__name__} has a row of log_channel() for each of the inputs 0, 1, ..., and its domain is "
@@ -432,9 +443,10 @@ class CategoryMechanism(FiniteMechanism):
     def _by_blocks(
         self, truthful_words: int, show: Callable[..., Any], values: np.ndarray, rng: np.random.Generator
     ) -> Any:
-        """Draw reports block by block; ``show(bits, truthful, values, out)`` writes those of one block.
+        """Draw reports, int64 of the shape of ``values``, block by block.
 
-        A user is truthful if her random word lies below ``truthful_words``.
+        ``show(bits, truthful, values, out)`` writes those of one block. A user is truthful if her random word, below
+        2^62, lies below ``truthful_words``.
         """
         reports = np.zeros(values.shape, dtype=np.int64)
         for block in blocks(values.shape):

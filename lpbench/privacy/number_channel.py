@@ -164,7 +164,7 @@ class NumberChannel(FiniteMechanism):
         return np.abs(self.estimate(reports) - inputs)
 
     def _draw(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Numbers of outputs: int64 ndarray of the shape of ``values``."""
+        """Indices of the reported outputs: int64 ndarray of the shape of ``values``, numbers in [-1, 1]."""
         below, fraction = self._place(values)
         return draw_whole(self._units, below + (rng.random(below.shape) < fraction), rng)
 
@@ -332,7 +332,10 @@ def optimal_unbiased(
 
 
 def _least_variance(budget: float, prior: np.ndarray, points: np.ndarray, outputs: np.ndarray) -> np.ndarray:
-    """Solve the linear program: entries of the channel, and the largest entry of each column."""
+    """Solve the linear program for the unbiased channel of least variance: probabilities (inputs, outputs).
+
+    ``prior`` (inputs,) weighs the ``points``; ConfigurationError if no channel is unbiased at this ``budget``.
+    """
     k, m = points.size, outputs.size
     cost = np.concatenate([(prior[:, None] * (outputs - points[:, None]) ** 2).ravel(), np.zeros(m)])
     none = csr_matrix((k, m))

@@ -26,7 +26,7 @@ CELLS = 1024
 
 @dataclass(frozen=True)
 class _UnitMechanism(Mechanism):
-    """Reports of numbers in [-1, 1] by finitely many points."""
+    """Base of mechanisms that report a number in [-1, 1] by one of finitely many points, without bias."""
 
     discrete = True
 
@@ -56,7 +56,7 @@ class _UnitMechanism(Mechanism):
 
     @abstractmethod
     def _largest_ratio(self, value: ArrayLike, second: ArrayLike) -> float:
-        """Largest log-ratio of two different numbers over all points, at a finite budget."""
+        """Largest log-ratio of a point's chances under two users' numbers, over all points, at a finite budget."""
 
 
 @registered(lambda epsilon: Piecewise(epsilon))
@@ -154,6 +154,7 @@ class Piecewise(_UnitMechanism):
         return first, np.clip(position - first, 0.0, 1.0)
 
     def _draw_points(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Reported points, shape of ``values``: in the window at the number with high probability, else outside."""
         first, fraction = self._place(values)
         first = first + (rng.random(values.shape) < fraction)
         near, far = self.weights
@@ -181,7 +182,11 @@ class Piecewise(_UnitMechanism):
         return self._mixed(np.arange(CELLS) - first[:, None], fraction[:, None])
 
     def _mixed(self, offset: np.ndarray, fraction: np.ndarray) -> np.ndarray:
-        """Probabilities of points from their offset in one window; ``fraction`` is the next window's weight."""
+        """Probabilities of points for a number between two windows: (1 - fraction) of the first, fraction of the next.
+
+        ``offset`` is the point's position in the first window (outside of 0, ..., width - 1: not in it); shapes
+        broadcast.
+        """
         near, far = self.weights
         before, after = (np.where((offset >= k) & (offset < k + self.width), near, far) / self.total for k in (0, 1))
         return (1.0 - fraction) * before + fraction * after
@@ -268,6 +273,7 @@ class Hybrid(_UnitMechanism):
         return (along * true + (1.0 - along) * false) / (true + false)
 
     def _draw_points(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Reported points, shape of ``values``: Piecewise's with a fixed probability, else one of two."""
         many = self.piecewise.randomize(values, rng)
         chosen = rng.integers(UNITS, size=values.shape) < int(self.share * UNITS)
         up = rng.random(values.shape) < (1.0 + values) / 2.0

@@ -196,12 +196,12 @@ class PoisonedUsers(SimulatedUsers):
         return question
 
     def _written(self, device: Device[Any], question: Any, users: np.ndarray) -> np.ndarray:
-        """The reports of liars; ``question`` is that to them."""
+        """The false reports of liars (``users``), as far to the lie as reports can be; ``question`` is that to them."""
         streams = self._root.child("lies")
         return worst_reports(device, question, self._records.take(users), self._opposite.take(users), streams)
 
     def _cut(self, reports: np.ndarray, device: Device[Any], question: Any, users: np.ndarray) -> np.ndarray:
-        """Clipped reports: where an honest one of any label lies with probability :data:`BEYOND`; the ends are public.
+        """Clip reports to where an honest one of any label lies with probability :data:`BEYOND`; the ends are public.
 
         Without that defense, and under mechanisms that add no noise, reports stay as they are.
         """

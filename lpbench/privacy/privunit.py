@@ -25,7 +25,11 @@ _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 
 
 def _threshold_and_mean(keep_logit: float, epsilon: float) -> tuple[float, float]:
-    """Return gamma and the mean of the component along v, E[alpha] = phi(gamma) (p/q - (1 - p)/(1 - q))."""
+    """Return the threshold gamma and the mean of the component alpha along the vector, for unit-scale noise.
+
+    p, the probability that alpha lies above gamma, is given by its natural logit, and q is that of pure Gaussian noise:
+    E[alpha] = phi(gamma) (p/q - (1 - p)/(1 - q)).
+    """
     log_q = log_expit(keep_logit - epsilon)
     gamma = -float(ndtri_exp(log_q))
     # p/q - (1 - p)/(1 - q) = (1 - e^-eps) p/q, free of cancellation at small and of overflow at large budgets.
@@ -34,7 +38,10 @@ def _threshold_and_mean(keep_logit: float, epsilon: float) -> tuple[float, float
 
 
 def _second_moment(keep_logit: float, epsilon: float, dimension: int) -> float:
-    """Mean squared length of a report: (E[alpha^2] + d - 1) / E[alpha]^2 with E[alpha^2] = 1 + gamma E[alpha]."""
+    """Mean squared length of a report: (E[alpha^2] + d - 1) / E[alpha]^2 with E[alpha^2] = 1 + gamma E[alpha].
+
+    alpha is the component along the vector, d the ``dimension``.
+    """
     gamma, mean = _threshold_and_mean(keep_logit, epsilon)
     return (gamma * mean + dimension) / mean**2
 
@@ -260,7 +267,7 @@ class PrivUnitG(Mechanism):
         return np.where(beyond, above, above - self.budget)
 
     def _loss(self, value: np.ndarray, second: np.ndarray) -> float:
-        """The budget for different unit vectors: some report lies above the threshold of one and below the other's."""
+        """Loss between two users' inputs, unit vectors ``value`` and ``second``: epsilon, whatever they are."""
         return self.epsilon
 
     def _influence(self) -> float:
@@ -294,10 +301,11 @@ class SignedPrivUnitG(PrivUnitG):
         return super()._draw(unit_vectors(values, rng.random(len(values)), rng.standard_normal(values.shape)), rng)
 
     def _loss(self, value: np.ndarray, second_value: np.ndarray) -> float:
-        """Largest log-ratio of the two mixtures over the regions that the thresholds of both cut out.
+        """Largest log-ratio of two users' mixtures over the regions that the thresholds of both cut out.
 
-        The density (relative to a Gaussian) takes one value where g z is above ``|gamma|``, one below ``-|gamma|``, one
-        between. All nine pairs of regions exist unless the gradients are parallel; then there are three.
+        The users' inputs are gradients. The density (relative to a Gaussian) takes one value where g z is above
+        ``|gamma|``, one below ``-|gamma|``, one between. All nine pairs of regions exist unless the gradients are
+        parallel; then there are three.
         """
         first, second = self._levels(value), self._levels(second_value)
         cosine = float(np.dot(value, second_value) / (np.linalg.norm(value) * np.linalg.norm(second_value)))
@@ -307,7 +315,7 @@ class SignedPrivUnitG(PrivUnitG):
         return max(first) - min(second)
 
     def _levels(self, gradient: ArrayLike) -> list[float]:
-        """Log-densities where g z is above, between and below the thresholds +-|gamma|."""
+        """Log-densities, relative to a Gaussian, where g z is above, between and below the thresholds +-|gamma|."""
         along = (1.0 + min(float(np.linalg.norm(gradient)), 1.0)) / 2.0
         unit = np.eye(1, self.dimension)
         # Ends and middle of the first axis stand for the three regions.

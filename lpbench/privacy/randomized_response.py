@@ -250,7 +250,7 @@ class RandomizedResponse(FiniteMechanism):
         return reports.reshape(values.shape)
 
     def _losses(self, values: np.ndarray) -> np.ndarray:
-        """Exact losses of all pairs: the loss of one bit times the number of bits that differ."""
+        """Exact losses of all pairs of k bit rows, (k, k): the loss of one bit times the number of bits that differ."""
         rows = values.reshape(len(values), -1).astype(bool)
         differing = (rows[:, None] != rows).sum(axis=2)
         return np.where(differing, differing * exact_epsilon(self.log_channel()), 0.0)

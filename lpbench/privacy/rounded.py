@@ -93,7 +93,10 @@ def rounded_sum(
 
 
 def _nearest(values: np.ndarray, scale: Any, step: Any, law: NoiseLaw, drawn: np.ndarray) -> tuple[Any, np.ndarray]:
-    """Grid points nearest to values plus noise, and whether 64 random bits decide them whatever follows."""
+    """Grid points nearest to values plus noise, and True where the first 64 random bits decide them.
+
+    ``drawn`` are these bits, uint64 of the shape of ``values``; ``scale`` is that of the noise and ``step`` the grid's.
+    """
     signed = drawn.view(np.int64) + 0.5  # noise grows with drawn: of the negative half it is positive, and falls to 0
     p = np.abs(signed)
     p *= 2.0**-63
@@ -117,7 +120,7 @@ def _nearest(values: np.ndarray, scale: Any, step: Any, law: NoiseLaw, drawn: np
 
 
 def _point(value: float, scale: float, step: float, law: NoiseLaw, number: int, rng: np.random.Generator) -> float:
-    """Decide one grid point exactly by further random bits; ``number`` is the first 64."""
+    """Decide one grid point exactly by further random bits; ``number`` is the first 64. Returned is the report."""
     sign, bits = (-1, 63) if number < _HALF else (1, 63)
     if sign > 0:  # the law is symmetric: the noise is negative from here on
         value, number = -value, 2 * _HALF - 1 - number

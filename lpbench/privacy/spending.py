@@ -18,7 +18,7 @@ _WHOLE = 1 << 1074
 
 @dataclass(frozen=True)
 class Account:
-    """Spending and payload of one user; budgets are exact sums."""
+    """Spending and payload of one user; epsilon and delta are exact sums, as whole numbers of a tiny unit."""
 
     epsilon: int = 0  # times 2^-1074, of which every float is a multiple
     delta: int = 0  # as well
@@ -117,7 +117,10 @@ class Spending:
     def _enter(
         self, who: np.ndarray | None, epsilon: float | np.ndarray, delta: float, bits_up: float, bits_down: float
     ) -> None:
-        """Charge an answer to some or all users; users with equal histories keep sharing one account."""
+        """Charge an answer to the users ``who`` (None: all); ``epsilon`` is one number or one for each of them.
+
+        Users with equal histories keep sharing one account.
+        """
         if who is None and not isinstance(epsilon, np.ndarray):
             self._accounts = [a.after(float(epsilon), delta, bits_up, bits_down) for a in self._accounts]
             return
@@ -144,7 +147,7 @@ class Spending:
 
     @property
     def _of_persons(self) -> list[Account]:
-        """Distinct accounts of persons; a person spends on each of her rows."""
+        """Distinct accounts of persons; a person spends the sum over her rows (``units``)."""
         if self.units is None:
             return self.accounts
         of_user = np.zeros(self.n, dtype=np.intp) if self._of_user is None else self._of_user
@@ -166,7 +169,10 @@ class Spending:
         return totals[np.zeros(self.n, dtype=np.intp) if self._of_user is None else self._of_user]
 
     def _model(self, hidden: int, size: int) -> str:
-        """Name the privacy model of the questions asked, where users hide ``hidden`` of ``size`` features."""
+        """Name the privacy model of the questions asked, where users hide ``hidden`` of ``size`` features.
+
+        It is a key of MODELS.
+        """
         shows, everything = self.shown_read and hidden < size, self.shown_read and hidden == 0 < size
         if self.central:  # of the models of a curator, that of the label alone holds of records that show a feature
             return "label_cdp" if shows else "cdp"

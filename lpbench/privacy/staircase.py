@@ -111,6 +111,10 @@ class Staircase(AdditiveMechanism):
 
 
 def _exceeded(budget: float, gamma: float, p: np.ndarray) -> np.ndarray:
+    """Size that staircase noise of unit sensitivity exceeds with probability p, entry by entry.
+
+    ``gamma`` in (0, 1) is the place of the steps.
+    """
     b = math.exp(-budget)
     high = -math.expm1(-budget) / (gamma + (1.0 - gamma) * b)
     step = np.floor(np.log(p) / -budget)

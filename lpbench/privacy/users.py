@@ -286,6 +286,10 @@ class Simulation:
         return replace(self, _answered=self._answered + questions)
 
     def _answers(self, verb: str, users: Any = None, after: int = 0) -> Streams:
+        """Random streams of an answer by its verb, the users asked, and the questions answered before.
+
+        ``after`` counts questions in between.
+        """
         number = self._answered + after
         if users is not None:
             return answer_streams(self._root, verb, number, users)
@@ -453,7 +457,11 @@ class SimulatedUsers(Users):
     def _entered(
         self, verb: str, device: Any, question: Any, index: np.ndarray | None, records: Records, by: Any = None
     ) -> Streams:
-        """Charge an answer to the users' accounts, unless it repeats a question; return its random streams."""
+        """Charge an answer to the users' accounts, unless it repeats a question; return its random streams.
+
+        ``verb`` is how it is asked ("ask", "sums" ...), ``index`` the users (None: all), and ``by`` the groups of sums.
+        A repeated question gets the streams of the first.
+        """
         accounts = self._accounts
         users = None if index is None or index.size == accounts.spending.n else np.sort(index)
         digests = _digest_of_numbers(users), _digest_of_numbers(by)
@@ -613,7 +621,7 @@ def numbered(who: Any, n: int) -> np.ndarray:
 
 
 def _payload_bits(device: Device[Any], question: Any) -> float:
-    """Bits of a report; inf beyond the largest float, such as for the cells of thousands of features."""
+    """Bits of a user's report to a question; inf beyond the largest float, as for cells of thousands of features."""
     try:
         return float(payload_bits(device.fields(question)))
     except OverflowError:
