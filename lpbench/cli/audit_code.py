@@ -27,7 +27,7 @@ TABLE_SUFFIXES = (".csv", ".parquet")
 
 
 class _ManyValues(click.Command):
-    """``--values`` takes all words up to the next option, which click's options do not."""
+    """Click command whose ``--values`` takes all words up to the next option, which click's options do not."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Repeat ``--values`` before each of its words, since click options take a fixed number, then parse."""
@@ -82,9 +82,10 @@ def _audit_reports(
     timeout: float,
     **_: Any,
 ) -> int:
-    """Audit each source of reports against the claimed privacy, print the findings and return the exit code.
+    """Audit each source of reports against the claimed privacy, print the findings and return 1 on a violation, else 0.
 
-    ConfigurationError if the claim is missing.
+    ``subjects`` are functions or tables, ``program`` a command; the claim is epsilon with ``delta`` or of the Renyi
+    order ``renyi``. ConfigurationError if it is missing.
     """
     if epsilon is None:
         raise ConfigurationError("the claim is missing: --epsilon NUMBER")
@@ -126,7 +127,11 @@ def _audit_learner(
     timeout: float,
     **_: Any,
 ) -> int:
-    """Audit training code ``module:Class`` that claims epsilon, print what is proven, and return 1 on a violation."""
+    """Audit training code ``module:Class`` that claims epsilon, print what is proven, and return 1 on a violation.
+
+    It is tried by a leak test of the functions ``reports``, by canaries and by a search of tables. DataError if
+    ``timeout`` seconds are not enough.
+    """
     epsilon = 1.0 if epsilon is None else epsilon
     if not 0 < epsilon < math.inf:
         raise ConfigurationError(f"--epsilon {epsilon:g} must be a finite number > 0")

@@ -32,6 +32,10 @@ def compared_lines(cells: Sequence[Sequence[Row]]) -> list[str]:
 
 
 def _compared(a: Row, b: Row) -> list[str]:
+    """Lines on two cells (rows of a summary): means over common replications, their difference and its p-value.
+
+    Empty if scores by replication are not at hand.
+    """
     from lpbench.analysis.significance import two_sided
 
     first, second = replications_of(a), replications_of(b)

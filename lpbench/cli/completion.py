@@ -30,7 +30,7 @@ def command(context: click.Context, shell: str) -> int:
 
 
 class Override(click.ParamType):
-    """``key=value`` as Hydra takes it; bare names of a kind (``experiment``) are completed too."""
+    """Click type of a word ``key=value`` as Hydra takes it; bare names of a kind (``experiment``) are completed too."""
 
     name = "key=value"
 

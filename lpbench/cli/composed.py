@@ -69,7 +69,10 @@ def _is_refused(outcome: Outcome) -> bool:
 
 
 def _conclude_cell(job: Job, result: Result, results_dir: Path, selection: str) -> int:
-    """Print the numbers of a cell, or why there are none; returns the exit code."""
+    """Print the numbers of a cell by ``selection``, or why there are none; return the exit code.
+
+    It is 0, 1 for a failure or 2 for a parameter with an impossible value.
+    """
     for cell, reason in result.plan.left_out.items():
         print(f"error: {cell}: {reason}", file=sys.stderr)
         return 1

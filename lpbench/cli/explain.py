@@ -116,7 +116,7 @@ def command(
 
 
 def _papers_first(row: Row) -> int:
-    """Cells of papers' printed tables, then those of their other experiments, then the rest."""
+    """Sort key of a cell: 0 in a paper's printed table, 1 in another of a paper's experiments, else 2."""
     from lpbench.reporting.paper import paper_of
 
     paper = paper_of(row["experiment"])
@@ -146,7 +146,10 @@ def _print_cell(row: Row) -> None:
 
 
 def _beside_print(row: Row) -> list[str]:
-    """Describe the printed number of a cell, its class under each configuration, and the cause of a difference."""
+    """Lines on the printed number of a cell, its class under each configuration, and the cause of a difference.
+
+    Empty where nothing is printed.
+    """
     from lpbench.experiments.results import Artifact
     from lpbench.reporting.number_table import cell_name, numbers_about
 
@@ -162,7 +165,10 @@ def _beside_print(row: Row) -> list[str]:
 
 
 def _beside(row: Row) -> str:
-    """Loss of a cell over the best private constant's and the best non-private one, from the standings; or empty."""
+    """Text with a cell's loss over the best private constant's and the best non-private one's, from the standings.
+
+    It is empty where the cell has no standing.
+    """
     from lpbench.reporting.standings import read_standings
 
     table = read_standings(row["folder"].parents[row["experiment"].count("/")])
@@ -190,7 +196,10 @@ def _why_no_rank(row: Row) -> str:
 
 
 def _matching_cells(results: Path, dataset: str, method: str, epsilon: float) -> list[Row]:
-    """Cells of one data set, method and budget: of the runs, else of the committed summary, which a checkout has."""
+    """Rows of summaries for one data set, method and budget: of the runs, else of the committed results.
+
+    Each has its ``folder`` in addition.
+    """
     runs: list[Row] = []
     committed: list[Row] = []
     for folder, table in _summaries(results, dataset, Selector.parse(method).name):
@@ -222,7 +231,10 @@ def _summaries(results: Path, dataset: str, method: str) -> Iterator[tuple[Path,
 
 
 def _narrowed(cells: list[Row], narrowing: dict[str, Any]) -> list[Row]:
-    """Keep the cells of one mask, experiment, panel and position on the axis, as far as these are given."""
+    """Keep the cells of one mask, experiment, panel and position on the axis, as far as these are given.
+
+    ``narrowing`` has a value or None for each option. ConfigurationError if no cell is left.
+    """
     for option, same in _NARROWING.items():
         wanted = narrowing[option]
         if wanted is None:
@@ -237,7 +249,10 @@ def _narrowed(cells: list[Row], narrowing: dict[str, Any]) -> list[Row]:
 
 
 def _guarantee(row: Row, seed: int) -> str:
-    """Fit replication 0 at the selected setting and report what it spent."""
+    """Fit replication 0 at the selected setting of a cell and return as text what users spent.
+
+    It says "unknown" and why where the data are not at hand.
+    """
     from lpbench.datasets import describe, make_problem
     from lpbench.experiments.compute import method_streams
     from lpbench.experiments.single_method import fit

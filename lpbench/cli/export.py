@@ -58,6 +58,7 @@ def command(experiment: str, width: str, selection: str, ranks: bool, folder: Pa
 
 
 def _inches(width: str) -> float:
+    """Inches of a figure's width given by name or number; ConfigurationError outside of 1 to 20."""
     from lpbench.reporting.figures.style import WIDTHS
 
     try:

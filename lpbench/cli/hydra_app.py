@@ -96,6 +96,7 @@ def _checked(config: Config, choices: Mapping[str, str], overrides: list[str]) -
 
 
 def _run_app() -> None:
+    """Run Hydra's application, and print and log a multirun at its end, also if an error ended it."""
     try:
         _app()
     finally:

@@ -56,7 +56,7 @@ _LISTS: dict[str, Callable[[], Table]] = {
 
 
 def _contents(folder: Path) -> str:
-    """A folder of plug-ins and the names in it, of which code may be run."""
+    """Text on a folder of plug-ins: its path and the names in it, of which code may be run."""
     kinds = {
         kind: sorted(path.stem for path in (folder / kind).rglob("*.yaml"))
         for kind in ("methods", "datasets", "experiments")

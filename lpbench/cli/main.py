@@ -76,7 +76,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _answered(words: Sequence[str]) -> tuple[int, str]:
-    """Run a command; return its exit code, and the sentence of the error that ended it."""
+    """Run a command; return its exit code, and the sentence of the error that ended it (empty without one).
+
+    The sentence is printed on standard error.
+    """
     try:
         code = _invoked(words)
         sys.stdout.flush()
@@ -109,6 +112,7 @@ def _answered(words: Sequence[str]) -> tuple[int, str]:
 
 
 def _invoked(words: Sequence[str]) -> int:
+    """Let click run the words of a command, or complete them for the shell; return the exit code."""
     try:
         if instruction := os.environ.get(completion.VARIABLE):
             return shell_complete(cli, {}, "lpbench", completion.VARIABLE, instruction)
@@ -119,6 +123,7 @@ def _invoked(words: Sequence[str]) -> int:
 
 
 def _sentence(error: click.ClickException | LpbenchError) -> str:
+    """Text of an error for the user; one of click's begins with the command and ends with its help."""
     if isinstance(error, LpbenchError):
         return str(error)
     context = getattr(error, "ctx", None)
@@ -199,7 +204,10 @@ def _check_overrides(words: Sequence[str]) -> None:
 
 
 def _unknown_word(word: str, first: bool) -> ConfigurationError:
-    """Say what a lone word may have been meant to be: a command, a key, or the name of something."""
+    """Error for a lone word that says what it may have been meant to be: a command, a key, or the name of something.
+
+    ``first`` is True for the first word, which may be a command.
+    """
     names_of = names.known_names()
     if word in (*names_of, *names.plain_keys()):
         return ConfigurationError(f"{word!r} is a key and needs a value, without blanks: lpbench {word}=... {_MORE}")

@@ -111,6 +111,7 @@ def with_selectors(argument: str) -> str:
 
 
 def _check_launcher(name: str) -> None:
+    """Refuse a Hydra launcher whose package is not installed, with the way to install it."""
     module = LAUNCHERS.get(name, "hydra")
     # the parent of a missing plug-in may be missing too
     if not all(importlib.util.find_spec(m) for m in dict.fromkeys([module.partition(".")[0], module])):
@@ -121,6 +122,7 @@ def _check_launcher(name: str) -> None:
 
 
 def _check_key(key: str) -> None:
+    """Refuse an override's key that no configuration has, with the nearest known one."""
     closed, free = known_keys()
     if key.startswith("mask.params."):
         closed = [f"mask.params.{p}" for mask in catalog.masks().values() for p in mask.params]

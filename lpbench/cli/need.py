@@ -29,7 +29,7 @@ _OF_ADVICE = ("without_pilot", "task", "protect", "epsilon")
 
 
 class Span(click.ParamType):
-    """Numbers: a list ``1,2,4``, or ``LOW:HIGH`` in steps of a factor."""
+    """Click type of numbers: a list ``1,2,4``, or ``LOW:HIGH`` in steps of a factor."""
 
     def __init__(self, factor: float, integers: bool = False):
         self.name, self._factor, self._whole = "numbers", factor, integers
@@ -183,6 +183,7 @@ def print_advice(task: str | None, protect: str, budgets: Sequence[float]) -> No
 
 
 def _check_file(file: Path) -> None:
+    """Refuse a file that is missing or larger than a pilot needs, by a DataError."""
     if not file.is_file():
         raise DataError(f"{file} is no file")
     if file.stat().st_size > MOST_BYTES:
@@ -193,7 +194,10 @@ def _check_file(file: Path) -> None:
 
 
 def _goal(classes: bool, error: str | None, mse: float | None, accuracy: float | None) -> float | str:
-    """Return the wanted error, which was given as error, mse or accuracy."""
+    """Return the wanted error: a number (mean squared error or 1 - accuracy), or text such as "0.8x" of a constant's.
+
+    At most one of the three is given; ConfigurationError for more, and for one that does not fit the target.
+    """
     if sum(value is not None for value in (error, mse, accuracy)) > 1:
         raise ConfigurationError("--error, --mse and --accuracy say the same in three ways; give one of them")
     if (mse is not None and classes) or (accuracy is not None and not classes):
@@ -213,7 +217,11 @@ def _goal(classes: bool, error: str | None, mse: float | None, accuracy: float |
 def _mask(
     protect: str, target: str, content: dict[str, Any], columns: tuple[str, ...], left_out: dict[str, str]
 ) -> np.ndarray:
-    """Protected features by the names of the file's columns; those of a one-hot column go together."""
+    """Protected features, bool (columns,), from the names of the file's columns separated by commas, or "all".
+
+    Columns of a one-hot column go together; ``left_out`` has the reason for each column that is no feature.
+    ConfigurationError for a name that is no feature.
+    """
     import numpy as np
 
     from lpbench.cli.profile import manifest_of
@@ -232,7 +240,7 @@ def _mask(
 
 
 def _names(words: str, columns: Sequence[str]) -> list[str]:
-    """Names that commas separate; one that has commas itself is the longest that is known, or is quoted."""
+    """Split ``words`` at commas into names; one that has commas itself is the longest that is known, or is quoted."""
     parts, names = words.split(","), list[str]()
     while parts:
         starts = {n: ",".join(parts[:n]).strip(' "') for n in range(len(parts), 0, -1)}
@@ -280,7 +288,10 @@ Run it: with {n:.0f} users and ε = {epsilon:.3g}
 
 
 def _grid(table: pd.DataFrame) -> str:
-    """Errors, a line for each number of users and a column for each budget."""
+    """Text table of errors with intervals, a line for each number of users and a column for each budget.
+
+    A star marks an error that is no better than a constant's.
+    """
     budgets = list(dict.fromkeys(table["epsilon"]))
     rows = {
         n: [f"{r.error:.4g} [{r.low:.4g}, {r.high:.4g}]{' ' if r.better else '*'}" for r in of_size.itertuples()]
@@ -295,7 +306,10 @@ def _grid(table: pd.DataFrame) -> str:
 
 
 def _least(what: str, value: float, low: float, high: float, least: float, most: float | None) -> str:
-    """Describe a least budget or number of users with its interval; "not reached" where it lies beyond those tried."""
+    """Describe a least budget or number of users (``what``) with its interval, from ``low`` to ``high``.
+
+    ``least`` and ``most`` are the ends of those tried; beyond them it is "not reached" or "or less".
+    """
     digits = ".2g" if what == "ε" else ".0f"
     if math.isinf(value):
         return f"not reached{f' up to ε = {most:g}' if most else ' within 100 times the pilot'}" + (

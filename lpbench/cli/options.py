@@ -32,7 +32,7 @@ class NameOf(click.ParamType):
 
 
 class Kinds(click.Group):
-    """``lpbench COMMAND method|dataset``: a missing or mistyped kind is answered with those there are."""
+    """Click group ``lpbench COMMAND method|dataset``: a missing or mistyped kind is answered with those there are."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Refuse an empty command line with the list of kinds."""

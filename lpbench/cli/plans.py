@@ -63,7 +63,7 @@ def _print_content(job: Job, store: Store) -> None:
 
 
 def _print_state(job: Job, results_dir: Path, store: Store, runner: str) -> None:
-    """Print the tables of one job, its settings, and how much of it is stored."""
+    """Print the tables of one job, its settings, and how much of it is stored; ``runner`` is the engine in words."""
     from lpbench.reporting.tables.text import tables_of
 
     if not job.is_cell:

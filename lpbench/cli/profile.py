@@ -51,7 +51,10 @@ _IDENTIFIER = re.compile(r"(?i:(?:^|[_\W])(?:id|nr|no|key|index|number))$|[a-z]I
 
 @dataclass(frozen=True)
 class Choices:
-    """Decisions of a user about a file; the program makes all others for her, and prints them."""
+    """Decisions of a user about a file, as the options of a command; the program makes all others and prints them.
+
+    None stands for "not decided".
+    """
 
     target: str | None = None  # the column to predict (None: the last one)
     positive: str | None = None  # the class against all others; of two classes, by default the last in order
@@ -69,7 +72,11 @@ class Choices:
 
 @dataclass
 class Profile:
-    """Manifest that is being written for a file, with the decisions made and the options that change them."""
+    """Manifest that is being written for a file, with the decisions made and the options that change them.
+
+    ``content`` is the manifest, ``said`` lists (topic, sentence, option), ``left_out`` has reasons by column, and
+    ``words`` those that may mean missing.
+    """
 
     content: dict[str, Any]
     #: Label, decision, option of `new dataset` to change it.
@@ -135,7 +142,11 @@ def manifest_of(name: str, content: dict[str, Any]) -> Manifest:
 
 
 def _read(file: Path, listed: str, name: str, chosen: Choices) -> tuple[Profile, pd.DataFrame, dict[str, Column]]:
-    """Find out how the file is written and what its columns hold, and read it as the manifest will."""
+    """Find out how the file is written and what its columns hold, and read it as the manifest will.
+
+    ``listed`` is the file's path for the manifest, ``name`` the data set's. Returned are the profile, the table, and
+    the kind of each column. DataError without a row or a feature.
+    """
     source: dict[str, Any] = {"kind": "file", "files": {"data": listed}, "format": {"type": "arff"}}
     profile = Profile({"title": name.replace("_", " ").capitalize(), "task": "", "origin": f"the file {file.name}"})
     named: list[str] = []
@@ -172,12 +183,15 @@ def _read(file: Path, listed: str, name: str, chosen: Choices) -> tuple[Profile,
 
 
 def _listed(words: str | None) -> list[str] | None:
-    """Words that commas separate; one that has commas itself is quoted."""
+    """Split ``words`` at commas, None if None; one that has commas itself is quoted."""
     return None if words is None else [word.strip() for word in next(csv.reader([words], skipinitialspace=True), [])]
 
 
 def _say_reading(profile: Profile, columns: dict[str, Column], text: pd.DataFrame, raw: pd.DataFrame) -> None:
-    """Report words taken as missing, numbers in an unusual format, and cells that could be meant otherwise."""
+    """Report words taken as missing, numbers in an unusual format, and cells that could be meant otherwise.
+
+    ``text`` are the cells as written, ``raw`` as they are read.
+    """
     where: dict[str, list[str]] = {}
     for name, column in columns.items():
         for word in column.missing:
@@ -204,7 +218,10 @@ def _say_reading(profile: Profile, columns: dict[str, Column], text: pd.DataFram
 
 
 def _say_header(profile: Profile, values: dict[str, bool | None]) -> None:
-    """Warn where the first line seems to hold values, not the names of columns."""
+    """Warn where the first line seems to hold values, not the names of columns.
+
+    ``values`` says for each name if it is like its column's cells; None: it cannot be told.
+    """
     names = [repr(name) for name, is_value in values.items() if is_value]
     if names and False not in values.values():
         sentence = f"its first line consists of values of its columns ({_some(names)}): is the line of names missing?"
@@ -220,7 +237,7 @@ def _quoted(name: str) -> str:
 
 
 def _one_hot(numbers: pd.DataFrame) -> list[list[str]]:
-    """Neighboring columns of 0 and 1 of which exactly one is 1 in every row."""
+    """List groups (names) of neighboring columns of 0 and 1 of which exactly one is 1 in every row."""
     groups, bits, names, start = [], numbers.isin((0, 1)).all(), list(numbers), 0
     while start < len(names):
         end = start
@@ -233,7 +250,10 @@ def _one_hot(numbers: pd.DataFrame) -> list[list[str]]:
 
 
 def _profile_target(profile: Profile, column: pd.Series, cells: Column, chosen: Choices) -> None:
-    """Decide the task: classification for two values or ``--positive``, regression for numbers."""
+    """Decide the task: classification for two values or ``--positive``, regression for numbers.
+
+    ``column`` is the target, ``cells`` its kind. DataError if the choice is the user's, with the options.
+    """
     labels, name = column.dropna(), str(column.name)
     classes = sorted(as_texts(labels).unique())
     numeric = labels.dtype.kind in "if"
@@ -312,7 +332,8 @@ def _profile_features(
 ) -> None:
     """Code the features: numbers as they are, dates as days, two values as 0 and 1, few categories one-hot.
 
-    Other columns are left out.
+    Other columns are left out with a reason; ``unit`` names the column of persons, "none", or is None: it is looked
+    for. DataError if no feature is left.
     """
     features: list[str | dict[str, Any]] = []
     check_known("unknown column --unit", [unit], [*raw.columns.drop(target), "none"])
@@ -376,7 +397,10 @@ def _category(profile: Profile, column: str, categories: list[str]) -> dict[str,
 
 
 def _useless(cells: pd.Series, values: pd.Series, column: Column) -> str:
-    """Return the reason why a column cannot be a feature; empty if it can."""
+    """Return the reason why a column cannot be a feature; empty if it can.
+
+    ``values`` are ``cells`` without missing ones.
+    """
     if len(values) < (1 - MAX_MISSING) * len(cells):
         return f"{1 - len(values) / len(cells):.0%} of its cells are missing"
     if values.nunique() < 2:
@@ -402,7 +426,10 @@ def _too_many(profile: Profile, values: pd.Series, column: Column) -> str:
 
 
 def _nearly(profile: Profile, values: pd.Series, column: Column) -> str:
-    """Describe the cells that keep a text column from being numbers or dates, and the remedy; empty if many."""
+    """Describe the cells that keep a text column from being numbers or dates, and the remedy.
+
+    Empty if the column is near to neither.
+    """
     if not column.nearly:
         return ""
     if column.nearly == SEVERAL_WAYS:
@@ -423,7 +450,10 @@ def _tells(feature: pd.Series, target: pd.Series) -> bool:
 
 
 def _profile_rows(profile: Profile, raw: pd.DataFrame, name: str, chosen: Choices) -> Table:
-    """Treat missing cells, cap the rows, draw a public sample, and fingerprint the result."""
+    """Treat missing cells, cap the rows, draw a public sample, and fingerprint the result, in the profile's manifest.
+
+    Returned is the prepared table. DataError if fewer than ten rows remain.
+    """
     content = profile.content
     target = content["target"] if isinstance(content["target"], str) else content["target"]["column"]
     needed = [target, *([content["unit"]] if "unit" in content else [])]
@@ -465,7 +495,10 @@ def _profile_rows(profile: Profile, raw: pd.DataFrame, name: str, chosen: Choice
 def _missing(
     profile: Profile, raw: pd.DataFrame, used: list[str], needed: list[str], choice: str
 ) -> list[dict[str, Any]]:
-    """Count missing cells, and treat them as chosen."""
+    """Count missing cells, and return the manifest's steps that treat them as chosen, "drop" or "fill".
+
+    ``used`` are the features' columns; rows that lack one of ``needed`` (target and unit) are always dropped.
+    """
     counts = raw[[*used, *needed]].isna().sum()
     counts = counts[counts > 0].sort_values(ascending=False, kind="stable")
     if counts.empty:

@@ -127,7 +127,10 @@ def predicted(path: Path, method: Method, experiment: Experiment) -> Summary:
 
 
 def _check_predictions(path: Path, table: pd.DataFrame, experiment: Experiment, budgets: set[float], n: int) -> None:
-    """Refuse predictions of a budget or split that the experiment has not, or that are no numbers; say what lacks."""
+    """Refuse predictions of a budget or split that the experiment lacks, or that are no numbers; print what is missing.
+
+    ``table`` is read from ``path``; ``n`` is the number of pairs of data set and mask.
+    """
     expected: dict[str, set[float]] = {"epsilon": budgets, "replication": set(range(experiment.replications))}
     for column, of_all in expected.items():
         for value in pd.to_numeric(table[column], errors="coerce").unique():
@@ -285,7 +288,7 @@ def _print(method: Method, experiment: Experiment, ranks: pd.DataFrame, selectio
 
 
 def _per_cent(row: Any, group: str) -> str:
-    """Print a gain over one group of data sets, with its interval and the number of sets."""
+    """Print a gain over one ``group`` of data sets, "held_out" or "development", with interval and number of sets."""
     gained, low, high, sets = (getattr(row, f"{group}_{key}") for key in ("gain", "low", "high", "sets"))
     return f"{100 * gained:.0f} [{100 * low:.0f}, {100 * high:.0f}] on {sets}" if sets else "not measured"
 

@@ -127,7 +127,10 @@ def command(
 def _fit(
     lines: Sequence[Curve], table: pd.DataFrame, experiment: Experiment, stated: Facts | None, budget: float
 ) -> None:
-    """Print the excess at each size, and the exponent over those that are resolved."""
+    """Print the excess risk at each sample size, and the exponent over the sizes at which it is resolved.
+
+    ``stated`` has the constants of a theorem, None if no theorem is known; ``table`` is the summary.
+    """
     from lpbench.analysis.rates import bootstrap, loglog_slope
     from lpbench.papers.theory import theorems
 
@@ -153,7 +156,7 @@ def _fit(
 
 
 def _size_of(method: Method, family: str) -> str:
-    """Return the parameter that is a family's sample size.
+    """Return the parameter that is a family's sample size, "dataset.n" or "dataset.n_private".
 
     Families of another task, or whose scores hold label noise, are refused.
     """
@@ -175,7 +178,7 @@ def _size_of(method: Method, family: str) -> str:
 def _run(
     method: Method, groups: Sequence[Group], replications: int, seed: int, runner: Runner, results: Path
 ) -> tuple[list[Curve], pd.DataFrame, Experiment]:
-    """Run the blocks, under a bar; the curves, the summary that they are of, and the experiment."""
+    """Run the blocks, under a progress bar; return the curves, the summary behind them, and the experiment."""
     from lpbench.analysis.curves import curves
     from lpbench.experiments.experiment import Experiment
     from lpbench.experiments.job import Job

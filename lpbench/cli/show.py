@@ -60,7 +60,10 @@ def command(words: Sequence[str], results: Path | None) -> int:
 
 
 def _next(named: Sequence[str], chosen: Sequence[str], overrides: Sequence[str]) -> list[str]:
-    """Commands that run what was planned: one where ``lpbench reproduce`` has an option for every setting."""
+    """Commands, as text, that run what was planned: one where ``lpbench reproduce`` has an option for every setting.
+
+    ``named`` are the words of the command line, ``chosen`` the experiments that they stand for.
+    """
     if not named:
         if "mask=file" in overrides and not any(word.startswith("mask.params.path=") for word in overrides):
             overrides = [*overrides, "mask.params.path=FILE.csv"]

@@ -133,7 +133,7 @@ def _refill(options: MutableMapping[str, Any], before: Mapping[str, Any]) -> Non
 
 
 def _draw_as_before(settings: Mapping[str, Any], wished: str | None) -> None:
-    """Restore matplotlib's settings and backend."""
+    """Restore matplotlib's settings and drawing backend; ``wished`` is the backend that the environment names."""
     if settings:
         dict.update(sys.modules["matplotlib"].rcParams, settings)
     backend, pyplot = settings.get("backend", wished), sys.modules.get("matplotlib.pyplot")

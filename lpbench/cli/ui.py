@@ -72,6 +72,7 @@ def _end(*_: object) -> NoReturn:
 
 
 def _is_taken(port: int) -> bool:
+    """Return True if another server listens on the port of this machine."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

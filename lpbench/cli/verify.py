@@ -80,7 +80,10 @@ def command(
 def _submissions(
     folders: Sequence[str], minutes: int, everything: bool, seed: int | None, others: Sequence[object]
 ) -> int:
-    """Verify folders of ``results/submissions`` and add what was found to their ``verified.json``."""
+    """Verify folders of ``results/submissions``, add the findings to their ``verified.json``, return the exit code.
+
+    It is 0, 1 if a submission does not meet its claims, 2 if nothing was checked.
+    """
     if not folders or any(others):
         raise ConfigurationError("write lpbench verify submission PATH [--minutes N] [--seed N] [--all]")
     from lpbench.experiments.submissions import MET, Submission

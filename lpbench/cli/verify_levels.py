@@ -124,7 +124,10 @@ def verify(level: str, jobs: Sequence[Job], results: Path, runner: Runner, again
 def _compare(
     level: str, jobs: Sequence[Job], results: Path, runner: Runner, against: Path, everything: bool
 ) -> tuple[int, int]:
-    """Run again, and print the differences: number of experiments with a compared number, and of problems."""
+    """Run again at a ``level`` and print the differences: number of experiments compared, and of problems.
+
+    ``everything`` runs whole experiments instead of a sample.
+    """
     result = run_jobs(jobs, results, runner) if everything else run_sample(jobs, results, runner)
     tables = {job.name: _sides(job, results, against, everything) for job in jobs}
     for outcome in result.run.failed:
@@ -149,7 +152,10 @@ def _compare(
 
 
 def _sides(job: Job, results: Path, against: Path, everything: bool) -> Sides:
-    """Return both sides' summary lines on data at hand; of a sample only columns that depend on one method alone."""
+    """Return both sides' summary lines, new and committed, on data at hand.
+
+    Of a sample they have only the columns that depend on one method alone.
+    """
     folder_of_run = results if everything else results / SAMPLE_FOLDER
     ours, theirs = (read_summary(folder, job.name) for folder in (folder_of_run, against))
     if not everything:
@@ -192,6 +198,7 @@ def _print_differences(level: str, tables: dict[str, Sides], derived: dict[str, 
 
 
 def _in_words(level: str, sides: Sides, compared: pd.DataFrame, different: pd.DataFrame) -> str:
+    """Summarize the comparison of one experiment: how many lines differ, and by how much."""
     if level == "statistical":
         inside = (compared["p"] >= 0.05).mean()
         return f"{len(compared)} cells, {inside:.1%} within the 95 % interval, {len(different)} different"
@@ -275,6 +282,7 @@ def compare(ours: pd.DataFrame, theirs: pd.DataFrame, tolerance: float | None) -
 
 
 def _by_digits(ours: pd.DataFrame, theirs: pd.DataFrame, tolerance: float) -> list[tuple]:
+    """Rows (key, change in words, relative size, 1 or 0 for within tolerance) of lines whose texts differ."""
     rows: list[tuple] = []
     for row in np.flatnonzero((ours != theirs).any(axis=1)):
         columns = [c for c in ours.columns if ours[c].iloc[row] != theirs[c].iloc[row]]
@@ -300,7 +308,7 @@ def _relative(ours: str, theirs: str) -> float:
 
 
 def _by_means(ours: pd.DataFrame, theirs: pd.DataFrame) -> list[tuple]:
-    """Compare each cell's mean under two seeds by Welch's test.
+    """Compare each cell's mean under two seeds by Welch's test: rows (key, change in words, standard errors, p-value).
 
     Selection on the test rows biases both sides alike.
     """

@@ -89,7 +89,10 @@ def _stored(store: Store) -> list[dict[str, Any]]:
 
 
 def _nearest(block: Block, stored: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Differences from the stored block of the same method and data set that differs least."""
+    """Lines on how a block's inputs differ from those of the stored block that differs least.
+
+    Only blocks of the same method and data set are looked at.
+    """
     same = [
         one["inputs"] for one in stored if all(one["config"][k] == block.config[k] for k in ("dataset", "estimator"))
     ]

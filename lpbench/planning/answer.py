@@ -32,7 +32,11 @@ _GRID_STEPS = 121
 
 @dataclass(frozen=True, eq=False)
 class Need:
-    """Errors under local privacy, estimated from a pilot sample by :func:`need`."""
+    """Errors under local privacy at any number of users and budget, estimated from a pilot sample by :func:`need`.
+
+    ``users`` and ``budgets`` are those asked about, ``runs`` the pilot's errors, and ``guarantees`` what its fits
+    spent.
+    """
 
     pilot: Pilot
     runs: PilotRuns  # everything else follows from them
@@ -43,6 +47,7 @@ class Need:
 
     @cached_property
     def _surfaces(self) -> dict[str, Surface]:
+        """Law of the errors by model, each fitted to the pilot runs when it is first asked for."""
         return {
             name: Surface(
                 self.runs.users, self.runs.budgets, losses, TEST_SHARE, Streams(self.seed).child("surface", which=name)
@@ -147,9 +152,10 @@ class Need:
         grid: np.ndarray,
         curves: Callable[[Any], np.ndarray],
     ) -> pd.DataFrame:
-        """Return, for each given value, the first point of ``grid`` whose error is small enough, and its interval.
+        """For each of ``values`` (in column ``given``) the first point of ``grid`` whose error is small enough.
 
-        ``curves(value)`` are the central, low and high errors along the grid; inf where no point reaches it.
+        It stands in column ``name``, with the interval in ``low`` and ``high``. ``curves(value)`` are the central, low
+        and high errors along the grid; inf where no point reaches ``error``.
         """
         import pandas as pd
 

@@ -94,7 +94,7 @@ def make_pilot(X: Any, y: Any, mask: Any, y_range: Any, task: str | None, name: 
 
 @dataclass(frozen=True, eq=False)
 class PilotRuns:
-    """Test errors of pilot runs by model, split of the sample, number of users and budget."""
+    """Test errors of pilot runs: ``losses`` maps a model to an array (splits, numbers of users, budgets)."""
 
     users: np.ndarray  # (a,), numbers of training users
     budgets: np.ndarray  # (b,), the last is inf: no privacy
@@ -141,7 +141,10 @@ def _runs(sizes: np.ndarray, budgets: Sequence[float], finished: Sequence[dict[s
 def _scores(
     pilot: Pilot, train: np.ndarray, test: np.ndarray, budgets: Sequence[float], streams: Streams
 ) -> dict[str, np.ndarray]:
-    """Losses of both methods at every budget, on the same users with the same randomness."""
+    """Losses of each model at every budget, (budgets,), on the same users with the same randomness.
+
+    ``train`` and ``test`` are indices of the pilot's rows. A loss is the mean squared error or 1 - accuracy.
+    """
     mask = np.broadcast_to(pilot.mask, pilot.X.shape)[train]
     problem = Problem(
         pilot.X[train],

@@ -38,7 +38,10 @@ def information(epsilon: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _Law:
-    """One fitted law of the error: sum of power functions of information and users, with weights >= 0."""
+    """One fitted law of the error: sum of power functions of information and users, with weights >= 0.
+
+    ``scales`` and ``sizes`` are where the terms bend; ``weights`` begin with the constant's.
+    """
 
     scales: np.ndarray
     sizes: np.ndarray
@@ -87,7 +90,7 @@ class Surface:
             self._draws.append(self._fit(again, rng.choice(EXPONENTS), rng.uniform(*_BEYOND)))
 
     def _fit(self, errors: np.ndarray, exponent: float, beyond: float) -> _Law:
-        """Fit the law to mean errors by least squares with weights >= 0.
+        """Fit the law to mean errors (cells,) by least squares with weights >= 0.
 
         Its terms reach ``beyond`` powers of ten above the pilot's users and information.
         """
@@ -123,7 +126,7 @@ class Surface:
         return np.array([law.at(s, n) for law in self._draws])
 
     def _within(self, n: np.ndarray, s: np.ndarray) -> np.ndarray:
-        """Return error, low and high by the drawn laws."""
+        """Return error, low and high, (3, m), by the drawn laws at users n (m,) and information s (m,)."""
         return _interval(self.central(n, s), self.drawn(n, s) * self._factors[:, None])
 
 
@@ -166,7 +169,10 @@ class Advantage:
         return np.array([quotient, low, np.maximum(high, np.sqrt(high * edge))])
 
     def _within(self, n: np.ndarray, s: np.ndarray) -> np.ndarray:
-        """Return quotient, low and high; the pilot's own error, from the largest budget, is relative to the gain."""
+        """Return quotient, low and high, (3, m), at users n (m,) and information s (m,).
+
+        The pilot's own error, from the largest budget, is relative to the gain.
+        """
         quotient = self._quotient("central", n, s)
         width = np.hypot(self._whole * np.clip((1.0 - quotient) / self._most, 0.0, 1.0), self._misfit)
         return _interval(quotient, self._quotient("drawn", n, s) * np.exp(width * self._normal))
@@ -188,7 +194,10 @@ def _relative(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _of_the_pilot(spread: np.ndarray, budgets: np.ndarray, test_share: float) -> float:
-    """Return the relative standard deviation due to the choice of the pilot, from the spread of its splits."""
+    """Return the relative standard deviation due to the choice of the pilot, from the ``spread`` of its splits.
+
+    ``spread`` is (numbers of users, budgets); the largest budget counts.
+    """
     return float(np.sqrt(test_share / (1.0 - test_share)) * np.median(spread[:, np.argmax(budgets)]))
 
 
@@ -199,6 +208,6 @@ def _wider(splits: int) -> float:
 
 
 def _interval(central: np.ndarray, draws: np.ndarray) -> np.ndarray:
-    """Return the central value and quantiles of the draws (draws, m), widened to contain it."""
+    """Return the central value (m,) and quantiles of the draws (draws, m), widened to contain it: (3, m)."""
     low, high = np.quantile(draws, [0.5 - COVERAGE / 2, 0.5 + COVERAGE / 2], axis=0)
     return np.array([central, np.minimum(low, central), np.maximum(high, central)])

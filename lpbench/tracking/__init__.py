@@ -38,7 +38,11 @@ _PARENT = "mlflow.parentRunId"
 
 @dataclass(eq=False)
 class _Entry:
-    """An artifact's or paper's run that the store should have, with the runs below it."""
+    """An artifact's or paper's run that the store should have, with the runs below it.
+
+    ``digest`` is the hash of its content, ``place`` its position among the artifacts, ``above`` the paper's entry, and
+    ``run_id`` the run in the store.
+    """
 
     experiment: str
     name: str  # what the run stands for
@@ -73,7 +77,10 @@ def _digest(inputs: Mapping) -> str:
 
 
 def _entries(records: Iterable[tuple[Path, Mapping]]) -> list[_Entry]:
-    """Entries of papers, then of artifacts; single cells have no paper, and load nothing of what claims need."""
+    """Entries of papers, then of artifacts, from (folder, record) pairs; single cells have no paper.
+
+    Entries of cells load nothing of what claims need.
+    """
     papers: dict[tuple[Path, str], _Entry] = {}
     artifacts = []
     for place, (folder, record) in enumerate(records):
@@ -123,7 +130,7 @@ def rebuild(uri: str, results_dir: Path, records: Iterable[tuple[Path, Mapping]]
 
 
 def _noted(path: Path) -> dict[str, str]:
-    """Content keys that earlier calls recorded for the folder's own store, by artifact folder; empty without any."""
+    """Content keys that earlier calls recorded in the file ``path``, by artifact folder; empty without any."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -151,7 +158,10 @@ class _Experiment:
         return sum(1 + entry.runs.count for entry in self.entries if entry.runs)
 
     def _known(self, names: Sequence[str]) -> dict[str, list]:
-        """Find the experiment's runs with a content key by one search, grouped by the name that they stand for."""
+        """Find the experiment's runs with a content key by one search, grouped by the artifact that they stand for.
+
+        ``names`` are the artifacts; of one the store is asked for it alone.
+        """
         query, first = "tags.`lpbench.content` != ''", names[0]
         if len(names) == 1:
             quote = '"' if "'" in first else "'"
@@ -183,7 +193,10 @@ class _Experiment:
                 self.client.set_tag(entry.run_id, _PARENT, above.run_id)
 
     def _log(self, entry: _Entry, runs: "ArtifactRuns | PaperRuns", above: str, advance: Callable) -> None:
-        """Log a run of an artifact or a paper, and those below it, claims as newer than cells."""
+        """Log a run of an artifact or a paper, and those below it, claims as newer than cells.
+
+        ``above`` is the id of the paper's run or empty; ``advance`` moves the progress bar.
+        """
         run, written = runs.parent, runs.written
         run.tags = {**run.tags, "lpbench.content": entry.digest}
         start, span = self.now - 1 - entry.place, int(run.seconds * 1000)

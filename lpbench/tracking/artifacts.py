@@ -196,7 +196,10 @@ class ArtifactRuns:
         )
 
     def _params(self, cell: Mapping, rows: list[dict]) -> dict[str, object]:
-        """Parameters of a cell's run, each a column of its own: names apart from parameters, the setting, the rest."""
+        """Parameters of a cell's run, each a column of MLflow's: names apart from parameters, the setting, the rest.
+
+        ``cell`` has panel, data set, mask, method and ε, ``rows`` the summary's lines, one a selection.
+        """
         record, params = self.record, {"panel": cell["panel"] or None}
         members = {key: member(cell[key]) for key in ("dataset", "mask", "method")}
         for key, chosen in members.items():
@@ -250,7 +253,10 @@ def _texts(rows: list[dict], key: str) -> str:
 
 
 def _with_manifest(name: str, facts: Mapping) -> dict:
-    """Facts about a data set as it was run, and the fingerprint that its manifest promises, where there is one."""
+    """Facts about a data set as it was run, with the fingerprint that its manifest promises under ``manifest``.
+
+    Facts alone are returned where the manifest is gone.
+    """
     try:
         return {**facts, "manifest": load_manifest(member(name).name).fingerprint}
     except LpbenchError:  # of an author's set that is gone

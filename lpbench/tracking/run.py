@@ -112,7 +112,10 @@ class Run:
         return run_id
 
     def _description(self, client, experiment_id: str, run_id: str) -> str:
-        """Return the description; of a long one what fits up to a blank line, and a link to the file with all of it."""
+        """Return the description; of a long one what fits up to a blank line, and a link to the file with all of it.
+
+        ``client`` is MLflow's, by which that file is logged to the run.
+        """
         whole = "\n\n".join(filter(None, self.paragraphs))
         if len(whole) <= TAG:
             return whole

@@ -89,7 +89,7 @@ def _page(experiment_id: str, view: str) -> str:
 
 
 def _file_of(uri: str) -> Path | None:
-    """The file of a local store; None for a server."""
+    """The file of a local store's address; None for a server. TrackingError for an address without a file."""
     if not uri.startswith(("sqlite:///", "sqlite+pysqlite:///")):
         return None
     from sqlalchemy.engine import make_url
@@ -138,7 +138,10 @@ def _is_database(file: Path) -> bool:
 
 
 def _make(file: Path) -> None:
-    """Let MLflow make an empty store beside it, and rename it: half a one is refused for ever."""
+    """Make an empty store at ``file``: MLflow makes it beside, and it is renamed.
+
+    Half a store would be refused for ever.
+    """
     from mlflow import MlflowClient
 
     folder = Path(mkdtemp(".tmp", f".{file.name}.", file.parent))
