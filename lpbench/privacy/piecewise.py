@@ -267,7 +267,7 @@ class Hybrid(_UnitMechanism):
         return self.share * self.piecewise.noise_variance(values) + (1.0 - self.share) * two
 
     def _two(self, sign: ArrayLike, values: ArrayLike) -> np.ndarray:
-        """Probability of the point of a sign, given the number, in the two-point mechanism."""
+        """Probability that the two-point mechanism reports the point of ``sign`` (-1 or 1), given ``values``."""
         true, false = self.weights
         along = (1.0 + np.multiply(sign, values)) / 2.0
         return (along * true + (1.0 - along) * false) / (true + false)
