@@ -180,7 +180,10 @@ def check_domain(domain: Any, n_features: int) -> tuple[Any, Any]:
 
 
 def _interval(least: float | None, above: float | None, most: float | None, below: float | None, infinite: bool) -> str:
-    """Say in words which numbers are allowed: ``be a number > 0``, ``be a number in (0, 1]``."""
+    """Say in words which numbers are allowed: ``be a number > 0``, ``be a number in (0, 1]``.
+
+    ``least`` and ``most`` are closed ends, ``above`` and ``below`` open ones, None for no end.
+    """
     number = "be a number" if infinite else "be a finite number"
     low, high = (above if least is None else least), (below if most is None else most)
     if low is None and high is None:

@@ -154,7 +154,10 @@ def differences(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
 
 
 def _of_code(name: str, old: str) -> str:
-    """Name the modules that differ between two source hashes, if the cache still lists the former ones."""
+    """Name the modules that differ between two source hashes, if the cache still lists the former ones.
+
+    ``name`` is "code of" and a module, ``old`` the former hash.
+    """
     try:
         before, now = json.loads(_listed(old).read_text(encoding="utf-8")), modules(name.removeprefix("code of "))
     except (OSError, ValueError):

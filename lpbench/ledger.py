@@ -185,7 +185,10 @@ class PrivacyLedger:
         return sum(p.method == method for p in self.payments)
 
     def _reserve(self, model: Any, rows: _Owners, costs: np.ndarray) -> None:
-        """Set aside what a fit costs, or more than before; refused if that is more than is left to one of its users."""
+        """Set aside what a fit costs, or more than before; LimitError if a user of it has less left.
+
+        ``rows`` are the owners of the fit's rows and ``costs`` (users,) their epsilon. PrivacyError in another process.
+        """
         if self._process != os.getpid():
             raise _elsewhere(type(model).__name__, self._process)
         if self.limit is None:
@@ -203,7 +206,7 @@ class PrivacyLedger:
             self._reserved[rows] = costs
 
     def _before(self, rows: _Owners) -> np.ndarray:
-        """Return what each user has spent, or open fits have reserved, shape (users of the rows,)."""
+        """Return the epsilon that each user has spent, or open fits have reserved, (users of the rows,)."""
         everyone, named = self._everyone, defaultdict(float, self._named)
         for others, costs in self._reserved.items():
             if others is rows:
@@ -218,7 +221,10 @@ class PrivacyLedger:
         return everyone + np.array([named[label] for label in rows.labels])
 
     def _settle(self, rows: _Owners, payment: Payment | None, spent: np.ndarray) -> None:
-        """Enter what a fit has cost its users in the place of what was reserved; nothing if it did not begin."""
+        """Enter what a fit has cost its users, ``spent`` (users,), in the place of what was reserved.
+
+        ``payment`` None: the fit did not begin, and nothing is entered.
+        """
         with self._lock:
             self._reserved.pop(rows, None)
             if payment is None:
@@ -233,7 +239,11 @@ class PrivacyLedger:
 
 @dataclass(frozen=True, eq=False)
 class _Owners:
-    """Whose the rows of a fit are: users with labels, or, without names, rows that are the same are one user's."""
+    """Whose the rows of a fit are: users with labels, or, without names, rows that are the same are one user's.
+
+    ``user`` (n,) is the number of each row's user, ``labels`` the names by number (None: nameless), and ``copies`` a
+    warning about equal rows.
+    """
 
     user: np.ndarray  # shape (n,), number of each row's user
     labels: list[Any] | None  # of the users
@@ -315,9 +325,10 @@ def _elsewhere(method: str, process: int) -> PrivacyError:
 
 @contextmanager
 def _entered(model: Any, users: Any, table: Any, y: Any, units: Any) -> Iterator[None]:
-    """Reserve a fit's stated cost in all open ledgers, run the fit, and enter what it has really spent.
+    """Context of a fit: reserve its stated cost in all open ledgers, and enter at the end what it has really spent.
 
-    Ledgers within the fit are not charged again. A fit that stops early pays for what was asked until then.
+    ``table``, ``y`` and ``units`` tell whose the rows are. Ledgers within the fit are not charged again. A fit that
+    stops early pays for what was asked until then.
     """
     before, delta, started, open_ledgers = users.spent_by_user, users.spent.delta, False, list[PrivacyLedger]()
     rows = _Owners.of(table, y, before.size) if units is None else _Owners.named(units)

@@ -120,7 +120,10 @@ def _labels(table: Any) -> list[Any] | None:
 
 
 def _stated(mask: Any, d: int, names: list[Any] | None, X: Any = None) -> np.ndarray:
-    """The mask as a boolean array of shape (d,) or (n, d); what has labels is matched by them."""
+    """The mask as a boolean array of shape (d,) or (n, d); what has labels is matched by them.
+
+    ``names`` are the columns of X (None: no names). DataError for a wrong shape or values other than 0 and 1.
+    """
     columns_of, labels = list(range(d)) if names is None else names, _labels(mask)
     by_label = isinstance(mask, Mapping) or hasattr(mask, "columns")
     rows = (_labels(X) or list(range(len(X) if X is not None else 0))) if by_label else []
@@ -149,7 +152,7 @@ def _stated(mask: Any, d: int, names: list[Any] | None, X: Any = None) -> np.nda
 
 
 def _by_rows(values: np.ndarray, labels: list[Any] | None, rows: list[Any]) -> np.ndarray:
-    """Values of each user in the order of the rows, where they have the labels of as many."""
+    """Values (n, ...) in the order of ``rows``, the labels of X, where they have as many labels; else as they are."""
     return values if labels is None or len(labels) != len(rows) else values[_order(labels, rows, "rows")]
 
 
@@ -173,7 +176,7 @@ def _order(labels: list[Any], expected: list[Any], what: str) -> list[int]:
 
 
 def _named(columns: list[Any], d: int, names: list[Any] | None) -> np.ndarray:
-    """One row for all users, from names or numbers of protected columns."""
+    """Mask (d,) for all users, from names or numbers of protected columns; DataError for one that is named twice."""
     row = np.zeros(d, dtype=bool)
     for column in columns:
         places = _positions(column, d, names)
@@ -184,7 +187,7 @@ def _named(columns: list[Any], d: int, names: list[Any] | None) -> np.ndarray:
 
 
 def _positions(column: Any, d: int, names: list[Any] | None) -> list[int]:
-    """Columns of that name, which may be several, or number."""
+    """Columns, by position, of that name, which may be several, or number; DataError for an unknown one."""
     if names is not None and column in names:
         return [position for position, name in enumerate(names) if name == column]
     if isinstance(column, str) and names is None:

@@ -152,6 +152,7 @@ def _stored(plan: Plan, store: Store) -> str:
 
 
 def _execute(jobs: Sequence[Job], plan: Plan, runner: Runner, store: Store, bar: Progress) -> RunReport:
+    """Compute the blocks of a plan within each one's time limit, the largest of the jobs that need it."""
     seconds: dict[str, float] = {}
     timed = {block.key for job in jobs if job.experiment.kind == "timing" for block in job.plan.blocks}
     for job in jobs:
@@ -170,7 +171,7 @@ def papers_of(jobs: Sequence[Job]) -> dict[str, Paper]:
 def _write_all(
     jobs: Sequence[Job], papers: Mapping[str, Paper], results_dir: Path, runner: Runner, bar: Progress
 ) -> Iterator[tuple[Job, bool, str]]:
-    """Write artifacts that are not current, drawings first, for they compute: yields job, whether written, error."""
+    """Write artifacts that are not current, drawings first: yield job, True if written, and the error or ""."""
     by_size = sorted(jobs, key=lambda j: (j.experiment.kind != "drawing", -sum(b.fits for b in j.plan.blocks)))
     made = {job.folder: job for job in by_size}
     if len(made) > 1:

@@ -132,7 +132,10 @@ class Problem:
         raise unknown_name("metric", self.metric, METRICS)
 
     def _partial(self, prefix: str, rows: np.ndarray) -> np.ndarray:
-        """Worst mean over the groups of ``context["group"]``, or largest difference of means; or the first row."""
+        """Worst mean over the groups of ``context["group"]``, or largest difference of means; or the first row.
+
+        ``prefix`` says which of these; ``rows`` (..., m) are losses or hits by test row, and the result is (...).
+        """
         if prefix == "at_point":
             return np.asarray(rows[..., 0], dtype=float)
         group = self.context.get("group")

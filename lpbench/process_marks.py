@@ -47,7 +47,10 @@ def _above() -> Iterator[tuple[int, str]]:
 
 
 def _about(pid: int) -> tuple[int, str]:
-    """Parent of a process and when it began, where the system says so: numbers are given again."""
+    """Parent's id of a process and when it began, as text, because ids are given again.
+
+    (0, "") where the system does not say.
+    """
     try:
         words = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
     except OSError:

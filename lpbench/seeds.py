@@ -200,6 +200,7 @@ class Streams:
         return Streams(int.from_bytes(digest, "little"))
 
     def _sequence(self, purpose: str, axes: dict[str, Any]) -> np.random.SeedSequence:
+        """Seed sequence of a stream: a hash of root seed, purpose and axes, in whatever order axes are given."""
         named = tuple(sorted(axes.items()))
         hash_of = _plain_hash if _PLAIN.issuperset(map(type, axes.values())) else _hash
         parts = self.seed, hash_of(purpose, named)

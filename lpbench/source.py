@@ -74,14 +74,20 @@ def _file() -> Path:
 
 @cache
 def _parsed(file: Path) -> dict[str, Any]:
-    """Digest of the file, hash of the code and imported names of modules, as they were parsed by any process."""
+    """Module name to (hash of its file, hash of its code, imported names), as any process has parsed them.
+
+    It is empty without a cache file.
+    """
     with suppress(OSError, ValueError):
         return dict(json.loads(file.read_text(encoding="utf-8")))
     return {}
 
 
 def _imports(tree: ast.Module, package: str) -> Iterator[list[str]]:
-    """Names of modules that each imported name may be, the longest first."""
+    """Yield, for each imported name, the modules that it may be, the longest first, from a syntax tree.
+
+    ``package`` is the one that relative imports refer to.
+    """
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from ([alias.name] for alias in node.names)
@@ -91,7 +97,7 @@ def _imports(tree: ast.Module, package: str) -> Iterator[list[str]]:
 
 
 def _without_layout(tree: ast.Module) -> str:
-    """A syntax tree without docstrings and facts, as text."""
+    """A syntax tree without docstrings and :data:`FACTS` as text, which layout and comments do not change."""
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
     for node in ast.walk(tree):
         if isinstance(node, documented) and ast.get_docstring(node, clean=False) is not None:
@@ -134,6 +140,7 @@ def _is_module(name: str, importer: str) -> bool:
 
 
 def _path(name: str) -> Path:
+    """File of a module's source; ImportError if it has none."""
     if name in _of_the_package():
         return _of_the_package()[name]
     spec = importlib.util.find_spec(name)

@@ -42,7 +42,10 @@ def significant(values: np.ndarray, digits: int = DIGITS) -> np.ndarray:
 
 @_named
 def linear(y: np.ndarray, weights: Sequence[float]) -> np.ndarray:
-    """Difference between scores, or slope of scores."""
+    """Difference between scores, or slope of scores.
+
+    Scores y (..., k) are summed with the ``weights`` (k,) on the last axis.
+    """
     return y @ np.asarray(weights, dtype=float)
 
 
@@ -54,7 +57,10 @@ def stated(y: np.ndarray, unit: str) -> np.ndarray:
 
 @_named
 def log_linear(y: np.ndarray, weights: Sequence[float], floor: float = 0.0) -> np.ndarray:
-    """An exponent, a difference of exponents, or the logarithm of a ratio of scores."""
+    """An exponent, a difference of exponents, or the logarithm of a ratio of scores.
+
+    The natural logarithms of scores y (..., k) above ``floor`` are summed with the ``weights`` (k,).
+    """
     return np.log(np.maximum(y - floor, 1e-300)) @ np.asarray(weights, dtype=float)
 
 
@@ -103,7 +109,10 @@ def ratio_of_spreads(y: np.ndarray) -> np.ndarray:
 
 @_named
 def gap_of_best(y: np.ndarray) -> np.ndarray:
-    """Smallest score of the second curve minus the smallest score of the first curve."""
+    """Smallest score of the second curve minus the smallest score of the first curve.
+
+    The first half of the last axis of y is the first curve. It is above 0 where the first curve is better.
+    """
     first, second = np.split(y, 2, axis=-1)
     return second.min(axis=-1) - first.min(axis=-1)
 
@@ -112,7 +121,8 @@ def gap_of_best(y: np.ndarray) -> np.ndarray:
 def trend_of_best(y: np.ndarray, x: Sequence[float], curves: int, sign: float = 1) -> np.ndarray:
     """Slope of the location of the best score, over the curves in their order.
 
-    The places are ``x``; best is least, or with ``sign=-1`` largest.
+    The last axis of y has ``curves`` curves one after the other, each at the places ``x``; best is least, or with
+    ``sign=-1`` largest. The slope is in units of x a curve.
     """
     places = np.asarray(x, dtype=float)[(sign * y.reshape(*y.shape[:-1], curves, -1)).argmin(axis=-1)]
     centered = np.arange(curves) - (curves - 1) / 2

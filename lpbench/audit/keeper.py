@@ -295,7 +295,11 @@ def modules_of(folder: Path) -> list[Path]:
 
 @dataclass(frozen=True)
 class Foreign:
-    """Facts about somebody else's method, as its isolated process describes them; no object of its author is here."""
+    """Facts about somebody else's method, as its isolated process describes them; no object of its author is here.
+
+    ``estimator`` is the class's dotted path, ``params`` its parameters, ``protects`` the part of a record that it
+    protects, and ``replaced`` lists methods of the base that it overrides though it should not.
+    """
 
     estimator: str  # dotted path of the class
     params: dict[str, Any]

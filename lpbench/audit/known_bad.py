@@ -82,9 +82,9 @@ def _directions(kind: type[PrivUnitG], *vectors: Sequence[float]) -> Maker:
 
 
 def _per_tensor(*sizes: int) -> Maker:
-    """Randomizer of a model's weights with a report for each tensor, every one at the whole budget.
+    """Return a function of epsilon: the randomizer of a model's weights, with a report for each tensor.
 
-    ``sizes`` are the numbers of entries.
+    Every report has the whole budget, which is the fault; ``sizes`` are the tensors' numbers of entries.
     """
     ends = [np.stack([np.eye(d)[0], -np.eye(d)[0]]) for d in sizes]
     return lambda epsilon: _of(
@@ -119,7 +119,7 @@ def _label_and_cell(epsilon: float, scale: float, cell_budget: float) -> Randomi
 
 
 def _pglm_root_n(epsilon: float) -> Randomizer:
-    """PGLM's moments with noise of variance sigma^2 / sqrt(n) per user."""
+    """PGLM's moments with noise of variance sigma^2 / sqrt(n) per user instead of sigma^2, at the stated epsilon."""
     correct = randomizer_of(PGLM(), epsilon)
     mechanism, inputs = correct.messages[0].mechanism, correct.messages[0].inputs
     weak = Gaussian(mechanism.sigma * N**-0.25, correct.delta, mechanism.sensitivity)  # type: ignore[attr-defined]

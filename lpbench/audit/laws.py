@@ -191,7 +191,11 @@ def _normal_scores(
 
 
 def _in_law(device: Any, question: Any, records: Records, reports: np.ndarray, users: np.ndarray) -> np.ndarray:
-    """Translate reports (calls, n, ...) of users who show the same to the mechanism's reports, (calls, users, ...)."""
+    """Translate some users' reports to those of their mechanism, so that they can be compared with its draws.
+
+    ``reports`` (calls, n, ...) are all users', ``users`` the indices of some who show the same; returned is (calls,
+    users, ...).
+    """
     again, sent = np.tile(users, len(reports)), reports[:, users]
     answers = np.asarray(
         device.to_law(sent.reshape(-1, *sent.shape[2:]), question_of(question, again), records.take(again))

@@ -92,7 +92,7 @@ class Draws:
         mask_params: Mapping | None = None,
         seed: int = 0,
     ):
-        """Load the data set, its table once for all replications, and check its parameters."""
+        """Load the data set, its table once for all replications, and check its parameters as make_problem does."""
         self._manifest = load_manifest(dataset)
         self._params = resolve_params(self._manifest, dataset_params)
         check_sealed(self._manifest, self._params)

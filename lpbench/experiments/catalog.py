@@ -149,7 +149,10 @@ def mask(name: str) -> Named:
 
 
 def heads(kind: str, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Read plain YAML values of all methods, experiments or masks without Hydra; files with defaults are composed."""
+    """Read plain YAML values of all methods, experiments or masks without Hydra; files with defaults are composed.
+
+    Returned are, for each name, the values of ``keys``, defaults of the schema where a file has none.
+    """
     import yaml
 
     schema = {"method": Method, "experiment": Experiment, "mask": Named}[kind]

@@ -30,7 +30,10 @@ MOST_DELTA = 1e-3
 
 @dataclass(frozen=True)
 class EstimatorFacts:
-    """Facts about an estimator class that a plan needs; importing the class would take a second."""
+    """Facts about an estimator class that a plan needs; importing the class would take a second.
+
+    They are its module, whether it uses mask and epsilon, its constructor's parameters, and whether it takes others.
+    """
 
     module: str
     uses_mask: bool

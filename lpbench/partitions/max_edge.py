@@ -281,7 +281,10 @@ class _Best:
         n_classes: int | None,
         score: str,
     ) -> None:
-        """Join the samples' statistics, with tolerances for ties; none where no criterion is computed."""
+        """Join the samples' statistics, with tolerances for ties; none where no criterion is computed.
+
+        ``criterion`` is the impurity, ``score`` "weighted" or "algorithm1"; ``n_classes`` None: labels are numbers.
+        """
         self.statistics: SplitStatistics | None = None
         if all(of_sample.size == 0 for of_sample in groups):
             return

@@ -71,7 +71,10 @@ class Surface:
         test_share: float,  # of the pilot's rows: how far splits understate the error about the population
         streams: Streams,
     ) -> None:
-        """Fit the law to the mean losses, and again to resampled splits, whose spread gives the intervals."""
+        """Fit the law to the mean losses, and again to resampled splits, whose spread gives the intervals.
+
+        ``losses`` is (splits, users, budgets); ``test_share`` is the share of the pilot that is kept for testing.
+        """
         n, epsilon = (grid.ravel() for grid in np.meshgrid(users, budgets, indexing="ij"))
         self._n, self._s = n.astype(float), _told(n, epsilon)
         cells, rng = losses.reshape(len(losses), -1), streams.generator("draws")
@@ -146,7 +149,10 @@ class Advantage:
         test_share: float,
         streams: Streams,
     ) -> None:
-        """Fit a surface to each method, and estimate the error of the ratio of two surfaces."""
+        """Fit a surface to each method, and estimate the error of the ratio of two surfaces.
+
+        ``method`` and each of ``others`` are losses (splits, users, budgets).
+        """
         self._method, *self._others = (
             Surface(users, budgets, losses, test_share, streams) for losses in (method, *others)
         )

@@ -271,7 +271,10 @@ class Mechanism(ABC):
         return 1.0 if math.isinf(self.epsilon) else self._influence()
 
     def _influence(self) -> float:
-        """Influence of a report at a finite budget; :meth:`influence` handles the other cases."""
+        """Largest move of the estimate by one report, as a multiple of what one record can, at a finite budget.
+
+        NaN unless a subclass states it; :meth:`influence` handles the other cases.
+        """
         return math.nan
 
     def distance(self, reports: np.ndarray, inputs: np.ndarray) -> np.ndarray:

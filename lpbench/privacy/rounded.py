@@ -43,7 +43,7 @@ class NoiseLaw:
 
     @cached_property
     def far(self) -> float:
-        """Size beyond which doubles are not precise enough; noise beyond it is computed by mpmath."""
+        """Size, in scales of the noise, beyond which doubles are not precise enough and mpmath computes the noise."""
         return float(self.exceeded(np.array(_RARE)))
 
 

@@ -298,7 +298,10 @@ class Simulation:
         return self._known[verb, number]
 
     def __call__(self, device: Device[Any], family: Any) -> Any:
-        """Answer a family of questions, one of each fit, with the draws that the single fits would get."""
+        """Answer a family of questions, one of each fit, with the draws that the single fits would get.
+
+        The answer has the form that the device gives to the family, such as one row of reports a question.
+        """
         return self.together([], device, family)[0]
 
     def together(self, others: Sequence[Simulation], device: Device[Any], family: Any) -> Any:

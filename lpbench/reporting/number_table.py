@@ -482,7 +482,7 @@ class _PaperNumbers:
         return samples
 
     def _read_chosen(self, name: str) -> pd.DataFrame:
-        """Scores of an experiment's best grid points; empty without any."""
+        """Scores by replication of an experiment's best grid points on the test rows; empty without any."""
         texts = ["panel", "dataset", "mask", "method"]
         with suppress(NotRunError):
             if (chosen := self.results.artifact(name).chosen) is not None:

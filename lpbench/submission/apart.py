@@ -79,7 +79,10 @@ def moved(problem: Problem, rng: np.random.Generator) -> tuple[Problem, float]:
 
 
 def _labels(problem: Problem, rng: np.random.Generator) -> tuple[dict[str, Any], dict[str, Any], float]:
-    """Move labels in secret: swap two classes, or reflect and rescale numbers. Also y_range, and the loss's factor."""
+    """Move labels in secret: swap two classes, or reflect and rescale numbers, so that known labels are of no use.
+
+    Returned are the changed fields of the problem, its new ``y_range`` if any, and the factor of the loss.
+    """
     labels = {name: getattr(problem, name) for name in ("y_train", "y_test", "y_public")}
     if problem.y_range is None:
         classes = np.unique(problem.y_train) if problem.classes is None else np.asarray(problem.classes)

@@ -82,6 +82,7 @@ def pack(
 
 
 def _source(name: str) -> Path:
+    """Folder of plug-ins with the method's module and YAML; ConfigurationError if there is none."""
     for folder in own_folders():
         if (folder / "methods" / f"{name}.yaml").is_file() and (folder / f"{name}.py").is_file():
             return folder
@@ -96,7 +97,10 @@ def requirements() -> list[str]:
 
 
 def _installed(name: str) -> str:
-    """Hash the file list of an installed library's RECORD, without files that the installer writes."""
+    """Hash of the file list of an installed library, without files that the installer writes.
+
+    ConfigurationError if it is not installed.
+    """
     try:
         record = distribution(name).read_text("RECORD") or ""
     except PackageNotFoundError as error:

@@ -160,9 +160,9 @@ def _at_hand(dataset: str) -> bool:
 
 
 def _incomplete(submission: Submission) -> list[str]:
-    """Sentence about claimed scores that the experiment has not, and about missing ones of claimed blocks.
+    """List with one sentence about claimed scores that the experiment has not, and missing ones of claimed blocks.
 
-    It is left out where there are none.
+    Empty where there are none.
     """
     experiment = catalog.experiment(str(submission.about["experiment"]))
     wanted = {
@@ -197,7 +197,10 @@ class _Run:
 
 
 def _run(submission: Submission, drawn: Sequence[str], seconds: float) -> _Run:
-    """Check the contract of a submission, then audit and score its method, all in isolated processes."""
+    """Check the contract of a submission, then audit and score its method, all in isolated processes.
+
+    ``drawn`` are the blocks ("data set mask") to score, within ``seconds``; the result has what was found.
+    """
     end = time.monotonic() + seconds
     run = _Run()
     with Places(seconds=seconds, path=[submission.folder]) as places:
@@ -224,7 +227,10 @@ def _run(submission: Submission, drawn: Sequence[str], seconds: float) -> _Run:
 
 
 def _misstated(places: Places, method: Method, stated: dict[str, Any], budgets: Sequence[float]) -> Iterator[str]:
-    """Yield sentences where submission.yaml misstates the guarantee, or where a budget changes nothing."""
+    """Yield sentences where submission.yaml misstates the guarantee, or where a budget changes nothing.
+
+    ``stated`` is the file's guarantee, ``budgets`` the claimed ones in increasing order.
+    """
     kind = kind_of(places, method.estimator)
     sample, spent = audit_sample(kind(**method.params)), {}
     for budget in (stated["asked"], budgets[0], budgets[-1]) if kind.uses_epsilon else ():
@@ -240,7 +246,7 @@ def _misstated(places: Places, method: Method, stated: dict[str, Any], budgets: 
 
 
 def _score(run: _Run, submission: Submission, places: Places, model: Method, drawn: Sequence[str], end: float) -> None:
-    """Score the drawn blocks with both seeds, as far as the time allows."""
+    """Score the drawn blocks with the published and the secret seed, until the time ``end``; results go to ``run``."""
     experiment = catalog.experiment(str(submission.about["experiment"]))
     claimed = submission.claimed
     for block in drawn:
@@ -256,7 +262,10 @@ def _score(run: _Run, submission: Submission, places: Places, model: Method, dra
 
 
 def _contract(run: _Run, places: Places, submission: Submission) -> None:
-    """Run the contract in an isolated process; the submitted code may print anything there."""
+    """Run the contract in an isolated process, and enter its findings into ``run``.
+
+    The submitted code may print anything there.
+    """
     words = {"name": submission.name, "experiment": str(submission.about["experiment"]), "folder": places.there[0]}
     request = {"function": "lpbench.submission.contract.findings", "words": words}
     try:
@@ -266,7 +275,7 @@ def _contract(run: _Run, places: Places, submission: Submission) -> None:
 
 
 def _read(run: _Run, lines: Sequence[dict[str, Any]]) -> None:
-    """Read the findings of the contract; every step must be there."""
+    """Enter the findings of the contract, a line a step, into ``run``; it is unfinished if a step is missing."""
     run.wrong = [f"{line['step']}: {line['wrong']}" for line in lines if line["wrong"]]
     run.rounding = next((str(line["rounding"]) for line in lines if line["step"] == "rounding"), "")
     run.cost = next((_numbers(line["cost"]) for line in lines if line["step"] == "cost"), {})

@@ -151,7 +151,7 @@ class Encoder:
         return cls(tuple(first), tuple(centers), tuple(categories), digits and len(first) <= _MOST_WITH_DIGITS, signed)
 
     def __call__(self, columns: Columns) -> np.ndarray:
-        """Features of reports, shape (n, number of columns and of their digits)."""
+        """Numeric features of n reports, given by their columns: (n, features), those of a column side by side."""
         features = [
             columns[name] - center if seen is None else _codes(columns[name], seen)
             for name, center, seen in zip(self.names, self.centers, self.categories, strict=True)

@@ -221,7 +221,10 @@ class CommandSource(FixedSource):
     """
 
     def __init__(self, command: str, values: list[Any], samples: int, seed: int = 0, seconds: float = 300.0):
-        """Run the command once for all values, in random order, so that its order of inputs tells it nothing."""
+        """Run the command once for all values, in random order, so that its order of inputs tells it nothing.
+
+        It is asked for ``samples`` reports of each value; DataError if it fails or takes more than ``seconds``.
+        """
         streams = Streams(seed)
         order = streams.generator("order").permutation(np.repeat(np.arange(len(values)), samples))
         texts = [value if isinstance(value, str) else json.dumps(value) for value in values]

@@ -64,7 +64,11 @@ def load_learner(name: str) -> Learner:
 
 
 def pairs(rng: np.random.Generator, m: int, protects: Protects) -> tuple[np.ndarray, np.ndarray]:
-    """Return two versions of m records: X of shape (2, m, d), y of shape (2, m)."""
+    """Return two versions of m records: X of shape (2, m, d), y of shape (2, m).
+
+    Labels (0 or 1) are opposite in the two; the features are equal if ``protects`` is "label", and others if it is
+    "record". ConfigurationError for anything else.
+    """
     if protects not in ("label", "record"):
         raise ConfigurationError(f"protects={protects!r} must be 'label' or 'record'")
     first = rng.standard_normal((m, N_FEATURES))

@@ -98,7 +98,10 @@ class _GridSums:
     """
 
     def __init__(self, device: GridDevice, records: Records, question: Any, streams: Streams) -> None:
-        """Add the users' numbers up in each occupied cell of the grid; the noise is drawn when a cell is asked for."""
+        """Add the users' numbers up in each occupied cell of the grid; the noise is drawn when a cell is asked for.
+
+        ``device`` says which numbers of a record are added, ``question`` has the grid and the noise of each number.
+        """
         self._bins = bins = int(question.cells.bins)
         self.n, self._mechanisms = len(records), device.statistics(question)
 

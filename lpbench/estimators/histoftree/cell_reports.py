@@ -64,7 +64,11 @@ class CategorySums:
         budgets: Sequence[float],  # of each tree, which as many users meet; all or none of them are 0
         index: KeyIndex | None = None,  # numbers the cells of queries as codes; None: their numbers are those
     ) -> None:
-        """Weigh the reports so that their sums over cells are unbiased, and add them up by cell and leaf."""
+        """Weigh the reports so that their sums over cells are unbiased, and add them up by cell and leaf.
+
+        ``codes`` and ``leaf`` are the reported cell and leaf of each report, tree by tree, ``labels`` the noisy labels,
+        ``cells`` those compatible with each user, and ``budgets`` one for each tree.
+        """
         self._offsets, self._index = np.zeros(len(budgets)), index
         weights: tuple[np.ndarray | None, np.ndarray] = None, labels
         if budgets[0] > 0:

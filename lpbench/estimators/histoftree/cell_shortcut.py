@@ -153,7 +153,10 @@ class _BitSums:
         labels: np.ndarray,
         budget: float,
     ) -> None:
-        """Keep users and seeds; bits are drawn in :meth:`sums`, for the cells that are asked about."""
+        """Keep users and seeds; bits are drawn in :meth:`sums`, for the cells that are asked about.
+
+        ``parts`` are the blocks of users that share a seed, ``code`` and ``leaf`` each user's true cell.
+        """
         self._seeds, self._cells, self._labels, self._budget = seeds, cells, labels, budget
         self._step = parts[0].stop
         self._code, self._leaf = code, leaf

@@ -39,7 +39,11 @@ class Split:
         n_grid_features: int,
         streams: Streams,  # the curator's
     ) -> None:
-        """Divide the features: the most protected ones form the grid, all others are cut by the tree."""
+        """Divide the features: the most protected ones form the grid, all others are cut by the tree.
+
+        ``X`` (n, d) has the public features, ``mask`` (n, d) the protected ones, and ``order`` (d,) the features, the
+        most protected first.
+        """
         self.grid_columns, self.tree_columns = order[:n_grid_features], np.sort(order[n_grid_features:])
         self._all, self._streams = (X, mask), streams
         self._X, self._mask = X[:, self.tree_columns], mask[:, self.tree_columns]

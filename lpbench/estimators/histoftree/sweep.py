@@ -142,7 +142,8 @@ class _SecondRounds:
     def predict(self, rounds: Sequence[_Round], rule: str) -> Iterator[tuple[list[list[GridPoint]], np.ndarray]]:
         """Run round 2 and predict the test rows, for rounds whose jobs have the same depths, bins and mechanisms.
 
-        Yielded are the jobs of each prediction and the predictions, an array of shape (k, m).
+        Yielded are, for each depth, bins and mechanism, the jobs of each of the k rounds, and predictions (k, m).
+        ``rule`` is how the trees are grown.
         """
         trees, jobs, several_labels, budgets = zip(*rounds, strict=True)
         times, labels = len(trees), np.concatenate(several_labels)

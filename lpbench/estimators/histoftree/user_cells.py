@@ -34,7 +34,10 @@ class UserGrid:
     """The bins of a grid that are compatible with each user's public features."""
 
     def __init__(self, X: np.ndarray, mask: np.ndarray, bins: int) -> None:
-        """Number the users' public bins and masks, which together decide the grid cells compatible with a user."""
+        """Number the users' public bins and masks, which together decide the grid cells compatible with a user.
+
+        ``X`` and ``mask`` (n, s) have the grid features alone, each cut into ``bins``.
+        """
         # With one bin there is nothing to hide.
         mask = mask if bins > 1 else np.zeros_like(mask)
         self.bins, self.s = bins, X.shape[1]

@@ -24,7 +24,11 @@ class Sweep:
     def __init__(
         self, model: Any, task: Task, budgets: Sequence[float], axes: Sequence[tuple[list, np.ndarray]]
     ) -> None:
-        """Check the grid, and collect the distinct trees that its points need at any budget."""
+        """Check the grid, and collect the distinct trees that its points need at any budget.
+
+        ``axes`` has, for weights and for pairs (depth, leaf size), the distinct values and each point's position among
+        them.
+        """
         self.model, self.task, self.budgets = model, task, list(budgets)
         (self.weights, self.weight_index), (settings, setting_index) = axes
         model._check_fixed()

@@ -97,7 +97,10 @@ class Tables:
         deepest: int,  # greatest depth and smallest min_samples_leaf that will be asked for
         smallest: int,
     ) -> None:
-        """Keep what trees are grown from; each is grown when it is first needed, then cached."""
+        """Keep what trees are grown from; each is grown when it is first needed, then cached.
+
+        ``deepest`` and ``smallest`` are the greatest depth and the smallest leaf size that will be asked for.
+        """
         self.model, self.public, self.streams = model, public, streams
         self.rows: ScoredRows | None = None  # test rows, in a sweep
         self.widest = (deepest, smallest)

@@ -59,7 +59,11 @@ class HalfForest:
         read: np.ndarray | slice = slice(None),
         units: np.ndarray | None = None,  # person of each row: all rows of one are left out together
     ) -> None:
-        """Grow trees on random halves of the rows; average each row's predictions over trees that left it out."""
+        """Grow trees on random halves of the rows; average each row's predictions over trees that left it out.
+
+        X (n, k), y (n,) and ``weight`` (n,) are the rows, ``leaf`` the least leaf size, ``read`` the rows to be
+        predicted, and ``units`` the person of each row, who is left out with all of hers.
+        """
         X = X.astype(np.float32)
         n = y.size
         # Impurities of labels far from zero would lose digits.

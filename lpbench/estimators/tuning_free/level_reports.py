@@ -168,7 +168,10 @@ class LevelReport(Mechanism):
         return (np.asarray(reports) // self.levels)[:, None] == np.arange(self.bins)
 
     def noise_variance(self, width: float) -> float:
-        """Variance that rounding and randomization add to the estimate of a Gaussian residual."""
+        """Variance that rounding and randomization add to the estimate of a Gaussian residual.
+
+        The residual is clipped at ``width`` standard deviations; the variance is in squared half-widths.
+        """
         return float(self.noise_at(np.clip(_Z / width, -1.0, 1.0), _DENSITY))
 
     def noise_at(self, unit: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -138,7 +138,7 @@ def _fitted(
 ) -> list[Fitted]:
     """Fit a mixture to each row of ``targets`` (classes, n), unbiased indicators with noise variances ``noise`` (n,).
 
-    ``prior`` has the arguments of :class:`.Moments`: unit of noise and prior of the spread. ``score`` has further
+    ``prior`` has the arguments of :class:`.Moments`: range of the label and prior of its spread. ``score`` has further
     settings of each fit, one mapping a row, about the public score.
     """
     seen, moments = np.arange(noise.size), [Moments(*prior) for _ in targets]

@@ -212,7 +212,10 @@ class Curator:
         in_rounds: bool = True,  # False: one group, the whole range of the label
         ask_protected: bool = True,  # False: protected features are never asked for
     ) -> None:
-        """Start with no report: arrays for one target a user, in the order of enrollment."""
+        """Start with no report: arrays for one target a user, in the order of enrollment.
+
+        ``in_rounds`` and ``ask_protected`` False are the ablations that ask once, and for no protected feature.
+        """
         self.enrolled, self.y_range, self.epsilon = enrolled, y_range, epsilon
         n = enrolled.order.size
         self.effects: dict[int, Effect] = {}
@@ -304,7 +307,10 @@ class Curator:
         self._estimate(feature)
 
     def question(self, users: np.ndarray, feature: int = -1) -> Question:
-        """Return the question to users, given the reports so far, for a protected feature or none."""
+        """Return the question to users, given the reports so far, for a protected feature or none.
+
+        ``users`` are indices, ``feature`` a number among the hidden ones (-1: none).
+        """
         binning = self._binning.get(feature)
         bins = 1 if binning is None else binning.bins
         (lo, hi), m = self.y_range, users.size

@@ -117,7 +117,7 @@ def few(datasets: Iterable[str], before: str = "", after: str = "") -> str:
 
 
 def _command(line: Any) -> str:
-    """Return the command that runs a row's numbers again, or shows their evidence."""
+    """Return the command that runs a row of the leaderboard again, or shows the evidence for it."""
     if line.badge != PACKAGE:
         return f"lpbench verify submission results/submissions/{line.method}"
     if not line.dataset_key:

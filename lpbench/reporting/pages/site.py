@@ -100,7 +100,11 @@ class Site:
         results: Results | None = None,  # of the committed scores; None: scores lie next to the artifacts
         study: str = "",
     ):
-        """Read the report's tables once, for all pages."""
+        """Read the report's tables once, for all pages.
+
+        ``report`` is the folder with tables, ``folder`` that of the pages, ``cards`` the methods by name, and
+        ``missing`` are pairs of an experiment that was not run and the reason.
+        """
         self.results, self.study, self.folder, self.stored = results, study, folder, results is None
         self.entries, self.environment, self.cards = entries, environment, cards
         self.not_run, self.other_seed = not_run(entries, missing), changed_by_seed(folder)
