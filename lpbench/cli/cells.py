@@ -25,16 +25,20 @@ def named(text: str) -> list[str]:
 
 
 def compared_lines(cells: Sequence[Sequence[Row]]) -> list[str]:
-    """Compare the cells of two methods that share all but the method; the last line names the test."""
+    """Compare the cells of two methods that share all but the method, a line each; the last line names the test.
+
+    Wrong implementations are compared where there is nothing else.
+    """
     pairs = [(a, b) for a, b in itertools.product(*cells) if repr([*map(a.get, SHARED)]) == repr([*map(b.get, SHARED)])]
-    text = [line for a, b in pairs for line in _compared(a, b)]
-    return [*text, TEST] if text else []
+    right = [pair for pair in pairs if not pair[0]["experiment"].startswith("mutants/")]
+    lines = [line for a, b in right or pairs for line in _compared(a, b)]
+    return lines and [*lines, TEST]
 
 
 def _compared(a: Row, b: Row) -> list[str]:
-    """Lines on two cells (rows of a summary): means over common replications, their difference and its p-value.
+    """Line on two cells (rows of a summary): means over common replications, their difference and its p-value.
 
-    Empty if scores by replication are not at hand.
+    No line if scores by replication are not at hand.
     """
     from lpbench.analysis.significance import two_sided
 
@@ -42,13 +46,11 @@ def _compared(a: Row, b: Row) -> list[str]:
     if first is None or second is None:
         return []
     scores = first.to_frame(a["method"]).join(second.rename(b["method"]), how="inner")
-    means = ", ".join(f"{method} {mean:.6g}" for method, mean in scores.mean().items())
-    apart = scores.iloc[:, 0] - scores.iloc[:, 1]
+    (mean, other), apart = scores.mean(), scores.iloc[:, 0] - scores.iloc[:, 1]
     return [
-        f"{place_of(a, a['method'] + ' against ' + b['method'])}",
-        f"  selection {a['selection']}, {len(scores)} replications",
-        f"  {a['metric']} mean {means}, difference {apart.mean():.4g}",
-        f"  p-value {two_sided(apart.to_numpy()[:, None])[0]:.4g}",
+        f"{place_of(a, a['method'] + ' against ' + b['method'])}, {a['selection']}: {a['metric']} {mean:.6g} against "
+        f"{other:.6g}, difference {apart.mean():.4g} over {len(scores)} replications, "
+        f"p-value {two_sided(apart.to_numpy()[:, None])[0]:.4g}"
     ]
 
 
