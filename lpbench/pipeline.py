@@ -39,7 +39,10 @@ NOTHING = "nothing can be run without these data"
 
 @dataclass
 class Result:
-    """Account of a run: its plan and blocks, the files written, and the methods that are barred from ranks."""
+    """Account of a run: its plan and blocks, the names of what was written, and the methods barred from ranks.
+
+    ``problems`` are sentences about what could not be written.
+    """
 
     run: RunReport
     plan: Plan

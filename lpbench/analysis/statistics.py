@@ -216,5 +216,5 @@ def unit(name: str, arguments: Mapping[str, Any]) -> str:
 
 
 def statistic(name: str, y: np.ndarray, arguments: dict[str, Any]) -> np.ndarray:
-    """Compute a named statistic of the scores of some cells, one value a replication."""
+    """Compute a named statistic of the scores of some cells, y (..., k cells), with its arguments: shape (...)."""
     return np.asarray(STATISTICS[name](np.asarray(y, dtype=float), **arguments), dtype=float)

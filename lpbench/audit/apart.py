@@ -228,7 +228,10 @@ def found_in_place(method: Method, function: str, **words: Any) -> list[Any]:
 
 
 def folders_of(estimator: str) -> Sequence[Path]:
-    """Return the folders of plug-ins, and that of a method's module where it is neither there nor installed."""
+    """Return the folders whose modules an author's process may read: plug-ins' and that of the method's module.
+
+    The latter (from the dotted path ``estimator``) counts where it is neither there nor installed.
+    """
     package = estimator.partition(".")[0]
     spec = importlib.util.find_spec(package)
     if package == "lpbench" or spec is None or spec.origin is None:

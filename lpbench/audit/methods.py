@@ -236,7 +236,7 @@ def _as_reports(entry: Asked) -> Iterator[Asked]:
 
 
 def broken_rows(entry: Asked, y_range: tuple[float, float] | None, n_classes: int) -> Iterator[str]:
-    """Yield what in a recorded answer depends on more than the own record."""
+    """Yield sentences about what in a recorded answer depends on more than the own record; none if nothing does."""
     device, name = entry.device, type(entry.device).__name__
     if isinstance(device, Release):
         return

@@ -21,7 +21,10 @@ _CELL = "cell.json"
 
 
 def run_config(config: Config, overrides: Sequence[str], job_folder: str | None = None) -> int:
-    """Run a composed configuration; in a multirun ``job_folder`` is its job's, and results are shown at the end."""
+    """Run a composed configuration and return the exit code; MissingDataError if no block can run.
+
+    In a multirun ``job_folder`` is the job's, and results are shown at the end. ``overrides`` are the words given.
+    """
     [job], results_dir = placed([job_from(config, overrides)]), Path(config.results_dir).resolve()
     if config.dry_run:
         print_plans([job], results_dir, config.runner)

@@ -64,7 +64,11 @@ def n_train_rows(n: int, test_size: float, private_fraction: float) -> int:
 def publish_rows(
     train: np.ndarray, public_share: float, units: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Divide training rows into private and public ones, of which a larger share has more; units stay together."""
+    """Divide training rows into private and public ones: two index arrays, the last share being public.
+
+    A larger ``public_share``, in [0, 1), has the rows of a smaller one and more; rows of one person (``units``) stay
+    together.
+    """
     check_number("public_share", public_share, least=0, below=1)
     n_private = max(1, train.size - math.floor(public_share * train.size + 0.5))
     n_private = n_private if units is None else whole_units(units, n_private)

@@ -473,7 +473,10 @@ def _is_plain(array: Any, ndim: int) -> bool:
 
 
 def validated(model: Any, X: Any, y: Any = "no_validation", *, reset: bool = True, **options: Any) -> Any:
-    """scikit-learn's checks, which plain arrays are spared, with the way out of sparse and missing cells."""
+    """Checked X, or (X, y), as scikit-learn's checks return them; plain arrays are spared most of these.
+
+    Errors about sparse and missing cells name the way out. ``reset`` False demands the columns of the fit.
+    """
     check_dense(X)
     alone = isinstance(y, str)
     if _is_plain(X, 2) and X.dtype == np.float64 and (alone or (_is_plain(y, 1) and len(X) == len(y))):

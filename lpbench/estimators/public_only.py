@@ -26,7 +26,7 @@ class PublicOnlyRegressor(LocalRegressor):
 
     @property
     def bounded(self) -> bool:  # type: ignore[override]
-        """Private labels are not read: without a public range nothing is clipped."""
+        """True if the label has a stated range, to which predictions are clipped; none is read from private labels."""
         return self.y_range is not None
 
     def predict(self, X: np.ndarray) -> np.ndarray:

@@ -25,7 +25,10 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, eq=False)
 class Pilot:
-    """Checked pilot sample: features scaled to [0, 1], labels, mask, public range, task."""
+    """Checked pilot sample: features X (n, d) in [0, 1], labels or class codes y (n,), mask, public range, classes.
+
+    ``y_range`` is None for classes, ``classes`` are empty for labels.
+    """
 
     X: np.ndarray  # (n, d), in [0, 1]
     y: np.ndarray  # (n,), labels or class codes

@@ -131,7 +131,7 @@ def _verdict(
 def _judged(check: Check, instances: tuple[Instance, ...], twice: Sequence[str]) -> Judged:
     """Return :func:`judge` of a check on instances, cached by their numbers, as it takes a tenth of a second.
 
-    ``twice`` names what another seed has confirmed.
+    ``twice`` names the instances that a run with another seed contradicts as well.
     """
     about = content_hash((instances, check.region, check.quantifier, check.effect, tuple(twice))).hex()
     judged = lambda: asdict(replace(judge(check, instances, twice), instances=()))  # noqa: E731
@@ -142,7 +142,10 @@ def _judged(check: Check, instances: tuple[Instance, ...], twice: Sequence[str])
 
 
 def confirmed(claim: str, check: Check) -> tuple[str, ...]:
-    """Names of a check's instances that the committed run of the other seed contradicts."""
+    """Names of a check's instances that the committed run of the other seed contradicts.
+
+    Only a contradiction that both seeds give refutes a claim about every instance; empty for other claims.
+    """
     path = COMMITTED / OTHER_SEED_INSTANCES
     if check.quantifier != "every" or not path.is_file():
         return ()

@@ -34,7 +34,7 @@ class CellTable:
     cells: CellScores
 
     def columns(self, *methods: str) -> CellScores:
-        """Scores of some columns of the table, row by row."""
+        """Scores of some methods' columns, row by row: data set by data set, methods in the given order."""
         width = len(self.methods)
         places = [k * width + self.methods.index(m) for k in range(len(self.datasets)) for m in methods]
         return self.cells[places]

@@ -273,7 +273,7 @@ def _make(derivations: Sequence[Derivation], workers: int | None = None) -> None
 
 
 def drawn_from_scores(artifact: Artifact) -> Derivation:
-    """Tables and figures in a committed report as what follows from the committed scores."""
+    """Return the derivation (inputs and writer) of a committed report's tables and figures from committed scores."""
     record, name = artifact.record, artifact.name
     inputs = drawn_from(
         artifact.experiment, artifact.seed, registered_methods(artifact.experiment.methods), paper_of(name)

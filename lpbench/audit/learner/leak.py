@@ -58,7 +58,7 @@ def leak_test(
 
 
 def _learned(model: Any) -> dict[str, str]:
-    """A digest of every attribute of a fitted model."""
+    """Return a digest of every attribute of a fitted model, by name, so that two models can be compared."""
     state = object.__getstate__(model)  # a model's own may leave out what it has learned
     plain, slots = state if isinstance(state, tuple) else (state, None)
     attributes = {**(plain or {}), **(slots or {})}
@@ -72,7 +72,10 @@ def _learned(model: Any) -> dict[str, str]:
 
 
 def _different(first: tuple[np.ndarray, dict], second: tuple[np.ndarray, dict]) -> str:
-    """Names of what differs between two models; empty if they are the same."""
+    """Names of what differs between two models, separated by commas; empty if they are the same.
+
+    A model is given by its predictions and the digests of its attributes.
+    """
     names = [] if np.array_equal(first[0], second[0]) else ["predictions"]
     return ", ".join([*names, *(k for k in sorted({*first[1], *second[1]}) if first[1].get(k) != second[1].get(k))])
 

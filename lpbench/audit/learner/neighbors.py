@@ -41,7 +41,7 @@ class Ranges:
     labels: tuple[Any, Any]
 
     def rows(self, n: int, d: int, unit: np.ndarray) -> np.ndarray:
-        """Return ``n`` rows of ``d`` features, from positions in units of the range."""
+        """Return ``n`` rows of ``d`` features, (n, d), from positions ``unit`` (n, d) in units of the range."""
         low, high = (np.broadcast_to(end, d) for end in self.features)
         return np.broadcast_to(low + unit * (high - low), (n, d))
 

@@ -40,7 +40,7 @@ class Learner:
         self.seed_name = next((key for key in SEEDS if key in self.taken), None)
 
     def __call__(self, epsilon: float, seed: int, **public: Any) -> Any:
-        """Make an unfitted learner of a budget and a seed."""
+        """Make an unfitted learner of a budget and a seed; ``public`` are further parameters, such as ranges."""
         given = {"epsilon": epsilon, "eps": epsilon, **self.seeded(seed), **public}
         with foreign(f"{self.title} cannot be made"):
             return self.kind(**{key: value for key, value in given.items() if key in self.taken})

@@ -140,9 +140,10 @@ def compare_by_differences(
     loss: str,
     reach: Callable[[Any, Any], float],  # (model, first) -> range to which devices clip the difference
 ) -> np.ndarray:
-    """Estimate each candidate's risk minus the first's, where only users know their own features.
+    """Estimate each candidate's risk minus the first's, (candidates,), where only users know their own features.
 
-    Each validating user reports one clipped difference of two candidates' losses on the own record.
+    Each of the ``validating`` users (indices) reports one clipped difference of two candidates' losses on the own
+    record. ``reach(model, first)`` is the half-width to which devices clip it.
     """
     differences = np.zeros(len(fitted))
     for k in range(1, len(fitted)):

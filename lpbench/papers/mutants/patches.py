@@ -21,7 +21,7 @@ class WrongLabels:
     times = 1.0
 
     def _label_question(self, budget: float) -> LabelQuestion:
-        """Return HistOfTree's round-1 question with the wrong noise."""
+        """Return HistOfTree's round-1 question at the label's ``budget`` with ``times`` the right noise."""
         question: LabelQuestion = super()._label_question(budget)  # type: ignore[misc]
         return replace(question, epsilon=_of_scale(budget, self.times))
 

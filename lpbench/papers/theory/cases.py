@@ -33,7 +33,10 @@ CENTRAL_TAILS = "N^(−2β / (2β + d)) + (ε N)^(−2β(p − 1) / (pβ + d(p �
 
 
 def cases(theorem: str, source: str, states: str, *rows: tuple[Any, ...], **shared: Any) -> list[Case]:
-    """Build the cases of one statement: what is judged, the panel or panels compared, and the width if there is one."""
+    """Build the cases of one statement, one for each of ``rows``: (what is judged, panel, panel compared, width).
+
+    The last two may be left out; ``source`` is the place in the paper, and ``states`` the theorem's value in words.
+    """
     return [Case(theorem, source, states, *row, **shared) for row in rows]
 
 
