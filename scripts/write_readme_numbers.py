@@ -73,7 +73,7 @@ def _added(folder: Path) -> list[tuple[str, str]]:
     return [
         (
             f"What do private users add ({row['task']})?",
-            f"They leave {added}, depending on ε ({row['title']}, {row['sets']} held-out data sets). "
+            f"{added[0].upper()}{added[1:]} ({row['title']}, {row['inputs']}; {row['sets']} held-out data sets). "
             f"[Intervals]({HOME}#finding-users-add-{row['task']})",
         )
         for added, row in spans(folder).values()
@@ -81,7 +81,7 @@ def _added(folder: Path) -> list[tuple[str, str]]:
 
 
 def spans(folder: Path) -> dict[str, tuple[str, dict[str, Any]]]:
-    """Return the least and the largest gain over budgets, in words, and a row, of each compared method."""
+    """Return what users add by budget, in words, and a row, of each compared method."""
     table, found = pd.read_csv(folder / ADDED), {}
     table = table[(table["role"] == "held out") & (table["mask"] == "aligned")]
     for experiment in EXPERIMENTS:
@@ -90,9 +90,10 @@ def spans(folder: Path) -> dict[str, tuple[str, dict[str, Any]]]:
         row = {
             "task": mine["task"].iloc[0],
             "sets": mine["sets"].max(),
+            "inputs": mine["inputs"].iloc[0],
             "title": method_title(method, catalog.methods()),
         }
-        found[experiment] = in_words(mine["gain"]), row
+        found[experiment] = in_words(mine), row
     return found
 
 

@@ -37,16 +37,24 @@ def test_both_numbers_by_hand():
 
 
 @pytest.mark.parametrize(
-    ("gained", "ends"),
+    ("gained", "words"),
     [
-        ([0.01, 0.041, -0.007], "between 1 % more and 4 % less"),
-        ([0.08, 0.02], "between 2 % less and 8 % less"),
-        ([-0.3, -0.02], "between 30 % more and 2 % more"),
-        ([-0.004], "between 0 % less and 0 % less"),
+        (
+            [(-0.06, -0.11, -0.01), (0.0, -0.03, 0.03), (0.02, -0.01, 0.05), (0.05, 0.01, 0.09), (0.08, 0.03, 0.12)],
+            "6 % more error than public data alone at ε = 0.5, no difference shown at 1 and 2, "
+            "5 to 8 % less error at 4 and 8",
+        ),
+        ([(-0.01, -0.03, 0.01), (0.04, -0.01, 0.1)], "no difference from public data alone is shown at any ε"),
+        (
+            [(0.01, -0.1, 0.1), (0.02, -0.1, 0.1), (0.03, -0.1, 0.1), (0.061, 0.02, 0.1), (0.058, 0.01, 0.1)],
+            "no difference from public data alone shown at ε = 0.5, 1 and 2, 6 % less error at 4 and 8",
+        ),
+        ([(0.2, np.nan, np.nan)], "no difference from public data alone is shown at any ε"),
     ],
 )
-def test_a_span_of_gains_has_no_sign(gained, ends):
-    assert in_words(gained) == f"{ends} error than public data alone"
+def test_only_gains_whose_interval_leaves_out_zero_are_called_a_difference(gained, words):
+    of = pd.DataFrame(gained, columns=["gain", "low", "high"]).assign(epsilon=[0.5, 1.0, 2.0, 4.0, 8.0][: len(gained)])
+    assert in_words(of) == words
 
 
 def test_held_out_and_development_sets_are_never_taken_together():

@@ -6,7 +6,7 @@ import re
 import pandas as pd
 import pytest
 
-from lpbench.analysis.gains import NOBODY, SAMPLE, UNKNOWN, beside
+from lpbench.analysis.gains import NOBODY, SAMPLE, UNKNOWN, beside, in_words
 from lpbench.experiments import catalog
 from lpbench.members import CONSTANTS, PUBLIC_ONLY
 from lpbench.paths import COMMITTED, ROOT
@@ -55,15 +55,14 @@ def test_both_methods_of_an_answer_have_the_inputs_that_were_asked_for(inputs):
 
 def test_a_number_of_the_readme_is_of_one_method_at_one_kind_of_inputs(added):
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    form = r"between (\d+) % more and (\d+) % less error than public data alone, [^(]*\((\w+), (\d+) held-out data sets"
-    found = re.findall(form, text)
+    found = re.findall(r"\| ([^|]*public data alone[^|(]*) \((\w+), ([^;]*); (\d+) held-out data sets", text)
     assert len(found) == 2
     held = added[(added["role"] == "held out") & (added["beside"] == "public")]
     held = held.assign(title=[method_title(m, catalog.methods()) for m in held["method"]])
-    for least, most, title, sets in found:
-        places = [part for _, part in held[held["title"] == title].groupby(["experiment", "mask", "inputs"])]
-        ends = [(round(100 * p["gain"].min()), round(100 * p["gain"].max()), p["sets"].max()) for p in places]
-        assert (-int(least), int(most), int(sets)) in ends, (title, ends)
+    for said, title, inputs, sets in found:
+        of = held[(held["title"] == title) & (held["inputs"] == inputs)].groupby(["experiment", "mask"])
+        words = [(in_words(part), part["sets"].max()) for _, part in of]
+        assert (said[0].lower() + said[1:], int(sets)) in words, (title, words)
 
 
 def test_no_table_or_figure_of_ranks_puts_methods_of_several_inputs_beside_each_other():

@@ -1,4 +1,4 @@
-"""Findings of the front page: a sentence of at most fifteen words, whose numbers are computed, and its chart."""
+"""Findings of the front page: a sentence whose numbers are computed, and its chart."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -126,7 +126,7 @@ def _of_method(
     gray = {r.epsilon: _value(r, "aside") for r in beside.itertuples()}
     for (_, values), epsilon in zip(chart, held["epsilon"], strict=True):
         values += [gray[epsilon]] if epsilon in gray else []
-    sentence = f"{task.capitalize()}: private users leave {in_words(held['gain'])}."
+    sentence = f"{task.capitalize()}: {in_words(held)}."
     view = urlencode({"inputs": inputs, "task": task, "mask": mask, "dataset": HELD_OUT})
     return PageFinding(
         f"users-add-{task}",
