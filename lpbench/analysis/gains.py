@@ -53,7 +53,7 @@ def in_words(gained: pd.DataFrame) -> str:
     signs = np.sign(gained["low"]).where(gained["low"] * gained["high"] > 0, 0.0)
     if not signs.any():
         return "no difference from public data alone is shown at any ε"
-    spans = []
+    spans: list[str] = []
     for _, span in gained.groupby((signs != signs.shift()).cumsum()):
         sizes = sorted({round(100 * abs(value)) for value in span["gain"]})
         size = " to ".join(map(str, dict.fromkeys([sizes[0], sizes[-1]])))

@@ -149,7 +149,11 @@ def test_an_impossible_number_is_not_the_largest_miss(results, tmp_path):
     [
         ("Table 1", CLASSES[:9], "Table 1 does not hold here: 4 of 9 numbers are different from ours."),
         ("The printed numbers", CLASSES[:9], "The printed numbers do not hold here: 4 of 9 numbers are different"),
-        ("Table 1", [EQUIVALENT, CANNOT_TELL], "Table 1 is undecided here: no number is different, but 1 cannot be"),
+        (
+            "Table 1",
+            [EQUIVALENT, CANNOT_TELL],
+            "Table 1 is undecided here: no number is shown to be different, but for 1 of 2 neither",
+        ),
         ("The numbers", [CANNOT_TELL], "The numbers are undecided here: "),
         ("Table 1", [EQUIVALENT, NOT_COMPARABLE], "Table 1 holds here: all numbers that can be compared are"),
         ("The numbers", [EQUIVALENT], "The numbers hold here: "),
@@ -164,7 +168,7 @@ def test_why_not_is_a_line_a_class_without_zeros():
     assert page.why(counts(judged_numbers(ROWS)), "Table 1", "the margin of 15 %", ", the largest by 20 %")[1:] == [
         "4 numbers are different, the largest by 20 %. Another interpretation meets 1 of them. Settings searched for "
         "afterwards meet 1 of them. A cause is suspected for 1 of them. No cause is known for 1 of them.",
-        "1 cannot be told, because an interval reaches over the margin of 15 %.",
+        "For 1 neither test decides, because an interval reaches over the margin of 15 %.",
         "1 cannot be compared, because the paper contradicts itself or our data may not be the paper's.",
         "3 numbers are equivalent to ours. 2 of these identify their method. 1 is not alone: a constant or another "
         "method may be equivalent, too.",
@@ -173,6 +177,16 @@ def test_why_not_is_a_line_a_class_without_zeros():
         "1 number is equivalent to ours. None of these identifies its method. 1 is not alone: a constant or another "
         "method may be equivalent, too."
     ]
+
+
+def test_suspected_causes_and_sets_that_cannot_be_compared_are_named():
+    rows = ROWS.assign(dataset="abalone", reason=[f"reason {k}" for k in range(len(ROWS))])
+    named = page.why(counts(judged_numbers(rows)), "Table 1", judged=judged_numbers(rows))
+    suspected = judged_numbers(rows).query("cause == 'suspected'")
+    assert [line for line in named if line.startswith("Suspected for 1: ")] == [
+        f"Suspected for 1: {reason}." for reason in suspected["reason"]
+    ]
+    assert sum(line.startswith("1 cannot be compared (Abalone), because") for line in named) == 1
 
 
 def test_without_results_there_is_nothing_to_explain(tmp_path):

@@ -214,7 +214,7 @@ def test_pages_beside_the_run_link_to_its_scores(pages):
 
 def test_distances_are_in_words_too():
     assert distance(EQUIVALENT, -0.003, "ratio") == ("agree", "≈ -0 %")
-    assert distance(CANNOT_TELL, -0.012, "score") == ("close below", "▼ -1.2 pp")
+    assert distance(CANNOT_TELL, -0.012, "score") == ("close", "? -1.2 pp")
     assert distance(DIFFERENT, 1.23, "ratio") == ("far above", "▲ +123 %")
 
 

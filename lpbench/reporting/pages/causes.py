@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lpbench.analysis.alternatives import DIFFERENT
+from lpbench.analysis.alternatives import DIFFERENT, NOT_COMPARABLE
 from lpbench.analysis.numbers import (
     AFTER_THE_FACT,
     NO_CAUSE,
     NUMBER,
+    SUSPECTED,
     by_configuration,
     causes_in_words,
     counts,
@@ -28,6 +29,7 @@ from lpbench.members import member
 from lpbench.reporting.interpretations import SUPPORT, Interpretations
 from lpbench.reporting.number_table import TRIED
 from lpbench.reporting.numbers import per_cent
+from lpbench.reporting.pages.leaderboard import few
 from lpbench.reporting.pages.names import sentences
 from lpbench.reporting.paper import Paper
 from lpbench.reporting.printed_names import dataset_title, method_title
@@ -65,7 +67,7 @@ def said(rows: pd.DataFrame, what: str = "The artifact") -> list[str]:
     missed = judged[judged["class"] == DIFFERENT]
     largest = f", the largest by {_largest(missed, unit)}" if len(missed) else ""
     margin = f"the margin of {100 * judged['tolerance'].iloc[0]:g} {unit}"
-    lines = why(n, what, margin, largest)
+    lines = why(n, what, margin, largest, judged)
     for name, numbers in rows[~rows["judges"].astype(bool) & (rows["configuration"] != TRIED)].groupby("configuration"):
         if (m := counts(numbers[numbers["class"] != ""]))["compared"]:
             others = f"{m['equivalent']:,} of {m['compared']:,} numbers are equivalent"
@@ -73,9 +75,25 @@ def said(rows: pd.DataFrame, what: str = "The artifact") -> list[str]:
     return [*lines, f"These counts are under {under}."]
 
 
-def why(n: Mapping[str, int], what: str, margin: str = "the margin", largest: str = "") -> list[str]:
-    """Say whether a table, a figure or the printed numbers hold here, then why not, class by class, without zeros."""
-    return render("why.md.j2", n=n, what=what, margin=margin, largest=largest).splitlines()
+def why(
+    n: Mapping[str, int],
+    what: str,
+    margin: str = "the margin",
+    largest: str = "",
+    judged: pd.DataFrame | None = None,
+) -> list[str]:
+    """Say whether a table, a figure or the printed numbers hold here, then why not, class by class, without zeros.
+
+    The rows that are ``judged`` name the three causes that are suspected most often, a line each, with the numbers
+    that each is suspected for, and the data sets whose numbers cannot be compared.
+    """
+    named: dict[str, Any] = {"suspects": [], "apart": ""}
+    if judged is not None:
+        suspected = judged[(judged["class"] == DIFFERENT) & (judged["cause"] == SUSPECTED)]
+        hints = suspected["reason"].str.split("; ").explode().value_counts().head(3)
+        sets = judged.loc[judged["class"] == NOT_COMPARABLE, "dataset"]
+        named = {"suspects": list(hints.items()), "apart": few(sets[sets != ""], " (", ")")}
+    return render("why.md.j2", n=n, what=what, margin=margin, largest=largest, **named).splitlines()
 
 
 def in_plain(cause: str) -> str:

@@ -298,7 +298,7 @@ class Site:
             "trials": trials,
             "groups": groups,
             "why": n,
-            "lines": why(n, "The printed numbers") if n else [],
+            "lines": why(n, "The printed numbers", judged=judged) if n else [],
             "causes": self.results and is_main and causes_of(paper, self.numbers, self.results),
             "telling": is_main and telling(paper, self.numbers, self.alternatives, {n: label_of(n) for n in names}),
             "chosen": self.results and is_main and paper.chosen and paper.chosen(self.results),

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from lpbench.analysis import read_csv
-from lpbench.analysis.alternatives import DIFFERENT, EQUIVALENT
+from lpbench.analysis.alternatives import DIFFERENT, EQUIVALENT, NOT_COMPARABLE
 from lpbench.analysis.significance import LOSS_DIGITS
 from lpbench.analysis.standings import view
 from lpbench.analysis.variants import one_variant_each
@@ -98,8 +98,10 @@ def distance(of: str, apart: float, unit: str) -> tuple[str, str]:
     words = f"{100 * apart:+.0f} %" if unit == "ratio" else f"{100 * apart:+.1f} pp"
     if of == EQUIVALENT:
         return "agree", f"≈ {words}"
+    if of != DIFFERENT:
+        return ("apart", f"⊘ {words}") if of == NOT_COMPARABLE else ("close", f"? {words}")
     side, sign = ("above", "▲") if apart > 0 else ("below", "▼")
-    return f"{'far' if of == DIFFERENT else 'close'} {side}", f"{sign} {words}"
+    return f"far {side}", f"{sign} {words}"
 
 
 def _shown(
