@@ -16,7 +16,7 @@ from lpbench.experiments import catalog
 from lpbench.papers.theory import FRESH
 from lpbench.paths import COMMITTED, ROOT
 from lpbench.reporting.baselines import best_constants, published_wins
-from lpbench.reporting.number_table import read_numbers
+from lpbench.reporting.number_table import kept_by_seed, read_numbers
 from lpbench.reporting.pages.about import minutes_of, time_in_words
 from lpbench.reporting.pages.findings import below_the_constant
 from lpbench.reporting.pages.site import surprise
@@ -33,7 +33,8 @@ HOME = "results/reproduced/index.html"
 
 def proof(folder: Path) -> str:
     """Rows of the README's table: published numbers, sentences, what private users add, the audit."""
-    n = counts(judged_numbers(read_numbers(folder)))
+    judged = judged_numbers(read_numbers(folder))
+    n = counts(judged)
     claims = claims_of(pd.read_csv(folder / "verdicts.csv", keep_default_na=False))
     outcomes = claims.loc[~claims["counted_apart"].astype(bool), "ours"].value_counts()
     caught, applied = faults(folder)
@@ -51,6 +52,7 @@ def proof(folder: Path) -> str:
         ),
         *_added(folder),
         ("What is most surprising?", f"{_surprise(folder, n, claims)} [Rule]({HOME}#surprise)"),
+        ("Can I trust it?", f"{kept_by_seed(judged, folder)}. [Checks and limits]({HOME}#trust)"),
         (
             "Does the audit see faults?",
             f"{caught} of {applied} planted faults are caught; {len(RELEASES)} errors found in "

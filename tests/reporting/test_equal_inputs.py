@@ -10,7 +10,7 @@ from lpbench.analysis.gains import NOBODY, SAMPLE, UNKNOWN, beside, in_words
 from lpbench.experiments import catalog
 from lpbench.members import CONSTANTS, PUBLIC_ONLY
 from lpbench.paths import COMMITTED, ROOT
-from lpbench.reporting.pages.advice import ASKED, SHOWN
+from lpbench.reporting.pages.advice import ASKED, SHOWN, worked
 from lpbench.reporting.printed_names import method_title
 from lpbench.reporting.standings import GAINS, read_standings
 
@@ -71,3 +71,14 @@ def test_no_table_or_figure_of_ranks_puts_methods_of_several_inputs_beside_each_
         again = f"<code>lpbench reproduce comparison/{experiment}</code> runs it again"
         (section,) = [part for part in text.split("<section") if again in part]
         assert "<table" not in section and "<img" not in section, experiment
+
+
+def test_the_worked_example_has_each_answer_at_its_inputs():
+    asked = {"task": "regression", "asked": "label", "features": "some", "sample": "no", "epsilon": "2"}
+    answer = asked | {"method": "ask nobody: the best of A", "second": "B", "adds": "1 % [-2, 4]"}
+    others = [answer | {"epsilon": "1"}, answer | {"features": "all"}]
+    assert worked([answer, *others]) == [
+        "Regression, public sample: no, sent: label. ask nobody: the best of A (B adds 1 % [-2, 4])."
+    ]
+    assert "A (users add" in worked([answer | {"method": "A", "sample": "yes"}])[0]
+    assert "A (gain over a private constant" in worked([answer | {"method": "A"}])[0]

@@ -116,6 +116,23 @@ def sizes(answers: Sequence[Mapping[str, str]], standings: pd.DataFrame) -> dict
     return {"users": (users[0], users[-1]), "protected": (protected[0], protected[-1])} if users else {}
 
 
+def worked(answers: Sequence[Mapping[str, str]]) -> list[str]:
+    """Answer for users who protect some features, at ε = 2: a text for each task, public sample and what is sent."""
+    return [
+        f"{a['task'].capitalize()}, public sample: {a['sample']}, sent: {a['asked']}. {a['method']} ("
+        + (
+            f"{a['second']} adds"
+            if "ask nobody" in a["method"]
+            else "users add"
+            if a["sample"] == "yes"
+            else "gain over a private constant"
+        )
+        + f" {a['adds']})."
+        for a in answers
+        if (a["features"], a["epsilon"]) == ("some", "2")
+    ]
+
+
 def _answer(advice: Advice, cards: Mapping[str, Method]) -> dict[str, str]:
     """Return a row of answers: the recommended method, the next one, what private users add, how to call it."""
     rows, sample, held = advice.rows, SAMPLE in advice.inputs, numbers(advice.rows, HELD)

@@ -29,7 +29,7 @@ from lpbench.reporting.evidence import Evidence
 from lpbench.reporting.figures.numbers import draw_numbers
 from lpbench.reporting.number_table import read_numbers, write_numbers
 from lpbench.reporting.pages.about import about, changed_by_seed, time_in_words
-from lpbench.reporting.pages.advice import RULE, choices, sizes
+from lpbench.reporting.pages.advice import RULE, choices, sizes, worked
 from lpbench.reporting.pages.alternatives import telling
 from lpbench.reporting.pages.audit import AUDIT_FILE as AUDIT
 from lpbench.reporting.pages.audit import audit_page
@@ -167,7 +167,13 @@ class Site:
             distinct = list(dict.fromkeys(c["code"] for c in self.choices))
             codes = [distinct.index(c["code"]) for c in self.choices]
             content = {"title": USE, "choices": self.choices, "codes": codes, "rule": RULE}
-            contents.append(("use", "use.html", content | {"sizes": sizes(self.choices, self.table)}))
+            contents.append(
+                (
+                    "use",
+                    "use.html",
+                    content | {"sizes": sizes(self.choices, self.table), "worked": worked(self.choices)},
+                )
+            )
         about_content = about(self.folder, self.entries, self.environment, self.cards)
         contents.append(("about", "about.html", about_content | self.not_run | {"other_seed": self.other_seed}))
         if not self.one:
@@ -345,6 +351,7 @@ class Site:
             "doors": not self.study,
             "theorems": next((by_name[name].section.file for name, unit in self.units.items() if _trials([unit])), ""),
             "chosen": bool(self.choices),
+            "worked": worked(self.choices),
             "headline": content,
             "dots": dots,
             "lines": lines,
