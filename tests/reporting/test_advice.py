@@ -17,7 +17,7 @@ from lpbench.members import bare_name
 from lpbench.paths import COMMITTED, ROOT
 from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.pages import advice
-from lpbench.reporting.pages.advice import ASKED, RULE, advise, choices, code_of, sizes
+from lpbench.reporting.pages.advice import ASKED, RULE, advise, choices, code_of, sizes, worked
 from lpbench.reporting.pages.site import USE
 from lpbench.reporting.render import render
 from lpbench.reporting.standings import read_standings, standings_of
@@ -224,7 +224,9 @@ def test_the_page_of_choices_is_well_formed(tmp_path):
     shown = choices([body], table, cards)
     assert {row["task"] for row in shown} == {"classification"}
     menu = {"pages": [("use.html", USE)], "here": "use.html", "codes": [0] * len(shown)}
-    text = render("use.html.j2", title=USE, choices=shown, rule=RULE, sizes=sizes(shown, table), **menu)
+    text = render(
+        "use.html.j2", title=USE, choices=shown, rule=RULE, sizes=sizes(shown, table), worked=worked(shown), **menu
+    )
     page = Page(text)
     assert "Classification, label and features sent, some features protected, no public sample." in text
     assert not page.open and {"filters", "answer"} <= set(page.ids)
