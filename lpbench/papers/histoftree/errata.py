@@ -96,7 +96,7 @@ def _own_sizes(*datasets: str) -> Callable[[], str]:
 
 
 ERRATA = (
-    Erratum("Tables 1-3, rank sums", "two tie rules, one in each half of a row: the halves cannot be compared", _tie_rules),
+    Erratum("Tables 1-3, rank sums", "each half of a row has a tie rule of its own", _tie_rules),
     Erratum("Tables 1-3, Hist", "Hist ignores the mask, so both halves must agree", _hist_pairs),
     Erratum("Tables 1-2", "values repeated from one budget to the next", _copied_values),
     Erratum("Tables 1-3", "error grows with the budget", _growing_ratios),
