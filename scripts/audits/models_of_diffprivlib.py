@@ -39,8 +39,15 @@ def linear_regression_through_0(epsilon: float, random_state: int) -> Any:
 
 
 def linear_regression_mended(epsilon: float, random_state: int) -> Any:
-    """The sensitivity of a sum of squares is that of the larger bound."""
-    kind = mended(models.LinearRegression, ("[bounds_X[0][i], bounds_X[0][i]]", "[bounds_X[0][i], bounds_X[1][i]]"))
+    """The sensitivity of a sum of squares is that of the larger bound, and records are always clipped."""
+    kind = mended(
+        models.LinearRegression,
+        ("[bounds_X[0][i], bounds_X[0][i]]", "[bounds_X[0][i], bounds_X[1][i]]"),
+        (
+            "    else:\n        X_offset",
+            "    else:\n        X, y = clip_to_bounds(X, bounds_X), clip_to_bounds(y, bounds_y)\n        X_offset",
+        ),
+    )
     return kind(epsilon=epsilon, bounds_X=(0, 100), bounds_y=(0, 100), random_state=random_state)
 
 

@@ -46,7 +46,7 @@ def test_each_note_stands_once_and_names_its_randomizers(rows):
 def test_findings_in_models_are_ready_to_be_sent_with_a_script_that_shows_them():
     text = (ROOT / "docs" / "questions" / "models.md").read_text(encoding="utf-8")
     findings = text.split("\n## ")[1:]
-    assert len(findings) == 6
+    assert len(findings) == 9
     for finding in findings:
         assert "*Expected:*" in finding and "*Script:*" in finding, finding.partition("\n")[0]
         scripts = re.findall(r"`(models_of_\w+\.py)(?::(\w+))?", finding)
