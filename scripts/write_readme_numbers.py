@@ -43,7 +43,7 @@ def proof(folder: Path) -> str:
             "Do printed numbers hold?",
             f"Of {n['compared']:,} printed numbers, {n['method']:,} identify their method and {n['different']:,} are "
             "different. The others show neither, or cannot be compared. "
-            f"[Does a table hold, and why not?]({HOME.replace('index', 'histoftree')}#why-not)",
+            f"[Why not?]({HOME.replace('index', 'histoftree')}#why-not)",
         ),
         (
             "Do printed sentences hold?",
@@ -52,7 +52,7 @@ def proof(folder: Path) -> str:
         ),
         *_added(folder),
         ("What is most surprising?", f"{_surprise(folder, n, claims)} [Rule]({HOME}#surprise)"),
-        ("Can I trust it?", f"{kept_by_seed(judged, folder)}. [Checks and limits]({HOME}#trust)"),
+        ("Can I trust it?", f"{kept_by_seed(judged, folder).partition(', and')[0]}. [Checks and limits]({HOME}#trust)"),
         (
             "Does the audit see faults?",
             f"{caught} of {applied} planted faults are caught; {len(RELEASES)} errors found in "
@@ -75,10 +75,10 @@ def _added(folder: Path) -> list[tuple[str, str]]:
     return [
         (
             f"What do private users add ({row['task']})?",
-            f"{added[0].upper()}{added[1:]} ({row['title']}, {row['inputs']}; {row['sets']} held-out data sets). "
+            f"{row['brief']} ({row['title']}, {row['inputs']}; {row['sets']} held-out data sets). "
             f"[Intervals]({HOME}#finding-users-add-{row['task']})",
         )
-        for added, row in spans(folder).values()
+        for _, row in spans(folder).values()
     ]
 
 
@@ -94,9 +94,22 @@ def spans(folder: Path) -> dict[str, tuple[str, dict[str, Any]]]:
             "sets": mine["sets"].max(),
             "inputs": mine["inputs"].iloc[0],
             "title": method_title(method, catalog.methods()),
+            "brief": in_brief(mine),
         }
         found[experiment] = in_words(mine), row
     return found
+
+
+def in_brief(gained: pd.DataFrame) -> str:
+    """Return the budgets at which private users change the error of public data alone, without sizes."""
+    less, more = (gained.loc[shown, "epsilon"] for shown in (gained["low"] > 0, gained["high"] < 0))
+    last = len(less) > 1 and [*less] == [*gained["epsilon"]][-len(less) :]
+    of_less = f"from ε = {less.iloc[0]:g} on" if last else f"at ε = {', '.join(f'{one:g}' for one in less)}"
+    parts = [f"less error than public data alone {of_less}"] if len(less) else []
+    parts += [f"{'more' if parts else 'more error than public data alone'} at ε = {', '.join(f'{e:g}' for e in more)}"]
+    parts = parts[: len(parts) - (not len(more))] or ["no difference from public data alone is shown at any ε"]
+    text = ", ".join(parts)
+    return text[0].upper() + text[1:]
 
 
 def faults(folder: Path) -> tuple[int, int]:

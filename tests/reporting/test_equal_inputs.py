@@ -6,13 +6,14 @@ import re
 import pandas as pd
 import pytest
 
-from lpbench.analysis.gains import NOBODY, SAMPLE, UNKNOWN, beside, in_words
+from lpbench.analysis.gains import NOBODY, SAMPLE, UNKNOWN, beside
 from lpbench.experiments import catalog
 from lpbench.members import CONSTANTS, PUBLIC_ONLY
 from lpbench.paths import COMMITTED, ROOT
 from lpbench.reporting.pages.advice import ASKED, SHOWN, worked
 from lpbench.reporting.printed_names import method_title
 from lpbench.reporting.standings import GAINS, read_standings
+from scripts.write_readme_numbers import in_brief
 
 PLACE = ["experiment", "mask", "method", "epsilon"]
 
@@ -61,8 +62,8 @@ def test_a_number_of_the_readme_is_of_one_method_at_one_kind_of_inputs(added):
     held = held.assign(title=[method_title(m, catalog.methods()) for m in held["method"]])
     for said, title, inputs, sets in found:
         of = held[(held["title"] == title) & (held["inputs"] == inputs)].groupby(["experiment", "mask"])
-        words = [(in_words(part), part["sets"].max()) for _, part in of]
-        assert (said[0].lower() + said[1:], int(sets)) in words, (title, words)
+        words = [(in_brief(part), part["sets"].max()) for _, part in of]
+        assert (said, int(sets)) in words, (title, words)
 
 
 def test_no_table_or_figure_of_ranks_puts_methods_of_several_inputs_beside_each_other():

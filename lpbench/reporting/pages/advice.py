@@ -116,8 +116,12 @@ def sizes(answers: Sequence[Mapping[str, str]], standings: pd.DataFrame) -> dict
     return {"users": (users[0], users[-1]), "protected": (protected[0], protected[-1])} if users else {}
 
 
+#: Users and budget of the worked example.
+EXAMPLE = {"users": 5000, "epsilon": "2"}
+
+
 def worked(answers: Sequence[Mapping[str, str]]) -> list[str]:
-    """Answer for users who protect some features, at ε = 2: a text for each task, public sample and what is sent."""
+    """Answer for users who protect some features: a text for each task, public sample and what is sent."""
     return [
         f"{a['task'].capitalize()}, public sample: {a['sample']}, sent: {a['asked']}. {a['method']} ("
         + (
@@ -129,7 +133,7 @@ def worked(answers: Sequence[Mapping[str, str]]) -> list[str]:
         )
         + f" {a['adds']})."
         for a in answers
-        if (a["features"], a["epsilon"]) == ("some", "2")
+        if (a["features"], a["epsilon"]) == ("some", EXAMPLE["epsilon"])
     ]
 
 

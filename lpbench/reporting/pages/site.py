@@ -29,7 +29,7 @@ from lpbench.reporting.evidence import Evidence
 from lpbench.reporting.figures.numbers import draw_numbers
 from lpbench.reporting.number_table import read_numbers, write_numbers
 from lpbench.reporting.pages.about import about, changed_by_seed, time_in_words
-from lpbench.reporting.pages.advice import RULE, choices, sizes, worked
+from lpbench.reporting.pages.advice import EXAMPLE, RULE, choices, sizes, worked
 from lpbench.reporting.pages.alternatives import telling
 from lpbench.reporting.pages.audit import AUDIT_FILE as AUDIT
 from lpbench.reporting.pages.audit import audit_page
@@ -171,7 +171,8 @@ class Site:
                 (
                     "use",
                     "use.html",
-                    content | {"sizes": sizes(self.choices, self.table), "worked": worked(self.choices)},
+                    content
+                    | {"sizes": sizes(self.choices, self.table), "worked": worked(self.choices), "example": EXAMPLE},
                 )
             )
         about_content = about(self.folder, self.entries, self.environment, self.cards)
@@ -304,7 +305,7 @@ class Site:
             "trials": trials,
             "groups": groups,
             "why": n,
-            "lines": why(n, "The printed numbers", judged=judged) if n else [],
+            "lines": why(n, "The printed numbers") if n else [],
             "causes": self.results and is_main and causes_of(paper, self.numbers, self.results),
             "telling": is_main and telling(paper, self.numbers, self.alternatives, {n: label_of(n) for n in names}),
             "chosen": self.results and is_main and paper.chosen and paper.chosen(self.results),
@@ -352,6 +353,7 @@ class Site:
             "theorems": next((by_name[name].section.file for name, unit in self.units.items() if _trials([unit])), ""),
             "chosen": bool(self.choices),
             "worked": worked(self.choices),
+            "example": EXAMPLE,
             "headline": content,
             "dots": dots,
             "lines": lines,
