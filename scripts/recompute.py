@@ -281,11 +281,9 @@ def main(folder: str = str(ROOT / "results" / "reproduced"), seed: str = "0", wh
     same = judged["class"] == "equivalent"
     method = same & told["method"]
     of = judged["class"].value_counts()
-    met = f"{method.sum():,} of {len(judged):,} printed numbers identify their method, "
-    met += f"{(method & told['budget']).sum():,} of them its budget, too; {(same & ~method).sum():,} more are"
-    why = (
-        f"{of['different']:,} are different, of {of['cannot tell']:,} we cannot tell, {of['not comparable']:,} are not"
-    )
+    met = f"{method.sum():,} of {len(judged):,} printed numbers identify their method, and "
+    met += f"{(method & told['budget']).sum():,} of these identify the budget, too. {(same & ~method).sum():,} more are"
+    why = f"{of['different']:,} are different. {of['cannot tell']:,} cannot be told. {of['not comparable']:,} cannot be"
     rivals = beside[beside["alternative"].isin([*PATCH, *RIVALS, "half of the budget", "noise doubled"])]
     rivals = rivals.merge(judged.drop(columns="class"), on="number", suffixes=("", "_ours"))
     ours = judging.loc[~judging["counted_apart"], "ours_outcome"].replace("mostly", "holds")
