@@ -81,7 +81,7 @@ class Reveals(PrivateMean):
 """
 LIGHT_COMMANDS = {
     "audit code mine.py:honest --epsilon 1 --values 0 1 --samples 2000": (0, "no violation found"),
-    "audit code --learner mine.py:Leaks --epsilon 1 --workers 1": (1, "VIOLATED"),
+    "audit code --learner mine.py:Leaks --epsilon 1": (1, "VIOLATED"),
     "check method mine.py:Mine": (0, "1 method(s), 8 checks, 0 broken"),
     "check method mine.py:Reveals --only audit": (1, "the method takes a budget and reads the records"),
     "list methods": (2, "pip install lpbench"),

@@ -168,7 +168,10 @@ class Advantage:
         self._normal = _wider(len(method)) * streams.generator("advantage").normal(size=(FITS_DRAWN, 1))
 
     def at(self, users: np.ndarray, epsilon: np.ndarray) -> np.ndarray:
-        """Return the quotient and its interval, (3, m), at pairs of users and budgets, as :meth:`Surface.at` does."""
+        """Return the method's error over that of the best other method, low and high, (3, m), at m users and budgets.
+
+        Below 1 the method is better. Beyond what the pilot covers ``high`` is widened.
+        """
         n = np.asarray(users, dtype=float).ravel()
         s = _told(n, epsilon)
         (quotient, low, high), edge = self._within(n, s), self._within(*self._method.inside(n, s))[2]

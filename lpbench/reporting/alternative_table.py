@@ -104,7 +104,10 @@ class _Beside:
             yield {"alternative": PRINTED, "counted": "", "value": prints.median(), "se": 0.0}
 
     def _alike(self, row: dict[str, Any], data: str, *keys: str) -> pd.DataFrame:
-        """Rows of the data set ``data`` that agree with ``row`` in the columns ``keys``; groups are kept."""
+        """Rows of the data set ``data`` that agree with ``row`` in the columns ``keys``.
+
+        ``family`` is the row's artifact where it has an x, else its unit. The grouping by these keys is remembered.
+        """
         if keys not in self._by:
             groups = self._rows.groupby(["data", *keys], dropna=False, sort=False)
             self._by[keys] = {_key(key): group for key, group in groups}

@@ -52,7 +52,10 @@ def report_run(results_dir: Path, experiments: Sequence[str] = (), within: str =
 
 
 def reports_of_run(results: Results, experiments: Sequence[str] = ()) -> list[Report]:
-    """Reports that show what was run in a results folder, of users' papers and of all others."""
+    """Return a report for each paper of the users' own and one for all else that was run in a results folder.
+
+    With ``experiments``, only reports that show one of these. Alternatives are left out unless they are named.
+    """
     user_names, studies = set(catalog.own_names("experiment")), dict[str, list[str]]()
     listed = (a.name for a in results.finished() if a.experiment.kind != ALTERNATIVES)
     for name in dict.fromkeys([*listed, *experiments]):

@@ -158,7 +158,10 @@ def _location(results_dir: Path, name: str) -> str:
 
 
 def experiment_of(client, uri: str, name: str, results_dir: Path):
-    """The experiment of a name, which is made where it is not there, or belongs to where the results folder was."""
+    """Return MLflow's experiment of a name, restored if it was deleted, and made if it is missing.
+
+    One whose artifacts lie where the results folder was before it moved is renamed and deleted, and made anew.
+    """
     location = _location(results_dir, name) if _file_of(uri) else None
     if experiment := client.get_experiment_by_name(name):
         if experiment.lifecycle_stage == "deleted":
