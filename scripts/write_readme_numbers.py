@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from lpbench.analysis.claims import FAILS, HOLDS
-from lpbench.analysis.gains import in_words
+from lpbench.analysis.gains import in_words, shown_signs
 from lpbench.analysis.numbers import counts, equivalent_in_words, judged_numbers
 from lpbench.analysis.verdicts import claims_of
 from lpbench.disk import write_text
@@ -102,14 +102,15 @@ def spans(folder: Path) -> dict[str, tuple[str, dict[str, Any]]]:
 
 def in_brief(gained: pd.DataFrame) -> str:
     """Return the budgets at which private users change the error of public data alone, without sizes."""
-    less, more = (gained.loc[shown, "epsilon"] for shown in (gained["low"] > 0, gained["high"] < 0))
-    last = len(less) > 1 and [*less] == [*gained["epsilon"]][-len(less) :]
-    of_less = f"from ε = {less.iloc[0]:g} on" if last else f"at ε = {', '.join(f'{one:g}' for one in less)}"
-    parts = [f"less error than public data alone {of_less}"] if len(less) else []
-    parts += [f"{'more' if parts else 'more error than public data alone'} at ε = {', '.join(f'{e:g}' for e in more)}"]
-    parts = parts[: len(parts) - (not len(more))] or ["no difference from public data alone is shown at any ε"]
-    text = ", ".join(parts)
-    return text[0].upper() + text[1:]
+    signs, budgets = shown_signs(gained), gained["epsilon"].map("{:g}".format)
+    less, more = [*budgets[signs > 0]], [*budgets[signs < 0]]
+    if not less and not more:
+        return "No difference from public data alone is shown at any ε"
+    if not less:
+        return f"More error than public data alone at ε = {', '.join(more)}"
+    to_the_last = len(less) > 1 and [*budgets][-len(less) :] == less
+    at = f"from ε = {less[0]} on" if to_the_last else f"at ε = {', '.join(less)}"
+    return f"Less error than public data alone {at}" + (f", more at ε = {', '.join(more)}" if more else "")
 
 
 def faults(folder: Path) -> tuple[int, int]:
@@ -117,6 +118,10 @@ def faults(folder: Path) -> tuple[int, int]:
     caught = pd.read_csv(folder / "audit_mutants.csv", keep_default_na=False)["caught_by"]
     applied = caught[~caught.str.startswith("does not apply")]
     return int((applied != "").sum()), len(applied)
+
+
+def _minutes(folder: Path, start: str) -> str:
+    return f"{minutes_of(pd.read_csv(folder / 'timing.csv'), start):.1f}"
 
 
 def commands(folder: Path) -> str:
@@ -158,7 +163,7 @@ def artifact(folder: Path) -> str:
     for paper in (paper for paper in papers() if paper.citation):
         n, mine = counts(numbers[numbers["paper"] == paper.name]), claims[claims["paper"] == paper.letter]
         command = f"`make reproduce EXPERIMENTS='{paper.name}/*'`"
-        cost = f"{minutes_of(folder, f'{paper.name}/'):.1f}", _megabytes(folder, paper.name)
+        cost = _minutes(folder, f"{paper.name}/"), _megabytes(folder, paper.name)
         if n["compared"]:
             expected = f"{equivalent_in_words(n)}, {n['different']} different"
             cells = f"{paper.short}: printed numbers", f"`{paper.name}/*`", command, expected, "every digit"
@@ -169,14 +174,14 @@ def artifact(folder: Path) -> str:
     for experiment, (added, row) in spans(folder).items():
         cells = f"users add ({row['task']})", f"`{experiment}`", f"`lpbench reproduce {experiment}`"
         size = _megabytes(folder, experiment.partition("/")[0])
-        cells = *cells, added, "every digit", f"{minutes_of(folder, experiment):.1f}", f"{size} (all comparisons)"
+        cells = *cells, added, "every digit", _minutes(folder, experiment), f"{size} (all comparisons)"
         lines.append(f"| {' | '.join(cells)} |")
     for paper, outcomes in theorems(folder).items():
         cells = f"{paper.short}: theorems", f"`theory/{paper.name}`"
         command = f"`lpbench reproduce theory/{paper.name} --seed {FRESH[0]}`"
         expected = f"{outcomes.sum()} cases: {', '.join(f'{word} {n}' for word, n in outcomes.items())}"
         size = f"{_megabytes(folder, 'theory')} (all theorems)"
-        cells = *cells, command, expected, "every outcome", f"{minutes_of(folder, f'theory/{paper.name}'):.1f}", size
+        cells = *cells, command, expected, "every outcome", _minutes(folder, f"theory/{paper.name}"), size
         lines.append(f"| {' | '.join(cells)} |")
     caught, applied = faults(folder)
     taken = pd.read_csv(folder / AUDIT_TIME).iloc[0]

@@ -44,13 +44,18 @@ def gain(ratios: Iterable[float]) -> Interval:
     return Interval(*(float(1 - np.exp(mean + move)) for move in (0.0, half, -half)))
 
 
+def shown_signs(gained: pd.DataFrame) -> pd.Series:
+    """Return 1 where private users are shown to lower the error, -1 where to raise it, 0 where the interval has 0."""
+    return np.sign(gained["low"]).where(gained["low"] * gained["high"] > 0, 0.0)
+
+
 def in_words(gained: pd.DataFrame) -> str:
     """Say what private users change in the error of public data alone, budget by budget, from gains and intervals.
 
     A difference counts where its interval leaves out 0: ``6 % more error than public data alone at ε = 0.5, no
     difference shown at 1 and 2, 5 to 8 % less error at 4 and 8``. ``gained`` has rows of :func:`gains`, one a budget.
     """
-    signs = np.sign(gained["low"]).where(gained["low"] * gained["high"] > 0, 0.0)
+    signs = shown_signs(gained)
     if not signs.any():
         return "no difference from public data alone is shown at any ε"
     spans: list[str] = []

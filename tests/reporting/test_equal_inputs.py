@@ -76,10 +76,13 @@ def test_no_table_or_figure_of_ranks_puts_methods_of_several_inputs_beside_each_
 
 def test_the_worked_example_has_each_answer_at_its_inputs():
     asked = {"task": "regression", "asked": "label", "features": "some", "sample": "no", "epsilon": "2"}
-    answer = asked | {"method": "ask nobody: the best of A", "second": "B", "adds": "1 % [-2, 4]"}
+    answer = asked | {"method": "ask nobody: the best of A", "instead": "public", "second": "B", "adds": "1 % [-2, 4]"}
     others = [answer | {"epsilon": "1"}, answer | {"features": "all"}]
     assert worked([answer, *others]) == [
         "Regression, public sample: no, sent: label. ask nobody: the best of A (B adds 1 % [-2, 4])."
     ]
-    assert "A (users add" in worked([answer | {"method": "A", "sample": "yes"}])[0]
-    assert "A (gain over a private constant" in worked([answer | {"method": "A"}])[0]
+    chosen = answer | {"method": "A", "instead": ""}
+    assert "A (users add" in worked([chosen | {"sample": "yes"}])[0]
+    assert "A (gain over a private constant" in worked([chosen])[0]
+    (line,) = worked([answer | {"method": "PrivateConstant", "instead": "constant"}])
+    assert "PrivateConstant (B adds" in line, "the number is of the method that was not advised"

@@ -54,9 +54,8 @@ def about(folder: Path, entries: Sequence[ReportEntry], environment: Mapping, ca
     }
 
 
-def minutes_of(folder: Path, start: str) -> float:
+def minutes_of(timing: pd.DataFrame, start: str) -> float:
     """Return the minutes of the last full run's experiments whose names have a start."""
-    timing = pd.read_csv(folder / "timing.csv")
     of_start = timing[timing["artifact"].str.startswith(start)]
     return float((of_start["seconds"] / of_start["workers"]).sum() / 60)
 
@@ -66,8 +65,8 @@ def time_in_words(folder: Path) -> tuple[str, str, int] | None:
     timing = pd.read_csv(folder / "timing.csv")
     if timing.empty:
         return None
-    minutes = sum(minutes_of(folder, f"{paper.name}/") for paper in papers() if paper.citation)
-    return f"{minutes:.0f} minutes", f"{minutes_of(folder, 'total') / 60:.1f} hours", int(timing["workers"].iloc[-1])
+    minutes = sum(minutes_of(timing, f"{paper.name}/") for paper in papers() if paper.citation)
+    return f"{minutes:.0f} minutes", f"{minutes_of(timing, 'total') / 60:.1f} hours", int(timing["workers"].iloc[-1])
 
 
 def changed_by_seed(folder: Path) -> tuple[str, tuple[str, ...], list[list[str]]] | None:

@@ -126,7 +126,7 @@ def worked(answers: Sequence[Mapping[str, str]]) -> list[str]:
         f"{a['task'].capitalize()}, public sample: {a['sample']}, sent: {a['asked']}. {a['method']} ("
         + (
             f"{a['second']} adds"
-            if "ask nobody" in a["method"]
+            if a["instead"]
             else "users add"
             if a["sample"] == "yes"
             else "gain over a private constant"
@@ -156,6 +156,7 @@ def _answer(advice: Advice, cards: Mapping[str, Method]) -> dict[str, str]:
         "sample": "yes" if sample else "no",
         "epsilon": f"{advice.epsilon:g}",
         "method": f"ask nobody: the best of {title}" if advice.instead == "public" else title,
+        "instead": advice.instead,
         "second": (method_title(second, cards) if second else "–") + tied,
         "adds": f"{in_per_cent(held)} on {held['sets']} sets{few(held['names'].split(), ': ')}",
         "development": in_per_cent(numbers(rows, DEVELOPED)),
