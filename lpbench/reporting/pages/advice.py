@@ -123,15 +123,11 @@ EXAMPLE = {"users": 5000, "epsilon": "2"}
 def worked(answers: Sequence[Mapping[str, str]]) -> list[str]:
     """Answer for users who protect some features: a text for each task, public sample and what is sent."""
     return [
-        f"{a['task'].capitalize()}, public sample: {a['sample']}, sent: {a['asked']}. {a['method']} ("
-        + (
-            f"{a['second']} adds"
-            if a["instead"]
-            else "users add"
-            if a["sample"] == "yes"
-            else "gain over a private constant"
-        )
-        + f" {a['adds']})."
+        f"{a['task'].capitalize()}, {'a' if a['sample'] == 'yes' else 'no'} public sample, users send {a['asked']}: "
+        f"{a['method']}. "
+        + (f"With {a['second']}, the best private method, " if a["instead"] else "")
+        + ("Private users add" if a["sample"] == "yes" else "The gain over a private constant is")
+        + f" {a['adds']}."
         for a in answers
         if (a["features"], a["epsilon"]) == ("some", EXAMPLE["epsilon"])
     ]
@@ -155,7 +151,7 @@ def _answer(advice: Advice, cards: Mapping[str, Method]) -> dict[str, str]:
         "features": "some" if SHOWN in advice.inputs else "all",
         "sample": "yes" if sample else "no",
         "epsilon": f"{advice.epsilon:g}",
-        "method": f"ask nobody: the best of {title}" if advice.instead == "public" else title,
+        "method": f"ask nobody, and use the best of {title}" if advice.instead == "public" else title,
         "instead": advice.instead,
         "second": (method_title(second, cards) if second else "–") + tied,
         "adds": f"{in_per_cent(held)} on {held['sets']} sets{few(held['names'].split(), ': ')}",

@@ -117,9 +117,9 @@ def _of_method(
     rivals = rivals[(rivals["role"] == HELD) & (rivals["method"] != method)]
     above = sorted({method_title(m, catalog.methods()) for m in rivals.loc[rivals["low"] > 0, "method"]})
     caveat = (
-        f"The method is {title}. Its inputs are {inputs}. A dot is 1 − loss / loss of the best learner on public rows "
-        f"alone, so that right of 0 private users help. It is a geometric mean over {n} held-out sets{named}, with its "
-        f"95 % interval over them. Of {rivals['method'].nunique()} other methods with these inputs, "
+        f"The method is {title}. Its inputs are {inputs}. A dot is what private users add: one minus the method's "
+        f"loss divided by that of the best learner on public rows alone. Right of 0, they help. A dot is a geometric "
+        f"mean over {n} held-out sets{named}, with its 95 % interval over them. Of {rivals['method'].nunique()} other methods with these inputs, "
         f"{', '.join(above) or 'none'} has an interval above 0 at any ε."
     )
     chart = [(f"ε = {r.epsilon:g}", [_value(r, "held")]) for r in held.itertuples()]
