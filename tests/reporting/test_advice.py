@@ -111,7 +111,9 @@ def test_one_rule_with_a_public_sample_and_without_the_interval_lies_above_0(inp
     (answer,) = [a for a in choices([body], uneven, cards) if f"epsilon={found.epsilon:g}&" in f"{a['link']}&"
                  and urlencode({"inputs": inputs}) + "&" in a["link"]]  # fmt: skip
     named = (
-        "PrivateMajority" if inputs == SHOWN else "ask nobody: the best of PublicForest, CT-Q, Learner on public rows"
+        "PrivateMajority"
+        if inputs == SHOWN
+        else "ask nobody, and use the best of PublicForest, CT-Q, Learner on public rows"
     )
     assert answer["method"] == named, "the line of public data is the best of several learners"
 

@@ -48,7 +48,10 @@ def test_both_methods_of_an_answer_have_the_inputs_that_were_asked_for(inputs):
         wanted = asked + f", {SHOWN}" * (features == "some") + f", {SAMPLE}" * (sample == "yes")
         alike = {m for (_, _, m, e), of in inputs.items() if e == float(epsilon) and wanted in of}
         named = {method_title(m, titles) for m in alike} | {catalog.method(m).title for m in references}
-        assert {*first.removeprefix("ask nobody: the best of ").split(", ")} <= named or first in named, (wanted, first)
+        assert {*first.removeprefix("ask nobody, and use the best of ").split(", ")} <= named or first in named, (
+            wanted,
+            first,
+        )
         assert second.removesuffix(" (not significantly different)") in {*named, "–"}, (wanted, second)
         (method,) = re.findall(r"method=(\S+)", said[-1])
         assert method.strip("'") in alike or {*method.split(",")} <= references, (task, wanted, method)
@@ -76,13 +79,21 @@ def test_no_table_or_figure_of_ranks_puts_methods_of_several_inputs_beside_each_
 
 def test_the_worked_example_has_each_answer_at_its_inputs():
     asked = {"task": "regression", "asked": "label", "features": "some", "sample": "no", "epsilon": "2"}
-    answer = asked | {"method": "ask nobody: the best of A", "instead": "public", "second": "B", "adds": "1 % [-2, 4]"}
+    answer = asked | {
+        "method": "ask nobody, and use the best of A",
+        "instead": "public",
+        "second": "B",
+        "adds": "1 % [-2, 4]",
+    }
     others = [answer | {"epsilon": "1"}, answer | {"features": "all"}]
     assert worked([answer, *others]) == [
-        "Regression, public sample: no, sent: label. ask nobody: the best of A (B adds 1 % [-2, 4])."
+        "Regression, no public sample, users send label: ask nobody, and use the best of A. "
+        "The gain over a private constant is 1 % [-2, 4] with B."
     ]
     chosen = answer | {"method": "A", "instead": ""}
-    assert "A (users add" in worked([chosen | {"sample": "yes"}])[0]
-    assert "A (gain over a private constant" in worked([chosen])[0]
+    assert "A. Private users add" in worked([chosen | {"sample": "yes"}])[0]
+    assert "A. The gain over a private constant is" in worked([chosen])[0]
     (line,) = worked([answer | {"method": "PrivateConstant", "instead": "constant"}])
-    assert "PrivateConstant (B adds" in line, "the number is of the method that was not advised"
+    assert "PrivateConstant. The gain" in line and line.endswith(" with B."), (
+        "the number is of the method that was not advised"
+    )

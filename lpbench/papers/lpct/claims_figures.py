@@ -326,7 +326,7 @@ each_budget(
     "7a",
     LPCT,
     inside,
-    "For each ε up to 8, the best accuracy at a depth between the smallest and the largest is above the accuracies at both.",
+    "For each ε up to 8, the best accuracy between the smallest and the largest depth is above the accuracies at both.",
     (0, 8),
     quantifier="each",
     rule_changes=PLACE_FIRST,

@@ -124,10 +124,8 @@ def worked(answers: Sequence[Mapping[str, str]]) -> list[str]:
     """Answer for users who protect some features: a text for each task, public sample and what is sent."""
     return [
         f"{a['task'].capitalize()}, {'a' if a['sample'] == 'yes' else 'no'} public sample, users send {a['asked']}: "
-        f"{a['method']}. "
-        + (f"With {a['second']}, the best private method, " if a["instead"] else "")
-        + ("Private users add" if a["sample"] == "yes" else "The gain over a private constant is")
-        + f" {a['adds']}."
+        f"{a['method']}. {'Private users add' if a['sample'] == 'yes' else 'The gain over a private constant is'} "
+        f"{a['adds']}{' with ' * bool(a['instead'])}{a['second'] * bool(a['instead'])}."
         for a in answers
         if (a["features"], a["epsilon"]) == ("some", EXAMPLE["epsilon"])
     ]

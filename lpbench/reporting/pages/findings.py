@@ -119,8 +119,8 @@ def _of_method(
     caveat = (
         f"The method is {title}. Its inputs are {inputs}. A dot is what private users add: one minus the method's "
         f"loss divided by that of the best learner on public rows alone. Right of 0, they help. A dot is a geometric "
-        f"mean over {n} held-out sets{named}, with its 95 % interval over them. Of {rivals['method'].nunique()} other methods with these inputs, "
-        f"{', '.join(above) or 'none'} has an interval above 0 at any ε."
+        f"mean over {n} held-out sets{named}, with its 95 % interval over them. Of {rivals['method'].nunique()} other "
+        f"methods with these inputs, {', '.join(above) or 'none'} has an interval above 0 at any ε."
     )
     chart = [(f"ε = {r.epsilon:g}", [_value(r, "held")]) for r in held.itertuples()]
     gray = {r.epsilon: _value(r, "aside") for r in beside.itertuples()}
