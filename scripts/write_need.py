@@ -29,7 +29,7 @@ def advice() -> str:
 def _advice_of(title: str, rows: pd.DataFrame) -> str:
     budgets = sorted(rows["epsilon"].unique(), key=float)
     adds = rows["adds"].str.split(" on ", n=1, expand=True)
-    rows = rows.assign(cell=rows["method"].str.replace("ask nobody: .*", "ask nobody", regex=True) + ", " + adds[0])
+    rows = rows.assign(cell=rows["method"].str.replace("ask nobody.*", "ask nobody", regex=True) + ", " + adds[0])
     place = ["asked", "features", "sample", "sets"]
     table = rows.assign(sets=adds[1]).pivot(index=place, columns="epsilon", values="cell")[budgets].fillna("–")
     lines = [f"### {title}\n", f"| {' | '.join([*HEADS, 'held out', *(f'ε = {b}' for b in budgets)])} |"]
@@ -37,7 +37,7 @@ def _advice_of(title: str, rows: pd.DataFrame) -> str:
     lines += [
         f"| {' | '.join([*inputs, *cells])} |" for inputs, cells in zip(table.index, table.to_numpy(), strict=True)
     ]
-    names = rows.assign(title=rows["method"].str.removeprefix("ask nobody: "))
+    names = rows.assign(title=rows["method"].str.removeprefix("ask nobody, and use "))
     names = names.drop_duplicates("title").sort_values("title")
     commands = (f"{row.title}, `{row.command.rpartition(' ')[0]} epsilon=1`" for row in names.itertuples())
     return "\n".join([*lines, "\nCommands: " + ";\n".join(commands) + "."])
